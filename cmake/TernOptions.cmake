@@ -1,0 +1,31 @@
+# Flags that every target of the project is compiled with.
+add_library(tern_options INTERFACE)
+target_compile_options(tern_options INTERFACE
+  -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
+  # No contraction: the same bits whatever the instruction set.
+  -ffp-contract=off -fno-math-errno)
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  target_compile_options(tern_options INTERFACE -g1)
+endif()
+target_include_directories(tern_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(tern_options SYSTEM INTERFACE)
+if(TERN_SANITIZE)
+  target_compile_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE})
+endif()
+find_program(TERN_CCACHE ccache)
+if(TERN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TERN_CCACHE})
+endif()
+find_program(TERN_MOLD mold)
+if(TERN_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# A library of one folder: every .cpp beside its CMakeLists.txt and below it.
+function(tern_folder_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC tern_options ${ARGN})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+endfunction()

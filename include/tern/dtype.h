@@ -1,0 +1,55 @@
+// Element types of tensors: the closed set that an archive may name.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tern {
+
+/// The numeric values are part of the archive format and never change.
+enum class DType : std::uint8_t {
+  invalid = 0,
+  boolean = 1,  ///< one byte, 0 or 1
+  u8 = 2,
+  i8 = 3,
+  i16 = 4,
+  i32 = 5,
+  i64 = 6,
+  u16 = 7,
+  u32 = 8,
+  u64 = 9,
+  f16 = 10,   ///< IEEE 754 binary16
+  bf16 = 11,  ///< upper half of binary32
+  f32 = 12,
+  f64 = 13,
+  c32 = 14,  ///< two f16: real, imaginary
+  c64 = 15,  ///< two f32
+  c128 = 16, ///< two f64
+  f8_e4m3fn = 17,
+  f8_e5m2 = 18,
+  f8_e4m3fnuz = 19,
+  f8_e5m2fnuz = 20,
+  f8_e8m0 = 21,  ///< a power of two, 2^(code-127); 255 is NaN (OCP MX 1.0, 5.4.1)
+  f6_e2m3 = 22,  ///< one element in each byte, the upper two bits zero (OCP MX 1.0, 5.3.2)
+  f6_e3m2 = 23,  ///< as f6_e2m3
+  f4_e2m1 = 24,  ///< two elements in each byte, the even one in the low four bits (OCP MX 1.0, 5.3.3)
+};
+
+inline constexpr int kDTypeCount = 25;
+
+/// How many elements share a byte: 2 for f4_e2m1, else 1.
+constexpr int elements_per_byte(DType t) { return t == DType::f4_e2m1 ? 2 : 1; }
+
+/// Bytes of one element; 1 for f4_e2m1 (see elements_per_byte). 0 for invalid.
+int element_size(DType t);
+/// PyTorch's short name where it has one ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for anything unknown.
+std::string_view name_of(DType t);
+/// The inverse of name_of; invalid when no such name.
+DType dtype_from_name(std::string_view name);
+
+bool is_floating(DType t);  ///< every real floating type, the small ones included
+bool is_complex(DType t);
+bool is_integral(DType t);  ///< signed or unsigned integer; not boolean
+bool is_signed_integer(DType t);
+
+}  // namespace tern

@@ -1,0 +1,31 @@
+// How every failure is reported: an exception that carries a code, and a message that says what is wrong, where, and what to do.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tern {
+
+enum class ErrorCode {
+  invalid_argument = 2,  ///< the caller's arguments: wrong count, dtype, shape, name
+  io = 3,                ///< a file cannot be opened, read, mapped or written
+  bad_file = 4,          ///< bytes that break a rule of their format
+  unsupported = 5,       ///< valid, but this version cannot do it (an unknown op, a newer format)
+  runtime = 6,           ///< a failure while running: an index out of range, a failed assertion of the program
+  out_of_memory = 7,
+  internal = 8,          ///< a defect of Tern itself
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+/// Throws Error.
+[[noreturn]] void fail(ErrorCode code, const std::string& message);
+
+}  // namespace tern
