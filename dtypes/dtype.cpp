@@ -1,0 +1,94 @@
+// The facts about every element type, in one table.
+#include <tern/dtype.h>
+
+#include <array>
+#include <cstddef>
+
+namespace tern {
+namespace {
+
+enum class Kind : std::uint8_t { none, boolean, unsigned_integer, signed_integer, floating, complex };
+
+struct Entry {
+  DType dtype;
+  std::string_view name;
+  int size;
+  Kind kind;
+};
+
+constexpr std::array<Entry, kDTypeCount> kTable = {{
+    {DType::invalid, "invalid", 0, Kind::none},
+    {DType::boolean, "bool", 1, Kind::boolean},
+    {DType::u8, "uint8", 1, Kind::unsigned_integer},
+    {DType::i8, "int8", 1, Kind::signed_integer},
+    {DType::i16, "int16", 2, Kind::signed_integer},
+    {DType::i32, "int32", 4, Kind::signed_integer},
+    {DType::i64, "int64", 8, Kind::signed_integer},
+    {DType::u16, "uint16", 2, Kind::unsigned_integer},
+    {DType::u32, "uint32", 4, Kind::unsigned_integer},
+    {DType::u64, "uint64", 8, Kind::unsigned_integer},
+    {DType::f16, "float16", 2, Kind::floating},
+    {DType::bf16, "bfloat16", 2, Kind::floating},
+    {DType::f32, "float32", 4, Kind::floating},
+    {DType::f64, "float64", 8, Kind::floating},
+    {DType::c32, "complex32", 4, Kind::complex},
+    {DType::c64, "complex64", 8, Kind::complex},
+    {DType::c128, "complex128", 16, Kind::complex},
+    {DType::f8_e4m3fn, "float8_e4m3fn", 1, Kind::floating},
+    {DType::f8_e5m2, "float8_e5m2", 1, Kind::floating},
+    {DType::f8_e4m3fnuz, "float8_e4m3fnuz", 1, Kind::floating},
+    {DType::f8_e5m2fnuz, "float8_e5m2fnuz", 1, Kind::floating},
+    {DType::f8_e8m0, "float8_e8m0fnu", 1, Kind::floating},
+    {DType::f6_e2m3, "float6_e2m3fn", 1, Kind::floating},
+    {DType::f6_e3m2, "float6_e3m2fn", 1, Kind::floating},
+    {DType::f4_e2m1, "float4_e2m1fn_x2", 1, Kind::floating},
+}};
+
+constexpr bool table_is_in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (static_cast<std::size_t>(kTable[i].dtype) != i) return false;
+  }
+  return true;
+}
+static_assert(table_is_in_order());
+
+/// A value read from a file may be outside the enumeration.
+const Entry& entry(DType t) {
+  const auto i = static_cast<std::size_t>(t);
+  return kTable[i < kTable.size() ? i : 0];
+}
+
+}  // namespace
+
+int element_size(DType t) {
+  return entry(t).size;
+}
+
+std::string_view name_of(DType t) {
+  return entry(t).name;
+}
+
+DType dtype_from_name(std::string_view name) {
+  for (const Entry& e : kTable) {
+    if (e.name == name) return e.dtype;
+  }
+  return DType::invalid;
+}
+
+bool is_floating(DType t) {
+  return entry(t).kind == Kind::floating;
+}
+
+bool is_complex(DType t) {
+  return entry(t).kind == Kind::complex;
+}
+
+bool is_integral(DType t) {
+  return entry(t).kind == Kind::signed_integer || entry(t).kind == Kind::unsigned_integer;
+}
+
+bool is_signed_integer(DType t) {
+  return entry(t).kind == Kind::signed_integer;
+}
+
+}  // namespace tern
