@@ -1,6 +1,8 @@
 // Element types of tensors: the closed set that an archive may name.
 #pragma once
 
+#include <tern/api.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -22,9 +24,9 @@ enum class DType : std::uint8_t {
   bf16 = 11,  ///< upper half of binary32
   f32 = 12,
   f64 = 13,
-  c32 = 14,  ///< two f16: real, imaginary
-  c64 = 15,  ///< two f32
-  c128 = 16, ///< two f64
+  c32 = 14,   ///< two f16: real, imaginary
+  c64 = 15,   ///< two f32
+  c128 = 16,  ///< two f64
   f8_e4m3fn = 17,
   f8_e5m2 = 18,
   f8_e4m3fnuz = 19,
@@ -38,18 +40,20 @@ enum class DType : std::uint8_t {
 inline constexpr int kDTypeCount = 25;
 
 /// How many elements share a byte: 2 for f4_e2m1, else 1.
-constexpr int elements_per_byte(DType t) { return t == DType::f4_e2m1 ? 2 : 1; }
+constexpr int elements_per_byte(DType t) {
+  return t == DType::f4_e2m1 ? 2 : 1;
+}
 
 /// Bytes of one element; 1 for f4_e2m1 (see elements_per_byte). 0 for invalid.
-int element_size(DType t);
+TERN_API int element_size(DType t);
 /// PyTorch's short name where it has one ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for anything unknown.
-std::string_view name_of(DType t);
+TERN_API std::string_view name_of(DType t);
 /// The inverse of name_of; invalid when no such name.
-DType dtype_from_name(std::string_view name);
+TERN_API DType dtype_from_name(std::string_view name);
 
-bool is_floating(DType t);  ///< every real floating type, the small ones included
-bool is_complex(DType t);
-bool is_integral(DType t);  ///< signed or unsigned integer; not boolean
-bool is_signed_integer(DType t);
+TERN_API bool is_floating(DType t);  ///< every real floating type, the small ones included
+TERN_API bool is_complex(DType t);
+TERN_API bool is_integral(DType t);  ///< signed or unsigned integer; not boolean
+TERN_API bool is_signed_integer(DType t);
 
 }  // namespace tern

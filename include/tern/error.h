@@ -1,5 +1,8 @@
-// How every failure is reported: an exception that carries a code, and a message that says what is wrong, where, and what to do.
+// How every failure is reported: an exception that carries a code, and a message that says what is wrong, where, and
+// what to do.
 #pragma once
+
+#include <tern/api.h>
 
 #include <stdexcept>
 #include <string>
@@ -13,10 +16,10 @@ enum class ErrorCode {
   unsupported = 5,       ///< valid, but this version cannot do it (an unknown op, a newer format)
   runtime = 6,           ///< a failure while running: an index out of range, a failed assertion of the program
   out_of_memory = 7,
-  internal = 8,          ///< a defect of Tern itself
+  internal = 8,  ///< a defect of Tern itself
 };
 
-class Error : public std::runtime_error {
+class TERN_API Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }
@@ -26,6 +29,6 @@ class Error : public std::runtime_error {
 };
 
 /// Throws Error.
-[[noreturn]] void fail(ErrorCode code, const std::string& message);
+[[noreturn]] TERN_API void fail(ErrorCode code, const std::string& message);
 
 }  // namespace tern
