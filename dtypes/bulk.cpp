@@ -1,0 +1,122 @@
+// One loop per type and direction, compiled for several instruction sets; the compiler vectorises it (see the -O3 in
+// CMakeLists.txt). Only binary16 has instructions of its own.
+#include "dtypes/bulk.h"
+
+#include "dtypes/cpu_level.h"
+
+#if TERN_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace tern {
+namespace {
+
+#define TERN_INLINE [[gnu::always_inline]] inline
+
+template <class T>
+TERN_INLINE void decode_loop(const T* __restrict src, float* __restrict dst, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) dst[i] = T::decode(src[i].bits);
+}
+
+template <class T, Overflow policy>
+TERN_INLINE void encode_loop(const float* __restrict src, T* __restrict dst, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) dst[i] = T(src[i], policy);
+}
+
+template <class T>
+void decode_baseline(const T* src, float* dst, std::int64_t n) {
+  decode_loop(src, dst, n);
+}
+template <class T, Overflow policy>
+void encode_baseline(const float* src, T* dst, std::int64_t n) {
+  encode_loop<T, policy>(src, dst, n);
+}
+
+#if TERN_X86_LEVELS
+
+template <class T>
+[[gnu::target("avx2")]] void decode_avx2(const T* src, float* dst, std::int64_t n) {
+  decode_loop(src, dst, n);
+}
+template <class T, Overflow policy>
+[[gnu::target("avx2")]] void encode_avx2(const float* src, T* dst, std::int64_t n) {
+  encode_loop<T, policy>(src, dst, n);
+}
+template <class T>
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void decode_avx512(const T* src, float* dst, std::int64_t n) {
+  decode_loop(src, dst, n);
+}
+template <class T, Overflow policy>
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void encode_avx512(const float* src, T* dst, std::int64_t n) {
+  encode_loop<T, policy>(src, dst, n);
+}
+
+[[gnu::target("avx2,f16c")]] void decode_half_f16c(const Half* src, float* dst, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i))));
+  }
+  decode_loop(src + i, dst + i, n - i);
+}
+[[gnu::target("avx2,f16c")]] void encode_half_f16c(const float* src, Half* dst, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(src + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+  encode_loop<Half, Overflow::saturate>(src + i, dst + i, n - i);
+}
+
+#endif
+
+template <class T, Overflow policy>
+void encode_dispatch(const float* src, T* dst, std::int64_t n) {
+#if TERN_X86_LEVELS
+  const CpuLevel level = cpu_level();
+  if constexpr (std::is_same_v<T, Half>) {
+    if (level >= CpuLevel::avx2) return encode_half_f16c(src, dst, n);
+  }
+  if (level >= CpuLevel::avx512) return encode_avx512<T, policy>(src, dst, n);
+  if (level >= CpuLevel::avx2) return encode_avx2<T, policy>(src, dst, n);
+#endif
+  encode_baseline<T, policy>(src, dst, n);
+}
+
+}  // namespace
+
+template <class T>
+void decode_run(const T* src, float* dst, std::int64_t n) {
+#if TERN_X86_LEVELS
+  const CpuLevel level = cpu_level();
+  if constexpr (std::is_same_v<T, Half>) {
+    if (level >= CpuLevel::avx2) return decode_half_f16c(src, dst, n);
+  }
+  if (level >= CpuLevel::avx512) return decode_avx512(src, dst, n);
+  if (level >= CpuLevel::avx2) return decode_avx2(src, dst, n);
+#endif
+  decode_baseline(src, dst, n);
+}
+
+template <class T>
+void encode_run(const float* src, T* dst, std::int64_t n, Overflow policy) {
+  if constexpr (std::is_same_v<T, F8E4M3FN>) {
+    if (policy == Overflow::to_nan) return encode_dispatch<T, Overflow::to_nan>(src, dst, n);
+  }
+  encode_dispatch<T, Overflow::saturate>(src, dst, n);
+}
+
+#define TERN_BULK_INSTANTIATE(T)                            \
+  template void decode_run(const T*, float*, std::int64_t); \
+  template void encode_run(const float*, T*, std::int64_t, Overflow);
+TERN_BULK_INSTANTIATE(Half)
+TERN_BULK_INSTANTIATE(BFloat16)
+TERN_BULK_INSTANTIATE(F8E4M3FN)
+TERN_BULK_INSTANTIATE(F8E5M2)
+TERN_BULK_INSTANTIATE(F8E4M3FNUZ)
+TERN_BULK_INSTANTIATE(F8E5M2FNUZ)
+TERN_BULK_INSTANTIATE(F8E8M0)
+TERN_BULK_INSTANTIATE(F6E2M3)
+TERN_BULK_INSTANTIATE(F6E3M2)
+TERN_BULK_INSTANTIATE(F4E2M1)
+
+}  // namespace tern

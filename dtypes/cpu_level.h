@@ -1,0 +1,32 @@
+// Which of the instruction sets that the conversions are compiled for this processor has.
+#pragma once
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TERN_X86_LEVELS 1
+#include <cpuid.h>
+#else
+#define TERN_X86_LEVELS 0
+#endif
+
+namespace tern {
+
+enum class CpuLevel { baseline, avx2, avx512 };  // avx2 includes f16c; avx512 is F, BW, VL and DQ
+
+inline CpuLevel cpu_level() {
+#if TERN_X86_LEVELS
+  static const CpuLevel level = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+    __builtin_cpu_init();
+    if (!f16c || !__builtin_cpu_supports("avx2")) return CpuLevel::baseline;
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    return avx512 ? CpuLevel::avx512 : CpuLevel::avx2;
+  }();
+  return level;
+#else
+  return CpuLevel::baseline;
+#endif
+}
+
+}  // namespace tern
