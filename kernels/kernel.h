@@ -1,0 +1,113 @@
+// The interface between the runtime and a CPU kernel: strided views in, contiguous outputs, attributes with sizes resolved.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern {
+
+/// A tensor in memory. Strides count elements and may be zero (expanded) or negative (flipped). For f4_e2m1 and MX values the layout is always contiguous.
+struct TensorView {
+  std::byte* data = nullptr;
+  DType dtype = DType::invalid;
+  std::int32_t rank = 0;
+  std::array<std::int64_t, kMaxRank> sizes{};
+  std::array<std::int64_t, kMaxRank> strides{};
+
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (int i = 0; i < rank; ++i) n *= sizes[static_cast<std::size_t>(i)];
+    return n;
+  }
+  std::int64_t size(int i) const { return sizes[static_cast<std::size_t>(i)]; }
+  std::int64_t stride(int i) const { return strides[static_cast<std::size_t>(i)]; }
+  std::span<const std::int64_t> shape() const { return {sizes.data(), static_cast<std::size_t>(rank)}; }
+  bool contiguous() const;
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+/// Sets contiguous strides for the sizes.
+void make_contiguous(TensorView& v);
+
+/// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.
+struct KernelCall;
+
+/// What a kernel keeps between runs for one plan (a oneDNN primitive, a resolved loop nest).
+class KernelState {
+ public:
+  virtual ~KernelState() = default;
+};
+
+/// Allocates an output whose size only the kernel knows (nonzero, unique). Memory belongs to the session and is reused.
+class OutputAllocator {
+ public:
+  virtual ~OutputAllocator() = default;
+  /// Fills `view` with contiguous memory of these sizes and returns it as output `output` of the node.
+  virtual void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) = 0;
+  /// Gives a data-dependent size (attribute `symbols`, entry `k`) its value.
+  virtual void set_symbol(std::size_t k, std::int64_t value) = 0;
+};
+
+/// Random numbers of a session: Philox 4x32-10, keyed by the seed; `offset` advances with every draw.
+struct RandomState {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+
+struct KernelCall {
+  const Node* node = nullptr;          ///< op, attrs (all integers constant), expr
+  std::span<TensorView> in;            ///< data is nullptr for an absent operand (dtype invalid)
+  std::span<TensorView> out;           ///< contiguous; data is nullptr where nobody wants it or the kernel allocates it
+  std::span<std::byte> scratch;        ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
+  KernelState* state = nullptr;        ///< what prepare returned
+  OutputAllocator* allocator = nullptr;
+  RandomState* random = nullptr;
+  const bool* constant = nullptr;      ///< for each input: bytes never change over the life of the program (weights)
+
+  bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
+  bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
+};
+
+/// Kernels report a failure that depends on data (an index out of range, a singular matrix) with tern::fail(ErrorCode::runtime, ...): the runtime
+/// adds which node it was.
+struct Kernel {
+  void (*run)(KernelCall&) = nullptr;
+  /// Bytes of scratch for these sizes (data pointers are not set yet). May be null.
+  std::size_t (*scratch)(const KernelCall&) = nullptr;
+  /// Called once per plan, with sizes but without data pointers, but for constant inputs, whose data is set. May be null.
+  std::unique_ptr<KernelState> (*prepare)(const KernelCall&) = nullptr;
+  /// Bit i: input i may have any strides. Others are made contiguous before the kernel sees them.
+  std::uint32_t strided = 0;
+  /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and nobody reads it afterwards; -1: none.
+  int in_place = -1;
+};
+inline constexpr std::uint32_t kAllStrided = ~0u;
+
+struct KernelTable {
+  Kernel kernels[kMaxOp + 1] = {};
+  void set(Op op, const Kernel& k) { kernels[static_cast<std::size_t>(op)] = k; }
+};
+/// The kernels of the CPU.
+const KernelTable& cpu_kernels();
+
+void register_cpu_movement(KernelTable& t);
+void register_cpu_pointwise(KernelTable& t);
+void register_cpu_reductions(KernelTable& t);
+void register_cpu_indexing(KernelTable& t);
+void register_cpu_contractions(KernelTable& t);
+void register_cpu_linalg(KernelTable& t);
+void register_cpu_optim(KernelTable& t);
+
+/// Copies `from` (any strides) to `to` (any strides) of the same shape and dtype, in parallel when large.
+void copy_strided(const TensorView& from, const TensorView& to);
+
+}  // namespace tern

@@ -1,0 +1,507 @@
+#include "schema/dim.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <map>
+
+namespace tern {
+namespace {
+
+std::int64_t saturate(__int128 v) {
+  constexpr __int128 lo = std::numeric_limits<std::int64_t>::min() + 1, hi = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp(v, lo, hi));
+}
+
+[[noreturn]] void overflow(const char* what) {
+  fail(ErrorCode::bad_file,
+       std::string("a shape expression does not fit 64 bits, or divides by zero, in '") + what + "'");
+}
+
+}  // namespace
+
+int operand_count(ExprOp op) {
+  switch (op) {
+    case ExprOp::constant:
+    case ExprOp::symbol: return 0;
+    case ExprOp::logical_not: return 1;
+    case ExprOp::select: return 3;
+    default: return 2;
+  }
+}
+
+bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t* out) {
+  switch (op) {
+    case ExprOp::add: return !__builtin_add_overflow(a, b, out);
+    case ExprOp::mul: return !__builtin_mul_overflow(a, b, out);
+    case ExprOp::floordiv:
+    case ExprOp::mod: {
+      if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return false;
+      const std::int64_t q = a / b, r = a % b;
+      const bool fix = r != 0 && ((r < 0) != (b < 0));
+      *out = op == ExprOp::floordiv ? q - fix : (fix ? r + b : r);
+      return true;
+    }
+    case ExprOp::min: *out = std::min(a, b); return true;
+    case ExprOp::max: *out = std::max(a, b); return true;
+    case ExprOp::eq: *out = a == b; return true;
+    case ExprOp::ne: *out = a != b; return true;
+    case ExprOp::lt: *out = a < b; return true;
+    case ExprOp::le: *out = a <= b; return true;
+    case ExprOp::logical_and: *out = a != 0 && b != 0; return true;
+    case ExprOp::logical_or: *out = a != 0 || b != 0; return true;
+    case ExprOp::logical_not: *out = a == 0; return true;
+    case ExprOp::select: *out = a != 0 ? b : c; return true;
+    case ExprOp::pow: {
+      if (b < 0) return false;
+      std::int64_t r = 1;
+      for (std::int64_t base = a; b > 0; b >>= 1) {
+        if ((b & 1) != 0 && __builtin_mul_overflow(r, base, &r)) return false;
+        if (b > 1 && __builtin_mul_overflow(base, base, &base)) return false;
+      }
+      *out = r;
+      return true;
+    }
+    case ExprOp::shl:
+      if (b < 0 || b > 62) return false;
+      return !__builtin_mul_overflow(a, std::int64_t{1} << b, out);
+    case ExprOp::shr:
+      if (b < 0) return false;
+      *out = a >> std::min<std::int64_t>(b, 63);
+      return true;
+    default: return false;
+  }
+}
+
+void evaluate(std::span<const ExprNode> nodes, std::span<const std::int64_t> symbols, std::span<std::int64_t> values) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const ExprNode& n = nodes[i];
+    std::int64_t& v = values[i];
+    v = kUndefined;
+    if (n.op == ExprOp::constant) {
+      v = n.value;
+    } else if (n.op == ExprOp::symbol) {
+      v = symbols[static_cast<std::size_t>(n.value)];
+    } else {
+      const int count = operand_count(n.op);
+      const std::int64_t a = values[n.a], b = count > 1 ? values[n.b] : 0, c = count > 2 ? values[n.c] : 0;
+      if (n.op == ExprOp::select) {  // only the branch taken need be defined
+        if (a != kUndefined) v = a != 0 ? b : c;
+        continue;
+      }
+      if (a == kUndefined || b == kUndefined) continue;
+      if (!apply(n.op, a, b, c, &v)) v = kUndefined;
+    }
+  }
+}
+
+/// constant + sum of coefficient * node, where no node is a sum or a constant; sorted by node.
+struct ExprPool::Linear {
+  std::int64_t constant = 0;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
+
+  void add(std::uint32_t node, std::int64_t coefficient) {
+    auto it =
+        std::lower_bound(terms.begin(), terms.end(), node, [](const auto& t, std::uint32_t n) { return t.first < n; });
+    if (it == terms.end() || it->first != node) {
+      if (coefficient != 0) terms.insert(it, {node, coefficient});
+    } else if (__builtin_add_overflow(it->second, coefficient, &it->second)) {
+      overflow("+");
+    } else if (it->second == 0) {
+      terms.erase(it);
+    }
+  }
+  void add(const Linear& other, std::int64_t factor) {
+    std::int64_t c = 0;
+    if (__builtin_mul_overflow(other.constant, factor, &c) || __builtin_add_overflow(constant, c, &constant))
+      overflow("+");
+    for (auto [node, coefficient] : other.terms) {
+      if (__builtin_mul_overflow(coefficient, factor, &c)) overflow("*");
+      add(node, c);
+    }
+  }
+};
+
+std::size_t ExprPool::NodeHash::operator()(const ExprNode& n) const {
+  std::uint64_t h = static_cast<std::uint64_t>(n.op) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(n.value);
+  for (std::uint64_t x : {n.a, n.b, n.c}) h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull + x;
+  return h ^ (h >> 31);
+}
+
+Dim ExprPool::intern(const ExprNode& node) {
+  auto [it, added] = index_.try_emplace(node, static_cast<std::uint32_t>(nodes_.size()));
+  if (added) {
+    nodes_.push_back(node);
+    bounds_.push_back(bounds_of(node));
+  }
+  return Dim::node(it->second);
+}
+
+std::uint32_t ExprPool::operand(Dim d) {
+  return d.is_const() ? intern({ExprOp::constant, 0, 0, 0, d.value()}).index() : d.index();
+}
+
+void ExprPool::assign(std::vector<ExprNode> nodes, std::vector<Symbol> symbols) {
+  nodes_ = std::move(nodes);
+  symbols_ = std::move(symbols);
+  index_.clear();
+  bounds_.clear();
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    index_.try_emplace(nodes_[i], i);
+    bounds_.push_back(bounds_of(nodes_[i]));
+  }
+}
+
+Dim ExprPool::symbol(const std::string& name, std::int64_t min, std::int64_t max) {
+  for (std::size_t i = 0; i < symbols_.size(); ++i) {
+    if (symbols_[i].name == name) return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(i)});
+  }
+  symbols_.push_back({name, min, max});
+  return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(symbols_.size() - 1)});
+}
+
+Dim ExprPool::new_symbol(const std::string& prefix, std::int64_t min, std::int64_t max) {
+  symbols_.push_back({prefix + std::to_string(symbols_.size()), min, max});
+  return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(symbols_.size() - 1)});
+}
+
+int ExprPool::symbol_of(Dim d) const {
+  if (d.is_const() || nodes_[d.index()].op != ExprOp::symbol) return -1;
+  return static_cast<int>(nodes_[d.index()].value);
+}
+
+ExprPool::Linear ExprPool::linear(Dim d) const {
+  Linear l;
+  if (d.is_const()) {
+    l.constant = d.value();
+    return l;
+  }
+  // A sum is a left-leaning chain of adds whose right operands are terms.
+  std::uint32_t at = d.index();
+  while (true) {
+    const ExprNode& n = nodes_[at];
+    const std::uint32_t term = n.op == ExprOp::add ? n.b : at;
+    const ExprNode& t = nodes_[term];
+    if (t.op == ExprOp::constant) {
+      if (__builtin_add_overflow(l.constant, t.value, &l.constant)) overflow("+");
+    } else if (t.op == ExprOp::mul && nodes_[t.a].op == ExprOp::constant) {
+      l.add(t.b, nodes_[t.a].value);
+    } else {  // also a sum on the right, which only a foreign writer makes: taken as a whole, so that cost stays linear
+      l.add(term, 1);
+    }
+    if (n.op != ExprOp::add) return l;
+    at = n.a;
+  }
+}
+
+Dim ExprPool::build(const Linear& l) {
+  if (l.terms.empty()) return l.constant;
+  Dim sum;
+  bool first = true;
+  auto append = [&](Dim term) {
+    sum = first ? term : intern({ExprOp::add, operand(sum), operand(term)});
+    first = false;
+  };
+  for (auto [node, coefficient] : l.terms) {
+    const std::uint32_t factor = coefficient == 1 ? 0 : operand(coefficient);
+    append(coefficient == 1 ? Dim::node(node) : intern({ExprOp::mul, factor, node}));
+  }
+  if (l.constant != 0) append(Dim::node(operand(l.constant)));
+  return sum;
+}
+
+void ExprPool::factors_of(std::uint32_t node, std::vector<std::uint32_t>& out) const {
+  while (nodes_[node].op == ExprOp::mul) {
+    out.push_back(nodes_[node].b);
+    node = nodes_[node].a;
+  }
+  out.push_back(node);
+}
+
+Dim ExprPool::product_of(std::vector<std::uint32_t> factors) {
+  if (factors.empty()) return 1;
+  std::sort(factors.begin(), factors.end());
+  std::uint32_t p = factors[0];
+  for (std::size_t i = 1; i < factors.size(); ++i) p = intern({ExprOp::mul, p, factors[i]}).index();
+  return Dim::node(p);
+}
+
+Dim ExprPool::add(Dim a, Dim b) {
+  Linear l = linear(a);
+  l.add(linear(b), 1);
+  return build(l);
+}
+Dim ExprPool::sub(Dim a, Dim b) {
+  Linear l = linear(a);
+  l.add(linear(b), -1);
+  return build(l);
+}
+Dim ExprPool::neg(Dim a) {
+  return sub(0, a);
+}
+
+Dim ExprPool::mul(Dim a, Dim b) {
+  const Linear x = linear(a), y = linear(b);
+  if (x.terms.size() * y.terms.size() > 64) return intern({ExprOp::mul, operand(a), operand(b)});
+  Linear r;
+  r.add(x, y.constant);
+  Linear constant_part;
+  constant_part.terms = y.terms;
+  r.add(constant_part, x.constant);
+  for (auto [xn, xc] : x.terms) {
+    for (auto [yn, yc] : y.terms) {
+      std::vector<std::uint32_t> factors;
+      factors_of(xn, factors);
+      factors_of(yn, factors);
+      std::int64_t c = 0;
+      if (__builtin_mul_overflow(xc, yc, &c)) overflow("*");
+      r.add(product_of(std::move(factors)).index(), c);
+    }
+  }
+  return build(r);
+}
+
+/// Splits `l` into quotient * by + rest, dividing each term that is a multiple of `by`. False when none is.
+bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
+  const Linear d = linear(by);
+  std::int64_t divisor = d.constant;
+  std::vector<std::uint32_t> symbols;
+  if (!d.terms.empty()) {
+    if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only a multiple of it as a whole
+      if (l.terms.size() != d.terms.size()) return false;
+      const std::int64_t q = l.terms[0].second / d.terms[0].second;
+      Linear check = l;
+      check.add(d, -q);
+      if (q == 0 || !check.terms.empty() || check.constant != 0) return false;
+      quotient->constant = q;
+      return true;
+    }
+    divisor = d.terms[0].second;
+    factors_of(d.terms[0].first, symbols);
+  }
+  if (divisor == 0) return false;
+  bool any = false;
+  if (symbols.empty() && l.constant % divisor == 0) {
+    quotient->constant = l.constant / divisor;
+  } else {
+    rest->constant = l.constant;
+  }
+  for (auto [node, coefficient] : l.terms) {
+    std::vector<std::uint32_t> factors;
+    factors_of(node, factors);
+    bool divides = coefficient % divisor == 0;
+    for (std::uint32_t s : symbols) {
+      auto it = std::find(factors.begin(), factors.end(), s);
+      divides = divides && it != factors.end();
+      if (it != factors.end()) factors.erase(it);
+    }
+    if (!divides) {
+      rest->add(node, coefficient);
+      continue;
+    }
+    any = true;
+    const Dim p = product_of(std::move(factors));
+    if (p.is_const()) {
+      quotient->constant += coefficient / divisor;
+    } else {
+      quotient->add(p.index(), coefficient / divisor);
+    }
+  }
+  return any;
+}
+
+Dim ExprPool::leaf(ExprOp op, Dim a, Dim b, Dim c) {
+  const int count = operand_count(op);
+  if (a.is_const() && (count < 2 || b.is_const()) && (count < 3 || c.is_const())) {
+    std::int64_t v = 0;
+    if (!apply(op, a.value(), b.value(), c.value(), &v)) overflow(op == ExprOp::pow ? "**" : "//");
+    return v;
+  }
+  ExprNode n{op, operand(a)};
+  if (count > 1) n.b = operand(b);
+  if (count > 2) n.c = operand(c);
+  return intern(n);
+}
+
+Dim ExprPool::floordiv(Dim a, Dim b) {
+  if (b.is(1)) return a;
+  if (a.is_const() && b.is_const()) return leaf(ExprOp::floordiv, a, b);
+  if (a == b) return 1;
+  Linear q, r;
+  if (divide(linear(a), b, &q, &r))
+    return add(build(q), r.terms.empty() && r.constant == 0 ? Dim(0) : floordiv(build(r), b));
+  const Interval ab = bounds(a), bb = bounds(b);
+  if (ab.min >= 0 && bb.min > 0 && ab.max < bb.min) return 0;
+  return leaf(ExprOp::floordiv, a, b);
+}
+Dim ExprPool::ceildiv(Dim a, Dim b) {
+  return neg(floordiv(neg(a), b));
+}
+
+Dim ExprPool::mod(Dim a, Dim b) {
+  if (b.is(1)) return 0;
+  if (a.is_const() && b.is_const()) return leaf(ExprOp::mod, a, b);
+  if (a == b) return 0;
+  Linear q, r;
+  if (divide(linear(a), b, &q, &r)) return mod(build(r), b);
+  const Interval ab = bounds(a), bb = bounds(b);
+  if (ab.min >= 0 && bb.min > 0 && ab.max < bb.min) return a;
+  return leaf(ExprOp::mod, a, b);
+}
+
+Dim ExprPool::min(Dim a, Dim b) {
+  const Interval d = bounds(sub(a, b));
+  if (d.max <= 0) return a;
+  if (d.min >= 0) return b;
+  return leaf(ExprOp::min, a, b);
+}
+Dim ExprPool::max(Dim a, Dim b) {
+  const Interval d = bounds(sub(a, b));
+  if (d.max <= 0) return b;
+  if (d.min >= 0) return a;
+  return leaf(ExprOp::max, a, b);
+}
+Dim ExprPool::eq(Dim a, Dim b) {
+  const Interval d = bounds(sub(a, b));
+  if (d.min > 0 || d.max < 0) return 0;
+  if (d.min == 0 && d.max == 0) return 1;
+  return leaf(ExprOp::eq, a, b);
+}
+Dim ExprPool::ne(Dim a, Dim b) {
+  return logical_not(eq(a, b));
+}
+Dim ExprPool::lt(Dim a, Dim b) {
+  const Interval d = bounds(sub(a, b));
+  if (d.max < 0) return 1;
+  if (d.min >= 0) return 0;
+  return leaf(ExprOp::lt, a, b);
+}
+Dim ExprPool::le(Dim a, Dim b) {
+  const Interval d = bounds(sub(a, b));
+  if (d.max <= 0) return 1;
+  if (d.min > 0) return 0;
+  return leaf(ExprOp::le, a, b);
+}
+Dim ExprPool::logical_and(Dim a, Dim b) {
+  if (a.is(0) || b.is(0)) return 0;
+  if (a.is_const() && b.is_const()) return 1;
+  return leaf(ExprOp::logical_and, a, b);
+}
+Dim ExprPool::logical_or(Dim a, Dim b) {
+  if ((a.is_const() && !a.is(0)) || (b.is_const() && !b.is(0))) return 1;
+  return leaf(ExprOp::logical_or, a, b);
+}
+Dim ExprPool::logical_not(Dim a) {
+  return leaf(ExprOp::logical_not, a);
+}
+Dim ExprPool::select(Dim condition, Dim a, Dim b) {
+  if (condition.is_const()) return condition.is(0) ? b : a;
+  return a == b ? a : leaf(ExprOp::select, condition, a, b);
+}
+Dim ExprPool::pow(Dim a, Dim b) {
+  return b.is(1) ? a : b.is(2) ? mul(a, a) : leaf(ExprOp::pow, a, b);
+}
+Dim ExprPool::shift(ExprOp op, Dim a, Dim b) {
+  return leaf(op, a, b);
+}
+
+Dim ExprPool::product(std::span<const Dim> dims) {
+  Dim p = 1;
+  for (Dim d : dims) p = mul(p, d);
+  return p;
+}
+
+bool ExprPool::proved_equal(Dim a, Dim b) {
+  return a == b || sub(a, b).is(0);
+}
+
+Interval ExprPool::bounds(Dim d) const {
+  return d.is_const() ? Interval{d.value(), d.value()} : bounds_[d.index()];
+}
+
+Interval ExprPool::bounds_of(const ExprNode& n) const {
+  auto of = [&](std::uint32_t i) { return bounds_[i]; };
+  constexpr Interval anything{std::numeric_limits<std::int64_t>::min() + 1, kNoBound};
+  switch (n.op) {
+    case ExprOp::constant: return {n.value, n.value};
+    case ExprOp::symbol:
+      return {symbols_[static_cast<std::size_t>(n.value)].min, symbols_[static_cast<std::size_t>(n.value)].max};
+    case ExprOp::add: {
+      const Interval a = of(n.a), b = of(n.b);
+      return {saturate(static_cast<__int128>(a.min) + b.min),
+              a.max == kNoBound || b.max == kNoBound ? kNoBound : saturate(static_cast<__int128>(a.max) + b.max)};
+    }
+    case ExprOp::mul: {
+      const Interval a = of(n.a), b = of(n.b);
+      const __int128 p[] = {static_cast<__int128>(a.min) * b.min, static_cast<__int128>(a.min) * b.max,
+                            static_cast<__int128>(a.max) * b.min, static_cast<__int128>(a.max) * b.max};
+      return {saturate(*std::min_element(p, p + 4)), saturate(*std::max_element(p, p + 4))};
+    }
+    case ExprOp::floordiv: {
+      const Interval a = of(n.a), b = of(n.b);
+      if (b.min <= 0) return anything;
+      auto fd = [](std::int64_t x, std::int64_t y) { return x / y - (x % y < 0); };
+      return {a.min >= 0 ? (b.max == kNoBound ? 0 : fd(a.min, b.max)) : fd(a.min, b.min), a.max == kNoBound ? kNoBound
+                                                                                          : a.max >= 0
+                                                                                              ? fd(a.max, b.min)
+                                                                                              : -1};
+    }
+    case ExprOp::mod: {
+      const Interval a = of(n.a), b = of(n.b);
+      if (b.min <= 0) return anything;
+      const std::int64_t top = b.max == kNoBound ? kNoBound : b.max - 1;
+      return {0, a.min >= 0 ? std::min(top, a.max) : top};
+    }
+    case ExprOp::min: return {std::min(of(n.a).min, of(n.b).min), std::min(of(n.a).max, of(n.b).max)};
+    case ExprOp::max: return {std::max(of(n.a).min, of(n.b).min), std::max(of(n.a).max, of(n.b).max)};
+    case ExprOp::select: return {std::min(of(n.b).min, of(n.c).min), std::max(of(n.b).max, of(n.c).max)};
+    case ExprOp::eq:
+    case ExprOp::ne:
+    case ExprOp::lt:
+    case ExprOp::le:
+    case ExprOp::logical_and:
+    case ExprOp::logical_or:
+    case ExprOp::logical_not: return {0, 1};
+    default: return anything;
+  }
+}
+
+std::string ExprPool::text(Dim d) const {
+  int budget = 200;
+  return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
+}
+
+std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
+  if (--*budget < 0) return "...";
+  const ExprNode& n = nodes_[node];
+  auto of = [&](std::uint32_t i) { return text_of(i, budget); };
+  auto wrapped = [&](std::uint32_t i) {
+    const bool plain =
+        nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
+    return plain ? of(i) : "(" + of(i) + ")";
+  };
+  switch (n.op) {
+    case ExprOp::constant: return std::to_string(n.value);
+    case ExprOp::symbol: return symbols_[static_cast<std::size_t>(n.value)].name;
+    case ExprOp::add: return of(n.a) + " + " + of(n.b);
+    case ExprOp::mul: return wrapped(n.a) + "*" + wrapped(n.b);
+    case ExprOp::floordiv: return wrapped(n.a) + "//" + wrapped(n.b);
+    case ExprOp::mod: return wrapped(n.a) + "%" + wrapped(n.b);
+    case ExprOp::min: return "min(" + of(n.a) + ", " + of(n.b) + ")";
+    case ExprOp::max: return "max(" + of(n.a) + ", " + of(n.b) + ")";
+    case ExprOp::eq: return wrapped(n.a) + " == " + wrapped(n.b);
+    case ExprOp::ne: return wrapped(n.a) + " != " + wrapped(n.b);
+    case ExprOp::lt: return wrapped(n.a) + " < " + wrapped(n.b);
+    case ExprOp::le: return wrapped(n.a) + " <= " + wrapped(n.b);
+    case ExprOp::logical_and: return wrapped(n.a) + " and " + wrapped(n.b);
+    case ExprOp::logical_or: return wrapped(n.a) + " or " + wrapped(n.b);
+    case ExprOp::logical_not: return "not " + wrapped(n.a);
+    case ExprOp::select: return "(" + of(n.b) + " if " + of(n.a) + " else " + of(n.c) + ")";
+    case ExprOp::pow: return wrapped(n.a) + "**" + wrapped(n.b);
+    case ExprOp::shl: return wrapped(n.a) + " << " + wrapped(n.b);
+    case ExprOp::shr: return wrapped(n.a) + " >> " + wrapped(n.b);
+  }
+  return "?";
+}
+
+}  // namespace tern

@@ -1,0 +1,131 @@
+#include "schema/infer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <tern/error.h>
+
+namespace tern {
+
+Inference::Inference(const Program& prog, ExprPool& p, const Node& n, std::vector<const TensorType*> inputs)
+    : node(n), pool(p), program(prog), inputs_(std::move(inputs)) {}
+
+const TensorType& Inference::in(std::size_t i) const {
+  if (!has(i)) fail(fmt::format("operand {} is missing", i));
+  return *inputs_[i];
+}
+
+void Inference::fail(const std::string& message) const {
+  std::string types;
+  for (const TensorType* t : inputs_) types += (types.empty() ? "" : ", ") + (t == nullptr ? "-" : text_of(*t, pool));
+  tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_info(node.op).name, types, message));
+}
+
+std::int64_t Inference::integer(AttrKey key, std::int64_t min, std::int64_t max) const {
+  if (!node.has(key)) fail(fmt::format("attribute '{}' is missing", attr_name(key)));
+  return integer_or(key, 0, min, max);
+}
+
+std::int64_t Inference::integer_or(AttrKey key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const {
+  const std::int64_t v = node.integer(key, otherwise);
+  if (v < min || v > max) fail(fmt::format("attribute '{}' is {}, outside {}..{}", attr_name(key), v, min, max));
+  return v;
+}
+
+std::size_t Inference::axis(AttrKey key, int rank) const {
+  const std::int64_t v = integer(key, -rank, rank - 1);
+  return static_cast<std::size_t>(v < 0 ? v + rank : v);
+}
+
+std::vector<std::size_t> Inference::axes(AttrKey key, int rank) const {
+  std::vector<std::size_t> result;
+  for (Dim d : node.dims(key)) {
+    if (!d.is_const() || d.value() < -rank || d.value() >= rank) {
+      fail(fmt::format("attribute '{}' names an axis outside rank {}", attr_name(key), rank));
+    }
+    const auto a = static_cast<std::size_t>(d.value() < 0 ? d.value() + rank : d.value());
+    if (std::find(result.begin(), result.end(), a) != result.end()) fail(fmt::format("attribute '{}' repeats axis {}", attr_name(key), a));
+    result.push_back(a);
+  }
+  return result;
+}
+
+DType Inference::dtype(AttrKey key) const { return static_cast<DType>(integer(key, 1, kDTypeCount - 1)); }
+
+const Dims& Inference::list(AttrKey key, std::size_t length) const {
+  const Dims& d = node.dims(key);
+  if (d.size() != length) fail(fmt::format("attribute '{}' has {} values, not {}", attr_name(key), d.size(), length));
+  return d;
+}
+
+std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length, std::int64_t min, std::int64_t max) const {
+  std::vector<std::int64_t> result;
+  for (Dim d : list(key, length)) {
+    if (!d.is_const() || d.value() < min || d.value() > max) {
+      fail(fmt::format("attribute '{}' has a value outside {}..{}", attr_name(key), min, max));
+    }
+    result.push_back(d.value());
+  }
+  return result;
+}
+
+bool Inference::differ(Dim a, Dim b) const {
+  if (a.is_const() && b.is_const()) return a.value() != b.value();
+  const Interval d = pool.bounds(pool.sub(a, b));
+  return d.min > 0 || d.max < 0;
+}
+
+void Inference::same(Dim a, Dim b, const char* what) const {
+  if (differ(a, b)) fail(fmt::format("{} differ: {} and {}", what, pool.text(a), pool.text(b)));
+}
+
+Dims Inference::broadcast(const Dims& a, const Dims& b) const {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims result = longer;
+  const std::size_t skip = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    const Dim x = longer[skip + i], y = shorter[i];
+    if (x == y || y.is(1)) continue;
+    if (x.is(1)) {
+      result[skip + i] = y;
+      continue;
+    }
+    same(x, y, "broadcast sizes");
+    if (y.is_const()) result[skip + i] = y;  // the constant is the stronger statement
+  }
+  return result;
+}
+
+const InferTable& infer_table() {
+  static const InferTable table = [] {
+    InferTable t;
+    register_movement_rules(t);
+    register_pointwise_rules(t);
+    register_reduction_rules(t);
+    register_indexing_rules(t);
+    register_contraction_rules(t);
+    register_linalg_rules(t);
+    register_optim_rules(t);
+    register_control_rules(t);
+    return t;
+  }();
+  return table;
+}
+
+std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node, const std::vector<const TensorType*>& inputs) {
+  const OpInfo& info = op_info(node.op);
+  Inference c(program, pool, node, inputs);
+  const InferFn rule = info.op == Op::invalid ? nullptr : infer_table().rules[static_cast<std::size_t>(node.op)];
+  if (rule == nullptr) c.fail(fmt::format("op {} is not known to this version", static_cast<int>(node.op)));
+  const int n = static_cast<int>(inputs.size());
+  if (n < info.min_inputs || (info.max_inputs >= 0 && n > info.max_inputs)) c.fail(fmt::format("{} operands given", n));
+  rule(c);
+  for (const TensorType& t : c.outputs) {
+    if (t.rank() > kMaxRank) c.fail(fmt::format("a result of rank {} (at most {})", t.rank(), kMaxRank));
+  }
+  return std::move(c.outputs);
+}
+
+}  // namespace tern

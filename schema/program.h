@@ -1,0 +1,180 @@
+// What a program is, in memory: functions over SSA values, the state they share, and where each node came from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <tern/dtype.h>
+
+#include "schema/dim.h"
+#include "schema/op.h"
+#include "schema/pointwise.h"
+
+namespace tern {
+
+using ValueId = std::int32_t;
+inline constexpr ValueId kNoValue = -1;  ///< an optional operand that is absent
+inline constexpr int kMaxRank = 16;
+
+/// How the scales of an MX tensor lie: row by row, or in the 128x4 tiles that tensor cores read.
+enum class ScaleLayout : std::uint8_t { plain = 0, swizzled_32_4_4 = 1 };
+
+/// A tensor's type. With block > 0 it is an MX tensor: `dtype` elements of the logical shape, followed in memory by one
+/// float8_e8m0 scale for each `block` elements of the last axis.
+struct TensorType {
+  DType dtype = DType::invalid;
+  Dims shape;
+  std::int32_t block = 0;
+  ScaleLayout layout = ScaleLayout::plain;
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+struct Value {
+  TensorType type;
+  std::string name;  ///< for people; need not be unique
+};
+
+using AttrData = std::variant<Dims, std::vector<double>, std::string>;
+struct Attr {
+  AttrKey key{};
+  AttrData data;
+};
+
+/// A note of the user's on a node.
+struct Annotation {
+  std::string key;
+  std::variant<std::int64_t, double, bool, std::string> value;
+};
+
+/// Where a node came from, for messages.
+struct Origin {
+  std::string op;      ///< "aten.linear.default"
+  std::string module;  ///< "encoder.layers.0.fc1"
+  std::string source;  ///< "model.py:42"
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+struct Node {
+  Op op = Op::invalid;
+  std::int32_t version = 1;
+  std::vector<ValueId> inputs;   ///< kNoValue where an optional operand is absent
+  std::vector<ValueId> outputs;  ///< kNoValue where nobody wants an output
+  std::vector<Attr> attrs;
+  std::vector<std::uint32_t> functions;  ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}
+  PointwiseExpr expr;                    ///< of a pointwise node
+  std::int32_t origin = -1;              ///< number in Program::origins, or -1
+  std::vector<Annotation> annotations;
+
+  const AttrData* find(AttrKey key) const;
+  bool has(AttrKey key) const { return find(key) != nullptr; }
+  /// The integer list of `key`; empty if absent.
+  const Dims& dims(AttrKey key) const;
+  /// The only integer of `key`, or `otherwise` if absent.
+  Dim dim(AttrKey key, Dim otherwise = 0) const;
+  /// As dim, for an attribute that must be a constant.
+  std::int64_t integer(AttrKey key, std::int64_t otherwise = 0) const;
+  const std::vector<double>& numbers(AttrKey key) const;
+  double number(AttrKey key, double otherwise = 0) const;
+  const std::string& text(AttrKey key) const;
+  void set(AttrKey key, AttrData data);
+};
+
+struct FunctionInput {
+  enum class Kind : std::uint8_t {
+    user = 0,   ///< given by the caller
+    state = 1,  ///< Program::states[state]
+    none = 2,   ///< a place in the caller's list that the program does not read (None, or a constant it was specialised to)
+  };
+  Kind kind = Kind::user;
+  ValueId value = kNoValue;
+  std::uint32_t state = 0;
+  std::string name;
+  std::string constant;  ///< kind none: the value that export fixed, as Python text
+};
+
+struct FunctionOutput {
+  enum class Kind : std::uint8_t { tensor = 0, integer = 1, number = 2, boolean = 3, none = 4 };
+  Kind kind = Kind::tensor;  ///< what Python returned; numbers are tensors of no dimensions here
+  ValueId value = kNoValue;
+  std::string name;
+};
+
+/// After a run, `value` becomes the new content of a state or of an input tensor of the caller's.
+struct WriteBack {
+  enum class Target : std::uint8_t { state = 0, input = 1 };
+  Target target = Target::state;
+  std::uint32_t index = 0;  ///< number of the state, or position in Function::inputs
+  ValueId value = kNoValue;
+};
+
+struct Function {
+  std::string name;
+  bool entry = false;  ///< callable from outside
+  std::vector<Value> values;
+  std::vector<FunctionInput> inputs;
+  std::vector<FunctionOutput> outputs;
+  std::vector<WriteBack> writebacks;
+  std::vector<Node> nodes;  ///< in an order that can be executed: a value is defined before it is read, and once
+  std::string in_tree, out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
+};
+
+/// A run of bytes that states view. `size` bytes, from the program's source.
+struct Storage {
+  std::uint64_t size = 0;
+};
+
+/// A named tensor that lives with the program: a view of a storage. Two states may view one storage: a write through
+/// one is then seen through the other.
+struct State {
+  enum class Kind : std::uint8_t { parameter = 0, buffer = 1, constant = 2 };
+  std::string name;
+  Kind kind = Kind::parameter;
+  TensorType type;                    ///< the shape is constant
+  std::uint32_t storage = 0;          ///< number in Program::storages
+  std::vector<std::int64_t> strides;  ///< in elements
+  std::int64_t offset = 0;            ///< in elements
+  bool is_mutable = false;            ///< some function writes it back
+  bool persistent = true;             ///< part of PyTorch's state_dict
+  std::int32_t tied = -1;             ///< the earlier state that is the same tensor (tied parameters), or -1
+};
+
+/// Gives the bytes of storages. Implementations verify or decompress lazily; the spans stay valid while the source lives. Thread-safe.
+class StorageSource {
+ public:
+  virtual ~StorageSource() = default;
+  virtual std::span<const std::byte> bytes(std::uint32_t storage) = 0;
+  /// The pages will not be needed again soon (they were packed): the source may give them back to the system.
+  virtual void release(std::uint32_t storage) {}
+};
+
+struct Program {
+  ExprPool pool;
+  std::vector<Storage> storages;
+  std::vector<State> states;
+  std::vector<Function> functions;
+  std::vector<Origin> origins;
+  std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like
+  std::shared_ptr<StorageSource> source;
+
+  /// The number of the entry function of that name, or -1.
+  int find_entry(const std::string& name) const;
+  const std::string* find_metadata(const std::string& key) const;
+};
+
+/// Bytes of a contiguous tensor of this type; false on overflow, a negative or a symbolic size.
+bool byte_size(const TensorType& type, std::uint64_t* bytes);
+/// "float32[s0, 8]"
+std::string text_of(const TensorType& type, const ExprPool& pool);
+/// "node 12 (softmax, from aten.softmax.int in encoder.attn, model.py:42)"
+std::string describe(const Program& program, const Function& function, std::size_t node);
+
+}  // namespace tern
