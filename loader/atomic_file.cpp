@@ -1,0 +1,98 @@
+#include "loader/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace tern {
+namespace {
+
+/// Linux writes at most 0x7ffff000 bytes in one call.
+constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
+
+/// Left-overs of a killed process with the same number may be in the way.
+constexpr int kMaxNames = 100;
+
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? std::string(real.get()) : path;  // a file that does not exist yet keeps its name
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  struct stat existing {};
+  const bool exists = ::stat(path_.c_str(), &existing) == 0;
+  if (exists && S_ISDIR(existing.st_mode)) fail(ErrorCode::io, fmt::format("cannot write {}: it is a folder", path_));
+  if (exists && !S_ISREG(existing.st_mode)) {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail_with_errno("cannot open", path_);
+    return;
+  }
+  if (exists) path_ = resolved(path_);
+  for (int i = 0; i < kMaxNames && fd_ < 0; ++i) {
+    temporary_ = fmt::format("{}.tmp.{}", path_, ::getpid());
+    if (i > 0) temporary_ += fmt::format(".{}", i);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0 && errno != EEXIST) break;
+  }
+  if (fd_ < 0) fail_with_errno("cannot create", temporary_);
+  // Replacing a file keeps its permissions; a file system that has none of its own may refuse, which is harmless.
+  if (exists && ::fchmod(fd_, existing.st_mode & 0777) != 0) errno = 0;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxWrite));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_with_errno("cannot write", path_);
+    size_ += static_cast<std::uint64_t>(n);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (offset > size_ || bytes.size() > size_ - offset) {
+    fail(ErrorCode::internal,
+         fmt::format("{}: overwriting bytes {} to {} of {} written", path_, offset, offset + bytes.size(), size_));
+  }
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_with_errno("cannot write", path_);
+    offset += static_cast<std::uint64_t>(n);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::commit() {
+  if (fd_ < 0) fail(ErrorCode::internal, fmt::format("{}: committed twice", path_));
+  // Closing reports what a network file system could not store.
+  const int closed = ::close(fd_);
+  fd_ = -1;
+  if (closed != 0) fail_with_errno("cannot write", path_);
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno("cannot rename the finished file to", path_);
+  temporary_.clear();
+}
+
+void AtomicFile::fail_with_errno(const char* what, const std::string& path) const {
+  const int error = errno;
+  // When the constructor throws the destructor does not run, but then no file was created either.
+  fail(ErrorCode::io, fmt::format("{} {}: {}", what, path, std::strerror(error)));
+}
+
+}  // namespace tern

@@ -1,0 +1,105 @@
+#include "tools/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tern {
+namespace {
+
+constexpr auto kRedrawEvery = std::chrono::milliseconds(80);
+constexpr std::size_t kBarCells = 24;
+
+std::size_t columns_of(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/// At most `columns` characters; UTF-8 sequences stay whole.
+std::string fitted(std::string text, std::size_t columns) {
+  while (display_width(text) > columns) {
+    do {
+      text.pop_back();
+    } while (!text.empty() && !is_utf8(text));
+  }
+  return text;
+}
+
+void put(int fd, std::string_view text) {
+  // A progress bar that cannot be drawn is no reason to stop.
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+bool is_terminal(int fd) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
+}
+
+Progress::Progress(std::string label, std::uint64_t total, int fd)
+    : label_(std::move(label)), total_(total), fd_(fd), active_(is_terminal(fd)) {}
+
+Progress::~Progress() {
+  finish();
+}
+
+void Progress::advance(std::uint64_t units) {
+  done_ += units;
+  draw_if_due();
+}
+
+void Progress::set(std::uint64_t done) {
+  done_ = done;
+  draw_if_due();
+}
+
+void Progress::note(std::string_view text) {
+  if (!active_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    note_ = escape_name(text);
+  }
+  draw_if_due();
+}
+
+void Progress::finish() {
+  if (!active_.exchange(false)) return;
+  const std::lock_guard lock(mutex_);
+  if (next_draw_ != std::chrono::steady_clock::time_point{}) put(fd_, "\r\x1b[K");
+}
+
+void Progress::draw_if_due() {
+  if (!active_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || !active_) return;  // another thread is drawing
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_draw_) return;
+  next_draw_ = now + kRedrawEvery;
+  draw();
+}
+
+void Progress::draw() {
+  std::string line = label_ + " ";
+  const std::uint64_t done = done_;
+  if (total_ > 0) {
+    const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+    const auto filled = static_cast<std::size_t>(part * kBarCells);
+    line += fmt::format("[{}{}] {:3.0f}% {}/{}", std::string(filled, '#'), std::string(kBarCells - filled, '.'),
+                        part * 100, done, total_);
+  } else {
+    line += std::to_string(done);
+  }
+  if (!note_.empty()) line += "  " + note_;
+  // The last column stays free: writing there would start a new line.
+  put(fd_, "\r" + fitted(std::move(line), columns_of(fd_) - 1) + "\x1b[K");
+}
+
+}  // namespace tern

@@ -1,0 +1,121 @@
+#include "tools/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tern {
+namespace {
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  ///< 0: the bytes are not UTF-8
+};
+
+/// Well-formed sequences alone (The Unicode Standard, table 3-7): no surrogates, nothing overlong.
+Character decode(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return {lead, 1};
+  std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  char32_t code = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return {};
+    code = (code << 6) | (at(i) & 0x3fu);
+  }
+  constexpr std::array<char32_t, 5> kFirst = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kFirst[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  return {code, bytes};
+}
+
+/// Characters that move the cursor, change colours, hide or reorder text.
+bool is_harmful(char32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+}  // namespace
+
+std::string escape_name(std::string_view name, std::size_t max_bytes) {
+  std::string out;
+  while (!name.empty()) {
+    const Character c = decode(name);
+    const std::string_view raw = name.substr(0, c.bytes == 0 ? 1 : c.bytes);
+    std::string piece(raw);
+    if (raw == "\\") {
+      piece = "\\\\";
+    } else if (c.bytes == 0 || is_harmful(c.code)) {
+      piece.clear();
+      for (const char byte : raw) piece += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    if (out.size() + piece.size() > max_bytes) return out + "...";
+    out += piece;
+    name.remove_prefix(raw.size());
+  }
+  return out;
+}
+
+std::string json_escape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character c = decode(text);
+    const std::string_view raw = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
+    if (c.bytes == 0) {
+      out += "\\ufffd";
+    } else {
+      switch (c.code) {
+        case '"': out += "\\\""; break;
+        case '\\': out += "\\\\"; break;
+        case '\b': out += "\\b"; break;
+        case '\f': out += "\\f"; break;
+        case '\n': out += "\\n"; break;
+        case '\r': out += "\\r"; break;
+        case '\t': out += "\\t"; break;
+        default:
+          if (c.code < 0x20) {
+            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+          } else {
+            out += raw;
+          }
+      }
+    }
+    text.remove_prefix(raw.size());
+  }
+  return out;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character c = decode(text);
+    if (c.bytes == 0) return false;
+    text.remove_prefix(c.bytes);
+  }
+  return true;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  constexpr std::array<const char*, 6> kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  // 999.95 would print as 1000.0.
+  while (value >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character c = decode(text);
+    text.remove_prefix(c.bytes == 0 ? 1 : c.bytes);
+    ++width;
+  }
+  return width;
+}
+
+}  // namespace tern

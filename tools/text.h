@@ -1,0 +1,37 @@
+// Text for people and for machines: untrusted names made safe to print, sizes, JSON strings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tern {
+
+/// A name from a file as it may be printed on a terminal: control characters, characters that change the direction of
+/// text, and bytes that are not UTF-8 become \xNN, a backslash \\. Longer than max_bytes, it is cut and ends in "...".
+std::string escape_name(std::string_view name, std::size_t max_bytes = 200);
+
+/// The inside of a JSON string, without the quotes. Valid for any bytes: those that are not UTF-8 become \ufffd.
+std::string json_escape(std::string_view text);
+
+bool is_utf8(std::string_view text);
+
+/// "17 B", "1.5 kB", "90.9 MB": decimal units.
+std::string human_bytes(std::uint64_t bytes);
+
+/// "[2, 3]", and "[]" for no dimensions.
+template <typename Sizes>
+std::string sizes_text(const Sizes& sizes) {
+  std::string text = "[";
+  for (const auto size : sizes) {
+    if (text.size() > 1) text += ", ";
+    text += std::to_string(size);
+  }
+  return text + "]";
+}
+
+/// How many columns of a terminal the text takes, one for each character.
+std::size_t display_width(std::string_view text);
+
+}  // namespace tern

@@ -1,0 +1,31 @@
+// A table of text with aligned columns, for reports on a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tern {
+
+/// Columns stand two spaces apart; nothing follows the last one. Cells are printed as they are: escape untrusted names.
+class TextTable {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string header;
+    Align align = Align::left;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// Missing cells are empty; more cells than columns are an error of the caller (ErrorCode::internal).
+  void add_row(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  /// The header, then the rows, a newline after each. The header is left out when every column's is empty.
+  std::string str() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace tern
