@@ -1,0 +1,63 @@
+// Bytes that are read in order: from a file, from memory, from an entry of an archive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tern {
+
+/// The size is known from the start, so that a reader can check what a header promises before it allocates.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// How errors name it.
+  const std::string& name() const { return name_; }
+  std::uint64_t size() const { return size_; }
+  std::uint64_t position() const { return position_; }
+  std::uint64_t remaining() const { return size_ - position_; }
+
+  /// Fills the span; ErrorCode::bad_file when fewer bytes remain. `what` says what was to be read.
+  void read(std::span<std::byte> into, const char* what);
+
+ protected:
+  ByteSource(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
+  void set_size(std::uint64_t size) { size_ = size; }
+  virtual void read_exactly(std::span<std::byte> into) = 0;
+
+ private:
+  std::string name_;
+  std::uint64_t size_;
+  std::uint64_t position_ = 0;
+};
+
+/// A regular file, read without mapping: a file on a network disk is fastest so, and one that shrinks meanwhile is an
+/// error instead of a SIGBUS.
+class FileSource final : public ByteSource {
+ public:
+  explicit FileSource(const std::string& path);
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+
+ private:
+  void read_exactly(std::span<std::byte> into) override;
+
+  int fd_ = -1;
+};
+
+/// Borrows the bytes.
+class MemorySource final : public ByteSource {
+ public:
+  MemorySource(std::span<const std::byte> bytes, std::string name)
+      : ByteSource(std::move(name), bytes.size()), bytes_(bytes) {}
+
+ private:
+  void read_exactly(std::span<std::byte> into) override;
+
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace tern

@@ -1,0 +1,134 @@
+#include "tools/files/npy.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <array>
+#include <cstring>
+
+#include "loader/atomic_file.h"
+#include "tools/files/npy_header.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+/// NumPy itself takes 10,000 by default.
+constexpr std::uint32_t kMaxHeader = 1 << 16;
+/// The data begin at a multiple of this.
+constexpr std::size_t kAlignment = 64;
+/// NumPy leaves room in the header for the first size to grow to this many digits.
+constexpr std::size_t kGrowthDigits = 21;
+
+NpyHeader read_header(ByteSource& source) {
+  std::array<std::byte, 8> start{};
+  source.read(start, "the start of an array");
+  if (std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
+    fail(ErrorCode::bad_file, fmt::format("{}: not an .npy file: it does not begin with \\x93NUMPY", source.name()));
+  }
+  const int major = std::to_integer<int>(start[6]);
+  const int minor = std::to_integer<int>(start[7]);
+  if (major < 1 || major > 3 || minor != 0) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{}: version {}.{} of the .npy format is not known", source.name(), major, minor));
+  }
+  std::array<std::byte, 4> field{};
+  source.read(std::span(field).first(major == 1 ? 2 : 4), "the length of the header");
+  std::uint32_t length = 0;
+  std::memcpy(&length, field.data(), field.size());
+  if (length > kMaxHeader) {
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: the header would have {} bytes, over the limit of {}", source.name(), length, kMaxHeader));
+  }
+  const std::uint64_t offset = source.position();
+  std::string text(length, '\0');
+  source.read(std::as_writable_bytes(std::span(text)), "the header");
+  return parse_npy_header(text, offset, source.name());
+}
+
+/// Copies column-major elements to row-major ones.
+void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
+  const auto size = static_cast<std::size_t>(element_size(to.dtype));
+  const std::size_t rank = to.sizes.size();
+  std::vector<std::size_t> stride(rank);  // in bytes, of row-major order
+  std::size_t bytes = size;
+  for (std::size_t d = rank; d-- > 0;) {
+    stride[d] = bytes;
+    bytes *= static_cast<std::size_t>(to.sizes[d]);
+  }
+  std::vector<std::int64_t> index(rank, 0);
+  std::size_t target = 0;
+  for (std::size_t at = 0; at < from.size(); at += size) {
+    std::memcpy(to.data.data() + target, from.data() + at, size);
+    for (std::size_t d = 0; d < rank; ++d) {
+      target += stride[d];
+      if (++index[d] < to.sizes[d]) break;
+      target -= stride[d] * static_cast<std::size_t>(to.sizes[d]);
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+HostTensor read_npy(ByteSource& source) {
+  NpyHeader header = read_header(source);
+  const std::optional<std::int64_t> bytes = checked_bytes(header.dtype, header.sizes);
+  if (!bytes || static_cast<std::uint64_t>(*bytes) != source.remaining()) {
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: {} {} needs {} bytes from byte {} on, but {} follow", source.name(), name_of(header.dtype),
+                     sizes_text(header.sizes), bytes ? std::to_string(*bytes) : "over 2^63", source.position(),
+                     source.remaining()));
+  }
+  const std::uint64_t begin = source.position();
+  HostTensor tensor = allocate_tensor(header.dtype, std::move(header.sizes), source.name());
+  source.read(tensor.data, "the array");
+  if (const auto bad = first_invalid_byte(tensor.dtype, tensor.data)) {
+    fail(ErrorCode::bad_file, fmt::format("{}: byte {} is {}, but a boolean is 0 or 1", source.name(), begin + *bad,
+                                          std::to_integer<int>(tensor.data[*bad])));
+  }
+  if (header.fortran_order && tensor.sizes.size() > 1) {
+    HostTensor row_major = allocate_tensor(tensor.dtype, tensor.sizes, source.name());
+    copy_from_fortran(tensor.data, row_major);
+    return row_major;
+  }
+  return tensor;
+}
+
+HostTensor read_npy(const std::string& path) {
+  FileSource source(path);
+  return read_npy(source);
+}
+
+std::string npy_header(DType dtype, std::span<const std::int64_t> sizes) {
+  const std::string_view descr = npy_descr(dtype);
+  if (descr.empty()) {
+    fail(ErrorCode::unsupported,
+         fmt::format("NumPy files have no {}; write a .safetensors file instead", name_of(dtype)));
+  }
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
+                                 fmt::join(sizes, ", "), sizes.size() == 1 ? "," : "");
+  if (!sizes.empty()) text.append(kGrowthDigits - std::to_string(sizes[0]).size(), ' ');
+  const std::size_t before = kMagic.size() + 2 + 2;
+  text.append(kAlignment - (before + text.size() + 1) % kAlignment, ' ');
+  text += '\n';
+
+  std::string header(kMagic);
+  header += '\1';  // version 1.0: 64 sizes always fit its 16-bit length
+  header += '\0';
+  header += static_cast<char>(text.size() & 0xff);
+  header += static_cast<char>(text.size() >> 8);
+  return header + text;
+}
+
+void write_npy(const std::string& path, const HostTensor& tensor) {
+  require_consistent(tensor, path);
+  const std::string header = npy_header(tensor.dtype, tensor.sizes);
+  AtomicFile file(path);
+  file.write(header);
+  file.write(tensor.data);
+  file.commit();
+}
+
+}  // namespace tern

@@ -1,0 +1,184 @@
+#include "tools/files/npy_header.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "tools/files/host_tensor.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+struct Descr {
+  std::string_view text;
+  DType dtype;
+};
+
+constexpr std::array<Descr, 14> kDescrs = {{
+    {"|b1", DType::boolean},
+    {"|u1", DType::u8},
+    {"|i1", DType::i8},
+    {"<i2", DType::i16},
+    {"<i4", DType::i32},
+    {"<i8", DType::i64},
+    {"<u2", DType::u16},
+    {"<u4", DType::u32},
+    {"<u8", DType::u64},
+    {"<f2", DType::f16},
+    {"<f4", DType::f32},
+    {"<f8", DType::f64},
+    {"<c8", DType::c64},
+    {"<c16", DType::c128},
+}};
+
+/// The few forms of a Python literal that NumPy writes; anything else is an error at its offset.
+class Parser {
+ public:
+  Parser(std::string_view text, std::uint64_t offset, std::string_view file)
+      : text_(text), offset_(offset), file_(file) {}
+
+  NpyHeader parse() {
+    NpyHeader header;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!take('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
+      if (seen == nullptr) bad(fmt::format("unknown key '{}'", escape_name(key)));
+      if (*seen) bad(fmt::format("'{}' occurs twice", key));
+      *seen = true;
+      if (key == "descr") header.dtype = dtype();
+      if (key == "fortran_order") header.fortran_order = boolean();
+      if (key == "shape") header.sizes = tuple();
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (at_ != text_.size()) bad("something follows the dictionary");
+    if (!descr || !order || !shape) bad("'descr', 'fortran_order' or 'shape' is missing");
+    return header;
+  }
+
+ private:
+  [[noreturn]] void bad(const std::string& what) const {
+    fail(ErrorCode::bad_file, fmt::format("{}: header of the array, at byte {}: {}", file_, offset_ + at_, what));
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+
+  bool take(char c) {
+    skip_space();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c)) bad(fmt::format("expected '{}'", c));
+  }
+
+  std::string_view quoted() {
+    skip_space();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    if (quote != '\'' && quote != '"') bad("expected a string");
+    const std::size_t begin = at_ + 1;
+    const std::size_t end = text_.find(quote, begin);
+    if (end == std::string_view::npos) bad("a string without end");
+    at_ = end + 1;
+    return text_.substr(begin, end - begin);
+  }
+
+  bool boolean() {
+    skip_space();
+    for (const bool value : {false, true}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    bad("'fortran_order' is neither True nor False");
+  }
+
+  DType dtype() {
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == '[')
+      unsupported("an array of records; save each field as an array of its own");
+    const std::string_view descr = quoted();
+    // NumPy writes "|u1", but "<u1" means the same.
+    const bool one_byte = descr.size() == 3 && descr[2] == '1' && (descr[0] == '<' || descr[0] == '=');
+    for (const Descr& known : kDescrs) {
+      if (known.text == descr || (one_byte && known.text.substr(1) == descr.substr(1))) return known.dtype;
+    }
+    const std::string shown = escape_name(descr, 40);
+    if (descr.starts_with('>')) unsupported(fmt::format("'{}' is big-endian; save it with .astype() to '<'", shown));
+    if (descr.find('O') != std::string_view::npos)
+      unsupported("an array of Python objects; such files are never unpickled");
+    if (descr.find('V') != std::string_view::npos) {
+      unsupported(
+          fmt::format("'{}' does not say what its elements are (bfloat16? float8?); save it as .safetensors", shown));
+    }
+    unsupported(fmt::format("'{}' is not an element type that Tern has", shown));
+  }
+
+  [[noreturn]] void unsupported(const std::string& what) const {
+    fail(ErrorCode::unsupported, fmt::format("{}: {}", file_, what));
+  }
+
+  std::vector<std::int64_t> tuple() {
+    std::vector<std::int64_t> sizes;
+    expect('(');
+    bool comma = true;
+    while (!take(')')) {
+      if (!comma) bad("expected ',' or ')'");
+      if (sizes.size() == kMaxRank) bad(fmt::format("more than {} dimensions", kMaxRank));
+      sizes.push_back(integer());
+      comma = take(',');
+    }
+    // "(3)" is a number in Python, not a tuple.
+    if (sizes.size() == 1 && !comma) bad("'shape' is not a tuple");
+    return sizes;
+  }
+
+  std::int64_t integer() {
+    skip_space();
+    std::int64_t value = 0;
+    const char* begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) bad("a size over 2^63-1");
+    if (error != std::errc{}) bad("expected a size");
+    if (value < 0) bad(fmt::format("the size {} is negative", value));
+    at_ += static_cast<std::size_t>(end - begin);
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote it
+    return value;
+  }
+
+  std::string_view text_;
+  std::uint64_t offset_;
+  std::string_view file_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file) {
+  return Parser(text, text_offset, file).parse();
+}
+
+std::string_view npy_descr(DType dtype) {
+  for (const Descr& known : kDescrs) {
+    if (known.dtype == dtype) return known.text;
+  }
+  return {};
+}
+
+}  // namespace tern

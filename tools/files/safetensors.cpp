@@ -1,0 +1,167 @@
+#include "tools/files/safetensors.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "loader/atomic_file.h"
+#include "tools/files/packed_f6.h"
+#include "tools/files/safetensors_dtypes.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "files are little-endian and are not swapped");
+
+bool is_packed(DType dtype) {
+  return dtype == DType::f6_e2m3 || dtype == DType::f6_e3m2;
+}
+
+std::string read_header(ByteSource& source) {
+  std::array<std::byte, 8> field{};
+  source.read(field, "the length of the header");
+  std::uint64_t length = 0;
+  std::memcpy(&length, field.data(), sizeof length);
+  if (length > kMaxSafetensorsHeader) {
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: not a safetensors file: its header would have {} bytes, over the limit of {}", source.name(),
+                     length, kMaxSafetensorsHeader));
+  }
+  if (length > source.remaining()) {
+    fail(ErrorCode::bad_file, fmt::format("{}: the header of {} bytes does not fit into the file of {}", source.name(),
+                                          length, source.size()));
+  }
+  std::string header(length, '\0');
+  source.read(std::as_writable_bytes(std::span(header)), "the header");
+  return header;
+}
+
+HostTensor read_entry(ByteSource& source, const SafetensorsEntry& entry) {
+  const std::string what = fmt::format("{}: tensor \"{}\"", source.name(), escape_name(entry.name));
+  const std::uint64_t begin = source.position();
+  HostTensor tensor = allocate_tensor(entry.dtype, entry.sizes, what);
+  if (is_packed(entry.dtype)) {
+    std::vector<std::byte> packed(static_cast<std::size_t>(entry.end - entry.begin));
+    source.read(packed, "a tensor");
+    unpack_f6(packed, tensor.data);
+  } else {
+    source.read(tensor.data, "a tensor");
+  }
+  if (const auto bad = first_invalid_byte(entry.dtype, tensor.data)) {
+    fail(ErrorCode::bad_file, fmt::format("{}: byte {} of the file is {}, but a BOOL is 0 or 1", what, begin + *bad,
+                                          std::to_integer<int>(tensor.data[*bad])));
+  }
+  return tensor;
+}
+
+/// In the order in which they are written.
+std::vector<const std::pair<std::string, HostTensor>*> in_file_order(const NamedTensors& tensors) {
+  std::vector<const std::pair<std::string, HostTensor>*> order;
+  for (const auto& entry : tensors.tensors) order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const int ra = safetensors_rank(a->second.dtype);
+    const int rb = safetensors_rank(b->second.dtype);
+    return ra != rb ? ra > rb : a->first < b->first;
+  });
+  return order;
+}
+
+void require_writable(const NamedTensors& tensors) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, tensor] : tensors.tensors) {
+    const std::string what = fmt::format("tensor \"{}\"", escape_name(name));
+    require_consistent(tensor, what);
+    if (!is_utf8(name) || name == "__metadata__") {
+      fail(ErrorCode::invalid_argument, fmt::format("{}: a safetensors file cannot hold this name", what));
+    }
+    if (tensor.numel() * safetensors_bits(tensor.dtype) % 8 != 0) {
+      fail(ErrorCode::unsupported, fmt::format("{}: a safetensors file cannot hold {} {}: not a whole number of bytes",
+                                               what, name_of(tensor.dtype), sizes_text(tensor.sizes)));
+    }
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice != names.end()) {
+    fail(ErrorCode::invalid_argument, fmt::format("two tensors are named \"{}\"", escape_name(*twice)));
+  }
+}
+
+std::uint64_t bytes_in_file(const HostTensor& tensor) {
+  return is_packed(tensor.dtype) ? tensor.data.size() / 4 * 3 : tensor.data.size();
+}
+
+std::string header_text(const NamedTensors& tensors) {
+  std::string text = "{";
+  if (!tensors.metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto& [key, value] : tensors.metadata) {
+      if (text.back() != '{') text += ",";
+      text += fmt::format("\"{}\":\"{}\"", json_escape(key), json_escape(value));
+    }
+    text += "}";
+  }
+  std::uint64_t offset = 0;
+  for (const auto* entry : in_file_order(tensors)) {
+    const auto& [name, tensor] = *entry;
+    if (text.size() > 1) text += ",";
+    const std::uint64_t end = offset + bytes_in_file(tensor);
+    text += fmt::format("\"{}\":{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}}", json_escape(name),
+                        safetensors_name(tensor.dtype), fmt::join(tensor.sizes, ","), offset, end);
+    offset = end;
+  }
+  text += "}";
+  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data are aligned to 8 bytes
+  return text;
+}
+
+}  // namespace
+
+NamedTensors read_safetensors(ByteSource& source) {
+  const std::string text = read_header(source);
+  SafetensorsHeader header = parse_safetensors_header(text, source.remaining(), source.name());
+  NamedTensors result;
+  result.metadata = std::move(header.metadata);
+  result.tensors.reserve(header.entries.size());
+  for (SafetensorsEntry& entry : header.entries) {
+    HostTensor tensor = read_entry(source, entry);
+    result.tensors.emplace_back(std::move(entry.name), std::move(tensor));
+  }
+  return result;
+}
+
+NamedTensors read_safetensors(const std::string& path) {
+  FileSource source(path);
+  return read_safetensors(source);
+}
+
+void write_safetensors(const std::string& path, const NamedTensors& tensors) {
+  require_writable(tensors);
+  const std::string header = header_text(tensors);
+  if (header.size() > kMaxSafetensorsHeader) {
+    fail(ErrorCode::unsupported, fmt::format("{}: the header would have {} bytes, over the format's limit of {}", path,
+                                             header.size(), kMaxSafetensorsHeader));
+  }
+  AtomicFile file(path);
+  const std::uint64_t length = header.size();
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(header);
+  for (const auto* entry : in_file_order(tensors)) {
+    const HostTensor& tensor = entry->second;
+    if (is_packed(tensor.dtype)) {
+      std::vector<std::byte> packed(static_cast<std::size_t>(bytes_in_file(tensor)));
+      pack_f6(tensor.data, packed);
+      file.write(packed);
+    } else {
+      file.write(tensor.data);
+    }
+  }
+  file.commit();
+}
+
+}  // namespace tern
