@@ -1,0 +1,43 @@
+# The shared library that people deploy, made of the folder libraries up to runtime/, and what `cmake --install` puts where.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# DT_RPATH rather than DT_RUNPATH: it also serves what our libraries need in turn, so a packed tree works wherever it lies.
+set(relocatable "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+
+add_library(libtern SHARED ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
+add_library(tern::tern ALIAS libtern)
+# Whole folders, since nothing inside the library itself asks for the public functions.
+set(whole tern_runtime tern_loader tern_schema tern_dtypes)
+target_link_libraries(libtern PRIVATE ${whole})
+foreach(folder IN LISTS whole)
+  set_target_properties(libtern PROPERTIES LINK_LIBRARY_OVERRIDE_${folder} WHOLE_ARCHIVE)
+endforeach()
+target_compile_features(libtern INTERFACE cxx_std_20)
+target_include_directories(libtern INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Before 1.0 a minor version may change the interface.
+set_target_properties(libtern PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${relocatable}")
+
+target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
+if(NOT TERN_SANITIZE)
+  target_link_options(libtern PRIVATE -Wl,-z,defs)
+endif()
+
+install(TARGETS libtern EXPORT tern_targets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET tern)
+  set_target_properties(tern PROPERTIES INSTALL_RPATH "${relocatable}")
+  target_link_options(tern PRIVATE -Wl,--disable-new-dtags)
+  install(TARGETS tern)
+endif()
+
+set(config ${CMAKE_INSTALL_LIBDIR}/cmake/tern)
+install(EXPORT tern_targets NAMESPACE tern:: FILE ternTargets.cmake DESTINATION ${config})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ternConfig.cmake.in ternConfig.cmake INSTALL_DESTINATION ${config})
+write_basic_package_version_file(ternConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternConfigVersion.cmake DESTINATION ${config})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tern.pc.in tern.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

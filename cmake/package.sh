@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Makes the relocatable tarball: package.sh BUILD_FOLDER OUT_FOLDER. The command and the library find what they need beside
+# them ($ORIGIN); every shared library but glibc's is copied in, with the text of its licence.
+set -euo pipefail
+folder=$1
+out=$2
+version=$(sed -n 's/^project(tern VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+name=tern-$version-linux-$(uname -m)
+stage=$out/$name
+glibc='^(libc|libm|libdl|libpthread|librt|libmvec|libresolv|ld-linux.*|linux-vdso)\.so'
+rm -rf "$stage"
+mkdir -p "$stage"
+cmake --install "$folder" --prefix "$stage" --strip >/dev/null
+
+# Debian's package of a file; the older ones are recorded under /lib, the newer ones under /usr/lib.
+owner() {
+  local file
+  file=$(realpath "$1")
+  { dpkg-query -S "$file" 2>/dev/null || dpkg-query -S "${file#/usr}"; } | head -n 1 | cut -d : -f 1
+}
+
+# What `ldd` finds below the command and the library, their dependencies' dependencies included.
+mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern.so | awk '$3 ~ /^\// {print $1, $3}' | sort -u)
+licences=$stage/share/doc/tern/licences
+mkdir -p "$licences"
+for line in "${needed[@]}"; do
+  soname=${line%% *} path=${line#* }
+  [[ $soname =~ $glibc || $soname == libtern.so* ]] && continue
+  install -m 755 "$(realpath "$path")" "$stage/lib/$soname"
+  strip --strip-unneeded "$stage/lib/$soname"
+  package=$(owner "$path")
+  install -m 644 "/usr/share/doc/$package/copyright" "$licences/${soname%%.so*}.txt"
+done
+# Headers-only libraries are in the binaries too.
+for package in nlohmann-json3-dev libcli11-dev libflatbuffers-dev; do
+  install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package.txt"
+done
+tar --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" -C "$out" "$name"
+printf '%s, %s bytes\n' "$out/$name.tar.gz" "$(stat -c %s "$out/$name.tar.gz")"

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Checks that a folder includes only what stands below it: tools > exporter > runtime > loader > kernels > schema > dtypes.
+
+include/tern/ is open to all and includes nothing of the project but itself. Prints every wrong include; exit status 1 if any.
+"""
+import pathlib
+import re
+import sys
+
+LAYERS = ["tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCES = {".h", ".hpp", ".cpp", ".cc", ".inc", ".cu"}
+
+
+def sources(root, folder):
+    return sorted(path for path in (root / folder).rglob("*") if path.suffix in SOURCES)
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match[1], match[2]
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    wrong, files = [], 0
+    for rank, folder in enumerate(LAYERS):
+        for path in sources(root, folder):
+            files += 1
+            for number, _, name in includes(path):
+                target = name.split("/")[0] if "/" in name else None
+                if target in LAYERS and LAYERS.index(target) < rank:
+                    wrong.append(f"{path}:{number}: {folder}/ includes {name}, which stands above it")
+    for path in sources(root, "include/tern"):
+        files += 1
+        for number, kind, name in includes(path):
+            if kind == '"' or (name.split("/")[0] in LAYERS):
+                wrong.append(f"{path}:{number}: include/tern/ includes {name}; it may include only <tern/...> and the library")
+    for line in wrong:
+        print("FAIL", line)
+    if not files:
+        print("FAIL no sources found below", root.resolve())
+    sys.exit(bool(wrong) or not files)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Projects that use Tern from outside, against an installed tree: the README's C++ example, a CMake project and a plain
+# compiler with pkg-config. consumers.sh FOLDER [PREFIX]: installs FOLDER into FOLDER/install unless PREFIX is given.
+set -uo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/count.sh"
+folder=$1
+prefix=${2:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [[ -z $prefix ]]; then
+  prefix=$(realpath "$folder")/install
+  rm -rf "$prefix"
+  cmake --install "$folder" --prefix "$prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+fi
+"$prefix/bin/tern" export examples/digits/digits.pt2 -o "$work/digits.tern" >/dev/null || exit 1
+
+with_cmake() {
+  cmake -G Ninja -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release "${@:3}" --log-level=WARNING \
+    >/dev/null && ninja -C "$work/$2" --quiet
+}
+with_pkg_config() {
+  local flags
+  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tern.pc)") pkg-config --cflags --libs tern) || return 1
+  # shellcheck disable=SC2086
+  g++ -std=c++20 tests/consumer/main.cpp $flags -Wl,-rpath,"$(dirname "$(find "$prefix" -name libtern.so)")" \
+    -o "$work/with_pkg_config"
+}
+# The README shows examples/cpp/main.cpp, word for word.
+readme_block() { awk '/^```cpp$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md; }
+try 'README shows examples/cpp/main.cpp' diff <(readme_block) <(grep -v '^// ' examples/cpp/main.cpp)
+try 'examples/cpp compiles' with_cmake examples/cpp example
+try 'examples/cpp runs' "$work/example/classify" "$work/digits.tern"
+try 'find_package(tern) compiles' with_cmake tests/consumer consumer
+try 'find_package(tern) runs' "$work/consumer/consumer" "$work/digits.tern"
+try 'pkg-config compiles' with_pkg_config
+try 'pkg-config runs' "$work/with_pkg_config" "$work/digits.tern"
+# What the library exports is the public API and nothing else of the project or of the libraries it is made with.
+hidden() {
+  local library leaked
+  library=$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)
+  [[ -n $library ]] || { echo "no libtern.so below $prefix"; return 1; }
+  leaked=$(nm -DC --defined-only "$library" |
+    awk '$2 ~ /[TBDR]/ && $0 !~ / (tern::|typeinfo|vtable|TERN_)/ {print}' | head -n 20)
+  [[ -z $leaked ]] || { echo "$leaked"; return 1; }
+}
+try 'only the public API is exported' hidden
+report

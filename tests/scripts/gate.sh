@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The parts of `./dev test`. A part is a command whose last line is `N passed, N failed`; one that ends otherwise counts
+# as one failure. The sum over all parts is this script's own last line.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+scripts=tests/scripts
+full=${1:-}
+logs=build/test-logs
+data=build/test-data
+passed=0
+failed=0
+parts=()
+[[ -t 1 ]] && terminal=1 || terminal=0
+rm -rf "$logs"
+mkdir -p "$logs"
+
+# part NAME COMMAND...: runs it with its output in a log, adds its counts, shows the end of the log when something failed.
+part() {
+  local name=$1 log=$logs/${1//[^a-z0-9]/-}.log start=$SECONDS status=0 last p=0 f=0
+  shift
+  ((terminal)) && printf '%-28s ...\r' "$name"
+  "$@" >"$log" 2>&1 || status=$?
+  last=$(tail -n 1 "$log")
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]}
+    # A command that says that all is well and does not end well has failed.
+    ((status == 0 || f > 0)) || f=1
+  else
+    f=1
+  fi
+  passed=$((passed + p))
+  failed=$((failed + f))
+  parts+=("$name")
+  printf '%-28s %6d passed %5d failed %6d s\n' "$name" "$p" "$f" "$((SECONDS - start))"
+  if ((f > 0)); then
+    { grep -aE '^(FAIL|\[  FAILED  \] |ERROR)' "$log" | sort -u | head -n 40 || true; } | sed 's/^/    /'
+    [[ $last =~ passed,\ [0-9]+\ failed$ ]] || tail -n 25 "$log" | sed 's/^/    /'
+    printf '    (all of it: %s; exit status %d)\n' "$log" "$status"
+  fi
+}
+
+# A part of one check: the command's exit status is the result.
+check() { part "$1" once "$@"; }
+once() {
+  # shellcheck source=tests/scripts/count.sh
+  (. $scripts/count.sh && try "$@" && report)
+}
+
+compiled() {
+  local preset=$1 folder=$2
+  { [[ -f $folder/build.ninja ]] || cmake --preset "$preset" --log-level=WARNING; } &&
+    nice ninja -C "$folder" -j "${TERN_JOBS:-$(nproc)}" --quiet
+}
+
+# conform NAME FOLDER PATH...: the cases of PATH with the command of a build folder, against the list of known failures.
+conform() {
+  local name=$1 folder=$2
+  shift 2
+  part "$name" $scripts/conform.py --tern "$folder/tern" --known tests/data/conformance_expected_failures.txt "$@"
+}
+
+total=$SECONDS
+check build compiled default build
+check layers $scripts/check_layers.py
+part 'unit tests' $scripts/unit.sh build
+check 'unpack the test data' $scripts/unpack.sh $data
+conform programs build $data/programs
+conform models build $data/models
+conform conformance build $data/conformance
+part schema $scripts/schema.sh build
+part digits $scripts/digits.sh build
+part consumers $scripts/consumers.sh build
+
+if [[ $full == --full ]]; then
+  export TERN_TEST_FULL=1
+  part 'every byte' $scripts/unit.sh build --filter '*EveryByte*:*Full*'
+  check 'build with sanitizers' compiled sanitize build-sanitize
+  export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+  TERN_TEST_FULL='' part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
+  conform 'sanitized: programs' build-sanitize $data/programs
+  conform 'sanitized: models' build-sanitize $data/models
+  conform 'sanitized: conformance' build-sanitize $data/conformance
+  part 'fuzz, 60 s each' ./dev fuzz 60
+  part package $scripts/package_test.sh
+fi
+
+printf '%s parts in %d s\n' "${#parts[@]}" "$((SECONDS - total))"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Layout, layers, and clang-tidy: lint.sh [--all]. Without --all clang-tidy reads the .cpp files that differ from main
+# (or, on main, from the commit before).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+status=0
+format=$(command -v clang-format-14 || command -v clang-format) || { echo 'lint: no clang-format' >&2; exit 1; }
+tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || { echo 'lint: no clang-tidy' >&2; exit 1; }
+
+mapfile -t sources < <(git ls-files '*.h' '*.cpp')
+"$format" --dry-run -Werror "${sources[@]}" || status=1
+tests/scripts/check_layers.py || status=1
+
+if [[ ${1:-} == --all ]]; then
+  mapfile -t changed < <(git ls-files '*.cpp')
+else
+  base=$(git merge-base HEAD main 2>/dev/null || true)
+  [[ -n $base && $base != "$(git rev-parse HEAD)" ]] || base=$(git rev-parse -q --verify HEAD~1 || git rev-parse HEAD)
+  mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
+fi
+# Only what the build compiles has flags; the examples' consumers are projects of their own.
+[[ -f build/compile_commands.json ]] || cmake --preset default --log-level=WARNING >/dev/null || exit 1
+ninja -C build --quiet tern_archive_header || exit 1
+known=()
+for source in "${changed[@]}"; do
+  grep -qF "/$source\"" build/compile_commands.json && known+=("$source")
+done
+if ((${#known[@]})); then
+  printf 'clang-tidy reads %d files\n' "${#known[@]}"
+  printf '%s\0' "${known[@]}" |
+    nice xargs -0 -n 1 -P "${TERN_JOBS:-$(nproc)}" "$tidy" -p build --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null ||
+    status=1
+fi
+((status == 0)) && echo 'lint: nothing to say'
+exit "$status"

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Unpacks the packed test data: unpack.sh FOLDER. What is there already and not older than its archive stays.
+set -euo pipefail
+out=$1
+mkdir -p "$out"
+for name in programs models mx conformance; do
+  archive=tests/data/$name.tar.zst
+  [[ -e $out/$name.unpacked && ! $archive -nt $out/$name.unpacked ]] && continue
+  rm -rf "${out:?}/$name"
+  # The conformance set has no folder of its own inside.
+  into=$out
+  [[ $name == conformance ]] && into=$out/$name
+  mkdir -p "$into"
+  zstd -dc --long=27 "$archive" | tar -xf - -C "$into"
+  touch "$out/$name.unpacked"
+done
