@@ -1,0 +1,18 @@
+// One element of a tensor as text, and where it stands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/files/host_tensor.h"
+
+namespace tern {
+
+/// The shortest decimal that gives the element back: "0.1", "-0.0", "nan", "1.5-2.0j", "true", "18446744073709551615".
+/// `index` counts elements in row-major order and must be inside.
+std::string element_text(const HostTensor& tensor, std::int64_t index);
+
+/// "[1, 0, 2]": the row-major index in every dimension.
+std::string index_text(const HostTensor& tensor, std::int64_t index);
+
+}  // namespace tern
