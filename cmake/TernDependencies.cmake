@@ -16,6 +16,7 @@ if(TERN_BUILD_EXPORTER)
   find_package(nlohmann_json REQUIRED)
   find_package(CLI11 REQUIRED)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+  find_package(ZLIB REQUIRED)  # CRC-32; libzip brings it
 endif()
 if(TERN_BUILD_TESTS)
   find_package(GTest REQUIRED)

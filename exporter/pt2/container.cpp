@@ -1,0 +1,132 @@
+#include "exporter/pt2/container.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "exporter/pt2/mapped_file.h"
+#include "exporter/pt2/recognise.h"
+#include "exporter/pt2/text.h"
+#include "exporter/pt2/zip_directory.h"
+#include "exporter/pt2/zip_library.h"
+
+namespace tern::pt2 {
+
+struct Container::State {
+  std::unique_ptr<const MappedFile> file;  ///< null for borrowed bytes
+  std::span<const std::byte> bytes;
+  std::string label;
+  std::string root;
+  std::vector<Entry> entries;
+  std::vector<std::uint32_t> by_name;
+  std::vector<std::string> models;
+
+  void load();
+  const Entry* find(std::string_view name) const;
+  void expect(std::string_view name, std::string_view value, const char* advice) const;
+};
+
+const Entry* Container::State::find(std::string_view name) const {
+  const auto at = std::lower_bound(by_name.begin(), by_name.end(), name,
+                                   [&](std::uint32_t i, std::string_view n) { return entries[i].name < n; });
+  return at != by_name.end() && entries[*at].name == name ? &entries[*at] : nullptr;
+}
+
+void Container::State::expect(std::string_view name, std::string_view value, const char* advice) const {
+  const Entry* entry = find(fmt::format("{}/{}", root, name));
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: entry '{}' is missing; save the program again", label, name));
+  const std::string_view got(reinterpret_cast<const char*>(bytes.data() + entry->offset), entry->size);
+  if (got != value)
+    fail(ErrorCode::unsupported, fmt::format("{}: offset {}: '{}' is {}, not '{}'; {}", label, entry->offset, name,
+                                             quoted(got.substr(0, 40)), value, advice));
+}
+
+void Container::State::load() {
+  ZipDirectory directory = read_zip_directory(bytes, label);
+  root = recognise_archive(directory.records, label);
+  check_local_headers(bytes, directory, label);
+  compare_with_libzip(bytes, directory, label);
+  entries.reserve(directory.records.size());
+  for (auto& record : directory.records)
+    entries.push_back({std::move(record.name), record.data_offset, record.size, record.crc});
+  for (std::uint32_t i = 0; i < entries.size(); ++i) by_name.push_back(i);
+  std::sort(by_name.begin(), by_name.end(), [&](auto a, auto b) { return entries[a].name < entries[b].name; });
+
+  expect("archive_format", "pt2", "save the program with torch.export.save of PyTorch 2.9 or newer");
+  expect("archive_version", "0", "this version of Tern reads only version 0");
+  expect("byteorder", "little", "save the program on a little-endian machine");
+  const std::string start = root + "/models/";
+  constexpr std::string_view kEnd = ".json";
+  for (const auto& entry : entries)
+    if (entry.name.starts_with(start) && entry.name.ends_with(kEnd) && entry.name.size() > start.size() + kEnd.size())
+      models.push_back(entry.name.substr(start.size(), entry.name.size() - start.size() - kEnd.size()));
+  if (models.empty()) fail(ErrorCode::bad_file, fmt::format("{}: there is no models/*.json", label));
+}
+
+Container Container::open(const std::string& path) {
+  auto state = std::make_shared<State>();
+  state->file = MappedFile::open(path);
+  state->bytes = state->file->bytes();
+  state->label = path;
+  state->load();
+  return Container(std::move(state));
+}
+
+Container Container::borrow(std::span<const std::byte> bytes, std::string label) {
+  auto state = std::make_shared<State>();
+  state->bytes = bytes;
+  state->label = std::move(label);
+  state->load();
+  return Container(std::move(state));
+}
+
+const std::string& Container::label() const {
+  return state_->label;
+}
+std::span<const std::byte> Container::bytes() const {
+  return state_->bytes;
+}
+const std::string& Container::root() const {
+  return state_->root;
+}
+const std::vector<Entry>& Container::entries() const {
+  return state_->entries;
+}
+const std::vector<std::string>& Container::models() const {
+  return state_->models;
+}
+const Entry* Container::find(std::string_view name) const {
+  return state_->find(name);
+}
+
+const Entry* Container::find_under_root(std::string_view name) const {
+  return state_->find(fmt::format("{}/{}", state_->root, name));
+}
+
+std::span<const std::byte> Container::data(const Entry& entry) const {
+  return state_->bytes.subspan(entry.offset, entry.size);
+}
+
+std::span<const std::byte> Container::data(std::string_view name) const {
+  const Entry* entry = find(name);
+  if (!entry) fail(ErrorCode::bad_file, fmt::format("{}: there is no entry {}", label(), quoted(name)));
+  return data(*entry);
+}
+
+void Container::verify_crc(const Entry& entry) const {
+  const auto bytes = data(entry);
+  const auto crc = crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  if (crc != entry.crc)
+    fail(ErrorCode::bad_file,
+         fmt::format(
+             "{}: offset {}: entry {}: its bytes have CRC {:08x}, not {:08x}: the file is damaged; copy it again",
+             label(), entry.offset, quoted(entry.name), crc, entry.crc));
+}
+
+void Container::verify_all_crcs() const {
+  for (const auto& entry : entries()) verify_crc(entry);
+}
+
+}  // namespace tern::pt2

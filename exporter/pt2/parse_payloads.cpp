@@ -1,0 +1,87 @@
+#include "exporter/pt2/parse_payloads.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "exporter/pt2/parse_parts.h"
+#include "exporter/pt2/text.h"
+
+namespace tern::pt2 {
+namespace {
+
+// The bytes from the start of the storage to the end of the last element; nothing when they do not fit in 63 bits. 0
+// when there are none.
+std::optional<std::uint64_t> bytes_reached(const TensorMeta& meta) {
+  std::int64_t last = meta.storage_offset.value;
+  for (std::size_t d = 0; d < meta.sizes.size(); ++d) {
+    if (meta.sizes[d].value == 0) return 0;
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(meta.sizes[d].value - 1, meta.strides[d].value, &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return std::nullopt;
+  }
+  std::int64_t bytes = 0;
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(meta.dtype), &bytes))
+    return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+// Elements, even those that share memory, must be countable in bytes.
+bool countable(const TensorMeta& meta) {
+  std::int64_t bytes = element_size(meta.dtype);
+  for (const auto& size : meta.sizes)
+    if (size.value != 0 && __builtin_mul_overflow(bytes, size.value, &bytes)) return false;
+  return true;
+}
+
+void check_literal(const JsonValue& value, const TensorMeta& meta) {
+  bool literal = meta.storage_offset.is_literal();
+  for (const auto& size : meta.sizes) literal = literal && size.is_literal();
+  for (const auto& stride : meta.strides) literal = literal && stride.is_literal();
+  if (!literal) value.bad("sizes, strides and offset of saved data must be numbers");
+}
+
+void check_inside(const JsonValue& value, const Payload& payload, std::uint64_t entry_bytes) {
+  const TensorMeta& meta = payload.tensor;
+  check_literal(value, meta);
+  // What a pickle holds is not laid out like this, and sparse tensors have no strides.
+  if (payload.use_pickle || meta.layout != Layout::strided) return;
+  const auto reached = bytes_reached(meta);
+  if (!reached || !countable(meta)) value.bad("the tensor is larger than 2^63 bytes");
+  const bool not_saved = entry_bytes == 0;
+  if (*reached > entry_bytes && !not_saved)
+    value.bad(fmt::format("the tensor reaches {} bytes into entry {}, which has {}", *reached, quoted(payload.entry),
+                          entry_bytes));
+}
+
+Payload parse_payload(JsonValue value, const Container& container, const std::string& folder) {
+  Payload payload;
+  payload.is_param = value["is_param"].as_bool();
+  payload.use_pickle = value["use_pickle"].as_bool();
+  const JsonValue path = value["path_name"];
+  payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_full_string(path));
+  const Entry* entry = container.find(payload.entry);
+  if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quoted(payload.entry)));
+  if (const auto meta = value.find("tensor_meta")) {
+    payload.has_tensor = true;
+    payload.tensor = parse_tensor_meta(*meta);
+    check_inside(*meta, payload, entry->size);
+  }
+  return payload;
+}
+
+}  // namespace
+
+NameMap<Payload> parse_payloads(const Container& container, const Entry& config, const std::string& folder) {
+  const auto bytes = container.data(config);
+  const JsonDocument document({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                              fmt::format("{}: {}", container.label(), config.name));
+  NameMap<Payload> payloads;
+  for (const JsonValue member : document.root()["config"].object())
+    payloads.add(std::string(member.key()), parse_payload(member, container, folder));
+  payloads.seal();
+  return payloads;
+}
+
+}  // namespace tern::pt2

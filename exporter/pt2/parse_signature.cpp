@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include "exporter/pt2/parse_parts.h"
+#include "exporter/pt2/text.h"
+
+namespace tern::pt2 {
+namespace {
+
+// How a spec writes the value that it is about.
+enum class Form {
+  argument,    // "arg": an Argument
+  tensor,      // "arg": {"name": ...}
+  custom_obj,  // "arg": {"name": ..., "class_fqn": ...}
+};
+
+template <class Kind>
+struct SpecTag {
+  const char* tag;
+  Kind kind;
+  Form form;
+  const char* target;  // the key of the name that it is for, or null
+};
+
+using In = InputSpec::Kind;
+constexpr SpecTag<In> kInputTags[] = {
+    {"user_input", In::user_input, Form::argument, nullptr},
+    {"parameter", In::parameter, Form::tensor, "parameter_name"},
+    {"buffer", In::buffer, Form::tensor, "buffer_name"},
+    {"tensor_constant", In::tensor_constant, Form::tensor, "tensor_constant_name"},
+    {"custom_obj", In::custom_obj, Form::custom_obj, "custom_obj_name"},
+    {"token", In::token, Form::tensor, nullptr},
+};
+
+using Out = OutputSpec::Kind;
+constexpr SpecTag<Out> kOutputTags[] = {
+    {"user_output", Out::user_output, Form::argument, nullptr},
+    {"loss_output", Out::loss_output, Form::tensor, nullptr},
+    {"buffer_mutation", Out::buffer_mutation, Form::tensor, "buffer_name"},
+    {"parameter_mutation", Out::parameter_mutation, Form::tensor, "parameter_name"},
+    {"user_input_mutation", Out::user_input_mutation, Form::tensor, "user_input_name"},
+    {"gradient_to_parameter", Out::gradient_to_parameter, Form::tensor, "parameter_name"},
+    {"gradient_to_user_input", Out::gradient_to_user_input, Form::tensor, "user_input_name"},
+    {"token", Out::token, Form::tensor, nullptr},
+};
+
+Argument parse_spec_argument(JsonValue value, Form form) {
+  if (form == Form::argument) return parse_argument(value);
+  Argument argument;
+  argument.kind = form == Form::tensor ? Argument::Kind::tensor : Argument::Kind::custom_obj;
+  argument.name = parse_name(value);
+  if (form == Form::custom_obj) argument.text = value["class_fqn"].as_string();
+  return argument;
+}
+
+template <class Spec, class Tags>
+bool parse_tagged(JsonValue content, const Tags& tags, Spec& spec) {
+  for (const auto& tag : tags) {
+    if (content.key() != tag.tag) continue;
+    spec.kind = tag.kind;
+    spec.arg = parse_spec_argument(content["arg"], tag.form);
+    if (tag.target) spec.target = content[tag.target].as_string();
+    return true;
+  }
+  return false;
+}
+
+InputSpec parse_input_spec(JsonValue value) {
+  const JsonValue content = value.only();
+  InputSpec spec;
+  if (content.key() == "constant_input") {
+    spec.kind = In::constant_input;
+    spec.target = content["name"].as_string();
+    spec.arg = parse_argument(content["value"]);
+    return spec;
+  }
+  if (!parse_tagged(content, kInputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  if (spec.kind == In::buffer)
+    if (const auto persistent = content.find("persistent")) spec.persistent = persistent->as_bool();
+  return spec;
+}
+
+OutputSpec parse_output_spec(JsonValue value) {
+  const JsonValue content = value.only();
+  OutputSpec spec;
+  if (!parse_tagged(content, kOutputTags, spec)) value.bad(fmt::format("unknown tag {}", quoted(content.key())));
+  return spec;
+}
+
+}  // namespace
+
+Signature parse_signature(JsonValue value) {
+  Signature signature;
+  for (const JsonValue spec : value["input_specs"].array()) signature.inputs.push_back(parse_input_spec(spec));
+  for (const JsonValue spec : value["output_specs"].array()) signature.outputs.push_back(parse_output_spec(spec));
+  return signature;
+}
+
+std::vector<ModuleCall> parse_module_calls(JsonValue value) {
+  std::vector<ModuleCall> calls;
+  for (const JsonValue entry : value.array()) {
+    ModuleCall& call = calls.emplace_back();
+    call.fqn = entry["fqn"].as_string();
+    const auto signature = entry.find("signature");
+    if (!signature) continue;
+    auto& convention = call.signature.emplace();
+    convention.inputs = parse_arguments((*signature)["inputs"]);
+    convention.outputs = parse_arguments((*signature)["outputs"]);
+    convention.in_spec = (*signature)["in_spec"].as_string();
+    convention.out_spec = (*signature)["out_spec"].as_string();
+    if (const auto names = signature->find("forward_arg_names")) convention.forward_arg_names = parse_strings(*names);
+  }
+  return calls;
+}
+
+}  // namespace tern::pt2

@@ -1,0 +1,84 @@
+#include "exporter/pt2/recognise.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/pt2/text.h"
+
+namespace tern::pt2 {
+namespace {
+
+constexpr const char* kSaveAgain =
+    "load it in the PyTorch that wrote it (torch.export.load) or export the model again, then save it with "
+    "torch.export.save of "
+    "PyTorch 2.9 or newer";
+
+struct Names {
+  const std::vector<ZipRecord>& records;
+  std::string root;
+
+  bool has(std::string_view name) const {
+    return std::any_of(records.begin(), records.end(), [&](const ZipRecord& r) { return r.name == name; });
+  }
+  bool has_under_root(std::string_view name) const { return has(root + "/" + std::string(name)); }
+  // An entry FOLDER...SUFFIX under the root.
+  bool any_under_root(std::string_view folder, std::string_view suffix) const {
+    const std::string start = root + "/" + std::string(folder);
+    return std::any_of(records.begin(), records.end(), [&](const ZipRecord& r) {
+      return r.name.starts_with(start) && r.name.ends_with(suffix) && r.name.size() >= start.size() + suffix.size();
+    });
+  }
+};
+
+}  // namespace
+
+std::string recognise_archive(const std::vector<ZipRecord>& records, const std::string& label) {
+  auto other = [&](ErrorCode code, const std::string& what) { fail(code, fmt::format("{}: {}", label, what)); };
+  if (records.empty()) other(ErrorCode::bad_file, "the archive has no entries");
+  const std::string& first = records.front().name;
+  const auto slash = first.find('/');
+  const Names names{records, first.substr(0, slash)};
+
+  if (names.has("serialized_exported_program.json"))
+    other(ErrorCode::unsupported,
+          fmt::format("written by torch.export.save of PyTorch 2.7 or older, which keeps weights as Python pickles; {}",
+                      kSaveAgain));
+  if (slash == std::string::npos || slash == 0)
+    other(ErrorCode::bad_file,
+          fmt::format("the first entry {} is in no folder, so this is no .pt2 archive", quoted(first)));
+  const bool has_model = names.any_under_root("models/", ".json");
+  const bool has_config = names.any_under_root("data/weights/", "_weights_config.json");
+  if (has_model && has_config) {
+    for (const auto& record : records)
+      if (!record.name.starts_with(names.root + "/"))
+        other(ErrorCode::bad_file,
+              fmt::format("entry {} is not under the root folder {}", quoted(record.name), quoted(names.root)));
+    return names.root;
+  }
+  if (has_model && names.any_under_root("data/weights/", ".pt"))
+    other(ErrorCode::unsupported,
+          fmt::format("written by torch.export.save of PyTorch 2.8, which keeps weights as Python pickles; {}",
+                      kSaveAgain));
+  if (has_model)
+    other(ErrorCode::bad_file,
+          fmt::format("the archive has a program but no table of its weights (data/weights/*_weights_config.json); {}",
+                      kSaveAgain));
+  if (names.any_under_root("data/aotinductor/", ""))
+    other(ErrorCode::unsupported,
+          "the archive holds native code compiled by AOTInductor and no program; save the exported program itself with "
+          "torch.export.save");
+  if (names.has_under_root("data.pkl") && names.any_under_root("code/", ""))
+    other(ErrorCode::unsupported,
+          "a TorchScript archive (torch.jit.save); export the model with torch.export and save it with "
+          "torch.export.save");
+  if (names.has_under_root("data.pkl"))
+    other(ErrorCode::unsupported,
+          "a Python pickle (torch.save), which holds no program; export the model with torch.export and save it with "
+          "torch.export.save");
+  other(ErrorCode::bad_file, "a zip archive, but not one that torch.export.save wrote: there is no models/*.json");
+  return {};
+}
+
+}  // namespace tern::pt2

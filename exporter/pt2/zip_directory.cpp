@@ -1,0 +1,142 @@
+#include "exporter/pt2/zip_directory.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/pt2/text.h"
+#include "exporter/pt2/zip_bytes.h"
+
+namespace tern::pt2 {
+
+using namespace zip;
+using Bytes = std::span<const std::byte>;
+
+namespace {
+
+struct End {
+  std::uint64_t count;
+  std::uint64_t size;
+  std::uint64_t offset;
+  std::uint64_t limit;  ///< where the directory must end
+};
+
+struct Reader {
+  Bytes file;
+  const std::string& label;
+
+  [[noreturn]] void bad(std::uint64_t offset, const std::string& what) const {
+    fail(ErrorCode::bad_file, fmt::format("{}: offset {}: {}", label, offset, what));
+  }
+
+  [[noreturn]] void not_a_zip() const {
+    const bool starts_as_zip = file.size() >= 4 && field<std::uint32_t>(file, 0) == kLocalHeader;
+    if (starts_as_zip)
+      bad(file.size(),
+          "the zip archive does not end with its directory: the file is cut short or has bytes after its end; copy it "
+          "again");
+    if (file.empty()) bad(0, "the file is empty");
+    bad(0, "not a zip archive; a .pt2 file is what torch.export.save writes");
+  }
+
+  End read_end() const {
+    if (file.size() < kEndBytes) not_a_zip();
+    const std::uint64_t at = file.size() - kEndBytes;
+    if (field<std::uint32_t>(file, at) != kEnd || field<std::uint16_t>(file, at + 20) != 0) not_a_zip();
+    if (field<std::uint16_t>(file, at + 4) != 0 || field<std::uint16_t>(file, at + 6) != 0)
+      bad(at + 4, "the archive is split over several disks");
+    const auto count = field<std::uint16_t>(file, at + 10);
+    const auto size = field<std::uint32_t>(file, at + 12);
+    const auto offset = field<std::uint32_t>(file, at + 16);
+    if (field<std::uint16_t>(file, at + 8) != count) bad(at + 8, "the two counts of entries differ");
+    const bool has64 = at >= kEnd64LocatorBytes && field<std::uint32_t>(file, at - kEnd64LocatorBytes) == kEnd64Locator;
+    if (has64) return read_end64(at - kEnd64LocatorBytes, count, size, offset);
+    if (count == 0xffff || size == kIn64 || offset == kIn64) bad(at, "the zip64 end record is missing");
+    return {count, size, offset, at};
+  }
+
+  End read_end64(std::uint64_t locator, std::uint16_t count, std::uint32_t size, std::uint32_t offset) const {
+    if (field<std::uint32_t>(file, locator + 4) != 0 || field<std::uint32_t>(file, locator + 16) > 1)
+      bad(locator, "the archive is split over several disks");
+    const auto at = field<std::uint64_t>(file, locator + 8);
+    if (locator < kEnd64Bytes || at != locator - kEnd64Bytes || field<std::uint32_t>(file, at) != kEnd64)
+      bad(locator + 8, "the zip64 end record is not right before its locator");
+    if (field<std::uint64_t>(file, at + 4) != kEnd64Bytes - 12) bad(at + 4, "the zip64 end record has a wrong size");
+    if (field<std::uint32_t>(file, at + 16) != 0 || field<std::uint32_t>(file, at + 20) != 0)
+      bad(at + 16, "the archive is split over several disks");
+    End end{field<std::uint64_t>(file, at + 32), field<std::uint64_t>(file, at + 40),
+            field<std::uint64_t>(file, at + 48), at};
+    if (field<std::uint64_t>(file, at + 24) != end.count) bad(at + 24, "the two counts of entries differ");
+    if ((count != 0xffff && count != end.count) || (size != kIn64 && size != end.size) ||
+        (offset != kIn64 && offset != end.offset))
+      bad(at + 32, "the zip64 end record and the end record differ");
+    return end;
+  }
+
+  // Fields that are all ones have their value in the zip64 extra field, in this order and nothing else (4.5.3).
+  void read_zip64(ZipRecord& record, std::uint64_t at, const Extra& extra) const {
+    const Bytes space = extra.zip64.value_or(Bytes{});
+    std::size_t used = 0;
+    for (std::uint64_t* value : {&record.size, &record.compressed_size, &record.header_offset}) {
+      if (*value != kIn64) continue;
+      if (!inside(space, used, 8))
+        bad(at, fmt::format("entry {}: its zip64 field is missing or too short", quoted(record.name)));
+      *value = field<std::uint64_t>(space, used);
+      used += 8;
+    }
+    if (used != space.size())
+      bad(at, fmt::format("entry {}: its zip64 field holds more than is needed", quoted(record.name)));
+  }
+
+  std::uint64_t read_record(std::uint64_t at, std::uint64_t end, ZipRecord& record) const {
+    if (end - at < kCentralHeaderBytes || field<std::uint32_t>(file, at) != kCentralHeader)
+      bad(at, "an entry of the zip directory is missing");
+    const std::size_t name_bytes = field<std::uint16_t>(file, at + 28);
+    const std::size_t extra_bytes = field<std::uint16_t>(file, at + 30);
+    const std::size_t comment_bytes = field<std::uint16_t>(file, at + 32);
+    const std::uint64_t total = kCentralHeaderBytes + name_bytes + extra_bytes + comment_bytes;
+    if (end - at < total) bad(at + 28, "an entry reaches over the end of the zip directory");
+    const char* name = reinterpret_cast<const char*>(file.data() + at + kCentralHeaderBytes);
+    if (name_bytes == 0 || name_bytes > kMaxZipNameBytes)
+      bad(at + 28, fmt::format("an entry's name has {} bytes; 1 to {} are allowed", name_bytes, kMaxZipNameBytes));
+    record.name.assign(name, name_bytes);
+    if (record.name.find('\0') != std::string::npos || !is_utf8(record.name))
+      bad(at + kCentralHeaderBytes, fmt::format("the entry's name {} is not valid UTF-8 text", quoted(record.name)));
+    if (comment_bytes != 0) bad(at + 32, fmt::format("entry {} has a comment", quoted(record.name)));
+    if (field<std::uint16_t>(file, at + 34) != 0) bad(at + 34, "the archive is split over several disks");
+    record.flags = field<std::uint16_t>(file, at + 8);
+    record.method = field<std::uint16_t>(file, at + 10);
+    record.crc = field<std::uint32_t>(file, at + 16);
+    record.compressed_size = field<std::uint32_t>(file, at + 20);
+    record.size = field<std::uint32_t>(file, at + 24);
+    record.header_offset = field<std::uint32_t>(file, at + 42);
+    const Extra extra = read_extra(file.subspan(at + kCentralHeaderBytes + name_bytes, extra_bytes));
+    if (!extra.well_formed) bad(at + 30, fmt::format("entry {}: its extra fields are malformed", quoted(record.name)));
+    read_zip64(record, at, extra);
+    return at + total;
+  }
+};
+
+}  // namespace
+
+ZipDirectory read_zip_directory(Bytes file, const std::string& label) {
+  const Reader reader{file, label};
+  const End end = reader.read_end();
+  if (end.offset > end.limit || end.size != end.limit - end.offset)
+    reader.bad(end.limit,
+               fmt::format("the zip directory (offset {}, {} bytes) does not end right before its end record",
+                           end.offset, end.size));
+  // Before anything is allocated: each record has at least its fixed part.
+  if (end.count > kMaxZipEntries || end.count > end.size / kCentralHeaderBytes)
+    reader.bad(end.limit,
+               fmt::format("{} entries are more than the directory of {} bytes can hold, or than the limit of {}",
+                           end.count, end.size, kMaxZipEntries));
+  ZipDirectory directory;
+  directory.offset = end.offset;
+  directory.records.resize(end.count);
+  std::uint64_t at = end.offset;
+  for (auto& record : directory.records) at = reader.read_record(at, end.limit, record);
+  if (at != end.limit) reader.bad(at, "bytes between the last entry of the zip directory and its end record");
+  return directory;
+}
+
+}  // namespace tern::pt2
