@@ -1,0 +1,70 @@
+#include "exporter/constants.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <tern/error.h>
+
+#include "exporter/builder.h"
+#include "schema/kinds.h"
+
+namespace tern {
+
+std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
+  if (storage < base_count_) return base_->bytes(storage);
+  return added_.at(storage - base_count_);
+}
+
+std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
+  added_.push_back(std::move(bytes));
+  return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
+}
+
+ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes) {
+  Program& program = b.program();
+  TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
+  std::uint64_t size = 0;
+  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has no valid size");
+  Function& f = b.function();
+  // The same constant may have been made before, in this function or in another.
+  for (std::uint32_t s = 0; s < program.states.size(); ++s) {
+    const State& state = program.states[s];
+    if (!state.name.starts_with("export.constant") || !(state.type == type)) continue;
+    const auto have = program.source->bytes(state.storage);
+    if (size != 0 && std::memcmp(have.data(), bytes, size) != 0) continue;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.state == s) return in.value;
+    }
+    f.inputs.push_back({FunctionInput::Kind::state, b.add_value(type, state.name), s, state.name, {}});
+    return f.inputs.back().value;
+  }
+  auto source = std::dynamic_pointer_cast<ExtendableSource>(program.source);
+  if (source == nullptr) {
+    source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
+    program.source = source;
+  }
+  std::vector<std::byte> copy(size);
+  if (size != 0) std::memcpy(copy.data(), bytes, size);
+  State state;
+  state.storage = source->add(std::move(copy));
+  program.storages.push_back({size});
+  state.name = fmt::format("export.constant{}", program.states.size());
+  state.kind = State::Kind::constant;
+  state.type = type;
+  state.strides.assign(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) state.strides[i - 1] = state.strides[i] * std::max<std::int64_t>(sizes[i], 1);
+  state.persistent = false;
+  program.states.push_back(state);
+  f.inputs.push_back({FunctionInput::Kind::state, b.add_value(type, state.name),
+                      static_cast<std::uint32_t>(program.states.size() - 1), state.name, {}});
+  return f.inputs.back().value;
+}
+
+std::int64_t reduce_kind_number(std::string_view name) {
+  const auto kind = reduce_kind_from_name(name);
+  if (!kind) fail(ErrorCode::internal, fmt::format("no reduction is called '{}'", name));
+  return static_cast<std::int64_t>(*kind);
+}
+
+}  // namespace tern
