@@ -1,4 +1,5 @@
-// The interface between the runtime and a CPU kernel: strided views in, contiguous outputs, attributes with sizes resolved.
+// The interface between the runtime and a CPU kernel: strided views in, contiguous outputs, attributes with sizes
+// resolved.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 
 namespace tern {
 
-/// A tensor in memory. Strides count elements and may be zero (expanded) or negative (flipped). For f4_e2m1 and MX values the layout is always contiguous.
+/// A tensor in memory. Strides count elements and may be zero (expanded) or negative (flipped). For f4_e2m1 and MX
+/// values the layout is always contiguous.
 struct TensorView {
   std::byte* data = nullptr;
   DType dtype = DType::invalid;
@@ -64,30 +66,32 @@ struct RandomState {
 };
 
 struct KernelCall {
-  const Node* node = nullptr;          ///< op, attrs (all integers constant), expr
-  std::span<TensorView> in;            ///< data is nullptr for an absent operand (dtype invalid)
-  std::span<TensorView> out;           ///< contiguous; data is nullptr where nobody wants it or the kernel allocates it
-  std::span<std::byte> scratch;        ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
-  KernelState* state = nullptr;        ///< what prepare returned
+  const Node* node = nullptr;    ///< op, attrs (all integers constant), expr
+  std::span<TensorView> in;      ///< data is nullptr for an absent operand (dtype invalid)
+  std::span<TensorView> out;     ///< contiguous; data is nullptr where nobody wants it or the kernel allocates it
+  std::span<std::byte> scratch;  ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
+  KernelState* state = nullptr;  ///< what prepare returned
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
-  const bool* constant = nullptr;      ///< for each input: bytes never change over the life of the program (weights)
+  const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
 };
 
-/// Kernels report a failure that depends on data (an index out of range, a singular matrix) with tern::fail(ErrorCode::runtime, ...): the runtime
-/// adds which node it was.
+/// Kernels report a failure that depends on data (an index out of range, a singular matrix) with
+/// tern::fail(ErrorCode::runtime, ...): the runtime adds which node it was.
 struct Kernel {
   void (*run)(KernelCall&) = nullptr;
   /// Bytes of scratch for these sizes (data pointers are not set yet). May be null.
   std::size_t (*scratch)(const KernelCall&) = nullptr;
-  /// Called once per plan, with sizes but without data pointers, but for constant inputs, whose data is set. May be null.
+  /// Called once per plan, with sizes but without data pointers, but for constant inputs, whose data is set. May be
+  /// null.
   std::unique_ptr<KernelState> (*prepare)(const KernelCall&) = nullptr;
   /// Bit i: input i may have any strides. Others are made contiguous before the kernel sees them.
   std::uint32_t strided = 0;
-  /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and nobody reads it afterwards; -1: none.
+  /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and
+  /// nobody reads it afterwards; -1: none.
   int in_place = -1;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;

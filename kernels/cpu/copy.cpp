@@ -1,0 +1,132 @@
+// Copies between strided views: axes that lie one after the other in both are merged, then rows are copied, or tiles
+// where the source runs across the rows.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/kernel.h"
+
+namespace tern {
+namespace {
+
+struct Axis {
+  std::int64_t size, from, to;  ///< strides in elements
+};
+
+/// The axes of both views, those of size 1 dropped and mergeable ones merged.
+int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMaxRank>& axes) {
+  int n = 0;
+  for (int i = 0; i < to.rank; ++i) {
+    if (to.size(i) == 1) continue;
+    const Axis a{to.size(i), from.stride(i), to.stride(i)};
+    if (n > 0) {
+      Axis& last = axes[static_cast<std::size_t>(n - 1)];
+      if (last.from == a.from * a.size && last.to == a.to * a.size) {
+        last = {last.size * a.size, a.from, a.to};
+        continue;
+      }
+    }
+    axes[static_cast<std::size_t>(n++)] = a;
+  }
+  return n;
+}
+
+struct Bytes16 {
+  std::uint64_t a, b;
+};
+
+template <class T>
+void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {
+  if (from_stride == 1 && to_stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  } else if (from_stride == 0 && to_stride == 1) {
+    std::fill_n(to, count, *from);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+/// A transposition of one plane, in tiles that fit the first cache.
+template <class T>
+void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
+  constexpr std::int64_t kTile = 32;
+  for (std::int64_t r = 0; r < rows.size; r += kTile) {
+    const std::int64_t r_end = std::min(rows.size, r + kTile);
+    for (std::int64_t c = 0; c < columns.size; c += kTile) {
+      const std::int64_t c_end = std::min(columns.size, c + kTile);
+      for (std::int64_t i = r; i < r_end; ++i) {
+        for (std::int64_t j = c; j < c_end; ++j)
+          to[i * rows.to + j * columns.to] = from[i * rows.from + j * columns.from];
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
+  if (n == 0) {
+    *to = *from;
+    return;
+  }
+  Axis inner = axes[static_cast<std::size_t>(n - 1)];
+  int outer = n - 1;
+  Axis across{1, 0, 0};
+  if (inner.from != 1 && inner.from != 0) {
+    for (int i = 0; i < outer; ++i) {
+      if (axes[static_cast<std::size_t>(i)].from != 1) continue;
+      across = axes[static_cast<std::size_t>(i)];
+      for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j + 1)];
+      --outer;
+      break;
+    }
+  }
+  std::int64_t count = 1;
+  for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
+  const std::int64_t work = count * inner.size * across.size;
+  if (outer == 0 && across.size == 1 && work > (1 << 18)) {  // one long run: cut it up for the threads
+    const std::int64_t chunk = 1 << 15, chunks = (inner.size + chunk - 1) / chunk;
+#pragma omp parallel for
+    for (std::int64_t c = 0; c < chunks; ++c) {
+      const std::int64_t at = c * chunk;
+      copy_row(from + at * inner.from, inner.from, to + at * inner.to, inner.to, std::min(chunk, inner.size - at));
+    }
+    return;
+  }
+#pragma omp parallel for if (work > (1 << 16) && count > 1)
+  for (std::int64_t o = 0; o < count; ++o) {
+    const T* f = from;
+    T* t = to;
+    std::int64_t rest = o;
+    for (int i = outer - 1; i >= 0; --i) {
+      const Axis& a = axes[static_cast<std::size_t>(i)];
+      f += rest % a.size * a.from;
+      t += rest % a.size * a.to;
+      rest /= a.size;
+    }
+    if (across.size == 1) {
+      copy_row(f, inner.from, t, inner.to, inner.size);
+    } else {
+      copy_plane(f, t, across, inner);
+    }
+  }
+}
+
+}  // namespace
+
+void copy_strided(const TensorView& from, const TensorView& to) {
+  if (to.numel() == 0) return;
+  if (elements_per_byte(to.dtype) != 1) {  // packed types are always contiguous
+    std::memcpy(to.data, from.data, static_cast<std::size_t>((to.numel() + 1) / 2));
+    return;
+  }
+  std::array<Axis, kMaxRank> axes;
+  const int n = collapse(from, to, axes);
+  switch (element_size(to.dtype)) {
+    case 1: return copy_axes(from.as<std::uint8_t>(), to.as<std::uint8_t>(), axes, n);
+    case 2: return copy_axes(from.as<std::uint16_t>(), to.as<std::uint16_t>(), axes, n);
+    case 4: return copy_axes(from.as<std::uint32_t>(), to.as<std::uint32_t>(), axes, n);
+    case 8: return copy_axes(from.as<std::uint64_t>(), to.as<std::uint64_t>(), axes, n);
+    default: return copy_axes(from.as<Bytes16>(), to.as<Bytes16>(), axes, n);
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,122 @@
+// Kernels of the ops that move elements: concat, pad, and writes into a part of a tensor. Views need none: the runtime
+// only changes strides.
+#include <algorithm>
+
+#include "dtypes/convert.h"
+#include "kernels/kernel.h"
+
+namespace tern {
+namespace {
+
+/// The part [start, start + length*step) of axis `axis` of `v`.
+TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
+  TensorView p = v;
+  const auto a = static_cast<std::size_t>(axis);
+  p.data += start * v.stride(axis) * element_size(v.dtype);
+  p.sizes[a] = length;
+  p.strides[a] = v.stride(axis) * step;
+  return p;
+}
+
+int axis_of(const KernelCall& c, const TensorView& v) {
+  const std::int64_t a = c.node->integer(AttrKey::axis);
+  return static_cast<int>(a < 0 ? a + v.rank : a);
+}
+
+void concat(KernelCall& c) {
+  const TensorView& out = c.out[0];
+  const int axis = axis_of(c, out);
+  std::int64_t at = 0;
+  for (const TensorView& x : c.in) {
+    copy_strided(x, part(out, axis, at, x.size(axis), 1));
+    at += x.size(axis);
+  }
+}
+
+/// Copies input 0 to the output unless the runtime gave both the same memory.
+void start_from_input(KernelCall& c) {
+  if (c.out[0].data != c.in[0].data) copy_strided(c.in[0], c.out[0]);
+}
+
+void slice_scatter(KernelCall& c) {
+  start_from_input(c);
+  const TensorView& out = c.out[0];
+  const int axis = axis_of(c, out);
+  if (c.in[1].size(axis) == 0) return;
+  copy_strided(c.in[1],
+               part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step, 1)));
+}
+
+void as_strided_scatter(KernelCall& c) {
+  start_from_input(c);
+  TensorView to = c.in[1];
+  if (to.numel() == 0) return;
+  to.data = c.out[0].data + c.node->integer(AttrKey::offset) * element_size(to.dtype);
+  const Dims& strides = c.node->dims(AttrKey::strides);
+  for (std::size_t i = 0; i < strides.size(); ++i) to.strides[i] = strides[i].value();
+  copy_strided(c.in[1], to);
+}
+
+/// Where an element before, inside or after the axis comes from.
+std::int64_t source_index(std::int64_t i, std::int64_t size, std::int64_t mode) {
+  if (i >= 0 && i < size) return i;
+  switch (mode) {
+    case 1: return i < 0 ? -i : 2 * (size - 1) - i;
+    case 2: return i < 0 ? 0 : size - 1;
+    default: return i < 0 ? i + size : i - size;
+  }
+}
+
+/// Fills the output with the number in attribute `value`.
+void fill(const KernelCall& c, const TensorView& out) {
+  const std::vector<double>& number = c.node->numbers(AttrKey::value);
+  const double value[2] = {number.empty() ? 0.0 : number[0], number.size() < 2 ? 0.0 : number[1]};
+  alignas(16) std::byte element[16] = {};
+  convert(value, DType::c128, element, out.dtype, 1);
+  TensorView from = out;
+  from.data = element;
+  from.strides = {};
+  copy_strided(from, out);
+}
+
+void pad(KernelCall& c) {
+  const TensorView &x = c.in[0], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const std::int64_t mode = c.node->integer(AttrKey::mode);
+  const Dims &before = c.node->dims(AttrKey::before), &after = c.node->dims(AttrKey::after);
+  // The inside first; then, axis by axis, the borders from what is already there.
+  TensorView inner = out, from = x;
+  bool empty = false;
+  for (int i = 0; i < x.rank; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const std::int64_t b = before[k].value(), a = after[k].value();
+    const std::int64_t skip = std::max<std::int64_t>(0, -b), keep = x.size(i) - skip - std::max<std::int64_t>(0, -a);
+    empty = empty || keep <= 0;
+    from = part(from, i, skip, std::max<std::int64_t>(keep, 0), 1);
+    inner = part(inner, i, std::max<std::int64_t>(0, b), std::max<std::int64_t>(keep, 0), 1);
+  }
+  if (mode == 0) fill(c, out);
+  if (!empty) copy_strided(from, inner);
+  if (mode == 0) return;
+  TensorView done = inner;  // grows to the whole output
+  for (int i = 0; i < x.rank; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const std::int64_t b = before[k].value(), a = after[k].value(), size = x.size(i);
+    for (std::int64_t j = -b; j < size + a; ++j) {
+      if (j >= 0 && j < size) continue;
+      copy_strided(part(done, i, source_index(j, size, mode), 1, 1), part(done, i, j, 1, 1));
+    }
+    done = part(done, i, -b, size + b + a, 1);
+  }
+}
+
+}  // namespace
+
+void register_cpu_movement(KernelTable& t) {
+  t.set(Op::concat, {.run = concat, .strided = kAllStrided});
+  t.set(Op::pad, {.run = pad, .strided = kAllStrided});
+  t.set(Op::slice_scatter, {.run = slice_scatter, .strided = kAllStrided, .in_place = 0});
+  t.set(Op::as_strided_scatter, {.run = as_strided_scatter, .strided = kAllStrided, .in_place = 0});
+}
+
+}  // namespace tern

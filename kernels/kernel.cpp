@@ -1,0 +1,38 @@
+#include "kernels/kernel.h"
+
+namespace tern {
+
+bool TensorView::contiguous() const {
+  std::int64_t expected = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (size(i) == 0) return true;
+    if (size(i) != 1 && stride(i) != expected) return false;
+    expected *= size(i);
+  }
+  return true;
+}
+
+void make_contiguous(TensorView& v) {
+  std::int64_t stride = 1;
+  for (int i = v.rank - 1; i >= 0; --i) {
+    v.strides[static_cast<std::size_t>(i)] = stride;
+    stride *= v.size(i) > 1 ? v.size(i) : 1;
+  }
+}
+
+const KernelTable& cpu_kernels() {
+  static const KernelTable table = [] {
+    KernelTable t;
+    register_cpu_movement(t);
+    register_cpu_pointwise(t);
+    register_cpu_reductions(t);
+    register_cpu_indexing(t);
+    register_cpu_contractions(t);
+    register_cpu_linalg(t);
+    register_cpu_optim(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tern

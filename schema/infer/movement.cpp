@@ -1,0 +1,217 @@
+// Rules of the ops that move elements without computing: views, concat, pad, and writes into a part of a tensor.
+#include <fmt/format.h>
+
+#include "schema/infer.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kAny = kNoBound - 1;
+
+Dims sizes_attr(Inference& c) {
+  const Dims& sizes = c.node.dims(AttrKey::sizes);
+  c.require(sizes.size() <= kMaxRank, "more sizes than the highest rank");
+  for (Dim d : sizes) c.require(c.pool.bounds(d).max >= 0, "a size is negative");
+  return sizes;
+}
+
+// reshape(x; sizes): the same elements in row-major order under other sizes.
+void reshape(Inference& c) {
+  const TensorType& x = c.in(0);
+  Dims sizes = sizes_attr(c);
+  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  c.same(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
+  c.out(x.dtype, std::move(sizes));
+}
+
+// permute(x; axes): result axis i is axis axes[i] of x.
+void permute(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  const auto axes = c.axes(AttrKey::axes, x.rank());
+  c.require(axes.size() == x.shape.size(), "attribute 'axes' must name every axis once");
+  c.require(elements_per_byte(x.dtype) == 1, "packed elements cannot be permuted");
+  Dims sizes;
+  for (std::size_t a : axes) sizes.push_back(x.shape[a]);
+  c.out(x.dtype, std::move(sizes));
+}
+
+// The elements start, start + step, ... of an axis lie inside it.
+void check_range(Inference& c, Dim size, Dim start, Dim length, std::int64_t step) {
+  c.require(step != 0, "attribute 'step' is zero");
+  c.require(c.pool.bounds(length).max >= 0, "attribute 'length' is negative");
+  if (c.pool.bounds(length).max == 0) return;
+  if (start.is_const() && length.is_const() && size.is_const()) {
+    const __int128 last = static_cast<__int128>(start.value()) + static_cast<__int128>(length.value() - 1) * step;
+    const bool inside = start.value() >= 0 && start.value() < size.value() && last >= 0 && last < size.value();
+    c.require(inside, "the slice reaches outside its axis");
+  }
+}
+
+// slice(x; axis, start, length, step): element i along the axis is element start + i*step of x; step may be negative.
+void slice(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be sliced");
+  c.require(x.rank() > 0, "a tensor of no dimensions cannot be sliced");
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  const std::int64_t step = c.integer_or(AttrKey::step, 1, -kAny, kAny);
+  c.require(c.node.has(AttrKey::start) && c.node.has(AttrKey::length), "attributes 'start' and 'length' are needed");
+  const Dim start = c.node.dim(AttrKey::start), length = c.node.dim(AttrKey::length);
+  check_range(c, x.shape[axis], start, length, step);
+  Dims sizes = x.shape;
+  sizes[axis] = length;
+  c.out(x.dtype, std::move(sizes));
+}
+
+// expand(x; sizes): NumPy's broadcast_to; new axes come first.
+void expand(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be expanded");
+  Dims sizes = sizes_attr(c);
+  c.require(sizes.size() >= x.shape.size(), "fewer sizes than the input has axes");
+  const std::size_t skip = sizes.size() - x.shape.size();
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    if (!x.shape[i].is(1)) c.same(x.shape[i], sizes[skip + i], "sizes before and after expanding");
+  }
+  c.out(x.dtype, std::move(sizes));
+}
+
+// The farthest element that (sizes, strides, offset) reach lies below `numel`; a negative one is never reached.
+void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const Dims& strides, Dim offset) {
+  c.require(strides.size() == sizes.size(), "as many strides as sizes are needed");
+  c.require(c.pool.bounds(offset).max >= 0, "attribute 'offset' is negative");
+  __int128 last = offset.is_const() ? offset.value() : 0;
+  bool known = offset.is_const();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    c.require(c.pool.bounds(strides[i]).max >= 0, "a stride is negative");
+    if (sizes[i].is(0)) return;
+    known = known && sizes[i].is_const() && strides[i].is_const();
+    if (known) last += static_cast<__int128>(sizes[i].value() - 1) * strides[i].value();
+    if (last > (static_cast<__int128>(1) << 62)) c.fail("the view reaches beyond 64 bits");
+  }
+  const Dim numel = c.pool.product(base.shape);
+  if (known && numel.is_const()) c.require(last < numel.value(), "the view reaches outside its base");
+}
+
+// as_strided(x; sizes, strides, offset): a view of x taken as a run of elements in row-major order. Strides count elements and are not negative.
+void as_strided(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be viewed by strides");
+  Dims sizes = sizes_attr(c);
+  check_extent(c, x, sizes, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
+  c.out(x.dtype, std::move(sizes));
+}
+
+// bitcast(x; dtype): the same bytes as elements of another dtype; the last axis grows or shrinks with the element size. Complex to real adds a last axis
+// of 2 (attribute k = 1 asks for it), real to complex drops it.
+void bitcast(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  const DType to = c.dtype();
+  const int from_size = element_size(x.dtype), to_size = element_size(to);
+  c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type has no bit cast");
+  Dims sizes = x.shape;
+  if (c.flag(AttrKey::k)) {
+    if (is_complex(x.dtype)) {
+      c.require(!is_complex(to) && to_size * 2 == from_size, "a complex type views as its real type");
+      sizes.push_back(2);
+    } else {
+      c.require(is_complex(to) && to_size == 2 * from_size, "a real type views as its complex type");
+      c.require(!sizes.empty(), "the last axis must have size 2");
+      c.same(sizes.back(), 2, "the last axis and 2");
+      sizes.pop_back();
+    }
+  } else if (from_size != to_size) {
+    c.require(!sizes.empty(), "a tensor of no dimensions cannot change its element size");
+    if (from_size > to_size) {
+      sizes.back() = c.pool.mul(sizes.back(), from_size / to_size);
+    } else {
+      const Dim r = c.pool.mod(sizes.back(), to_size / from_size);
+      c.require(!r.is_const() || r.is(0), "the last axis is no multiple of the new element size");
+      sizes.back() = c.pool.floordiv(sizes.back(), to_size / from_size);
+    }
+  }
+  c.out(to, std::move(sizes));
+}
+
+// concat(xs...; axis): one after the other along an axis; all other sizes and the dtype agree.
+void concat(Inference& c) {
+  const TensorType& first = c.in(0);
+  c.require(first.rank() > 0, "tensors of no dimensions cannot be concatenated");
+  const std::size_t axis = c.axis(AttrKey::axis, first.rank());
+  Dims sizes = first.shape;
+  for (std::size_t i = 1; i < c.input_count(); ++i) {
+    const TensorType& x = c.in(i);
+    c.require(x.dtype == first.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "all operands need one dtype");
+    c.require(x.rank() == first.rank(), "all operands need one rank");
+    for (std::size_t a = 0; a < sizes.size(); ++a) {
+      if (a == axis) {
+        sizes[a] = c.pool.add(sizes[a], x.shape[a]);
+      } else {
+        c.same(sizes[a], x.shape[a], "sizes beside the axis");
+      }
+    }
+  }
+  c.out(first.dtype, std::move(sizes));
+}
+
+// pad(x; before, after, mode, value): one entry of before and after for each axis; negative entries crop (constant mode only).
+// mode 0 constant, 1 reflect (without the edge), 2 replicate the edge, 3 circular.
+void pad(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be padded");
+  const Dims &before = c.list(AttrKey::before, x.shape.size()), &after = c.list(AttrKey::after, x.shape.size());
+  const std::int64_t mode = c.integer_or(AttrKey::mode, 0, 0, 3);
+  Dims sizes = x.shape;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dim size = x.shape[i];
+    sizes[i] = c.pool.add(size, c.pool.add(before[i], after[i]));
+    c.require(c.pool.bounds(sizes[i]).max >= 0, "a size becomes negative");
+    if (mode != 0 && size.is_const()) {
+      const bool pads = !before[i].is(0) || !after[i].is(0);
+      c.require(!pads || size.value() > 0, "an empty axis has nothing to repeat");
+      const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
+      for (Dim p : {before[i], after[i]}) c.require(!p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
+    }
+  }
+  c.out(x.dtype, std::move(sizes));
+}
+
+// slice_scatter(x, src; axis, start, length, step): x with the elements that slice would give replaced by src.
+void slice_scatter(Inference& c) {
+  const TensorType &x = c.in(0), &src = c.in(1);
+  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "both operands need one unpacked dtype");
+  c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  const std::int64_t step = c.integer_or(AttrKey::step, 1, -kAny, kAny);
+  check_range(c, x.shape[axis], c.node.dim(AttrKey::start), src.shape[axis], step);
+  for (std::size_t a = 0; a < x.shape.size(); ++a) {
+    if (a != axis) c.same(x.shape[a], src.shape[a], "sizes beside the axis");
+  }
+  c.out(x.dtype, x.shape);
+}
+
+// as_strided_scatter(x, src; strides, offset): x with the elements that as_strided with src's sizes would give replaced by src.
+void as_strided_scatter(Inference& c) {
+  const TensorType &x = c.in(0), &src = c.in(1);
+  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "both operands need one unpacked dtype");
+  check_extent(c, x, src.shape, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
+  c.out(x.dtype, x.shape);
+}
+
+}  // namespace
+
+void register_movement_rules(InferTable& t) {
+  t.set(Op::reshape, reshape);
+  t.set(Op::permute, permute);
+  t.set(Op::slice, slice);
+  t.set(Op::expand, expand);
+  t.set(Op::as_strided, as_strided);
+  t.set(Op::bitcast, bitcast);
+  t.set(Op::concat, concat);
+  t.set(Op::pad, pad);
+  t.set(Op::slice_scatter, slice_scatter);
+  t.set(Op::as_strided_scatter, as_strided_scatter);
+}
+
+}  // namespace tern
