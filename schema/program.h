@@ -13,6 +13,7 @@
 
 #include <tern/dtype.h>
 
+#include "dtypes/mx_scales.h"
 #include "schema/dim.h"
 #include "schema/op.h"
 #include "schema/pointwise.h"
@@ -22,9 +23,6 @@ namespace tern {
 using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an optional operand that is absent
 inline constexpr int kMaxRank = 16;
-
-/// How the scales of an MX tensor lie: row by row, or in the 128x4 tiles that tensor cores read.
-enum class ScaleLayout : std::uint8_t { plain = 0, swizzled_32_4_4 = 1 };
 
 /// A tensor's type. With block > 0 it is an MX tensor: `dtype` elements of the logical shape, followed in memory by one
 /// float8_e8m0 scale for each `block` elements of the last axis.
