@@ -1,0 +1,296 @@
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <charconv>
+
+#include "exporter/pt2/aten_schema.h"
+#include "exporter/pt2/text.h"
+
+namespace tern::pt2 {
+namespace {
+
+using Base = SchemaType::Base;
+using Kind = Argument::Kind;
+
+struct BaseName {
+  std::string_view name;
+  Base base;
+};
+
+constexpr BaseName kBases[] = {
+    {"Tensor", Base::tensor},       {"int", Base::integer},     {"SymInt", Base::sym_int},
+    {"float", Base::real},          {"complex", Base::complex}, {"Scalar", Base::number},
+    {"bool", Base::boolean},        {"str", Base::string},      {"ScalarType", Base::scalar_type},
+    {"Layout", Base::layout},       {"Device", Base::device},   {"MemoryFormat", Base::memory_format},
+    {"Generator", Base::generator},
+};
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+// Schemas number dtypes as c10 does (c10/core/ScalarType.h), the file as its own enum.
+std::int64_t scalar_type_from_c10(std::int64_t number) {
+  return number <= 11 ? number + 1 : number == 15 ? 13 : 0;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view line) : line_(line) {}
+
+  Schema parse() {
+    Schema schema;
+    schema.text = line_;
+    while (at_ < line_.size() && line_[at_] != '(') ++at_;
+    schema.name = line_.substr(0, at_);
+    if (schema.name.find("::") == std::string_view::npos) bad("expected a name as in 'aten::add.Tensor'");
+    schema.arguments = parse_list(/*named=*/true);
+    expect(" -> ");
+    if (peek() == '(')
+      schema.returns = parse_list(/*named=*/false);
+    else
+      schema.returns.push_back(parse_argument(/*named=*/false));
+    if (at_ != line_.size()) bad("expected the end");
+    return schema;
+  }
+
+ private:
+  [[noreturn]] void bad(const std::string& what) const {
+    fail(ErrorCode::bad_file, fmt::format("operator schema {}: column {}: {}", quoted(line_), at_ + 1, what));
+  }
+  char peek() const { return at_ < line_.size() ? line_[at_] : '\0'; }
+  bool take(std::string_view text) {
+    if (!line_.substr(at_).starts_with(text)) return false;
+    at_ += text.size();
+    return true;
+  }
+  void expect(std::string_view text) {
+    if (!take(text)) bad(fmt::format("expected '{}'", text));
+  }
+  std::string_view word() {
+    const std::size_t start = at_;
+    while (is_word(peek())) ++at_;
+    if (at_ == start) bad("expected a name");
+    return line_.substr(start, at_ - start);
+  }
+  // To the parenthesis that closes the one here.
+  std::string_view parenthesised() {
+    const std::size_t start = at_;
+    int depth = 0;
+    for (; at_ < line_.size(); ++at_) {
+      if (line_[at_] == '(') ++depth;
+      if (line_[at_] == ')' && --depth == 0) return line_.substr(start, ++at_ - start);
+    }
+    bad("a parenthesis is not closed");
+  }
+
+  std::vector<SchemaArgument> parse_list(bool named) {
+    std::vector<SchemaArgument> list;
+    bool kwarg_only = false;
+    expect("(");
+    while (!take(")")) {
+      if ((!list.empty() || kwarg_only)) expect(", ");
+      if (named && take("*")) {
+        kwarg_only = true;
+        continue;
+      }
+      list.push_back(parse_argument(named));
+      list.back().kwarg_only = kwarg_only;
+    }
+    return list;
+  }
+
+  SchemaArgument parse_argument(bool named) {
+    SchemaArgument argument;
+    argument.type = parse_type(argument.alias);
+    argument.is_mutated = argument.alias.find('!') != std::string_view::npos;
+    if (named) expect(" ");
+    if (named || take(" ")) argument.name = word();
+    if (take("=")) {
+      argument.has_default = true;
+      argument.default_value = parse_default(argument.type);
+    }
+    return argument;
+  }
+
+  SchemaType parse_type(std::string_view& alias) {
+    SchemaType type;
+    const std::size_t start = at_;
+    if (peek() == '(') {
+      parenthesised();
+    } else {
+      const auto name = word();
+      for (const auto& known : kBases)
+        if (known.name == name) type.base = known.base;
+      if ((name == "Dict" || name == "Future" || name == "RRef") && peek() == '(') parenthesised();
+    }
+    std::size_t end = at_;
+    while (true) {
+      if (peek() == '(') {
+        const auto inside = parenthesised();
+        if (alias.empty()) alias = inside.substr(1, inside.size() - 2);
+        continue;
+      }
+      if (take("?")) {
+        type.optional = true;
+      } else if (take("[")) {
+        if (type.is_list) type.base = Base::other;
+        type.is_list = true;
+        type.element_optional = std::exchange(type.optional, false);
+        while (peek() >= '0' && peek() <= '9' && type.list_size < 1000)
+          type.list_size = type.list_size * 10 + (line_[at_++] - '0');
+        expect("]");
+      } else {
+        break;
+      }
+      end = at_;
+    }
+    // An alias annotation stands in the middle of "Tensor(a)[]"; the text then ends before it.
+    type.text = line_.substr(start, end - start);
+    if (const auto annotation = alias.empty() ? std::string_view::npos : type.text.find(alias);
+        annotation != std::string_view::npos)
+      type.text = type.text.substr(0, annotation - 1);
+    return type;
+  }
+
+  // ---- defaults
+
+  Argument parse_default(const SchemaType& type) {
+    if (take("None")) return {};
+    if (peek() == '[') return parse_list_default(type);
+    Argument value = parse_scalar_default(type.base);
+    if (!type.is_list) return value;
+    // int[2] stride=1
+    Argument list = empty_list(type.base);
+    for (int i = 0; i < std::max(type.list_size, 1); ++i) append(list, value);
+    return list;
+  }
+
+  Argument parse_list_default(const SchemaType& type) {
+    Argument list = empty_list(type.base);
+    expect("[");
+    for (bool first = true; !take("]"); first = false) {
+      if (!first) {
+        expect(",");
+        take(" ");
+      }
+      append(list, parse_scalar_default(type.base));
+    }
+    return list;
+  }
+
+  Argument empty_list(Base base) const {
+    Argument list;
+    switch (base) {
+      case Base::integer:
+      case Base::sym_int: list.kind = Kind::ints; break;
+      case Base::real:
+      case Base::number: list.kind = Kind::reals; break;
+      case Base::boolean: list.kind = Kind::bools; break;
+      case Base::string: list.kind = Kind::strings; break;
+      case Base::tensor: list.kind = Kind::tensors; break;
+      default: bad("a list of this type cannot have a default");
+    }
+    return list;
+  }
+
+  void append(Argument& list, const Argument& value) const {
+    switch (list.kind) {
+      case Kind::ints: list.ints.push_back(value.integer); break;
+      case Kind::reals:
+        list.reals.push_back(value.kind == Kind::integer ? static_cast<double>(value.integer) : value.real);
+        break;
+      case Kind::bools: list.ints.push_back(value.boolean ? 1 : 0); break;
+      case Kind::strings: list.names.push_back(value.text); break;
+      default: bad("a list of this type cannot have elements by default");
+    }
+  }
+
+  Argument parse_scalar_default(Base base) {
+    Argument value;
+    if (take("True") || take("False")) {
+      value.kind = Kind::boolean;
+      value.boolean = line_[at_ - 2] == 'u';  // Tr(u)e
+      return value;
+    }
+    if (peek() == '"') {
+      value.kind = Kind::string;
+      value.text = parse_string();
+      return value;
+    }
+    parse_number(value);
+    if (value.kind != Kind::integer) {
+      if (base != Base::real && base != Base::number && base != Base::complex)
+        bad("the default is a fraction, its type is not");
+      return value;
+    }
+    switch (base) {
+      case Base::real:
+        value.kind = Kind::real;
+        value.real = static_cast<double>(std::exchange(value.integer, 0));
+        break;
+      case Base::scalar_type:
+        value.kind = Kind::scalar_type;
+        value.integer = scalar_type_from_c10(value.integer);
+        break;
+      case Base::memory_format:  // c10: 0 contiguous, 1 preserve, 2 channels last, 3 channels last 3d
+        value.kind = Kind::memory_format;
+        value.integer = value.integer == 0 ? 1 : value.integer == 1 ? 4 : value.integer;
+        break;
+      case Base::integer:
+      case Base::sym_int:
+      case Base::number: break;
+      default: bad("a number is no default of this type");
+    }
+    return value;
+  }
+
+  void parse_number(Argument& value) {
+    const char* begin = line_.data() + at_;
+    const char* end = line_.data() + line_.size();
+    double real = 0;
+    const auto as_real = std::from_chars(begin, end, real);
+    if (as_real.ec != std::errc()) bad("expected a number");
+    const auto as_int = std::from_chars(begin, end, value.integer);
+    if (as_int.ec == std::errc() && as_int.ptr == as_real.ptr) {
+      value.kind = Kind::integer;
+    } else {
+      value.kind = Kind::real;
+      value.integer = 0;
+      value.real = real;
+    }
+    at_ += static_cast<std::size_t>(as_real.ptr - begin);
+  }
+
+  std::string parse_string() {
+    constexpr std::string_view kEscapes = "n\nt\tf\fv\vr\r";
+    std::string text;
+    expect("\"");
+    while (!take("\"")) {
+      if (at_ >= line_.size()) bad("a string is not closed");
+      char c = line_[at_++];
+      if (c == '\\') {
+        c = peek();
+        ++at_;
+        for (std::size_t i = 0; i < kEscapes.size(); i += 2)
+          if (kEscapes[i] == c) {
+            c = kEscapes[i + 1];
+            break;
+          }
+      }
+      text += c;
+    }
+    return text;
+  }
+
+  std::string_view line_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Schema parse_schema(std::string_view line) {
+  return Parser(line).parse();
+}
+
+}  // namespace tern::pt2
