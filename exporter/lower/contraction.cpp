@@ -1,0 +1,8 @@
+// Lowerings: contraction.
+#include "exporter/lower/lower.h"
+
+namespace tern {
+
+std::span<const Lowering> contraction_lowerings() { return {}; }
+
+}  // namespace tern

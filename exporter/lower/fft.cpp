@@ -1,0 +1,8 @@
+// Lowerings: fft.
+#include "exporter/lower/lower.h"
+
+namespace tern {
+
+std::span<const Lowering> fft_lowerings() { return {}; }
+
+}  // namespace tern

@@ -1,0 +1,8 @@
+// Lowerings: linalg.
+#include "exporter/lower/lower.h"
+
+namespace tern {
+
+std::span<const Lowering> linalg_lowerings() { return {}; }
+
+}  // namespace tern

@@ -1,0 +1,228 @@
+// matmul, grouped_matmul, attention, rnn, cdist; and the registration of the family.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "schema/infer/contraction_rules.h"
+#include "schema/window_kinds.h"
+
+namespace tern {
+namespace rules {
+
+void require_plain(const Inference& c, std::size_t input) {
+  const TensorType& t = c.in(input);
+  if (t.block != 0 || t.dtype == DType::f4_e2m1 || t.dtype == DType::invalid) {
+    c.fail(fmt::format("operand {} must have elements that can be addressed one by one", input));
+  }
+}
+
+void require_floating(const Inference& c, std::size_t input) {
+  require_plain(c, input);
+  if (!is_floating(c.in(input).dtype)) c.fail(fmt::format("operand {} must be of a real floating type", input));
+}
+
+void require_same_dtype(const Inference& c, std::size_t a, std::size_t b) {
+  if (c.in(a).dtype != c.in(b).dtype) c.fail(fmt::format("operands {} and {} must have the same type", a, b));
+}
+
+void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {
+  if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", what, c.pool.text(d), min));
+}
+
+// a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
+// dtype: of the result; that of `a` where absent. a and b have one dtype, or two real floating ones of 8 bits. Products
+// are summed in float32 (f16, bf16 and the small floats), in the type itself (f32, f64, complex), or in 64 bits with
+// the low bits kept (integers). The bias is added before the one rounding to the result.
+void matmul(Inference& c) {
+  require_plain(c, 0);
+  require_plain(c, 1);
+  const TensorType& a = c.in(0);
+  const TensorType& b = c.in(1);
+  c.require(a.rank() >= 2 && b.rank() >= 2, "both operands need at least two axes");
+  const bool bytes =
+      element_size(a.dtype) == 1 && is_floating(a.dtype) && element_size(b.dtype) == 1 && is_floating(b.dtype);
+  if (!bytes) require_same_dtype(c, 0, 1);
+  c.same(a.shape.back(), b.shape[b.shape.size() - 2], "the contracted sizes");
+  Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
+  shape.push_back(a.shape[a.shape.size() - 2]);
+  shape.push_back(b.shape.back());
+  if (c.has(2)) {
+    require_plain(c, 2);
+    c.require(c.in(2).rank() <= static_cast<int>(shape.size()), "the bias has more axes than the result");
+    const Dims with_bias = c.broadcast(shape, c.in(2).shape);
+    for (std::size_t i = 0; i < shape.size(); ++i) c.same(with_bias[i], shape[i], "sizes of the bias and the result");
+  }
+  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : a.dtype;
+  c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
+  c.require(is_complex(dtype) || !is_complex(a.dtype), "a complex product needs a complex result");
+  c.out(dtype, std::move(shape));
+}
+
+// x [s, k], weight [e, k, n], offsets [e] -> [s, n]: row r of x is multiplied by weight[g] for the first g with r <
+// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros.
+void grouped_matmul(Inference& c) {
+  require_plain(c, 0);
+  require_plain(c, 1);
+  require_same_dtype(c, 0, 1);
+  const TensorType& x = c.in(0);
+  const TensorType& w = c.in(1);
+  const TensorType& offsets = c.in(2);
+  c.require(x.rank() == 2 && w.rank() == 3 && offsets.rank() == 1, "the operands must have 2, 3 and 1 axes");
+  c.require(offsets.dtype == DType::i32 || offsets.dtype == DType::i64, "offsets must be int32 or int64");
+  c.same(x.shape[1], w.shape[1], "the contracted sizes");
+  c.same(w.shape[0], offsets.shape[0], "the numbers of groups");
+  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
+  c.require(is_complex(dtype) == is_complex(x.dtype), "a complex product needs a complex result");
+  c.out(dtype, {x.shape[0], w.shape[2]});
+}
+
+// softmax(q k^T * scale + mask) v. q [..., h, l, d], k [..., g, s, d], v [..., g, s, e] -> [..., h, l, e]; g divides h,
+// and head i reads group i / (h / g). With two axes there are no heads. The axes before the heads broadcast. mask
+// broadcasts to [..., h, l, s]: boolean (true takes part), or floating, added to the scores. causal: query i sees keys
+// up to i. scale: 1/sqrt(d) where absent. A query that sees no key gives zeros. Scores and sums are float32 (float64
+// for float64); the result has q's dtype.
+void attention(Inference& c) {
+  for (std::size_t i = 0; i < 3; ++i) require_floating(c, i);
+  require_same_dtype(c, 0, 1);
+  require_same_dtype(c, 0, 2);
+  const TensorType& q = c.in(0);
+  const TensorType& k = c.in(1);
+  const TensorType& v = c.in(2);
+  c.require(q.rank() >= 2 && q.rank() == k.rank() && q.rank() == v.rank(),
+            "q, k and v need the same number of axes, at least two");
+  const std::size_t n = q.shape.size();
+  c.same(q.shape[n - 1], k.shape[n - 1], "the head sizes of q and k");
+  c.same(k.shape[n - 2], v.shape[n - 2], "the lengths of k and v");
+  Dims shape;
+  if (n >= 3) {
+    const std::ptrdiff_t lead = static_cast<std::ptrdiff_t>(n) - 3;
+    shape = c.broadcast(
+        c.broadcast(Dims(q.shape.begin(), q.shape.begin() + lead), Dims(k.shape.begin(), k.shape.begin() + lead)),
+        Dims(v.shape.begin(), v.shape.begin() + lead));
+    const Dim heads = q.shape[n - 3], groups = k.shape[n - 3];
+    c.same(groups, v.shape[n - 3], "the heads of k and v");
+    if (heads.is_const() && groups.is_const()) {
+      c.require(heads == groups || (groups.value() > 0 && heads.value() % groups.value() == 0),
+                "the heads of k must divide those of q");
+    } else {
+      c.same(heads, groups, "symbolic numbers of heads");
+    }
+    shape.push_back(heads);
+  }
+  shape.push_back(q.shape[n - 2]);
+  Dims scores = shape;
+  scores.push_back(k.shape[n - 2]);
+  if (c.has(3)) {
+    const TensorType& mask = c.in(3);
+    c.require(mask.dtype == DType::boolean || is_floating(mask.dtype), "the mask must be boolean or floating");
+    require_plain(c, 3);
+    c.require(mask.shape.size() <= scores.size(), "the mask has more axes than the scores");
+    const Dims both = c.broadcast(scores, mask.shape);
+    for (std::size_t i = 0; i < scores.size(); ++i) c.same(both[i], scores[i], "sizes of the mask and the scores");
+  }
+  c.flag(AttrKey::causal);
+  shape.push_back(v.shape[n - 1]);
+  c.out(q.dtype, std::move(shape));
+}
+
+// x [t, n, i], h0 [layers * directions, n, p], c0 [layers * directions, n, h] (LSTM; else absent), then for each layer
+// and direction five operands: w_ih [gates*h, i or directions*p], w_hh [gates*h, p], b_ih and b_hh [gates*h] (both or
+// neither), w_hr [p, h] (LSTM with projections; else absent, p = h).
+// -> y [t, n, directions * p], h_n as h0, and for LSTM c_n as c0. Gates are in PyTorch's order: i f g o (LSTM), r z n
+// (GRU).
+void rnn(Inference& c) {
+  const auto kind = static_cast<RnnKind>(c.integer(AttrKey::kind, 0, kRnnKindCount - 1));
+  const std::int64_t layers = c.integer(AttrKey::layers, 1, 1 << 16);
+  const std::int64_t directions = c.flag(AttrKey::bidirectional) ? 2 : 1;
+  const std::int64_t gates = kind == RnnKind::lstm ? 4 : kind == RnnKind::gru ? 3 : 1;
+  c.require(static_cast<std::int64_t>(c.input_count()) == 3 + 5 * layers * directions,
+            "five operands for each layer and direction after x, h0 and c0");
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    if (!c.has(i)) continue;
+    require_floating(c, i);
+    require_same_dtype(c, 0, i);
+  }
+  const TensorType& x = c.in(0);
+  const TensorType& h0 = c.in(1);
+  c.require(x.rank() == 3 && h0.rank() == 3, "x and h0 must have three axes");
+  const bool lstm = kind == RnnKind::lstm;
+  c.require(c.has(2) == lstm, "c0 belongs to an LSTM, and only to that");
+  const Dim batch = x.shape[1], projected = h0.shape[2];
+  Dim hidden = projected;
+  c.same(h0.shape[0], layers * directions, "the layers of h0");
+  c.same(h0.shape[1], batch, "the batch sizes");
+  if (lstm) {
+    const TensorType& c0 = c.in(2);
+    c.require(c0.rank() == 3, "c0 must have three axes");
+    hidden = c0.shape[2];
+    c.same(c0.shape[0], layers * directions, "the layers of c0");
+    c.same(c0.shape[1], batch, "the batch sizes");
+  }
+  const Dim rows = c.pool.mul(gates, hidden);
+  const Dim width = c.pool.mul(directions, projected);
+  for (std::int64_t l = 0; l < layers * directions; ++l) {
+    const std::size_t at = static_cast<std::size_t>(3 + 5 * l);
+    const auto matrix = [&](std::size_t i, Dim r, Dim k) {
+      c.require(c.in(i).rank() == 2, "a weight must have two axes");
+      c.same(c.in(i).shape[0], r, "the rows of a weight");
+      c.same(c.in(i).shape[1], k, "the columns of a weight");
+    };
+    matrix(at, rows, l < directions ? x.shape[2] : width);
+    matrix(at + 1, rows, projected);
+    c.require(c.has(at + 2) == c.has(at + 3), "both biases or neither");
+    for (std::size_t i = at + 2; i < at + 4 && c.has(i); ++i) {
+      c.require(c.in(i).rank() == 1, "a bias must have one axis");
+      c.same(c.in(i).shape[0], rows, "the length of a bias");
+    }
+    c.require(lstm || !c.has(at + 4), "projections belong to an LSTM");
+    if (c.has(at + 4)) {
+      matrix(at + 4, projected, hidden);
+    } else {
+      c.same(projected, hidden, "the sizes of h0 and c0");
+    }
+  }
+  const Dims h_shape = h0.shape;
+  c.out(x.dtype, {x.shape[0], batch, width});
+  c.out(x.dtype, h_shape);
+  if (lstm) c.out(x.dtype, c.in(2).shape);
+}
+
+// x [..., m, d], y [..., n, d] -> [..., m, n]: the p-norm of the difference of every two rows; p >= 0, infinity
+// allowed. The leading axes broadcast.
+void cdist(Inference& c) {
+  require_floating(c, 0);
+  require_floating(c, 1);
+  require_same_dtype(c, 0, 1);
+  const Dims& x = c.in(0).shape;
+  const Dims& y = c.in(1).shape;
+  c.require(x.size() >= 2 && y.size() >= 2, "both operands need at least two axes");
+  c.same(x.back(), y.back(), "the lengths of the rows");
+  const double p = c.node.number(AttrKey::p, 2.0);
+  c.require(p >= 0, "attribute 'p' must not be negative");
+  Dims shape = c.broadcast(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
+  shape.push_back(x[x.size() - 2]);
+  shape.push_back(y[y.size() - 2]);
+  c.out(c.in(0).dtype, std::move(shape));
+}
+
+}  // namespace rules
+
+void register_contraction_rules(InferTable& t) {
+  t.set(Op::matmul, rules::matmul);
+  t.set(Op::grouped_matmul, rules::grouped_matmul);
+  t.set(Op::attention, rules::attention);
+  t.set(Op::rnn, rules::rnn);
+  t.set(Op::cdist, rules::cdist);
+  t.set(Op::convolution, rules::convolution);
+  t.set(Op::pool, rules::pool);
+  t.set(Op::adaptive_pool, rules::adaptive_pool);
+  t.set(Op::fractional_pool, rules::fractional_pool);
+  t.set(Op::fold, rules::fold);
+  t.set(Op::resize, rules::resize);
+  t.set(Op::grid_sample, rules::grid_sample);
+  t.set(Op::roi_align, rules::roi_align);
+  t.set(Op::nms, rules::nms);
+}
+
+}  // namespace tern

@@ -1,0 +1,8 @@
+// The rules of linear algebra and transforms.
+#include "schema/infer.h"
+
+namespace tern {
+
+void register_linalg_rules(InferTable&) {}
+
+}  // namespace tern

@@ -1,0 +1,94 @@
+// resize, grid_sample, and the ops of object detection: roi_align, nms.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "schema/infer/contraction_rules.h"
+#include "schema/window_kinds.h"
+
+namespace tern::rules {
+
+// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic and antialias: 2). Attributes: mode
+// (ResizeMode), sizes, align_corners, antialias, scales: for each axis result size / input size as the caller gave it,
+// 0 where the sizes decide; PyTorch computes positions from these. u8 is rounded to nearest and clamped.
+void resize(Inference& c) {
+  require_plain(c, 0);
+  const TensorType& x = c.in(0);
+  c.require(is_floating(x.dtype) || x.dtype == DType::u8, "the input must be floating or uint8");
+  c.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 3 to 5 axes");
+  const std::size_t n = x.shape.size() - 2;
+  const auto mode = static_cast<ResizeMode>(c.integer(AttrKey::mode, 0, kResizeModeCount - 1));
+  const bool antialias = c.flag(AttrKey::antialias);
+  c.flag(AttrKey::align_corners);
+  if (mode == ResizeMode::cubic || antialias) c.require(n == 2, "cubic and antialiased resizing are two-dimensional");
+  if (antialias)
+    c.require(mode == ResizeMode::linear || mode == ResizeMode::cubic, "antialiasing is for linear and cubic modes");
+  const std::vector<double>& scales = c.node.numbers(AttrKey::scales);
+  c.require(scales.empty() || scales.size() == n, "attribute 'scales' needs one value for each spatial axis");
+  for (const double s : scales)
+    c.require(std::isfinite(s) && s >= 0, "attribute 'scales' must be finite and not negative");
+  const Dims& sizes = c.list(AttrKey::sizes, n);
+  Dims shape{x.shape[0], x.shape[1]};
+  for (std::size_t i = 0; i < n; ++i) {
+    require_at_least(c, sizes[i], 1, "attribute 'sizes'");
+    require_at_least(c, x.shape[i + 2], 1, "a spatial size");
+    shape.push_back(sizes[i]);
+  }
+  c.out(x.dtype, std::move(shape));
+}
+
+// x [n, c, h, w] and grid [n, oh, ow, 2], or with depth [n, c, d, h, w] and [n, od, oh, ow, 3] -> [n, c, oh, ow]. grid
+// holds positions from -1 to 1, the innermost axis first. Attributes: mode (GridMode; cubic is two-dimensional), kind
+// (GridPadding), align_corners.
+void grid_sample(Inference& c) {
+  require_floating(c, 0);
+  require_same_dtype(c, 0, 1);
+  const TensorType& x = c.in(0);
+  const TensorType& grid = c.in(1);
+  c.require((x.rank() == 4 || x.rank() == 5) && grid.rank() == x.rank(), "input and grid must both have 4 or 5 axes");
+  const auto mode = static_cast<GridMode>(c.integer(AttrKey::mode, 0, kGridModeCount - 1));
+  c.integer(AttrKey::kind, 0, kGridPaddingCount - 1);
+  c.flag(AttrKey::align_corners);
+  c.require(mode != GridMode::cubic || x.rank() == 4, "cubic sampling is two-dimensional");
+  c.same(x.shape[0], grid.shape[0], "the batch sizes");
+  c.same(grid.shape.back(), x.rank() - 2, "the coordinates of the grid");
+  for (std::size_t i = 2; i < x.shape.size(); ++i) require_at_least(c, x.shape[i], 1, "a spatial size");
+  Dims shape{x.shape[0], x.shape[1]};
+  shape.insert(shape.end(), grid.shape.begin() + 1, grid.shape.end() - 1);
+  c.out(x.dtype, std::move(shape));
+}
+
+// x [n, c, h, w], rois [k, 5] (batch number, x1, y1, x2, y2) -> [k, c, sizes[0], sizes[1]]: the mean of bilinear
+// samples in each bin. Attributes: sizes, scale (from the boxes' coordinates to x's; 1), k (samples along each axis of
+// a bin; 0: ceil(bin size)), align_corners (shift by half a pixel, torchvision's `aligned`). A batch number outside
+// 0..n-1 is an error of the run.
+void roi_align(Inference& c) {
+  require_floating(c, 0);
+  require_same_dtype(c, 0, 1);
+  const TensorType& x = c.in(0);
+  const TensorType& rois = c.in(1);
+  c.require(x.rank() == 4 && rois.rank() == 2, "the input must be [n, c, h, w] and the boxes [k, 5]");
+  c.same(rois.shape[1], 5, "the numbers of a box");
+  c.integer_or(AttrKey::k, 0, 0, 1 << 16);
+  c.flag(AttrKey::align_corners);
+  c.require(std::isfinite(c.node.number(AttrKey::scale, 1.0)), "attribute 'scale' must be finite");
+  const Dims& sizes = c.list(AttrKey::sizes, 2);
+  for (const Dim s : sizes) require_at_least(c, s, 1, "attribute 'sizes'");
+  c.out(x.dtype, {rois.shape[0], x.shape[1], sizes[0], sizes[1]});
+}
+
+// boxes [n, 4] (x1, y1, x2, y2), scores [n] -> the i64 numbers, by falling score, of the boxes that overlap no kept box
+// of a higher score by more than `value` (intersection over union). symbols: the symbol of how many there are.
+void nms(Inference& c) {
+  require_floating(c, 0);
+  require_same_dtype(c, 0, 1);
+  const TensorType& boxes = c.in(0);
+  const TensorType& scores = c.in(1);
+  c.require(boxes.rank() == 2 && scores.rank() == 1, "the boxes must be [n, 4] and the scores [n]");
+  c.same(boxes.shape[1], 4, "the numbers of a box");
+  c.same(boxes.shape[0], scores.shape[0], "the numbers of boxes and scores");
+  c.require(!std::isnan(c.node.number(AttrKey::value, 0.0)), "attribute 'value' must be a number");
+  c.out(DType::i64, {c.list(AttrKey::symbols, 1)[0]});
+}
+
+}  // namespace tern::rules

@@ -1,0 +1,225 @@
+// convolution, pool, adaptive_pool, fractional_pool, fold.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schema/infer/contraction_rules.h"
+#include "schema/window_kinds.h"
+
+namespace tern::rules {
+namespace {
+
+/// kernel or the like: as many as there are spatial axes (1 to 3).
+std::size_t spatial_axes(const Inference& c, AttrKey key) {
+  const std::size_t n = c.node.dims(key).size();
+  if (n < 1 || n > 3) c.fail(fmt::format("attribute '{}' has {} values, not 1 to 3", attr_name(key), n));
+  return n;
+}
+
+/// `key`, or n times `otherwise` where it is absent.
+std::vector<std::int64_t> list_or(const Inference& c, AttrKey key, std::size_t n, std::int64_t otherwise,
+                                  std::int64_t min) {
+  if (!c.node.has(key)) return std::vector<std::int64_t>(n, otherwise);
+  return c.integers(key, n, min, kMaxWindow);
+}
+
+PoolKind pool_kind(const Inference& c) {
+  return static_cast<PoolKind>(c.integer(AttrKey::kind, 0, kPoolKindCount - 1));
+}
+
+/// Where `x` is not known to be [n, c, spatial...], it may miss the batch axis.
+void require_channels(const Inference& c, const TensorType& x, std::size_t spatial) {
+  c.require(x.shape.size() >= spatial, "the input has fewer axes than the window");
+}
+
+}  // namespace
+
+// x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes.
+// weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
+// Attributes: strides, dilations (1 where absent), before and after (zeros added at each end; 0 where absent), groups
+// (1), transposed (0), output_pads (transposed only: extra size at the far end). Cross-correlation, as PyTorch; f16 and
+// bf16 are summed in float32.
+void convolution(Inference& c) {
+  require_plain(c, 0);
+  require_plain(c, 1);
+  require_same_dtype(c, 0, 1);
+  const TensorType& x = c.in(0);
+  const TensorType& w = c.in(1);
+  c.require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(), "input and weight need 3 to 5 axes, as many each");
+  const std::size_t n = x.shape.size() - 2;
+  const auto strides = list_or(c, AttrKey::strides, n, 1, 1);
+  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
+  const auto before = list_or(c, AttrKey::before, n, 0, 0);
+  const auto after = list_or(c, AttrKey::after, n, 0, 0);
+  const auto output_pads = list_or(c, AttrKey::output_pads, n, 0, 0);
+  const std::int64_t groups = c.integer_or(AttrKey::groups, 1, 1, kMaxWindow);
+  const bool transposed = c.flag(AttrKey::transposed);
+  ExprPool& pool = c.pool;
+  Dim out_channels;
+  if (transposed) {
+    c.same(x.shape[1], w.shape[0], "the channels of input and weight");
+    out_channels = pool.mul(w.shape[1], groups);
+  } else {
+    c.same(x.shape[1], pool.mul(w.shape[1], groups), "the channels of input and weight");
+    out_channels = w.shape[0];
+  }
+  for (const Dim d : {x.shape[1], w.shape[0]}) {
+    if (d.is_const()) c.require(d.value() % groups == 0, "the channels are not a multiple of the groups");
+  }
+  if (c.has(2)) {
+    require_same_dtype(c, 0, 2);
+    c.require(c.in(2).rank() == 1, "the bias must have one axis");
+    c.same(c.in(2).shape[0], out_channels, "the length of the bias");
+  }
+  Dims shape{x.shape[0], out_channels};
+  for (std::size_t i = 0; i < n; ++i) {
+    const Dim in = x.shape[i + 2], kernel = w.shape[i + 2];
+    require_at_least(c, kernel, 1, "a kernel size");
+    c.require(pool.bounds(kernel).min <= kMaxWindow, "a kernel size is too large");
+    const Dim reach = pool.mul(dilations[i], pool.sub(kernel, 1));
+    if (transposed) {
+      const Dim grown = pool.add(pool.mul(pool.sub(in, 1), strides[i]), reach);
+      const Dim size = pool.add(grown, output_pads[i] + 1 - before[i] - after[i]);
+      c.require(output_pads[i] < std::max(strides[i], dilations[i]),
+                "output padding must be smaller than the stride or the dilation");
+      require_at_least(c, size, 0, "a size of the result");
+      shape.push_back(size);
+    } else {
+      c.require(output_pads[i] == 0, "output padding belongs to a transposed convolution");
+      const Dim room = pool.sub(pool.add(in, before[i] + after[i]), pool.add(reach, 1));
+      require_at_least(c, room, 0, "the padded input beyond the kernel");
+      shape.push_back(pool.add(pool.floordiv(room, strides[i]), 1));
+    }
+  }
+  c.out(x.dtype, std::move(shape));
+}
+
+// x [..., spatial...] -> y [..., spatial...], and for kind max also i64 positions within the spatial plane.
+// Attributes: kind (PoolKind), kernel; strides (the kernel where absent), before (padding at both ends, 0), dilations
+// (1, max only), ceil_mode (sizes round up, but no window starts in the far padding), count_pads (avg: padding counts
+// as elements, 0), divisor (avg: instead of the number of elements). max: NaN wins; the first of equal elements is the
+// one named. avg: f16 and bf16 are summed in float32.
+void pool(Inference& c) {
+  require_plain(c, 0);
+  const PoolKind kind = pool_kind(c);
+  const std::size_t n = spatial_axes(c, AttrKey::kernel);
+  const TensorType& x = c.in(0);
+  require_channels(c, x, n);
+  c.require(!is_complex(x.dtype), "complex elements have no order");
+  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
+  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
+  const auto pads = list_or(c, AttrKey::before, n, 0, 0);
+  const bool ceil_mode = c.flag(AttrKey::ceil_mode);
+  c.flag(AttrKey::count_pads);
+  if (c.node.has(AttrKey::divisor)) {
+    c.require(c.integer(AttrKey::divisor, -kMaxWindow, kMaxWindow) != 0, "attribute 'divisor' must not be zero");
+  }
+  ExprPool& pool = c.pool;
+  Dims shape = x.shape;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t stride =
+        c.node.has(AttrKey::strides) ? c.integers(AttrKey::strides, n, 1, kMaxWindow)[i] : kernel[i];
+    c.require(kind == PoolKind::max || dilations[i] == 1, "dilation belongs to max pooling");
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(dilations[i], kernel[i] - 1, &reach)) c.fail("the window is too large");
+    c.require(pads[i] <= (reach + 1) / 2, "padding must be at most half of the window");
+    Dim& size = shape[x.shape.size() - n + i];
+    const Dim padded = pool.add(size, 2 * pads[i]);
+    const Dim room = pool.sub(padded, reach + 1);
+    require_at_least(c, ceil_mode ? pool.add(room, stride - 1) : room, 0, "the padded input beyond the window");
+    if (!ceil_mode) {
+      size = pool.add(pool.floordiv(room, stride), 1);
+    } else {
+      const Dim up = pool.add(pool.floordiv(pool.add(room, stride - 1), stride), 1);
+      const Dim starts_inside = pool.lt(pool.mul(pool.sub(up, 1), stride), pool.add(size, pads[i]));
+      size = pool.select(starts_inside, up, pool.sub(up, 1));
+    }
+  }
+  const Dims indices = shape;
+  c.out(x.dtype, std::move(shape));
+  if (kind == PoolKind::max) c.out(DType::i64, indices);
+}
+
+// x [..., spatial...] -> y [..., sizes...], and for kind max also i64 positions within the spatial plane. Window i of n
+// over a size s is floor(i*s/n) .. ceil((i+1)*s/n). Attributes: kind (PoolKind), sizes.
+void adaptive_pool(Inference& c) {
+  require_plain(c, 0);
+  const PoolKind kind = pool_kind(c);
+  const std::size_t n = spatial_axes(c, AttrKey::sizes);
+  const TensorType& x = c.in(0);
+  require_channels(c, x, n);
+  c.require(!is_complex(x.dtype), "complex elements have no order");
+  Dims shape = x.shape;
+  for (std::size_t i = 0; i < n; ++i) {
+    Dim& size = shape[x.shape.size() - n + i];
+    const Dim wanted = c.node.dims(AttrKey::sizes)[i];
+    require_at_least(c, wanted, 0, "attribute 'sizes'");
+    require_at_least(c, size, 1, "a spatial size");
+    size = wanted;
+  }
+  const Dims indices = shape;
+  c.out(x.dtype, std::move(shape));
+  if (kind == PoolKind::max) c.out(DType::i64, indices);
+}
+
+// x [n, c, spatial...], samples [n, c, 2 or 3] in 0..1 -> the largest element of pseudo-random windows of fixed size,
+// and i64 positions within the spatial plane. Attributes: kernel, sizes. Window i of m starts at floor((i + u) * alpha)
+// - floor(u * alpha), alpha = (in - kernel) / (m - 1), the last one at in - kernel. samples holds u for the innermost
+// axis first.
+void fractional_pool(Inference& c) {
+  require_floating(c, 0);
+  require_same_dtype(c, 0, 1);
+  const std::size_t n = spatial_axes(c, AttrKey::kernel);
+  const TensorType& x = c.in(0);
+  const TensorType& samples = c.in(1);
+  c.require(x.shape.size() == n + 2 && samples.rank() == 3,
+            "the input must be [n, c, spatial...] and the samples [n, c, axes]");
+  c.same(x.shape[0], samples.shape[0], "the batch sizes");
+  c.same(x.shape[1], samples.shape[1], "the channels");
+  c.same(samples.shape[2], static_cast<std::int64_t>(n), "the number of spatial axes");
+  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
+  const Dims& sizes = c.list(AttrKey::sizes, n);
+  Dims shape = x.shape;
+  for (std::size_t i = 0; i < n; ++i) {
+    require_at_least(c, sizes[i], 1, "attribute 'sizes'");
+    require_at_least(c, c.pool.sub(c.pool.add(x.shape[i + 2], 1), c.pool.add(sizes[i], kernel[i])), 0,
+                     "the input beyond the windows");
+    shape[i + 2] = sizes[i];
+  }
+  const Dims indices = shape;
+  c.out(x.dtype, std::move(shape));
+  c.out(DType::i64, indices);
+}
+
+// x [n, c * prod(kernel), l] -> [n, c, sizes...]: adds column j of x, a window of the result, to where it was cut out;
+// l = product over the axes of (size + 2 * before - dilation * (kernel - 1) - 1) / stride + 1. Attributes: sizes,
+// kernel, dilations, before, strides.
+void fold(Inference& c) {
+  require_plain(c, 0);
+  const TensorType& x = c.in(0);
+  c.require(x.rank() == 3, "the input must have three axes");
+  const std::size_t n = spatial_axes(c, AttrKey::kernel);
+  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
+  const auto strides = list_or(c, AttrKey::strides, n, 1, 1);
+  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
+  const auto before = list_or(c, AttrKey::before, n, 0, 0);
+  const Dims& sizes = c.list(AttrKey::sizes, n);
+  std::int64_t window = 1;
+  Dim columns = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (__builtin_mul_overflow(window, kernel[i], &window)) c.fail("the window is too large");
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(dilations[i], kernel[i] - 1, &reach)) c.fail("the window is too large");
+    require_at_least(c, sizes[i], 0, "attribute 'sizes'");
+    const Dim room = c.pool.sub(c.pool.add(sizes[i], 2 * before[i]), reach + 1);
+    require_at_least(c, room, 0, "the padded result beyond the window");
+    columns = c.pool.mul(columns, c.pool.add(c.pool.floordiv(room, strides[i]), 1));
+  }
+  c.same(x.shape[2], columns, "the number of columns and of windows");
+  if (x.shape[1].is_const()) c.require(x.shape[1].value() % window == 0, "the rows are not a multiple of the window");
+  Dims shape{x.shape[0], c.pool.floordiv(x.shape[1], window)};
+  shape.insert(shape.end(), sizes.begin(), sizes.end());
+  c.out(x.dtype, std::move(shape));
+}
+
+}  // namespace tern::rules

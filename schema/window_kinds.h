@@ -1,0 +1,34 @@
+// The enumerations that attributes of windows, sampling, recurrence and transforms hold.
+#pragma once
+
+#include <cstdint>
+
+namespace tern {
+
+// The values are part of the archive format.
+
+/// Attribute `kind` of pool and adaptive_pool.
+enum class PoolKind : std::uint8_t { max = 0, avg = 1 };
+inline constexpr int kPoolKindCount = 2;
+
+/// Attribute `mode` of resize. `nearest` is PyTorch's own, floor(i * scale); `nearest_exact` rounds pixel centres.
+enum class ResizeMode : std::uint8_t { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3 };
+inline constexpr int kResizeModeCount = 4;
+
+/// Attribute `mode` of grid_sample; numbered as PyTorch does.
+enum class GridMode : std::uint8_t { linear = 0, nearest = 1, cubic = 2 };
+inline constexpr int kGridModeCount = 3;
+
+/// Attribute `kind` of grid_sample: what lies outside the input; numbered as PyTorch does.
+enum class GridPadding : std::uint8_t { zeros = 0, border = 1, reflection = 2 };
+inline constexpr int kGridPaddingCount = 3;
+
+/// Attribute `kind` of rnn.
+enum class RnnKind : std::uint8_t { lstm = 0, gru = 1, tanh = 2, relu = 3 };
+inline constexpr int kRnnKindCount = 4;
+
+/// Attribute `kind` of fft: complex to complex, real to the half spectrum, the half spectrum to real.
+enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2 };
+inline constexpr int kFftKindCount = 3;
+
+}  // namespace tern
