@@ -33,7 +33,7 @@ struct SchemaType {
   bool optional = false;          ///< None is a value: Tensor?, int[]?
   bool element_optional = false;  ///< None may be an element: Tensor?[]
   int list_size = 0;              ///< 2 of int[2], for which a lone int stands for [n, n]; 0 when not given
-  std::string_view text;          ///< as written, without the alias annotation
+  std::string text;               ///< as written, without the alias annotation
 };
 
 struct SchemaArgument {
@@ -53,6 +53,7 @@ struct Schema {
   std::string_view text;  ///< the whole line
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaArgument> returns;
+  bool is_vararg = false;  ///< takes any further arguments: "..."
 
   /// Null when there is none of that name.
   const SchemaArgument* find(std::string_view argument) const;

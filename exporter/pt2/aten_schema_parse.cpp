@@ -45,6 +45,7 @@ class Parser {
     schema.name = line_.substr(0, at_);
     if (schema.name.find("::") == std::string_view::npos) bad("expected a name as in 'aten::add.Tensor'");
     schema.arguments = parse_list(/*named=*/true);
+    schema.is_vararg = is_vararg_;
     expect(" -> ");
     if (peek() == '(')
       schema.returns = parse_list(/*named=*/false);
@@ -94,6 +95,10 @@ class Parser {
         kwarg_only = true;
         continue;
       }
+      if (named && take("...")) {
+        is_vararg_ = true;
+        continue;
+      }
       list.push_back(parse_argument(named));
       list.back().kwarg_only = kwarg_only;
     }
@@ -124,17 +129,18 @@ class Parser {
         if (known.name == name) type.base = known.base;
       if ((name == "Dict" || name == "Future" || name == "RRef") && peek() == '(') parenthesised();
     }
-    std::size_t end = at_;
+    type.text = line_.substr(start, at_ - start);
     while (true) {
+      const std::size_t suffix = at_;
       if (peek() == '(') {
         const auto inside = parenthesised();
         if (alias.empty()) alias = inside.substr(1, inside.size() - 2);
-        continue;
+        continue;  // not a part of the type
       }
       if (take("?")) {
         type.optional = true;
       } else if (take("[")) {
-        if (type.is_list) type.base = Base::other;
+        if (type.is_list) type.base = Base::other;  // a list of lists
         type.is_list = true;
         type.element_optional = std::exchange(type.optional, false);
         while (peek() >= '0' && peek() <= '9' && type.list_size < 1000)
@@ -143,13 +149,8 @@ class Parser {
       } else {
         break;
       }
-      end = at_;
+      type.text += line_.substr(suffix, at_ - suffix);
     }
-    // An alias annotation stands in the middle of "Tensor(a)[]"; the text then ends before it.
-    type.text = line_.substr(start, end - start);
-    if (const auto annotation = alias.empty() ? std::string_view::npos : type.text.find(alias);
-        annotation != std::string_view::npos)
-      type.text = type.text.substr(0, annotation - 1);
     return type;
   }
 
@@ -285,6 +286,7 @@ class Parser {
 
   std::string_view line_;
   std::size_t at_ = 0;
+  bool is_vararg_ = false;
 };
 
 }  // namespace
