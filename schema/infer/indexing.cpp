@@ -1,0 +1,215 @@
+// Shape rules of what moves elements by positions held in tensors, and of what has a size that only the data determine.
+#include "schema/infer.h"
+#include "schema/infer/checks.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+/// gather(x, index; axis): result[i][j] = x[index[i][j]][j] for axis 0, and so on; the shape of index, which must not
+/// exceed x's in the other axes. A position outside 0..size-1 is an error when running.
+void infer_gather(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& index = index_operand(c, 1);
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  c.require(index.rank() == x.rank(), "the index must have the rank of the operand");
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    if (i == axis) continue;
+    c.require(c.pool.bounds(c.pool.sub(x.shape[i], index.shape[i])).max >= 0, "the index is larger than the operand");
+  }
+  c.out(x.dtype, index.shape);
+}
+
+/// index_select(x, index; axis): x.shape[:axis] + index.shape + x.shape[axis+1:]. A position outside 0..size-1 is an
+/// error when running.
+void infer_index_select(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& index = index_operand(c, 1);
+  const auto axis = static_cast<std::ptrdiff_t>(c.axis(AttrKey::axis, x.rank()));
+  Dims shape(x.shape.begin(), x.shape.begin() + axis);
+  shape.insert(shape.end(), index.shape.begin(), index.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + axis + 1, x.shape.end());
+  c.out(x.dtype, std::move(shape));
+}
+
+/// The shape of x[idx...]: that of the indices (all alike; operands first, first + 1, ...) + x.shape[k:].
+Dims indexed_shape(const Inference& c, const TensorType& x, std::size_t first) {
+  const std::size_t k = c.input_count() - first;
+  c.require(k <= x.shape.size(), "more indices than axes");
+  const TensorType& lead = index_operand(c, first);
+  for (std::size_t i = first + 1; i < c.input_count(); ++i) {
+    const TensorType& index = index_operand(c, i);
+    c.require(index.rank() == lead.rank(), "the indices must have one shape");
+    for (std::size_t d = 0; d < lead.shape.size(); ++d) c.same(index.shape[d], lead.shape[d], "sizes of the indices");
+  }
+  Dims shape = lead.shape;
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(k), x.shape.end());
+  return shape;
+}
+
+/// index(x, idx_0 .. idx_k-1): result[p, ...] = x[idx_0[p], .., idx_k-1[p], ...]; the shape of the indices +
+/// x.shape[k:]. Negative positions count from the end; others outside are an error when running.
+void infer_index(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  c.out(x.dtype, indexed_shape(c, x, 1));
+}
+
+/// index_put(x, values, idx_0 .. idx_k-1; accumulate): x with x[idx...] replaced by `values` (which broadcast to the
+/// shape that index has), or increased by them. Where positions repeat and `accumulate` is 0 the last one wins.
+/// Positions as for index.
+void infer_index_put(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& values = movable_operand(c, 1);
+  c.require(values.dtype == x.dtype, "the values must have the type of the operand");
+  c.flag(AttrKey::accumulate);
+  const Dims shape = indexed_shape(c, x, 2);
+  c.require(values.shape.size() <= shape.size(), "the values have more axes than the place they go to");
+  const std::size_t skip = shape.size() - values.shape.size();
+  for (std::size_t i = 0; i < values.shape.size(); ++i) {
+    if (!values.shape[i].is(1)) c.same(values.shape[i], shape[skip + i], "sizes of the values and their place");
+  }
+  c.out(x.dtype, x.shape);
+}
+
+/// scatter(x, index, src; axis, kind, include_self): x with src[i][j] joined to place [index[i][j]][j] for axis 0, and
+/// so on. kind: set (the last wins), sum, prod, mean, max, min. With include_self = 0 what x holds at the places
+/// written does not take part. index must not exceed src, nor x in the other axes. src of no dimensions stands for one
+/// of index's shape. A position outside 0..size-1 is an error when running.
+void infer_scatter(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& index = index_operand(c, 1);
+  const TensorType& src = movable_operand(c, 2);
+  const auto kind = static_cast<ScatterKind>(c.integer(AttrKey::kind, 0, kScatterKinds - 1));
+  if (kind == ScatterKind::mean || kind == ScatterKind::max || kind == ScatterKind::min) {
+    c.require(!is_complex(x.dtype), "needs real numbers");
+  }
+  c.integer_or(AttrKey::include_self, 1, 0, 1);
+  c.require(src.dtype == x.dtype, "the source must have the type of the operand");
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  c.require(index.rank() == x.rank() && (src.rank() == x.rank() || src.rank() == 0),
+            "index and source must have the rank of the operand");
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    const auto exceeds = [&](Dim size) { return c.pool.bounds(c.pool.sub(size, index.shape[i])).max < 0; };
+    c.require(src.rank() == 0 || !exceeds(src.shape[i]), "the index is larger than the source");
+    c.require(i == axis || !exceeds(x.shape[i]), "the index is larger than the operand");
+  }
+  c.out(x.dtype, x.shape);
+}
+
+/// nonzero(x; symbols = [count]) -> i64 [count, rank]: the positions of what is not zero, in row-major order.
+void infer_nonzero(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  c.out(DType::i64, {data_sizes(c, 1)[0], x.rank()});
+}
+
+/// masked_select(x, mask; symbols = [count]) -> [count]: the elements of x where mask is true, both broadcast to one
+/// shape, in row-major order.
+void infer_masked_select(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& mask = plain(c, 1);
+  c.require(mask.dtype == DType::boolean, "a mask is boolean");
+  c.require(c.broadcast(x.shape, mask.shape).size() <= static_cast<std::size_t>(kMaxRank), "too many axes");
+  c.out(x.dtype, {data_sizes(c, 1)[0]});
+}
+
+/// unique(x; axis, consecutive, symbols = [count]) -> values, inverse (i64), counts (i64 [count])
+/// Without `axis`: the different elements of x in ascending order [count], for each element the place of its value
+/// (x's shape), and how often each occurs. With `axis`: the same of the slices along that axis, compared as sequences;
+/// values has x's shape with `count` at that axis, inverse is 1-d. With `consecutive`: runs of equals, in the order of
+/// x. NaN differs from itself and comes last.
+void infer_unique(Inference& c) {
+  const TensorType& x = real_operand(c, 0);
+  const bool by_axis = c.node.has(AttrKey::axis);
+  c.flag(AttrKey::consecutive);
+  const Dim count = data_sizes(c, 1)[0];
+  Dims values = {count}, inverse = x.shape;
+  if (by_axis) {
+    const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+    inverse = {x.shape[axis]};
+    values = x.shape;
+    values[axis] = count;
+  }
+  c.out(x.dtype, std::move(values));
+  c.out(DType::i64, std::move(inverse));
+  c.out(DType::i64, {count});
+}
+
+/// bincount(x, weights?; length, symbols = [count]) -> [count]: how often each of 0, 1, ... occurs in x (1-d integers),
+/// or the sum of its weights; count is the largest element + 1, at least `length`. i64 without weights, else their
+/// type. A negative element is an error when running.
+void infer_bincount(Inference& c) {
+  const TensorType& x = plain(c, 0);
+  c.require(is_integral(x.dtype) && x.rank() == 1, "needs a list of integers");
+  const Dim length = c.node.dim(AttrKey::length);
+  c.require(!length.is_const() || length.value() >= 0, "attribute 'length' is negative");
+  DType dtype = DType::i64;
+  if (c.has(1)) {
+    const TensorType& w = plain(c, 1);
+    c.require(w.dtype == DType::f32 || w.dtype == DType::f64, "weights are float32 or float64");
+    c.require(w.rank() == 1, "weights are a list");
+    c.same(w.shape[0], x.shape[0], "the number of weights and of elements");
+    dtype = w.dtype;
+  }
+  c.out(dtype, {data_sizes(c, 1)[0]});
+}
+
+/// embedding_bag(weight [rows, width], indices [n], offsets [bags], per_sample_weights? [n]; kind, full, padding_index)
+///   -> y [bags, width], bag_of [n] (i64), bag_size [bags] (i64), max_indices [bags, width] (i64)
+/// Bag i joins the rows indices[offsets[i]] up to indices[offsets[i+1]] by sum, mean or max; rows `padding_index` (-1:
+/// none) are left out. With `full` the last offset only ends the last bag. An empty bag gives zeros. per_sample_weights
+/// multiply the rows of a sum. max_indices is the row that each maximum came from (-1: none), and empty [0, 0] unless
+/// kind is max.
+void infer_embedding_bag(Inference& c) {
+  const auto kind = static_cast<BagKind>(c.integer(AttrKey::kind, 0, kBagKinds - 1));
+  const TensorType& weight = floating_operand(c, 0);
+  const TensorType& indices = index_operand(c, 1);
+  const TensorType& offsets = index_operand(c, 2);
+  c.require(weight.rank() == 2 && indices.rank() == 1 && offsets.rank() == 1,
+            "needs a matrix, a list of indices and a list of offsets");
+  if (c.has(3)) {
+    const TensorType& w = plain(c, 3);
+    c.require(kind == BagKind::sum && w.dtype == weight.dtype && w.rank() == 1,
+              "weights per sample go with sums, and have the type of the matrix");
+    c.same(w.shape[0], indices.shape[0], "the number of weights and of indices");
+  }
+  c.integer_or(AttrKey::padding_index, -1, -1, std::int64_t{1} << 48);
+  const bool full = c.flag(AttrKey::full);
+  c.require(!full || !offsets.shape[0].is(0), "at least one offset is needed");
+  const Dim bags = full ? c.pool.sub(offsets.shape[0], 1) : offsets.shape[0];
+  const Dim width = weight.shape[1];
+  c.out(weight.dtype, {bags, width});
+  c.out(DType::i64, {indices.shape[0]});
+  c.out(DType::i64, {bags});
+  c.out(DType::i64, kind == BagKind::max ? Dims{bags, width} : Dims{0, 0});
+}
+
+/// repeat_interleave(x, repeats; axis, symbols = [count]): slice i along `axis` repeated repeats[i] times (repeats: 1-d
+/// int32 or int64, of the size of that axis, or of one element). count is the sum.
+void infer_repeat_interleave(Inference& c) {
+  const TensorType& x = movable_operand(c, 0);
+  const TensorType& repeats = index_operand(c, 1);
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  c.require(repeats.rank() == 1, "repeats are a list");
+  if (!repeats.shape[0].is(1)) c.same(repeats.shape[0], x.shape[axis], "the number of repeats and the axis");
+  Dims shape = x.shape;
+  shape[axis] = data_sizes(c, 1)[0];
+  c.out(x.dtype, std::move(shape));
+}
+
+}  // namespace
+
+void register_indexing_rules(InferTable& t) {
+  t.set(Op::gather, infer_gather);
+  t.set(Op::index_select, infer_index_select);
+  t.set(Op::index, infer_index);
+  t.set(Op::index_put, infer_index_put);
+  t.set(Op::scatter, infer_scatter);
+  t.set(Op::nonzero, infer_nonzero);
+  t.set(Op::masked_select, infer_masked_select);
+  t.set(Op::unique, infer_unique);
+  t.set(Op::bincount, infer_bincount);
+  t.set(Op::embedding_bag, infer_embedding_bag);
+  t.set(Op::repeat_interleave, infer_repeat_interleave);
+}
+
+}  // namespace tern

@@ -1,0 +1,108 @@
+#include "schema/infer/normalizations.h"
+
+#include <cmath>
+
+#include "schema/infer/checks.h"
+
+namespace tern {
+namespace {
+
+void check_epsilon(const Inference& c) {
+  const std::vector<double>& e = c.node.numbers(AttrKey::epsilon);
+  c.require(e.size() == 1 && std::isfinite(e[0]), "attribute 'epsilon' must be one finite number");
+}
+
+/// The type of mean and rstd: attribute `dtype`, else x's.
+DType statistics_type(const Inference& c, const TensorType& x) {
+  const DType t = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd are floating");
+  return t;
+}
+
+/// softmax(x; axis, log, dtype): exp(x - max) / sum(exp(x - max)) along `axis`, or its logarithm. Done in the wider one
+/// of the compute types of x and `dtype` (x's if absent), and rounded once.
+void infer_softmax(Inference& c) {
+  const TensorType& x = floating_operand(c, 0);
+  c.axis(AttrKey::axis, x.rank());
+  c.flag(AttrKey::log);
+  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  c.require(is_floating(dtype) && dtype != DType::f4_e2m1, "the result is floating");
+  c.out(dtype, x.shape);
+}
+
+/// The sizes of the last k axes, which weight and bias have.
+Dims normalized_sizes(const Inference& c, const TensorType& x) {
+  const std::int64_t k = c.integer(AttrKey::k, 1, std::max(1, x.rank()));
+  c.require(k <= x.rank(), "more axes are normalised than there are");
+  return Dims(x.shape.end() - k, x.shape.end());
+}
+
+/// layer_norm(x, weight?, bias?; k, epsilon, dtype) -> y, mean, rstd
+/// y = (x - mean) * rstd * weight + bias, with the mean and the variance (not corrected) of the last `k` axes and rstd
+/// = 1 / sqrt(var + epsilon). mean and rstd have x's shape with those axes of size 1, and the type `dtype` (x's if
+/// absent).
+void infer_layer_norm(Inference& c) {
+  const TensorType& x = floating_operand(c, 0);
+  const Dims sizes = normalized_sizes(c, x);
+  parameter(c, 1, sizes, "sizes of the weight");
+  parameter(c, 2, sizes, "sizes of the bias");
+  check_epsilon(c);
+  Dims statistics = x.shape;
+  for (std::size_t i = 0; i < sizes.size(); ++i) statistics[statistics.size() - 1 - i] = 1;
+  const DType t = statistics_type(c, x);
+  c.out(x.dtype, x.shape);
+  c.out(t, statistics);
+  c.out(t, statistics);
+}
+
+/// rms_norm(x, weight?; k, epsilon): x / sqrt(mean(x^2) + epsilon) * weight over the last `k` axes.
+void infer_rms_norm(Inference& c) {
+  const TensorType& x = floating_operand(c, 0);
+  parameter(c, 1, normalized_sizes(c, x), "sizes of the weight");
+  check_epsilon(c);
+  c.out(x.dtype, x.shape);
+}
+
+/// group_norm(x, weight?, bias?; groups, epsilon, dtype) -> y, mean [N, groups], rstd [N, groups]
+/// As layer_norm over each of `groups` equal parts of the channels (axis 1) of each sample, but weight and bias have
+/// one entry per channel.
+void infer_group_norm(Inference& c) {
+  const TensorType& x = floating_operand(c, 0);
+  c.require(x.rank() >= 2, "needs a batch axis and a channel axis");
+  const std::int64_t groups = c.integer(AttrKey::groups, 1, std::int64_t{1} << 40);
+  const Dim channels = x.shape[1];
+  c.require(!channels.is_const() || channels.value() % groups == 0, "the groups do not divide the channels");
+  parameter(c, 1, {channels}, "sizes of the weight");
+  parameter(c, 2, {channels}, "sizes of the bias");
+  check_epsilon(c);
+  const DType t = statistics_type(c, x);
+  c.out(x.dtype, x.shape);
+  c.out(t, {x.shape[0], groups});
+  c.out(t, {x.shape[0], groups});
+}
+
+/// batch_norm(x, mean, var, weight?, bias?; epsilon): (x - mean) / sqrt(var + epsilon) * weight + bias with one entry
+/// of each per channel (axis 1). Training computes mean and var by reductions first.
+void infer_batch_norm(Inference& c) {
+  const TensorType& x = floating_operand(c, 0);
+  c.require(x.rank() >= 2, "needs a batch axis and a channel axis");
+  c.require(c.has(1) && c.has(2), "needs a mean and a variance");
+  parameter(c, 1, {x.shape[1]}, "sizes of the mean");
+  parameter(c, 2, {x.shape[1]}, "sizes of the variance");
+  parameter(c, 3, {x.shape[1]}, "sizes of the weight");
+  parameter(c, 4, {x.shape[1]}, "sizes of the bias");
+  check_epsilon(c);
+  c.out(x.dtype, x.shape);
+}
+
+}  // namespace
+
+void register_normalization_rules(InferTable& t) {
+  t.set(Op::softmax, infer_softmax);
+  t.set(Op::layer_norm, infer_layer_norm);
+  t.set(Op::rms_norm, infer_rms_norm);
+  t.set(Op::group_norm, infer_group_norm);
+  t.set(Op::batch_norm, infer_batch_norm);
+}
+
+}  // namespace tern

@@ -1,0 +1,252 @@
+// Shape rules of what works along axes: reduce, select_reduce, scan, sort, topk, histogram, searchsorted,
+// segment_reduce. The normalizations are in normalizations.cpp.
+#include <algorithm>
+#include <cmath>
+
+#include "schema/infer.h"
+#include "schema/infer/checks.h"
+#include "schema/infer/normalizations.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kHuge = std::int64_t{1} << 48;
+
+/// reduce(x; kind, axes, keepdims, dtype, correction)
+/// Combines all elements along `axes` (none named: all axes) into one. With `keepdims` the axes stay, of size 1.
+///   sum, prod   x is converted to the compute type of `dtype` first; nothing gives 0, 1
+///   mean        as sum, divided by how many; dtype floating or complex; nothing gives NaN
+///   max, min    dtype is x's; NaN wins; nothing to choose from is an error when running
+///   any, all    of x != 0; dtype boolean or uint8
+///   argmax, argmin  i64: the position along the one axis named, or in the flattened x when `axes` is empty; the first
+///   of
+///               equals; NaN wins
+///   var         sum of |x - mean|^2 / max(0, n - correction); dtype is real
+///   bit_xor     of integers; dtype is x's
+void infer_reduce(Inference& c) {
+  const auto kind = static_cast<ReduceKind>(c.integer(AttrKey::kind, 0, kReduceKinds - 1));
+  const TensorType& x = movable_operand(c, 0);
+  const DType dtype = c.dtype();
+  const bool complex = is_complex(x.dtype), number = dtype != DType::f4_e2m1;
+  switch (kind) {
+    case ReduceKind::sum:
+    case ReduceKind::prod:
+      c.require(number && (!complex || is_complex(dtype) || dtype == DType::boolean),
+                "complex numbers need a complex result");
+      break;
+    case ReduceKind::mean:
+      c.require(number && (is_complex(dtype) || (is_floating(dtype) && !complex)), "a mean is floating or complex");
+      break;
+    case ReduceKind::max:
+    case ReduceKind::min:
+      c.require(!complex && dtype == x.dtype, "needs real numbers, and a result of their type");
+      break;
+    case ReduceKind::any:
+    case ReduceKind::all:
+      c.require(dtype == DType::boolean || dtype == DType::u8, "the result is boolean or uint8");
+      break;
+    case ReduceKind::argmax:
+    case ReduceKind::argmin: c.require(!complex && dtype == DType::i64, "needs real numbers, and gives int64"); break;
+    case ReduceKind::var:
+      c.require(is_floating(x.dtype) || complex, "a variance needs floating or complex numbers");
+      c.require(number && is_floating(dtype), "a variance is floating");
+      break;
+    case ReduceKind::bit_xor:
+      c.require(dtype == x.dtype && (is_integral(dtype) || dtype == DType::boolean),
+                "needs integers, and a result of their type");
+      break;
+  }
+  const std::vector<std::size_t> axes = c.axes(AttrKey::axes, x.rank());
+  if (kind == ReduceKind::argmax || kind == ReduceKind::argmin)
+    c.require(axes.size() <= 1, "an argument is of one axis or all");
+  Dims shape;
+  const bool keep = c.flag(AttrKey::keepdims);
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    const bool reduced = axes.empty() || std::find(axes.begin(), axes.end(), i) != axes.end();
+    if (!reduced) shape.push_back(x.shape[i]);
+    if (reduced && keep) shape.push_back(1);
+  }
+  c.out(dtype, std::move(shape));
+}
+
+Dims without_axis(Dims shape, std::size_t axis, bool keep) {
+  if (keep) {
+    shape[axis] = 1;
+  } else {
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  }
+  return shape;
+}
+
+/// select_reduce(x; kind, axis, k, keepdims) -> values, indices (i64)
+/// Picks one element of each line along `axis`, and says where it was.
+///   max, min    NaN wins; the first of equals
+///   median      the lower one of the middle two; a NaN anywhere wins
+///   nanmedian   of what is not NaN; NaN if all are
+///   mode        the most frequent one, of equally frequent ones the smallest
+///   kthvalue    the k-th smallest, counted from 1; NaN is larger than all
+/// Which of equal elements median, nanmedian, mode and kthvalue point to is not specified.
+void infer_select_reduce(Inference& c) {
+  const auto kind = static_cast<SelectKind>(c.integer(AttrKey::kind, 0, kSelectKinds - 1));
+  const TensorType& x = real_operand(c, 0);
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  if (kind == SelectKind::kthvalue) {
+    const Dim k = c.node.dim(AttrKey::k), n = x.shape[axis];
+    c.require(!k.is_const() || k.value() >= 1, "k counts from 1");
+    c.require(!(k.is_const() && n.is_const()) || k.value() <= n.value(), "k is larger than the axis");
+  } else {
+    c.require(!x.shape[axis].is(0), "an axis without elements has nothing to select");
+  }
+  const Dims shape = without_axis(x.shape, axis, c.flag(AttrKey::keepdims));
+  c.out(x.dtype, shape);
+  c.out(DType::i64, shape);
+}
+
+/// scan(x; kind, axis, dtype) -> y [, indices (i64)]
+/// y[i] combines x[0..i] along `axis`.
+///   cumsum, cumprod   x is converted to `dtype` first; narrow types accumulate in their compute type
+///   cummax, cummin    with indices, the last of equals; NaN wins and stays
+///   logcumsumexp      of floating or complex numbers
+/// `dtype` may be absent where it is x's.
+void infer_scan(Inference& c) {
+  const auto kind = static_cast<ScanKind>(c.integer(AttrKey::kind, 0, kScanKinds - 1));
+  const TensorType& x = movable_operand(c, 0);
+  c.axis(AttrKey::axis, x.rank());
+  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  c.require(dtype != DType::f4_e2m1, "the result cannot be float4");
+  switch (kind) {
+    case ScanKind::cumsum:
+    case ScanKind::cumprod:
+      c.require(!is_complex(x.dtype) || is_complex(dtype), "complex numbers need a complex result");
+      break;
+    case ScanKind::cummax:
+    case ScanKind::cummin:
+      c.require(!is_complex(x.dtype) && dtype == x.dtype, "needs real numbers, and a result of their type");
+      break;
+    case ScanKind::logcumsumexp:
+      c.require((is_floating(x.dtype) || is_complex(x.dtype)) && dtype == x.dtype, "needs floating or complex numbers");
+      break;
+  }
+  c.out(dtype, x.shape);
+  if (kind == ScanKind::cummax || kind == ScanKind::cummin) c.out(DType::i64, x.shape);
+}
+
+/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. Always stable here; the
+/// attribute says whether the program relies on that.
+void infer_sort(Inference& c) {
+  const TensorType& x = real_operand(c, 0);
+  c.axis(AttrKey::axis, x.rank());
+  c.flag(AttrKey::descending);
+  c.flag(AttrKey::stable);
+  c.out(x.dtype, x.shape);
+  c.out(DType::i64, x.shape);
+}
+
+/// topk(x; axis, k, largest) -> values, indices (i64): the k largest (or smallest) along `axis`, in that order. NaN is
+/// larger than all; which of equals come first is not specified.
+void infer_topk(Inference& c) {
+  const TensorType& x = real_operand(c, 0);
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  c.flag(AttrKey::largest);
+  const Dim k = c.node.dim(AttrKey::k), n = x.shape[axis];
+  c.require(!k.is_const() || k.value() >= 0, "k is negative");
+  c.require(!(k.is_const() && n.is_const()) || k.value() <= n.value(), "k is larger than the axis");
+  Dims shape = x.shape;
+  shape[axis] = k;
+  c.out(x.dtype, shape);
+  c.out(DType::i64, std::move(shape));
+}
+
+/// histogram(x, edges?, weight?; bins, range, density, full) -> counts [bins], edges [bins + 1], both of x's dtype
+/// Counts the elements of x (of any shape), or adds up `weight` (x's shape), in each bin; the last bin holds its upper
+/// edge. What lies outside is not counted. Bins lie between the given `edges` (1-d, ascending), or divide `range` =
+/// [low, high] into `bins` equal ones; without a range, or with an empty one, that is from the smallest to the largest
+/// element. An empty range is widened by 1 to each side (`full` = 0) or 0.5 (`full` = 1). With `density` the counts are
+/// divided by their sum and the width of their bin.
+void infer_histogram(Inference& c) {
+  const TensorType& x = real_operand(c, 0);
+  c.flag(AttrKey::density);
+  c.flag(AttrKey::full);
+  if (c.has(2)) {
+    const TensorType& w = real_operand(c, 2);
+    c.require(w.dtype == x.dtype && w.shape.size() == x.shape.size(),
+              "weights must have the type and shape of the elements");
+    for (std::size_t i = 0; i < x.shape.size(); ++i)
+      c.same(w.shape[i], x.shape[i], "sizes of the weights and the elements");
+  }
+  Dim bins;
+  if (c.has(1)) {
+    const TensorType& e = real_operand(c, 1);
+    c.require(e.rank() == 1 && e.dtype == x.dtype, "edges are a list of the type of the elements");
+    c.require(!e.shape[0].is_const() || e.shape[0].value() >= 1, "at least one edge is needed");
+    bins = c.pool.sub(e.shape[0], 1);
+  } else {
+    bins = c.integer(AttrKey::bins, 1, kHuge);
+    const std::vector<double>& range = c.node.numbers(AttrKey::range);
+    c.require(range.empty() || range.size() == 2, "a range is two numbers");
+    for (double r : range) c.require(std::isfinite(r), "a range must be finite");
+    c.require(range.empty() || range[0] <= range[1], "the range is upside down");
+  }
+  c.out(x.dtype, {bins});
+  c.out(x.dtype, {c.pool.add(bins, 1)});
+}
+
+/// searchsorted(sorted, values, sorter?; right, dtype) -> positions of the shape of values, int32 or int64 (`dtype`,
+/// else int64) Where each value would have to go in the last axis of `sorted` to keep the order: before its equals, or
+/// after them with `right`. `sorted` is 1-d, or has the leading sizes of `values`. `sorter` (i64, the shape of
+/// `sorted`) says in which order to read it.
+void infer_searchsorted(Inference& c) {
+  const TensorType& s = real_operand(c, 0);
+  const TensorType& v = real_operand(c, 1);
+  c.require(s.dtype == v.dtype, "the sequence and the values must have one type");
+  c.require(s.rank() >= 1, "the sequence needs an axis");
+  c.flag(AttrKey::right);
+  if (s.rank() > 1) {
+    c.require(s.rank() == v.rank(), "a sequence of several axes needs values of as many");
+    for (std::size_t i = 0; i + 1 < s.shape.size(); ++i) c.same(s.shape[i], v.shape[i], "leading sizes");
+  }
+  if (c.has(2)) {
+    const TensorType& o = plain(c, 2);
+    c.require(o.dtype == DType::i64 && o.rank() == s.rank(), "a sorter is int64 and has the shape of the sequence");
+    for (std::size_t i = 0; i < s.shape.size(); ++i)
+      c.same(s.shape[i], o.shape[i], "sizes of the sorter and the sequence");
+  }
+  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : DType::i64;
+  c.require(dtype == DType::i32 || dtype == DType::i64, "positions are int32 or int64");
+  c.out(dtype, v.shape);
+}
+
+/// segment_reduce(x, offsets; kind, axis, value) -> x.shape[:axis] + [n] + x.shape[axis+1:]
+/// `offsets` (int32 or int64) has the shape x.shape[:axis] + [n + 1] and ascends: segment i of a line holds its
+/// elements offsets[i] up to offsets[i+1]. Kinds: sum, prod, mean, max, min (NaN wins). `value` is what each segment
+/// starts with; without it an empty segment gives 0, 1, NaN, -inf, inf.
+void infer_segment_reduce(Inference& c) {
+  c.integer(AttrKey::kind, 1, kScatterKinds - 1);
+  const TensorType& x = floating_operand(c, 0);
+  const TensorType& o = index_operand(c, 1);
+  const std::size_t axis = c.axis(AttrKey::axis, x.rank());
+  c.require(o.shape.size() == axis + 1, "offsets must have the axes up to the one reduced");
+  for (std::size_t i = 0; i < axis; ++i) c.same(o.shape[i], x.shape[i], "leading sizes");
+  c.require(!o.shape[axis].is(0), "offsets need at least one entry");
+  c.require(c.node.numbers(AttrKey::value).size() <= 1, "attribute 'value' is one number");
+  Dims shape = x.shape;
+  shape[axis] = c.pool.sub(o.shape[axis], 1);
+  c.out(x.dtype, std::move(shape));
+}
+
+}  // namespace
+
+void register_reduction_rules(InferTable& t) {
+  t.set(Op::reduce, infer_reduce);
+  t.set(Op::select_reduce, infer_select_reduce);
+  t.set(Op::scan, infer_scan);
+  t.set(Op::sort, infer_sort);
+  t.set(Op::topk, infer_topk);
+  t.set(Op::histogram, infer_histogram);
+  t.set(Op::searchsorted, infer_searchsorted);
+  t.set(Op::segment_reduce, infer_segment_reduce);
+  register_normalization_rules(t);
+}
+
+}  // namespace tern

@@ -1,0 +1,58 @@
+#include "schema/kinds.h"
+
+#include <iterator>
+
+namespace tern {
+namespace {
+
+// The numbers of each list count up from 0, so a name's position is its number.
+#define TERN_KIND_NAME(number, name) #name,
+constexpr std::string_view kReduceNames[] = {TERN_REDUCE_KINDS(TERN_KIND_NAME)};
+constexpr std::string_view kSelectNames[] = {TERN_SELECT_KINDS(TERN_KIND_NAME)};
+constexpr std::string_view kScanNames[] = {TERN_SCAN_KINDS(TERN_KIND_NAME)};
+constexpr std::string_view kScatterNames[] = {TERN_SCATTER_KINDS(TERN_KIND_NAME)};
+#undef TERN_KIND_NAME
+static_assert(std::size(kReduceNames) == kReduceKinds && std::size(kSelectNames) == kSelectKinds);
+static_assert(std::size(kScanNames) == kScanKinds && std::size(kScatterNames) == kScatterKinds);
+
+template <std::size_t N>
+int find(const std::string_view (&names)[N], std::string_view name) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+template <std::size_t N>
+std::string_view at(const std::string_view (&names)[N], int kind) {
+  return kind >= 0 && kind < static_cast<int>(N) ? names[kind] : std::string_view{};
+}
+
+}  // namespace
+
+int reduce_kind_from_name(std::string_view name) {
+  return find(kReduceNames, name);
+}
+int select_kind_from_name(std::string_view name) {
+  return find(kSelectNames, name);
+}
+int scan_kind_from_name(std::string_view name) {
+  return find(kScanNames, name);
+}
+int scatter_kind_from_name(std::string_view name) {
+  return find(kScatterNames, name);
+}
+std::string_view reduce_kind_name(int kind) {
+  return at(kReduceNames, kind);
+}
+std::string_view select_kind_name(int kind) {
+  return at(kSelectNames, kind);
+}
+std::string_view scan_kind_name(int kind) {
+  return at(kScanNames, kind);
+}
+std::string_view scatter_kind_name(int kind) {
+  return at(kScatterNames, kind);
+}
+
+}  // namespace tern

@@ -1,0 +1,79 @@
+// The values of attribute `kind` of the ops that have variants. The numbers are part of the archive format.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tern {
+
+#define TERN_KIND_ENUM(number, name) name = number,
+
+// X(number, name)
+#define TERN_REDUCE_KINDS(X) \
+  X(0, sum)                  \
+  X(1, prod)                 \
+  X(2, mean)                 \
+  X(3, max)                  \
+  X(4, min)                  \
+  X(5, any)                  \
+  X(6, all)                  \
+  X(7, argmax)               \
+  X(8, argmin)               \
+  X(9, var)                  \
+  X(10, bit_xor)
+enum class ReduceKind : std::uint8_t { TERN_REDUCE_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kReduceKinds = 11;
+
+#define TERN_SELECT_KINDS(X) \
+  X(0, max)                  \
+  X(1, min)                  \
+  X(2, median)               \
+  X(3, nanmedian)            \
+  X(4, mode)                 \
+  X(5, kthvalue)
+enum class SelectKind : std::uint8_t { TERN_SELECT_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kSelectKinds = 6;
+
+#define TERN_SCAN_KINDS(X) \
+  X(0, cumsum)             \
+  X(1, cumprod)            \
+  X(2, cummax)             \
+  X(3, cummin)             \
+  X(4, logcumsumexp)
+enum class ScanKind : std::uint8_t { TERN_SCAN_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kScanKinds = 5;
+
+// How scatter joins what is there with what arrives; also the kinds of segment_reduce but for `set`.
+#define TERN_SCATTER_KINDS(X) \
+  X(0, set)                   \
+  X(1, sum)                   \
+  X(2, prod)                  \
+  X(3, mean)                  \
+  X(4, max)                   \
+  X(5, min)
+enum class ScatterKind : std::uint8_t { TERN_SCATTER_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kScatterKinds = 6;
+
+// The modes of embedding_bag.
+#define TERN_BAG_KINDS(X) \
+  X(0, sum)               \
+  X(1, mean)              \
+  X(2, max)
+enum class BagKind : std::uint8_t { TERN_BAG_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kBagKinds = 3;
+
+#undef TERN_KIND_ENUM
+
+/// The number of a kind of that name, or -1.
+int reduce_kind_from_name(std::string_view name);
+int select_kind_from_name(std::string_view name);
+int scan_kind_from_name(std::string_view name);
+int scatter_kind_from_name(std::string_view name);
+
+/// For people; empty for a number that no kind has.
+std::string_view reduce_kind_name(int kind);
+std::string_view select_kind_name(int kind);
+std::string_view scan_kind_name(int kind);
+std::string_view scatter_kind_name(int kind);
+
+}  // namespace tern
