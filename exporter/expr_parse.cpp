@@ -1,0 +1,209 @@
+#include "exporter/expr_parse.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <utility>
+
+namespace tern {
+namespace {
+
+struct BinaryOp {
+  std::string_view text;
+  int level;  ///< of precedence: higher binds tighter
+  Scalar op;  ///< invalid: && and ||
+};
+// The longer of two that begin alike comes first.
+constexpr std::array kBinaryOps = {
+    BinaryOp{"||", 1, Scalar::invalid}, BinaryOp{"&&", 2, Scalar::invalid}, BinaryOp{"==", 6, Scalar::eq},
+    BinaryOp{"!=", 6, Scalar::ne},      BinaryOp{"<=", 7, Scalar::le},      BinaryOp{">=", 7, Scalar::ge},
+    BinaryOp{"<<", 8, Scalar::shl},     BinaryOp{">>", 8, Scalar::shr},     BinaryOp{"<", 7, Scalar::lt},
+    BinaryOp{">", 7, Scalar::gt},       BinaryOp{"|", 3, Scalar::or_},      BinaryOp{"^", 4, Scalar::xor_},
+    BinaryOp{"&", 5, Scalar::and_},     BinaryOp{"+", 9, Scalar::add},      BinaryOp{"-", 9, Scalar::sub},
+    BinaryOp{"*", 10, Scalar::mul},     BinaryOp{"/", 10, Scalar::div},     BinaryOp{"%", 10, Scalar::remainder},
+};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  ExprTree parse() {
+    while (true) {
+      const std::size_t start = at_;
+      const std::string_view name = word();
+      if (!name.empty() && take('=') && peek() != '=') {
+        parts_[name] = choice();
+        expect(';');
+        continue;
+      }
+      at_ = start;
+      tree_.root = choice();
+      skip();
+      if (at_ != text_.size()) wrong("more text than an expression");
+      return std::move(tree_);
+    }
+  }
+
+ private:
+  using Kind = ExprSyntax::Kind;
+
+  [[noreturn]] void wrong(std::string_view what) const {
+    fail(ErrorCode::internal, fmt::format("expression \"{}\", column {}: {}", text_, at_ + 1, what));
+  }
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool take(char c) {
+    skip();
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) wrong(fmt::format("'{}' expected", c));
+  }
+  std::string_view word() {
+    skip();
+    const std::size_t start = at_;
+    while (is_letter(peek()) || (at_ > start && is_digit(peek()))) ++at_;
+    return text_.substr(start, at_ - start);
+  }
+
+  std::size_t push(ExprSyntax node) {
+    tree_.nodes.push_back(std::move(node));
+    return tree_.nodes.size() - 1;
+  }
+  std::size_t push(Kind kind, std::vector<std::size_t> parts, Scalar op = Scalar::invalid) {
+    ExprSyntax n;
+    n.kind = kind;
+    n.op = op;
+    n.parts = std::move(parts);
+    return push(std::move(n));
+  }
+  std::size_t push_number(double value) {
+    ExprSyntax n;
+    n.number = value;
+    return push(std::move(n));
+  }
+
+  std::size_t choice() {
+    const std::size_t condition = binary(1);
+    if (!take('?')) return condition;
+    const std::size_t a = choice();
+    expect(':');
+    return push(Kind::operation, {condition, a, choice()}, Scalar::where);
+  }
+
+  const BinaryOp* binary_op(int level) {
+    skip();
+    for (const BinaryOp& op : kBinaryOps) {
+      if (!text_.substr(at_).starts_with(op.text)) continue;
+      return op.level >= level ? &op : nullptr;
+    }
+    return nullptr;
+  }
+
+  std::size_t binary(int level) {
+    std::size_t left = unary();
+    while (const BinaryOp* op = binary_op(level)) {
+      at_ += op->text.size();
+      const std::size_t right = binary(op->level + 1);
+      const Kind kind = op->text == "||" ? Kind::boolean_or : op->text == "&&" ? Kind::boolean_and : Kind::operation;
+      left = push(kind, {left, right}, op->op);
+    }
+    return left;
+  }
+
+  std::size_t unary() {
+    if (take('-')) return push(Kind::operation, {unary()}, Scalar::neg);
+    if (take('!')) return push(Kind::boolean_not, {unary()});
+    if (take('~')) return push(Kind::operation, {unary()}, Scalar::not_);
+    if (take('(')) {
+      const std::size_t inner = choice();
+      expect(')');
+      return inner;
+    }
+    if (is_digit(peek()) || peek() == '.') return number();
+    const std::string_view name = word();
+    if (name.empty()) wrong("an operand expected");
+    if (take('(')) return call(name);
+    if (const auto part = parts_.find(name); part != parts_.end()) return part->second;
+    if (name == "pi") return push_number(std::numbers::pi);
+    if (name == "inf") return push_number(std::numeric_limits<double>::infinity());
+    if (name == "nan") return push_number(std::numeric_limits<double>::quiet_NaN());
+    if (name == "true") return push_number(1);
+    if (name == "false") return push_number(0);
+    ExprSyntax n;
+    n.kind = Kind::name;
+    n.name = name;
+    return push(std::move(n));
+  }
+
+  std::size_t number() {
+    ExprSyntax n;
+    const char* first = text_.data() + at_;
+    const char* last = text_.data() + text_.size();
+    const auto [end, error] = std::from_chars(first, last, n.number);
+    if (error != std::errc()) wrong("a number expected");
+    const auto whole = std::from_chars(first, last, n.integer);
+    n.is_integer = whole.ec == std::errc() && whole.ptr == end;
+    at_ += static_cast<std::size_t>(end - first);
+    return push(std::move(n));
+  }
+
+  std::size_t call(std::string_view name) {
+    std::vector<std::size_t> parts;
+    if (!take(')')) {
+      do parts.push_back(choice());
+      while (take(','));
+      expect(')');
+    }
+    const auto takes = [&](std::size_t count) {
+      if (parts.size() != count) wrong(fmt::format("{} takes {} operands", name, count));
+    };
+    if (name == "bool" || name == "rounded") {
+      takes(1);
+      return push(name == "bool" ? Kind::to_boolean : Kind::rounded, std::move(parts));
+    }
+    const ScalarInfo& info = scalar_info(scalar_from_name(name));
+    if (info.op == Scalar::index) {
+      takes(1);
+      const std::int64_t axis = tree_.nodes[parts[0]].integer;
+      if (!tree_.nodes[parts[0]].is_integer) wrong("the axis must be a literal");
+      const std::size_t node = push(Kind::operation, {}, Scalar::index);
+      tree_.nodes[node].integer = axis;
+      return node;
+    }
+    if (info.operands == 0 || info.op == Scalar::convert || info.op == Scalar::bitcast) {
+      wrong(fmt::format("no function '{}'", name));
+    }
+    takes(static_cast<std::size_t>(info.operands));
+    return push(Kind::operation, std::move(parts), info.op);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  ExprTree tree_;
+  std::map<std::string_view, std::size_t> parts_;
+};
+
+}  // namespace
+
+ExprTree parse_expr(std::string_view text) {
+  return Parser(text).parse();
+}
+
+}  // namespace tern

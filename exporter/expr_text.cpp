@@ -1,0 +1,317 @@
+#include "exporter/expr_text.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "exporter/expr_parse.h"
+
+namespace tern {
+namespace {
+
+using Number = std::complex<double>;
+using Kind = ExprSyntax::Kind;
+
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+bool equal(const Instruction& x, const Instruction& y) {
+  return x.op == y.op && x.dtype == y.dtype && x.a == y.a && x.b == y.b && x.c == y.c && x.integer == y.integer &&
+         same_bits(x.number, y.number) && same_bits(x.imaginary, y.imaginary);
+}
+
+bool gives_boolean(Scalar op) {
+  return (op >= Scalar::eq && op <= Scalar::ge) || (op >= Scalar::isnan && op <= Scalar::signbit);
+}
+bool gives_part(Scalar op) {
+  return op == Scalar::real || op == Scalar::imag || op == Scalar::abs || op == Scalar::angle;
+}
+DType part_of(DType t) {
+  switch (t) {
+    case DType::c64: return DType::f32;
+    case DType::c128: return DType::f64;
+    default: return t;
+  }
+}
+DType complex_of(DType t) {
+  switch (t) {
+    case DType::f32: return DType::c64;
+    case DType::f64: return DType::c128;
+    default: return t;
+  }
+}
+
+/// Whether every value of `from` comes back unchanged from `wide`: the pair of conversions can then be left out.
+bool keeps_all(DType from, DType wide) {
+  if (from == wide) return true;
+  if (wide == DType::f32 || wide == DType::f64) {
+    if (is_floating(from)) return element_size(from) < element_size(wide);
+    return from == DType::boolean || element_size(from) * 2 <= element_size(wide);
+  }
+  if (is_complex(wide)) return from == DType::c32 || (!is_complex(from) && keeps_all(from, part_of(wide)));
+  return wide == DType::i64 && compute_type(from) == DType::i64;
+}
+
+class Compiler {
+ public:
+  Compiler(const ExprTree& tree, const std::vector<ExprArg>& args, const std::vector<DType>& inputs, DType compute,
+           DType result)
+      : tree_(tree), args_(args), inputs_(inputs), compute_(compute), result_(result) {}
+
+  PointwiseExpr compile() {
+    const std::uint16_t root = emit(tree_.root, natural(tree_.root));
+    const std::uint16_t last = convert(root, result_);
+    keep_needed(last);
+    return std::move(out_);
+  }
+
+ private:
+  const ExprSyntax& at(std::size_t node) const { return tree_.nodes[node]; }
+
+  /// The value of a part that is known now.
+  std::optional<Number> known(std::size_t node) const {
+    const ExprSyntax& n = at(node);
+    if (n.kind == Kind::number) return Number(n.number);
+    if (n.kind == Kind::name) {
+      const ExprArg& a = args_[find(n.name)];
+      return a.value == kNoValue ? std::optional(a.number) : std::nullopt;
+    }
+    if (n.kind != Kind::operation || n.parts.empty() || n.parts.size() > 2) return std::nullopt;
+    const std::optional<Number> x = known(n.parts[0]);
+    if (!x || x->imag() != 0) return std::nullopt;
+    if (n.op == Scalar::neg) return Number(-x->real());
+    if (n.parts.size() != 2) return std::nullopt;
+    const std::optional<Number> y = known(n.parts[1]);
+    if (!y || y->imag() != 0) return std::nullopt;
+    switch (n.op) {
+      case Scalar::add: return Number(x->real() + y->real());
+      case Scalar::sub: return Number(x->real() - y->real());
+      case Scalar::mul: return Number(x->real() * y->real());
+      case Scalar::div: return Number(x->real() / y->real());
+      default: return std::nullopt;
+    }
+  }
+
+  std::size_t find(std::string_view name) const {
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      if (args_[i].name == name) return i;
+    }
+    fail(ErrorCode::internal, fmt::format("expression: no operand '{}'", name));
+  }
+
+  /// The type of a part before it is converted for its reader. Numbers adapt: they report the narrowest, `part`.
+  DType natural(std::size_t node) const {
+    const ExprSyntax& n = at(node);
+    if (const std::optional<Number> v = known(node)) return v->imag() != 0 ? compute_ : part_of(compute_);
+    switch (n.kind) {
+      case Kind::name: return compute_;
+      case Kind::boolean_and:
+      case Kind::boolean_or:
+      case Kind::boolean_not:
+      case Kind::to_boolean: return DType::boolean;
+      case Kind::rounded: return natural(n.parts[0]);
+      default: break;
+    }
+    if (gives_boolean(n.op)) return DType::boolean;
+    if (n.op == Scalar::index || n.op == Scalar::frexp_exponent) return DType::i64;
+    if (n.op == Scalar::complex) return complex_of(compute_);
+    if (gives_part(n.op)) return part_of(compute_);
+    if (n.op == Scalar::where) return common(n.parts[1], n.parts[2]);
+    return operand_type(n);
+  }
+  /// Booleans and positions are numbers to arithmetic; a real part stays real among its like.
+  DType common(std::size_t x, std::size_t y) const {
+    const DType a = natural(x);
+    const DType b = natural(y);
+    if (a == DType::boolean && b == DType::boolean) return a;
+    return a == compute_ || b == compute_ || a != b || a != part_of(compute_) ? compute_ : a;
+  }
+  DType operand_type(const ExprSyntax& n) const {
+    DType t = n.op == Scalar::complex ? part_of(compute_) : natural(n.parts[0]);
+    for (std::size_t p : n.parts) {
+      if (n.op != Scalar::complex && natural(p) != t) t = compute_;
+    }
+    const bool logic = n.op == Scalar::and_ || n.op == Scalar::or_ || n.op == Scalar::xor_ || n.op == Scalar::not_ ||
+                       n.op == Scalar::eq || n.op == Scalar::ne;
+    if (t == DType::boolean && !logic) return compute_;
+    if (n.op == Scalar::real || n.op == Scalar::imag) return compute_;
+    return t == DType::boolean || t == part_of(compute_) ? t : compute_;
+  }
+
+  std::uint16_t push(Instruction i) {
+    for (std::size_t k = 0; k < out_.code.size(); ++k) {
+      if (equal(out_.code[k], i)) return static_cast<std::uint16_t>(k);
+    }
+    if (out_.code.size() >= kMaxInstructions) fail(ErrorCode::internal, "expression: too many instructions");
+    out_.code.push_back(i);
+    return static_cast<std::uint16_t>(out_.code.size() - 1);
+  }
+
+  std::uint16_t convert(std::uint16_t x, DType to) {
+    const Instruction from = out_.code[x];
+    if (from.dtype == to) return x;
+    if (from.op == Scalar::convert && out_.code[from.a].dtype == to && keeps_all(to, from.dtype)) return from.a;
+    Instruction i;
+    i.op = Scalar::convert;
+    i.dtype = to;
+    i.a = x;
+    return push(i);
+  }
+
+  std::uint16_t constant(Number v, const ExprSyntax& n, DType t) {
+    Instruction i;
+    i.op = Scalar::constant;
+    i.dtype = t;
+    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::internal, "expression: a complex number among real ones");
+    if (t == DType::boolean) {
+      i.integer = v != Number(0);
+    } else if (t == DType::i64 || t == DType::u64) {
+      if (n.kind == Kind::number && n.is_integer) {
+        i.integer = n.integer;
+      } else if (t == DType::u64 && v.real() >= 0x1p63 && v.real() < 0x1p64) {
+        i.integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(v.real()));
+      } else {
+        const bool fits = v.real() >= -0x1p63 && v.real() < 0x1p63;  // false for NaN
+        i.integer = fits ? static_cast<std::int64_t>(v.real()) : v.real() > 0 ? INT64_MAX : INT64_MIN;
+      }
+    } else {
+      i.number = v.real();
+      i.imaginary = v.imag();
+    }
+    return push(i);
+  }
+
+  /// Constants exist in the types of arithmetic; where a storage type is wanted, they are converted to it.
+  std::uint16_t emit_known(Number v, const ExprSyntax& n, DType t) {
+    return convert(constant(v, n, compute_type(t)), t);
+  }
+
+  std::uint16_t emit(std::size_t node, DType want) {
+    const auto key = std::pair(node, want);
+    if (const auto done = done_.find(key); done != done_.end()) return done->second;
+    const std::uint16_t x = emit_new(node, want);
+    done_.emplace(key, x);
+    return x;
+  }
+
+  std::uint16_t emit_new(std::size_t node, DType want) {
+    const ExprSyntax& n = at(node);
+    if (const std::optional<Number> v = known(node)) return emit_known(*v, n, want);
+    switch (n.kind) {
+      case Kind::name: return load(n, want);
+      case Kind::boolean_and: return convert(logic(n, Scalar::and_), want);
+      case Kind::boolean_or: return convert(logic(n, Scalar::or_), want);
+      case Kind::boolean_not: return convert(logic(n, Scalar::not_), want);
+      case Kind::to_boolean: return convert(emit(n.parts[0], DType::boolean), want);
+      case Kind::rounded: {
+        const DType t = natural(n.parts[0]);
+        return convert(convert(convert(emit(n.parts[0], t), result_), t), want);
+      }
+      default: return convert(operation(n), want);
+    }
+  }
+
+  std::uint16_t load(const ExprSyntax& n, DType want) {
+    const std::size_t arg = find(n.name);
+    std::size_t input = 0;
+    for (std::size_t i = 0; i < arg; ++i) input += args_[i].value != kNoValue;
+    Instruction i;
+    i.op = Scalar::load;
+    i.dtype = inputs_.at(input);
+    i.integer = static_cast<std::int64_t>(input);
+    const std::uint16_t x = push(i);
+    return want == DType::boolean ? convert(x, want) : convert(convert(x, compute_), want);
+  }
+
+  std::uint16_t logic(const ExprSyntax& n, Scalar op) {
+    Instruction i;
+    i.op = op;
+    i.dtype = DType::boolean;
+    i.a = emit(n.parts[0], DType::boolean);
+    if (n.parts.size() > 1) i.b = emit(n.parts[1], DType::boolean);
+    return push(i);
+  }
+
+  std::uint16_t operation(const ExprSyntax& n) {
+    Instruction i;
+    i.op = n.op;
+    if (n.op == Scalar::index) {
+      i.dtype = DType::i64;
+      i.integer = n.integer;
+      return push(i);
+    }
+    if (n.op == Scalar::where) {
+      i.dtype = common(n.parts[1], n.parts[2]);
+      i.a = emit(n.parts[0], DType::boolean);
+      i.b = emit(n.parts[1], i.dtype);
+      i.c = emit(n.parts[2], i.dtype);
+      return push(i);
+    }
+    const DType t = operand_type(n);
+    if (n.op == Scalar::mul) {  // times one: alpha, mostly
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (const auto v = known(n.parts[k]); v && *v == Number(1)) return emit(n.parts[1 - k], t);
+      }
+    }
+    i.a = emit(n.parts[0], t);
+    if (n.parts.size() > 1) i.b = emit(n.parts[1], t);
+    if (n.parts.size() > 2) i.c = emit(n.parts[2], t);
+    i.dtype = gives_boolean(n.op)              ? DType::boolean
+              : gives_part(n.op)               ? part_of(t)
+              : n.op == Scalar::complex        ? complex_of(t)
+              : n.op == Scalar::frexp_exponent ? DType::i64
+                                               : t;
+    return push(i);
+  }
+
+  /// Drops what the result does not read: conversions that turned out to be unnecessary. The result comes last then.
+  void keep_needed(std::uint16_t last) {
+    std::vector<Instruction>& code = out_.code;
+    std::vector<bool> needed(code.size(), false);
+    needed[last] = true;
+    std::vector<std::uint16_t> place(code.size(), 0);
+    for (std::size_t i = last + 1U; i-- > 0;) {
+      if (!needed[i]) continue;
+      const int operands = scalar_info(code[i].op).operands;
+      if (operands > 0) needed[code[i].a] = true;
+      if (operands > 1) needed[code[i].b] = true;
+      if (operands > 2) needed[code[i].c] = true;
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i <= last; ++i) {
+      if (!needed[i]) continue;
+      Instruction x = code[i];
+      x.a = place[x.a];
+      x.b = place[x.b];
+      x.c = place[x.c];
+      place[i] = static_cast<std::uint16_t>(kept);
+      code[kept++] = x;
+    }
+    code.resize(kept);
+  }
+
+  const ExprTree& tree_;
+  const std::vector<ExprArg>& args_;
+  const std::vector<DType>& inputs_;
+  DType compute_;
+  DType result_;
+  PointwiseExpr out_;
+  std::map<std::pair<std::size_t, DType>, std::uint16_t> done_;
+};
+
+}  // namespace
+
+PointwiseExpr compile_expr(std::string_view text, const std::vector<ExprArg>& args,
+                           const std::vector<DType>& input_dtypes, DType compute, DType result) {
+  const ExprTree tree = parse_expr(text);
+  return Compiler(tree, args, input_dtypes, compute, result).compile();
+}
+
+}  // namespace tern
