@@ -1,0 +1,48 @@
+// Reads the goldens under tests/data/dtypes: .safetensors files, of which only the bytes of each tensor are wanted.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tern::test {
+
+/// Tensors by name. Understands what the goldens contain, no more.
+class Golden {
+ public:
+  explicit Golden(const std::string& name) {
+    const std::string path = std::string(TERN_SOURCE_DIR) + "/tests/data/dtypes/" + name;
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (bytes.size() < 8) throw std::runtime_error("cannot read " + path);
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), 8);
+    const std::string json = bytes.substr(8, header);
+    const std::regex entry(R"re("([^"]+)":\{"dtype":"\w+","shape":\[[^\]]*\],"data_offsets":\[(\d+),(\d+)\]\})re");
+    for (std::sregex_iterator i(json.begin(), json.end(), entry), end; i != end; ++i) {
+      const std::size_t from = std::stoull((*i)[2]);
+      tensors_[(*i)[1]] = bytes.substr(8 + header + from, std::stoull((*i)[3]) - from);
+    }
+  }
+
+  template <class T>
+  std::vector<T> get(const std::string& name) const {
+    const std::string& bytes = tensors_.at(name);
+    std::vector<T> v(bytes.size() / sizeof(T));
+    std::memcpy(v.data(), bytes.data(), v.size() * sizeof(T));
+    return v;
+  }
+
+  const std::map<std::string, std::string>& tensors() const { return tensors_; }
+
+ private:
+  std::map<std::string, std::string> tensors_;
+};
+
+}  // namespace tern::test
