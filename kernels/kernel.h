@@ -93,6 +93,8 @@ struct Kernel {
   /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and
   /// nobody reads it afterwards; -1: none.
   int in_place = -1;
+  /// Every output i may take over the memory of input i on the same terms (optimizers).
+  bool in_place_each = false;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;
 

@@ -93,7 +93,8 @@ void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const
   if (known && numel.is_const()) c.require(last < numel.value(), "the view reaches outside its base");
 }
 
-// as_strided(x; sizes, strides, offset): a view of x taken as a run of elements in row-major order. Strides count elements and are not negative.
+// as_strided(x; sizes, strides, offset): a view of x taken as a run of elements in row-major order. Strides count
+// elements and are not negative.
 void as_strided(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be viewed by strides");
@@ -102,8 +103,8 @@ void as_strided(Inference& c) {
   c.out(x.dtype, std::move(sizes));
 }
 
-// bitcast(x; dtype): the same bytes as elements of another dtype; the last axis grows or shrinks with the element size. Complex to real adds a last axis
-// of 2 (attribute k = 1 asks for it), real to complex drops it.
+// bitcast(x; dtype): the same bytes as elements of another dtype; the last axis grows or shrinks with the element size.
+// Complex to real adds a last axis of 2 (attribute k = 1 asks for it), real to complex drops it.
 void bitcast(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.block == 0, "an MX tensor must be dequantized first");
@@ -155,8 +156,8 @@ void concat(Inference& c) {
   c.out(first.dtype, std::move(sizes));
 }
 
-// pad(x; before, after, mode, value): one entry of before and after for each axis; negative entries crop (constant mode only).
-// mode 0 constant, 1 reflect (without the edge), 2 replicate the edge, 3 circular.
+// pad(x; before, after, mode, value): one entry of before and after for each axis; negative entries crop (constant mode
+// only). mode 0 constant, 1 reflect (without the edge), 2 replicate the edge, 3 circular.
 void pad(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be padded");
@@ -171,7 +172,8 @@ void pad(Inference& c) {
       const bool pads = !before[i].is(0) || !after[i].is(0);
       c.require(!pads || size.value() > 0, "an empty axis has nothing to repeat");
       const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
-      for (Dim p : {before[i], after[i]}) c.require(!p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
+      for (Dim p : {before[i], after[i]})
+        c.require(!p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
   }
   c.out(x.dtype, std::move(sizes));
@@ -180,7 +182,8 @@ void pad(Inference& c) {
 // slice_scatter(x, src; axis, start, length, step): x with the elements that slice would give replaced by src.
 void slice_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "both operands need one unpacked dtype");
+  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1,
+            "both operands need one unpacked dtype");
   c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   const std::int64_t step = c.integer_or(AttrKey::step, 1, -kAny, kAny);
@@ -191,10 +194,12 @@ void slice_scatter(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
-// as_strided_scatter(x, src; strides, offset): x with the elements that as_strided with src's sizes would give replaced by src.
+// as_strided_scatter(x, src; strides, offset): x with the elements that as_strided with src's sizes would give replaced
+// by src.
 void as_strided_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "both operands need one unpacked dtype");
+  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1,
+            "both operands need one unpacked dtype");
   check_extent(c, x, src.shape, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   c.out(x.dtype, x.shape);
 }

@@ -1,0 +1,57 @@
+// A plan: what to run for one part of a function at known sizes, and where in memory each value lies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace tern {
+
+/// Where a view's bytes begin: in one of the memories that a frame has.
+struct Location {
+  enum class Kind : std::uint8_t {
+    none,     ///< absent
+    arena,    ///< the section's arena; index: the section
+    input,    ///< position in Function::inputs
+    state,    ///< number of the state
+    dynamic,  ///< memory whose size only its kernel knows; index: the value
+  };
+  Kind kind = Kind::none;
+  std::uint32_t index = 0;
+  std::int64_t offset = 0;  ///< bytes
+  friend bool operator==(const Location&, const Location&) = default;
+};
+
+/// A value at known sizes: its view (data not set) and where it lies.
+struct Placed {
+  TensorView view;
+  Location at;
+};
+
+struct Step {
+  enum class Kind : std::uint8_t { kernel, copy, control, item, assert_dim, assert_true, placeholder };
+  Kind kind = Kind::kernel;
+  std::uint32_t node = 0;            ///< in the function, for messages and control flow
+  const Kernel* kernel = nullptr;
+  const Node* resolved = nullptr;    ///< the node with constant attributes
+  std::uint32_t args = 0;            ///< first of this step's entries in Plan::args
+  std::uint32_t inputs = 0, outputs = 0;
+  std::uint64_t scratch = 0;         ///< bytes
+  std::unique_ptr<KernelState> state;
+};
+
+struct Plan {
+  std::vector<std::int64_t> key;                 ///< the symbols' values that it was made for
+  std::vector<Step> steps;
+  std::vector<TensorView> args;                  ///< of all steps; data is set before each run
+  std::vector<Location> locations;               ///< one for each of args
+  std::unique_ptr<bool[]> constant;              ///< one for each of args: bytes that never change
+  std::vector<std::unique_ptr<Node>> nodes;      ///< owns resolved nodes that differ from the program's
+  std::uint64_t arena_bytes = 0;
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t used = 0;                        ///< when it last ran, for eviction
+};
+
+}  // namespace tern

@@ -1,0 +1,155 @@
+#include "runtime/prepared.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace tern {
+namespace {
+
+bool runs_without_kernel(Op op) {
+  switch (op) {
+    case Op::reshape:
+    case Op::permute:
+    case Op::slice:
+    case Op::expand:
+    case Op::as_strided:
+    case Op::bitcast:
+    case Op::cond:
+    case Op::while_loop:
+    case Op::scan_loop:
+    case Op::map_loop:
+    case Op::call:
+    case Op::item:
+    case Op::assert_dim:
+    case Op::assert_true: return true;
+    default: return false;
+  }
+}
+
+void check_kernels(const Program& program, const KernelTable& kernels) {
+  std::map<std::string, int> missing;
+  for (const Function& f : program.functions) {
+    for (const Node& n : f.nodes) {
+      if (runs_without_kernel(n.op) || kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
+      std::string name(op_info(n.op).name);
+      if (n.op == Op::custom) name += fmt::format(" '{}'", n.text(AttrKey::name));
+      ++missing[name];
+    }
+  }
+  if (missing.empty()) return;
+  std::string list;
+  for (const auto& [name, count] : missing) list += fmt::format("{}{} ({} nodes)", list.empty() ? "" : ", ", name, count);
+  fail(ErrorCode::unsupported, "this device has no kernel for: " + list);
+}
+
+/// Marks the symbols that an expression depends on.
+class SymbolMarker {
+ public:
+  explicit SymbolMarker(const ExprPool& pool) : pool_(pool), seen_(pool.nodes().size()), used_(pool.symbols().size()) {}
+  void mark(Dim d) {
+    if (d.is_const()) return;
+    stack_.push_back(d.index());
+    while (!stack_.empty()) {
+      const std::uint32_t i = stack_.back();
+      stack_.pop_back();
+      if (seen_[i]) continue;
+      seen_[i] = true;
+      const ExprNode& n = pool_.nodes()[i];
+      if (n.op == ExprOp::symbol) used_[static_cast<std::size_t>(n.value)] = true;
+      const int count = operand_count(n.op);
+      if (count > 0) stack_.push_back(n.a);
+      if (count > 1) stack_.push_back(n.b);
+      if (count > 2) stack_.push_back(n.c);
+    }
+  }
+  std::vector<std::uint32_t> symbols() const {
+    std::vector<std::uint32_t> s;
+    for (std::uint32_t i = 0; i < used_.size(); ++i) {
+      if (used_[i]) s.push_back(i);
+    }
+    return s;
+  }
+
+ private:
+  const ExprPool& pool_;
+  std::vector<bool> seen_, used_;
+  std::vector<std::uint32_t> stack_;
+};
+
+/// Which values are a state's next content or a step towards it: walks from each value written back, through ops that can overwrite their input.
+void find_written_states(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
+  facts.written_state.assign(f.values.size(), -1);
+  std::vector<std::pair<const Node*, std::size_t>> producer(f.values.size(), {nullptr, 0});
+  for (const Node& n : f.nodes) {
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      if (n.outputs[k] != kNoValue) producer[static_cast<std::size_t>(n.outputs[k])] = {&n, k};
+    }
+  }
+  for (const WriteBack& w : f.writebacks) {
+    if (w.target != WriteBack::Target::state) continue;
+    ValueId v = w.value;
+    while (producer[static_cast<std::size_t>(v)].first != nullptr) {
+      const auto [n, output] = producer[static_cast<std::size_t>(v)];
+      const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
+      const int from = passes_memory(*n) ? 0 : k.in_place_each ? static_cast<int>(output) : k.in_place;
+      if (from < 0 || static_cast<std::size_t>(from) >= n->inputs.size() || n->inputs[static_cast<std::size_t>(from)] == kNoValue) break;
+      facts.written_state[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(w.index);
+      v = n->inputs[static_cast<std::size_t>(from)];
+    }
+  }
+}
+
+FunctionFacts analyse(const Program& program, const Function& f, const KernelTable& kernels) {
+  FunctionFacts facts;
+  facts.last_use.assign(f.values.size(), kNeverUsed);
+  facts.section_of.assign(f.values.size(), 0);
+  SymbolMarker marker(program.pool);
+  for (const Value& v : f.values) {
+    for (Dim d : v.type.shape) marker.mark(d);
+  }
+  std::uint32_t begin = 0;
+  for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+    const Node& n = f.nodes[i];
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue) facts.last_use[static_cast<std::size_t>(v)] = i + 1;
+    }
+    for (ValueId v : n.outputs) {
+      if (v != kNoValue) facts.section_of[static_cast<std::size_t>(v)] = static_cast<std::uint32_t>(facts.sections.size());
+    }
+    for (const Attr& a : n.attrs) {
+      if (const auto* dims = std::get_if<Dims>(&a.data)) {
+        for (Dim d : *dims) marker.mark(d);
+      }
+    }
+    if (!n.dims(AttrKey::symbols).empty()) {
+      facts.sections.push_back({begin, i + 1});
+      begin = i + 1;
+    }
+  }
+  facts.sections.push_back({begin, static_cast<std::uint32_t>(f.nodes.size())});
+  for (const FunctionOutput& o : f.outputs) {
+    if (o.value != kNoValue) facts.last_use[static_cast<std::size_t>(o.value)] = kUsedToTheEnd;
+  }
+  for (const WriteBack& w : f.writebacks) facts.last_use[static_cast<std::size_t>(w.value)] = kUsedToTheEnd;
+  facts.symbols = marker.symbols();
+  find_written_states(f, kernels, facts);
+  return facts;
+}
+
+}  // namespace
+
+bool passes_memory(const Node& node) { return node.op == Op::reshape; }
+
+std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program, const PrepareOptions& options) {
+  auto prepared = std::make_shared<PreparedProgram>();
+  prepared->kernels = &cpu_kernels();
+  prepared->options = options;
+  check_kernels(*program, *prepared->kernels);
+  for (const Function& f : program->functions) prepared->facts.push_back(analyse(*program, f, *prepared->kernels));
+  prepared->program = std::move(program);
+  return prepared;
+}
+
+}  // namespace tern
