@@ -1,0 +1,188 @@
+// Reading the arguments of a call.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cmath>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+using Kind = Operand::Kind;
+
+const char* text_of(Kind kind) {
+  switch (kind) {
+    case Kind::none: return "None";
+    case Kind::tensor: return "a tensor";
+    case Kind::integer: return "an integer";
+    case Kind::number: return "a number";
+    case Kind::boolean: return "a boolean";
+    case Kind::complex: return "a complex number";
+    case Kind::text: return "a text";
+    case Kind::dtype: return "a dtype";
+    case Kind::tensors: return "a list of tensors";
+    case Kind::integers: return "a list of integers";
+    case Kind::numbers: return "a list of numbers";
+    case Kind::booleans: return "a list of booleans";
+    case Kind::device: return "a device";
+    case Kind::layout: return "a layout";
+    case Kind::memory_format: return "a memory format";
+  }
+  return "of an unknown kind";
+}
+
+const Operand* find(const Call& c, std::string_view name) {
+  for (const auto& [n, operand] : c.args) {
+    if (n == name) return &operand;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void wrong(const Call& c, std::string_view name, const char* wanted) {
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, where {} is supported", c.target, name,
+                                           text_of(c.arg(name).kind), wanted));
+}
+
+std::int64_t constant(const Call& c, std::string_view name, Dim d) {
+  if (d.is_const()) return d.value();
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, and only a constant is supported", c.target, name,
+                                           c.builder->pool().text(d)));
+}
+
+}  // namespace
+
+const Operand& Call::arg(std::string_view name) const {
+  if (const Operand* o = find(*this, name)) return *o;
+  fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", target, name));
+}
+
+bool Call::has(std::string_view name) const {
+  const Operand* o = find(*this, name);
+  return o != nullptr && o->kind != Kind::none;
+}
+
+bool Call::is_tensor(std::string_view name) const {
+  return arg(name).kind == Kind::tensor;
+}
+
+ValueId Call::tensor(std::string_view name) const {
+  const Operand& o = arg(name);
+  switch (o.kind) {
+    case Kind::tensor: return o.value;
+    case Kind::integer: return builder->from_dim(o.integer);
+    case Kind::boolean: return builder->from_dim(o.integer, DType::boolean);
+    case Kind::number: return builder->scalar(o.number, DType::f32);
+    case Kind::complex: return builder->full({}, {o.number, o.imaginary}, DType::c64);
+    default: wrong(*this, name, "a tensor or a number");
+  }
+}
+
+ValueId Call::tensor_or_none(std::string_view name) const {
+  return has(name) ? tensor(name) : kNoValue;
+}
+
+const std::vector<ValueId>& Call::tensors(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::tensors || o.kind == Kind::none) return o.values;
+  if ((o.kind == Kind::integers || o.kind == Kind::numbers) && o.integers.empty() && o.numbers.empty()) return o.values;
+  wrong(*this, name, "a list of tensors");
+}
+
+Dim Call::dim(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::integer || o.kind == Kind::boolean) return o.integer;
+  if (o.kind == Kind::integers && o.integers.size() == 1) return o.integers[0];
+  if (o.kind == Kind::number && o.number == std::floor(o.number) && std::fabs(o.number) < 9e15) {
+    return static_cast<std::int64_t>(o.number);
+  }
+  wrong(*this, name, "an integer");
+}
+
+std::int64_t Call::integer(std::string_view name) const {
+  return constant(*this, name, dim(name));
+}
+
+std::int64_t Call::integer_or(std::string_view name, std::int64_t otherwise) const {
+  return has(name) ? integer(name) : otherwise;
+}
+
+double Call::number(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::number) return o.number;
+  if (o.kind == Kind::complex && o.imaginary == 0) return o.number;
+  if (o.kind == Kind::integer || o.kind == Kind::boolean) {
+    return static_cast<double>(constant(*this, name, o.integer));
+  }
+  wrong(*this, name, "a number known at export");
+}
+
+double Call::number_or(std::string_view name, double otherwise) const {
+  return has(name) ? number(name) : otherwise;
+}
+
+bool Call::flag(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::boolean || o.kind == Kind::integer) return constant(*this, name, o.integer) != 0;
+  wrong(*this, name, "a boolean");
+}
+
+bool Call::flag_or(std::string_view name, bool otherwise) const {
+  return has(name) ? flag(name) : otherwise;
+}
+
+std::string Call::text(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::text || o.kind == Kind::device) return o.text;
+  wrong(*this, name, "a text");
+}
+
+std::string Call::text_or(std::string_view name, std::string_view otherwise) const {
+  return has(name) ? text(name) : std::string(otherwise);
+}
+
+DType Call::dtype_or(std::string_view name, DType otherwise) const {
+  const Operand* o = find(*this, name);
+  if (o == nullptr || o->kind == Kind::none) return otherwise;
+  if (o->kind == Kind::dtype) return o->dtype;
+  wrong(*this, name, "a dtype");
+}
+
+Dims Call::dims(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::integers || o.kind == Kind::booleans) return o.integers;
+  if (o.kind == Kind::integer) return {o.integer};
+  if (o.kind == Kind::none || (o.kind == Kind::tensors && o.values.empty())) return {};
+  wrong(*this, name, "a list of integers");
+}
+
+std::vector<std::int64_t> Call::integers(std::string_view name) const {
+  std::vector<std::int64_t> result;
+  for (Dim d : dims(name)) result.push_back(constant(*this, name, d));
+  return result;
+}
+
+std::vector<double> Call::numbers(std::string_view name) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::numbers) return o.numbers;
+  if (o.kind == Kind::none) return {};
+  if (o.kind == Kind::integers || o.kind == Kind::booleans) {
+    std::vector<double> result;
+    for (Dim d : o.integers) result.push_back(static_cast<double>(constant(*this, name, d)));
+    return result;
+  }
+  if (o.kind == Kind::number || o.kind == Kind::integer) return {number(name)};
+  if (o.kind == Kind::tensors && o.values.empty()) return {};
+  wrong(*this, name, "a list of numbers");
+}
+
+DType Call::result_dtype(std::size_t i) const {
+  if (i < declared.size()) return declared[i].dtype;
+  fail(ErrorCode::bad_file, fmt::format("{}: the file does not record the type of result {}", target, i));
+}
+
+void Call::unsupported(const std::string& why) const {
+  fail(ErrorCode::unsupported, fmt::format("{}: {}", target, why));
+}
+
+}  // namespace tern

@@ -1,0 +1,32 @@
+// All tables of lowerings as one, found by target.
+#include <algorithm>
+#include <vector>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+std::vector<Lowering> all_lowerings() {
+  std::vector<Lowering> all;
+  for (std::span<const Lowering> table :
+       {pointwise_lowerings(), movement_lowerings(), creation_lowerings(), reduction_lowerings(), indexing_lowerings(),
+        contraction_lowerings(), normalization_lowerings(), loss_lowerings(), linalg_lowerings(), fft_lowerings(),
+        optim_lowerings(), random_lowerings(), vision_lowerings()}) {
+    all.insert(all.end(), table.begin(), table.end());
+  }
+  // The first of two lines for one target counts: families are in the order above.
+  std::stable_sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) { return a.target < b.target; });
+  return all;
+}
+
+}  // namespace
+
+LowerFn find_lowering(std::string_view target) {
+  static const std::vector<Lowering> all = all_lowerings();
+  const auto at = std::lower_bound(all.begin(), all.end(), target,
+                                   [](const Lowering& l, std::string_view t) { return l.target < t; });
+  return at != all.end() && at->target == target ? at->lower : nullptr;
+}
+
+}  // namespace tern
