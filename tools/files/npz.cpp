@@ -96,6 +96,7 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     zip_source_free(source);
     fail(ErrorCode::bad_file, fmt::format("{}: not a zip archive that can be read: {}", file, text_of(error)));
   }
+  if (file_bytes == 0) fail(ErrorCode::bad_file, fmt::format("{}: it is empty", file));  // to libzip, an empty archive
   std::uint64_t budget = kFreeBytes + kBytesPerFileByte * file_bytes;
   NamedTensors result;
   std::set<std::string, std::less<>> names;
