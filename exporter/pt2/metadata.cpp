@@ -1,0 +1,103 @@
+#include "exporter/pt2/metadata.h"
+
+#include <tern/error.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "exporter/pt2/json.h"
+
+namespace tern::pt2 {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// The text before `separator`, which is taken off `text` together with it; all of it when there is none.
+std::string_view split(std::string_view& text, char separator) {
+  const auto at = text.find(separator);
+  const auto head = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return head;
+}
+
+// "key,path,type" of each module, joined by ';', the innermost last.
+void read_module(std::string_view stack, SourceInfo& info) {
+  if (const auto last = stack.rfind(';'); last != std::string_view::npos) stack.remove_prefix(last + 1);
+  split(stack, ',');
+  info.module_path = split(stack, ',');
+  info.module_type = stack;
+}
+
+// Frames of PyTorch itself and of code that it generated say nothing about the user's program.
+bool is_of_torch(std::string_view file) {
+  return file.starts_with("<") || file.find("-packages/torch/") != std::string_view::npos ||
+         file.find("/pytorch/torch/") != std::string_view::npos;
+}
+
+// A line 'File "model.py", line 12, in forward' of a Python traceback.
+bool read_frame(std::string_view line, SourceInfo& info) {
+  constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
+  if (!line.starts_with(kFile)) return false;
+  const auto at = line.find(kLine);
+  if (at == std::string_view::npos) return false;
+  info.file = line.substr(kFile.size(), at - kFile.size());
+  line.remove_prefix(at + kLine.size());
+  info.line = 0;
+  const auto number = std::from_chars(line.data(), line.data() + line.size(), info.line);
+  line.remove_prefix(static_cast<std::size_t>(number.ptr - line.data()));
+  info.function = line.starts_with(kIn) ? line.substr(kIn.size()) : std::string_view{};
+  return true;
+}
+
+// Frames, the innermost last, each with its source on the next line.
+void read_stack(std::string_view trace, SourceInfo& info) {
+  bool wants_source = false;
+  while (!trace.empty()) {
+    const auto line = trimmed(split(trace, '\n'));
+    SourceInfo frame;
+    if (read_frame(line, frame)) {
+      wants_source = !is_of_torch(frame.file);
+      if (!wants_source) continue;
+      info.file = frame.file;
+      info.line = frame.line;
+      info.function = frame.function;
+      info.source = {};
+    } else if (wants_source) {
+      info.source = line;
+      wants_source = false;
+    }
+  }
+}
+
+}  // namespace
+
+SourceInfo source_info(const Node& node) {
+  SourceInfo info;
+  if (const auto* stack = node.find_metadata("nn_module_stack")) read_module(*stack, info);
+  if (const auto* trace = node.find_metadata("stack_trace")) read_stack(*trace, info);
+  return info;
+}
+
+std::vector<std::pair<std::string, std::string>> custom_annotations(const Node& node) {
+  std::vector<std::pair<std::string, std::string>> annotations;
+  const auto* text = node.find_metadata("custom");
+  if (!text) return annotations;
+  try {
+    const JsonDocument document(*text, "custom");
+    if (document.root().kind() != JsonValue::Kind::object) return annotations;
+    // The document above keeps the order; and its limit on depth holds for dump(), which recurses.
+    const auto values = nlohmann::json::parse(*text);
+    for (const JsonValue member : document.root())
+      annotations.emplace_back(member.key(), values[std::string(member.key())].dump());
+  } catch (const Error&) {
+    // Whatever else somebody put there is theirs.
+    annotations.clear();
+  }
+  return annotations;
+}
+
+}  // namespace tern::pt2
