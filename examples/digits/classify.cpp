@@ -1,0 +1,101 @@
+// Classifies the held-out digits with an archive, draws one of them, and compares with the logits that PyTorch
+// computed.
+#include <tern/tern.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "safetensors.h"
+
+namespace {
+
+constexpr std::size_t kClasses = 10;
+constexpr std::size_t kSide = 8;
+constexpr double kMinAccuracy = 0.97;
+constexpr double kMaxDifference = 1e-5;  // relative to the largest logit
+
+std::span<const float> row(const tern::Tensor& tensor, std::size_t i, std::size_t width) {
+  return tensor.span<float>().subspan(i * width, width);
+}
+
+std::size_t best(std::span<const float> scores) {
+  return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+/// The pixels on the left, the probability of each digit on the right.
+void draw(std::span<const float> pixels, std::span<const float> logits) {
+  static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - logits[best(logits)]);
+  for (std::size_t y = 0; y < kClasses; ++y) {
+    std::printf("    ");
+    for (std::size_t x = 0; x < kSide; ++x) {
+      const float shade = y < kSide ? pixels[y * kSide + x] : 0;
+      std::printf("%s", kShades[std::clamp(static_cast<int>(std::lround(shade * 4)), 0, 4)]);
+    }
+    const double probability = std::exp(logits[y] - logits[best(logits)]) / sum;
+    std::printf("    %zu %6.2f %% ", y, 100 * probability);
+    for (int i = 0; i < std::lround(30 * probability); ++i) std::printf("█");
+    std::printf("\n");
+  }
+}
+
+int classify(const std::string& archive, const std::string& held_out, std::size_t drawn) {
+  auto tensors = read_safetensors(held_out);
+  const tern::Tensor &images = tensors.at("images"), &labels = tensors.at("labels"), &expected = tensors.at("logits");
+
+  const tern::Model model = tern::Model::open(archive);
+  tern::Session session(model.prepare());
+  const tern::Tensor logits = session.run({images})[0];
+
+  const std::size_t count = labels.span<std::int64_t>().size();
+  std::size_t right = 0;
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    right += static_cast<std::int64_t>(best(row(logits, i, kClasses))) == labels.span<std::int64_t>()[i];
+  }
+  for (std::size_t i = 0; i < count * kClasses; ++i) {
+    const double reference = expected.span<float>()[i], ours = logits.span<float>()[i];
+    largest = std::max(largest, std::abs(reference));
+    // Written so that a NaN counts as a difference.
+    if (!(std::abs(ours - reference) <= difference)) difference = std::abs(ours - reference);
+  }
+
+  drawn = std::min(drawn, count - 1);
+  std::printf("Image %zu of %zu, labelled %lld:\n\n", drawn, count,
+              static_cast<long long>(labels.span<std::int64_t>()[drawn]));
+  draw(row(images, drawn, kSide * kSide), row(logits, drawn, kClasses));
+  const double accuracy = static_cast<double>(right) / static_cast<double>(count);
+  std::printf("\nRight: %zu of %zu, %.2f %%.\n", right, count, 100 * accuracy);
+  std::printf("Largest difference from PyTorch's logits: %.2g, which is %.2g of the largest logit (%.2f).\n",
+              difference, difference / largest, largest);
+  if (accuracy < kMinAccuracy) {
+    std::fprintf(stderr, "digits_classify: expected at least %.0f %% right\n", 100 * kMinAccuracy);
+    return EXIT_FAILURE;
+  }
+  if (!(difference <= kMaxDifference * largest)) {
+    std::fprintf(stderr, "digits_classify: expected logits within %.0e of the largest\n", kMaxDifference);
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3 || argc > 4) {
+    std::fprintf(stderr, "usage: digits_classify ARCHIVE.tern HELD_OUT.safetensors [IMAGE]\n");
+    return 2;
+  }
+  try {
+    return classify(argv[1], argv[2], argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 0);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "digits_classify: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}

@@ -1,0 +1,66 @@
+// Uses what the library exports, from outside: errors cross its boundary, functions list themselves, a session runs.
+#include <tern/tern.h>
+
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace {
+
+int failures = 0;
+
+void expect(bool condition, const char* what) {
+  if (condition) return;
+  ++failures;
+  std::fprintf(stderr, "consumer: not so: %s\n", what);
+}
+
+template <class Function>
+tern::ErrorCode error_of(Function function) {
+  try {
+    function();
+  } catch (const tern::Error& error) {
+    return error.code();
+  }
+  return tern::ErrorCode{};
+}
+
+void check(const std::string& archive) {
+  const tern::Model model = tern::Model::open(archive);
+  const auto functions = model.functions();
+  expect(functions.size() == 1, "the archive has one function");
+  expect(functions.at(0).inputs.size() == 1, "it takes one input");
+  const tern::ValueInfo& input = functions[0].inputs.at(0);
+  expect(input.dtype == tern::DType::f32 && input.sizes.size() == 4, "which is a float32 tensor of four dimensions");
+  expect(!input.sizes.at(0).constant && input.sizes.at(3).value == 8, "a dynamic batch of images 8 pixels wide");
+
+  tern::Session session(model.prepare());
+  tern::Tensor one(tern::DType::f32, {1, 1, 8, 8}), three(tern::DType::f32, {3, 1, 8, 8});
+  const float first = session.run({one}).at(0).span<float>()[0];
+  expect(std::isfinite(first), "the logits are finite");
+  const tern::Tensor& many = session.run({three}).at(0);
+  expect(many.sizes() == std::vector<std::int64_t>{3, 10}, "three images give three rows of ten logits");
+  expect(std::abs(many.span<float>()[10] - first) <= 1e-4, "equal images give equal logits");
+
+  tern::Tensor wrong(tern::DType::f64, {1, 1, 8, 8});
+  expect(error_of([&] { session.run({wrong}); }) == tern::ErrorCode::invalid_argument, "a wrong dtype is an error");
+  expect(error_of([&] { tern::Model::open(archive + ".absent"); }) == tern::ErrorCode::io, "so is a missing file");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: consumer DIGITS.tern\n");
+    return 2;
+  }
+  try {
+    check(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "consumer: %s\n", error.what());
+    return 1;
+  }
+  if (failures == 0) std::printf("consumer: as expected\n");
+  return failures != 0;
+}
