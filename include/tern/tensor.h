@@ -12,7 +12,7 @@
 namespace tern {
 
 /// Contiguous, row-major. Copies of a Tensor share its memory (as shared_ptr does); a borrowed one must not outlive what it borrows.
-class Tensor {
+class TERN_API Tensor {
  public:
   Tensor() = default;
   /// Zeroed memory, 64-byte aligned. Throws Error (invalid_argument) for a negative size or one that overflows.

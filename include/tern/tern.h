@@ -78,7 +78,7 @@ struct PrepareOptions {
   std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
 };
 
-class Prepared {
+class TERN_API Prepared {
  public:
   explicit Prepared(std::shared_ptr<const PreparedProgram> impl) : impl_(std::move(impl)) {}
   const std::shared_ptr<const PreparedProgram>& impl() const { return impl_; }
@@ -87,7 +87,7 @@ class Prepared {
   std::shared_ptr<const PreparedProgram> impl_;
 };
 
-class Model {
+class TERN_API Model {
  public:
   /// Opens an archive. Checks the prologue, the index's hash and every structural rule; weights are not touched (see OpenOptions).
   static Model open(const std::string& path, const OpenOptions& options = {});
@@ -113,7 +113,7 @@ struct SessionStats {
   std::uint64_t bytes_copied = 0;   ///< by copies that the program did not ask for: layouts, write-backs, results of control flow; in the last run
 };
 
-class Session {
+class TERN_API Session {
  public:
   explicit Session(const Prepared& prepared);
   ~Session();
