@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Runs `tern conform` over folders of cases and holds the result against the list of cases that are known not to pass yet.
+
+  conform.py --tern TERN --known LIST PATH...
+
+A case outside the list that fails, has failed. A case on the list that passes has failed too, until it leaves the list; so has a name on the
+list below a given PATH that no case has. Names are FOLDER/CASE, with the last folder of PATH in front: conformance/add/f32_0.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+
+def known_failures(path):
+    if not path.exists():
+        return set()
+    lines = (line.split("#")[0].strip() for line in path.read_text().splitlines())
+    return {line for line in lines if line}
+
+
+def run(tern, paths):
+    """The cases as {name: error or None}; the exit status says nothing more."""
+    command = [tern, "conform", "--json", *map(str, paths)]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if result.returncode < 0:
+        sys.exit(f"FAIL {' '.join(command)} died of signal {-result.returncode}")
+    try:
+        report = json.loads(result.stdout)
+    except json.JSONDecodeError as error:
+        sys.exit(f"FAIL {' '.join(command)} printed no JSON: {error}\n{result.stdout[-2000:]}")
+    return {case["name"]: None if case["passed"] else case.get("error", "failed") for case in report["cases"]}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tern", required=True)
+    parser.add_argument("--known", type=pathlib.Path, required=True)
+    parser.add_argument("paths", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+
+    listed = known_failures(arguments.known)
+    passed = failed = expected = 0
+    for path in arguments.paths:
+        prefix = path.name + "/"
+        cases = {prefix + name: error for name, error in run(arguments.tern, [path]).items()}
+        if not cases:
+            failed += 1
+            print(f"FAIL {path}: no cases")
+        for name, error in sorted(cases.items()):
+            if (error is None) != (name in listed):
+                passed += error is None
+                expected += error is not None
+                continue
+            failed += 1
+            print(f"FAIL {name}: {error or 'listed as a known failure, but passes: take it off the list'}")
+        for name in sorted(listed):
+            if name.startswith(prefix) and name not in cases:
+                failed += 1
+                print(f"FAIL {name}: listed as a known failure, but there is no such case")
+    if expected:
+        print(f"{expected} known failures, as listed in {arguments.known}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
