@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -24,10 +23,15 @@ class Golden {
     std::uint64_t header = 0;
     std::memcpy(&header, bytes.data(), 8);
     const std::string json = bytes.substr(8, header);
-    const std::regex entry(R"re("([^"]+)":\{"dtype":"\w+","shape":\[[^\]]*\],"data_offsets":\[(\d+),(\d+)\]\})re");
-    for (std::sregex_iterator i(json.begin(), json.end(), entry), end; i != end; ++i) {
-      const std::size_t from = std::stoull((*i)[2]);
-      tensors_[(*i)[1]] = bytes.substr(8 + header + from, std::stoull((*i)[3]) - from);
+    // "NAME":{"dtype":...,"data_offsets":[FROM,TO]}
+    const std::string entry = "\":{\"dtype\"";
+    const std::string offsets = "\"data_offsets\":[";
+    for (std::size_t at = json.find(entry); at != std::string::npos; at = json.find(entry, at + 1)) {
+      const std::size_t name = json.rfind('"', at - 1) + 1;
+      const std::size_t from_at = json.find(offsets, at) + offsets.size();
+      const std::size_t from = std::stoull(json.substr(from_at));
+      const std::size_t to = std::stoull(json.substr(json.find(',', from_at) + 1));
+      tensors_[json.substr(name, at - name)] = bytes.substr(8 + header + from, to - from);
     }
   }
 
