@@ -13,8 +13,8 @@ struct Block {
   std::uint64_t offset = 0;  ///< the result; a multiple of 64
 };
 
-/// Gives every block an offset so that no two that live at once overlap: the largest first, each at the lowest place that is free for
-/// its whole life. Returns the size of the memory.
+/// Gives every block an offset so that no two that live at once overlap: the largest first, each at the lowest place
+/// that is free for its whole life. Returns the size of the memory.
 std::uint64_t pack(std::vector<Block>& blocks);
 
 }  // namespace tern

@@ -33,25 +33,27 @@ struct Placed {
 struct Step {
   enum class Kind : std::uint8_t { kernel, copy, control, item, assert_dim, assert_true, placeholder };
   Kind kind = Kind::kernel;
-  std::uint32_t node = 0;            ///< in the function, for messages and control flow
+  std::uint32_t node = 0;  ///< in the function, for messages and control flow
   const Kernel* kernel = nullptr;
-  const Node* resolved = nullptr;    ///< the node with constant attributes
-  std::uint32_t args = 0;            ///< first of this step's entries in Plan::args
+  const Node* resolved = nullptr;  ///< the node with constant attributes
+  std::uint32_t args = 0;          ///< first of this step's entries in Plan::args
   std::uint32_t inputs = 0, outputs = 0;
-  std::uint64_t scratch = 0;         ///< bytes
+  std::uint64_t scratch = 0;  ///< bytes
   std::unique_ptr<KernelState> state;
 };
 
 struct Plan {
-  std::vector<std::int64_t> key;                 ///< the symbols' values that it was made for
+  std::vector<std::int64_t> key;  ///< the symbols' values that it was made for
   std::vector<Step> steps;
-  std::vector<TensorView> args;                  ///< of all steps; data is set before each run
-  std::vector<Location> locations;               ///< one for each of args
-  std::unique_ptr<bool[]> constant;              ///< one for each of args: bytes that never change
-  std::vector<std::unique_ptr<Node>> nodes;      ///< owns resolved nodes that differ from the program's
+  std::vector<TensorView> args;                    ///< of all steps; data is set before each run
+  std::vector<Location> locations;                 ///< one for each of args
+  std::unique_ptr<bool[]> constant;                ///< one for each of args: bytes that never change
+  std::vector<std::unique_ptr<Node>> nodes;        ///< owns resolved nodes that differ from the program's
+  std::vector<std::pair<ValueId, Placed>> placed;  ///< the values that this section makes
+  std::vector<Placed> outputs;                     ///< of the function, in the plan of its last section
   std::uint64_t arena_bytes = 0;
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t used = 0;                        ///< when it last ran, for eviction
+  std::uint64_t used = 0;  ///< when it last ran, for eviction
 };
 
 }  // namespace tern

@@ -1,9 +1,9 @@
 #include "runtime/prepared.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-
-#include <fmt/format.h>
 
 namespace tern {
 namespace {
@@ -31,7 +31,13 @@ bool runs_without_kernel(Op op) {
 void check_kernels(const Program& program, const KernelTable& kernels) {
   std::map<std::string, int> missing;
   for (const Function& f : program.functions) {
-    for (const Node& n : f.nodes) {
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      const Node& n = f.nodes[i];
+      const std::int64_t carried = n.op == Op::while_loop || n.op == Op::scan_loop ? n.integer(AttrKey::carried) : 0;
+      for (std::int64_t k = 0; k < carried; ++k) {  // their memory carries them from one iteration to the next
+        if (n.outputs.at(static_cast<std::size_t>(k)) == kNoValue)
+          fail(ErrorCode::bad_file, describe(program, f, i) + ": carried values of a loop must all be results");
+      }
       if (runs_without_kernel(n.op) || kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
       std::string name(op_info(n.op).name);
       if (n.op == Op::custom) name += fmt::format(" '{}'", n.text(AttrKey::name));
@@ -40,7 +46,8 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
   }
   if (missing.empty()) return;
   std::string list;
-  for (const auto& [name, count] : missing) list += fmt::format("{}{} ({} nodes)", list.empty() ? "" : ", ", name, count);
+  for (const auto& [name, count] : missing)
+    list += fmt::format("{}{} ({} nodes)", list.empty() ? "" : ", ", name, count);
   fail(ErrorCode::unsupported, "this device has no kernel for: " + list);
 }
 
@@ -78,7 +85,8 @@ class SymbolMarker {
   std::vector<std::uint32_t> stack_;
 };
 
-/// Which values are a state's next content or a step towards it: walks from each value written back, through ops that can overwrite their input.
+/// Which values are a state's next content or a step towards it: walks from each value written back, through ops that
+/// can overwrite their input.
 void find_written_states(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
   facts.written_state.assign(f.values.size(), -1);
   std::vector<std::pair<const Node*, std::size_t>> producer(f.values.size(), {nullptr, 0});
@@ -94,7 +102,9 @@ void find_written_states(const Function& f, const KernelTable& kernels, Function
       const auto [n, output] = producer[static_cast<std::size_t>(v)];
       const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
       const int from = passes_memory(*n) ? 0 : k.in_place_each ? static_cast<int>(output) : k.in_place;
-      if (from < 0 || static_cast<std::size_t>(from) >= n->inputs.size() || n->inputs[static_cast<std::size_t>(from)] == kNoValue) break;
+      if (from < 0 || static_cast<std::size_t>(from) >= n->inputs.size() ||
+          n->inputs[static_cast<std::size_t>(from)] == kNoValue)
+        break;
       facts.written_state[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(w.index);
       v = n->inputs[static_cast<std::size_t>(from)];
     }
@@ -116,7 +126,8 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
       if (v != kNoValue) facts.last_use[static_cast<std::size_t>(v)] = i + 1;
     }
     for (ValueId v : n.outputs) {
-      if (v != kNoValue) facts.section_of[static_cast<std::size_t>(v)] = static_cast<std::uint32_t>(facts.sections.size());
+      if (v != kNoValue)
+        facts.section_of[static_cast<std::size_t>(v)] = static_cast<std::uint32_t>(facts.sections.size());
     }
     for (const Attr& a : n.attrs) {
       if (const auto* dims = std::get_if<Dims>(&a.data)) {
@@ -140,14 +151,23 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
 
 }  // namespace
 
-bool passes_memory(const Node& node) { return node.op == Op::reshape; }
+bool passes_memory(const Node& node) {
+  return node.op == Op::reshape;
+}
 
-std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program, const PrepareOptions& options) {
+std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
+                                                       const PrepareOptions& options) {
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->kernels = &cpu_kernels();
   prepared->options = options;
   check_kernels(*program, *prepared->kernels);
   for (const Function& f : program->functions) prepared->facts.push_back(analyse(*program, f, *prepared->kernels));
+  prepared->read_in_bodies.assign(program->states.size(), false);
+  for (const Function& f : program->functions) {
+    for (const FunctionInput& in : f.inputs) {
+      if (!f.entry && in.kind == FunctionInput::Kind::state) prepared->read_in_bodies[in.state] = true;
+    }
+  }
   prepared->program = std::move(program);
   return prepared;
 }

@@ -1,10 +1,10 @@
 // A program made ready: what can be decided once for all sizes and sessions.
 #pragma once
 
+#include <tern/tern.h>
+
 #include <memory>
 #include <vector>
-
-#include <tern/tern.h>
 
 #include "kernels/kernel.h"
 #include "schema/program.h"
@@ -22,23 +22,29 @@ inline constexpr std::uint32_t kUsedToTheEnd = ~0u;
 /// Facts about a function that do not depend on sizes.
 struct FunctionFacts {
   std::vector<Section> sections;
-  std::vector<std::uint32_t> last_use;     ///< for each value: number of the last node that reads it + 1, kUsedToTheEnd for results and write-backs
-  std::vector<std::uint32_t> section_of;   ///< for each value: the section that makes it (0 for inputs)
-  std::vector<std::uint32_t> symbols;      ///< those that its types and attributes depend on
-  std::vector<std::int32_t> written_state; ///< for each value: the state that it becomes the content of, through updates in place alone, or -1
+  std::vector<std::uint32_t> last_use;    ///< for each value: number of the last node that reads it + 1, kUsedToTheEnd
+                                          ///< for results and write-backs
+  std::vector<std::uint32_t> section_of;  ///< for each value: the section that makes it (0 for inputs)
+  std::vector<std::uint32_t> symbols;     ///< those that its types and attributes depend on
+  std::vector<std::int32_t> written_state;  ///< for each value: the state that it becomes the content of, through
+                                            ///< updates in place alone, or -1
 };
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;
   PrepareOptions options;
   std::vector<FunctionFacts> facts;  ///< one for each function
+  std::vector<bool>
+      read_in_bodies;  ///< for each state: a function that is not an entry reads it, so it is not overwritten early
   const KernelTable* kernels = nullptr;
 };
 
 /// Fails with the list of all ops that have no kernel.
-std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program, const PrepareOptions& options);
+std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
+                                                       const PrepareOptions& options);
 
-/// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory on.
+/// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory
+/// on.
 bool passes_memory(const Node& node);
 
 }  // namespace tern

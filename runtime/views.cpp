@@ -5,7 +5,8 @@ namespace {
 
 using Index = std::size_t;
 
-/// Strides for the same elements under other sizes (as PyTorch's computeStride): each group of axes that is one run in `x` is split anew.
+/// Strides for the same elements under other sizes (as PyTorch's computeStride): each group of axes that is one run in
+/// `x` is split anew.
 bool reshape_strides(const TensorView& x, TensorView* out) {
   if (x.numel() == 0) {
     make_contiguous(*out);
@@ -47,7 +48,8 @@ bool bitcast(const TensorView& x, TensorView* out) {
 }  // namespace
 
 bool is_view(Op op) {
-  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided || op == Op::bitcast;
+  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided ||
+         op == Op::bitcast;
 }
 
 bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int64_t* offset) {

@@ -7,8 +7,9 @@
 
 namespace tern {
 
-/// Sets `out` (sizes given) to the view that `node` (attributes constant) makes of `x` and adds to *offset the bytes by which its first element
-/// moves. False when it needs the elements contiguous first (then call again with a contiguous x, which never fails).
+/// Sets `out` (sizes given) to the view that `node` (attributes constant) makes of `x` and adds to *offset the bytes by
+/// which its first element moves. False when it needs the elements contiguous first (then call again with a contiguous
+/// x, which never fails).
 bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int64_t* offset);
 bool is_view(Op op);
 

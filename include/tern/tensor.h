@@ -1,23 +1,25 @@
 // A tensor of the caller's: memory, element type and sizes.
 #pragma once
 
+#include <tern/dtype.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include <tern/dtype.h>
-
 namespace tern {
 
-/// Contiguous, row-major. Copies of a Tensor share its memory (as shared_ptr does); a borrowed one must not outlive what it borrows.
+/// Contiguous, row-major. Copies of a Tensor share its memory (as shared_ptr does); a borrowed one must not outlive
+/// what it borrows.
 class TERN_API Tensor {
  public:
   Tensor() = default;
   /// Zeroed memory, 64-byte aligned. Throws Error (invalid_argument) for a negative size or one that overflows.
   Tensor(DType dtype, std::vector<std::int64_t> sizes);
-  /// A tensor over the caller's memory, which must hold byte_size() bytes. A program that writes an input back writes there.
+  /// A tensor over the caller's memory, which must hold byte_size() bytes. A program that writes an input back writes
+  /// there.
   static Tensor borrow(void* data, DType dtype, std::vector<std::int64_t> sizes);
   static Tensor borrow(const void* data, DType dtype, std::vector<std::int64_t> sizes);
 

@@ -4,9 +4,14 @@
 //   tern::Session session(model.prepare());
 //   const std::vector<tern::Tensor>& outputs = session.run({input});
 //
-// Everything throws tern::Error. A Model and a Prepared are immutable and may be used by many threads at once; a Session belongs to one
-// thread at a time. Eight sessions over one Prepared hold eight arenas and eight copies of the mutable state, and one of the weights.
+// Everything throws tern::Error. A Model and a Prepared are immutable and may be used by many threads at once; a
+// Session belongs to one thread at a time. Eight sessions over one Prepared hold eight arenas and eight copies of the
+// mutable state, and one of the weights.
 #pragma once
+
+#include <tern/dtype.h>
+#include <tern/error.h>
+#include <tern/tensor.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +21,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <tern/dtype.h>
-#include <tern/error.h>
-#include <tern/tensor.h>
 
 namespace tern {
 
@@ -45,16 +46,17 @@ struct OpenOptions {
 struct SizeInfo {
   std::string text;
   bool constant = true;
-  std::int64_t value = 0;                 ///< of a constant
-  std::int64_t min = 0;                   ///< what it may be at least
-  std::optional<std::int64_t> max;        ///< and at most, if there is a limit
+  std::int64_t value = 0;           ///< of a constant
+  std::int64_t min = 0;             ///< what it may be at least
+  std::optional<std::int64_t> max;  ///< and at most, if there is a limit
 };
 
 struct ValueInfo {
   std::string name;
   DType dtype = DType::invalid;
   std::vector<SizeInfo> sizes;
-  /// For an input that export fixed (None, a bool, a number): its value as Python text; such inputs are not passed to run().
+  /// For an input that export fixed (None, a bool, a number): its value as Python text; such inputs are not passed to
+  /// run().
   std::string fixed;
 };
 
@@ -73,8 +75,8 @@ struct StateInfo {
 };
 
 struct PrepareOptions {
-  int threads = 0;        ///< for each run; 0: what OpenMP would take (OMP_NUM_THREADS, else all cores)
-  int cached_plans = 16;  ///< how many sets of input sizes keep their memory plan, for each function
+  int threads = 0;                  ///< for each run; 0: what OpenMP would take (OMP_NUM_THREADS, else all cores)
+  int cached_plans = 16;            ///< how many sets of input sizes keep their memory plan, for each function
   std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
 };
 
@@ -89,9 +91,11 @@ class TERN_API Prepared {
 
 class TERN_API Model {
  public:
-  /// Opens an archive. Checks the prologue, the index's hash and every structural rule; weights are not touched (see OpenOptions).
+  /// Opens an archive. Checks the prologue, the index's hash and every structural rule; weights are not touched (see
+  /// OpenOptions).
   static Model open(const std::string& path, const OpenOptions& options = {});
-  /// Borrows bytes that are already in memory (64-byte aligned, so that weights need no copy). They must outlive the model and all made from it.
+  /// Borrows bytes that are already in memory (64-byte aligned, so that weights need no copy). They must outlive the
+  /// model and all made from it.
   static Model from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
   explicit Model(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
@@ -107,10 +111,11 @@ class TERN_API Model {
 
 /// What a session has used, for benchmarks and tests.
 struct SessionStats {
-  std::uint64_t arena_bytes = 0;    ///< memory of all plans' intermediate values
-  std::uint64_t state_bytes = 0;    ///< this session's copies of mutable state
-  std::uint64_t plans_made = 0;     ///< how often sizes were planned anew
-  std::uint64_t bytes_copied = 0;   ///< by copies that the program did not ask for: layouts, write-backs, results of control flow; in the last run
+  std::uint64_t arena_bytes = 0;   ///< memory of all plans' intermediate values
+  std::uint64_t state_bytes = 0;   ///< this session's copies of mutable state
+  std::uint64_t plans_made = 0;    ///< how often sizes were planned anew
+  std::uint64_t bytes_copied = 0;  ///< by copies that the program did not ask for: layouts, write-backs, results of
+                                   ///< control flow; in the last run
 };
 
 class TERN_API Session {
@@ -120,15 +125,19 @@ class TERN_API Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// Runs the only entry function, or the one called "forward". Checks count, dtype, rank and each size of the inputs first. The results
-  /// borrow the session's memory: they are valid until the next run. When a run fails, mutable state may hold values of the failed run.
+  /// Runs the only entry function, or the one called "forward". Checks count, dtype, rank and each size of the inputs
+  /// first. The results borrow the session's memory: they are valid until the next run. When a run fails, mutable state
+  /// may hold values of the failed run.
   const std::vector<Tensor>& run(std::span<const Tensor> inputs);
-  const std::vector<Tensor>& run(std::initializer_list<Tensor> inputs) { return run(std::span(inputs.begin(), inputs.size())); }
+  const std::vector<Tensor>& run(std::initializer_list<Tensor> inputs) {
+    return run(std::span(inputs.begin(), inputs.size()));
+  }
   const std::vector<Tensor>& run(std::string_view function, std::span<const Tensor> inputs);
 
   /// A copy of a parameter or buffer as this session sees it.
   Tensor read_state(std::string_view name) const;
-  /// Gives a mutable state a new value; dtype and sizes must agree. Immutable ones are shared with other sessions and refuse.
+  /// Gives a mutable state a new value; dtype and sizes must agree. Immutable ones are shared with other sessions and
+  /// refuse.
   void write_state(std::string_view name, const Tensor& value);
   /// All mutable state as it was in the archive.
   void reset_state();

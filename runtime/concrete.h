@@ -1,0 +1,44 @@
+// Types, nodes and expressions with every symbol replaced by its value.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "schema/program.h"
+
+namespace tern {
+
+/// Reads expressions at known symbol values.
+class Concrete {
+ public:
+  Concrete(const Program& program, std::span<const std::int64_t> expressions)
+      : program_(program), expressions_(expressions) {}
+
+  /// kUndefined where a symbol is not bound yet, or the expression overflows or divides by zero.
+  std::int64_t value_or_undefined(Dim d) const { return d.is_const() ? d.value() : expressions_[d.index()]; }
+  /// As above, but fails.
+  std::int64_t value(Dim d) const;
+  /// False when some size is not known yet.
+  bool known(const TensorType& type) const;
+  /// A contiguous view of the type's sizes. Fails on a negative size or more than 2^62 bytes.
+  TensorView view(const TensorType& type) const;
+  /// The type with constant sizes.
+  TensorType type(const TensorType& type) const;
+  /// Null when every attribute is constant already; else a copy of the node with constants. Attribute `symbols` stays
+  /// as it is.
+  std::unique_ptr<Node> resolve(const Node& node) const;
+  /// Applies the node's shape rule to concrete types and requires what the program declares. The last guard before
+  /// kernels run.
+  void check(const Function& function, std::size_t node, const Node& resolved) const;
+
+ private:
+  const Program& program_;
+  std::span<const std::int64_t> expressions_;
+};
+
+/// Bytes of a contiguous tensor with this view's sizes.
+std::uint64_t view_bytes(const TensorType& type, const TensorView& view);
+
+}  // namespace tern

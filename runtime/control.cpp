@@ -1,0 +1,165 @@
+// Control flow: cond, while_loop, scan_loop, map_loop and call run bodies in frames of their own; results are copied to
+// the caller's memory.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/concrete.h"
+#include "runtime/frame.h"
+
+namespace tern {
+namespace {
+
+/// Operands in the places of a body's inputs: those of kind user take them in order.
+class Arguments {
+ public:
+  explicit Arguments(const Function& body) : body_(body), views_(body.inputs.size()) {}
+  void set(std::size_t operand, const TensorView& v) {
+    std::size_t k = 0;
+    for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
+      if (body_.inputs[i].kind == FunctionInput::Kind::state) continue;
+      if (k++ == operand) {
+        views_[i] = v;
+        return;
+      }
+    }
+    fail(ErrorCode::internal, "a body has fewer inputs than operands");
+  }
+  std::span<const TensorView> views() const { return views_; }
+
+ private:
+  const Function& body_;
+  std::vector<TensorView> views_;
+};
+
+/// Copies a body's result into the node's output, whose memory grows if its size depends on data.
+void deliver(Frame& frame, const Node& node, std::size_t output, const TensorView& result, TensorView& out) {
+  const ValueId v = node.outputs[output];
+  if (v == kNoValue) return;
+  const TensorType& type = frame.function().values[static_cast<std::size_t>(v)].type;
+  const bool dynamic = out.data == nullptr || std::ranges::any_of(node.dims(AttrKey::symbols), [&](Dim s) {
+                         return std::ranges::find(type.shape, s) != type.shape.end();
+                       });
+  if (dynamic) {
+    out = result;
+    make_contiguous(out);
+    out.data = frame.dynamic(v, view_bytes(type, result));
+    for (std::size_t a = 0; a < type.shape.size(); ++a) {
+      const Dims& symbols = node.dims(AttrKey::symbols);
+      if (std::ranges::find(symbols, type.shape[a]) != symbols.end()) frame.bind(type.shape[a], result.sizes[a]);
+    }
+  } else if (!std::ranges::equal(result.shape(), out.shape())) {
+    fail(ErrorCode::runtime, fmt::format("result {} of a body has another shape than the program declares", output));
+  }
+  frame.context().bytes_copied +=
+      static_cast<std::uint64_t>(out.numel()) * static_cast<std::uint64_t>(element_size(out.dtype));
+  copy_strided(result, out);
+}
+
+bool truth(const TensorView& v) {
+  const int n = element_size(v.dtype);
+  return std::any_of(v.data, v.data + n, [](std::byte b) { return b != std::byte{0}; });
+}
+
+void run_body(Frame& frame, std::uint32_t node, std::uint32_t slot, std::span<TensorView> operands,
+              std::span<TensorView> out) {
+  Frame& body = frame.child(node, slot);
+  Arguments arguments(body.function());
+  for (std::size_t i = 0; i < operands.size(); ++i) arguments.set(i, operands[i]);
+  const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
+  const Node& n = frame.function().nodes[node];
+  for (std::size_t i = 0; i < out.size(); ++i) deliver(frame, n, i, results[i], out[i]);
+}
+
+void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
+  const Node& n = frame.function().nodes[node];
+  const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried));
+  Frame &condition = frame.child(node, 0), &body = frame.child(node, 1);
+  Arguments to_condition(condition.function()), to_body(body.function());
+  for (std::size_t i = carried; i < in.size(); ++i) {
+    to_condition.set(i, in[i]);
+    to_body.set(i, in[i]);
+  }
+  const std::int64_t limit = frame.context().prepared->options.max_iterations;
+  std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
+  for (std::int64_t iteration = 0;; ++iteration) {
+    for (std::size_t i = 0; i < carried; ++i) {
+      // From the first iteration on the carried values live in the node's outputs, or where the body left them if
+      // nobody wants them.
+      if (n.outputs[i] != kNoValue) {
+        deliver(frame, n, i, current[i], out[i]);
+        current[i] = out[i];
+      }
+      to_condition.set(i, current[i]);
+      to_body.set(i, current[i]);
+    }
+    if (!truth(condition.run(to_condition.views(), frame.symbols())[0])) return;
+    if (limit > 0 && iteration >= limit)
+      fail(ErrorCode::runtime,
+           fmt::format("{}: no end after {} iterations",
+                       describe(*frame.context().prepared->program, frame.function(), node), limit));
+    const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
+    std::copy_n(results.begin(), carried, current.begin());
+  }
+}
+
+TensorView row(const TensorView& v, std::int64_t i) {
+  TensorView r = v;
+  r.rank = v.rank - 1;
+  for (int a = 0; a < r.rank; ++a) {
+    r.sizes[static_cast<std::size_t>(a)] = v.size(a + 1);
+    r.strides[static_cast<std::size_t>(a)] = v.stride(a + 1);
+  }
+  r.data += i * v.stride(0) * element_size(v.dtype);
+  return r;
+}
+
+/// scan_loop and map_loop (no carried values): the body runs for each row of the mapped operands.
+void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
+  const Node& n = frame.function().nodes[node];
+  const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried)),
+             mapped = static_cast<std::size_t>(n.integer(AttrKey::mapped));
+  Frame& body = frame.child(node, 0);
+  Arguments arguments(body.function());
+  for (std::size_t i = carried + mapped; i < in.size(); ++i) arguments.set(i, in[i]);
+  std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
+  const std::int64_t rows = in[carried].size(0);
+  for (std::int64_t step = 0;; ++step) {
+    for (std::size_t i = 0; i < carried; ++i) {
+      if (n.outputs[i] != kNoValue) {
+        deliver(frame, n, i, current[i], out[i]);
+        current[i] = out[i];
+      }
+      arguments.set(i, current[i]);
+    }
+    if (step == rows) return;
+    for (std::size_t i = 0; i < mapped; ++i) arguments.set(carried + i, row(in[carried + i], step));
+    const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
+    for (std::size_t i = carried; i < out.size(); ++i) {
+      if (n.outputs[i] == kNoValue) continue;
+      const TensorView to = row(out[i], step);
+      if (!std::ranges::equal(results[i].shape(), to.shape()))
+        fail(ErrorCode::runtime, "rows of a loop differ in shape");
+      copy_strided(results[i], to);
+    }
+    std::copy_n(results.begin(), carried, current.begin());
+  }
+}
+
+}  // namespace
+
+void run_control(Frame& frame, std::uint32_t node, const Node& resolved, std::span<TensorView> in,
+                 std::span<TensorView> out) {
+  switch (resolved.op) {
+    case Op::cond: return run_body(frame, node, truth(in[0]) ? 0 : 1, in.subspan(1), out);
+    case Op::call: return run_body(frame, node, 0, in, out);
+    case Op::while_loop: return run_while(frame, node, in, out);
+    case Op::scan_loop:
+    case Op::map_loop: return run_rows(frame, node, in, out);
+    default: fail(ErrorCode::internal, "not control flow");
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,305 @@
+#include "runtime/frame.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/concrete.h"
+#include "runtime/planner.h"
+
+namespace tern {
+namespace {
+
+constexpr int kMaxDepth =
+    64;  // of nested control flow; functions are called by later ones only, so this is never reached by a valid program
+
+}  // namespace
+
+Frame::Frame(SessionContext& context, std::uint32_t function)
+    : context_(context),
+      prepared_(*context.prepared),
+      program_(*prepared_.program),
+      f_(program_.functions[function]),
+      facts_(prepared_.facts[function]),
+      index_(function),
+      symbols_(program_.pool.symbols().size(), kUndefined),
+      expressions_(program_.pool.nodes().size(), kUndefined),
+      sections_(facts_.sections.size()),
+      constants_(program_.states.size(), nullptr) {
+  for (const FunctionInput& in : f_.inputs) {
+    if (in.kind == FunctionInput::Kind::state && !program_.states[in.state].is_mutable)
+      constants_[in.state] = context.state->data(in.state);
+  }
+  results_.resize(f_.outputs.size());
+}
+
+std::uint64_t Frame::arena_bytes() const {
+  std::uint64_t n = 0;
+  for (const SectionState& s : sections_) n += s.arena.size();
+  for (const auto& [v, b] : dynamic_) n += b.size();
+  for (const auto& [k, child] : children_) n += child->arena_bytes();
+  return n;
+}
+
+Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
+  auto& c = children_[{node, slot}];
+  if (c == nullptr) c = std::make_unique<Frame>(context_, f_.nodes[node].functions[slot]);
+  return *c;
+}
+
+std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
+  Buffer& b = dynamic_[v];
+  if (bytes > b.size()) b.reserve(std::max(bytes, b.size() * 2));
+  if (b.data() == nullptr) b.reserve(64);
+  return b.data();
+}
+
+void Frame::bind(Dim symbol, std::int64_t value) {
+  const int s = program_.pool.symbol_of(symbol);
+  if (s < 0) fail(ErrorCode::internal, "only a symbol can be given a value");
+  const Symbol& info = program_.pool.symbols()[static_cast<std::size_t>(s)];
+  if (value < info.min || value > info.max) {
+    fail(ErrorCode::runtime, fmt::format("the size {} is {}, but the program was exported for {}..{}", info.name, value,
+                                         info.min, info.max == kNoBound ? "" : std::to_string(info.max)));
+  }
+  symbols_[static_cast<std::size_t>(s)] = value;
+  expressions_valid_ = false;
+}
+
+namespace {
+
+/// Solves coefficient*symbol + constant == value for the one symbol that is not known. False when the expression is not
+/// of that form.
+bool solve(const ExprPool& pool, Dim d, std::int64_t value, std::span<const std::int64_t> symbols, int* symbol,
+           std::int64_t* result) {
+  while (!d.is_const()) {
+    const ExprNode& n = pool.nodes()[d.index()];
+    if (n.op == ExprOp::symbol) {
+      *symbol = static_cast<int>(n.value);
+      *result = value;
+      return symbols[static_cast<std::size_t>(n.value)] == kUndefined;
+    }
+    if (n.op != ExprOp::add && n.op != ExprOp::mul) return false;
+    const ExprNode &a = pool.nodes()[n.a], &b = pool.nodes()[n.b];
+    const bool a_constant = a.op == ExprOp::constant;
+    if (!a_constant && b.op != ExprOp::constant) return false;
+    const std::int64_t c = a_constant ? a.value : b.value;
+    if (n.op == ExprOp::add) {
+      if (__builtin_sub_overflow(value, c, &value)) return false;
+    } else {
+      if (c == 0 || value % c != 0) return false;
+      value /= c;
+    }
+    d = Dim::node(a_constant ? n.b : n.a);
+  }
+  return false;
+}
+
+}  // namespace
+
+void Frame::bind_inputs(std::span<const TensorView> inputs) {
+  std::fill(symbols_.begin(), symbols_.end(), kUndefined);
+  expressions_valid_ = facts_.symbols.empty() && expressions_valid_;
+  // Symbols that are a whole size first, then those inside an expression.
+  for (int pass = 0; pass < 2 && !facts_.symbols.empty(); ++pass) {
+    for (std::size_t i = 0; i < f_.inputs.size(); ++i) {
+      if (f_.inputs[i].kind != FunctionInput::Kind::user || f_.inputs[i].value == kNoValue) continue;
+      const Dims& shape = f_.values[static_cast<std::size_t>(f_.inputs[i].value)].type.shape;
+      for (std::size_t a = 0; a < shape.size(); ++a) {
+        int symbol = program_.pool.symbol_of(shape[a]);
+        std::int64_t value = inputs[i].sizes[a];
+        if (pass == 0 ? symbol < 0 : !solve(program_.pool, shape[a], value, symbols_, &symbol, &value)) continue;
+        if (symbols_[static_cast<std::size_t>(symbol)] != kUndefined) continue;
+        const Symbol& info = program_.pool.symbols()[static_cast<std::size_t>(symbol)];
+        if (value < info.min || value > info.max) {
+          fail(
+              ErrorCode::invalid_argument,
+              fmt::format("input '{}' has size {} on axis {}, where the program takes {}: {} must be between {} and {}",
+                          f_.inputs[i].name, inputs[i].sizes[a], a, program_.pool.text(shape[a]), info.name, info.min,
+                          info.max == kNoBound ? "any size" : std::to_string(info.max)));
+        }
+        symbols_[static_cast<std::size_t>(symbol)] = value;
+      }
+    }
+  }
+  evaluate_expressions();
+  for (std::size_t i = 0; i < f_.inputs.size(); ++i) {
+    if (f_.inputs[i].kind != FunctionInput::Kind::user || f_.inputs[i].value == kNoValue) continue;
+    const Dims& shape = f_.values[static_cast<std::size_t>(f_.inputs[i].value)].type.shape;
+    for (std::size_t a = 0; a < shape.size(); ++a) {
+      const std::int64_t want = shape[a].is_const() ? shape[a].value() : expressions_[shape[a].index()];
+      if (want == inputs[i].sizes[a]) continue;
+      const std::string expected =
+          shape[a].is_const() ? std::to_string(want) : fmt::format("{} = {}", program_.pool.text(shape[a]), want);
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' has size {} on axis {}, where the program takes {}", f_.inputs[i].name,
+                       inputs[i].sizes[a], a, want == kUndefined ? program_.pool.text(shape[a]) : expected));
+    }
+  }
+}
+
+void Frame::evaluate_expressions() {
+  if (expressions_valid_) return;
+  evaluate(program_.pool.nodes(), symbols_, expressions_);
+  expressions_valid_ = true;
+}
+
+Plan& Frame::plan_for(std::uint32_t section) {
+  SectionState& s = sections_[section];
+  key_.clear();
+  for (std::uint32_t symbol : facts_.symbols) key_.push_back(symbols_[symbol]);
+  for (auto& plan : s.plans) {
+    if (plan->key == key_) {
+      plan->used = ++context_.clock;
+      return *plan;
+    }
+  }
+  if (s.plans.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
+    s.plans.erase(std::min_element(s.plans.begin(), s.plans.end(),
+                                   [](const auto& a, const auto& b) { return a->used < b->used; }));
+  }
+  PlanRequest request{&prepared_, index_, section, expressions_, constants_, std::vector<Placed>(f_.values.size())};
+  for (std::uint32_t before = 0; before < section; ++before) {
+    for (const auto& [v, placed] : sections_[before].current->placed)
+      request.values[static_cast<std::size_t>(v)] = placed;
+  }
+  auto plan = std::make_unique<Plan>(make_plan(std::move(request)));
+  ++context_.plans_made;
+  plan->key = key_;
+  plan->used = ++context_.clock;
+  s.plans.push_back(std::move(plan));
+  return *s.plans.back();
+}
+
+std::byte* Frame::base(const Location& at, std::span<const TensorView> inputs) {
+  switch (at.kind) {
+    case Location::Kind::none: return nullptr;
+    case Location::Kind::arena: return sections_[at.index].arena.data() + at.offset;
+    case Location::Kind::input: return inputs[at.index].data + at.offset;
+    case Location::Kind::state: return context_.state->data(at.index) + at.offset;
+    case Location::Kind::dynamic: return dynamic_[static_cast<ValueId>(at.index)].data() + at.offset;
+  }
+  return nullptr;
+}
+
+void Frame::locate(Plan& plan, std::span<const TensorView> inputs) {
+  for (std::size_t i = 0; i < plan.args.size(); ++i) plan.args[i].data = base(plan.locations[i], inputs);
+}
+
+const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited) {
+  if (context_.depth >= kMaxDepth) fail(ErrorCode::runtime, "control flow is nested too deeply");
+  struct Depth {
+    int& d;
+    explicit Depth(int& depth) : d(depth) { ++d; }
+    ~Depth() { --d; }
+  } depth(context_.depth);
+  if (inherited.empty()) {
+    bind_inputs(inputs);
+  } else if (!std::ranges::equal(symbols_, inherited) || !expressions_valid_) {
+    std::ranges::copy(inherited, symbols_.begin());
+    expressions_valid_ = false;
+  }
+  Plan* plan = nullptr;
+  for (std::uint32_t s = 0; s < sections_.size(); ++s) {
+    evaluate_expressions();
+    plan = &plan_for(s);
+    sections_[s].current = plan;
+    sections_[s].arena.reserve(plan->arena_bytes);
+    context_.scratch.reserve(plan->scratch_bytes);
+    locate(*plan, inputs);
+    execute(*plan);
+  }
+  for (std::size_t i = 0; i < plan->outputs.size(); ++i) {
+    results_[i] = plan->outputs[i].view;
+    results_[i].data = base(plan->outputs[i].at, inputs);
+  }
+  return results_;
+}
+
+void Frame::execute(Plan& plan) {
+  for (Step& step : plan.steps) {
+    try {
+      execute(plan, step);
+    } catch (const Error& e) {
+      if (step.kind == Step::Kind::control) throw;  // names the node inside already
+      fail(e.code(), describe(program_, f_, step.node) + ": " + e.what());
+    }
+  }
+}
+
+void Frame::execute(Plan& plan, Step& step) {
+  const std::span<TensorView> in(plan.args.data() + step.args, step.inputs),
+      out(plan.args.data() + step.args + step.inputs, step.outputs);
+  switch (step.kind) {
+    case Step::Kind::kernel: return run_kernel(plan, step);
+    case Step::Kind::copy:
+      context_.bytes_copied +=
+          static_cast<std::uint64_t>(out[0].numel()) * static_cast<std::uint64_t>(element_size(out[0].dtype));
+      return copy_strided(in[0], out[0]);
+    case Step::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
+    case Step::Kind::item: {
+      std::int64_t value = 0;
+      switch (in[0].dtype) {
+        case DType::i64:
+        case DType::u64: value = *in[0].as<std::int64_t>(); break;
+        case DType::i32: value = *in[0].as<std::int32_t>(); break;
+        case DType::u32: value = *in[0].as<std::uint32_t>(); break;
+        case DType::i16: value = *in[0].as<std::int16_t>(); break;
+        case DType::u16: value = *in[0].as<std::uint16_t>(); break;
+        case DType::i8: value = *in[0].as<std::int8_t>(); break;
+        case DType::u8: value = *in[0].as<std::uint8_t>(); break;
+        case DType::boolean: value = *in[0].as<std::uint8_t>() != 0; break;
+        default: fail(ErrorCode::runtime, "only an integer or a boolean can become a size");
+      }
+      return bind(step.resolved->dims(AttrKey::symbols)[0], value);
+    }
+    case Step::Kind::assert_true:
+      if (*in[0].as<std::uint8_t>() == 0)
+        fail(ErrorCode::runtime, "the program's check failed: " + step.resolved->text(AttrKey::text));
+      return;
+    default: return;
+  }
+}
+
+namespace {
+
+/// Lets a kernel size its own outputs, in memory of the frame.
+class FrameAllocator : public OutputAllocator {
+ public:
+  FrameAllocator(Frame& frame, std::uint32_t node) : frame_(frame), node_(frame.function().nodes[node]) {}
+  void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) override {
+    const ValueId v = node_.outputs[output];
+    const TensorType& type = frame_.function().values[static_cast<std::size_t>(v)].type;
+    view->dtype = type.dtype;
+    view->rank = static_cast<std::int32_t>(sizes.size());
+    std::ranges::copy(sizes, view->sizes.begin());
+    make_contiguous(*view);
+    TensorType sized = type;
+    sized.shape.resize(sizes.size());
+    view->data = frame_.dynamic(v, view_bytes(sized, *view));
+  }
+  void set_symbol(std::size_t k, std::int64_t value) override { frame_.bind(node_.dims(AttrKey::symbols)[k], value); }
+
+ private:
+  Frame& frame_;
+  const Node& node_;
+};
+
+}  // namespace
+
+void Frame::run_kernel(Plan& plan, Step& step) {
+  FrameAllocator allocator(*this, step.node);
+  KernelCall call;
+  call.node = step.resolved;
+  call.in = {plan.args.data() + step.args, step.inputs};
+  call.out = {plan.args.data() + step.args + step.inputs, step.outputs};
+  call.scratch = {context_.scratch.data(), step.scratch};
+  call.state = step.state.get();
+  call.allocator = &allocator;
+  call.random = &context_.random;
+  call.constant = plan.constant.get() + step.args;
+  step.kernel->run(call);
+}
+
+}  // namespace tern

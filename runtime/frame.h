@@ -1,0 +1,100 @@
+// One function being run by one session: its plans, its memory, and the frames of the bodies that its control flow
+// calls.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/memory.h"
+#include "runtime/plan.h"
+#include "runtime/prepared.h"
+
+namespace tern {
+
+/// The state of a session as frames see it.
+class StateMemory {
+ public:
+  explicit StateMemory(const PreparedProgram& prepared);
+  /// The first element of a state. Bytes of immutable ones come from the program's source, at first use.
+  std::byte* data(std::uint32_t state);
+  /// Copies of the mutable states as the archive has them.
+  void reset();
+  std::uint64_t bytes() const;
+
+ private:
+  const PreparedProgram& prepared_;
+  std::vector<std::byte*> pointers_;              ///< for each state; null before its first use
+  std::vector<std::unique_ptr<Buffer>> mutable_;  ///< for each storage that some mutable state views
+  void load(std::uint32_t storage);
+};
+
+/// What all frames of a session share.
+struct SessionContext {
+  const PreparedProgram* prepared = nullptr;
+  StateMemory* state = nullptr;
+  RandomState random;
+  Buffer scratch;
+  std::uint64_t clock = 0;
+  std::uint64_t plans_made = 0;
+  std::uint64_t bytes_copied = 0;
+  int depth = 0;  ///< of nested calls
+};
+
+class Frame {
+ public:
+  Frame(SessionContext& context, std::uint32_t function);
+
+  /// Runs the function. `inputs`: one contiguous view for each of Function::inputs (those of kind state and none are
+  /// ignored). `inherited`: values of the program's symbols that the caller knows, kUndefined for others; empty for an
+  /// entry function, whose inputs' sizes are checked against their expressions. Results are valid until the next run.
+  const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited);
+
+  const Function& function() const { return f_; }
+  SessionContext& context() { return context_; }
+  std::span<const std::int64_t> symbols() const { return symbols_; }
+  Frame& child(std::uint32_t node, std::uint32_t slot);
+  /// Memory of a data-dependent value, grown to `bytes`.
+  std::byte* dynamic(ValueId v, std::uint64_t bytes);
+  /// Gives a symbol its value; fails outside its range.
+  void bind(Dim symbol, std::int64_t value);
+  std::uint64_t arena_bytes() const;
+
+ private:
+  struct SectionState {
+    std::vector<std::unique_ptr<Plan>> plans;
+    Plan* current = nullptr;
+    Buffer arena;
+  };
+  void bind_inputs(std::span<const TensorView> inputs);
+  void evaluate_expressions();
+  Plan& plan_for(std::uint32_t section);
+  void locate(Plan& plan, std::span<const TensorView> inputs);
+  void execute(Plan& plan);
+  void execute(Plan& plan, Step& step);
+  void run_kernel(Plan& plan, Step& step);
+  std::byte* base(const Location& at, std::span<const TensorView> inputs);
+
+  SessionContext& context_;
+  const PreparedProgram& prepared_;
+  const Program& program_;
+  const Function& f_;
+  const FunctionFacts& facts_;
+  std::uint32_t index_;
+  std::vector<std::int64_t> symbols_, expressions_;
+  bool expressions_valid_ = false;
+  std::vector<SectionState> sections_;
+  std::vector<std::byte*> constants_;
+  std::map<ValueId, Buffer> dynamic_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Frame>> children_;
+  std::vector<TensorView> results_;
+  std::vector<std::int64_t> key_;
+};
+
+/// Runs a node of control flow. `in` and `out` as in KernelCall; sizes that the node finds out are bound in the frame.
+void run_control(Frame& frame, std::uint32_t node, const Node& resolved, std::span<TensorView> in,
+                 std::span<TensorView> out);
+
+}  // namespace tern

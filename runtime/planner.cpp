@@ -1,0 +1,433 @@
+#include "runtime/planner.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/arena.h"
+#include "runtime/concrete.h"
+#include "runtime/views.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uint32_t kForever = ~0u;
+
+/// One memory that values are views of: an input, a state, a block of this section's arena, or something an earlier
+/// section made.
+struct Root {
+  std::int32_t block = -1;     ///< in Planner::blocks_, or -1 when it is not this section's
+  Location at;                 ///< where the memory begins
+  std::uint32_t last_use = 0;  ///< as FunctionFacts::last_use, over all values placed in it so far
+  std::uint64_t bytes = 0;     ///< of a block
+};
+
+class Planner {
+ public:
+  explicit Planner(PlanRequest request)
+      : r_(std::move(request)),
+        program_(*r_.prepared->program),
+        f_(program_.functions[r_.function]),
+        facts_(r_.prepared->facts[r_.function]),
+        concrete_(program_, r_.expressions),
+        root_of_(f_.values.size(), -1) {}
+
+  Plan make() {
+    place_inputs();
+    const Section section = facts_.sections[r_.section];
+    for (std::uint32_t i = section.begin; i < section.end; ++i) {
+      try {
+        plan_node(i);
+      } catch (const Error& e) {
+        fail(e.code(), describe(program_, f_, i) + ": " + e.what());
+      }
+    }
+    if (r_.section + 1 == facts_.sections.size()) finish_function();
+    pack_blocks();
+    plan_.constant = std::make_unique<bool[]>(plan_.args.size());
+    for (std::size_t i = 0; i < plan_.args.size(); ++i) {
+      const Location& at = plan_.locations[i];
+      plan_.constant[i] = at.kind == Location::Kind::state && r_.constants[at.index] != nullptr;
+      if (plan_.constant[i]) plan_.args[i].data = r_.constants[at.index] + at.offset;
+    }
+    prepare_kernels();
+    for (ValueId v : made_) plan_.placed.emplace_back(v, r_.values[static_cast<std::size_t>(v)]);
+    return std::move(plan_);
+  }
+
+ private:
+  Placed& placed(ValueId v) { return r_.values[static_cast<std::size_t>(v)]; }
+  const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
+  std::uint32_t step_number() const { return static_cast<std::uint32_t>(plan_.steps.size()); }
+
+  std::int32_t new_root(Root root) {
+    roots_.push_back(root);
+    return static_cast<std::int32_t>(roots_.size() - 1);
+  }
+
+  /// Makes `v` a view in memory `root`.
+  void place(ValueId v, const TensorView& view, std::int64_t offset, std::int32_t root) {
+    Root& r = roots_[static_cast<std::size_t>(root)];
+    Location at = r.at;
+    at.offset = offset;
+    placed(v) = {view, at};
+    root_of_[static_cast<std::size_t>(v)] = root;
+    const std::uint32_t last = facts_.last_use[static_cast<std::size_t>(v)];
+    r.last_use = std::max(r.last_use, last);
+    const bool outlives = last == kUsedToTheEnd || last > facts_.sections[r_.section].end;
+    if (r.block >= 0 && outlives) blocks_[static_cast<std::size_t>(r.block)].last = kForever;
+    made_.push_back(v);
+  }
+
+  std::int32_t new_block(std::uint64_t bytes) {
+    blocks_.push_back({bytes, step_number(), step_number()});
+    Root root;
+    root.block = static_cast<std::int32_t>(blocks_.size() - 1);
+    root.at = {Location::Kind::arena, r_.section, 0};
+    root.bytes = bytes;
+    return new_root(root);
+  }
+
+  void place_inputs() {
+    for (std::uint32_t i = 0; i < f_.inputs.size(); ++i) {
+      const FunctionInput& in = f_.inputs[i];
+      if (in.kind == FunctionInput::Kind::none || in.value == kNoValue) continue;
+      Root root;
+      TensorView view = concrete_.view(type(in.value));
+      if (in.kind == FunctionInput::Kind::state) {
+        root.at = {Location::Kind::state, in.state, 0};
+        const State& state = program_.states[in.state];
+        if (type(in.value).block == 0 && elements_per_byte(view.dtype) == 1)
+          std::copy(state.strides.begin(), state.strides.end(), view.strides.begin());
+      } else {
+        root.at = {Location::Kind::input, i, 0};
+      }
+      place(in.value, view, 0, new_root(root));
+    }
+    // What earlier sections left.
+    for (std::size_t v = 0; v < f_.values.size(); ++v) {
+      if (root_of_[v] >= 0 || facts_.section_of[v] >= r_.section) continue;
+      Placed& p = r_.values[v];
+      if (p.at.kind == Location::Kind::none) {
+        if (facts_.last_use[v] == kNeverUsed || !concrete_.known(f_.values[v].type)) continue;
+        p = {concrete_.view(f_.values[v].type), {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0}};
+      }
+      Root root;
+      root.at = p.at;
+      root.last_use = kUsedToTheEnd;  // its other views are not known here
+      roots_.push_back(root);
+      root_of_[v] = static_cast<std::int32_t>(roots_.size() - 1);
+    }
+    made_.clear();
+  }
+
+  void use(std::int32_t root) {
+    const std::int32_t block = roots_[static_cast<std::size_t>(root)].block;
+    if (block < 0) return;
+    Block& b = blocks_[static_cast<std::size_t>(block)];
+    b.last = std::max(b.last, step_number());
+  }
+
+  void add_arg(const Placed& p, std::int32_t root) {
+    plan_.args.push_back(p.view);
+    plan_.locations.push_back(p.at);
+    arg_root_.push_back(root);
+    if (root >= 0) use(root);
+  }
+
+  Step& add_step(Step::Kind kind, std::uint32_t node) {
+    plan_.steps.emplace_back();
+    plan_.steps.back().kind = kind;
+    plan_.steps.back().node = node;
+    plan_.steps.back().args = static_cast<std::uint32_t>(plan_.args.size());
+    return plan_.steps.back();
+  }
+
+  void add_copy(std::uint32_t node, const Placed& from, std::int32_t from_root, const Placed& to,
+                std::int32_t to_root) {
+    add_arg(from, from_root);
+    add_arg(to, to_root);
+    Step& s = add_step(Step::Kind::copy, node);
+    s.args = static_cast<std::uint32_t>(plan_.args.size() - 2);
+    s.inputs = s.outputs = 1;
+  }
+
+  /// A contiguous version of `v`, copied if need be: its place and root.
+  std::pair<Placed, std::int32_t> contiguous(ValueId v, std::uint32_t node, bool always = false) {
+    const Placed from = placed(v);
+    const std::int32_t root = root_of_[static_cast<std::size_t>(v)];
+    if (!always && from.view.contiguous()) return {from, root};
+    Placed to{from.view, {}};
+    make_contiguous(to.view);
+    const std::int32_t copy = new_block(view_bytes(type(v), to.view));
+    to.at = roots_[static_cast<std::size_t>(copy)].at;
+    add_copy(node, from, root, to, copy);
+    return {to, copy};
+  }
+
+  void plan_node(std::uint32_t i) {
+    const Node& n = f_.nodes[i];
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue && placed(v).at.kind == Location::Kind::none)
+        fail(ErrorCode::internal, "an operand has no place in memory");
+    }
+    if (n.op == Op::assert_dim) {
+      if (concrete_.value(n.dim(AttrKey::dim)) == 0)
+        fail(ErrorCode::runtime, "the program's check failed: " + n.text(AttrKey::text));
+      return;
+    }
+    const Node* resolved = &n;
+    if (auto copy = concrete_.resolve(n)) {
+      resolved = copy.get();
+      plan_.nodes.push_back(std::move(copy));
+    }
+    const bool control =
+        n.op == Op::cond || n.op == Op::while_loop || n.op == Op::scan_loop || n.op == Op::map_loop || n.op == Op::call;
+    if (!control) concrete_.check(f_, i, *resolved);
+    if (is_view(n.op)) {
+      plan_view(i, *resolved);
+    } else {
+      plan_work(i, *resolved, control);
+    }
+  }
+
+  void plan_view(std::uint32_t i, const Node& n) {
+    const ValueId v = n.outputs[0];
+    if (v == kNoValue) return;
+    TensorView view = concrete_.view(type(v));
+    Placed from = placed(n.inputs[0]);
+    std::int32_t root = root_of_[static_cast<std::size_t>(n.inputs[0])];
+    std::int64_t offset = from.at.offset;
+    if (!apply_view(n, from.view, &view, &offset)) {
+      std::tie(from, root) = contiguous(n.inputs[0], i, true);
+      view = concrete_.view(type(v));
+      offset = from.at.offset;
+      if (!apply_view(n, from.view, &view, &offset))
+        fail(ErrorCode::internal, "a view of contiguous elements cannot be made");
+    }
+    place(v, view, offset, root);
+  }
+
+  /// Whether output `k` of node `i` may take over the memory of operand `from`.
+  bool can_overwrite(std::uint32_t i, const Node& n, std::size_t k, std::size_t from, const TensorView& out) {
+    if (from >= n.inputs.size() || n.inputs[from] == kNoValue) return false;
+    const ValueId v = n.inputs[from];
+    const Placed& p = placed(v);
+    const std::int32_t root = root_of_[static_cast<std::size_t>(v)];
+    const Root& r = roots_[static_cast<std::size_t>(root)];
+    if (p.view.dtype != out.dtype || type(v).block != 0 || !std::ranges::equal(p.view.shape(), out.shape()) ||
+        !p.view.contiguous())
+      return false;
+    if (r.last_use > i + 1) return false;
+    if (r.at.kind == Location::Kind::state) {
+      const std::int32_t target = facts_.written_state[static_cast<std::size_t>(n.outputs[k])];
+      if (target != static_cast<std::int32_t>(r.at.index) || p.at.offset != 0 ||
+          r_.prepared->read_in_bodies[r.at.index])
+        return false;
+    } else if (r.block < 0) {
+      return false;
+    }
+    for (std::size_t other = 0; other < n.inputs.size(); ++other) {
+      if (other == from || n.inputs[other] == kNoValue || root_of_[static_cast<std::size_t>(n.inputs[other])] != root)
+        continue;
+      const Placed& o = placed(n.inputs[other]);
+      if (n.op != Op::pointwise || o.at != p.at || o.view.strides != p.view.strides ||
+          !std::ranges::equal(o.view.shape(), p.view.shape()))
+        return false;
+    }
+    for (std::size_t before = 0; before < k; ++before) {  // another output has it already
+      if (n.outputs[before] != kNoValue && root_of_[static_cast<std::size_t>(n.outputs[before])] == root) return false;
+    }
+    return true;
+  }
+
+  /// The root of an operand that output `k` can overwrite, or -1.
+  std::int32_t overwritten(std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k, const TensorView& out) {
+    if (kernel.in_place_each) {
+      return can_overwrite(i, n, k, k, out) ? root_of_[static_cast<std::size_t>(n.inputs[k])] : -1;
+    }
+    if (k != 0 || kernel.in_place < 0) return -1;
+    const auto first = static_cast<std::size_t>(kernel.in_place);
+    const std::size_t end = n.op == Op::pointwise ? n.inputs.size() : first + 1;
+    for (std::size_t from = first; from < end; ++from) {
+      if (can_overwrite(i, n, k, from, out)) return root_of_[static_cast<std::size_t>(n.inputs[from])];
+    }
+    return -1;
+  }
+
+  void plan_work(std::uint32_t i, const Node& n, bool control) {
+    const Kernel& kernel = r_.prepared->kernels->kernels[static_cast<std::size_t>(n.op)];
+    const bool has_kernel = !control && n.op != Op::item && n.op != Op::assert_true;
+    std::vector<std::pair<Placed, std::int32_t>> inputs;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (n.inputs[k] == kNoValue) {
+        inputs.push_back({Placed{}, -1});
+      } else if (has_kernel && (kernel.strided >> std::min<std::size_t>(k, 31) & 1) != 0) {
+        inputs.push_back({placed(n.inputs[k]), root_of_[static_cast<std::size_t>(n.inputs[k])]});
+      } else {
+        inputs.push_back(contiguous(n.inputs[k], i));
+      }
+    }
+    const std::size_t args = plan_.args.size();
+    std::vector<std::pair<Placed, std::int32_t>> outputs;
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      const ValueId v = n.outputs[k];
+      if (v == kNoValue) {
+        outputs.push_back({Placed{}, -1});
+      } else if (!concrete_.known(type(v))) {  // the kernel will say how large
+        Placed p;
+        p.view.dtype = type(v).dtype;
+        p.view.rank = type(v).rank();
+        p.at = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
+        outputs.push_back({p, -1});
+      } else {
+        const TensorView view = concrete_.view(type(v));
+        std::int32_t root = has_kernel ? overwritten(i, n, kernel, k, view) : -1;
+        std::int64_t offset = 0;
+        if (root >= 0) {
+          const std::size_t from = kernel.in_place_each ? k : first_with_root(n, root, view);
+          offset = placed(n.inputs[from]).at.offset;
+        } else {
+          root = new_block(view_bytes(type(v), view));
+        }
+        place(v, view, offset, root);
+        outputs.push_back({placed(v), root});
+      }
+    }
+    for (const auto& [p, root] : inputs) add_arg(p, root);
+    for (const auto& [p, root] : outputs) add_arg(p, root);
+    Step& s = add_step(control                   ? Step::Kind::control
+                       : n.op == Op::item        ? Step::Kind::item
+                       : n.op == Op::assert_true ? Step::Kind::assert_true
+                                                 : Step::Kind::kernel,
+                       i);
+    s.args = static_cast<std::uint32_t>(args);
+    s.inputs = static_cast<std::uint32_t>(inputs.size());
+    s.outputs = static_cast<std::uint32_t>(outputs.size());
+    s.resolved = &n;
+    s.kernel = has_kernel ? &kernel : nullptr;
+  }
+
+  std::size_t first_with_root(const Node& n, std::int32_t root, const TensorView& out) {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (n.inputs[k] == kNoValue || root_of_[static_cast<std::size_t>(n.inputs[k])] != root) continue;
+      const Placed& p = placed(n.inputs[k]);
+      if (p.view.dtype == out.dtype && p.view.contiguous() && std::ranges::equal(p.view.shape(), out.shape())) return k;
+    }
+    fail(ErrorCode::internal, "no operand lies in the memory to overwrite");
+  }
+
+  /// Results, then write-backs: results that lie in memory which a write-back will change are copied first.
+  void finish_function() {
+    const auto end = f_.nodes.empty() ? 0u : static_cast<std::uint32_t>(f_.nodes.size() - 1);
+    struct Pending {
+      Placed from, to;
+      std::int32_t from_root, to_root;
+    };
+    std::vector<Pending> pending;
+    std::vector<Location> changed;
+    for (const WriteBack& w : f_.writebacks) {
+      const bool state = w.target == WriteBack::Target::state;
+      Placed to;
+      to.at = {state ? Location::Kind::state : Location::Kind::input, w.index, 0};
+      if (state) {
+        const State& s = program_.states[w.index];
+        to.view = concrete_.view(s.type);
+        if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1)
+          std::copy(s.strides.begin(), s.strides.end(), to.view.strides.begin());
+      } else {
+        to.view = placed(f_.inputs[w.index].value).view;
+      }
+      const Placed& from = placed(w.value);
+      if (from.at == to.at && from.view.strides == to.view.strides &&
+          std::ranges::equal(from.view.shape(), to.view.shape()))
+        continue;
+      pending.push_back({from, to, root_of_[static_cast<std::size_t>(w.value)], -1});
+      changed.push_back(to.at);
+    }
+    auto will_change = [&](const Location& at) {
+      return std::ranges::any_of(changed, [&](const Location& c) { return c.kind == at.kind && c.index == at.index; });
+    };
+    for (const FunctionOutput& o : f_.outputs) {
+      if (o.value == kNoValue) {
+        plan_.outputs.push_back({});
+        continue;
+      }
+      const Location& at = placed(o.value).at;
+      const bool outside = at.kind == Location::Kind::input || at.kind == Location::Kind::state;
+      auto [place, root] = contiguous(o.value, end, will_change(at) || (outside && !f_.entry));
+      if (root >= 0 && roots_[static_cast<std::size_t>(root)].block >= 0)
+        blocks_[static_cast<std::size_t>(roots_[static_cast<std::size_t>(root)].block)].last = kForever;
+      plan_.outputs.push_back(place);
+      output_root_.push_back(root);
+    }
+    for (Pending& p : pending) {
+      if (!will_change(p.from.at)) continue;
+      Placed staged{p.from.view, {}};
+      make_contiguous(staged.view);
+      const std::int32_t block = new_block(static_cast<std::uint64_t>(staged.view.numel()) *
+                                           static_cast<std::uint64_t>(element_size(staged.view.dtype)));
+      staged.at = roots_[static_cast<std::size_t>(block)].at;
+      blocks_[static_cast<std::size_t>(roots_[static_cast<std::size_t>(block)].block)].last = kForever;
+      add_copy(end, p.from, p.from_root, staged, block);
+      p.from = staged;
+      p.from_root = block;
+    }
+    for (const Pending& p : pending) add_copy(end, p.from, p.from_root, p.to, p.to_root);
+  }
+
+  void pack_blocks() {
+    plan_.arena_bytes = pack(blocks_);
+    auto settle = [&](Location& at, std::int32_t root) {
+      if (root >= 0 && roots_[static_cast<std::size_t>(root)].block >= 0) {
+        at.offset += static_cast<std::int64_t>(
+            blocks_[static_cast<std::size_t>(roots_[static_cast<std::size_t>(root)].block)].offset);
+      }
+    };
+    for (std::size_t i = 0; i < plan_.args.size(); ++i) settle(plan_.locations[i], arg_root_[i]);
+    for (ValueId v : made_) settle(placed(v).at, root_of_[static_cast<std::size_t>(v)]);
+    for (std::size_t i = 0, k = 0; i < plan_.outputs.size(); ++i) {
+      if (plan_.outputs[i].at.kind != Location::Kind::none) settle(plan_.outputs[i].at, output_root_[k++]);
+    }
+  }
+
+  void prepare_kernels() {
+    for (Step& s : plan_.steps) {
+      if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
+      KernelCall call;
+      call.node = s.resolved;
+      call.in = {plan_.args.data() + s.args, s.inputs};
+      call.out = {plan_.args.data() + s.args + s.inputs, s.outputs};
+      call.constant = plan_.constant.get() + s.args;
+      try {
+        if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
+        if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
+      } catch (const Error& e) {
+        fail(e.code(), describe(program_, f_, s.node) + ": " + e.what());
+      }
+      plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
+    }
+  }
+
+  PlanRequest r_;
+  const Program& program_;
+  const Function& f_;
+  const FunctionFacts& facts_;
+  Concrete concrete_;
+  Plan plan_;
+  std::vector<Block> blocks_;
+  std::vector<Root> roots_;
+  std::vector<std::int32_t> root_of_;      ///< for each value
+  std::vector<std::int32_t> arg_root_;     ///< for each of plan_.args
+  std::vector<std::int32_t> output_root_;  ///< for each present output
+  std::vector<ValueId> made_;
+};
+
+}  // namespace
+
+Plan make_plan(PlanRequest request) {
+  return Planner(std::move(request)).make();
+}
+
+}  // namespace tern

@@ -1,0 +1,215 @@
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "runtime/frame.h"
+
+namespace tern {
+
+/// Everything that belongs to one user of a Prepared.
+class SessionImpl {
+ public:
+  explicit SessionImpl(std::shared_ptr<const PreparedProgram> p) : prepared(std::move(p)), state(*prepared) {
+    context.prepared = prepared.get();
+    context.state = &state;
+  }
+  std::shared_ptr<const PreparedProgram> prepared;
+  StateMemory state;
+  SessionContext context;
+  std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
+  std::vector<TensorView> inputs;
+  std::vector<Tensor> outputs;
+};
+
+Session::Session(const Prepared& prepared) : impl_(std::make_unique<SessionImpl>(prepared.impl())) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+namespace {
+
+std::uint32_t only_entry(const Program& program) {
+  const int forward = program.find_entry("forward");
+  if (forward >= 0) return static_cast<std::uint32_t>(forward);
+  int found = -1;
+  for (std::size_t i = 0; i < program.functions.size(); ++i) {
+    if (!program.functions[i].entry) continue;
+    if (found >= 0) fail(ErrorCode::invalid_argument, "the program has several functions; say which one to run");
+    found = static_cast<int>(i);
+  }
+  if (found < 0) fail(ErrorCode::invalid_argument, "the program has no function to run");
+  return static_cast<std::uint32_t>(found);
+}
+
+std::string list_entries(const Program& program) {
+  std::string names;
+  for (const Function& f : program.functions) {
+    if (f.entry) names += (names.empty() ? "" : ", ") + f.name;
+  }
+  return names;
+}
+
+/// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
+/// sizes.
+void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
+                 std::vector<TensorView>& views) {
+  views.resize(f.inputs.size());
+  const auto wanted =
+      static_cast<std::size_t>(std::ranges::count(f.inputs, FunctionInput::Kind::user, &FunctionInput::kind));
+  if (given.size() != wanted) {
+    std::string names;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::user) names += (names.empty() ? "" : ", ") + in.name;
+    }
+    fail(ErrorCode::invalid_argument,
+         fmt::format("'{}' takes {} inputs ({}), but {} were given", f.name, wanted, names, given.size()));
+  }
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
+    const Tensor& t = given[k++];
+    TensorView& v = views[i];
+    v.dtype = t.dtype();
+    v.rank = static_cast<std::int32_t>(t.sizes().size());
+    v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
+    if (f.inputs[i].value == kNoValue) continue;
+    const TensorType& type = f.values[static_cast<std::size_t>(f.inputs[i].value)].type;
+    if (t.dtype() != type.dtype || v.rank != type.rank()) {
+      std::string sizes;
+      for (std::int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' is {}[{}], where the program takes {}", f.inputs[i].name, name_of(t.dtype()), sizes,
+                       text_of(type, program.pool)));
+    }
+    std::ranges::copy(t.sizes(), v.sizes.begin());
+    make_contiguous(v);
+  }
+  for (const WriteBack& w : f.writebacks) {
+    if (w.target != WriteBack::Target::input) continue;
+    const auto position = static_cast<std::size_t>(
+        std::count_if(f.inputs.begin(), f.inputs.begin() + w.index,
+                      [](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user; }));
+    if (given[position].read_only()) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("the program writes input '{}' back, but it was given read-only", f.inputs[w.index].name));
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
+  const Program& program = *impl_->prepared->program;
+  return run(program.functions[only_entry(program)].name, inputs);
+}
+
+const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {
+  SessionImpl& s = *impl_;
+  const Program& program = *s.prepared->program;
+  std::uint32_t index = 0;
+  while (index < program.functions.size() &&
+         !(program.functions[index].entry && program.functions[index].name == function))
+    ++index;
+  if (index == program.functions.size()) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the program has no function '{}'; it has: {}", function, list_entries(program)));
+  }
+  const Function& f = program.functions[index];
+  fill_inputs(program, f, inputs, s.inputs);
+  if (s.prepared->options.threads > 0) omp_set_num_threads(s.prepared->options.threads);
+  auto& frame = s.frames[index];
+  if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
+  s.context.bytes_copied = 0;
+  const std::vector<TensorView>& results = frame->run(s.inputs, {});
+  s.outputs.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorView& v = results[i];
+    Tensor& t = s.outputs[i];
+    t.dtype_ = v.dtype;
+    t.sizes_.assign(v.sizes.begin(), v.sizes.begin() + v.rank);
+    t.data_ = v.data;
+    const std::int64_t per = v.dtype == DType::invalid ? 1 : elements_per_byte(v.dtype);
+    t.bytes_ =
+        v.dtype == DType::invalid ? 0 : static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype));
+  }
+  return s.outputs;
+}
+
+namespace {
+
+std::uint32_t find_state(const Program& program, std::string_view name) {
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    if (program.states[i].name == name) return i;
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("the program has no state '{}'", name));
+}
+
+TensorView state_view(const State& s, std::byte* data) {
+  TensorView v;
+  v.dtype = s.type.dtype;
+  v.rank = s.type.rank();
+  for (std::size_t i = 0; i < s.type.shape.size(); ++i) v.sizes[i] = s.type.shape[i].value();
+  std::ranges::copy(s.strides, v.strides.begin());
+  v.data = data;
+  return v;
+}
+
+TensorView tensor_view(const Tensor& t) {
+  TensorView v;
+  v.dtype = t.dtype();
+  v.rank = static_cast<std::int32_t>(t.sizes().size());
+  std::ranges::copy(t.sizes(), v.sizes.begin());
+  make_contiguous(v);
+  v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
+  return v;
+}
+
+}  // namespace
+
+Tensor Session::read_state(std::string_view name) const {
+  const Program& program = *impl_->prepared->program;
+  const std::uint32_t index = find_state(program, name);
+  const State& s = program.states[index];
+  const TensorView from = state_view(s, impl_->state.data(index));
+  Tensor t(s.type.dtype, std::vector<std::int64_t>(from.shape().begin(), from.shape().end()));
+  copy_strided(from, tensor_view(t));
+  return t;
+}
+
+void Session::write_state(std::string_view name, const Tensor& value) {
+  const Program& program = *impl_->prepared->program;
+  const std::uint32_t index = find_state(program, name);
+  const State& s = program.states[index];
+  if (!s.is_mutable)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is not written by any function and is shared between sessions", name));
+  const TensorView to = state_view(s, impl_->state.data(index));
+  if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is {}; the value given is not", name, text_of(s.type, program.pool)));
+  }
+  copy_strided(tensor_view(value), to);
+}
+
+void Session::reset_state() {
+  impl_->state.reset();
+}
+
+void Session::set_seed(std::uint64_t seed) {
+  impl_->context.random = {seed, 0};
+}
+
+SessionStats Session::stats() const {
+  SessionStats stats;
+  for (const auto& [i, frame] : impl_->frames) stats.arena_bytes += frame->arena_bytes();
+  stats.arena_bytes += impl_->context.scratch.size();
+  stats.state_bytes = impl_->state.bytes();
+  stats.plans_made = impl_->context.plans_made;
+  stats.bytes_copied = impl_->context.bytes_copied;
+  return stats;
+}
+
+}  // namespace tern

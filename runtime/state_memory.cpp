@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstring>
+
+#include "runtime/frame.h"
+
+namespace tern {
+
+StateMemory::StateMemory(const PreparedProgram& prepared)
+    : prepared_(prepared), pointers_(prepared.program->states.size()), mutable_(prepared.program->storages.size()) {
+  for (const State& s : prepared.program->states) {
+    if (s.is_mutable && mutable_[s.storage] == nullptr) mutable_[s.storage] = std::make_unique<Buffer>();
+  }
+}
+
+void StateMemory::load(std::uint32_t storage) {
+  const Program& program = *prepared_.program;
+  const std::uint64_t size = program.storages[storage].size;
+  mutable_[storage]->reserve(std::max<std::uint64_t>(size, 1));
+  const auto bytes = program.source->bytes(storage);
+  if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+  std::memcpy(mutable_[storage]->data(), bytes.data(), size);
+  program.source->release(storage);
+}
+
+std::byte* StateMemory::data(std::uint32_t state) {
+  if (pointers_[state] != nullptr) return pointers_[state];
+  const Program& program = *prepared_.program;
+  const State& s = program.states[state];
+  std::byte* base = nullptr;
+  if (mutable_[s.storage] != nullptr) {
+    if (mutable_[s.storage]->data() == nullptr) load(s.storage);
+    base = mutable_[s.storage]->data();
+  } else {
+    base = const_cast<std::byte*>(program.source->bytes(s.storage).data());  // never written: the planner sees to it
+  }
+  static std::byte empty[64];
+  if (base == nullptr) base = empty;  // a storage without bytes
+  pointers_[state] = base + s.offset * element_size(s.type.dtype) / elements_per_byte(s.type.dtype);
+  return pointers_[state];
+}
+
+void StateMemory::reset() {
+  for (std::uint32_t i = 0; i < mutable_.size(); ++i) {
+    if (mutable_[i] != nullptr && mutable_[i]->data() != nullptr) load(i);
+  }
+}
+
+std::uint64_t StateMemory::bytes() const {
+  std::uint64_t n = 0;
+  for (const auto& b : mutable_) n += b == nullptr ? 0 : b->size();
+  return n;
+}
+
+}  // namespace tern
