@@ -1,0 +1,55 @@
+// The types that sums of a compute type are kept in: double for floating numbers, so that no order of adding matters
+// much.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+namespace tern {
+
+template <class L>
+struct WideOf {
+  using type = std::uint64_t;  // integers wrap
+};
+template <>
+struct WideOf<float> {
+  using type = double;
+};
+template <>
+struct WideOf<double> {
+  using type = double;
+};
+template <>
+struct WideOf<std::complex<float>> {
+  using type = std::complex<double>;
+};
+template <>
+struct WideOf<std::complex<double>> {
+  using type = std::complex<double>;
+};
+template <class L>
+using wide_t = typename WideOf<L>::type;
+
+template <class T>
+inline constexpr bool is_std_complex_v = false;
+template <class T>
+inline constexpr bool is_std_complex_v<std::complex<T>> = true;
+
+template <class L>
+constexpr bool is_nan(L v) {
+  if constexpr (std::is_floating_point_v<L>) return v != v;
+  return false;
+}
+
+/// Complex multiplication without the library's treatment of infinities, as in PyTorch.
+template <class T>
+T times(T a, T b) {
+  if constexpr (is_std_complex_v<T>) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  } else {
+    return a * b;
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,166 @@
+// The loops of a reduction, for any operation on elements of a compute type.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/walk.h"
+#include "kernels/kernel.h"
+
+namespace tern {
+
+/// What is kept and what is reduced of input 0.
+struct ReducePlan {
+  Walk kept, reduced;
+};
+ReducePlan plan_reduce(const KernelCall& c);
+
+void reduce_sum(KernelCall& c, const ReducePlan& plan);       ///< sum, mean
+void reduce_prod(KernelCall& c, const ReducePlan& plan);      ///< prod, bit_xor, any, all
+void reduce_extremum(KernelCall& c, const ReducePlan& plan);  ///< max, min
+void reduce_argument(KernelCall& c, const ReducePlan& plan);  ///< argmax, argmin
+void reduce_variance(KernelCall& c, const ReducePlan& plan);
+
+/// An operation has
+///   Acc, Result            what it keeps, and the type in which it hands the result to the conversion
+///   Acc identity() const
+///   void add_run(Acc&, const L*, n, first) const      n elements of one line, the first of them number `first`
+///   void add_each(Acc*, const L*, n, row) const       element number `row` of n lines
+///   void merge(Acc&, const Acc&) const                what came later in the line
+///   Result finish(const Acc&, count) const
+template <class L, class Op>
+class Reducer {
+ public:
+  Reducer(KernelCall& c, const ReducePlan& plan, const Op& op)
+      : x_(c.in[0]), out_(c.out[0]), plan_(plan), op_(op), size_(element_size(x_.dtype)) {}
+
+  void run() {
+    const Walk &k = plan_.kept, &r = plan_.reduced;
+    if (k.count == 0) return;
+    const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
+    const bool nearer = k.axes > 0 && (r.axes == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
+    if (nearer || (r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
+      by_columns();
+    } else {
+      by_rows();
+    }
+  }
+
+ private:
+  using Acc = typename Op::Acc;
+  using Result = typename Op::Result;
+  static constexpr std::int64_t kParts =
+      16;  ///< of a long line; fixed, so that the result depends on no number of threads
+  static constexpr std::int64_t kLong = std::int64_t{1} << 17;
+
+  /// Elements begin..end of the line whose first element is at `line`.
+  void accumulate(Acc& acc, RunReader<L>& reader, const std::byte* line, std::int64_t begin, std::int64_t end) const {
+    const Walk& r = plan_.reduced;
+    const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
+    while (begin < end) {
+      const std::int64_t n = std::min({inner - begin % inner, end - begin, kRun});
+      op_.add_run(acc, reader.read(line + r.offset(begin) * size_, stride, n), n, begin);
+      begin += n;
+    }
+  }
+
+  void by_rows() const {
+    const std::int64_t n = plan_.reduced.count;
+    if (n >= kLong && plan_.kept.count < 2 * omp_get_max_threads()) return by_parts();
+    parallel_for(plan_.kept.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
+      RunReader<L> reader(x_.dtype);
+      RunWriter<Result> writer(out_.dtype);
+      for (std::int64_t o = begin; o < end; o += kRun) {
+        const std::int64_t m = std::min(kRun, end - o);
+        std::byte* at = out_.data + o * element_size(out_.dtype);
+        Result* results = writer.begin(at, 1);
+        for (std::int64_t i = 0; i < m; ++i) {
+          Acc acc = op_.identity();
+          accumulate(acc, reader, x_.data + plan_.kept.offset(o + i) * size_, 0, n);
+          results[i] = op_.finish(acc, n);
+        }
+        writer.end(at, 1, m);
+      }
+    });
+  }
+
+  /// Few long lines: each is cut into parts.
+  void by_parts() const {
+    const std::int64_t n = plan_.reduced.count;
+    RunWriter<Result> writer(out_.dtype);
+    for (std::int64_t o = 0; o < plan_.kept.count; ++o) {
+      std::array<Acc, kParts> parts;
+      parts.fill(op_.identity());
+      const std::byte* line = x_.data + plan_.kept.offset(o) * size_;
+      parallel_for(kParts, 1, [&](std::int64_t begin, std::int64_t end) {
+        RunReader<L> reader(x_.dtype);
+        for (std::int64_t p = begin; p < end; ++p) {
+          accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kParts, n * (p + 1) / kParts);
+        }
+      });
+      for (std::size_t p = 1; p < kParts; ++p) op_.merge(parts[0], parts[p]);
+      std::byte* at = out_.data + o * element_size(out_.dtype);
+      *writer.begin(at, 1) = op_.finish(parts[0], n);
+      writer.end(at, 1, 1);
+    }
+  }
+
+  /// Neighbouring lines side by side: tiles of them take one element of each line after the other.
+  void by_columns() const {
+    constexpr std::int64_t kTile = 256;
+    const Walk &k = plan_.kept, &r = plan_.reduced;
+    const std::int64_t inner = k.inner_size(), per_row = (inner + kTile - 1) / kTile, rows = k.count / inner;
+    const std::int64_t tiles = rows * per_row;
+    // One narrow tile with many elements below it: parts of them, joined afterwards.
+    const std::int64_t parts = tiles < 4 && r.count >= 4096 ? kParts : 1;
+    std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * kTile : 0));
+    const auto work = [&](std::int64_t begin, std::int64_t end) {
+      RunReader<L> reader(x_.dtype);
+      RunWriter<Result> writer(out_.dtype);
+      Acc local[kTile];
+      for (std::int64_t t = begin; t < end; ++t) {
+        const std::int64_t tile = t / parts, part = t % parts;
+        const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
+        const std::byte* base = x_.data + (k.offset(row * inner) + first * k.inner_stride()) * size_;
+        Acc* acc = parts > 1 ? accs.data() + t * kTile : local;
+        std::fill_n(acc, m, op_.identity());
+        for (std::int64_t i = r.count * part / parts; i < r.count * (part + 1) / parts; ++i) {
+          op_.add_each(acc, reader.read(base + r.offset(i) * size_, k.inner_stride(), m), m, i);
+        }
+        if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
+      }
+    };
+    parallel_for(tiles * parts, grain_for(std::min(inner, kTile) * r.count / parts), work);
+    if (parts == 1) return;
+    RunWriter<Result> writer(out_.dtype);
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
+      Acc* acc = accs.data() + tile * parts * kTile;
+      for (std::int64_t p = 1; p < parts; ++p) {
+        for (std::int64_t i = 0; i < m; ++i) op_.merge(acc[i], acc[p * kTile + i]);
+      }
+      finish_tile(writer, acc, row * inner + first, m);
+    }
+  }
+
+  void finish_tile(RunWriter<Result>& writer, const Acc* acc, std::int64_t o, std::int64_t m) const {
+    std::byte* at = out_.data + o * element_size(out_.dtype);
+    Result* results = writer.begin(at, 1);
+    for (std::int64_t i = 0; i < m; ++i) results[i] = op_.finish(acc[i], plan_.reduced.count);
+    writer.end(at, 1, m);
+  }
+
+  const TensorView& x_;
+  const TensorView& out_;
+  const ReducePlan& plan_;
+  const Op& op_;
+  std::int64_t size_;
+};
+
+template <class L, class Op>
+void run_reduce(KernelCall& c, const ReducePlan& plan, const Op& op) {
+  Reducer<L, Op>(c, plan, op).run();
+}
+
+}  // namespace tern

@@ -1,0 +1,22 @@
+// The kernels that register_cpu_reductions names, one for each op of the family.
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace tern {
+
+void cpu_reduce(KernelCall& c);
+void cpu_select_reduce(KernelCall& c);
+void cpu_scan(KernelCall& c);
+void cpu_sort(KernelCall& c);
+void cpu_topk(KernelCall& c);
+void cpu_softmax(KernelCall& c);
+void cpu_layer_norm(KernelCall& c);
+void cpu_rms_norm(KernelCall& c);
+void cpu_group_norm(KernelCall& c);
+void cpu_batch_norm(KernelCall& c);
+void cpu_histogram(KernelCall& c);
+void cpu_searchsorted(KernelCall& c);
+void cpu_segment_reduce(KernelCall& c);
+
+}  // namespace tern

@@ -1,0 +1,28 @@
+// What a loop over lines needs beside parallel_for: how many lines are worth a thread, and memory of a thread's own.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tern {
+
+/// How many items of `cost` elements each make a part worth a thread.
+inline std::int64_t grain_for(std::int64_t cost) {
+  return std::max<std::int64_t>(1, (std::int64_t{1} << 15) / std::max<std::int64_t>(1, cost));
+}
+
+/// `count` uninitialised elements that stay valid until this thread asks for the same `slot` (0 to 3) again.
+template <class T>
+T* thread_buffer(std::size_t count, std::size_t slot = 0) {
+  constexpr std::size_t kAlign = 64;
+  thread_local std::vector<std::byte> buffers[4];
+  std::vector<std::byte>& b = buffers[slot];
+  const std::size_t need = count * sizeof(T) + kAlign;
+  if (b.size() < need) b = std::vector<std::byte>(need);
+  const auto at = (reinterpret_cast<std::uintptr_t>(b.data()) + kAlign - 1) / kAlign * kAlign;
+  return reinterpret_cast<T*>(at);
+}
+
+}  // namespace tern

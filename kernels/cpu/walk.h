@@ -1,0 +1,202 @@
+// Walking over strided elements: merged axes, and runs read in a compute type.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstring>
+
+#include "dtypes/convert.h"
+#include "dtypes/storage.h"
+#include "kernels/kernel.h"
+
+namespace tern {
+
+/// Axes from the outermost to the innermost; those that lie one after the other in memory are merged.
+struct Walk {
+  std::size_t axes = 0;
+  std::int64_t count = 1;  ///< product of all sizes
+  std::array<std::int64_t, kMaxRank> sizes{}, strides{};
+
+  void add(std::int64_t size, std::int64_t stride) {
+    count *= size;
+    if (size == 1) return;
+    if (axes > 0) {
+      const std::size_t last = axes - 1;
+      if (strides[last] == stride * size) {
+        sizes[last] *= size;
+        strides[last] = stride;
+        return;
+      }
+    }
+    if (axes == kMaxRank) return;  // never: an axis of a tensor is added once
+    sizes[axes] = size;
+    strides[axes++] = stride;
+  }
+  std::int64_t inner_size() const { return axes == 0 ? 1 : sizes[axes - 1]; }
+  std::int64_t inner_stride() const { return axes == 0 ? 1 : strides[axes - 1]; }
+  /// Where element `i` in row-major order lies.
+  std::int64_t offset(std::int64_t i) const {
+    std::int64_t at = 0;
+    for (std::size_t k = axes; k-- > 1;) {
+      at += i % sizes[k] * strides[k];
+      i /= sizes[k];
+    }
+    return axes == 0 ? 0 : at + i * strides[0];
+  }
+};
+
+/// The axes of `v` but `axis` (-1: all).
+inline Walk walk_without(const TensorView& v, int axis) {
+  Walk w;
+  for (int i = 0; i < v.rank; ++i) {
+    if (i != axis) w.add(v.size(i), v.stride(i));
+  }
+  return w;
+}
+
+/// The axis attribute as an index from 0.
+inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
+  const std::int64_t a = node.integer(key);
+  return static_cast<int>(a < 0 ? a + rank : a);
+}
+
+namespace walk_detail {
+struct Bytes16 {
+  std::uint64_t a, b;
+};
+template <class T>
+void gather(const std::byte* from, std::int64_t stride, std::byte* to, std::int64_t n) {
+  const T* f = reinterpret_cast<const T*>(from);
+  T* t = reinterpret_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i] = f[i * stride];
+}
+template <class T>
+void spread(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n) {
+  const T* f = reinterpret_cast<const T*>(from);
+  T* t = reinterpret_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
+}
+}  // namespace walk_detail
+
+/// Copies n elements of `size` bytes that lie `stride` elements apart to consecutive ones.
+inline void gather_run(const std::byte* from, std::int64_t stride, std::byte* to, std::int64_t n, int size) {
+  using namespace walk_detail;
+  if (stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n * size));
+    return;
+  }
+  switch (size) {
+    case 1: return gather<std::uint8_t>(from, stride, to, n);
+    case 2: return gather<std::uint16_t>(from, stride, to, n);
+    case 4: return gather<std::uint32_t>(from, stride, to, n);
+    case 8: return gather<std::uint64_t>(from, stride, to, n);
+    default: return gather<Bytes16>(from, stride, to, n);
+  }
+}
+
+/// The way back.
+inline void spread_run(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n, int size) {
+  using namespace walk_detail;
+  if (stride == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n * size));
+    return;
+  }
+  switch (size) {
+    case 1: return spread<std::uint8_t>(from, to, stride, n);
+    case 2: return spread<std::uint16_t>(from, to, stride, n);
+    case 4: return spread<std::uint32_t>(from, to, stride, n);
+    case 8: return spread<std::uint64_t>(from, to, stride, n);
+    default: return spread<Bytes16>(from, to, stride, n);
+  }
+}
+
+inline constexpr std::int64_t kRun = 512;  ///< elements that a reader or writer takes at once
+
+/// Reads runs of elements of any type as L, one of the compute types or bool.
+template <class L>
+class RunReader {
+ public:
+  explicit RunReader(DType from) : from_(from), size_(element_size(from)) {}
+
+  /// At most kRun elements; valid until the next call. No copy where none is needed.
+  const L* read(const std::byte* at, std::int64_t stride, std::int64_t n) {
+    if (from_ == dtype_of_v<L>) {
+      if (stride == 1) return reinterpret_cast<const L*>(at);
+      gather_run(at, stride, reinterpret_cast<std::byte*>(buffer_), n, size_);
+      return buffer_;
+    }
+    if (stride != 1) {
+      gather_run(at, stride, gathered_, n, size_);
+      at = gathered_;
+    }
+    convert(at, from_, buffer_, dtype_of_v<L>, n);
+    return buffer_;
+  }
+
+ private:
+  DType from_;
+  int size_;
+  alignas(64) L buffer_[kRun];
+  alignas(64) std::byte gathered_[kRun * 16];
+};
+
+/// Writes runs of T as elements of any type.
+template <class T>
+class RunWriter {
+ public:
+  explicit RunWriter(DType to) : to_(to), size_(element_size(to)) {}
+  /// Where to put up to kRun results that end up at `at`: there itself if possible.
+  T* begin(std::byte* at, std::int64_t stride) {
+    return stride == 1 && to_ == dtype_of_v<T> ? reinterpret_cast<T*>(at) : buffer_;
+  }
+  void end(std::byte* at, std::int64_t stride, std::int64_t n) {
+    if (to_ == dtype_of_v<T>) {
+      if (stride != 1) spread_run(reinterpret_cast<const std::byte*>(buffer_), at, stride, n, size_);
+    } else if (stride == 1) {
+      convert(buffer_, dtype_of_v<T>, at, to_, n);
+    } else {
+      convert(buffer_, dtype_of_v<T>, converted_, to_, n);
+      spread_run(converted_, at, stride, n, size_);
+    }
+  }
+
+ private:
+  DType to_;
+  int size_;
+  alignas(64) T buffer_[kRun];
+  alignas(64) std::byte converted_[kRun * 16];
+};
+
+/// Calls f(std::type_identity<L>{}) with the C++ type of a compute type.
+template <class F>
+void visit_compute(DType compute, F&& f) {
+  switch (compute) {
+    case DType::i64: return f(std::type_identity<std::int64_t>{});
+    case DType::u64: return f(std::type_identity<std::uint64_t>{});
+    case DType::f32: return f(std::type_identity<float>{});
+    case DType::f64: return f(std::type_identity<double>{});
+    case DType::c64: return f(std::type_identity<std::complex<float>>{});
+    case DType::c128: return f(std::type_identity<std::complex<double>>{});
+    default: fail(ErrorCode::internal, "no arithmetic on " + std::string(name_of(compute)));
+  }
+}
+
+/// The same without the complex ones.
+template <class F>
+void visit_real_compute(DType compute, F&& f) {
+  switch (compute) {
+    case DType::i64: return f(std::type_identity<std::int64_t>{});
+    case DType::u64: return f(std::type_identity<std::uint64_t>{});
+    case DType::f32: return f(std::type_identity<float>{});
+    case DType::f64: return f(std::type_identity<double>{});
+    default: fail(ErrorCode::internal, "no order on " + std::string(name_of(compute)));
+  }
+}
+
+/// compute_type with booleans counted as integers.
+inline DType number_type(DType t) {
+  return t == DType::boolean ? DType::i64 : compute_type(t);
+}
+
+}  // namespace tern
