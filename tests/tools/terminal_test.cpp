@@ -69,11 +69,12 @@ std::string on_terminal(F f) {
   winsize size{24, 60, 0, 0};
   EXPECT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
   f(slave);
-  ::fcntl(master, F_SETFL, O_NONBLOCK);
-  std::string text(4096, '\0');
-  const ssize_t n = ::read(master, text.data(), text.size());
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   ::close(slave);
+  // What was written stays readable; after it the terminal without a user reads as an error.
+  std::string text;
+  char buffer[256];
+  for (ssize_t n = 0; (n = ::read(master, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   ::close(master);
   return text;
 }

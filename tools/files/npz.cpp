@@ -17,7 +17,7 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 29;
 constexpr std::uint64_t kBytesPerFileByte = 16;
 constexpr std::string_view kSuffix = ".npy";
 /// 1980-01-01, the first date that a zip archive can hold: (year - 1980) << 9 | month << 5 | day.
@@ -110,8 +110,8 @@ NamedTensors read_archive(zip_source_t* source, std::uint64_t file_bytes, const 
     if (!names.insert(name).second) fail(ErrorCode::bad_file, fmt::format("{}: occurs twice", what));
     if (stat.size > budget) {
       fail(ErrorCode::bad_file,
-           fmt::format("{}: with it the arrays would take over {}, too much for a file of {}", what,
-                       human_bytes(kFreeBytes + kBytesPerFileByte * file_bytes), human_bytes(file_bytes)));
+           fmt::format("{}: with it the arrays would take over {}, too much for a file of {}; save it uncompressed",
+                       what, human_bytes(kFreeBytes + kBytesPerFileByte * file_bytes), human_bytes(file_bytes)));
     }
     budget -= stat.size;
     HostTensor tensor = read_array(archive.get(), static_cast<zip_uint64_t>(i), stat, what);

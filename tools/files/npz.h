@@ -11,7 +11,7 @@
 namespace tern {
 
 /// Entries are stored or deflated; each is an array "NAME.npy", and its checksum is verified. All arrays together may
-/// take 1 GiB plus 16 times the size of the file, so that a small file cannot fill the memory.
+/// take 512 MiB plus 16 times the size of the file, so that a small file cannot fill the memory.
 NamedTensors read_npz(const std::string& path);
 /// The same from memory; `name` is for errors.
 NamedTensors read_npz(std::span<const std::byte> bytes, const std::string& name);
