@@ -83,7 +83,7 @@ struct KernelCall {
 /// tern::fail(ErrorCode::runtime, ...): the runtime adds which node it was.
 struct Kernel {
   void (*run)(KernelCall&) = nullptr;
-  /// Bytes of scratch for these sizes (data pointers are not set yet). May be null.
+  /// Bytes of scratch for these sizes (data pointers are not set yet; the state is what prepare returned). May be null.
   std::size_t (*scratch)(const KernelCall&) = nullptr;
   /// Called once per plan, with sizes but without data pointers, but for constant inputs, whose data is set. May be
   /// null.

@@ -401,8 +401,9 @@ class Planner {
       call.out = {plan_.args.data() + s.args + s.inputs, s.outputs};
       call.constant = plan_.constant.get() + s.args;
       try {
-        if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
+        call.state = s.state.get();
+        if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
       } catch (const Error& e) {
         fail(e.code(), describe(program_, f_, s.node) + ": " + e.what());
       }

@@ -1,0 +1,282 @@
+// convolution: oneDNN for f32 and bf16 (and what widens to them); for other types, and what oneDNN cannot do, windows
+// are copied into the columns of a matrix, which is multiplied by the weight.
+#include "kernels/cpu/dnnl/convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/dnnl/matmul.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/window.h"
+
+namespace tern::cpu {
+namespace {
+
+struct Problem {
+  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  bool transposed;
+  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
+};
+
+Problem describe(const KernelCall& c) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
+  Problem p{x.size(0), node.integer(AttrKey::groups, 1), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
+  p.in = x.size(1) / p.groups;
+  p.out = y.size(1) / p.groups;
+  const auto n = static_cast<std::size_t>(x.rank - 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
+    if (p.transposed) std::swap(a.in, a.out);
+    a.stride = list_value(node, AttrKey::strides, i, 1);
+    a.dilation = list_value(node, AttrKey::dilations, i, 1);
+    a.before = list_value(node, AttrKey::before, i, 0);
+    p.window[3 - n + i] = a;
+  }
+  return p;
+}
+
+/// Calls f(row, kd, kh, kw) for the rows of the matrix of windows of one channel.
+template <class F>
+void for_each_element(const Window& w, F&& f) {
+  std::int64_t row = 0;
+  for (std::int64_t d = 0; d < w[0].kernel; ++d) {
+    for (std::int64_t h = 0; h < w[1].kernel; ++h) {
+      for (std::int64_t k = 0; k < w[2].kernel; ++k) f(row++, d, h, k);
+    }
+  }
+}
+
+/// Row (element of the window) of the matrix of windows of one channel: the elements that it touches, output line by
+/// line.
+template <class F>
+void for_each_line(const Window& w, std::int64_t d, std::int64_t h, std::int64_t begin, std::int64_t end, F&& f) {
+  for (std::int64_t od = 0; od < w[0].out; ++od) {
+    const std::int64_t id = w[0].position(od, d);
+    for (std::int64_t oh = 0; oh < w[1].out; ++oh) {
+      const std::int64_t line = od * w[1].out + oh;
+      if (line < begin || line >= end) continue;
+      const std::int64_t ih = w[1].position(oh, h);
+      const bool inside = id >= 0 && id < w[0].in && ih >= 0 && ih < w[1].in;
+      f(line, inside ? (id * w[1].in + ih) * w[2].in : -1);
+    }
+  }
+}
+
+template <class T>
+void columns(const Problem& p, const T* x, std::int64_t begin, std::int64_t end, T* to) {
+  const Window& w = p.window;
+  const std::int64_t kernel = plane(w, &WindowAxis::kernel), width = w[2].out, ld = (end - begin) * width,
+                     size = plane(w, &WindowAxis::in);
+  parallel_for(p.in, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, kernel * ld)),
+               [&](std::int64_t c0, std::int64_t c1) {
+                 for (std::int64_t c = c0; c < c1; ++c) {
+                   for_each_element(w, [&](std::int64_t row, std::int64_t d, std::int64_t h, std::int64_t k) {
+                     T* out = to + (c * kernel + row) * ld;
+                     std::int64_t inside = 0, outside = 0;
+                     windows_inside(w[2], k, &inside, &outside);
+                     const std::int64_t first = w[2].position(0, k);
+                     for_each_line(w, d, h, begin, end, [&](std::int64_t line, std::int64_t from) {
+                       T* at = out + (line - begin) * width;
+                       if (from < 0) {
+                         std::fill_n(at, width, T(0));
+                         return;
+                       }
+                       const T* source = x + c * size + from + first;
+                       std::fill_n(at, inside, T(0));
+                       for (std::int64_t i = inside; i < outside; ++i) at[i] = source[i * w[2].stride];
+                       std::fill(at + outside, at + width, T(0));
+                     });
+                   });
+                 }
+               });
+}
+
+/// Output lines that are made at a time, so that the columns stay near the second cache.
+std::int64_t lines_at_a_time(const Problem& p) {
+  const Window& w = p.window;
+  const std::int64_t lines = w[0].out * w[1].out;
+  const std::int64_t line = std::max<std::int64_t>(1, p.in * plane(w, &WindowAxis::kernel) * w[2].out);
+  return std::clamp<std::int64_t>((1 << 18) / line, 1, std::max<std::int64_t>(lines, 1));
+}
+
+template <class T>
+void forward(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
+  const Window& w = p.window;
+  const std::int64_t lines = w[0].out * w[1].out, width = w[2].out, rows = p.in * plane(w, &WindowAxis::kernel),
+                     step = lines_at_a_time(p);
+  const std::int64_t in_size = plane(w, &WindowAxis::in);
+  for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
+    const T* xg = x + g * p.in * in_size;
+    const T* wg = weight + g % p.groups * p.out * rows;
+    T* yg = y + g * p.out * lines * width;
+    for (std::int64_t begin = 0; begin < lines; begin += step) {
+      const std::int64_t end = std::min(lines, begin + step), n = (end - begin) * width;
+      columns(p, xg, begin, end, buffer);
+      gemm<T>(p.out, n, rows, {wg, rows, 1}, {buffer, n, 1}, yg + begin * width, lines * width, true);
+    }
+  }
+}
+
+/// Channels of the result that the transposed convolution makes at a time.
+std::int64_t channels_at_a_time(const Problem& p) {
+  const std::int64_t one =
+      std::max<std::int64_t>(1, plane(p.window, &WindowAxis::kernel) * plane(p.window, &WindowAxis::out));
+  return std::clamp<std::int64_t>((1 << 20) / one, 1, std::max<std::int64_t>(p.out, 1));
+}
+
+template <class T>
+void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
+  const Window& w = p.window;
+  const std::int64_t kernel = plane(w, &WindowAxis::kernel), lines = w[0].out * w[1].out, width = w[2].out,
+                     n = lines * width;
+  const std::int64_t size = plane(w, &WindowAxis::in), step = channels_at_a_time(p), row = p.out * kernel;
+  for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
+    const T* xg = x + g * p.in * n;
+    const T* wg = weight + g % p.groups * p.in * row;
+    for (std::int64_t begin = 0; begin < p.out; begin += step) {
+      const std::int64_t count = std::min(step, p.out - begin);
+      gemm<T>(count * kernel, n, p.in, {wg + begin * kernel, 1, row}, {xg, n, 1}, buffer, n, false);
+      parallel_for(count, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, kernel * n)),
+                   [&](std::int64_t c0, std::int64_t c1) {
+                     for (std::int64_t c = c0; c < c1; ++c) {
+                       T* yc = y + (g * p.out + begin + c) * size;
+                       for_each_element(w, [&](std::int64_t element, std::int64_t d, std::int64_t h, std::int64_t k) {
+                         const T* from = buffer + (c * kernel + element) * n;
+                         std::int64_t inside = 0, outside = 0;
+                         windows_inside(w[2], k, &inside, &outside);
+                         const std::int64_t first = w[2].position(0, k);
+                         for_each_line(w, d, h, 0, lines, [&](std::int64_t line, std::int64_t at) {
+                           if (at < 0) return;
+                           for (std::int64_t i = inside; i < outside; ++i)
+                             yc[at + first + i * w[2].stride] += from[line * width + i];
+                         });
+                       });
+                     }
+                   });
+    }
+  }
+}
+
+struct State : KernelState {
+  std::unique_ptr<dnnl_cpu::Convolution> convolution;
+  DType dtype = DType::f32;
+  bool constant_weight = false;
+};
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  const DType dtype = c.in[0].dtype;
+  if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
+    return nullptr;
+  const Node& node = *c.node;
+  dnnl_cpu::ConvolutionProblem p;
+  p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
+  p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());
+  p.y.assign(c.out[0].shape().begin(), c.out[0].shape().end());
+  for (std::size_t i = 0; i + 2 < p.x.size(); ++i) {
+    p.strides.push_back(list_value(node, AttrKey::strides, i, 1));
+    p.dilations.push_back(list_value(node, AttrKey::dilations, i, 1));
+    p.before.push_back(list_value(node, AttrKey::before, i, 0));
+    p.after.push_back(list_value(node, AttrKey::after, i, 0));
+    if (list_value(node, AttrKey::output_pads, i, 0) >= p.strides[i]) return nullptr;
+  }
+  p.groups = node.integer(AttrKey::groups, 1);
+  p.transposed = node.integer(AttrKey::transposed) != 0;
+  p.bias = c.has(2);
+  p.weight = c.in[1];
+  make_contiguous(p.weight);
+  auto state = std::make_unique<State>();
+  state->dtype = p.dtype;
+  state->constant_weight = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
+  if (!state->constant_weight) p.weight.data = nullptr;
+  state->convolution = dnnl_cpu::convolution(p);
+  if (state->convolution == nullptr) return nullptr;
+  return state;
+}
+
+/// Operands in the type of the sums; a part is null where the operand has that type already.
+struct Buffers {
+  std::byte *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr, *work = nullptr;
+};
+
+Buffers buffers(const KernelCall& c, DType type, bool weight, std::int64_t work, ScratchParts& parts) {
+  const std::int64_t size = element_size(type);
+  Buffers b;
+  if (c.in[0].dtype != type) {
+    b.x = parts.take<std::byte>(c.in[0].numel() * size);
+    if (weight) b.weight = parts.take<std::byte>(c.in[1].numel() * size);
+    if (c.has(2)) b.bias = parts.take<std::byte>(c.in[2].numel() * size);
+    b.y = parts.take<std::byte>(c.out[0].numel() * size);
+  }
+  b.work = parts.take<std::byte>(work);
+  return b;
+}
+
+Buffers buffers(const KernelCall& c, ScratchParts& parts) {
+  if (const auto* s = static_cast<const State*>(c.state)) {
+    return buffers(c, s->dtype, !s->constant_weight, static_cast<std::int64_t>(s->convolution->scratch()), parts);
+  }
+  const Problem p = describe(c);
+  const DType type = gemm_type(c.in[0].dtype);
+  const std::int64_t kernel = plane(p.window, &WindowAxis::kernel);
+  const std::int64_t work = p.transposed ? channels_at_a_time(p) * kernel * plane(p.window, &WindowAxis::out)
+                                         : lines_at_a_time(p) * p.window[2].out * p.in * kernel;
+  return buffers(c, type, true, work * element_size(type), parts);
+}
+
+std::size_t scratch(const KernelCall& c) {
+  ScratchParts parts;
+  buffers(c, parts);
+  return parts.used();
+}
+
+/// Operand `i` in `type`: itself, or converted into `buffer`.
+const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::byte* buffer) {
+  if (!c.has(i)) return nullptr;
+  if (c.in[i].dtype == type) return c.in[i].data;
+  if (buffer != nullptr) to_dense(c.in[i], type, buffer);
+  return buffer;
+}
+
+void run(KernelCall& c) {
+  const TensorView& y = c.out[0];
+  if (y.numel() == 0) return;
+  Scratch own(c, scratch(c));
+  ScratchParts parts(own.data());
+  const Buffers at = buffers(c, parts);
+  auto* s = static_cast<State*>(c.state);
+  const DType type = s != nullptr ? s->dtype : gemm_type(y.dtype);
+  const std::byte* x = operand(c, 0, type, at.x);
+  const std::byte* weight = operand(c, 1, type, at.weight);
+  const std::byte* bias = operand(c, 2, type, at.bias);
+  std::byte* sums = at.y != nullptr ? at.y : y.data;
+  if (s != nullptr) {
+    s->convolution->run(x, weight, bias, sums, at.work);
+  } else {
+    visit_gemm_type(type, [&](auto tag) {
+      using T = decltype(tag);
+      const Problem p = describe(c);
+      auto* to = reinterpret_cast<T*>(sums);
+      const std::int64_t size = y.numel() / std::max<std::int64_t>(1, y.size(0) * y.size(1));
+      for (std::int64_t i = 0; i < y.size(0) * y.size(1); ++i) {
+        std::fill_n(to + i * size, size, bias == nullptr ? T(0) : reinterpret_cast<const T*>(bias)[i % y.size(1)]);
+      }
+      if (c.in[0].numel() == 0 || c.in[1].numel() == 0) return;
+      (p.transposed ? transposed<T> : forward<T>)(p, reinterpret_cast<const T*>(x), reinterpret_cast<const T*>(weight),
+                                                  to, reinterpret_cast<T*>(at.work));
+    });
+  }
+  if (at.y != nullptr) from_dense(sums, type, y);
+}
+
+}  // namespace
+
+Kernel convolution_kernel() {
+  return {run, scratch, prepare, 0, -1};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,91 @@
+#include "kernels/cpu/dense.h"
+
+#include <cstring>
+
+#include "dtypes/convert.h"
+#include "kernels/cpu/parallel.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 15;
+
+void convert_parallel(const std::byte* from, DType from_type, std::byte* to, DType to_type, std::int64_t count) {
+  const std::int64_t from_size = element_size(from_type), to_size = element_size(to_type);
+  parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    convert(from + begin * from_size, from_type, to + begin * to_size, to_type, end - begin);
+  });
+}
+
+/// Row by row: the elements are collected in their own type first.
+void convert_rows(const TensorView& from, DType dtype, std::byte* to) {
+  const std::int64_t size = element_size(from.dtype), to_size = element_size(dtype);
+  const int last = from.rank - 1;
+  const std::int64_t columns = from.size(last), stride = from.stride(last), rows = from.numel() / columns;
+  parallel_for(rows, std::max<std::int64_t>(1, kGrain / columns), [&](std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t kRun = 256;
+    alignas(16) std::byte run[kRun * 16];
+    for (std::int64_t r = begin; r < end; ++r) {
+      const std::byte* row = from.data;
+      std::int64_t rest = r;
+      for (int i = last - 1; i >= 0; --i) {
+        row += rest % from.size(i) * from.stride(i) * size;
+        rest /= from.size(i);
+      }
+      std::byte* out = to + r * columns * to_size;
+      if (stride == 1) {
+        convert(row, from.dtype, out, dtype, columns);
+        continue;
+      }
+      for (std::int64_t c = 0; c < columns; c += kRun) {
+        const std::int64_t n = std::min(kRun, columns - c);
+        for (std::int64_t i = 0; i < n; ++i) {
+          std::memcpy(run + i * size, row + (c + i) * stride * size, static_cast<std::size_t>(size));
+        }
+        convert(run, from.dtype, out + c * to_size, dtype, n);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void to_dense(const TensorView& from, DType dtype, void* to) {
+  if (from.numel() == 0) return;
+  if (from.dtype == dtype) {
+    TensorView out = from;
+    out.data = static_cast<std::byte*>(to);
+    make_contiguous(out);
+    copy_strided(from, out);
+  } else if (from.rank == 0 || from.contiguous()) {
+    convert_parallel(from.data, from.dtype, static_cast<std::byte*>(to), dtype, from.numel());
+  } else {
+    convert_rows(from, dtype, static_cast<std::byte*>(to));
+  }
+}
+
+void from_dense(const void* from, DType dtype, const TensorView& to) {
+  convert_parallel(static_cast<const std::byte*>(from), dtype, to.data, to.dtype, to.numel());
+}
+
+TensorView without_repeats(const TensorView& v) {
+  TensorView result = v;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(v.rank); ++i) {
+    if (v.strides[i] == 0 && v.sizes[i] > 1) result.sizes[i] = 1;
+  }
+  return result;
+}
+
+TensorView with_rank(const TensorView& v, int rank) {
+  TensorView result = v;
+  result.rank = rank;
+  const int skip = rank - v.rank;
+  for (int i = rank - 1; i >= 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    result.sizes[at] = i < skip ? 1 : v.size(i - skip);
+    result.strides[at] = i < skip ? 0 : v.stride(i - skip);
+  }
+  return result;
+}
+
+}  // namespace tern

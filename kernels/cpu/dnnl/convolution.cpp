@@ -1,0 +1,132 @@
+#include "kernels/cpu/dnnl/convolution.h"
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/dnnl/engine.h"
+#include "kernels/cpu/dnnl/packed_weight.h"
+
+namespace tern::dnnl_cpu {
+namespace {
+
+using dnnl::memory;
+
+/// The weight as oneDNN numbers its axes, [groups,] out, in, kernel...; a transposed one is stored with in before out.
+memory::desc weight_desc(const ConvolutionProblem& p, memory::data_type type, bool as_stored) {
+  const TensorView& w = p.weight;
+  memory::dims sizes, strides;
+  const std::int64_t per_group = w.size(0) / p.groups;
+  if (p.groups > 1) {
+    sizes.push_back(p.groups);
+    strides.push_back(per_group * w.stride(0));
+  }
+  const auto push = [&](std::int64_t size, std::int64_t stride) {
+    sizes.push_back(size);
+    strides.push_back(stride);
+  };
+  if (p.transposed) {
+    push(w.size(1), w.stride(1));
+    push(per_group, w.stride(0));
+  } else {
+    push(per_group, w.stride(0));
+    push(w.size(1), w.stride(1));
+  }
+  for (int i = 2; i < w.rank; ++i) push(w.size(i), w.stride(i));
+  return as_stored ? memory::desc(sizes, type, strides) : any(sizes, type);
+}
+
+/// A tensor that the primitive wants in a layout of its own.
+struct Staged {
+  dnnl::reorder reorder;
+  bool needed = false;
+  memory outside, inside;
+  std::size_t bytes = 0;
+
+  Staged() = default;
+  Staged(const memory::desc& out, const memory::desc& in, bool to_inside)
+      : needed(out != in), bytes(needed ? in.get_size() : 0) {
+    outside = memory(out, engine(), nullptr);
+    inside = memory(in, engine(), nullptr);
+    if (needed) reorder = to_inside ? dnnl::reorder(outside, inside) : dnnl::reorder(inside, outside);
+  }
+};
+
+template <class PrimitiveDesc, class Primitive>
+class Implementation final : public Convolution {
+ public:
+  Implementation(const PrimitiveDesc& pd, const ConvolutionProblem& p, memory::data_type type)
+      : primitive_(pd),
+        x_(plain(p.x, type), pd.src_desc(), true),
+        y_(plain(p.y, type), pd.dst_desc(), false),
+        scratch_(pd.scratchpad_desc().get_size()) {
+    const memory::desc stored = weight_desc(p, type, true);
+    if (p.weight.data != nullptr) {
+      packed_ = pack_weight(p.weight, stored, pd.weights_desc());
+      weight_.inside = packed_->memory;
+    } else {
+      weight_ = Staged(stored, pd.weights_desc(), true);
+    }
+    args_.emplace(DNNL_ARG_SRC, x_.inside);
+    args_.emplace(DNNL_ARG_WEIGHTS, weight_.inside);
+    args_.emplace(DNNL_ARG_DST, y_.inside);
+    args_.emplace(DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine(), nullptr));
+    if (p.bias) args_.emplace(DNNL_ARG_BIAS, memory(pd.bias_desc(), engine(), nullptr));
+  }
+
+  std::size_t scratch() const override {
+    return aligned(scratch_) + aligned(x_.bytes) + aligned(y_.bytes) + aligned(weight_.bytes);
+  }
+
+  void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) override {
+    ScratchParts parts(scratch);
+    args_[DNNL_ARG_SCRATCHPAD].set_data_handle(parts.take<std::byte>(static_cast<std::int64_t>(scratch_)));
+    bring(x_, x, parts);
+    if (packed_ == nullptr) bring(weight_, weight, parts);
+    y_.outside.set_data_handle(y);
+    y_.inside.set_data_handle(y_.needed ? parts.take<std::byte>(static_cast<std::int64_t>(y_.bytes)) : y);
+    if (bias != nullptr) args_[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
+    primitive_.execute(stream(), args_);
+    if (y_.needed) y_.reorder.execute(stream(), y_.inside, y_.outside);
+    stream().wait();
+  }
+
+ private:
+  static void bring(Staged& s, const void* data, ScratchParts& parts) {
+    s.outside.set_data_handle(const_cast<void*>(data));
+    s.inside.set_data_handle(s.needed ? parts.take<std::byte>(static_cast<std::int64_t>(s.bytes))
+                                      : const_cast<void*>(data));
+    if (s.needed) s.reorder.execute(stream(), s.outside, s.inside);
+  }
+
+  Primitive primitive_;
+  Staged x_, y_, weight_;
+  std::shared_ptr<const PackedWeight> packed_;
+  std::size_t scratch_;
+  std::unordered_map<int, memory> args_;  ///< share their handles with x_, y_ and weight_
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p) {
+  try {
+    const auto type = data_type(p.dtype);
+    ConvolutionSpec s;
+    s.x = any(p.x, type);
+    s.y = any(p.y, type);
+    s.weight = weight_desc(p, type, false);
+    if (p.bias) s.bias = plain({p.y[1]}, type);
+    s.strides = p.strides;
+    s.dilations = p.dilations;
+    for (auto& d : s.dilations) --d;
+    s.before = p.before;
+    s.after = p.after;
+    if (p.transposed) {
+      using Desc = dnnl::deconvolution_forward::primitive_desc;
+      return std::make_unique<Implementation<Desc, dnnl::deconvolution_forward>>(deconvolution(s), p, type);
+    }
+    using Desc = dnnl::convolution_forward::primitive_desc;
+    return std::make_unique<Implementation<Desc, dnnl::convolution_forward>>(convolution(s), p, type);
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace tern::dnnl_cpu

@@ -1,0 +1,32 @@
+// Convolutions of f32 and bf16 through oneDNN.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace tern::dnnl_cpu {
+
+struct ConvolutionProblem {
+  DType dtype = DType::f32;        ///< of the primitive: f32 or bf16; all tensors but the weight are given in it
+  std::vector<std::int64_t> x, y;  ///< sizes, row-major
+  std::vector<std::int64_t> strides, dilations, before, after;  ///< dilations from 1
+  std::int64_t groups = 1;
+  bool transposed = false;
+  bool bias = false;
+  TensorView weight;  ///< contiguous; data is null unless the weight is constant
+};
+
+class Convolution {
+ public:
+  virtual ~Convolution() = default;
+  virtual std::size_t scratch() const = 0;
+  /// `weight` is not read where it was constant.
+  virtual void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) = 0;
+};
+
+/// Null where oneDNN has no implementation.
+std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p);
+
+}  // namespace tern::dnnl_cpu

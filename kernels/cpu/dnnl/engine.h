@@ -1,0 +1,50 @@
+// The engine that every oneDNN primitive here is made with, and what differs between oneDNN 2 and 3.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <vector>
+
+namespace tern::dnnl_cpu {
+
+const dnnl::engine& engine();
+/// A stream of the calling thread.
+dnnl::stream& stream();
+
+/// f32 and bf16; nothing else is used.
+dnnl::memory::data_type data_type(DType t);
+/// Whether this processor multiplies bf16 natively (avx512_bf16 or amx).
+bool has_bf16();
+
+dnnl::memory::desc plain(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);  ///< row-major
+dnnl::memory::desc any(const dnnl::memory::dims& sizes, dnnl::memory::data_type type);    ///< as the primitive likes it
+
+struct ConvolutionSpec {
+  dnnl::memory::desc x, weight, bias, y;                 ///< bias of no dimensions: none
+  dnnl::memory::dims strides, dilations, before, after;  ///< dilations as oneDNN counts them, from 0
+};
+// Each throws dnnl::error where oneDNN has no implementation.
+dnnl::matmul::primitive_desc matmul(const dnnl::memory::desc& a, const dnnl::memory::desc& b,
+                                    const dnnl::memory::desc& bias, const dnnl::memory::desc& c);
+dnnl::convolution_forward::primitive_desc convolution(const ConvolutionSpec& s);
+dnnl::deconvolution_forward::primitive_desc deconvolution(const ConvolutionSpec& s);
+
+inline dnnl::memory::data_type type_of(const dnnl::memory::desc& d) {
+#if DNNL_VERSION_MAJOR >= 3
+  return d.get_data_type();
+#else
+  return d.data_type();
+#endif
+}
+
+inline bool is_none(const dnnl::memory::desc& d) {
+#if DNNL_VERSION_MAJOR >= 3
+  return d.get_ndims() == 0;
+#else
+  return d.data.ndims == 0;
+#endif
+}
+
+}  // namespace tern::dnnl_cpu

@@ -1,0 +1,22 @@
+// Weights in the layout that a primitive wants, made once for a process and shared by all plans that read the same
+// bytes.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/dnnl/engine.h"
+#include "kernels/kernel.h"
+
+namespace tern::dnnl_cpu {
+
+struct PackedWeight {
+  dnnl::memory memory;
+};
+
+/// The constant tensor `w` in the layout `to`. `from` describes w's elements, in to's order of axes and to's type;
+/// where w has another type it is converted first, and `from` must then describe it row-major. Equal requests share one
+/// copy, freed with the last user.
+std::shared_ptr<const PackedWeight> pack_weight(const TensorView& w, const dnnl::memory::desc& from,
+                                                const dnnl::memory::desc& to);
+
+}  // namespace tern::dnnl_cpu

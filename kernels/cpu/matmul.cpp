@@ -1,0 +1,233 @@
+// matmul: operands are brought into the type that sums are made in where they have another, axes that the second
+// operand does not have are merged into rows, and each remaining plane is one product. A constant second operand is
+// packed once.
+#include "kernels/cpu/dnnl/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/parallel.h"
+
+namespace tern::cpu {
+namespace {
+
+/// The axes before the last two that are left after merging, innermost first, with strides in elements.
+struct Batch {
+  int count = 0;
+  std::array<std::int64_t, kMaxRank> size{}, a{}, b{};
+  std::int64_t planes = 1;
+};
+
+struct Problem {
+  DType type = DType::f32;  ///< of the sums
+  TensorView a, b;          ///< as the product reads them: converted, if need be (data not set)
+  bool convert_a = false, convert_b = false, convert_c = false;
+  std::int64_t m = 0, n = 0, k = 0;
+  Batch batch;
+};
+
+/// A view that gemm can read, or the dense one that `v` has to be copied to.
+bool needs_copy(const TensorView& v, DType type) {
+  const int r = v.rank;
+  return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
+}
+
+TensorView dense_like(const TensorView& v, DType type) {
+  TensorView d = without_repeats(v);
+  d.dtype = type;
+  make_contiguous(d);
+  return d;
+}
+
+Problem describe(const KernelCall& c) {
+  Problem p;
+  p.type = gemm_type(c.in[0].dtype);
+  const TensorView& out = c.out[0];
+  const int rank = out.rank;
+  const TensorView a = with_rank(c.in[0], rank), b = with_rank(c.in[1], rank);
+  p.convert_a = needs_copy(a, p.type);
+  p.convert_b = needs_copy(b, p.type);
+  p.convert_c = out.dtype != p.type;
+  p.a = p.convert_a ? dense_like(a, p.type) : a;
+  p.b = p.convert_b ? dense_like(b, p.type) : b;
+  p.m = a.size(rank - 2);
+  p.k = a.size(rank - 1);
+  p.n = b.size(rank - 1);
+  bool merging = true;
+  for (int i = rank - 3; i >= 0; --i) {
+    const std::int64_t size = out.size(i);
+    if (size == 1) continue;
+    const std::int64_t sa = p.a.size(i) == 1 ? 0 : p.a.stride(i), sb = p.b.size(i) == 1 ? 0 : p.b.stride(i);
+    // Rows of a plane that follow those of the plane before, multiplied by the same matrix, are just more rows.
+    if (merging && sb == 0 && (p.a.stride(rank - 1) == 1 || p.k == 1) &&
+        (p.m == 1 || sa == p.m * p.a.stride(rank - 2))) {
+      if (p.m == 1) p.a.strides[static_cast<std::size_t>(rank - 2)] = sa;
+      if (gemm_layout(p.m * size, p.k, p.a.stride(rank - 2), p.a.stride(rank - 1))) {
+        p.m *= size;
+        continue;
+      }
+    }
+    merging = false;
+    const auto at = static_cast<std::size_t>(p.batch.count++);
+    p.batch.size[at] = size;
+    p.batch.a[at] = sa;
+    p.batch.b[at] = sb;
+    p.batch.planes *= size;
+  }
+  return p;
+}
+
+struct Buffers {
+  std::byte *a, *b, *c;
+};
+Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
+  const std::int64_t size = element_size(p.type);
+  return {p.convert_a ? parts.take<std::byte>(without_repeats(p.a).numel() * size) : nullptr,
+          p.convert_b ? parts.take<std::byte>(without_repeats(p.b).numel() * size) : nullptr,
+          p.convert_c ? parts.take<std::byte>(result * size) : nullptr};
+}
+
+struct State : KernelState {
+  std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
+  std::int64_t m = 0, n = 0, k = 0;
+  bool convert = false;  ///< operands and result have another type than the primitive, f32
+};
+
+struct PackedBuffers {
+  std::byte* primitive;
+  float *a, *bias, *c;
+};
+PackedBuffers buffers(const State& s, ScratchParts& parts) {
+  PackedBuffers b{parts.take<std::byte>(static_cast<std::int64_t>(s.packed->scratch())), nullptr, nullptr, nullptr};
+  if (s.convert) b = {b.primitive, parts.take<float>(s.m * s.k), parts.take<float>(s.n), parts.take<float>(s.m * s.n)};
+  return b;
+}
+
+/// The result's elements before the product: the bias, broadcast. False where there is none.
+bool start_with_bias(const KernelCall& c, DType type, void* sums) {
+  if (!c.has(2)) return false;
+  TensorView bias = with_rank(c.in[2], c.out[0].rank);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(bias.rank); ++i) {
+    if (bias.sizes[i] == c.out[0].sizes[i]) continue;
+    bias.sizes[i] = c.out[0].sizes[i];
+    bias.strides[i] = 0;
+  }
+  to_dense(bias, type, sums);
+  return true;
+}
+
+template <class T>
+void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
+  const auto r = static_cast<std::size_t>(p.a.rank);
+  const auto plane = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t rest = i, at_a = 0, at_b = 0;
+      for (std::size_t d = 0; d < static_cast<std::size_t>(p.batch.count); ++d) {
+        at_a += rest % p.batch.size[d] * p.batch.a[d];
+        at_b += rest % p.batch.size[d] * p.batch.b[d];
+        rest /= p.batch.size[d];
+      }
+      gemm<T>(p.m, p.n, p.k, {a + at_a, p.a.strides[r - 2], p.a.strides[r - 1]},
+              {b + at_b, p.b.strides[r - 2], p.b.strides[r - 1]}, c + i * p.m * p.n, p.n, accumulate);
+    }
+  };
+  // Many planes: one each for the threads. Few: the threads share each.
+  const std::int64_t work = p.m * p.n * p.k;
+  if (p.batch.planes >= 2 * omp_get_max_threads() || work < (1 << 14)) {
+    parallel_for(p.batch.planes, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(work, 1)), plane);
+  } else {
+    plane(0, p.batch.planes);
+  }
+}
+
+/// The matrix of the last two axes of `v`, which is all of it.
+TensorView last_plane(const TensorView& v) {
+  TensorView plane = v;
+  plane.rank = 2;
+  for (int i = 0; i < 2; ++i) {
+    plane.sizes[static_cast<std::size_t>(i)] = v.size(v.rank - 2 + i);
+    plane.strides[static_cast<std::size_t>(i)] = v.stride(v.rank - 2 + i);
+  }
+  return plane;
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  const DType dtype = c.in[0].dtype;
+  if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
+    return nullptr;
+  if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
+  const Problem p = describe(c);
+  if (p.batch.planes != 1 || p.k == 0) return nullptr;
+  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
+  const bool own_type = dtype == DType::f32 || (dtype == DType::bf16 && dnnl_cpu::native_bf16());
+  const TensorView& a = c.in[0];
+  const bool readable =
+      dtype == DType::f32 ? !p.convert_a && (p.a.stride(p.a.rank - 1) == 1 || p.k == 1) : a.contiguous();
+  const bool direct = own_type && readable && c.in[1].dtype == dtype && c.out[0].dtype == dtype &&
+                      (!c.has(2) || c.in[2].dtype == dtype);
+  dnnl_cpu::PackedProduct product{p.m, p.n, p.k, direct ? dtype : DType::f32, p.k, last_plane(c.in[1]), c.has(2)};
+  for (int i = 0; i < 2; ++i) {
+    if (product.weight.stride(i) <= 0 && product.weight.size(i) > 1) return nullptr;
+  }
+  if (direct && dtype == DType::f32 && p.m > 1) product.lda = p.a.stride(p.a.rank - 2);
+  auto state = std::make_unique<State>();
+  state->packed = dnnl_cpu::packed_matmul(product);
+  if (state->packed == nullptr) return nullptr;
+  state->m = p.m;
+  state->n = p.n;
+  state->k = p.k;
+  state->convert = !direct;
+  return state;
+}
+
+std::size_t scratch(const KernelCall& c) {
+  ScratchParts parts;
+  if (const auto* s = static_cast<const State*>(c.state)) {
+    buffers(*s, parts);
+  } else {
+    buffers(describe(c), c.out[0].numel(), parts);
+  }
+  return parts.used();
+}
+
+void run_packed(KernelCall& c, State& s, ScratchParts& parts) {
+  const PackedBuffers at = buffers(s, parts);
+  const void* bias = c.has(2) ? c.in[2].data : nullptr;
+  if (!s.convert) return s.packed->run(c.in[0].data, bias, c.out[0].data, at.primitive);
+  to_dense(c.in[0], DType::f32, at.a);
+  if (bias != nullptr) to_dense(c.in[2], DType::f32, at.bias);
+  s.packed->run(at.a, bias == nullptr ? nullptr : at.bias, at.c, at.primitive);
+  from_dense(at.c, DType::f32, c.out[0]);
+}
+
+void run(KernelCall& c) {
+  const TensorView& out = c.out[0];
+  if (out.numel() == 0) return;
+  Scratch own(c, scratch(c));
+  ScratchParts parts(own.data());
+  if (auto* s = static_cast<State*>(c.state)) return run_packed(c, *s, parts);
+  const Problem p = describe(c);
+  const Buffers at = buffers(p, out.numel(), parts);
+  if (p.convert_a) to_dense(without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
+  if (p.convert_b) to_dense(without_repeats(with_rank(c.in[1], out.rank)), p.type, at.b);
+  void* sums = p.convert_c ? at.c : out.data;
+  const bool accumulate = start_with_bias(c, p.type, sums);
+  visit_gemm_type(p.type, [&](auto tag) {
+    using T = decltype(tag);
+    const auto* a = reinterpret_cast<const T*>(p.convert_a ? at.a : c.in[0].data);
+    const auto* b = reinterpret_cast<const T*>(p.convert_b ? at.b : c.in[1].data);
+    multiply<T>(p, a, b, static_cast<T*>(sums), accumulate);
+  });
+  if (p.convert_c) from_dense(sums, p.type, out);
+}
+
+}  // namespace
+
+Kernel matmul_kernel() {
+  return {run, scratch, prepare, 0b011, -1};
+}
+
+}  // namespace tern::cpu
