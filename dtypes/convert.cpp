@@ -45,27 +45,33 @@ void visit_small(DType t, F&& f) {
   }
 }
 
+void widen_f4(const std::uint8_t* packed, float* dst, std::int64_t n) {
+  F4E2M1 codes[kChunk];
+  for (std::int64_t done = 0; done < n; done += kChunk) {
+    const std::int64_t m = std::min(kChunk, n - done);
+    unpack_f4(packed + done / 2, codes, m);
+    decode_run(codes, dst + done, m);
+  }
+}
+
+void narrow_f4(const float* src, std::uint8_t* packed, std::int64_t n) {
+  F4E2M1 codes[kChunk];
+  for (std::int64_t done = 0; done < n; done += kChunk) {
+    const std::int64_t m = std::min(kChunk, n - done);
+    encode_run(src + done, codes, m, Overflow::saturate);
+    pack_f4(codes, packed + done / 2, m);
+  }
+}
+
 void widen(const void* src, DType from, float* dst, std::int64_t n) {
   if (from == DType::c32) return decode_run(static_cast<const Half*>(src), dst, 2 * n);
-  if (from == DType::f4_e2m1) {
-    const auto* packed = static_cast<const std::uint8_t*>(src);
-    for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<float>(load_f4(packed, i));
-    return;
-  }
+  if (from == DType::f4_e2m1) return widen_f4(static_cast<const std::uint8_t*>(src), dst, n);
   visit_small(from, [&](auto tag) { decode_run(static_cast<const decltype(tag)*>(src), dst, n); });
 }
 
 void narrow(const float* src, void* dst, DType to, std::int64_t n, Overflow policy) {
   if (to == DType::c32) return encode_run(src, static_cast<Half*>(dst), 2 * n, policy);
-  if (to == DType::f4_e2m1) {
-    auto* packed = static_cast<std::uint8_t*>(dst);
-    for (std::int64_t i = 0; i < n; i += 2) {
-      const unsigned low = F4E2M1(src[i]).bits;
-      const unsigned high = i + 1 < n ? F4E2M1(src[i + 1]).bits : 0;
-      packed[i / 2] = static_cast<std::uint8_t>(low | high << 4);
-    }
-    return;
-  }
+  if (to == DType::f4_e2m1) return narrow_f4(src, static_cast<std::uint8_t*>(dst), n);
   visit_small(to, [&](auto tag) { encode_run(src, static_cast<decltype(tag)*>(dst), n, policy); });
 }
 

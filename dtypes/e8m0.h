@@ -33,7 +33,7 @@ struct F8E8M0 {
     // A subnormal has no leading one, so the even neighbour of its tie, 2^-127, is below: it is up only beyond the tie.
     const std::uint32_t tie = exponent == 0 ? 0x00400001u : 0x00400000u;
     const std::uint32_t up = (a & 0x007fffffu) >= tie;
-    return static_cast<std::uint8_t>(exponent == 255 ? 255u : exponent + up);
+    return static_cast<std::uint8_t>(exponent + up > 255 ? 255u : exponent + up);
   }
 
   static constexpr float decode(std::uint8_t code) {

@@ -25,4 +25,20 @@ constexpr std::int64_t packed_f4_bytes(std::int64_t count) {
   return count / 2 + (count & 1);
 }
 
+inline void unpack_f4(const std::uint8_t* packed, F4E2M1* elements, std::int64_t count) {
+  for (std::int64_t i = 0; i < count / 2; ++i) {
+    elements[2 * i] = F4E2M1::from_bits(packed[i] & 0xf);
+    elements[2 * i + 1] = F4E2M1::from_bits(packed[i] >> 4);
+  }
+  if ((count & 1) != 0) elements[count - 1] = load_f4(packed, count - 1);
+}
+
+/// Where `count` is odd, the last four bits are zero.
+inline void pack_f4(const F4E2M1* elements, std::uint8_t* packed, std::int64_t count) {
+  for (std::int64_t i = 0; i < count / 2; ++i) {
+    packed[i] = static_cast<std::uint8_t>((elements[2 * i].bits & 0xf) | (elements[2 * i + 1].bits << 4));
+  }
+  if ((count & 1) != 0) packed[count / 2] = elements[count - 1].bits & 0xf;
+}
+
 }  // namespace tern

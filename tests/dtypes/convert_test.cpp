@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dtypes/cast.h"
+#include "dtypes/packed_f4.h"
 #include "dtypes/storage.h"
 #include "tests/dtypes/golden.h"
 
@@ -134,6 +135,20 @@ TEST(Convert, PackedFloat4) {
   convert(packed, DType::f4_e2m1, wide, DType::c128, 3);
   EXPECT_EQ(wide[1], std::complex<double>(6.0, 0.0));
   EXPECT_EQ(wide[2], std::complex<double>(4.0, 0.0));
+}
+
+TEST(Convert, SingleFloat4ElementsLeaveTheirNeighbourAlone) {
+  for (unsigned old = 0; old < 256; ++old) {
+    for (unsigned code = 0; code < 16; ++code) {
+      for (const std::int64_t i : {0, 1, 2, 3}) {
+        std::uint8_t packed[2] = {static_cast<std::uint8_t>(old), static_cast<std::uint8_t>(~old)};
+        const std::uint8_t other = load_f4(packed, i ^ 1).bits;
+        store_f4(packed, i, F4E2M1::from_bits(static_cast<std::uint8_t>(code)));
+        ASSERT_EQ(packed[i / 2], i % 2 == 0 ? (other << 4 | code) : (code << 4 | other));
+        ASSERT_EQ(load_f4(packed, i).bits, code);
+      }
+    }
+  }
 }
 
 TEST(Convert, PackedFloat4InLongRuns) {
