@@ -1,0 +1,80 @@
+// What the normalization kernels share: rows and weights as float or double whatever their type.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/rows/rows.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/walk.h"
+
+namespace tern {
+
+/// All of operand i as T, or null where it is absent.
+template <class T>
+class Weights {
+ public:
+  Weights(const KernelCall& c, std::size_t i) {
+    if (!c.has(i)) return;
+    const TensorView& w = c.in[i];
+    if (w.dtype == dtype_of_v<T>) {
+      data_ = w.as<T>();
+      return;
+    }
+    own_.resize(static_cast<std::size_t>(w.numel()));
+    convert(w.data, w.dtype, own_.data(), dtype_of_v<T>, w.numel());
+    data_ = own_.data();
+  }
+  const T* data() const { return data_; }
+  T at(std::int64_t i, T otherwise) const { return data_ == nullptr ? otherwise : data_[i]; }
+
+ private:
+  std::vector<T> own_;
+  const T* data_ = nullptr;
+};
+
+/// Rows of a contiguous tensor of any type, read as T and written back.
+template <class T>
+struct RowAccess {
+  DType dtype;
+  std::int64_t n, size = element_size(dtype);
+
+  /// Row t; `buffer` holds a converted one.
+  const T* read(const std::byte* data, std::int64_t t, T* buffer) const {
+    const std::byte* at = data + t * n * size;
+    if (dtype == dtype_of_v<T>) return reinterpret_cast<const T*>(at);
+    convert(at, dtype, buffer, dtype_of_v<T>, n);
+    return buffer;
+  }
+  T* begin(std::byte* data, std::int64_t t, T* buffer) const {
+    return dtype == dtype_of_v<T> ? reinterpret_cast<T*>(data + t * n * size) : buffer;
+  }
+  void end(std::byte* data, std::int64_t t, const T* buffer) const {
+    if (dtype != dtype_of_v<T>) convert(buffer, dtype_of_v<T>, data + t * n * size, dtype, n);
+  }
+};
+
+/// Writes one number of a result that may be unwanted.
+inline void put(const KernelCall& c, std::size_t output, std::int64_t i, double v) {
+  if (!c.wants(output)) return;
+  const TensorView& o = c.out[output];
+  convert(&v, DType::f64, o.data + i * element_size(o.dtype), o.dtype, 1);
+}
+
+inline std::int64_t product_of_last(const TensorView& x, std::int64_t k) {
+  std::int64_t n = 1;
+  for (int i = x.rank - static_cast<int>(k); i < x.rank; ++i) n *= x.size(i);
+  return n;
+}
+
+/// Calls f with float, or with double if operand 0 is of doubles.
+template <class F>
+void visit_row_type(const KernelCall& c, F&& f) {
+  if (c.in[0].dtype == DType::f64) {
+    f(std::type_identity<double>{});
+  } else {
+    f(std::type_identity<float>{});
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,41 @@
+// Vectorised loops over a row of float or double, which softmax and the normalizations are made of. Sums are kept in
+// sixteen lanes of double whatever the instruction set, so that every processor gives the same bits.
+#pragma once
+
+#include <cstdint>
+
+namespace tern::rows {
+
+template <class T>
+struct RowLoops {
+  T (*max)(const T* x, std::int64_t n);                        ///< -inf for none; NaN is passed over
+  double (*exp_sum)(const T* x, T top, T* y, std::int64_t n);  ///< y = exp(x - top), and its sum
+  double (*sum_exp)(const T* x, T top, std::int64_t n);        ///< the sum alone
+  double (*sum)(const T* x, std::int64_t n);
+  double (*distances)(const T* x, double from, std::int64_t n);        ///< the sum of (x - from)^2
+  void (*scale)(const T* x, T by, T* y, std::int64_t n);               ///< y = x * by
+  void (*shift)(const T* x, T first, T second, T* y, std::int64_t n);  ///< y = (x - first) - second
+  /// y = (x - mean) * rstd * weight + bias; weight and bias may be null.
+  void (*normalize)(const T* x, T mean, T rstd, const T* weight, const T* bias, T* y, std::int64_t n);
+  void (*affine)(const T* x, T by, T plus, T* y, std::int64_t n);  ///< y = x * by + plus
+
+  // One element of each of n lines.
+  void (*max_each)(T* top, const T* x, std::int64_t n);
+  void (*exp_each)(double* sums, const T* x, const T* top, T* y, std::int64_t n);
+  void (*scale_each)(const T* x, const T* by, T* y, std::int64_t n);
+  void (*affine_each)(const T* x, const T* by, const T* plus, T* y, std::int64_t n);
+};
+
+/// The loops for this processor.
+template <class T>
+const RowLoops<T>& loops();
+template <>
+const RowLoops<float>& loops<float>();
+template <>
+const RowLoops<double>& loops<double>();
+
+void set_baseline(RowLoops<float>* f, RowLoops<double>* d);
+void set_avx2(RowLoops<float>* f, RowLoops<double>* d);
+void set_avx512(RowLoops<float>* f, RowLoops<double>* d);
+
+}  // namespace tern::rows
