@@ -1,0 +1,82 @@
+// Reading a strided operand into a tile.
+#include <cstring>
+
+#include "kernels/cpu/pointwise/plan.h"
+
+namespace tern::pointwise {
+namespace {
+
+struct Wide {
+  std::uint64_t low, high;
+};
+
+template <class T>
+void copy_run(std::byte* dst, const std::byte* src, std::int64_t stride, std::int64_t count) {
+  T* d = reinterpret_cast<T*>(dst);
+  const T* s = reinterpret_cast<const T*>(src);
+  if (stride == 1 && count >= 32) {
+    std::memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(T));
+  } else if (stride == 0) {
+    const T v = *s;
+    for (std::int64_t i = 0; i < count; ++i) d[i] = v;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) d[i] = s[i * stride];
+  }
+}
+
+template <class T>
+void gather_as(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
+               std::byte* dst) {
+  const auto last = static_cast<std::size_t>(plan.rank) - 1;
+  std::array<std::int64_t, kMaxRank> at{};
+  std::int64_t offset = 0;
+  std::int64_t rest = start;
+  for (std::size_t d = last + 1; d-- > 0;) {
+    at[d] = rest % plan.sizes[d];
+    rest /= plan.sizes[d];
+    offset += at[d] * load.strides[d];
+  }
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  while (true) {
+    const std::int64_t run = std::min(count, plan.sizes[last] - at[last]);
+    copy_run<T>(dst, data + offset * size, load.strides[last], run);
+    count -= run;
+    if (count == 0) return;
+    dst += run * size;
+    // The next row.
+    offset -= at[last] * load.strides[last];
+    at[last] = 0;
+    for (std::size_t d = last; d-- > 0;) {
+      offset += load.strides[d];
+      if (++at[d] < plan.sizes[d]) break;
+      offset -= plan.sizes[d] * load.strides[d];
+      at[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void gather(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
+            std::byte* dst) {
+  if (count == 0) return;
+  switch (load.element) {
+    case 1: return gather_as<std::uint8_t>(plan, load, data, start, count, dst);
+    case 2: return gather_as<std::uint16_t>(plan, load, data, start, count, dst);
+    case 4: return gather_as<std::uint32_t>(plan, load, data, start, count, dst);
+    case 8: return gather_as<std::uint64_t>(plan, load, data, start, count, dst);
+    default: return gather_as<Wide>(plan, load, data, start, count, dst);
+  }
+}
+
+void fill(std::byte* dst, const std::byte* element, std::int64_t size, std::int64_t count) {
+  switch (size) {
+    case 1: return copy_run<std::uint8_t>(dst, element, 0, count);
+    case 2: return copy_run<std::uint16_t>(dst, element, 0, count);
+    case 4: return copy_run<std::uint32_t>(dst, element, 0, count);
+    case 8: return copy_run<std::uint64_t>(dst, element, 0, count);
+    default: return copy_run<Wide>(dst, element, 0, count);
+  }
+}
+
+}  // namespace tern::pointwise

@@ -1,0 +1,13 @@
+// The kernels of the pointwise family, registered one file at a time.
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace tern::pointwise {
+
+void register_pointwise(KernelTable& t);
+void register_sources(KernelTable& t);  ///< full, iota, from_dim
+void register_random(KernelTable& t);
+void register_mx(KernelTable& t);  ///< mx_pack, mx_dequantize
+
+}  // namespace tern::pointwise

@@ -1,0 +1,62 @@
+// The loops that pointwise expressions are made of: one for each scalar operation and type of arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dtypes/cpu_level.h"
+#include "schema/pointwise.h"
+
+namespace tern::pointwise {
+
+/// dst[i] = op(a[i], b[i], c[i]) for contiguous runs of `n`. dst may be one of the operands, but may not overlap one
+/// otherwise. Booleans are bytes of 0 or 1. Operands that the operation does not have are not read.
+using Loop = void (*)(void* dst, const void* a, const void* b, const void* c, std::int64_t n);
+
+inline constexpr int kLoopScalars = 137;
+inline constexpr int kLoopTypes = 7;
+/// Position of a type of arithmetic in the tables, or -1.
+constexpr int loop_type(DType t) {
+  switch (t) {
+    case DType::boolean: return 0;
+    case DType::i64: return 1;
+    case DType::u64: return 2;
+    case DType::f32: return 3;
+    case DType::f64: return 4;
+    case DType::c64: return 5;
+    case DType::c128: return 6;
+    default: return -1;
+  }
+}
+
+/// By operation and by the type of the last operand (the first is a boolean for `where`).
+struct LoopTable {
+  Loop loops[kLoopScalars][kLoopTypes] = {};
+
+  // Always inlined: the callers are compiled for several instruction sets, and a shared copy would be of one of them.
+  __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {
+    loops[static_cast<std::size_t>(op)][loop_type(t)] = loop;
+  }
+  Loop get(Scalar op, DType t) const {
+    const auto i = static_cast<std::size_t>(op);
+    return i < kLoopScalars && loop_type(t) >= 0 ? loops[i][loop_type(t)] : nullptr;
+  }
+};
+
+/// The table for this processor.
+const LoopTable& loop_table();
+
+// Each adds its loops. Of those that two have, the later call's stays.
+void add_math_loops(LoopTable& t);        ///< of the C library's functions: exp, sin, lgamma
+void add_complex_loops(LoopTable& t);     ///< everything of complex numbers
+void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta and the like
+void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
+// The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
+// of the results are the same for all.
+void add_plain_loops_baseline(LoopTable& t);
+#if TERN_X86_LEVELS
+void add_plain_loops_avx2(LoopTable& t);    ///< AVX2 and FMA
+void add_plain_loops_avx512(LoopTable& t);  ///< AVX-512 F, BW, DQ and VL
+#endif
+
+}  // namespace tern::pointwise

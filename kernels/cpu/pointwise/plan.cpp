@@ -1,0 +1,237 @@
+#include "kernels/cpu/pointwise/plan.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace tern::pointwise {
+namespace {
+
+constexpr std::size_t kCacheBytes = 32 * 1024;  // of all tiles together: the first-level cache
+constexpr std::int64_t kLargestTile = 2048;
+constexpr std::int64_t kSmallestTile = 64;
+constexpr std::int64_t kRowLength = 128;  // rows at least this long are cut into tiles one by one
+
+int cost_of(Scalar op) {
+  if (op < Scalar::copysign) return op == Scalar::pow || op == Scalar::gcd || op == Scalar::lcm ? 16 : 1;
+  if (op < Scalar::sqrt) return 8;
+  if (op < Scalar::erfc) return 8;
+  return op < Scalar::real ? 64 : 2;
+}
+
+std::array<std::byte, 16> constant_bytes(const Instruction& i) {
+  std::array<std::byte, 16> bytes{};
+  const auto store = [&](auto v) { std::memcpy(bytes.data(), &v, sizeof v); };
+  switch (i.dtype) {
+    case DType::boolean: store(static_cast<std::uint8_t>(i.integer != 0)); break;
+    case DType::f32: store(static_cast<float>(i.number)); break;
+    case DType::f64: store(i.number); break;
+    case DType::c64: store(std::array{static_cast<float>(i.number), static_cast<float>(i.imaginary)}); break;
+    case DType::c128: store(std::array{i.number, i.imaginary}); break;
+    default: store(i.integer); break;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Plan::Plan(const KernelCall& call) {
+  const std::vector<Instruction>& code = call.node->expr.code;
+  std::vector<std::size_t> inputs;  // that the expression reads
+  std::vector<std::size_t> load_of_input(call.in.size(), 0);
+  std::vector<bool> seen(call.in.size(), false);
+  for (const Instruction& i : code) {
+    const auto input = static_cast<std::size_t>(i.integer);
+    if (i.op != Scalar::load || seen.at(input)) continue;
+    seen[input] = true;
+    load_of_input[input] = inputs.size();
+    inputs.push_back(input);
+  }
+  total = call.out[0].numel();
+  collapse(call, inputs);
+  add_steps(call, load_of_input);
+  choose_tile();
+  assign_slots();
+}
+
+void Plan::collapse(const KernelCall& call, const std::vector<std::size_t>& inputs) {
+  const TensorView& out = call.out[0];
+  for (std::size_t input : inputs) {
+    const TensorView& in = call.in[input];
+    Load l;
+    l.input = input;
+    l.element = element_size(in.dtype);
+    // Packed elements do not broadcast (the shape rule says so): they are read in the output's order.
+    l.linear = in.dtype == DType::f4_e2m1;
+    l.uniform = !l.linear;
+    const int skip = out.rank - in.rank;
+    for (int d = 0; d < in.rank; ++d) {
+      const bool moves = in.size(d) != 1 && in.stride(d) != 0;
+      l.strides[static_cast<std::size_t>(skip + d)] = moves ? in.stride(d) : 0;
+      l.uniform = l.uniform && !moves;
+    }
+    loads.push_back(l);
+  }
+  // Drop dimensions of one element, then join those that every operand passes through without a jump.
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(out.rank); ++d) {
+    if (out.sizes[d] == 1) continue;
+    bool join = kept > 0;
+    for (const Load& l : loads) join = join && (l.linear || l.strides[kept - 1] == l.strides[d] * out.sizes[d]);
+    if (!join) ++kept;
+    sizes[kept - 1] = (join ? sizes[kept - 1] : 1) * out.sizes[d];
+    for (Load& l : loads) l.strides[kept - 1] = l.strides[d];
+  }
+  rank = static_cast<int>(kept);
+  if (rank == 0) {
+    rank = 1;
+    sizes[0] = 1;
+    for (Load& l : loads) l.strides[0] = 0;
+  }
+  for (Load& l : loads) {
+    const auto last = static_cast<std::size_t>(rank) - 1;
+    l.linear = l.linear || (rank == 1 && (l.strides[last] == 1 || total == 1));
+  }
+}
+
+void Plan::add_steps(const KernelCall& call, const std::vector<std::size_t>& load_of_input) {
+  const PointwiseExpr& expr = call.node->expr;
+  const LoopTable& table = loop_table();
+  cost = 0;
+  for (const Instruction& i : expr.code) {
+    const int operands = scalar_info(i.op).operands;
+    Step s;
+    s.a = i.a;
+    s.b = i.b;
+    s.c = i.c;
+    s.to = i.dtype;
+    s.uniform = operands > 0;
+    for (int k = 0; k < operands; ++k) s.uniform = s.uniform && steps[k == 0 ? s.a : k == 1 ? s.b : s.c].uniform;
+    switch (i.op) {
+      case Scalar::constant:
+        s.kind = Step::Kind::constant;
+        s.uniform = true;
+        s.constant = constant_bytes(i);
+        break;
+      case Scalar::load:
+        s.kind = Step::Kind::load;
+        s.load = load_of_input[static_cast<std::size_t>(i.integer)];
+        s.uniform = loads[s.load].uniform;
+        break;
+      case Scalar::index: {
+        s.kind = Step::Kind::index;
+        const TensorView& out = call.out[0];
+        const auto axis = static_cast<int>(i.integer);
+        s.size = std::max<std::int64_t>(1, out.size(axis));
+        for (int d = axis + 1; d < out.rank; ++d) s.inner *= std::max<std::int64_t>(1, out.size(d));
+        break;
+      }
+      case Scalar::convert:
+        s.kind = Step::Kind::convert;
+        s.from = expr.code[i.a].dtype;
+        s.overflow = i.integer != 0 ? Overflow::saturate : Overflow::to_nan;
+        break;
+      case Scalar::bitcast: s.kind = Step::Kind::bitcast; break;
+      default: {
+        const std::uint16_t last = operands == 1 ? i.a : operands == 2 ? i.b : i.c;
+        s.loop = table.get(i.op, expr.code[last].dtype);
+        if (s.loop == nullptr) {
+          fail(ErrorCode::unsupported, "pointwise: no loop for " + std::string(scalar_info(i.op).name) + " of " +
+                                           std::string(name_of(expr.code[last].dtype)));
+        }
+      }
+    }
+    if (!s.uniform) cost += cost_of(i.op);
+    steps.push_back(s);
+  }
+  cost = std::max<std::int64_t>(1, cost);
+}
+
+void Plan::choose_tile() {
+  bool packed = false;
+  std::size_t widest = 1;
+  std::size_t held = 1;
+  for (const Step& s : steps) {
+    packed = packed || s.to == DType::f4_e2m1;
+    widest = std::max(widest, static_cast<std::size_t>(element_size(s.to)));
+    held += needs_slot(s) ? 1 : 0;
+  }
+  tile = static_cast<std::int64_t>(kCacheBytes / (widest * std::min<std::size_t>(held, 8)));
+  tile = std::clamp(tile / 64 * 64, kSmallestTile, kLargestTile);
+  const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
+  by_rows = rank > 1 && inner >= kRowLength && !packed;
+  if (by_rows) {
+    row_tiles = (inner + tile - 1) / tile;
+    tile = (inner + row_tiles - 1) / row_tiles;
+    tiles = total / std::max<std::int64_t>(1, inner) * row_tiles;
+  } else {
+    tile = std::min(tile, (std::max<std::int64_t>(total, 1) + 1) / 2 * 2);
+    tiles = (total + tile - 1) / tile;
+  }
+  slot_bytes = (static_cast<std::size_t>(tile) * widest + 63) / 64 * 64;
+}
+
+Tile Plan::tile_at(std::int64_t number) const {
+  if (!by_rows) return {number * tile, std::min(tile, total - number * tile)};
+  const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
+  const std::int64_t at = number % row_tiles * tile;
+  return {number / row_tiles * inner + at, std::max<std::int64_t>(0, std::min(tile, inner - at))};
+}
+
+bool Plan::needs_slot(const Step& s) const {
+  if (s.uniform) return true;
+  if (s.kind == Step::Kind::bitcast) return false;
+  if (s.kind != Step::Kind::load) return true;
+  const Load& l = loads[s.load];
+  return !l.linear && !(by_rows && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
+}
+
+/// Values that are the same for all tiles keep their buffer; the others give it to a later step after their last use.
+void Plan::assign_slots() {
+  std::vector<std::size_t> last_use(steps.size(), 0);
+  const auto operands_of = [&](std::size_t i) {
+    const Step& s = steps[i];
+    std::vector<std::size_t> v;
+    if (s.kind == Step::Kind::convert || s.kind == Step::Kind::bitcast) v = {s.a};
+    if (s.kind == Step::Kind::loop) v = {s.a, s.b, s.c};
+    v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
+    return v;
+  };
+  // What a bitcast reads lives as long as the bitcast.
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t k : operands_of(i)) last_use[k] = std::max(last_use[k], i);
+  }
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    if (steps[i].kind == Step::Kind::bitcast) last_use[steps[i].a] = std::max(last_use[steps[i].a], last_use[i]);
+  }
+  std::vector<std::ptrdiff_t> free;
+  std::vector<bool> released(steps.size(), false);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& s = steps[i];
+    const std::vector<std::size_t> operands = operands_of(i);
+    const auto release = [&](bool same_size_only) {
+      for (std::size_t k : operands) {
+        const Step& o = steps[k];
+        if (released[k] || last_use[k] > i || o.uniform || o.slot < 0) continue;
+        if (same_size_only && (s.kind != Step::Kind::loop || element_size(o.to) != element_size(s.to))) continue;
+        released[k] = true;
+        free.push_back(o.slot);
+      }
+    };
+    release(true);  // a loop may write over an operand
+    const bool result = i + 1 == steps.size() && !s.uniform;
+    if (needs_slot(s) && !result) {
+      if (!s.uniform && !free.empty()) {
+        s.slot = free.back();
+        free.pop_back();
+      } else {
+        s.slot = static_cast<std::ptrdiff_t>(slots++);
+      }
+    }
+    release(false);
+  }
+}
+
+}  // namespace tern::pointwise
