@@ -62,9 +62,9 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
 }
 
 std::int64_t reduce_kind_number(std::string_view name) {
-  const auto kind = reduce_kind_from_name(name);
-  if (!kind) fail(ErrorCode::internal, fmt::format("no reduction is called '{}'", name));
-  return static_cast<std::int64_t>(*kind);
+  const int kind = reduce_kind_from_name(name);
+  if (kind < 0) fail(ErrorCode::internal, fmt::format("no reduction is called '{}'", name));
+  return kind;
 }
 
 }  // namespace tern

@@ -1,0 +1,93 @@
+// The functional twins of writing into a view, and diagonals.
+#include <cstdlib>
+
+#include "exporter/lower/movement.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values slice_scatter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const SliceRange r = slice_range(b, c, x);
+  Dims sizes = b.shape(x);
+  sizes[static_cast<std::size_t>(r.axis)] = r.length;
+  const ValueId src = b.expand(b.cast(c.tensor("src"), b.dtype(x)), sizes);
+  return {b.add(Op::slice_scatter, {x, src},
+                {attr(AttrKey::axis, Dim(r.axis)), attr(AttrKey::start, r.start), attr(AttrKey::step, Dim(r.step))})};
+}
+
+Values select_scatter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
+  Dim index = c.dim("index");
+  if (b.pool().bounds(index).min < 0)
+    index = b.pool().select(b.pool().lt(index, 0), b.pool().add(index, b.size(x, axis)), index);
+  Dims sizes = b.shape(x);
+  sizes[static_cast<std::size_t>(axis)] = 1;
+  const ValueId src = b.expand(b.unsqueeze(b.cast(c.tensor("src"), b.dtype(x)), axis), sizes);
+  return {b.add(Op::slice_scatter, {x, src},
+                {attr(AttrKey::axis, Dim(axis)), attr(AttrKey::start, index), attr(AttrKey::step, Dim(1))})};
+}
+
+Values as_strided_scatter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), src = b.expand(b.cast(c.tensor("src"), b.dtype(x)), c.dims("size"));
+  const Dim offset = c.has("storage_offset") ? c.dim("storage_offset") : Dim(0);
+  return {b.add(Op::as_strided_scatter, {x, src},
+                {attr(AttrKey::strides, c.dims("stride")), attr(AttrKey::offset, offset)})};
+}
+
+/// `src` written onto a diagonal of `x`, which is the inverse of diagonal().
+ValueId put_diagonal(Builder& b, ValueId x, ValueId src, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+  const ValueId view = diagonal(b, x, offset, axis1, axis2);
+  const Node made = b.function().nodes.back();  // the as_strided that diagonal() added last
+  const Dims strides = made.dims(AttrKey::strides);
+  return b.add(Op::as_strided_scatter, {x, b.expand(src, Dims(b.shape(view)))},
+               {attr(AttrKey::strides, strides), attr(AttrKey::offset, made.dim(AttrKey::offset))});
+}
+
+Values diagonal_scatter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  return {put_diagonal(b, x, b.cast(c.tensor("src"), b.dtype(x)), c.integer("offset"), c.integer("dim1"),
+                       c.integer("dim2"))};
+}
+
+ValueId embed(Builder& b, ValueId x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+  const std::int64_t rank = b.rank(x) + 1;
+  axis1 = axis1 < 0 ? axis1 + rank : axis1;
+  axis2 = axis2 < 0 ? axis2 + rank : axis2;
+  const Dim side = b.pool().add(b.size(x, -1), std::abs(offset));
+  Dims sizes;
+  std::int64_t from = 0;
+  for (std::int64_t a = 0; a < rank; ++a) sizes.push_back(a == axis1 || a == axis2 ? side : b.size(x, from++));
+  return put_diagonal(b, b.full(sizes, 0.0, b.dtype(x)), x, offset, axis1, axis2);
+}
+Values diag_embed(Builder& b, const Call& c) {
+  return {embed(b, c.tensor("self"), c.integer("offset"), c.integer("dim1"), c.integer("dim2"))};
+}
+Values diagflat(Builder& b, const Call& c) {
+  return {embed(b, b.flatten(c.tensor("self")), c.integer("offset"), 0, 1)};
+}
+Values diag(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  return {b.rank(x) == 1 ? embed(b, x, c.integer("diagonal"), 0, 1) : diagonal(b, x, c.integer("diagonal"), 0, 1)};
+}
+
+constexpr Lowering kScatters[] = {
+    {"aten.slice_scatter.default", slice_scatter},
+    {"aten.select_scatter.default", select_scatter},
+    {"aten.as_strided_scatter.default", as_strided_scatter},
+    {"aten.diagonal_scatter.default", diagonal_scatter},
+    {"aten.diag_embed.default", diag_embed},
+    {"aten.diagflat.default", diagflat},
+    {"aten.diag.default", diag},
+};
+
+}  // namespace
+
+std::span<const Lowering> scatter_lowerings() {
+  return kScatters;
+}
+
+}  // namespace tern
