@@ -16,7 +16,7 @@
 namespace tern {
 
 /// As in PyTorch and NumPy. Readers refuse more.
-inline constexpr std::size_t kMaxRank = 64;
+inline constexpr std::size_t kMaxFileRank = 64;
 
 /// The product of the sizes. Nothing when a size is negative, or when the product, zeros counted as ones, is over
 /// 2^63-1: so no stride computed from such sizes can overflow either.

@@ -140,7 +140,7 @@ class Parser {
     bool comma = true;
     while (!take(')')) {
       if (!comma) bad("expected ',' or ')'");
-      if (sizes.size() == kMaxRank) bad(fmt::format("more than {} dimensions", kMaxRank));
+      if (sizes.size() == kMaxFileRank) bad(fmt::format("more than {} dimensions", kMaxFileRank));
       sizes.push_back(integer());
       comma = take(',');
     }

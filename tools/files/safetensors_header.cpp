@@ -109,7 +109,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t value) override {
     if (place_ == Place::shape) {
       if (value > static_cast<std::uint64_t>(INT64_MAX)) bad(fmt::format("{}: size {} is too large", tensor(), value));
-      if (entry_.sizes.size() == kMaxRank) bad(fmt::format("{}: more than {} dimensions", tensor(), kMaxRank));
+      if (entry_.sizes.size() == kMaxFileRank) bad(fmt::format("{}: more than {} dimensions", tensor(), kMaxFileRank));
       entry_.sizes.push_back(static_cast<std::int64_t>(value));
     } else if (place_ == Place::offsets) {
       if (offsets_.size() == 2) bad(fmt::format("{}: \"data_offsets\" has more than 2 numbers", tensor()));
