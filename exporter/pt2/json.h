@@ -11,8 +11,9 @@
 
 namespace tern::pt2 {
 
-/// Texts beyond this are refused: in memory a value takes several times its text.
+/// Larger texts, and texts of more values, are refused: in memory a value takes several times its text.
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxJsonValues = std::size_t{8} << 20;
 /// Nesting beyond this is refused. A subgraph within a graph takes 8 levels.
 inline constexpr int kMaxJsonDepth = 512;
 

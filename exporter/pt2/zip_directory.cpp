@@ -55,7 +55,7 @@ struct Reader {
   }
 
   End read_end64(std::uint64_t locator, std::uint16_t count, std::uint32_t size, std::uint32_t offset) const {
-    if (field<std::uint32_t>(file, locator + 4) != 0 || field<std::uint32_t>(file, locator + 16) > 1)
+    if (field<std::uint32_t>(file, locator + 4) != 0 || field<std::uint32_t>(file, locator + 16) != 1)
       bad(locator, "the archive is split over several disks");
     const auto at = field<std::uint64_t>(file, locator + 8);
     if (locator < kEnd64Bytes || at != locator - kEnd64Bytes || field<std::uint32_t>(file, at) != kEnd64)

@@ -296,6 +296,9 @@ TEST(Pt2Parse, RefusesBadJson) {
     for (int i = 0; i < 1'000'000; ++i) deep += open;
     EXPECT_NE(error(deep).find("nested deeper than 512 levels"), std::string::npos);
   }
+  std::string many = "[0";
+  for (int i = 0; i < 9'000'000; ++i) many += ",0";
+  EXPECT_NE(error(many + "]").find("more than 8388608 values"), std::string::npos);
   const std::string good = sample_model().dump();
   for (std::size_t size = 0; size < good.size(); ++size) EXPECT_NE(error(good.substr(0, size)), "") << size;
 }
