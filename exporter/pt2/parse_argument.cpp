@@ -22,7 +22,7 @@ SymArgument<T> read_sym(JsonValue value, std::string_view literal_tag, Read read
   const JsonValue content = value.only();
   SymArgument<T> sym;
   if (content.key() == "as_name")
-    sym.name = parse_full_string(content);
+    sym.name = parse_identifier(content);
   else if (content.key() == literal_tag)
     sym.value = read(content);
   else

@@ -18,7 +18,7 @@ NamedArgument parse_named_argument(JsonValue value) {
 
 Node parse_node(JsonValue value) {
   Node node;
-  node.target = parse_full_string(value["target"]);
+  node.target = parse_identifier(value["target"]);
   const JsonValue inputs = value["inputs"].array();
   node.inputs.reserve(inputs.size());
   for (const JsonValue input : inputs) node.inputs.push_back(parse_named_argument(input));
@@ -35,7 +35,7 @@ template <class T, class Read>
 NameMap<T> parse_map(std::optional<JsonValue> value, Read read) {
   NameMap<T> map;
   if (value)
-    for (const JsonValue member : value->object()) map.add(std::string(member.key()), read(member));
+    for (const JsonValue member : value->object()) map.add(parse_key(member), read(member));
   map.seal();
   return map;
 }

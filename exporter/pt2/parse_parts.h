@@ -10,6 +10,7 @@
 namespace tern::pt2 {
 
 inline constexpr std::size_t kMaxRank = 64;
+inline constexpr std::size_t kMaxNameBytes = 4096;
 
 Argument parse_argument(JsonValue value);
 std::vector<Argument> parse_arguments(JsonValue value);
@@ -26,9 +27,11 @@ std::string parse_device(JsonValue value);
 std::vector<std::string> parse_strings(JsonValue value);
 /// An object of strings.
 std::vector<std::pair<std::string, std::string>> parse_string_pairs(JsonValue value);
-/// The name in {"name": ...}; not empty.
+/// The name in {"name": ...}, an identifier.
 std::string parse_name(JsonValue value);
-/// A string that is not empty.
-std::string parse_full_string(JsonValue value);
+/// A string that may be the name of a value, an op or a tensor: 1 to kMaxNameBytes bytes, and no NUL.
+std::string parse_identifier(JsonValue value);
+/// The value's key, with the same rule.
+std::string parse_key(JsonValue value);
 
 }  // namespace tern::pt2

@@ -60,7 +60,7 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
   payload.is_param = value["is_param"].as_bool();
   payload.use_pickle = value["use_pickle"].as_bool();
   const JsonValue path = value["path_name"];
-  payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_full_string(path));
+  payload.entry = fmt::format("{}/{}/{}", container.root(), folder, parse_identifier(path));
   const Entry* entry = container.find(payload.entry);
   if (!entry) path.bad(fmt::format("there is no entry {} in the archive", quoted(payload.entry)));
   if (const auto meta = value.find("tensor_meta")) {
@@ -79,7 +79,7 @@ NameMap<Payload> parse_payloads(const Container& container, const Entry& config,
                               fmt::format("{}: {}", container.label(), config.name));
   NameMap<Payload> payloads;
   for (const JsonValue member : document.root()["config"].object())
-    payloads.add(std::string(member.key()), parse_payload(member, container, folder));
+    payloads.add(parse_key(member), parse_payload(member, container, folder));
   payloads.seal();
   return payloads;
 }

@@ -29,7 +29,9 @@ Sym read_sym(JsonValue value, std::string_view literal_tag, Read read) {
   if (content.key() == literal_tag) {
     sym.value = read(content);
   } else if (content.key() == "as_expr") {
-    sym.expr = parse_full_string(content["expr_str"]);
+    const JsonValue text = content["expr_str"];
+    sym.expr = text.as_string();
+    if (sym.expr.empty()) text.bad("the expression is empty");
     // A hint of another type says nothing that we need.
     if (const auto hint = content.find("hint"); hint && hint->only().key() == literal_tag)
       sym.hint = read(hint->only());
@@ -44,6 +46,14 @@ std::vector<SymInt> read_sym_ints(JsonValue value) {
   list.reserve(value.array().size());
   for (const JsonValue element : value) list.push_back(parse_sym_int(element));
   return list;
+}
+
+std::string checked_name(JsonValue value, std::string_view name) {
+  if (name.empty()) value.bad("the name is empty");
+  if (name.size() > kMaxNameBytes)
+    value.bad(fmt::format("a name of {} bytes is longer than the limit of {}", name.size(), kMaxNameBytes));
+  if (name.find('\0') != std::string_view::npos) value.bad("the name has a NUL");
+  return std::string(name);
 }
 
 }  // namespace
@@ -109,14 +119,15 @@ std::vector<std::pair<std::string, std::string>> parse_string_pairs(JsonValue va
   return pairs;
 }
 
-std::string parse_full_string(JsonValue value) {
-  const auto text = value.as_string();
-  if (text.empty()) value.bad("the name is empty");
-  return std::string(text);
+std::string parse_identifier(JsonValue value) {
+  return checked_name(value, value.as_string());
+}
+std::string parse_key(JsonValue value) {
+  return checked_name(value, value.key());
 }
 
 std::string parse_name(JsonValue value) {
-  return parse_full_string(value["name"]);
+  return parse_identifier(value["name"]);
 }
 
 }  // namespace tern::pt2
