@@ -5,7 +5,12 @@ namespace tern {
 
 void register_cpu_contractions(KernelTable& t) {
   t.set(Op::matmul, cpu::matmul_kernel());
+  t.set(Op::grouped_matmul, cpu::grouped_matmul_kernel());
   t.set(Op::convolution, cpu::convolution_kernel());
+  t.set(Op::attention, cpu::attention_kernel());
+  t.set(Op::pool, cpu::pool_kernel());
+  t.set(Op::adaptive_pool, cpu::adaptive_pool_kernel());
+  t.set(Op::fractional_pool, cpu::fractional_pool_kernel());
 }
 
 }  // namespace tern

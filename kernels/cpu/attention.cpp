@@ -1,0 +1,207 @@
+// attention, without ever holding all scores: blocks of queries go through blocks of keys with a running maximum and
+// sum for each row (FlashAttention, Dao et al. 2022). Blocks are multiplied by gemm; threads share out batches, heads
+// and blocks of queries.
+#include <cmath>
+#include <limits>
+
+#include "dtypes/convert.h"
+#include "dtypes/storage.h"
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/softmax_row.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr std::int64_t kQueries = 64, kKeys = 512;  // rows and columns of a block of scores: 128 KiB
+
+/// The matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
+TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin, std::int64_t count) {
+  TensorView m = v;
+  m.rank = 2;
+  const int r = v.rank;
+  m.sizes[0] = count;
+  m.sizes[1] = v.size(r - 1);
+  m.strides[0] = v.stride(r - 2);
+  m.strides[1] = v.stride(r - 1);
+  m.data = v.data + (offset + begin * m.strides[0]) * element_size(v.dtype);
+  return m;
+}
+
+/// As gemm reads it: in place where it can, else converted into `buffer`.
+template <class T>
+MatrixView<T> readable(const TensorView& m, T* buffer) {
+  if (m.dtype == dtype_of_v<T> && gemm_layout(m.size(0), m.size(1), m.stride(0), m.stride(1))) {
+    return {m.as<const T>(), m.stride(0), m.stride(1)};
+  }
+  to_dense(m, dtype_of_v<T>, buffer);
+  return {buffer, m.size(1), 1};
+}
+
+struct Shape {
+  std::int64_t planes = 1, heads = 1, per_group = 1, queries = 0, keys = 0, width = 0, out_width = 0;
+  bool causal = false;
+};
+
+/// Offset in elements of plane `p` (axes before the last two, row-major over the result's) in `v`. The head axis of
+/// keys and values is divided.
+std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p, std::int64_t per_group) {
+  std::int64_t offset = 0;
+  for (int i = out.rank - 3; i >= 0; --i) {
+    const std::int64_t size = out.size(i);
+    std::int64_t at = p % size;
+    p /= size;
+    if (i == out.rank - 3) at /= per_group;
+    if (v.size(i) != 1) offset += at * v.stride(i);
+  }
+  return offset;
+}
+
+/// Row `row` of the mask for keys [begin, begin + n): null without a mask, else what is added to the scores.
+template <class T>
+const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row, std::int64_t begin, std::int64_t n,
+                  T* buffer) {
+  const int r = mask.rank;
+  const std::int64_t stride = mask.size(r - 1) == 1 ? 0 : mask.stride(r - 1);
+  const std::int64_t at = offset + (mask.size(r - 2) == 1 ? 0 : row * mask.stride(r - 2)) + begin * stride;
+  if (mask.dtype == DType::boolean) {
+    const bool* m = mask.as<const bool>() + at;
+    for (std::int64_t i = 0; i < n; ++i) buffer[i] = m[i * stride] ? T(0) : -std::numeric_limits<T>::infinity();
+    return buffer;
+  }
+  if (stride == 1 && mask.dtype == dtype_of_v<T>) return mask.as<const T>() + at;
+  TensorView v = mask;
+  v.rank = 1;
+  v.sizes[0] = n;
+  v.strides[0] = stride;
+  v.data = mask.data + at * element_size(mask.dtype);
+  to_dense(v, dtype_of_v<T>, buffer);
+  return buffer;
+}
+
+template <class T>
+struct Block {
+  MatrixView<T> q;
+  std::int64_t first = 0, rows = 0;  ///< queries
+  T *scores, *sums, *max, *total, *buffer, *mask_buffer;
+};
+
+/// Takes keys [begin, begin + n) into the block's sums.
+template <class T>
+void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_offset, const TensorView& k,
+               const TensorView& v, std::int64_t begin, std::int64_t n, Block<T>& b) {
+  const MatrixView<T> keys = readable(k, b.buffer);
+  gemm<T>(b.rows, n, s.width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    T* row = b.scores + r * n;
+    const std::int64_t query = b.first + r;
+    const std::int64_t seen = s.causal ? std::clamp<std::int64_t>(query + 1 - begin, 0, n) : n;
+    const T* mask = c.has(3) ? mask_row(c.in[3], mask_offset, query, begin, seen, b.mask_buffer) : nullptr;
+    const T block_max = scale_and_max(row, seen, scale, mask);
+    const T max = std::max(b.max[r], block_max);
+    std::fill(row + seen, row + n, T(0));
+    if (max == -std::numeric_limits<T>::infinity()) {  // nothing to see yet, unless it is NaN
+      T sum = 0;
+      for (std::int64_t i = 0; i < seen; ++i) {
+        row[i] = std::isnan(row[i]) ? row[i] : T(0);
+        sum += row[i];
+      }
+      b.total[r] += sum;
+      continue;
+    }
+    const T shrink = std::exp(b.max[r] - max);
+    b.total[r] = b.total[r] * shrink + exp_and_sum(row, seen, max);
+    b.max[r] = max;
+    if (shrink != T(1)) {
+      T* sums = b.sums + r * s.out_width;
+      for (std::int64_t i = 0; i < s.out_width; ++i) sums[i] *= shrink;
+    }
+  }
+  gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
+}
+
+template <class T>
+void attend(KernelCall& c, const Shape& s, T scale) {
+  const TensorView& out = c.out[0];
+  const std::int64_t queries = std::min(kQueries, std::max<std::int64_t>(1, s.queries)),
+                     keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys));
+  const std::int64_t blocks = (s.queries + queries - 1) / queries;
+  TensorView mask_view;
+  if (c.has(3)) {
+    mask_view = with_rank(c.in[3], std::max(2, out.rank));
+    c.in[3] = mask_view;
+  }
+  parallel_for(s.planes * blocks, grain_for(queries * s.keys * s.width), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t widest = std::max(s.width, s.out_width);
+    ScratchParts count;
+    const auto cut = [&](ScratchParts& parts, Block<T>& b, T** q) {
+      b.scores = parts.take<T>(queries * keys);
+      b.sums = parts.take<T>(queries * s.out_width);
+      b.max = parts.take<T>(queries);
+      b.total = parts.take<T>(queries);
+      b.buffer = parts.take<T>(keys * widest);
+      b.mask_buffer = parts.take<T>(keys);
+      *q = parts.take<T>(queries * s.width);
+    };
+    Block<T> b;
+    T* q_buffer = nullptr;
+    cut(count, b, &q_buffer);
+    ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
+    cut(parts, b, &q_buffer);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t plane = i / blocks;
+      b.first = i % blocks * queries;
+      b.rows = std::min(queries, s.queries - b.first);
+      const std::int64_t at_k = plane_offset(c.in[1], out, plane, s.per_group),
+                         at_v = plane_offset(c.in[2], out, plane, s.per_group);
+      const std::int64_t at_mask = c.has(3) ? plane_offset(c.in[3], out, plane, 1) : 0;
+      b.q = readable(rows_of(c.in[0], plane_offset(c.in[0], out, plane, 1), b.first, b.rows), q_buffer);
+      std::fill_n(b.sums, b.rows * s.out_width, T(0));
+      std::fill_n(b.max, b.rows, -std::numeric_limits<T>::infinity());
+      std::fill_n(b.total, b.rows, T(0));
+      const std::int64_t last = s.causal ? std::min(s.keys, b.first + b.rows) : s.keys;
+      for (std::int64_t key = 0; key < last; key += keys) {
+        const std::int64_t n = std::min(keys, last - key);
+        take_keys(c, s, scale, at_mask, rows_of(c.in[1], at_k, key, n), rows_of(c.in[2], at_v, key, n), key, n, b);
+      }
+      for (std::int64_t r = 0; r < b.rows; ++r) {
+        T* sums = b.sums + r * s.out_width;
+        const T factor = b.total[r] == T(0) ? T(0) : T(1) / b.total[r];
+        for (std::int64_t j = 0; j < s.out_width; ++j) sums[j] *= factor;
+      }
+      std::byte* to = out.data + (plane * s.queries + b.first) * s.out_width * element_size(out.dtype);
+      convert(b.sums, dtype_of_v<T>, to, out.dtype, b.rows * s.out_width);
+    }
+  });
+}
+
+void run(KernelCall& c) {
+  const TensorView &out = c.out[0], &q = c.in[0], &k = c.in[1];
+  if (out.numel() == 0) return;
+  Shape s;
+  const int r = out.rank;
+  s.queries = out.size(r - 2);
+  s.planes = out.numel() / (s.queries * out.size(r - 1));
+  s.keys = k.size(r - 2);
+  s.width = q.size(r - 1);
+  s.out_width = out.size(r - 1);
+  if (r >= 3 && k.size(r - 3) > 0) s.per_group = q.size(r - 3) / k.size(r - 3);
+  s.causal = c.node->integer(AttrKey::causal) != 0;
+  const double scale = c.node->number(AttrKey::scale, 1 / std::sqrt(static_cast<double>(s.width)));
+  if (q.dtype == DType::f64) {
+    attend<double>(c, s, scale);
+  } else {
+    attend<float>(c, s, static_cast<float>(scale));
+  }
+}
+
+}  // namespace
+
+Kernel attention_kernel() {
+  return {run, nullptr, nullptr, kAllStrided, -1};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,44 @@
+// Planes of a contiguous tensor in the type that windows are computed in: f32 for the small floats, f64, i64 for
+// integers.
+#pragma once
+
+#include <cstdint>
+
+#include "dtypes/convert.h"
+#include "dtypes/storage.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+/// Calls f(T{}) with float, double or int64_t.
+template <class F>
+void visit_plane_type(DType t, F&& f) {
+  if (t == DType::f64) {
+    f(double{});
+  } else if (is_floating(t)) {
+    f(float{});
+  } else {
+    f(std::int64_t{});
+  }
+}
+
+/// `count` elements from element `at`, as T: in place, or converted into `buffer`.
+template <class T>
+const T* read_run(const TensorView& v, std::int64_t at, std::int64_t count, T* buffer) {
+  const std::byte* from = v.data + at * element_size(v.dtype);
+  if (v.dtype == dtype_of_v<T>) return reinterpret_cast<const T*>(from);
+  convert(from, v.dtype, buffer, dtype_of_v<T>, count);
+  return buffer;
+}
+
+/// Where `count` elements at `at` may be computed: in place, or `buffer`; write_run then converts them.
+template <class T>
+T* run_target(const TensorView& v, std::int64_t at, T* buffer) {
+  return v.dtype == dtype_of_v<T> ? reinterpret_cast<T*>(v.data) + at : buffer;
+}
+template <class T>
+void write_run(const TensorView& v, std::int64_t at, std::int64_t count, const T* run) {
+  if (v.dtype != dtype_of_v<T>) convert(run, dtype_of_v<T>, v.data + at * element_size(v.dtype), v.dtype, count);
+}
+
+}  // namespace tern::cpu

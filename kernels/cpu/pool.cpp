@@ -1,0 +1,170 @@
+// pool: windows over the last axes. One line of output at a time, element by element of the window, so that the
+// innermost loop runs along the line.
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/plane_io.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/window.h"
+#include "schema/window_kinds.h"
+
+namespace tern::cpu {
+namespace {
+
+struct Problem {
+  Window window;
+  std::int64_t planes = 0, in = 0, out = 0;
+  bool max = true, count_pads = false;
+  std::int64_t divisor = 0;  ///< 0: none
+};
+
+Problem describe(const KernelCall& c) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &y = c.out[0];
+  Problem p;
+  const std::size_t n = node.dims(AttrKey::kernel).size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = x.rank - static_cast<int>(n - i);
+    WindowAxis a{x.size(axis), y.size(axis)};
+    a.kernel = list_value(node, AttrKey::kernel, i, 1);
+    a.stride = list_value(node, AttrKey::strides, i, a.kernel);
+    a.dilation = list_value(node, AttrKey::dilations, i, 1);
+    a.before = list_value(node, AttrKey::before, i, 0);
+    p.window[3 - n + i] = a;
+  }
+  p.in = plane(p.window, &WindowAxis::in);
+  p.out = plane(p.window, &WindowAxis::out);
+  p.planes = y.numel() / std::max<std::int64_t>(1, p.out);
+  p.max = static_cast<PoolKind>(node.integer(AttrKey::kind)) == PoolKind::max;
+  p.count_pads = node.integer(AttrKey::count_pads) != 0;
+  p.divisor = node.integer(AttrKey::divisor, 0);
+  return p;
+}
+
+/// Calls f(line of the input, element k of the window, first and last window of the output line that it lies in).
+template <class F>
+void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
+  const auto range = [](const WindowAxis& a, std::int64_t o, std::int64_t* begin, std::int64_t* end) {
+    const std::int64_t start = a.position(o, 0);
+    *begin = start >= 0 ? 0 : (-start + a.dilation - 1) / a.dilation;
+    *end = start >= a.in ? 0 : std::min(a.kernel, (a.in - 1 - start) / a.dilation + 1);
+  };
+  std::int64_t d0 = 0, d1 = 0, h0 = 0, h1 = 0;
+  range(w[0], od, &d0, &d1);
+  range(w[1], oh, &h0, &h1);
+  for (std::int64_t d = d0; d < d1; ++d) {
+    for (std::int64_t h = h0; h < h1; ++h) {
+      const std::int64_t line = w[0].position(od, d) * w[1].in + w[1].position(oh, h);
+      // No element of a window wider than line and padding together is reached by any window.
+      const std::int64_t reach = (w[2].in - 1 + w[2].before) / w[2].dilation + 1;
+      for (std::int64_t k = 0; k < std::min(w[2].kernel, reach); ++k) {
+        std::int64_t begin = 0, end = 0;
+        windows_inside(w[2], k, &begin, &end);
+        if (begin < end) f(line * w[2].in, k, begin, end);
+      }
+    }
+  }
+}
+
+template <class T>
+bool is_nan(T v) {
+  return v != v;
+}
+
+template <class T>
+void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index) {
+  const std::int64_t width = w[2].out, stride = w[2].stride;
+  std::fill_n(
+      y, width,
+      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest());
+  if (index != nullptr) std::fill_n(index, width, std::int64_t{-1});
+  for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = line + w[2].position(0, k);
+    const T* from = x + first;
+    if (index == nullptr) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T v = from[i * stride];
+        y[i] = v > y[i] || is_nan(v) ? v : y[i];
+      }
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T v = from[i * stride];
+      if (index[i] >= 0 && !(v > y[i]) && !is_nan(v)) continue;
+      y[i] = v;
+      index[i] = first + i * stride;
+    }
+  });
+}
+
+/// How many elements window o takes of an axis: those inside, and those inside or in the padding.
+void counts(const WindowAxis& a, std::int64_t o, std::int64_t* inside, std::int64_t* padded) {
+  const std::int64_t start = a.position(o, 0), end = std::min(start + a.kernel, a.in + a.before);
+  *padded = end - start;
+  *inside = std::max<std::int64_t>(0, std::min(end, a.in) - std::max<std::int64_t>(start, 0));
+}
+
+template <class T>
+void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh, T* y) {
+  const Window& w = p.window;
+  const std::int64_t width = w[2].out, stride = w[2].stride;
+  std::fill_n(y, width, T(0));
+  for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
+    const T* from = x + line + w[2].position(0, k);
+    for (std::int64_t i = begin; i < end; ++i) y[i] += from[i * stride];
+  });
+  std::int64_t inside_d = 0, padded_d = 0, inside_h = 0, padded_h = 0;
+  counts(w[0], od, &inside_d, &padded_d);
+  counts(w[1], oh, &inside_h, &padded_h);
+  for (std::int64_t i = 0; i < width; ++i) {
+    std::int64_t inside = 0, padded = 0;
+    counts(w[2], i, &inside, &padded);
+    const std::int64_t number = p.divisor != 0 ? p.divisor
+                                : p.count_pads ? padded_d * padded_h * padded
+                                               : inside_d * inside_h * inside;
+    if (inside_d * inside_h * inside > 0 && number != 0) y[i] /= static_cast<T>(number);
+  }
+}
+
+template <class T>
+void pool(KernelCall& c, const Problem& p) {
+  const Window& w = p.window;
+  std::int64_t kernel = 1;
+  for (const WindowAxis& a : w) kernel *= std::min(a.kernel, a.in + 1);
+  parallel_for(p.planes, grain_for(p.out * kernel), [&](std::int64_t begin, std::int64_t end) {
+    T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(p.in), 0);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(p.out), 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* x = read_run(c.in[0], i * p.in, p.in, in_buffer);
+      T* y = run_target(c.out[0], i * p.out, out_buffer);
+      std::int64_t* index = p.max && c.wants(1) ? c.out[1].as<std::int64_t>() + i * p.out : nullptr;
+      for (std::int64_t od = 0; od < w[0].out; ++od) {
+        for (std::int64_t oh = 0; oh < w[1].out; ++oh) {
+          const std::int64_t at = (od * w[1].out + oh) * w[2].out;
+          if (p.max) {
+            max_line(w, x, od, oh, y + at, index == nullptr ? nullptr : index + at);
+          } else {
+            average_line(p, x, od, oh, y + at);
+          }
+        }
+      }
+      write_run(c.out[0], i * p.out, p.out, y);
+    }
+  });
+}
+
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  const Problem p = describe(c);
+  visit_plane_type(c.in[0].dtype, [&](auto tag) { pool<decltype(tag)>(c, p); });
+}
+
+}  // namespace
+
+Kernel pool_kernel() {
+  return {run, nullptr, nullptr, 0, -1};
+}
+
+}  // namespace tern::cpu
