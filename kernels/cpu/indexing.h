@@ -1,0 +1,20 @@
+// The kernels that register_cpu_indexing names, one for each op of the family.
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace tern {
+
+void cpu_gather(KernelCall& c);
+void cpu_index_select(KernelCall& c);
+void cpu_index(KernelCall& c);
+void cpu_index_put(KernelCall& c);
+void cpu_scatter(KernelCall& c);
+void cpu_nonzero(KernelCall& c);
+void cpu_masked_select(KernelCall& c);
+void cpu_unique(KernelCall& c);
+void cpu_bincount(KernelCall& c);
+void cpu_embedding_bag(KernelCall& c);
+void cpu_repeat_interleave(KernelCall& c);
+
+}  // namespace tern
