@@ -1,0 +1,233 @@
+// Rules of control flow and of what the host does. Functions that a node runs take its operands in order as their
+// inputs of kind user; inputs of kind state are the program's own. Symbols belong to the whole program: a body sees the
+// values that they have where it is run.
+#include <fmt/format.h>
+
+#include "schema/infer.h"
+#include "schema/infer/control_types.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kMaxOperands = 1 << 20;
+
+const Function& body(const Inference& c, std::size_t i, std::size_t count) {
+  c.require(c.node.functions.size() == count, "the node has a wrong number of functions");
+  const std::uint32_t number = c.node.functions[i];
+  c.require(number < c.program.functions.size(), "the node names a function that the program does not have");
+  return c.program.functions[number];
+}
+
+std::vector<const TensorType*> user_inputs(const Inference& c, const Function& f) {
+  std::vector<const TensorType*> types;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::state) continue;
+    const auto v = static_cast<std::size_t>(in.value);
+    c.require(in.kind == FunctionInput::Kind::user && in.value >= 0 && v < f.values.size(),
+              "a body has an input without a value");
+    types.push_back(&f.values[v].type);
+  }
+  return types;
+}
+
+const TensorType& output(const Inference& c, const Function& f, std::size_t i) {
+  const ValueId v = f.outputs[i].value;
+  c.require(v >= 0 && static_cast<std::size_t>(v) < f.values.size(), "a body has an output without a value");
+  return f.values[static_cast<std::size_t>(v)].type;
+}
+
+void same_type(const Inference& c, const TensorType& a, const TensorType& b, const char* what) {
+  if (a.dtype != b.dtype || a.rank() != b.rank() || a.block != b.block || a.layout != b.layout) {
+    c.fail(fmt::format("{} differ: {} and {}", what, text_of(a, c.pool), text_of(b, c.pool)));
+  }
+  for (std::size_t i = 0; i < a.shape.size(); ++i) c.same(a.shape[i], b.shape[i], what);
+}
+
+/// Operands `first`, first + 1, ... have the types of the body's inputs; those in [mapped, mapped + count) without
+/// their first axis.
+void check_operands(Inference& c, const Function& f, std::size_t first, std::size_t mapped = 0, std::size_t count = 0) {
+  const auto types = user_inputs(c, f);
+  if (types.size() != c.input_count() - first) {
+    c.fail(fmt::format("the body takes {} operands, and {} are given", types.size(), c.input_count() - first));
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    TensorType t = c.in(first + i);
+    if (i >= mapped && i < mapped + count) {
+      c.require(t.rank() > 0, "a loop over a tensor of no dimensions");
+      t.shape.erase(t.shape.begin());
+    }
+    same_type(c, t, *types[i], "types of an operand and of the body's input");
+  }
+}
+
+void check_truth(Inference& c, const TensorType& t) {
+  c.require(t.dtype == DType::boolean && t.rank() == 0, "the condition must be a boolean of no dimensions");
+}
+
+// cond(predicate, operands...; functions {if true, if false}; symbols): what the branch that the predicate chooses
+// gives. Where the sizes of the branches differ the result has one of `symbols`, in order of outputs and axes, which
+// the node binds when it runs.
+void cond(Inference& c) {
+  check_truth(c, c.in(0));
+  const Function &t = body(c, 0, 2), &f = body(c, 1, 2);
+  check_operands(c, t, 1);
+  check_operands(c, f, 1);
+  for (const Function* b : {&t, &f}) {
+    for (std::size_t i = 0; i < b->outputs.size(); ++i) output(c, *b, i);
+  }
+  const auto local_t = bound_symbols(c.program, c.node.functions[0]);
+  const auto local_f = bound_symbols(c.program, c.node.functions[1]);
+  const std::size_t needed = differing_sizes(c.program, c.pool, c.node.functions[0], c.node.functions[1]).size();
+  const Dims& symbols = c.list(AttrKey::symbols, needed);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < t.outputs.size(); ++i) {
+    const TensorType &a = output(c, t, i), &b = output(c, f, i);
+    TensorType type = a;
+    for (std::size_t k = 0; k < type.shape.size(); ++k) {
+      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !depends_on(c.pool, a.shape[k], local_t) &&
+                        !depends_on(c.pool, b.shape[k], local_f);
+      if (!same) type.shape[k] = symbols[next++];
+    }
+    c.outputs.push_back(std::move(type));
+  }
+}
+
+// while_loop(carried..., additional...; functions {condition, body}, carried = how many): as long as the condition of
+// (carried, additional) is true, the carried values become what the body gives; the result is what they are at the end.
+// Sizes stay as they are.
+void while_loop(Inference& c) {
+  const Function &condition = body(c, 0, 2), &loop = body(c, 1, 2);
+  const auto carried = static_cast<std::size_t>(c.integer(AttrKey::carried, 0, kMaxOperands));
+  c.require(carried <= c.input_count(), "more values are carried than given");
+  check_operands(c, condition, 0);
+  check_operands(c, loop, 0);
+  c.require(condition.outputs.size() == 1, "the condition must give one result");
+  check_truth(c, output(c, condition, 0));
+  c.require(loop.outputs.size() == carried, "the body must give as many results as values are carried");
+  for (std::size_t i = 0; i < carried; ++i) {
+    same_type(c, c.in(i), output(c, loop, i), "types of a carried value before and after the body");
+    c.outputs.push_back(c.in(i));
+  }
+}
+
+/// Adds the types of outputs [first, ...) of the body, stacked along a new first axis.
+void stack(Inference& c, const Function& f, std::size_t first, Dim count) {
+  const auto local = bound_symbols(c.program, c.node.functions[0]);
+  for (std::size_t i = first; i < f.outputs.size(); ++i) {
+    TensorType t = output(c, f, i);
+    c.require(t.block == 0, "an MX tensor cannot be stacked");
+    for (Dim d : t.shape) c.require(!depends_on(c.pool, d, local), "results of different rounds may differ in size");
+    t.shape.insert(t.shape.begin(), count);
+    c.outputs.push_back(std::move(t));
+  }
+}
+
+Dim rounds(Inference& c, std::size_t first, std::size_t count) {
+  c.require(count > 0 && first + count <= c.input_count(), "a loop needs something to run over");
+  const TensorType& x = c.in(first);
+  c.require(x.rank() > 0, "a loop over a tensor of no dimensions");
+  for (std::size_t i = 1; i < count; ++i) {
+    c.require(c.in(first + i).rank() > 0, "a loop over a tensor of no dimensions");
+    c.same(x.shape[0], c.in(first + i).shape[0], "the numbers of rounds");
+  }
+  return x.shape[0];
+}
+
+// scan_loop(init..., xs..., additional...; functions {body}, carried = number of init, mapped = number of xs): for each
+// slice of the xs along axis 0 the body takes (carried, slices, additional) and gives the new carried values, then one
+// y for each further output. Results: the last carried values, and the ys of all rounds stacked along a new axis 0.
+void scan_loop(Inference& c) {
+  const Function& f = body(c, 0, 1);
+  const auto carried = static_cast<std::size_t>(c.integer(AttrKey::carried, 0, kMaxOperands));
+  const auto mapped = static_cast<std::size_t>(c.integer(AttrKey::mapped, 0, kMaxOperands));
+  const Dim count = rounds(c, carried, mapped);
+  check_operands(c, f, 0, carried, mapped);
+  c.require(f.outputs.size() >= carried, "the body must give the new carried values");
+  for (std::size_t i = 0; i < carried; ++i) {
+    same_type(c, c.in(i), output(c, f, i), "types of a carried value before and after the body");
+    c.outputs.push_back(c.in(i));
+  }
+  stack(c, f, carried, count);
+}
+
+// map_loop(xs..., additional...; functions {body}, mapped = number of xs): what the body gives for each slice of the xs
+// along axis 0, stacked.
+void map_loop(Inference& c) {
+  const Function& f = body(c, 0, 1);
+  const auto mapped = static_cast<std::size_t>(c.integer(AttrKey::mapped, 0, kMaxOperands));
+  const Dim count = rounds(c, 0, mapped);
+  check_operands(c, f, 0, 0, mapped);
+  stack(c, f, 0, count);
+}
+
+// call(operands...; functions {body}): what the body gives.
+void call(Inference& c) {
+  const Function& f = body(c, 0, 1);
+  check_operands(c, f, 0);
+  const auto local = bound_symbols(c.program, c.node.functions[0]);
+  for (std::size_t i = 0; i < f.outputs.size(); ++i) {
+    const TensorType& t = output(c, f, i);
+    for (Dim d : t.shape)
+      c.require(!depends_on(c.pool, d, local), "a size of the result is known inside the body only");
+    c.outputs.push_back(t);
+  }
+}
+
+// item(x; symbols = {symbol}): the symbol takes the value of x, an integer or boolean of no dimensions, which must lie
+// in the symbol's range.
+void item(Inference& c) {
+  const TensorType& x = c.in(0);
+  c.require(x.rank() == 0, "only a tensor of no dimensions is a number");
+  c.require(is_integral(x.dtype) || x.dtype == DType::boolean, "only an integer or a boolean can be a size");
+  const Dim symbol = c.list(AttrKey::symbols, 1)[0];
+  c.require(symbol.is_const() || c.pool.symbol_of(symbol) >= 0, "attribute 'symbols' must name a symbol");
+}
+
+// assert_dim(; dim, text): fails with `text` when the expression is 0.
+void assert_dim(Inference& c) {
+  c.list(AttrKey::dim, 1);
+  c.node.text(AttrKey::text);
+}
+
+// assert_true(x; text): fails with `text` when x, a boolean of no dimensions, is false.
+void assert_true(Inference& c) {
+  check_truth(c, c.in(0));
+  c.node.text(AttrKey::text);
+}
+
+// custom(tensors...; name, text, dtype, counts, sizes): an operator of another library, which a plugin provides under
+// `name`. text holds its other arguments, "name=value;". Results: as many as `dtype` has entries; `counts` are their
+// ranks, and `sizes` all their sizes in order.
+void custom(Inference& c) {
+  c.require(!c.node.text(AttrKey::name).empty(), "a custom operator needs a name");
+  c.node.text(AttrKey::text);
+  const Dims &dtypes = c.node.dims(AttrKey::dtype), &sizes = c.node.dims(AttrKey::sizes);
+  const auto ranks = c.integers(AttrKey::counts, dtypes.size(), 0, kMaxRank);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    c.require(dtypes[i].is_const() && dtypes[i].value() > 0 && dtypes[i].value() < kDTypeCount,
+              "a result has no dtype");
+    const auto rank = static_cast<std::size_t>(ranks[i]);
+    c.require(at + rank <= sizes.size(), "attribute 'sizes' is too short");
+    c.out(static_cast<DType>(dtypes[i].value()), Dims(sizes.begin() + static_cast<std::ptrdiff_t>(at),
+                                                      sizes.begin() + static_cast<std::ptrdiff_t>(at + rank)));
+    at += rank;
+  }
+  c.require(at == sizes.size(), "attribute 'sizes' is too long");
+}
+
+}  // namespace
+
+void register_control_rules(InferTable& t) {
+  t.set(Op::cond, cond);
+  t.set(Op::while_loop, while_loop);
+  t.set(Op::scan_loop, scan_loop);
+  t.set(Op::map_loop, map_loop);
+  t.set(Op::call, call);
+  t.set(Op::item, item);
+  t.set(Op::assert_dim, assert_dim);
+  t.set(Op::assert_true, assert_true);
+  t.set(Op::custom, custom);
+}
+
+}  // namespace tern
