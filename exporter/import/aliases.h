@@ -1,0 +1,58 @@
+// Turns mutation into values: which tensors of the traced program share memory, and what each holds now.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "exporter/builder.h"
+
+namespace tern::importing {
+
+/// How a view is computed from what it is a view of, and how what was written to the view gets back.
+struct ViewStep {
+  std::string op;  ///< for messages
+  std::function<ValueId(ValueId of)> forward;
+  std::function<ValueId(ValueId of, ValueId view)> inverse;  ///< empty: cannot be written through
+};
+
+/// A tensor of the traced program, in the sense of Python: an object that others may share memory with.
+using RefId = std::int32_t;
+
+/// Each Ref is a base, which has memory of its own, or a view of another Ref. A base has a current value and counts its
+/// versions; a view whose base has moved on is computed anew when it is read. Nothing is computed twice where nothing
+/// is mutated.
+class Aliases {
+ public:
+  RefId own(ValueId value);
+  RefId view(RefId of, ValueId value, ViewStep step);
+
+  /// The current content.
+  ValueId read(RefId ref);
+  /// Makes `value`, of the same type, the content of `ref` and of all that share its memory.
+  void write(RefId ref, ValueId value);
+  /// Something was written to the memory of this Ref since it was made.
+  bool changed(RefId ref) const { return bases_[at(ref).base].version != 0; }
+  RefId base(RefId ref) const { return bases_[at(ref).base].ref; }
+  bool is_view(RefId ref) const { return at(ref).of >= 0; }
+
+ private:
+  struct Base {
+    RefId ref = -1;
+    std::uint32_t version = 0;
+  };
+  struct Ref {
+    std::size_t base = 0;
+    RefId of = -1;
+    ViewStep step;
+    ValueId value = kNoValue;
+    std::uint32_t version = 0;  ///< of the base, when `value` was computed
+  };
+  const Ref& at(RefId ref) const { return refs_[static_cast<std::size_t>(ref)]; }
+  Ref& at(RefId ref) { return refs_[static_cast<std::size_t>(ref)]; }
+
+  std::vector<Base> bases_;
+  std::vector<Ref> refs_;
+};
+
+}  // namespace tern::importing

@@ -1,0 +1,449 @@
+// Operators that compute: arguments bound to the schema, lowered, results bound to names.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <set>
+
+#include "exporter/import/twins.h"
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+/// Operators that return their operand itself, or a view of it, without saying so in their schema. (Dropout only when
+/// it is not training.)
+bool aliases_silently(std::string_view base) {
+  static const std::set<std::string_view> names = {
+      "aten::type_as",           "aten::atleast_1d",      "aten::atleast_2d",    "aten::atleast_3d",
+      "aten::dropout",           "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
+      "aten::broadcast_tensors", "aten::meshgrid"};
+  return names.contains(base);
+}
+
+std::set<std::string_view> autocast_ops() {
+  return {"aten.conv1d.default",
+          "aten.conv2d.default",
+          "aten.conv3d.default",
+          "aten.convolution.default",
+          "aten.conv_transpose1d.default",
+          "aten.conv_transpose2d.input",
+          "aten.conv_transpose3d.input",
+          "aten.bmm.default",
+          "aten.mm.default",
+          "aten.linalg_vecdot.default",
+          "aten.baddbmm.default",
+          "aten.addmm.default",
+          "aten.addbmm.default",
+          "aten.linear.default",
+          "aten.matmul.default",
+          "aten.scaled_dot_product_attention.default"};
+}
+
+/// As the schema's default it may stand for a list: 1 for int[2] is [1, 1].
+void widen(Operand& o, const pt2::SchemaType& type) {
+  if (!type.is_list) return;
+  const auto count = static_cast<std::size_t>(std::max(type.list_size, 1));
+  if (o.kind == Operand::Kind::integer) {
+    o.kind = Operand::Kind::integers;
+    o.integers.assign(count, o.integer);
+  } else if (o.kind == Operand::Kind::number) {
+    o.kind = Operand::Kind::numbers;
+    o.numbers.assign(count, o.number);
+  } else if (o.kind == Operand::Kind::boolean) {
+    o.kind = Operand::Kind::booleans;
+    o.integers.assign(count, o.integer);
+  } else if (o.kind == Operand::Kind::tensor && type.base == pt2::SchemaType::Base::tensor) {
+    o.kind = Operand::Kind::tensors;
+    o.values = {o.value};
+  }
+}
+
+}  // namespace
+
+Operand Walker::operand(const pt2::Argument& a) {
+  Operand o;
+  using OK = Operand::Kind;
+  const auto scalar = [&o](const Binding& b) {
+    if (b.kind == BindingKind::integer || b.kind == BindingKind::boolean) {
+      o.kind = b.kind == BindingKind::integer ? OK::integer : OK::boolean;
+      o.integer = b.dim;
+    } else if (b.kind == BindingKind::real && b.value == kNoValue) {
+      o.kind = OK::number;
+      o.number = b.number;
+    } else if (b.kind == BindingKind::real) {
+      o.kind = OK::tensor;
+      o.value = b.value;
+    } else {
+      fail(ErrorCode::bad_file, "a scalar argument names something that is no scalar");
+    }
+  };
+  switch (a.kind) {
+    case Kind::none: break;
+    case Kind::tensor: {
+      const Binding b = binding_of(a);
+      if (b.kind == BindingKind::none) break;
+      if (b.kind == BindingKind::tensor) {
+        o.kind = OK::tensor;
+        o.value = value_of(b);
+      } else {
+        scalar(b);
+      }
+      break;
+    }
+    case Kind::tensors:
+    case Kind::optional_tensors:
+      o.kind = OK::tensors;
+      for (const std::string& name : a.names) {
+        pt2::Argument one;
+        one.kind = Kind::tensor;
+        one.name = name;
+        o.values.push_back(name.empty() ? kNoValue : tensor_of(one));
+      }
+      break;
+    case Kind::integer:
+    case Kind::boolean:
+    case Kind::real:
+    case Kind::sym_int:
+    case Kind::sym_bool:
+    case Kind::sym_float: scalar(binding_of(a)); break;
+    case Kind::ints:
+    case Kind::bools:
+      o.kind = a.kind == Kind::ints ? OK::integers : OK::booleans;
+      o.integers.assign(a.ints.begin(), a.ints.end());
+      break;
+    case Kind::reals:
+      o.kind = OK::numbers;
+      o.numbers = a.reals;
+      break;
+    case Kind::sym_ints:
+      o.kind = OK::integers;
+      for (const auto& s : a.sym_ints) {
+        pt2::Argument one;
+        one.kind = Kind::sym_int;
+        one.name = s.name;
+        one.integer = s.value;
+        const Binding b = binding_of(one);
+        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is no integer", s.name));
+        o.integers.push_back(b.dim);
+      }
+      break;
+    case Kind::sym_bools:
+      o.kind = OK::booleans;
+      for (const auto& s : a.sym_bools) {
+        pt2::Argument one;
+        one.kind = Kind::sym_bool;
+        one.name = s.name;
+        one.boolean = s.value;
+        o.integers.push_back(binding_of(one).dim);
+      }
+      break;
+    case Kind::sym_floats:
+      o.kind = OK::numbers;
+      for (const auto& s : a.sym_floats) {
+        pt2::Argument one;
+        one.kind = Kind::sym_float;
+        one.name = s.name;
+        one.real = s.value;
+        const Binding b = binding_of(one);
+        if (b.kind != BindingKind::real || b.value != kNoValue) {
+          fail(ErrorCode::unsupported, "a list of floating-point numbers that are known only when running");
+        }
+        o.numbers.push_back(b.number);
+      }
+      break;
+    case Kind::complex:
+      o.kind = OK::complex;
+      o.number = a.real;
+      o.imaginary = a.imag;
+      break;
+    case Kind::string:
+    case Kind::op:
+      o.kind = OK::text;
+      o.text = a.text;
+      break;
+    case Kind::strings:
+      o.kind = OK::text;
+      for (const std::string& s : a.names) o.text += (o.text.empty() ? "" : ",") + s;
+      break;
+    case Kind::scalar_type:
+      o.kind = OK::dtype;
+      o.dtype = a.dtype();
+      if (o.dtype == DType::invalid)
+        fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", a.integer));
+      break;
+    case Kind::device:
+      o.kind = OK::device;
+      o.text = a.text;
+      break;
+    case Kind::layout:
+      if (a.integer != static_cast<std::int64_t>(pt2::Layout::strided)) {
+        fail(ErrorCode::unsupported, "layouts other than dense are not supported");
+      }
+      o.kind = OK::layout;
+      o.integer = a.integer;
+      break;
+    case Kind::memory_format:
+      o.kind = OK::memory_format;
+      o.integer = a.integer;
+      break;
+    case Kind::nested_tensors:
+      o.kind = OK::tensors;
+      for (const pt2::Argument& item : a.items) {
+        const Operand list = operand(item);
+        o.values.insert(o.values.end(), list.values.begin(), list.values.end());
+      }
+      break;
+    default: fail(ErrorCode::unsupported, fmt::format("arguments of kind {} are not supported", pt2::tag_of(a.kind)));
+  }
+  return o;
+}
+
+Operand Walker::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
+  Operand o = operand(a);
+  widen(o, type);
+  return o;
+}
+
+Call Walker::bind_call(const pt2::Node& node, const pt2::Schema* schema) {
+  Call call;
+  call.target = short_target(node.target);
+  call.torch_version = shared_.model.torch_version;
+  call.builder = &builder_;
+  if (schema == nullptr) {
+    for (const pt2::NamedArgument& in : node.inputs) call.args.emplace_back(in.name, operand(in.arg));
+  } else {
+    std::size_t positional = 0;
+    for (const pt2::SchemaArgument& a : schema->arguments) {
+      const pt2::Argument* given = node.find_input(a.name);
+      if (given == nullptr && !a.kwarg_only && positional < node.inputs.size() &&
+          node.inputs[positional].name.empty()) {
+        given = &node.inputs[positional].arg;
+      }
+      ++positional;
+      if (given == nullptr && !a.has_default && !a.type.optional) {
+        fail(ErrorCode::bad_file, fmt::format("argument '{}' is missing", a.name));
+      }
+      call.args.emplace_back(a.name, given != nullptr ? operand(*given, a.type) : operand(a.default_value, a.type));
+    }
+    for (const pt2::NamedArgument& in : node.inputs) {
+      if (!in.name.empty() && schema->find(in.name) == nullptr) {
+        fail(ErrorCode::bad_file, fmt::format("'{}' is no argument of {}", in.name, schema->text));
+      }
+    }
+  }
+  for (const pt2::Argument& output : node.outputs) {
+    for (const std::string& name : output_names_of(output)) {
+      const pt2::TensorMeta* meta = name.empty() ? nullptr : meta_of(name);
+      call.declared.push_back(meta == nullptr ? TensorType{} : symbols().hint(*meta));
+    }
+  }
+  if (autocast_ != DType::invalid && !call.declared.empty() && call.declared[0].dtype == autocast_ &&
+      autocast_ops().contains(call.target)) {
+    for (auto& [name, o] : call.args) {
+      if (o.kind == Operand::Kind::tensor && is_floating(builder_.dtype(o.value)) &&
+          builder_.dtype(o.value) != DType::f64) {
+        o.value = builder_.cast(o.value, autocast_);
+      }
+    }
+  }
+  return call;
+}
+
+std::vector<ValueId> Walker::lower(const pt2::Node& node, const Call& call) {
+  const LowerFn lowering = find_lowering(call.target);
+  if (lowering == nullptr) fail(ErrorCode::internal, fmt::format("{} has no lowering", call.target));
+  return lowering(builder_, call);
+}
+
+void Walker::operator_call(const pt2::Node& node) {
+  const pt2::Schema* schema = pt2::find_schema(node);
+  if (schema != nullptr && schema->mutates()) {
+    mutating_call(node, *schema);
+    return;
+  }
+  const Call call = bind_call(node, schema);
+  if (batch_norm_training(node, call)) return;
+  if (!has_lowering(call.target)) {
+    if (schema == nullptr && shared_.options.custom_ops) {
+      custom_call(node, call);
+    } else {
+      shared_.missing.add(node);
+      substitute(node);
+    }
+    return;
+  }
+  const std::size_t first_node = builder_.function().nodes.size();
+  const std::vector<ValueId> results = lower(node, call);
+  const pt2::Argument* view_of = nullptr;
+  if (schema != nullptr && !schema->arguments.empty()) {
+    bool alias = aliases_silently(base_of(schema->name));
+    if (schema->find("train") != nullptr && call.flag_or("train", false)) alias = false;
+    std::string_view from = schema->arguments[0].name;
+    for (const pt2::SchemaArgument& r : schema->returns) {
+      if (!r.is_alias()) continue;
+      alias = true;
+      for (const pt2::SchemaArgument& a : schema->arguments) {
+        if (a.is_alias()) from = a.name;
+      }
+    }
+    if (alias) view_of = node.find_input(from);
+  }
+  bind_results(node, results, first_node, view_of, call);
+}
+
+const pt2::Argument* only_tensor(const pt2::Argument* a) {
+  return a != nullptr && a->kind == Kind::tensor ? a : nullptr;
+}
+
+void Walker::bind_results(const pt2::Node& node, const std::vector<ValueId>& results, std::size_t first_node,
+                          const pt2::Argument* view_of, const Call& call) {
+  std::size_t i = 0;
+  view_of = only_tensor(view_of);
+  const Binding base = view_of != nullptr ? binding_of(*view_of) : Binding{};
+  const ValueId of = base.kind == BindingKind::tensor ? value_of(base) : kNoValue;
+  for (const pt2::Argument& output : node.outputs) {
+    for (const std::string& name : output_names_of(output)) {
+      const ValueId value = i < results.size() ? results[i] : kNoValue;
+      const std::size_t index = i++;
+      if (name.empty()) continue;
+      if (value == kNoValue) {
+        if (index < results.size() || name.find("_unused_") != std::string::npos) {
+          bind(name, Binding{});
+          continue;
+        }
+        fail(ErrorCode::internal, fmt::format("the lowering of {} gives {} results, and '{}' is one more", call.target,
+                                              results.size(), name));
+      }
+      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+        pt2::Node one = node;
+        one.outputs = {output};
+        bind(name, from_tensor(one, value));
+        continue;
+      }
+      check_result(node, name, value);
+      if (of == kNoValue || copies(node, *view_of, name, call)) {
+        bind(name, Binding::tensor(aliases_.own(value)));
+      } else if (value == of) {
+        bind(name, base);
+      } else {
+        auto again = [this, call, of, index](ValueId v) {
+          Call c = call;
+          for (auto& [arg, o] : c.args) {
+            if (o.kind == Operand::Kind::tensor && o.value == of) o.value = v;
+          }
+          return find_lowering(c.target)(builder_, c).at(index);
+        };
+        ViewStep step = view_step(builder_, call.target, of, value, first_node, std::move(again));
+        if (!step.inverse) part_of_complex(call.target, &step);
+        bind(name, Binding::tensor(aliases_.view(base.ref, value, std::move(step))));
+      }
+    }
+  }
+}
+
+/// Views that are no views here: the parts of complex numbers, and conjugates.
+void Walker::part_of_complex(const std::string& target, ViewStep* step) {
+  Builder& b = builder_;
+  const auto inverse = [&](std::string_view text) {
+    return [&b, text](ValueId of, ValueId view) {
+      const DType t = b.dtype(of);
+      return b.expr(text, {{"x", of}, {"v", view}}, t, t);
+    };
+  };
+  if (target == "aten.real.default") step->inverse = inverse("complex(real(v), imag(x))");
+  if (target == "aten.imag.default") step->inverse = inverse("complex(real(x), real(v))");
+  if (target == "aten._conj.default" || target == "aten.conj.default") step->inverse = inverse("conj(v)");
+  if (target == "aten._neg_view.default") step->inverse = inverse("-v");
+}
+
+/// A lowering that gives another type than PyTorch recorded is wrong: better told here than found in the numbers.
+void Walker::check_result(const pt2::Node& node, const std::string& name, ValueId value) {
+  const pt2::TensorMeta* meta = meta_of(name);
+  if (meta == nullptr) return;
+  const TensorType& type = builder_.type(value);
+  bool same = type.dtype == meta->dtype && type.shape.size() == meta->sizes.size();
+  for (std::size_t i = 0; same && i < type.shape.size(); ++i) {
+    const Dim d = type.shape[i];
+    same = !d.is_const() || !meta->sizes[i].is_literal() || d.value() == meta->sizes[i].value;
+  }
+  if (same) return;
+  fail(ErrorCode::internal,
+       fmt::format("{} is lowered to {}, and PyTorch recorded {} for '{}'", short_target(node.target),
+                   text_of(type, pool()), text_of(symbols().hint(*meta), pool()), name));
+}
+
+Layout Walker::layout_of(const std::string& name) const {
+  Layout l;
+  const pt2::TensorMeta* meta = meta_of(name);
+  if (meta == nullptr || meta->strides.size() != meta->sizes.size()) return l;
+  const auto read = [](const std::vector<pt2::SymInt>& from, std::vector<std::int64_t>* to) {
+    for (const pt2::SymInt& s : from) {
+      if (!s.is_literal() && !s.hint) return false;
+      to->push_back(s.is_literal() ? s.value : *s.hint);
+    }
+    return true;
+  };
+  l.known = read(meta->sizes, &l.sizes) && read(meta->strides, &l.strides);
+  return l;
+}
+
+bool Walker::copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const {
+  const std::string_view target = call.target;
+  const std::string_view base = target.substr(0, target.rfind('.'));
+  const Layout a = layout_of(from.name), b = layout_of(to);
+  if (base == "aten.to" || base == "aten.contiguous" || base == "aten.type_as") {
+    const pt2::TensorMeta *x = meta_of(from.name), *y = meta_of(to);
+    if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
+    for (const auto& [name, o] : call.args) {
+      if (name == "copy" && o.kind == Operand::Kind::boolean && !o.integer.is(0)) return true;
+    }
+    if (!a.known || !b.known) return false;
+    for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+      if (a.sizes[i] > 1 && a.strides[i] != b.strides[i]) return true;
+    }
+    return false;
+  }
+  if (base == "aten.reshape" || base == "aten.reshape_as" || base == "aten.flatten" || base == "aten.ravel") {
+    return reshape_copies(a, b);
+  }
+  return false;
+}
+
+void Walker::custom_call(const pt2::Node& node, const Call& call) {
+  Node n;
+  n.op = Op::custom;
+  n.set(AttrKey::name, call.target);
+  std::string text;
+  for (const auto& [name, o] : call.args) {
+    if (o.kind == Operand::Kind::tensor) {
+      n.inputs.push_back(o.value);
+    } else if (o.kind == Operand::Kind::tensors) {
+      n.inputs.insert(n.inputs.end(), o.values.begin(), o.values.end());
+    } else if (o.kind == Operand::Kind::integer || o.kind == Operand::Kind::boolean) {
+      text += fmt::format("{}={};", name, pool().text(o.integer));
+    } else if (o.kind == Operand::Kind::number) {
+      text += fmt::format("{}={};", name, o.number);
+    } else if (o.kind == Operand::Kind::text) {
+      text += fmt::format("{}={};", name, o.text);
+    } else if (o.kind != Operand::Kind::none) {
+      call.unsupported(fmt::format("argument '{}' of a custom operator has a kind that cannot be passed on", name));
+    }
+  }
+  n.set(AttrKey::text, text);
+  Dims dtypes, ranks, sizes;
+  for (const TensorType& t : call.declared) {
+    dtypes.emplace_back(static_cast<std::int64_t>(t.dtype));
+    ranks.emplace_back(t.rank());
+    sizes.insert(sizes.end(), t.shape.begin(), t.shape.end());
+  }
+  n.set(AttrKey::dtype, dtypes);
+  n.set(AttrKey::counts, ranks);
+  n.set(AttrKey::sizes, sizes);
+  const std::size_t first = builder_.function().nodes.size();
+  bind_results(node, builder_.add(std::move(n)), first, nullptr, call);
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,280 @@
+#include "exporter/import/entry.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/import/tree_names.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+using In = pt2::InputSpec::Kind;
+using Out = pt2::OutputSpec::Kind;
+
+/// A literal as Python writes it.
+std::string python_text(const pt2::Argument& a) {
+  switch (a.kind) {
+    case Kind::none: return "None";
+    case Kind::boolean:
+    case Kind::sym_bool: return a.boolean ? "True" : "False";
+    case Kind::integer:
+    case Kind::sym_int: return fmt::format("{}", a.integer);
+    case Kind::real:
+    case Kind::sym_float: return fmt::format("{}", a.real);
+    case Kind::string: return fmt::format("'{}'", a.text);
+    default: return pt2::tag_of(a.kind);
+  }
+}
+
+bool is_state(In kind) {
+  return kind == In::parameter || kind == In::buffer || kind == In::tensor_constant;
+}
+
+}  // namespace
+
+Entry::Entry(Shared& shared, States& states, const std::string& name)
+    : shared_(shared),
+      states_(states),
+      model_(shared.model),
+      function_(static_cast<std::uint32_t>(shared.program.functions.size())) {
+  shared_.program.functions.emplace_back();
+  Function& f = shared_.program.functions.back();
+  f.name = name;
+  f.entry = true;
+  if (!model_.module_calls.empty() && model_.module_calls[0].signature) {
+    f.in_tree = model_.module_calls[0].signature->in_spec;
+    f.out_tree = model_.module_calls[0].signature->out_spec;
+  }
+  walker_ = std::make_shared<Walker>(shared_, function_);
+}
+
+void Entry::build() {
+  inputs();
+  share_storages();
+  walker_->run(model_.graph);
+  outputs();
+  written();
+}
+
+void Entry::inputs() {
+  std::size_t user_inputs = 0;
+  for (const pt2::InputSpec& s : model_.signature.inputs)
+    user_inputs += s.kind == In::user_input || s.kind == In::constant_input;
+  std::vector<std::string> names = input_names(model_);
+  if (names.size() != user_inputs) names.clear();
+  std::size_t next = 0;
+  for (const pt2::InputSpec& spec : model_.signature.inputs) {
+    std::string name = spec.kind == In::constant_input ? spec.target : spec.arg.name;
+    if (spec.kind == In::user_input || spec.kind == In::constant_input) {
+      if (!names.empty()) name = names[next];
+      ++next;
+    }
+    if (name.empty()) name = fmt::format("in{}", next - 1);
+    input(spec, name);
+  }
+}
+
+void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
+  const pt2::Argument& arg = spec.arg;
+  switch (spec.kind) {
+    case In::parameter:
+    case In::buffer:
+    case In::tensor_constant: return state_input(spec);
+    case In::custom_obj: {
+      Binding b;
+      b.kind = Binding::Kind::object;
+      b.text = arg.text;
+      return walker_->bind(arg.name, b);
+    }
+    case In::token: return walker_->bind(arg.name, Binding{});
+    case In::constant_input: return no_input(name, python_text(arg));
+    case In::user_input: break;
+  }
+  if (arg.kind == Kind::tensor) return tensor_input(arg, name);
+  if ((arg.kind == Kind::sym_int || arg.kind == Kind::sym_bool || arg.kind == Kind::sym_float) && !arg.name.empty()) {
+    return number_input(arg, name);
+  }
+  no_input(name, python_text(arg));
+}
+
+void Entry::state_input(const pt2::InputSpec& spec) {
+  const std::uint32_t number = states_.state_of(spec);
+  const State& state = shared_.program.states[number];
+  Builder& b = walker_->builder();
+  const ValueId v = b.add_value(state.type, state.name);
+  input_of_[spec.target] = b.function().inputs.size();
+  memory_.emplace_back(b.function().inputs.size(), walker_->aliases().own(v));
+  b.function().inputs.push_back({FunctionInput::Kind::state, v, number, state.name, {}});
+  walker_->bind(spec.arg.name, Binding::tensor(memory_.back().second));
+}
+
+void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
+  const pt2::TensorMeta* meta = model_.graph.tensor_values.find(arg.name);
+  if (meta == nullptr) fail(ErrorCode::bad_file, fmt::format("the type of input '{}' is not recorded", name));
+  if (meta->layout != pt2::Layout::strided)
+    fail(ErrorCode::unsupported, fmt::format("input '{}' is not a dense tensor", name));
+  Builder& b = walker_->builder();
+  const ValueId v = b.add_value(shared_.symbols.type(*meta), name);
+  input_of_[arg.name] = b.function().inputs.size();
+  memory_.emplace_back(b.function().inputs.size(), walker_->aliases().own(v));
+  b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
+  walker_->bind(arg.name, Binding::tensor(memory_.back().second));
+}
+
+/// An integer that the caller gives is a tensor of no dimensions, and a node binds the symbol of the program to it.
+void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
+  Builder& b = walker_->builder();
+  const DType dtype = arg.kind == Kind::sym_int ? DType::i64 : arg.kind == Kind::sym_bool ? DType::boolean : DType::f64;
+  const ValueId v = b.add_value({dtype, {}}, name);
+  b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
+  walker_->bind_number(model_.graph, arg, v);
+}
+
+void Entry::no_input(const std::string& name, const std::string& constant) {
+  walker_->builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
+}
+
+/// Tied states are one memory; states that overlap otherwise, and of which one is written, are views of their whole
+/// storage.
+void Entry::share_storages() {
+  Builder& b = walker_->builder();
+  const std::set<std::string> written = written_inputs(model_.graph);
+  if (written.empty()) return;
+  struct Placed {
+    std::uint32_t state;
+    std::size_t input;
+    std::string name;
+    RefId ref;
+  };
+  std::map<std::uint32_t, std::vector<Placed>> by_storage;
+  for (std::size_t i = 0, m = 0; i < model_.signature.inputs.size(); ++i) {
+    const pt2::InputSpec& spec = model_.signature.inputs[i];
+    if (!is_state(spec.kind)) {
+      m += spec.kind == In::user_input && spec.arg.kind == Kind::tensor;
+      continue;
+    }
+    const auto [input, ref] = memory_[m++];
+    const std::uint32_t state = b.function().inputs[input].state;
+    by_storage[shared_.program.states[state].storage].push_back({state, input, spec.arg.name, ref});
+  }
+  for (auto& [storage, placed] : by_storage) {
+    bool any_written = false, overlapping = false, one_type = true;
+    for (const Placed& p : placed) any_written = any_written || written.contains(p.name);
+    if (!any_written || placed.size() < 2) continue;
+    const auto same_memory = [&](const Placed& p) {
+      const State &x = shared_.program.states[p.state], &y = shared_.program.states[placed[0].state];
+      return x.type == y.type && x.offset == y.offset && x.strides == y.strides;
+    };
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      one_type = one_type && shared_.program.states[placed[i].state].type.dtype ==
+                                 shared_.program.states[placed[0].state].type.dtype;
+      for (std::size_t k = i + 1; k < placed.size() && !overlapping; ++k) {
+        overlapping =
+            states_.overlap(placed[i].state, placed[k].state) && !(same_memory(placed[i]) && same_memory(placed[k]));
+      }
+    }
+    if (overlapping && one_type) {
+      const std::uint32_t whole = states_.whole_storage(placed[0].state);
+      const State state = shared_.program.states[whole];
+      const ValueId v = b.add_value(state.type, state.name);
+      const RefId base = walker_->aliases().own(v);
+      memory_.emplace_back(b.function().inputs.size(), base);
+      b.function().inputs.push_back({FunctionInput::Kind::state, v, whole, state.name, {}});
+      for (const Placed& p : placed) {
+        const State s = shared_.program.states[p.state];
+        const std::size_t first = b.function().nodes.size();
+        const Dims strides(s.strides.begin(), s.strides.end());
+        const ValueId part = b.as_strided(v, s.type.shape, strides, s.offset);
+        walker_->bind(
+            p.name, Binding::tensor(walker_->aliases().view(base, part, view_step(b, "a buffer", v, part, first, {}))));
+      }
+      continue;
+    }
+    std::map<std::vector<std::int64_t>, RefId> first;  // states of the same memory: one Ref
+    for (const Placed& p : placed) {
+      const State& s = shared_.program.states[p.state];
+      std::vector<std::int64_t> key = {s.offset};
+      key.insert(key.end(), s.strides.begin(), s.strides.end());
+      for (Dim d : s.type.shape) key.push_back(d.value());
+      const auto [it, added] = first.try_emplace(std::move(key), p.ref);
+      if (!added) walker_->bind(p.name, Binding::tensor(it->second));
+    }
+  }
+}
+
+void Entry::write_back(std::size_t input, ValueId value) {
+  Function& f = walker_->builder().function();
+  const FunctionInput& in = f.inputs.at(input);
+  if (value == in.value) return;
+  if (in.kind == FunctionInput::Kind::state) {
+    states_.set_mutable(in.state);
+    f.writebacks.push_back({WriteBack::Target::state, in.state, value});
+  } else {
+    f.writebacks.push_back({WriteBack::Target::input, static_cast<std::uint32_t>(input), value});
+  }
+}
+
+void Entry::mutation(const pt2::OutputSpec& spec) {
+  const auto it = input_of_.find(spec.target);
+  if (it == input_of_.end()) {
+    fail(ErrorCode::bad_file, fmt::format("the program writes '{}', which is none of its inputs", spec.target));
+  }
+  pt2::Argument arg = spec.arg;
+  arg.kind = Kind::tensor;
+  const ValueId like = walker_->builder().function().inputs[it->second].value;
+  write_back(it->second, walker_->like(walker_->tensor_of(arg), like));
+}
+
+void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
+  pt2::Argument arg = spec.arg;
+  if (spec.kind != Out::user_output) arg.kind = Kind::tensor;
+  FunctionOutput out;
+  out.name = name;
+  const Binding b = arg.kind == Kind::string ? Binding{} : walker_->binding_of(arg);
+  switch (b.kind) {
+    case Binding::Kind::integer: out.kind = FunctionOutput::Kind::integer; break;
+    case Binding::Kind::boolean: out.kind = FunctionOutput::Kind::boolean; break;
+    case Binding::Kind::real: out.kind = FunctionOutput::Kind::number; break;
+    case Binding::Kind::tensor: out.kind = FunctionOutput::Kind::tensor; break;
+    default: out.kind = FunctionOutput::Kind::none;
+  }
+  if (out.kind != FunctionOutput::Kind::none) out.value = walker_->value_of(b);
+  walker_->builder().function().outputs.push_back(std::move(out));
+}
+
+void Entry::outputs() {
+  walker_->builder().set_origin(-1);
+  walker_->enter(model_.graph);
+  std::size_t users = 0;
+  for (const pt2::OutputSpec& s : model_.signature.outputs)
+    users += s.kind == Out::user_output || s.kind == Out::loss_output;
+  std::vector<std::string> names = output_names(model_);
+  if (names.size() != users) names.clear();
+  std::size_t next = 0;
+  for (const pt2::OutputSpec& spec : model_.signature.outputs) {
+    switch (spec.kind) {
+      case Out::token: break;
+      case Out::buffer_mutation:
+      case Out::parameter_mutation:
+      case Out::user_input_mutation: mutation(spec); break;
+      case Out::gradient_to_parameter:
+      case Out::gradient_to_user_input: output(spec, "grad:" + spec.target); break;
+      case Out::user_output:
+      case Out::loss_output: {
+        const std::string name = names.empty() ? fmt::format("out{}", next) : names[next];
+        ++next;
+        output(spec, name);
+      }
+    }
+  }
+}
+
+/// A traced program does not list what it writes: what changed is written back.
+void Entry::written() {
+  for (const auto& [input, ref] : memory_) {
+    if (walker_->aliases().changed(ref)) write_back(input, walker_->aliases().read(ref));
+  }
+}
+
+}  // namespace tern::importing

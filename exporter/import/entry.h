@@ -1,0 +1,41 @@
+// One model of a .pt2 file as an entry function: its inputs, its body, its outputs and what it writes back.
+#pragma once
+
+#include <string>
+
+#include "exporter/import/states.h"
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+
+class Entry {
+ public:
+  Entry(Shared& shared, States& states, const std::string& name);
+  void build();
+
+ private:
+  void inputs();
+  void input(const pt2::InputSpec& spec, const std::string& user_name);
+  void state_input(const pt2::InputSpec& spec);
+  void tensor_input(const pt2::Argument& arg, const std::string& name);
+  void number_input(const pt2::Argument& arg, const std::string& name);
+  void no_input(const std::string& name, const std::string& constant);
+  void share_storages();
+  void outputs();
+  void output(const pt2::OutputSpec& spec, const std::string& name);
+  void mutation(const pt2::OutputSpec& spec);
+  void write_back(std::size_t input, ValueId value);
+  void written();
+
+  Shared& shared_;
+  States& states_;
+  const pt2::Program& model_;
+  std::uint32_t function_;
+  std::shared_ptr<Walker> walker_;
+  std::map<std::string, std::size_t>
+      input_of_;  ///< by target of the input's spec or name of the graph's input: position in Function::inputs
+  std::vector<std::pair<std::size_t, RefId>>
+      memory_;  ///< inputs that a traced program may write, and what they are in it
+};
+
+}  // namespace tern::importing

@@ -1,0 +1,106 @@
+// Operators that ask for sizes, read a number off a tensor, assert something, or have no effect outside PyTorch.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <string_view>
+
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+/// Nothing to do at run time: what they state was proved, or recorded with the ranges of symbols, when the program was
+/// exported.
+bool has_no_effect(std::string_view target) {
+  for (std::string_view name :
+       {"aten._assert_tensor_metadata.default", "aten.sym_constrain_range.default",
+        "aten.sym_constrain_range_for_size.default", "aten._functional_sym_constrain_range.default",
+        "aten._functional_sym_constrain_range_for_size.default", "aten._make_dep_token.default",
+        "aten.sym_constrain_range_for_size", "aten.record_stream.default",
+        "profiler._record_function_enter_new.default", "profiler._record_function_exit.default",
+        "profiler._record_function_exit._RecordFunction"}) {
+    if (target == name) return true;
+  }
+  return false;
+}
+
+std::string text_of(const pt2::Node& node, std::string_view argument, std::string_view otherwise) {
+  const pt2::Argument* a = node.find_input(argument);
+  return a != nullptr && a->kind == Kind::string ? a->text : std::string(otherwise);
+}
+
+}  // namespace
+
+void Walker::assert_dim(Dim condition, const std::string& text) {
+  const Interval range = pool().bounds(condition);
+  if (range.min > 0 || range.max < 0) return;  // true for all sizes that the symbols allow
+  builder_.add_all(Op::assert_dim, {}, {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text)});
+}
+
+bool Walker::host_call(const pt2::Node& node, std::string_view target) {
+  const auto input = [&](std::size_t i) -> const pt2::Argument& {
+    if (i >= node.inputs.size()) fail(ErrorCode::bad_file, fmt::format("operand {} is missing", i));
+    return node.inputs[i].arg;
+  };
+  const auto set = [&](Binding b) {
+    if (!node.outputs.empty() && !node.outputs[0].name.empty()) bind(node.outputs[0].name, std::move(b));
+    return true;
+  };
+  if (has_no_effect(target)) {
+    substitute(node);
+    return true;
+  }
+  if (target == "aten.sym_size.int") {
+    return set(Binding::integer(builder_.size(tensor_of(input(0)), binding_of(input(1)).dim.value())));
+  }
+  if (target == "aten.sym_numel.default" || target == "aten.numel.default") {
+    return set(Binding::integer(builder_.numel(tensor_of(input(0)))));
+  }
+  if (target == "aten.sym_stride.int" || target == "aten.sym_storage_offset.default" ||
+      target == "aten.sym_is_contiguous.default") {
+    // Memory here is laid out anew: what PyTorch recorded of the tensor is what the program means.
+    Dim d;
+    if (!node.outputs.empty() && recorded(node.outputs[0], &d)) {
+      return set(node.outputs[0].kind == Kind::sym_bool ? Binding::boolean(d) : Binding::integer(d));
+    }
+    const pt2::TensorMeta* meta = meta_of(input(0).name);
+    if (meta == nullptr) fail(ErrorCode::bad_file, "the strides of the tensor are not recorded");
+    if (target == "aten.sym_is_contiguous.default") return set(Binding::boolean(1));
+    if (target == "aten.sym_storage_offset.default") return set(Binding::integer(symbols().dim(meta->storage_offset)));
+    std::int64_t axis = binding_of(input(1)).dim.value();
+    if (axis < 0) axis += static_cast<std::int64_t>(meta->strides.size());
+    if (axis < 0 || axis >= static_cast<std::int64_t>(meta->strides.size()))
+      fail(ErrorCode::bad_file, "sym_stride: no such axis");
+    return set(Binding::integer(symbols().dim(meta->strides[static_cast<std::size_t>(axis)])));
+  }
+  if (target == "aten.item.default" || target == "aten._local_scalar_dense.default") {
+    if (node.outputs.empty()) return true;
+    return set(from_tensor(node, tensor_of(input(0))));
+  }
+  if (target == "aten._assert_scalar.default" || target == "aten._functional_assert_scalar.default") {
+    const Binding b = binding_of(input(0));
+    if (b.is_dim()) {
+      assert_dim(b.dim, text_of(node, "assert_msg", "an assertion of the program"));
+    } else {
+      builder_.add_all(Op::assert_true, {builder_.expr("x != 0", {{"x", value_of(b)}}, DType::f64, DType::boolean)},
+                       {attr_text(AttrKey::text, text_of(node, "assert_msg", "an assertion of the program"))});
+    }
+    substitute(node);
+    return true;
+  }
+  if (target == "aten._assert_async.default" || target == "aten._assert_async.msg" ||
+      target == "aten._functional_assert_async.msg") {
+    ValueId v = tensor_of(input(0));
+    if (builder_.rank(v) != 0) v = builder_.reshape(v, {});
+    if (builder_.dtype(v) != DType::boolean) v = builder_.expr("x != 0", {{"x", v}}, builder_.dtype(v), DType::boolean);
+    builder_.add_all(Op::assert_true, {v},
+                     {attr_text(AttrKey::text, text_of(node, "assert_msg", "an assertion of the program"))});
+    substitute(node);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,83 @@
+// while_loop, scan and map.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+void refuse_writes(const Body& body, const char* what) {
+  if (!body.written.empty()) {
+    fail(ErrorCode::unsupported,
+         fmt::format("the body of a {} writes an operand in place; call run_decompositions() before saving", what));
+  }
+}
+
+void append(std::vector<Binding>& to, const std::vector<Binding>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+void Walker::while_loop(const pt2::Node& node) {
+  const pt2::Graph &condition = graph_of(node, 0), &loop = graph_of(node, 1);
+  const std::span<const pt2::NamedArgument> inputs = node.inputs;
+  std::vector<Binding> operands = flattened(inputs.subspan(2, std::min<std::size_t>(1, inputs.size() - 2)));
+  for (Binding& b : operands) {  // what is carried from round to round is a tensor, integers too
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(value_of(b)));
+  }
+  const std::size_t carried = operands.size();
+  if (inputs.size() > 3) append(operands, flattened(inputs.subspan(3)));
+  const Body c = body("while", condition, operands), b = body("do", loop, operands);
+  refuse_writes(c, "while_loop");
+  refuse_writes(b, "while_loop");
+  Node n;
+  n.op = Op::while_loop;
+  n.inputs = operand_values(operands);
+  n.functions = {c.function, b.function};
+  n.set(AttrKey::carried, Dims{static_cast<std::int64_t>(carried)});
+  bind_control(node, builder_.add(std::move(n)));
+}
+
+void Walker::scan(const pt2::Node& node) {
+  const pt2::Graph& combine = graph_of(node, 0);
+  const std::span<const pt2::NamedArgument> inputs = node.inputs;
+  if (inputs.size() < 3) fail(ErrorCode::bad_file, "scan needs initial values and what it runs over");
+  std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
+  for (Binding& b : operands) {
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(value_of(b)));
+  }
+  const std::size_t carried = operands.size();
+  append(operands, flattened(inputs.subspan(2, 1)));
+  const std::size_t mapped = operands.size() - carried;
+  append(operands, flattened(inputs.subspan(3)));
+  const Body b = body("scan", combine, operands, carried, mapped);
+  refuse_writes(b, "scan");
+  Node n;
+  n.op = Op::scan_loop;
+  n.inputs = operand_values(operands);
+  n.functions = {b.function};
+  n.set(AttrKey::carried, Dims{static_cast<std::int64_t>(carried)});
+  n.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(mapped)});
+  bind_control(node, builder_.add(std::move(n)));
+}
+
+void Walker::map(const pt2::Node& node) {
+  const pt2::Graph& graph = graph_of(node, 0);
+  const std::span<const pt2::NamedArgument> inputs = node.inputs;
+  if (inputs.size() < 2) fail(ErrorCode::bad_file, "map needs what it runs over");
+  std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
+  const std::size_t mapped = operands.size();
+  append(operands, flattened(inputs.subspan(2)));
+  const Body b = body("map", graph, operands, 0, mapped);
+  refuse_writes(b, "map");
+  Node n;
+  n.op = Op::map_loop;
+  n.inputs = operand_values(operands);
+  n.functions = {b.function};
+  n.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(mapped)});
+  bind_control(node, builder_.add(std::move(n)));
+}
+
+}  // namespace tern::importing

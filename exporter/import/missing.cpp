@@ -1,0 +1,45 @@
+#include "exporter/import/missing.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/import/origins.h"
+
+namespace tern::importing {
+
+void Missing::add(const pt2::Node& node, const std::string& reason) {
+  const std::string target(short_target(node.target));
+  for (MissingOp& op : ops_) {
+    if (op.target == target && op.reason == reason) {
+      ++op.count;
+      return;
+    }
+  }
+  ops_.push_back({target, 1, where(node), reason});
+}
+
+void Missing::check() const {
+  if (ops_.empty()) return;
+  std::size_t uses = 0;
+  std::string lines;
+  bool unknown = false;
+  constexpr std::size_t kShown = 100;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    const MissingOp& op = ops_[i];
+    uses += op.count;
+    unknown = unknown || op.reason.empty();
+    if (i >= kShown) continue;
+    lines += fmt::format("\n  {}: {} use{}, first at {}", op.target, op.count, op.count == 1 ? "" : "s", op.where);
+    if (!op.reason.empty()) lines += "\n    " + op.reason;
+  }
+  if (ops_.size() > kShown) lines += fmt::format("\n  and {} more", ops_.size() - kShown);
+  std::string message = fmt::format("{} operator{} of the program cannot be imported ({} use{}):{}", ops_.size(),
+                                    ops_.size() == 1 ? "" : "s", uses, uses == 1 ? "" : "s", lines);
+  if (unknown) {
+    message +=
+        "\nCalling exported = exported.run_decompositions() before torch.export.save may replace them by simpler ones.";
+  }
+  fail(ErrorCode::unsupported, message);
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,209 @@
+// Operators that write their arguments: the functional operator that computes the same, and its results written back.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/import/twins.h"
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+/// In-place operators that change how a tensor is viewed, not what it holds.
+bool is_inplace_view(std::string_view base) {
+  for (std::string_view name : {"aten::squeeze_", "aten::unsqueeze_", "aten::transpose_", "aten::t_", "aten::swapaxes_",
+                                "aten::swapdims_", "aten::as_strided_", "aten::detach_"}) {
+    if (base == name) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> tensor_names(const pt2::Argument* a) {
+  if (a == nullptr) return {};
+  if (a->kind == Kind::tensor) return {a->name};
+  if (a->kind == Kind::tensors || a->kind == Kind::optional_tensors) return a->names;
+  return {};
+}
+
+}  // namespace
+
+ValueId Walker::like(ValueId value, ValueId other) {
+  const Dims shape = builder_.shape(other);
+  return builder_.expand(builder_.cast(value, builder_.dtype(other)), shape);
+}
+
+void Walker::write(const Binding& target, ValueId value) {
+  if (target.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "something that is no tensor is written in place");
+  aliases_.write(target.ref, like(value, aliases_.read(target.ref)));
+}
+
+void Walker::resize(const pt2::Node& node, const Dims& sizes) {
+  // Memory keeps its elements in order; what is new is not determined, and zero here.
+  const std::string& name = node.inputs.at(0).arg.name;
+  const ValueId old = tensor_of(node.inputs[0].arg);
+  const Dim have = builder_.numel(old), want = pool().product(sizes);
+  ValueId flat = builder_.flatten(old);
+  if (pool().bounds(pool().sub(want, have)).min > 0) {
+    flat = builder_.pad(flat, {0}, {pool().sub(want, have)});
+  } else {
+    flat = builder_.slice(flat, 0, 0, want);
+  }
+  const Binding resized = Binding::tensor(aliases_.own(builder_.reshape(flat, sizes)));
+  bind(name, resized);
+  if (!node.outputs.empty()) bind(node.outputs[0].name, resized);
+}
+
+bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, const Call& call) {
+  const std::string_view base = base_of(schema.name);
+  const auto finish = [&](const Binding& self) {
+    if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) bind(node.outputs[0].name, self);
+    return true;
+  };
+  const auto self = [&] { return binding_of(node.inputs.at(0).arg); };
+  if (base == "aten::copy_") {
+    write(self(), call.tensor(schema.arguments[1].name));
+  } else if (base == "aten::zero_") {
+    const ValueId old = call.tensor("self");
+    write(self(), builder_.full({}, 0, builder_.dtype(old)));
+  } else if (base == "aten::fill_") {
+    const Operand& value = call.arg("value");
+    if (value.kind == Operand::Kind::number || value.kind == Operand::Kind::complex) {
+      write(self(), builder_.full({}, {value.number, value.imaginary}, builder_.dtype(call.tensor("self"))));
+    } else {
+      write(self(), call.tensor("value"));
+    }
+  } else if (base == "aten::resize_") {
+    resize(node, call.dims("size"));
+    return true;
+  } else if (base == "aten::resize_as_") {
+    resize(node, Dims(builder_.shape(call.tensor("the_template"))));
+    return true;
+  } else if (base == "aten::set_" && overload_of(schema.name) == "source_Tensor") {
+    const Binding source = binding_of(node.inputs.at(1).arg);
+    bind(node.inputs[0].arg.name, source);
+    return finish(source);
+  } else if (base == "aten::requires_grad_" || base == "aten::detach_" || base == "aten::retain_grad") {
+    // nothing that a program without autograd could see
+  } else if (is_inplace_view(base)) {
+    pt2::Node twin = node;
+    twin.target = "torch.ops." + functional_twin(schema);
+    operator_call(twin);
+    if (!node.outputs.empty()) {
+      if (const Binding* b = find(node.outputs[0].name)) bind(node.inputs.at(0).arg.name, Binding(*b));
+    }
+    return true;
+  } else {
+    return false;
+  }
+  return finish(self());
+}
+
+void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
+  Call call = bind_call(node, &schema);
+  if (special_mutation(node, schema, call)) return;
+
+  const std::string twin = functional_twin(schema);
+  if (!twin.empty() && has_lowering(twin)) {
+    call.target = twin;
+  } else if (!has_lowering(call.target)) {
+    shared_.missing.add(node);
+    substitute(node);
+    return;
+  }
+  // What is written: by name of the argument, which tensors.
+  std::vector<std::pair<const pt2::SchemaArgument*, std::vector<Binding>>> written;
+  for (const pt2::SchemaArgument& a : schema.arguments) {
+    if (!a.is_mutated) continue;
+    std::vector<Binding> targets;
+    for (const std::string& name : tensor_names(node.find_input(a.name))) {
+      pt2::Argument one;
+      one.kind = name.empty() ? Kind::none : Kind::tensor;
+      one.name = name;
+      targets.push_back(binding_of(one));
+    }
+    written.emplace_back(&a, std::move(targets));
+  }
+  // An in-place result has the type of what it overwrites, and PyTorch computes in the common type of the operands.
+  if (call.declared.empty() && !written.empty()) {
+    for (const Binding& b : written[0].second) call.declared.push_back(builder_.type(value_of(b)));
+  }
+  if (call.declared.size() == 1 && is_floating(call.declared[0].dtype)) {
+    for (const auto& [name, o] : call.args) {
+      if (o.kind == Operand::Kind::tensor && builder_.rank(o.value) > 0 && is_floating(builder_.dtype(o.value))) {
+        call.declared[0].dtype = promote(call.declared[0].dtype, builder_.dtype(o.value));
+      }
+    }
+  }
+  const std::vector<ValueId> results = lower(node, call);
+
+  // Results come in the order of the schema's returns; what is written but not returned follows.
+  std::size_t next = 0;
+  std::vector<bool> done(written.size());
+  std::vector<std::vector<Binding>> returned;
+  const auto store = [&](const Binding& target) {
+    if (next >= results.size())
+      fail(ErrorCode::internal, fmt::format("the lowering of {} gives too few results", call.target));
+    const ValueId value = results[next++];
+    if (value != kNoValue && target.kind == BindingKind::tensor) write(target, value);
+  };
+  for (std::size_t r = 0; r < schema.returns.size(); ++r) {
+    std::vector<Binding> bindings;
+    bool stored = false;
+    for (std::size_t w = 0; w < written.size(); ++w) {
+      if (written[w].first->alias != schema.returns[r].alias || schema.returns[r].alias.empty()) continue;
+      for (const Binding& target : written[w].second) store(target);
+      bindings = written[w].second;
+      done[w] = stored = true;
+    }
+    if (!stored) {
+      const std::size_t count = r < node.outputs.size() ? output_names_of(node.outputs[r]).size() : 1;
+      for (std::size_t k = 0; k < count && next < results.size(); ++k) {
+        const ValueId v = results[next++];
+        bindings.push_back(v == kNoValue ? Binding{} : Binding::tensor(aliases_.own(v)));
+      }
+    }
+    returned.push_back(std::move(bindings));
+  }
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    if (done[w]) continue;
+    for (const Binding& target : written[w].second) store(target);
+  }
+  for (std::size_t r = 0; r < node.outputs.size() && r < returned.size(); ++r) {
+    const std::vector<std::string> names = output_names_of(node.outputs[r]);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+      if (!names[k].empty()) bind(names[k], k < returned[r].size() ? returned[r][k] : Binding{});
+    }
+  }
+}
+
+/// batch_norm and its like update the running statistics in training, and their schemas do not say so.
+bool Walker::batch_norm_training(const pt2::Node& node, const Call& call) {
+  const bool plain = call.target == "aten.batch_norm.default" || call.target == "aten.native_batch_norm.default" ||
+                     call.target == "aten.cudnn_batch_norm.default";
+  if (!plain || !call.flag_or("training", false) || !call.has("running_mean") || !call.has("running_var")) return false;
+  const char* functional = "aten._native_batch_norm_legit_functional.default";
+  if (!has_lowering(functional)) return false;
+  Call c = call;
+  c.target = functional;
+  const double eps = call.target == "aten.cudnn_batch_norm.default" ? call.number("epsilon") : call.number("eps");
+  std::erase_if(c.args,
+                [](const auto& a) { return a.first == "cudnn_enabled" || a.first == "epsilon" || a.first == "eps"; });
+  Operand e;
+  e.kind = Operand::Kind::number;
+  e.number = eps;
+  c.args.emplace_back("eps", e);
+  const DType statistics = builder_.dtype(call.tensor("running_mean"));
+  while (c.declared.size() < 5) c.declared.push_back({statistics, {builder_.size(call.tensor("input"), 1)}});
+  const std::vector<ValueId> results = lower(node, c);
+  if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization gives too few results");
+  write(binding_of(*node.find_input("running_mean")), results[3]);
+  write(binding_of(*node.find_input("running_var")), results[4]);
+  const std::vector<ValueId> proper(results.begin(), results.begin() + 3);
+  bind_results(node, proper, 0, nullptr, call);
+  return true;
+}
+
+}  // namespace tern::importing

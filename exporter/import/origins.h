@@ -1,0 +1,33 @@
+// Where nodes of the program come from: the ATen op, the module and the line of Python, kept once each.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "exporter/pt2/model.h"
+#include "schema/program.h"
+
+namespace tern::importing {
+
+/// "aten.add.Tensor" of "torch.ops.aten.add.Tensor"; other targets as they are.
+std::string_view short_target(std::string_view target);
+
+/// "encoder.attn, model.py:42, node 'add_3'", for messages.
+std::string where(const pt2::Node& node);
+
+class Origins {
+ public:
+  explicit Origins(Program& program) : program_(program) {}
+  std::int32_t of(const pt2::Node& node);
+
+ private:
+  Program& program_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::int32_t> known_;
+};
+
+/// What the user attached to the node with torch.fx.traceback.annotate.
+std::vector<Annotation> annotations_of(const pt2::Node& node);
+
+}  // namespace tern::importing

@@ -1,0 +1,128 @@
+// Traced vmap: between _vmap_increment_nesting and _vmap_decrement_nesting the program computes on single examples of
+// tensors whose batch axis _add_batch_dim hid, until _remove_batch_dim brings it back. That is a map over the batch.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <set>
+
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+constexpr std::string_view kPrefix = "torch._functorch.predispatch.";
+
+bool is(const pt2::Node& node, std::string_view function) {
+  return node.target.starts_with(kPrefix) && std::string_view(node.target).substr(kPrefix.size()) == function;
+}
+
+void used_names(const pt2::Argument& a, std::set<std::string>* names) {
+  if (a.kind != Kind::graph && !a.name.empty()) names->insert(a.name);
+  if (a.kind == Kind::tensors || a.kind == Kind::optional_tensors) names->insert(a.names.begin(), a.names.end());
+  for (const auto& s : a.sym_ints) names->insert(s.name);
+  for (const auto& s : a.sym_bools) names->insert(s.name);
+  for (const auto& s : a.sym_floats) names->insert(s.name);
+  for (const pt2::Argument& item : a.items) used_names(item, names);
+}
+
+std::int64_t integer(const pt2::Node& node, std::size_t input) {
+  if (input < node.inputs.size() && node.inputs[input].arg.kind == Kind::integer) return node.inputs[input].arg.integer;
+  fail(ErrorCode::unsupported, fmt::format("operand {} of {} is not a constant", input, node.target));
+}
+
+}  // namespace
+
+std::size_t Walker::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
+  std::size_t end = begin;
+  for (int depth = 0; end < nodes.size(); ++end) {
+    if (is(nodes[end], "_vmap_increment_nesting")) ++depth;
+    if (is(nodes[end], "_vmap_decrement_nesting") && --depth == 0) break;
+  }
+  if (end == nodes.size()) fail(ErrorCode::bad_file, "a vmap that does not end");
+
+  std::vector<const pt2::Node*> batched, unbatched;
+  std::vector<pt2::Node> inside;
+  std::set<std::string> used, defined;
+  int depth = 0;
+  for (std::size_t i = begin + 1; i < end; ++i) {
+    const pt2::Node& n = nodes[i];
+    if (is(n, "_vmap_increment_nesting")) ++depth;
+    if (is(n, "_vmap_decrement_nesting")) --depth;
+    if (depth == 0 && is(n, "_add_batch_dim")) {
+      batched.push_back(&n);
+      defined.insert(n.outputs.at(0).name);
+    } else if (depth == 0 && is(n, "_remove_batch_dim")) {
+      unbatched.push_back(&n);
+      used_names(n.inputs.at(0).arg, &used);
+    } else {
+      for (const pt2::NamedArgument& in : n.inputs) used_names(in.arg, &used);
+      for (const pt2::Argument& out : n.outputs) {
+        for (const std::string& name : output_names_of(out)) defined.insert(name);
+      }
+      inside.push_back(n);
+    }
+  }
+  if (batched.empty() || unbatched.empty()) return end + 1;
+
+  Program& program = shared_.program;
+  const auto function = static_cast<std::uint32_t>(program.functions.size());
+  program.functions.emplace_back();
+  program.functions.back().name = builder_.function().name + ".vmap";
+  Walker inner(shared_, function);
+  inner.graph_ = &graph;
+  Node loop;
+  loop.op = Op::map_loop;
+  const auto add_input = [&](const std::string& name, TensorType type) {
+    const ValueId v = inner.builder_.add_value(std::move(type), name);
+    inner.builder_.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
+    return v;
+  };
+  for (const pt2::Node* n : batched) {
+    const ValueId x = builder_.move_axis(tensor_of(n->inputs.at(0).arg), integer(*n, 1), 0);
+    TensorType type = builder_.type(x);
+    if (type.shape.empty()) fail(ErrorCode::bad_file, "vmap over a tensor of no dimensions");
+    type.shape.erase(type.shape.begin());
+    const std::string& name = n->outputs[0].name;
+    inner.bind(name, Binding::tensor(inner.aliases_.own(add_input(name, std::move(type)))));
+    loop.inputs.push_back(x);
+  }
+  loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(batched.size())});
+  std::vector<RefId> captured;
+  for (const std::string& name : used) {
+    const Binding* outer = defined.contains(name) ? nullptr : find(name);
+    if (outer == nullptr) continue;
+    Binding b = *outer;
+    if (b.kind == BindingKind::tensor || (b.kind == BindingKind::real && b.value != kNoValue)) {
+      const ValueId v = value_of(b);
+      loop.inputs.push_back(v);
+      const ValueId in = add_input(name, builder_.type(v));
+      b = b.kind == BindingKind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases_.own(in));
+      if (b.kind == BindingKind::tensor) captured.push_back(b.ref);
+    }
+    inner.bind(name, std::move(b));
+  }
+  inner.run(graph, inside);
+  for (RefId r : captured) {
+    if (inner.aliases_.changed(r))
+      fail(ErrorCode::unsupported, "a function under vmap writes a tensor of its surroundings in place");
+  }
+  for (const pt2::Node* n : unbatched) {
+    inner.graph_ = &graph;
+    const ValueId v = inner.tensor_of(n->inputs[0].arg);
+    inner.builder_.function().outputs.push_back({FunctionOutput::Kind::tensor, v, n->outputs.at(0).name});
+  }
+  loop.functions = {function};
+  const std::vector<ValueId> results = builder_.add(std::move(loop));
+  for (std::size_t k = 0; k < unbatched.size(); ++k) {
+    const ValueId v = builder_.move_axis(results[k], 0, integer(*unbatched[k], 3));
+    check_result(*unbatched[k], unbatched[k]->outputs[0].name, v);
+    bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.own(v)));
+  }
+  for (const auto& [name, b] : inner.names_) {  // sizes that were computed inside may be used outside
+    if (b.is_dim() && find(name) == nullptr) bind(name, b);
+  }
+  return end + 1;
+}
+
+}  // namespace tern::importing

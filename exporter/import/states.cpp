@@ -1,0 +1,146 @@
+#include "exporter/import/states.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::InputSpec::Kind;
+
+const char* kind_name(Kind kind) {
+  return kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "constant";
+}
+
+/// The bytes [first, last) that a state can reach. Sizes and strides were checked against the storage when the file was
+/// read.
+std::pair<std::int64_t, std::int64_t> extent(const State& s) {
+  const std::int64_t size = element_size(s.type.dtype);
+  std::int64_t last = s.offset;
+  for (std::size_t i = 0; i < s.strides.size(); ++i) {
+    if (s.type.shape[i].is(0)) return {s.offset * size, s.offset * size};
+    last += (s.type.shape[i].value() - 1) * s.strides[i];
+  }
+  return {s.offset * size, (last + 1) * size};
+}
+
+std::int64_t literal(const pt2::SymInt& v, const std::string& name) {
+  if (v.is_literal() && v.value >= 0) return v.value;
+  fail(ErrorCode::bad_file,
+       fmt::format("'{}' in the file's weights has a size, stride or offset that is no natural number", name));
+}
+
+const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& spec) {
+  const bool in_weights = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
+  const auto &first = in_weights ? model.weights : model.constants,
+             &second = in_weights ? model.constants : model.weights;
+  const pt2::Payload* payload = first.find(spec.target);
+  return payload != nullptr ? payload : second.find(spec.target);
+}
+
+}  // namespace
+
+void reserve_storages(const pt2::Program& model, ArchiveSource& source, Program& program) {
+  for (const pt2::InputSpec& spec : model.signature.inputs) {
+    if (spec.kind != Kind::parameter && spec.kind != Kind::buffer && spec.kind != Kind::tensor_constant) continue;
+    const pt2::Payload* payload = payload_of(model, spec);
+    if (payload != nullptr && payload->has_tensor && !payload->use_pickle) source.storage_of(payload->entry, program);
+  }
+}
+
+std::uint32_t States::add(State state) {
+  const auto number = static_cast<std::uint32_t>(program_.states.size());
+  if (program_.storages[state.storage].size != 0) {
+    std::vector<std::int64_t> key = {state.storage, state.offset, static_cast<std::int64_t>(state.type.dtype)};
+    for (Dim d : state.type.shape) key.push_back(d.value());
+    key.insert(key.end(), state.strides.begin(), state.strides.end());
+    const auto [first, added] = same_.try_emplace(std::move(key), number);
+    if (!added) state.tied = static_cast<std::int32_t>(first->second);
+  }
+  by_storage_[state.storage].push_back(number);
+  program_.states.push_back(std::move(state));
+  return number;
+}
+
+std::uint32_t States::state_of(const pt2::InputSpec& spec) {
+  const std::string& name = spec.target;
+  const auto found = numbers_.find(name);
+  if (found != numbers_.end()) return found->second;
+
+  const bool in_weights = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
+  const pt2::Payload* payload = payload_of(model_, spec);
+  if (payload == nullptr) {
+    fail(ErrorCode::bad_file, fmt::format("the file holds no data for the {} '{}'", kind_name(spec.kind), name));
+  }
+  if (payload->use_pickle || !payload->has_tensor) {
+    fail(ErrorCode::unsupported,
+         fmt::format(
+             "the {} '{}' is stored as a Python pickle, which is never read: it is a tensor subclass. Call exported = "
+             "exported.run_decompositions() before torch.export.save, or build the model of plain tensors",
+             kind_name(spec.kind), name));
+  }
+  const pt2::TensorMeta& meta = payload->tensor;
+  if (meta.layout != pt2::Layout::strided) {
+    fail(ErrorCode::unsupported, fmt::format("the {} '{}' is not a dense tensor", kind_name(spec.kind), name));
+  }
+  State state;
+  state.name = name;
+  state.kind = spec.kind == Kind::parameter ? State::Kind::parameter
+               : spec.kind == Kind::buffer  ? State::Kind::buffer
+                                            : State::Kind::constant;
+  state.persistent = in_weights;
+  state.type.dtype = meta.dtype;
+  bool empty = false;
+  for (const pt2::SymInt& s : meta.sizes) {
+    state.type.shape.emplace_back(literal(s, name));
+    empty = empty || state.type.shape.back().is(0);
+  }
+  for (const pt2::SymInt& s : meta.strides) state.strides.push_back(literal(s, name));
+  state.offset = literal(meta.storage_offset, name);
+  if (state.type.rank() > kMaxRank) {
+    fail(ErrorCode::unsupported,
+         fmt::format("'{}' has rank {}, and at most {} is supported", name, state.type.rank(), kMaxRank));
+  }
+  state.storage = source_.storage_of(payload->entry, program_);
+  if (program_.storages[state.storage].size == 0 && !empty) {
+    fail(ErrorCode::bad_file,
+         fmt::format("the bytes of the {} '{}' are not in the file: it was exported from fake tensors, without data",
+                     kind_name(spec.kind), name));
+  }
+  const std::uint32_t number = add(std::move(state));
+  numbers_.emplace(name, number);
+  return number;
+}
+
+std::uint32_t States::whole_storage(std::uint32_t number) {
+  const State like = program_.states[number];
+  const auto found = wholes_.find(like.storage);
+  if (found != wholes_.end()) return found->second;
+  State state;
+  state.name = fmt::format("storage of {}", like.name);
+  state.kind = State::Kind::buffer;
+  const auto bytes = static_cast<std::int64_t>(program_.storages[like.storage].size);
+  state.type = {like.type.dtype, {bytes / element_size(like.type.dtype)}};
+  state.strides = {1};
+  state.storage = like.storage;
+  state.persistent = false;
+  const std::uint32_t result = add(std::move(state));
+  wholes_.emplace(like.storage, result);
+  return result;
+}
+
+bool States::overlap(std::uint32_t a, std::uint32_t b) const {
+  const State &x = program_.states[a], &y = program_.states[b];
+  if (x.storage != y.storage) return false;
+  const auto [xf, xl] = extent(x);
+  const auto [yf, yl] = extent(y);
+  return xf < yl && yf < xl;
+}
+
+void States::set_mutable(std::uint32_t state) {
+  for (std::uint32_t other : by_storage_[program_.states[state].storage]) {
+    if (other == state || overlap(other, state)) program_.states[other].is_mutable = true;
+  }
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,74 @@
+#include "exporter/import/symbols.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+namespace tern::importing {
+
+Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges, std::string prefix)
+    : pool_(pool), prefix_(std::move(prefix)) {
+  for (const pt2::RangeConstraint& r : ranges) {
+    const auto name = pt2::plain_symbol(r.key);
+    if (!name) continue;  // "s77 + 1": follows from the symbol's range
+    // A size s* was traced as at least 1, whatever the range says: PyTorch specialises 0.
+    const std::int64_t least = name->starts_with('s') ? 1 : -kNoBound;
+    const std::int64_t min = std::max(r.min.value_or(least), least);
+    const std::int64_t max = r.max.value_or(kNoBound);
+    if (min > max) fail(ErrorCode::bad_file, fmt::format("the range of symbol {} is empty: {} to {}", *name, min, max));
+    pool_.symbol(prefix_ + std::string(*name), min, max);
+  }
+}
+
+Dim Symbols::symbol(const pt2::SymNode& node) {
+  const std::int64_t min = node.positive ? 1 : node.nonnegative ? 0 : -kNoBound;
+  return pool_.symbol(prefix_ + node.name, min, kNoBound);  // found where it has a declared range
+}
+
+bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {
+  const auto found = cache_.find(srepr);
+  if (found != cache_.end()) {
+    *out = found->second;
+    return true;
+  }
+  const pt2::SymExpr expr = pt2::parse_sympy(srepr);
+  if (!to_dim(
+          pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, out, why)) {
+    *why = fmt::format("the size {} needs {}, which sizes of a program cannot express", pt2::to_text(expr), *why);
+    return false;
+  }
+  cache_.emplace(srepr, *out);
+  return true;
+}
+
+Dim Symbols::dim(const pt2::SymInt& size) {
+  if (size.is_literal()) return size.value;
+  Dim result;
+  std::string why;
+  if (!convert(size.expr, &result, &why)) fail(ErrorCode::unsupported, why);
+  return result;
+}
+
+bool Symbols::try_dim(const std::string& srepr, Dim* out) {
+  std::string why;
+  return !srepr.empty() && convert(srepr, out, &why);
+}
+
+TensorType Symbols::type(const pt2::TensorMeta& meta) {
+  TensorType t{meta.dtype, {}};
+  for (const pt2::SymInt& s : meta.sizes) t.shape.push_back(dim(s));
+  return t;
+}
+
+TensorType Symbols::hint(const pt2::TensorMeta& meta) {
+  TensorType t{meta.dtype, {}};
+  for (const pt2::SymInt& s : meta.sizes) {
+    Dim d = s.value;
+    if (!s.is_literal() && !try_dim(s.expr, &d)) d = pool_.new_symbol("size", 0, kNoBound);
+    t.shape.push_back(d);
+  }
+  return t;
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,126 @@
+#include "exporter/import/tree_names.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/pt2/json.h"
+
+namespace tern::importing {
+namespace {
+
+using pt2::JsonDocument;
+using pt2::JsonValue;
+
+class Flattener {
+ public:
+  explicit Flattener(const pt2::Program& model) : model_(model) {}
+
+  /// Names under `prefix` of the leaves of a node of a pytree.
+  void flatten(const JsonValue& node, const std::string& prefix) {
+    const auto type = node.find("type");
+    if (!type) {
+      names.push_back(prefix);
+      return;
+    }
+    const std::vector<std::string> keys = keys_of(node);
+    std::size_t i = 0;
+    for (const JsonValue child : node["children_spec"].array()) {
+      const std::string key = i < keys.size() ? keys[i] : std::to_string(i);
+      flatten(child, prefix.empty() ? key : prefix + "." + key);
+      ++i;
+    }
+  }
+
+  /// The keys of a dictionary or the fields of a named tuple; empty for sequences.
+  std::vector<std::string> keys_of(const JsonValue& node) const {
+    const std::string type(node["type"].as_string());
+    const std::size_t count = node["children_spec"].size();
+    std::vector<std::string> keys;
+    const auto context = node.find("context");
+    if (context && context->is_string()) {
+      const std::string text(context->as_string());
+      if (text.starts_with('[')) {
+        const JsonDocument list(text, "context of a pytree");
+        for (const JsonValue key : list.root().array()) {
+          if (key.is_string()) keys.emplace_back(key.as_string());
+        }
+      } else if (type.ends_with("namedtuple")) {
+        for (const auto& [name, fields] : model_.namedtuple_fields) {
+          if (text.find(name) != std::string::npos) keys = fields;
+        }
+      }
+    }
+    if (keys.size() != count) keys.clear();
+    return keys;
+  }
+
+  std::vector<std::string> names;
+
+ private:
+  const pt2::Program& model_;
+};
+
+const pt2::ModuleCall::Convention* convention(const pt2::Program& model) {
+  if (model.module_calls.empty() || !model.module_calls[0].signature) return nullptr;
+  return &*model.module_calls[0].signature;
+}
+
+/// Specs are [version, tree].
+JsonValue tree(const JsonDocument& document) {
+  const JsonValue root = document.root();
+  std::size_t i = 0;
+  for (const JsonValue v : root.array()) {
+    if (i++ == 1) return v;
+  }
+  root.bad("a pytree is a version and a node");
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(const pt2::Program& model) {
+  const auto* call = convention(model);
+  if (call == nullptr || call->in_spec.empty()) return {};
+  try {
+    const JsonDocument document(call->in_spec, "in_spec");
+    Flattener f(model);
+    std::size_t group = 0, given = 0;
+    for (const JsonValue part : tree(document)["children_spec"].array()) {  // args, then kwargs
+      const std::vector<std::string> keys = group == 0 ? std::vector<std::string>{} : f.keys_of(part);
+      std::size_t i = 0;
+      for (const JsonValue child : part["children_spec"].array()) {
+        std::string name = i < keys.size()                          ? keys[i]
+                           : given < call->forward_arg_names.size() ? call->forward_arg_names[given]
+                                                                    : fmt::format("in{}", given);
+        f.flatten(child, name);
+        ++given;
+        ++i;
+      }
+      ++group;
+    }
+    return f.names;
+  } catch (const Error&) {
+    return {};  // names are for people: a program runs without
+  }
+}
+
+std::vector<std::string> output_names(const pt2::Program& model) {
+  const auto* call = convention(model);
+  if (call == nullptr || call->out_spec.empty()) return {};
+  try {
+    const JsonDocument document(call->out_spec, "out_spec");
+    const JsonValue root = tree(document);
+    Flattener f(model);
+    if (!root.find("type")) return {"out0"};
+    const std::vector<std::string> keys = f.keys_of(root);
+    std::size_t i = 0;
+    for (const JsonValue child : root["children_spec"].array()) {
+      f.flatten(child, i < keys.size() ? keys[i] : fmt::format("out{}", i));
+      ++i;
+    }
+    return f.names;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace tern::importing

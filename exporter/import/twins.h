@@ -1,0 +1,21 @@
+// In-place and out= operators, and the functional operators that compute the same.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "exporter/pt2/aten_schema.h"
+
+namespace tern::importing {
+
+/// "aten.add.Tensor" for aten::add_.Tensor, aten::add.out and aten::__iadd__.Tensor; "" when there is none.
+std::string functional_twin(const pt2::Schema& schema);
+
+/// "aten::add" of "aten::add.Tensor", and "Tensor"; "default" where no overload is named.
+std::string_view base_of(std::string_view schema_name);
+std::string_view overload_of(std::string_view schema_name);
+
+/// "aten.add.Tensor" of "aten::add.Tensor".
+std::string target_of(std::string_view schema_name);
+
+}  // namespace tern::importing

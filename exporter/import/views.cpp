@@ -1,0 +1,125 @@
+#include "exporter/import/views.h"
+
+#include <algorithm>
+
+namespace tern::importing {
+namespace {
+
+bool is_view_op(Op op) {
+  switch (op) {
+    case Op::reshape:
+    case Op::permute:
+    case Op::slice:
+    case Op::expand:
+    case Op::as_strided:
+    case Op::bitcast: return true;
+    default: return false;
+  }
+}
+
+/// The view nodes that lead from `of` to `result`, in order. False when something else lies between.
+bool chain_between(const Function& f, ValueId of, ValueId result, std::size_t first, std::vector<Node>* chain) {
+  for (std::size_t i = f.nodes.size(); result != of && i-- > first;) {
+    const Node& n = f.nodes[i];
+    if (n.outputs.size() != 1 || n.outputs[0] != result) continue;
+    if (!is_view_op(n.op)) return false;
+    chain->push_back(n);
+    result = n.inputs[0];
+  }
+  std::reverse(chain->begin(), chain->end());
+  return result == of;
+}
+
+ValueId repeat(Builder& b, const Node& step, ValueId of) {
+  return b.add(step.op, {of}, step.attrs);
+}
+
+/// What `of` becomes when `view`, step's result of it, is replaced. kNoValue when a place of `of` shows up more than
+/// once in the view.
+ValueId undo(Builder& b, const Node& step, ValueId of, ValueId view) {
+  switch (step.op) {
+    case Op::reshape: return b.reshape(view, Dims(b.shape(of)));
+    case Op::permute: {
+      const Dims& axes = step.dims(AttrKey::axes);
+      std::vector<std::int64_t> inverse(axes.size());
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        inverse[static_cast<std::size_t>(axes[i].value())] = static_cast<std::int64_t>(i);
+      }
+      return b.permute(view, inverse);
+    }
+    case Op::slice: return b.add(Op::slice_scatter, {of, view}, step.attrs);
+    case Op::as_strided:
+      return b.add(
+          Op::as_strided_scatter, {of, view},
+          {attr(AttrKey::strides, step.dims(AttrKey::strides)), attr(AttrKey::offset, step.dim(AttrKey::offset))});
+    case Op::bitcast: {
+      std::vector<Attr> attrs = {attr_dtype(b.dtype(of))};
+      if (step.has(AttrKey::k)) attrs.push_back(attr(AttrKey::k, step.dim(AttrKey::k)));
+      return b.add(Op::bitcast, {view}, std::move(attrs));
+    }
+    default: return kNoValue;
+  }
+}
+
+bool can_undo(Builder& b, const std::vector<Node>& chain) {
+  for (const Node& n : chain) {
+    if (n.op != Op::expand) continue;
+    const Dim from = b.numel(n.inputs[0]), to = b.pool().product(n.dims(AttrKey::sizes));
+    if (!b.pool().proved_equal(from, to)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ViewStep view_step(Builder& b, std::string op, ValueId of, ValueId result, std::size_t first,
+                   std::function<ValueId(ValueId of)> again) {
+  ViewStep step;
+  step.op = std::move(op);
+  std::vector<Node> chain;
+  if (!chain_between(b.function(), of, result, first, &chain)) {
+    step.forward = std::move(again);
+    return step;
+  }
+  step.forward = [&b, chain](ValueId v) {
+    for (const Node& n : chain) v = repeat(b, n, v);
+    return v;
+  };
+  if (!can_undo(b, chain)) return step;
+  step.inverse = [&b, chain](ValueId base, ValueId view) {
+    std::vector<ValueId> inputs = {base};
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) inputs.push_back(repeat(b, chain[i], inputs.back()));
+    for (std::size_t i = chain.size(); i-- > 0;) {
+      view = chain[i].op == Op::expand ? b.reshape(view, Dims(b.shape(inputs[i]))) : undo(b, chain[i], inputs[i], view);
+    }
+    return view;
+  };
+  return step;
+}
+
+// As at::detail::computeStride: each run of old axes that is dense in memory can be divided anew.
+bool reshape_copies(const Layout& from, const Layout& to) {
+  if (!from.known || !to.known) return false;
+  const auto count = [](const std::vector<std::int64_t>& sizes) {
+    std::int64_t n = 1;
+    for (std::int64_t s : sizes) n = s == 0 ? 0 : (n > (std::int64_t{1} << 40) ? n : n * s);
+    return n;
+  };
+  if (count(from.sizes) == 0 || from.sizes.empty()) return false;
+  auto view = static_cast<std::ptrdiff_t>(to.sizes.size()) - 1;
+  std::int64_t run_stride = from.strides.back(), run = 1, taken = 1;
+  for (std::size_t a = from.sizes.size(); a-- > 0;) {
+    run *= from.sizes[a];
+    // The run goes on while the next axis outwards steps over exactly what the run covers.
+    if (a > 0 && (from.sizes[a - 1] == 1 || from.strides[a - 1] == run * run_stride)) continue;
+    while (view >= 0 && (taken < run || to.sizes[static_cast<std::size_t>(view)] == 1)) {
+      taken *= to.sizes[static_cast<std::size_t>(view--)];
+    }
+    if (taken != run) return true;
+    if (a > 0) run_stride = from.strides[a - 1];
+    run = taken = 1;
+  }
+  return view != -1;
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,102 @@
+#include "exporter/importer.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/import/entry.h"
+#include "exporter/pt2/parse.h"
+#include "schema/passes/dead_code.h"
+
+namespace tern {
+namespace {
+
+using namespace importing;
+
+class Importer {
+ public:
+  Importer(const pt2::Container& container, const ImportOptions& options)
+      : source_(std::make_shared<ArchiveSource>(container)), options_(options) {
+    program_.source = source_;
+  }
+
+  /// Storages of the file come first, those of all models: constants that lowering makes follow.
+  void reserve(const pt2::Program& model) { reserve_storages(model, *source_, program_); }
+
+  void add(const pt2::Program& model, const std::string& name, const std::string& symbol_prefix) {
+    Symbols symbols(program_.pool, model.range_constraints, symbol_prefix);
+    Shared shared(program_, model, symbols, missing_, options_);
+    States states(program_, *source_, model);
+    Entry(shared, states, name).build();
+    traced_ += shared.traced_nodes;
+    if (program_.metadata.empty()) {
+      program_.metadata = {{"torch", model.torch_version}, {"source", "pt2"}};
+      for (const std::string& v : model.verifiers) program_.metadata.emplace_back("dialect", v);
+    }
+  }
+
+  Program finish(ImportReport* report) {
+    if (report != nullptr) {
+      report->missing = missing_.ops();
+      report->traced_nodes = traced_;
+    }
+    missing_.check();
+    remove_dead_code(program_);
+    if (report != nullptr) {
+      for (const Function& f : program_.functions) report->nodes += f.nodes.size();
+    }
+    return std::move(program_);
+  }
+
+ private:
+  Program program_;
+  std::shared_ptr<ArchiveSource> source_;
+  ImportOptions options_;
+  Missing missing_;
+  std::size_t traced_ = 0;
+};
+
+template <class F>
+Program located(const std::string& label, F import) {
+  try {
+    return import();
+  } catch (const Error& e) {
+    std::string message = e.what();
+    constexpr std::string_view mark = " [traced]";
+    if (message.ends_with(mark)) message.resize(message.size() - mark.size());
+    throw Error(e.code(), message.starts_with(label) ? message : fmt::format("{}: {}", label, message));
+  }
+}
+
+}  // namespace
+
+Program import_pt2(const pt2::Program& model, const pt2::Container& container, const ImportOptions& options,
+                   ImportReport* report) {
+  return located(container.label(), [&] {
+    Importer importer(container, options);
+    importer.reserve(model);
+    importer.add(model, "forward", {});
+    return importer.finish(report);
+  });
+}
+
+Program import_pt2(const pt2::Container& container, const ImportOptions& options, ImportReport* report) {
+  return located(container.label(), [&] {
+    Importer importer(container, options);
+    std::vector<pt2::Program> models;
+    for (const std::string& name : container.models()) {
+      models.push_back(pt2::parse_program(container, name));
+      importer.reserve(models.back());
+    }
+    for (const pt2::Program& model : models) {
+      const bool only = models.size() == 1;
+      importer.add(model, only && model.model == "model" ? "forward" : model.model, only ? "" : model.model + ".");
+    }
+    return importer.finish(report);
+  });
+}
+
+Program import_pt2(const std::string& path, const ImportOptions& options, ImportReport* report) {
+  return import_pt2(pt2::Container::open(path), options, report);
+}
+
+}  // namespace tern

@@ -1,0 +1,44 @@
+// Imports PyTorch's exported programs: .pt2 files become Programs of Tern's ops.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "exporter/pt2/container.h"
+#include "exporter/pt2/model.h"
+#include "schema/program.h"
+
+namespace tern {
+
+struct ImportOptions {
+  /// Operators of other libraries (not aten's and the like) that have no lowering become nodes of Op::custom, which a
+  /// plugin must provide, rather than errors.
+  bool custom_ops = false;
+  bool annotations = true;  ///< keep what torch.fx.traceback.annotate attached
+  bool origins = true;      ///< keep module paths and lines of Python
+};
+
+struct MissingOp {
+  std::string target;  ///< "aten.foo.default"
+  std::size_t count = 0;
+  std::string where;   ///< of the first: "encoder.attn, model.py:42, node 'foo_1'"
+  std::string reason;  ///< empty when there is no lowering at all
+};
+
+struct ImportReport {
+  std::vector<MissingOp> missing;  ///< filled before import fails because of them
+  std::size_t traced_nodes = 0;    ///< in the file, subgraphs included
+  std::size_t nodes = 0;           ///< in the program
+};
+
+/// All models of the file, each an entry function of its name ("forward" when "model" is the only one). The program
+/// keeps the file mapped, and copies nothing of the weights. Throws Error: io, bad_file, or unsupported, with all
+/// operators that are missing at once.
+Program import_pt2(const std::string& path, const ImportOptions& options = {}, ImportReport* report = nullptr);
+Program import_pt2(const pt2::Container& container, const ImportOptions& options = {}, ImportReport* report = nullptr);
+/// One model that is parsed already, as the entry function "forward".
+Program import_pt2(const pt2::Program& model, const pt2::Container& container, const ImportOptions& options = {},
+                   ImportReport* report = nullptr);
+
+}  // namespace tern
