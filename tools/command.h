@@ -1,0 +1,23 @@
+// The subcommands of the tern command: each file cmd_NAME.cpp adds its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tern {
+
+/// What the command ends with. Failures end with the value of their ErrorCode (3 for a file that cannot be read ...).
+inline constexpr int kExitFindings = 1;  ///< a check that ran to its end found something wrong
+inline constexpr int kExitUsage = 2;     ///< wrong options or arguments, as ErrorCode::invalid_argument
+
+/// What a subcommand's callback leaves behind.
+struct CommandLine {
+  int status = 0;  ///< exit status of a subcommand that did not throw
+};
+
+void add_export_command(CLI::App& app, CommandLine& line);
+void add_inspect_command(CLI::App& app, CommandLine& line);
+void add_validate_command(CLI::App& app, CommandLine& line);
+void add_run_command(CLI::App& app, CommandLine& line);
+void add_conform_command(CLI::App& app, CommandLine& line);
+
+}  // namespace tern
