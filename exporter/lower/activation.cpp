@@ -1,0 +1,70 @@
+// Activations with modes, and those that split or reshape an operand.
+#include <array>
+
+#include "exporter/lower/pointwise.h"
+
+namespace tern {
+namespace {
+
+Values gelu(Builder& b, const Call& c) {
+  const std::string mode = c.text_or("approximate", "none");
+  if (mode == "none") return {lower_text(b, c, "0.5 * self * (1 + erf(self * 0.70710678118654752440))")};
+  if (mode == "tanh") {
+    return {
+        lower_text(b, c, "0.5 * self * (1 + tanh(0.79788456080286535588 * (self + 0.044715 * (self * self * self))))")};
+  }
+  c.unsupported("approximation '" + mode + "'");
+}
+
+/// One weight for each channel (axis 1), or one for all.
+Values prelu(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  ValueId weight = c.tensor("weight");
+  if (b.rank(weight) == 1 && b.rank(x) > 2 && !b.size(weight, 0).is(1)) {
+    Dims sizes(static_cast<std::size_t>(b.rank(x)) - 1, 1);
+    sizes[0] = b.size(weight, 0);
+    weight = b.reshape(weight, std::move(sizes));
+  } else if (b.rank(weight) == 1 && b.rank(x) < 2) {
+    weight = b.reshape(weight, {});
+  }
+  return {b.expr("x > 0 ? x : weight * x", {{"x", x}, {"weight", weight}}, c.result_dtype())};
+}
+
+Values glu(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
+  const Dim half = b.pool().floordiv(b.size(x, axis), 2);
+  return {b.expr("a * sigmoid(g)", {{"a", b.slice(x, axis, 0, half)}, {"g", b.slice(x, axis, half, half)}},
+                 c.result_dtype())};
+}
+
+/// In training the slope is drawn anew for each element.
+Values rrelu(Builder& b, const Call& c) {
+  if (!c.flag_or("training", false)) return {lower_text(b, c, "self > 0 ? self : self * ((lower + upper) / 2)")};
+  const ValueId x = c.tensor("self");
+  return {b.expr("x > 0 ? x : x * (lower + u * (upper - lower))",
+                 {{"x", x},
+                  {"u", random_value(b, "uniform", b.shape(x), DType::f32)},
+                  {"lower", c.number("lower")},
+                  {"upper", c.number("upper")}},
+                 c.result_dtype())};
+}
+
+/// The value, and a buffer that only the gradient reads.
+Values log_sigmoid_forward(Builder& b, const Call& c) {
+  return {lower_text(b, c, "min(self, 0) - log1p(exp(-abs(self)))"), lower_text(b, c, "exp(-abs(self))")};
+}
+
+constexpr std::array kTable = {
+    Lowering{"aten.gelu.default", gelu},           Lowering{"aten.prelu.default", prelu},
+    Lowering{"aten._prelu_kernel.default", prelu}, Lowering{"aten.glu.default", glu},
+    Lowering{"aten.rrelu.default", rrelu},         Lowering{"aten.log_sigmoid_forward.default", log_sigmoid_forward},
+};
+
+}  // namespace
+
+std::span<const Lowering> activation_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

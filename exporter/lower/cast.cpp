@@ -1,0 +1,65 @@
+// Conversions between dtypes, and the operators that only say where or how a tensor is kept.
+#include <array>
+
+#include "exporter/lower/pointwise.h"
+
+namespace tern {
+namespace {
+
+/// Values have no memory of their own here, so that copies and views are the value itself.
+Values same(Builder&, const Call& c) {
+  return {c.tensor("self")};
+}
+
+/// The dtype is the recorded one: it covers dtype=None, a device alone, and _cast_Float and the like. Memory formats
+/// and devices say nothing about values.
+Values cast(Builder& b, const Call& c) {
+  return {convert_to(b, c, c.tensor("self"), c.result_dtype())};
+}
+
+constexpr std::array kTable = {
+    Lowering{"aten.to.dtype", cast},
+    Lowering{"aten.to.dtype_layout", cast},
+    Lowering{"aten.to.device", cast},
+    Lowering{"aten.to.other", cast},
+    Lowering{"aten.to.prim_Device", cast},
+    Lowering{"aten.to.prim_dtype", cast},
+    Lowering{"aten.to.prim_other", cast},
+    Lowering{"aten._to_copy.default", cast},
+    Lowering{"aten.type_as.default", cast},
+    Lowering{"aten._cast_Byte.default", cast},
+    Lowering{"aten._cast_Char.default", cast},
+    Lowering{"aten._cast_Double.default", cast},
+    Lowering{"aten._cast_Float.default", cast},
+    Lowering{"aten._cast_Half.default", cast},
+    Lowering{"aten._cast_Int.default", cast},
+    Lowering{"aten._cast_Long.default", cast},
+    Lowering{"aten._cast_Short.default", cast},
+    Lowering{"aten._autocast_to_full_precision.default", cast},
+    Lowering{"aten._autocast_to_reduced_precision.default", cast},
+    Lowering{"prims.convert_element_type.default",
+             [](Builder& b, const Call& c) -> Values { return {convert_to(b, c, c.tensor("a"), c.result_dtype())}; }},
+    Lowering{"aten.alias.default", same},
+    Lowering{"aten.alias_copy.default", same},
+    Lowering{"aten.clone.default", same},
+    Lowering{"aten.contiguous.default", same},
+    Lowering{"aten.cpu.default", same},
+    Lowering{"aten.cuda.default", same},
+    Lowering{"aten.detach.default", same},
+    Lowering{"aten.detach_copy.default", same},
+    Lowering{"aten.lift.default", same},
+    Lowering{"aten.lift_fresh.default", same},
+    Lowering{"aten.lift_fresh_copy.default", same},
+    Lowering{"aten.positive.default", same},
+    Lowering{"aten.resolve_conj.default", same},
+    Lowering{"aten.resolve_neg.default", same},
+    Lowering{"aten.data.default", same},
+};
+
+}  // namespace
+
+std::span<const Lowering> cast_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,175 @@
+#include "exporter/lower/pointwise.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "dtypes/convert.h"
+
+namespace tern {
+namespace {
+
+using Kind = Operand::Kind;
+
+constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// The names in an expression's text, each once, functions included.
+std::vector<std::string_view> names_in(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && (is_letter(text[end]) || (end > i && text[end] >= '0' && text[end] <= '9'))) ++end;
+    if (end == i) {
+      // A number's exponent is no name.
+      const bool digit = text[i] >= '0' && text[i] <= '9';
+      ++i;
+      while (digit && i < text.size() && (is_letter(text[i]) || text[i] == '.' || (text[i] >= '0' && text[i] <= '9')))
+        ++i;
+      continue;
+    }
+    const std::string_view name = text.substr(i, end - i);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    i = end;
+  }
+  return names;
+}
+
+/// The arguments of the call that the text names, in the schema's order.
+std::vector<std::string_view> arguments_in(const Call& c, std::string_view text) {
+  const std::vector<std::string_view> names = names_in(text);
+  std::vector<std::string_view> found;
+  for (const auto& [name, operand] : c.args) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) found.push_back(name);
+  }
+  return found;
+}
+
+/// `v` as a tensor of type `t` would hold it.
+double rounded_to(double v, DType t) {
+  if (!is_floating(t) || t == DType::f64 || t == DType::f4_e2m1) return v;
+  std::array<std::byte, 16> stored{};
+  double back = 0;
+  convert(&v, DType::f64, stored.data(), t, 1);
+  convert(stored.data(), t, &back, DType::f64, 1);
+  return back;
+}
+
+/// The higher class of operand decides, unless a lower one is of another kind of number (c10's combine_categories).
+DType combine(DType higher, DType lower) {
+  if (higher == DType::invalid) return lower;
+  if (lower == DType::invalid || is_complex(higher)) return higher;
+  if (is_floating(higher)) {
+    if (!is_complex(lower)) return higher;
+    return higher == DType::f64 ? DType::c128 : higher == DType::f16 ? DType::c32 : DType::c64;
+  }
+  if (higher == DType::boolean || is_floating(lower) || is_complex(lower)) return promote(higher, lower);
+  return higher;
+}
+
+void widen(DType& to, DType t) {
+  to = to == DType::invalid ? t : promote(to, t);
+}
+
+}  // namespace
+
+ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
+  const Operand& o = c.arg(name);
+  switch (o.kind) {
+    case Kind::tensor: return {name, o.value};
+    case Kind::number: return {name, o.number};
+    case Kind::complex: return {name, std::complex<double>(o.number, o.imaginary)};
+    case Kind::integer:
+    case Kind::boolean: {
+      const bool exact = o.integer.is_const() && std::abs(o.integer.value()) <= kExactInDouble;
+      if (exact) return {name, static_cast<double>(o.integer.value())};
+      return {name, b.from_dim(o.integer)};
+    }
+    default: return {name, c.number(name)};  // fails with what the argument is
+  }
+}
+
+DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view>& names) {
+  DType with_dimensions = DType::invalid;
+  DType without = DType::invalid;
+  DType number = DType::invalid;
+  for (std::string_view name : names) {
+    const Operand& o = c.arg(name);
+    switch (o.kind) {
+      case Kind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
+      case Kind::integer: widen(number, DType::i64); break;
+      case Kind::boolean: widen(number, DType::boolean); break;
+      case Kind::number: widen(number, DType::f32); break;
+      case Kind::complex: widen(number, DType::c64); break;
+      default: break;
+    }
+  }
+  return combine(with_dimensions, combine(without, number));
+}
+
+ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn compute) {
+  const std::vector<std::string_view> names = arguments_in(c, text);
+  std::vector<ExprArg> args;
+  for (std::string_view name : names) args.push_back(expr_arg(b, c, name));
+  const DType result = c.result_dtype();
+  DType in = result;
+  switch (compute) {
+    case ComputeIn::result: break;
+    case ComputeIn::operands:
+      in = common_dtype(b, c, names);
+      for (ExprArg& a : args) {
+        if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
+      }
+      break;
+    case ComputeIn::self: in = b.dtype(c.tensor(names.front())); break;
+    case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
+    case ComputeIn::boolean: in = DType::boolean; break;
+  }
+  return b.expr(text, std::move(args), compute_type(in), result);
+}
+
+ValueId convert_to(Builder& b, const Call& c, ValueId x, DType dtype) {
+  if (dtype != DType::f8_e4m3fn || b.dtype(x) == dtype) return b.cast(x, dtype);
+  int major = 0;
+  int minor = 0;
+  std::sscanf(c.torch_version.c_str(), "%d.%d", &major, &minor);
+  const bool saturate = major > 2 || (major == 2 && minor >= 15);
+  Node n;
+  n.op = Op::pointwise;
+  n.inputs = {x};
+  Instruction load;
+  load.op = Scalar::load;
+  load.dtype = b.dtype(x);
+  Instruction to;
+  to.op = Scalar::convert;
+  to.dtype = dtype;
+  to.integer = saturate ? 1 : 0;
+  n.expr.code = {load, to};
+  return b.add(std::move(n)).front();
+}
+
+ValueId random_value(Builder& b, std::string_view kind, Dims sizes, DType dtype) {
+  return b.add(Op::random, {},
+               {attr_text(AttrKey::kind, kind), attr(AttrKey::sizes, std::move(sizes)), attr_dtype(dtype)});
+}
+
+std::span<const Lowering> pointwise_lowerings() {
+  static const std::vector<Lowering> table = [] {
+    std::vector<Lowering> all = text_lowerings();
+    for (std::span<const Lowering> part :
+         {arithmetic_lowerings(), activation_lowerings(), cast_lowerings(), number_lowerings()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return table;
+}
+
+}  // namespace tern
