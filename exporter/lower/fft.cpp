@@ -1,3 +1,4 @@
+// Owned: linear algebra and fft are being written here now; see git log.
 // Lowerings: fft.
 #include "exporter/lower/lower.h"
 

@@ -1,3 +1,4 @@
+// Owned: linear algebra and fft are being written here now; see git log.
 // The kernels of linear algebra and transforms, by op.
 #include "kernels/kernel.h"
 
