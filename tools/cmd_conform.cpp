@@ -1,0 +1,84 @@
+// tern conform: runs cases of a program with PyTorch's results beside it, and compares.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "tools/command.h"
+#include "tools/conform/case.h"
+#include "tools/conform/report.h"
+#include "tools/conform/run.h"
+#include "tools/terminal.h"
+
+namespace tern {
+namespace {
+
+struct ConformArguments {
+  std::vector<std::string> paths;
+  ReportOptions report;
+  bool no_table = false;
+  int jobs = 0;
+  int threads = 1;
+  bool direct = false;
+};
+
+std::string name_of_case(const std::string& file, const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  for (const std::string& p : paths) {
+    if (!fs::is_directory(p)) continue;
+    const std::string prefix = fs::path(p).string() + (p.ends_with('/') ? "" : "/");
+    if (file.starts_with(prefix)) return fs::path(file.substr(prefix.size())).replace_extension().string();
+  }
+  return fs::path(file).stem().string();
+}
+
+int run_conform(const ConformArguments& a) {
+  const std::vector<std::string> files = find_cases(a.paths);
+  if (files.empty()) fail(ErrorCode::invalid_argument, "no .pt2 file was found there");
+  std::vector<ConformResult> results(files.size());
+  Progress progress("conform", files.size());
+  std::atomic<std::size_t> next{0};
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned jobs = a.jobs > 0 ? static_cast<unsigned>(a.jobs) : cores;
+  auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      results[i] = run_case(files[i], name_of_case(files[i], a.paths), {a.threads, !a.direct});
+      progress.advance();
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned j = 1; j < jobs; ++j) workers.emplace_back(work);
+  work();
+  workers.clear();
+  progress.finish();
+  ReportOptions options = a.report;
+  options.table = !a.no_table;
+  std::fputs(conform_report(results, options).c_str(), stdout);
+  const bool all = std::ranges::all_of(results, &ConformResult::passed);
+  return all ? 0 : kExitFindings;
+}
+
+}  // namespace
+
+void add_conform_command(CLI::App& app, CommandLine& line) {
+  auto arguments = std::make_shared<ConformArguments>();
+  CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
+  c->add_option("paths", arguments->paths, "NAME.pt2 files with NAME.safetensors beside them, or folders of them")
+      ->required();
+  c->add_flag("--json", arguments->report.json, "Print every case as JSON");
+  c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
+  c->add_option("--failures", arguments->report.failures, "How many failures to print")->capture_default_str();
+  c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();
+  c->add_option("--threads", arguments->threads, "Threads of each case")->capture_default_str();
+  c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
+  c->footer(
+      "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
+      "exported, validated or prepared has failed.\n"
+      "Exit status: 0 all passed, 1 some failed.");
+  c->callback([arguments, &line] { line.status = run_conform(*arguments); });
+}
+
+}  // namespace tern

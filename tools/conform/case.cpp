@@ -1,0 +1,90 @@
+#include "tools/conform/case.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "tools/files/any.h"
+
+namespace tern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The number after `prefix`, advancing `text` past both; -1 when it does not begin so.
+int take_number(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return -1;
+  int value = -1;
+  const char* begin = text.data() + prefix.size();
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  if (error != std::errc() || value < 0 || value > 100000) return -1;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor) {
+  std::string_view rest = key;
+  int call = take_number(rest, "call");
+  if (call >= 0) {
+    if (!rest.starts_with('.')) call = -2;
+    rest.remove_prefix(rest.empty() ? 0 : 1);
+  } else {
+    call = 0;
+  }
+  struct Role {
+    std::string_view prefix;
+    std::map<int, const HostTensor*> CaseCall::*map;
+  };
+  for (const Role& role : {Role{"in", &CaseCall::inputs}, Role{"out", &CaseCall::outputs},
+                           Role{"mut", &CaseCall::mutated}, Role{"grad", nullptr}}) {
+    std::string_view text = rest;
+    const int k = take_number(text, role.prefix);
+    if (k < 0 || !text.empty() || call < 0) continue;
+    if (role.map == nullptr) return;
+    if (c.calls.size() <= static_cast<std::size_t>(call)) c.calls.resize(static_cast<std::size_t>(call) + 1);
+    (c.calls[static_cast<std::size_t>(call)].*role.map)[k] = &tensor;
+    return;
+  }
+  fail(ErrorCode::bad_file, fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK", key));
+}
+
+}  // namespace
+
+std::vector<std::string> find_cases(const std::vector<std::string>& paths) {
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    if (fs::is_regular_file(path)) {
+      found.push_back(path);
+      continue;
+    }
+    if (!fs::is_directory(path)) fail(ErrorCode::io, fmt::format("'{}' is neither a file nor a folder", path));
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".pt2") found.push_back(entry.path().string());
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+ConformCase read_case(const std::string& pt2_path, const std::string& name) {
+  ConformCase c;
+  c.path = pt2_path;
+  c.name = name;
+  const fs::path golden = fs::path(pt2_path).replace_extension(".safetensors");
+  if (!fs::exists(golden))
+    fail(ErrorCode::io, fmt::format("there is no '{}' with the expected results", golden.string()));
+  c.tensors = read_tensors(golden.string());
+  c.calls.resize(1);
+  for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
+  const auto& meta = c.tensors.metadata;
+  c.op = meta.contains("op") ? meta.at("op") : fs::path(pt2_path).stem().string();
+  if (meta.contains("dtype")) c.dtype = meta.at("dtype");
+  if (meta.contains("rtol") && meta.contains("atol"))
+    c.tolerance = Tolerance{std::stod(meta.at("rtol")), std::stod(meta.at("atol"))};
+  return c;
+}
+
+}  // namespace tern

@@ -1,0 +1,35 @@
+// A conformance case: a program, calls on one session with their inputs, and what PyTorch gave for them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/compare.h"
+#include "tools/files/host_tensor.h"
+
+namespace tern {
+
+/// One call. Keys are positions K of `inK`, `outK` and `mutK`.
+struct CaseCall {
+  std::map<int, const HostTensor*> inputs, outputs, mutated;
+};
+
+struct ConformCase {
+  std::string path;  ///< of the .pt2
+  std::string name;  ///< below the path that was given: "add/f32_0"
+  std::string op;    ///< metadata `op`, else the file's stem
+  std::string dtype;
+  std::optional<Tolerance> tolerance;
+  NamedTensors tensors;
+  std::vector<CaseCall> calls;
+};
+
+/// All .pt2 files at or below the paths, sorted. Fails (io) when a path is not there.
+std::vector<std::string> find_cases(const std::vector<std::string>& paths);
+
+/// Reads NAME.safetensors beside NAME.pt2. Fails when it is not there or a key has another form.
+ConformCase read_case(const std::string& pt2_path, const std::string& name);
+
+}  // namespace tern

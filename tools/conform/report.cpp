@@ -1,0 +1,80 @@
+#include "tools/conform/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tools/text.h"
+#include "tools/text_table.h"
+
+namespace tern {
+namespace {
+
+struct OpLine {
+  int passed = 0, failed = 0;
+  double worst_ulp = 0;
+};
+
+std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
+  std::map<std::string, OpLine> ops;
+  for (const ConformResult& r : results) {
+    OpLine& line = ops[r.op];
+    ++(r.passed() ? line.passed : line.failed);
+    if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
+  }
+  return ops;
+}
+
+std::string json_report(std::span<const ConformResult> results) {
+  std::string out = "{\n  \"cases\": [";
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ConformResult& r = results[i];
+    out += fmt::format(
+        "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"stage\": \"{}\", "
+        "\"message\": \"{}\", "
+        "\"worst_ulp\": {}, \"seconds\": {:.6f}}}",
+        i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.stage,
+        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null", r.seconds);
+  }
+  const auto passed = std::ranges::count_if(results, &ConformResult::passed);
+  out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {}\n}}\n", passed,
+                     static_cast<std::ptrdiff_t>(results.size()) - passed);
+  return out;
+}
+
+}  // namespace
+
+std::string totals_line(std::span<const ConformResult> results) {
+  const auto passed = std::ranges::count_if(results, &ConformResult::passed);
+  return fmt::format("{} passed, {} failed\n", passed, static_cast<std::ptrdiff_t>(results.size()) - passed);
+}
+
+std::string conform_report(std::span<const ConformResult> results, const ReportOptions& options) {
+  if (options.json) return json_report(results);
+  std::string out;
+  int shown = 0, failed = 0;
+  for (const ConformResult& r : results) {
+    if (r.passed()) continue;
+    ++failed;
+    if (shown >= options.failures) continue;
+    ++shown;
+    out += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_name(r.message, 600));
+  }
+  if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
+  if (options.table && !results.empty()) {
+    TextTable table({{"op", TextTable::Align::left},
+                     {"passed", TextTable::Align::right},
+                     {"failed", TextTable::Align::right},
+                     {"worst ulp", TextTable::Align::right}});
+    for (const auto& [op, line] : by_op(results)) {
+      table.add_row({escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
+                     line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""});
+    }
+    out += table.str();
+  }
+  return out + totals_line(results);
+}
+
+}  // namespace tern

@@ -1,0 +1,25 @@
+// Runs one conformance case: export, validate, run, compare.
+#pragma once
+
+#include <string>
+
+namespace tern {
+
+struct ConformOptions {
+  int threads = 0;
+  bool through_archive = true;  ///< write the archive and open it again, as a user would
+};
+
+struct ConformResult {
+  std::string name, op, dtype;
+  std::string
+      stage;  ///< where it failed: "read", "export", "archive", "prepare", "run", "compare"; empty when it passed
+  std::string message;  ///< why it failed
+  double worst_ulp = 0;
+  double seconds = 0;
+  bool passed() const { return stage.empty(); }
+};
+
+ConformResult run_case(const std::string& pt2_path, const std::string& name, const ConformOptions& options);
+
+}  // namespace tern
