@@ -29,7 +29,8 @@ inline std::map<std::string, tern::Tensor> read_safetensors(const std::string& p
   const std::size_t data_size = bytes.size() - sizeof length - length;
 
   std::map<std::string, tern::Tensor> tensors;
-  for (const auto& [name, entry] : nlohmann::json::parse(bytes.substr(sizeof length, length)).items()) {
+  const auto header = nlohmann::json::parse(bytes.substr(sizeof length, length));
+  for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     tern::Tensor tensor(dtype_of(entry.at("dtype")), entry.at("shape").get<std::vector<std::int64_t>>());
     const auto range = entry.at("data_offsets").get<std::vector<std::uint64_t>>();
