@@ -105,9 +105,11 @@ void encode_run(const float* src, T* dst, std::int64_t n, Overflow policy) {
   encode_dispatch<T, Overflow::saturate>(src, dst, n);
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define TERN_BULK_INSTANTIATE(T)                            \
   template void decode_run(const T*, float*, std::int64_t); \
   template void encode_run(const float*, T*, std::int64_t, Overflow);
+// NOLINTEND(bugprone-macro-parentheses)
 TERN_BULK_INSTANTIATE(Half)
 TERN_BULK_INSTANTIATE(BFloat16)
 TERN_BULK_INSTANTIATE(F8E4M3FN)

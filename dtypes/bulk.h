@@ -15,9 +15,11 @@ void decode_run(const T* src, float* dst, std::int64_t count);
 template <class T>
 void encode_run(const float* src, T* dst, std::int64_t count, Overflow policy);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define TERN_BULK_EXTERN(T)                                        \
   extern template void decode_run(const T*, float*, std::int64_t); \
   extern template void encode_run(const float*, T*, std::int64_t, Overflow);
+// NOLINTEND(bugprone-macro-parentheses)
 TERN_BULK_EXTERN(Half)
 TERN_BULK_EXTERN(BFloat16)
 TERN_BULK_EXTERN(F8E4M3FN)

@@ -6,6 +6,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -123,7 +124,9 @@ TEST(Convert, PackedFloat4) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(all[i], (2 * i + 1) << 4 | 2 * i);
   float back[16];
   convert(all, DType::f4_e2m1, back, DType::f32, 16);
-  EXPECT_EQ(std::memcmp(back, values, sizeof(values)), 0);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(values[i])) << "code " << i;
+  }
 
   const double odd[3] = {1.0, 6.0, 5.0};  // 5 is a tie between 4 and 6, whose code is odd
   std::uint8_t packed[3] = {0xff, 0xff, 0xff};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tern/error.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -71,8 +72,8 @@ TEST(Mx, DecodesAsTorchao) {
     for (int r = 0; r < 8; ++r) {
       decode_mx_row(f, elements.data(), scales.data(), r, got.data());
       for (int i = 0; i < 160; ++i) {
-        const float w = want[static_cast<std::size_t>(r * 160 + i)];
-        const float g = got[static_cast<std::size_t>(i)];
+        const float w = want[r * 160 + i];
+        const float g = got[i];
         EXPECT_TRUE(std::isnan(w) ? std::isnan(g) : g == w && std::signbit(g) == std::signbit(w)) << r << ',' << i;
       }
     }
@@ -96,7 +97,9 @@ TEST(Mx, SwizzlesAsTorchao) {
   for (int r = 0; r < 130; ++r) {
     decode_mx_row(f, elements.data(), scales.data(), r, swizzled.data());
     decode_mx_row(p, elements.data(), plain_scales.data(), r, plain.data());
-    EXPECT_EQ(std::memcmp(plain.data(), swizzled.data(), 160 * sizeof(float)), 0) << r;
+    for (int i = 0; i < 160; ++i) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(plain[i]), std::bit_cast<std::uint32_t>(swizzled[i])) << r << ',' << i;
+    }
   }
 }
 
