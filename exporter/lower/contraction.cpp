@@ -1,8 +1,21 @@
-// Lowerings: contraction.
-#include "exporter/lower/lower.h"
+// The tables of products, windows, attention and recurrence as one.
+#include "exporter/lower/contraction.h"
+
+#include <vector>
 
 namespace tern {
 
-std::span<const Lowering> contraction_lowerings() { return {}; }
+std::span<const Lowering> contraction_lowerings() {
+  static const std::vector<Lowering> all = [] {
+    std::vector<Lowering> v;
+    for (std::span<const Lowering> table :
+         {product_lowerings(), tensordot_lowerings(), convolution_lowerings(), pool_lowerings(), resize_lowerings(),
+          attention_lowerings(), recurrent_lowerings(), distance_lowerings()}) {
+      v.insert(v.end(), table.begin(), table.end());
+    }
+    return v;
+  }();
+  return all;
+}
 
 }  // namespace tern

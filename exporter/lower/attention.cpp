@@ -1,0 +1,134 @@
+// Lowerings of scaled dot product attention and the variants that decompositions name.
+#include "exporter/lower/contraction.h"
+#include "exporter/lower/movement.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+struct Inputs {
+  ValueId q, k, v, mask;
+};
+
+Inputs read(Builder& b, const Call& c, std::string_view mask) {
+  if (c.number_or("dropout_p", 0.0) != 0.0) c.unsupported("dropout inside attention; export the model in eval mode");
+  Inputs in{c.tensor("query"), c.tensor("key"), c.tensor("value"), mask.empty() ? kNoValue : c.tensor_or_none(mask)};
+  const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
+  in.q = at_least(b, in.q, rank);
+  in.k = at_least(b, in.k, rank);
+  in.v = at_least(b, in.v, rank);
+  if (rank < 3) return in;
+  // The op lets heads of q share those of k; a single head of q among many of k is broadcasting.
+  Dims q = b.shape(in.q);
+  if (q[static_cast<std::size_t>(rank - 3)].is(1)) {
+    q[static_cast<std::size_t>(rank - 3)] = b.size(in.k, rank - 3);
+    in.q = b.expand(in.q, q);
+  }
+  const auto match = [&](ValueId v, ValueId other) {
+    Dims s = b.shape(v);
+    if (!s[static_cast<std::size_t>(rank - 3)].is(1) || b.size(other, rank - 3).is(1)) return v;
+    s[static_cast<std::size_t>(rank - 3)] = b.size(other, rank - 3);
+    return b.expand(v, s);
+  };
+  in.k = match(in.k, in.v);
+  in.v = match(in.v, in.k);
+  return in;
+}
+
+std::vector<Attr> attributes(const Call& c) {
+  std::vector<Attr> attrs{attr(AttrKey::causal, Dim(c.flag_or("is_causal", false) ? 1 : 0))};
+  if (c.has("scale")) attrs.push_back(attr_number(AttrKey::scale, c.number("scale")));
+  return attrs;
+}
+
+ValueId attend(Builder& b, const Call& c, const Inputs& in) {
+  return b.add(Op::attention, {in.q, in.k, in.v, in.mask}, attributes(c));
+}
+
+/// Scores of every query and key, masked, in the wider type.
+ValueId scores(Builder& b, const Call& c, const Inputs& in) {
+  const DType wide = compute_type(b.dtype(in.q));
+  ValueId q = in.q, k = in.k;
+  const int rank = b.rank(q);
+  if (rank >= 3 && !(b.size(k, -3) == b.size(q, -3)) && !b.size(k, -3).is(1)) {  // shared heads, repeated
+    const Dim groups = b.size(k, -3);
+    Dims grouped = b.shape(k), merged = b.shape(k);
+    grouped.insert(grouped.end() - 2, b.pool().floordiv(b.size(q, -3), groups));
+    merged[static_cast<std::size_t>(rank - 3)] = b.size(q, -3);
+    k = b.reshape(b.expand(b.unsqueeze(k, -3), grouped), merged);
+  }
+  const ValueId s = product(b, q, b.transpose(k, -1, -2), wide);
+  const ValueId width = b.from_dim(b.size(q, -1));
+  const double scale = c.has("scale") ? c.number("scale") : 0.0;
+  const std::string scaled = c.has("scale") ? "s * scale" : "s / sqrt(n)";
+  const auto r = static_cast<int>(b.rank(s));
+  const std::string seen = c.flag_or("is_causal", false)
+                               ? "index(" + std::to_string(r - 1) + ") <= index(" + std::to_string(r - 2) + ")"
+                               : "true";
+  std::vector<ExprArg> args{{"s", s}};
+  if (c.has("scale")) {
+    args.emplace_back("scale", scale);
+  } else {
+    args.emplace_back("n", width);
+  }
+  if (in.mask == kNoValue) return b.expr(seen == "true" ? scaled : seen + " ? " + scaled + " : -inf", args, wide, wide);
+  args.emplace_back("m", in.mask);
+  const std::string masked = b.dtype(in.mask) == DType::boolean ? "m ? " + scaled + " : -inf" : scaled + " + m";
+  return b.expr(seen == "true" ? masked : seen + " ? (" + masked + ") : -inf", args, wide, wide);
+}
+
+ValueId logsumexp(Builder& b, ValueId s) {
+  const DType t = b.dtype(s);
+  const ValueId max = b.reduce(s, "max", {-1}, true, t);
+  const ValueId sum = b.reduce(b.expr("exp(s - m)", {{"s", s}, {"m", max}}, t), "sum", {-1}, true, t);
+  return b.squeeze(b.expr("m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
+}
+
+Values sdpa(Builder& b, const Call& c) {
+  return {attend(b, c, read(b, c, "attn_mask"))};
+}
+
+Values sdpa_math(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "attn_mask");
+  const ValueId s = scores(b, c, in);
+  const DType t = b.dtype(s);
+  const ValueId max = b.reduce(s, "max", {-1}, true, t);
+  const ValueId e = b.expr("m == -inf ? 0 : exp(s - m)", {{"s", s}, {"m", max}}, t);
+  const ValueId sum = b.reduce(e, "sum", {-1}, true, t);
+  return {attend(b, c, in), b.expr("z == 0 ? 0 : e / z", {{"e", e}, {"z", sum}}, t, b.dtype(in.q))};
+}
+
+Values flash_cpu(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "attn_mask");
+  return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
+}
+
+/// The CUDA kernels' results beside the first two only serve their backward passes.
+Values flash(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "");
+  Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
+  r.resize(9, kNoValue);
+  return r;
+}
+
+Values efficient(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "attn_bias");
+  return {attend(b, c, in), logsumexp(b, scores(b, c, in)), kNoValue, kNoValue};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.scaled_dot_product_attention.default", sdpa},
+    {"aten._scaled_dot_product_attention_math.default", sdpa_math},
+    {"aten._scaled_dot_product_flash_attention_for_cpu.default", flash_cpu},
+    {"aten._scaled_dot_product_flash_attention.default", flash},
+    {"aten._scaled_dot_product_efficient_attention.default", efficient},
+};
+
+}  // namespace
+
+std::span<const Lowering> attention_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,27 @@
+// Helpers and tables of the lowerings of products, windows, attention and recurrence.
+#pragma once
+
+#include <complex>
+#include <span>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+
+std::span<const Lowering> product_lowerings();    ///< matmul, addmm, linear, outer ...
+std::span<const Lowering> tensordot_lowerings();  ///< einsum, tensordot, kron, chains
+std::span<const Lowering> convolution_lowerings();
+std::span<const Lowering> pool_lowerings();
+std::span<const Lowering> resize_lowerings();  ///< upsample_*, grid_sampler
+std::span<const Lowering> attention_lowerings();
+std::span<const Lowering> recurrent_lowerings();  ///< lstm, gru, rnn and their cells
+std::span<const Lowering> distance_lowerings();   ///< cdist, pdist, pairwise_distance, cosine_similarity
+
+/// torch.matmul's product for operands of any rank from 1, with a result of type `dtype` (that of `a` if invalid).
+ValueId product(Builder& b, ValueId a, ValueId other, DType dtype = DType::invalid, ValueId bias = kNoValue);
+/// A Scalar argument, `otherwise` where it is absent.
+std::complex<double> scalar_or(const Call& c, std::string_view name, std::complex<double> otherwise);
+/// The conjugate of `x`, which is x itself when it is real.
+ValueId conjugate(Builder& b, ValueId x);
+
+}  // namespace tern

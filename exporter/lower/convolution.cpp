@@ -1,0 +1,116 @@
+// Lowerings of convolutions.
+#include "exporter/lower/contraction.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Sizes = std::vector<std::int64_t>;
+
+/// `v` with one value for each spatial axis: PyTorch repeats a single one.
+Sizes for_axes(const Call& c, Sizes v, std::size_t n, std::int64_t otherwise) {
+  if (v.empty()) v.push_back(otherwise);
+  if (v.size() == 1) v.resize(n, v[0]);
+  if (v.size() != n) c.unsupported("a list with another number of values than spatial axes");
+  return v;
+}
+
+struct Geometry {
+  Sizes strides, dilations, before, after, output_pads;
+  std::int64_t groups = 1;
+  bool transposed = false;
+};
+
+Values convolve(Builder& b, const Call& c, const Geometry& g) {
+  ValueId x = c.tensor("input");
+  const ValueId weight = c.tensor("weight"), bias = c.tensor_or_none("bias");
+  const bool batched = b.rank(x) == b.rank(weight);
+  if (!batched) x = b.unsqueeze(x, 0);
+  std::vector<Attr> attrs{attr(AttrKey::strides, g.strides), attr(AttrKey::dilations, g.dilations),
+                          attr(AttrKey::before, g.before), attr(AttrKey::after, g.after),
+                          attr(AttrKey::groups, Dim(g.groups))};
+  if (g.transposed) {
+    attrs.push_back(attr(AttrKey::transposed, Dim(1)));
+    attrs.push_back(attr(AttrKey::output_pads, g.output_pads));
+  }
+  const ValueId y = b.add(Op::convolution, {x, weight, bias}, std::move(attrs));
+  return {batched ? y : b.squeeze(y, 0)};
+}
+
+std::size_t spatial(Builder& b, const Call& c) {
+  const int r = b.rank(c.tensor("weight"));
+  if (r < 3 || r > 5) c.unsupported("a weight of another rank than 3 to 5");
+  return static_cast<std::size_t>(r - 2);
+}
+
+Geometry read(Builder& b, const Call& c, std::string_view padding) {
+  const std::size_t n = spatial(b, c);
+  Geometry g;
+  g.strides = for_axes(c, c.integers("stride"), n, 1);
+  g.dilations = for_axes(c, c.integers("dilation"), n, 1);
+  if (!padding.empty()) g.before = g.after = for_axes(c, c.integers(padding), n, 0);
+  g.output_pads = Sizes(n, 0);
+  g.groups = c.integer("groups");
+  return g;
+}
+
+Values convolution(Builder& b, const Call& c) {
+  Geometry g = read(b, c, "padding");
+  g.transposed = c.flag("transposed");
+  if (g.transposed) g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
+  return convolve(b, c, g);
+}
+
+Values conv(Builder& b, const Call& c) {
+  return convolve(b, c, read(b, c, "padding"));
+}
+
+/// padding is a word: "same" keeps the sizes (stride 1), an odd element going to the far end; "valid" adds nothing.
+Values conv_padding(Builder& b, const Call& c) {
+  Geometry g = read(b, c, "");
+  const std::string word = c.text_or("padding", "valid");
+  const std::size_t n = g.strides.size();
+  g.before = g.after = Sizes(n, 0);
+  if (word == "same") {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Dim k = b.size(c.tensor("weight"), static_cast<std::int64_t>(i) + 2);
+      if (!k.is_const()) c.unsupported("padding 'same' with a symbolic kernel size");
+      const std::int64_t total = g.dilations[i] * (k.value() - 1);
+      g.before[i] = total / 2;
+      g.after[i] = total - total / 2;
+    }
+  } else if (word != "valid") {
+    c.unsupported("padding '" + word + "'");
+  }
+  return convolve(b, c, g);
+}
+
+Values conv_transpose(Builder& b, const Call& c) {
+  Geometry g = read(b, c, "padding");
+  g.transposed = true;
+  g.output_pads = for_axes(c, c.integers("output_padding"), spatial(b, c), 0);
+  return convolve(b, c, g);
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.convolution.default", convolution},
+    {"aten._convolution.default", convolution},
+    {"aten._convolution.deprecated", convolution},
+    {"aten.conv1d.default", conv},
+    {"aten.conv2d.default", conv},
+    {"aten.conv3d.default", conv},
+    {"aten.conv1d.padding", conv_padding},
+    {"aten.conv2d.padding", conv_padding},
+    {"aten.conv3d.padding", conv_padding},
+    {"aten.conv_transpose1d.default", conv_transpose},
+    {"aten.conv_transpose2d.input", conv_transpose},
+    {"aten.conv_transpose3d.input", conv_transpose},
+};
+
+}  // namespace
+
+std::span<const Lowering> convolution_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

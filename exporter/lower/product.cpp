@@ -1,0 +1,220 @@
+// Lowerings of matrix products: mm, matmul, addmm and their relatives.
+#include "exporter/lower/contraction.h"
+
+namespace tern {
+
+ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias) {
+  const bool row = b.rank(a) == 1, column = b.rank(other) == 1;
+  if (row) a = b.unsqueeze(a, 0);
+  if (column) other = b.unsqueeze(other, 1);
+  std::vector<Attr> attrs;
+  if (dtype != DType::invalid && dtype != b.dtype(a)) attrs.push_back(attr_dtype(dtype));
+  ValueId result = b.add(Op::matmul, {a, other, bias}, std::move(attrs));
+  if (column) result = b.squeeze(result, -1);
+  if (row) result = b.squeeze(result, column ? -1 : -2);
+  return result;
+}
+
+std::complex<double> scalar_or(const Call& c, std::string_view name, std::complex<double> otherwise) {
+  if (!c.has(name)) return otherwise;
+  const Operand& o = c.arg(name);
+  if (o.kind == Operand::Kind::complex) return {o.number, o.imaginary};
+  return c.number(name);
+}
+
+ValueId conjugate(Builder& b, ValueId x) {
+  return is_complex(b.dtype(x)) ? b.expr("conj(x)", {{"x", x}}, b.dtype(x)) : x;
+}
+
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values matmul(Builder& b, const Call& c, std::string_view left, std::string_view right) {
+  return {product(b, c.tensor(left), c.tensor(right), c.result_dtype())};
+}
+Values mm(Builder& b, const Call& c) {
+  return matmul(b, c, "self", "mat2");
+}
+Values matmul_other(Builder& b, const Call& c) {
+  return matmul(b, c, "self", "other");
+}
+Values mv(Builder& b, const Call& c) {
+  return matmul(b, c, "self", "vec");
+}
+Values dot(Builder& b, const Call& c) {
+  return matmul(b, c, "self", "tensor");
+}
+
+Values vdot(Builder& b, const Call& c) {
+  return {product(b, conjugate(b, c.tensor("self")), c.tensor("other"), c.result_dtype())};
+}
+
+Values inner(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), y = c.tensor("other");
+  if (b.rank(x) == 0 || b.rank(y) == 0) return {b.expr("x * y", {{"x", x}, {"y", y}}, c.result_dtype())};
+  Dims shape(b.shape(x).begin(), b.shape(x).end() - 1);
+  shape.insert(shape.end(), b.shape(y).begin(), b.shape(y).end() - 1);
+  const Dim k = b.size(x, -1);
+  const auto rows = [&](ValueId v) {
+    return b.rank(v) == 1 ? b.unsqueeze(v, 0)
+                          : b.reshape(v, {b.pool().product({b.shape(v).data(), b.shape(v).size() - 1}), k});
+  };
+  return {b.reshape(product(b, rows(x), b.transpose(rows(y), 0, 1), c.result_dtype()), shape)};
+}
+
+Values outer(Builder& b, const Call& c) {
+  return {b.expr("x * y", {{"x", b.unsqueeze(c.tensor("self"), 1)}, {"y", b.unsqueeze(c.tensor("vec2"), 0)}},
+                 c.result_dtype())};
+}
+
+Values addr(Builder& b, const Call& c) {
+  const DType result = c.result_dtype();
+  const ValueId self = c.tensor("self"), x = b.unsqueeze(c.tensor("vec1"), 1), y = b.unsqueeze(c.tensor("vec2"), 0);
+  const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
+  if (result == DType::boolean) {
+    if (alpha == 0.0)
+      return {b.expr("beta && s || x && y && false_",
+                     {{"s", self}, {"x", x}, {"y", y}, {"beta", beta}, {"false_", 0.0}}, result)};
+    if (beta == 0.0) return {b.expand(b.expr("x && y", {{"x", x}, {"y", y}}, result), {b.size(x, 0), b.size(y, 1)})};
+    return {b.expr("s || x && y", {{"s", self}, {"x", x}, {"y", y}}, result)};
+  }
+  if (beta == 0.0) return {b.expr("alpha * x * y", {{"x", x}, {"y", y}, {"alpha", alpha}}, result)};
+  return {
+      b.expr("beta * s + alpha * x * y", {{"s", self}, {"x", x}, {"y", y}, {"beta", beta}, {"alpha", alpha}}, result)};
+}
+
+/// beta * self + alpha * (a b). With beta 0 self is not read, so that its NaN and infinities do not count.
+ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId other, DType result) {
+  const auto beta = scalar_or(c, "beta", 1.0), alpha = scalar_or(c, "alpha", 1.0);
+  const ValueId self = c.tensor("self");
+  const bool add = beta != 0.0;
+  const bool vector = b.rank(other) == 1;  // the bias must not meet the axis that the product gets and loses
+  if (alpha == 1.0 && !add) return product(b, a, other, result);
+  if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, other, result, self);
+  const ValueId ab = product(b, a, other, compute_type(result));
+  if (!add) return b.expr("alpha * p", {{"p", ab}, {"alpha", alpha}}, result);
+  return b.expr("beta * s + alpha * p", {{"s", self}, {"p", ab}, {"alpha", alpha}, {"beta", beta}}, result);
+}
+
+Values addmm(Builder& b, const Call& c) {
+  return {add_product(b, c, c.tensor("mat1"), c.tensor("mat2"), c.result_dtype())};
+}
+Values baddbmm(Builder& b, const Call& c) {
+  return {add_product(b, c, c.tensor("batch1"), c.tensor("batch2"), c.result_dtype())};
+}
+Values addmv(Builder& b, const Call& c) {
+  return {add_product(b, c, c.tensor("mat"), c.tensor("vec"), c.result_dtype())};
+}
+
+/// The sum over the batch is a longer inner axis.
+Values addbmm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
+  const Dim inner = b.pool().mul(b.size(x, 0), b.size(x, 2));
+  const ValueId left = b.reshape(b.permute(x, {1, 0, 2}), {b.size(x, 1), inner});
+  const ValueId right = b.reshape(y, {inner, b.size(y, 2)});
+  return {add_product(b, c, left, right, c.result_dtype())};
+}
+
+Values addmm_activation(Builder& b, const Call& c) {
+  const DType result = c.result_dtype();
+  const ValueId sum = add_product(b, c, c.tensor("mat1"), c.tensor("mat2"), compute_type(result));
+  if (!c.flag_or("use_gelu", false)) return {b.expr("max(x, 0)", {{"x", sum}}, result)};
+  return {b.expr("0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))", {{"x", sum}}, result)};
+}
+
+Values linear(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input"), weight = c.tensor("weight"), bias = c.tensor_or_none("bias");
+  const DType result = c.result_dtype();
+  if (b.rank(weight) == 2 && b.rank(x) > 1) return {product(b, x, b.transpose(weight, 0, 1), result, bias)};
+  const ValueId y = product(b, x, b.rank(weight) == 2 ? b.transpose(weight, 0, 1) : weight, result);
+  return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
+}
+
+/// x1^T W x2 for each output: x1 and W first, then a product of rows.
+Values bilinear(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight"),
+                bias = c.tensor_or_none("bias");
+  const DType result = c.result_dtype(), wide = compute_type(result);
+  const Dim out = b.size(weight, 0), i = b.size(weight, 1), j = b.size(weight, 2);
+  Dims shape(b.shape(x).begin(), b.shape(x).end() - 1);
+  shape.push_back(out);
+  const Dim rows = b.pool().product({b.shape(x).data(), b.shape(x).size() - 1});
+  const ValueId w = b.reshape(b.permute(weight, {1, 0, 2}), {i, b.pool().mul(out, j)});
+  const ValueId left = b.reshape(product(b, b.reshape(x, {rows, i}), w, wide), {rows, out, j});
+  ValueId r = product(b, left, b.cast(b.reshape(y, {rows, j, 1}), wide));
+  r = b.reshape(r, {rows, out});
+  r = bias == kNoValue ? b.cast(r, result) : b.expr("r + bias", {{"r", r}, {"bias", bias}}, result);
+  return {b.reshape(r, shape)};
+}
+
+/// float8 matrices with a scale for the whole, or for each row of the first and each column of the second.
+Values scaled_mm(Builder& b, const Call& c) {
+  const DType result = c.result_dtype();
+  const ValueId p = product(b, c.tensor("self"), c.tensor("mat2"), DType::f32);
+  const ValueId sa = c.tensor("scale_a"), sb = c.tensor("scale_b"), bias = c.tensor_or_none("bias");
+  for (const ValueId s : {sa, sb}) {
+    if (!b.numel(s).is(1) && b.rank(s) != 2) c.unsupported("scales for blocks of a matrix");
+  }
+  const auto scale = [&](ValueId s) { return b.numel(s).is(1) ? b.reshape(s, {}) : s; };
+  if ((!b.numel(sa).is(1) && !b.size(sa, 1).is(1)) || (!b.numel(sb).is(1) && !b.size(sb, 0).is(1)))
+    c.unsupported("scales for blocks of a matrix");
+  if (bias == kNoValue) return {b.expr("p * a * s", {{"p", p}, {"a", scale(sa)}, {"s", scale(sb)}}, result)};
+  return {b.expr("p * a * s + bias", {{"p", p}, {"a", scale(sa)}, {"s", scale(sb)}, {"bias", bias}}, result)};
+}
+
+Values grouped_mm_fallback(Builder& b, const Call& c) {
+  return {b.add(Op::grouped_matmul, {c.tensor("input"), c.tensor("weight"), c.tensor("offs")},
+                {attr_dtype(c.result_dtype())})};
+}
+
+Values grouped_mm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), w = c.tensor("mat2"), bias = c.tensor_or_none("bias");
+  const DType result = c.result_dtype();
+  ValueId y = kNoValue;
+  if (b.rank(x) == 3 && b.rank(w) == 3) {
+    y = product(b, x, w, result);
+  } else if (b.rank(x) == 2 && b.rank(w) == 3 && c.has("offs")) {
+    y = b.add(Op::grouped_matmul, {x, w, c.tensor("offs")}, {attr_dtype(result)});
+  } else {
+    c.unsupported("groups along another axis than the rows of the first matrix");
+  }
+  return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.mm.default", mm},
+    {"aten.mm.dtype", mm},
+    {"aten.bmm.default", mm},
+    {"aten.bmm.dtype", mm},
+    {"aten._int_mm.default", mm},
+    {"aten.matmul.default", matmul_other},
+    {"aten.linalg_matmul.default", matmul_other},
+    {"aten.mv.default", mv},
+    {"aten.dot.default", dot},
+    {"aten.vdot.default", vdot},
+    {"aten.inner.default", inner},
+    {"aten.outer.default", outer},
+    {"aten.ger.default", outer},
+    {"aten.addr.default", addr},
+    {"aten.addmm.default", addmm},
+    {"aten.addmm.dtype", addmm},
+    {"aten.baddbmm.default", baddbmm},
+    {"aten.baddbmm.dtype", baddbmm},
+    {"aten.addbmm.default", addbmm},
+    {"aten.addmv.default", addmv},
+    {"aten._addmm_activation.default", addmm_activation},
+    {"aten.linear.default", linear},
+    {"aten.bilinear.default", bilinear},
+    {"aten._scaled_mm.default", scaled_mm},
+    {"aten._grouped_mm.default", grouped_mm},
+    {"transformers.grouped_mm_fallback.default", grouped_mm_fallback},
+};
+
+}  // namespace
+
+std::span<const Lowering> product_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

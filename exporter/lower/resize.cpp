@@ -1,0 +1,129 @@
+// Lowerings of resizing and sampling at given positions.
+#include "exporter/lower/contraction.h"
+#include "schema/window_kinds.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+constexpr std::string_view kScaleNames[] = {"scales_d", "scales_h", "scales_w"};
+
+/// The factors that the caller gave: positions are computed from these rather than from the sizes. 0 where there is
+/// none.
+std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
+  std::vector<double> f(n, 0.0);
+  if (vec) {
+    if (!c.has("scale_factors")) return f;
+    const std::vector<double> given = c.numbers("scale_factors");
+    for (std::size_t i = 0; i < n && i < given.size(); ++i) f[i] = given[i];
+  } else if (n == 1) {
+    f[0] = c.number_or("scales", 0.0);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) f[i] = c.number_or(kScaleNames[3 - n + i], 0.0);
+  }
+  return f;
+}
+
+template <std::size_t n, ResizeMode mode, bool vec, bool antialias = false>
+Values upsample(Builder& b, const Call& c) {
+  const ValueId x = c.tensor(vec ? "input" : "self");
+  Dims sizes;
+  if (c.has("output_size")) {
+    sizes = c.dims("output_size");
+    if (sizes.size() == 1) sizes.resize(n, sizes[0]);
+  } else {  // PyTorch recorded what the factors gave
+    const Dims& shape = c.declared.at(0).shape;
+    if (shape.size() != n + 2) c.unsupported("an input of another rank than that of the mode");
+    sizes.assign(shape.begin() + 2, shape.end());
+  }
+  std::vector<Attr> attrs{attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))), attr(AttrKey::sizes, sizes),
+                          attr_numbers(AttrKey::scales, factors(c, n, vec))};
+  if constexpr (mode == ResizeMode::linear || mode == ResizeMode::cubic) {
+    attrs.push_back(attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0)));
+  }
+  if (antialias) attrs.push_back(attr(AttrKey::antialias, Dim(1)));
+  return {b.add(Op::resize, {x}, std::move(attrs))};
+}
+
+Values grid_sampler(Builder& b, const Call& c) {
+  return {b.add(
+      Op::grid_sample, {c.tensor("input"), c.tensor("grid")},
+      {attr(AttrKey::mode, Dim(c.integer("interpolation_mode"))), attr(AttrKey::kind, Dim(c.integer("padding_mode"))),
+       attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0))})};
+}
+
+/// Positions -1..1 of `size` points: of the outermost ones, or with pixels as areas of their centres.
+ValueId line(Builder& b, Dim size, bool align_corners, DType dtype) {
+  const ValueId i = b.iota(size, DType::i64), n = b.from_dim(size);
+  const char* text = align_corners ? "n > 1 ? 2 * i / (n - 1) - 1 : 0" : "(2 * i + 1) / n - 1";
+  return b.expr(text, {{"i", i}, {"n", n}}, dtype, dtype);
+}
+
+Values affine_grid(Builder& b, const Call& c) {
+  const ValueId theta = c.tensor("theta");
+  const Dims size = c.dims("size");
+  const bool align_corners = c.flag("align_corners");
+  if (size.size() != 4 && size.size() != 5) c.unsupported("a grid of another rank than 4 or 5");
+  const DType dtype = b.dtype(theta), wide = compute_type(dtype);
+  const std::size_t n = size.size() - 2;
+  Dims grid(size.begin() + 2, size.end());
+  grid.push_back(1);
+  Values parts;  // the innermost axis first, then 1
+  for (std::size_t i = n; i-- > 0;) {
+    Dims one(n + 1, 1);
+    one[i] = size[i + 2];
+    parts.push_back(b.expand(b.reshape(line(b, size[i + 2], align_corners, wide), one), grid));
+  }
+  parts.push_back(b.full(grid, 1.0, wide));
+  const ValueId base = b.concat(parts, -1);
+  Dim points = 1;
+  for (std::size_t i = 0; i < n; ++i) points = b.pool().mul(points, grid[i]);
+  const ValueId flat = b.reshape(base, {points, static_cast<std::int64_t>(n) + 1});
+  const ValueId r = b.cast(product(b, flat, b.transpose(b.cast(theta, wide), 1, 2)), dtype);
+  Dims shape{size[0]};
+  shape.insert(shape.end(), grid.begin(), grid.end() - 1);
+  shape.push_back(static_cast<std::int64_t>(n));
+  return {b.reshape(r, shape)};
+}
+
+constexpr ResizeMode kNearest = ResizeMode::nearest, kExact = ResizeMode::nearest_exact, kLinear = ResizeMode::linear,
+                     kCubic = ResizeMode::cubic;
+constexpr Lowering kTable[] = {
+    {"aten.upsample_nearest1d.default", upsample<1, kNearest, false>},
+    {"aten.upsample_nearest2d.default", upsample<2, kNearest, false>},
+    {"aten.upsample_nearest3d.default", upsample<3, kNearest, false>},
+    {"aten.upsample_nearest1d.vec", upsample<1, kNearest, true>},
+    {"aten.upsample_nearest2d.vec", upsample<2, kNearest, true>},
+    {"aten.upsample_nearest3d.vec", upsample<3, kNearest, true>},
+    {"aten._upsample_nearest_exact1d.default", upsample<1, kExact, false>},
+    {"aten._upsample_nearest_exact2d.default", upsample<2, kExact, false>},
+    {"aten._upsample_nearest_exact3d.default", upsample<3, kExact, false>},
+    {"aten._upsample_nearest_exact1d.vec", upsample<1, kExact, true>},
+    {"aten._upsample_nearest_exact2d.vec", upsample<2, kExact, true>},
+    {"aten._upsample_nearest_exact3d.vec", upsample<3, kExact, true>},
+    {"aten.upsample_linear1d.default", upsample<1, kLinear, false>},
+    {"aten.upsample_bilinear2d.default", upsample<2, kLinear, false>},
+    {"aten.upsample_trilinear3d.default", upsample<3, kLinear, false>},
+    {"aten.upsample_linear1d.vec", upsample<1, kLinear, true>},
+    {"aten.upsample_bilinear2d.vec", upsample<2, kLinear, true>},
+    {"aten.upsample_trilinear3d.vec", upsample<3, kLinear, true>},
+    {"aten.upsample_bicubic2d.default", upsample<2, kCubic, false>},
+    {"aten.upsample_bicubic2d.vec", upsample<2, kCubic, true>},
+    {"aten._upsample_bilinear2d_aa.default", upsample<2, kLinear, false, true>},
+    {"aten._upsample_bilinear2d_aa.vec", upsample<2, kLinear, true, true>},
+    {"aten._upsample_bicubic2d_aa.default", upsample<2, kCubic, false, true>},
+    {"aten._upsample_bicubic2d_aa.vec", upsample<2, kCubic, true, true>},
+    {"aten.grid_sampler.default", grid_sampler},
+    {"aten.grid_sampler_2d.default", grid_sampler},
+    {"aten.grid_sampler_3d.default", grid_sampler},
+    {"aten.affine_grid_generator.default", affine_grid},
+};
+
+}  // namespace
+
+std::span<const Lowering> resize_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
