@@ -1,0 +1,123 @@
+// Norms of vectors, logsumexp, and what is made of them.
+#include <cmath>
+
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+
+ValueId vector_norm(Builder& b, ValueId x, double p, const std::vector<std::int64_t>& axes, bool keepdims,
+                    DType result) {
+  const DType wide = compute_type(result), from = b.dtype(x);
+  // The compute type that x's own values need: complex for complex numbers.
+  const DType operand = !is_complex(from) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
+  const auto map = [&](std::string_view text) { return b.expr(text, {{"x", x}, {"p", p}}, operand, wide); };
+  if (p == 0) {
+    const ValueId there = b.expr("x != 0", {{"x", x}}, operand, DType::boolean);
+    return b.reduce(there, "sum", axes, keepdims, result);
+  }
+  if (std::isinf(p)) return b.cast(b.reduce(map("abs(x)"), p > 0 ? "max" : "min", axes, keepdims, wide), result);
+  if (p == 1) return b.reduce(map("abs(x)"), "sum", axes, keepdims, result);
+  const bool complex = is_complex(from);
+  if (p == 2) {
+    const ValueId sum =
+        b.reduce(map(complex ? "real(x) * real(x) + imag(x) * imag(x)" : "x * x"), "sum", axes, keepdims, wide);
+    return b.expr("sqrt(s)", {{"s", sum}}, result);
+  }
+  const ValueId magnitude = map("abs(x)");
+  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitude}, {"p", p}}, wide);
+  const ValueId sum = b.reduce(powers, "sum", axes, keepdims, wide);
+  return b.expr("pow(s, q)", {{"s", sum}, {"q", 1 / p}}, result);
+}
+
+namespace {
+
+using Values = std::vector<ValueId>;
+
+DType real_of(DType t) {
+  return t == DType::c32 ? DType::f16 : t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
+}
+
+Values linalg_vector_norm(Builder& b, const Call& c) {
+  const ValueId x = b.cast(c.tensor("self"), c.dtype_or("dtype", b.dtype(c.tensor("self"))));
+  return {vector_norm(b, x, c.number("ord"), axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
+}
+
+Values norm_all(Builder& b, const Call& c) {
+  const ValueId x = b.cast(c.tensor("self"), c.dtype_or("dtype", b.dtype(c.tensor("self"))));
+  return {vector_norm(b, x, c.number_or("p", 2), {}, false, c.result_dtype())};
+}
+Values norm_dim(Builder& b, const Call& c) {
+  const ValueId x = b.cast(c.tensor("self"), c.dtype_or("dtype", b.dtype(c.tensor("self"))));
+  return {vector_norm(b, x, c.number_or("p", 2), axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
+}
+Values frobenius_norm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  return {vector_norm(b, x, 2, axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
+}
+
+Values dist(Builder& b, const Call& c) {
+  const DType result = c.result_dtype();
+  const DType common = promote(b.dtype(c.tensor("self")), b.dtype(c.tensor("other")));
+  const ValueId apart = b.expr("x - y", {{"x", c.tensor("self")}, {"y", c.tensor("other")}}, common);
+  return {vector_norm(b, apart, c.number("p"), {}, false, result)};
+}
+
+/// log(sum(exp(x))), with the largest taken out first; infinities are left in the sum.
+Values logsumexp(Builder& b, const Call& c) {
+  ValueId x = c.tensor("self");
+  const DType result = c.result_dtype(), wide = compute_type(result), real = real_of(wide);
+  const auto axes = axes_arg(b, c, x);
+  const bool keep = c.flag("keepdim");
+  if (count_along(b, x, axes).is(0)) {
+    return {b.expr("log(s)", {{"s", b.reduce(b.cast(x, wide), "sum", axes, keep, wide)}}, result)};
+  }
+  const ValueId parts = is_complex(wide) ? b.expr("real(x)", {{"x", x}}, wide, real) : b.cast(x, real);
+  const ValueId most = b.reduce(parts, "max", axes, true, real);
+  const ValueId top = b.expr("isinf(m) ? 0 : m", {{"m", most}}, real);
+  const ValueId sum = b.reduce(b.expr("exp(x - m)", {{"x", x}, {"m", top}}, wide), "sum", axes, true, wide);
+  const ValueId y = b.expr("log(s) + m", {{"s", sum}, {"m", top}}, result);
+  if (keep) return {y};
+  Dims shape;
+  const Dims full = b.shape(x);
+  for (std::size_t i = 0; i < full.size(); ++i) {
+    bool reduced = axes.empty();
+    for (std::int64_t a : axes) reduced = reduced || a == static_cast<std::int64_t>(i);
+    if (!reduced) shape.push_back(full[i]);
+  }
+  return {b.reshape(y, shape)};
+}
+
+/// Each slice along `dim` whose norm is above maxnorm is scaled down to it.
+Values renorm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t dim = b.normal_axis(x, c.integer("dim"));
+  std::vector<std::int64_t> others;
+  for (std::int64_t a : b.all_axes(x)) {
+    if (a != dim) others.push_back(a);
+  }
+  const DType wide = real_of(compute_type(b.dtype(x)));
+  const ValueId norm = vector_norm(b, x, c.number("p"), others, true, wide);
+  const ValueId factor = b.expr("n > m ? m / (n + 1e-7) : 1", {{"n", norm}, {"m", c.number("maxnorm")}}, wide);
+  return {b.expr("x * f", {{"x", x}, {"f", factor}}, b.dtype(x))};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.linalg_vector_norm.default", linalg_vector_norm},
+    {"aten.norm.Scalar", norm_all},
+    {"aten.norm.ScalarOpt_dtype", norm_all},
+    {"aten.norm.ScalarOpt_dim", norm_dim},
+    {"aten.norm.ScalarOpt_dim_dtype", norm_dim},
+    {"aten.frobenius_norm.dim", frobenius_norm},
+    {"aten.dist.default", dist},
+    {"aten.logsumexp.default", logsumexp},
+    {"aten.special_logsumexp.default", logsumexp},
+    {"aten.renorm.default", renorm},
+};
+
+}  // namespace
+
+std::span<const Lowering> norm_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,129 @@
+// Lowerings that order elements: sort, topk, quantiles.
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+
+std::vector<ValueId> sort_along(Builder& b, ValueId x, std::int64_t axis, bool descending, bool stable) {
+  const bool scalar = b.rank(x) == 0;
+  const ValueId line = with_axis(b, x);
+  std::vector<ValueId> r = b.add_all(Op::sort, {line},
+                                     {attr(AttrKey::axis, b.normal_axis(line, axis)),
+                                      attr(AttrKey::descending, Dim(descending)), attr(AttrKey::stable, Dim(stable))});
+  if (scalar) {
+    for (ValueId& v : r) v = b.reshape(v, {});
+  }
+  return r;
+}
+
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values sort(Builder& b, const Call& c) {
+  return sort_along(b, c.tensor("self"), c.integer("dim"), c.flag("descending"), false);
+}
+Values sort_stable(Builder& b, const Call& c) {
+  return sort_along(b, c.tensor("self"), c.integer("dim"), c.flag("descending"), c.flag_or("stable", false));
+}
+Values argsort(Builder& b, const Call& c) {
+  return {sort(b, c)[1]};
+}
+Values argsort_stable(Builder& b, const Call& c) {
+  return {sort_stable(b, c)[1]};
+}
+Values msort(Builder& b, const Call& c) {
+  return {sort_along(b, c.tensor("self"), 0, false, false)[0]};
+}
+
+Values topk(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const bool scalar = b.rank(x) == 0;
+  const ValueId line = with_axis(b, x);
+  Values r = b.add_all(Op::topk, {line},
+                       {attr(AttrKey::axis, b.normal_axis(line, c.integer("dim"))), attr(AttrKey::k, c.dim("k")),
+                        attr(AttrKey::largest, Dim(c.flag("largest")))});
+  if (scalar) {
+    for (ValueId& v : r) v = b.reshape(v, {});
+  }
+  return r;
+}
+
+/// The element at rank q * (n - 1) of each sorted line; between two elements, what `interpolation` says. A NaN makes
+/// its line NaN, or is left out of it.
+Values quantile(Builder& b, const Call& c, bool ignore_nan) {
+  ValueId x = c.tensor("self");
+  const DType t = b.dtype(x), wide = compute_type(t);
+  const bool keep = c.flag("keepdim"), whole = !c.has("dim");
+  const int rank = b.rank(x);
+  const std::int64_t dim = whole ? 0 : b.normal_axis(x, c.integer("dim"));
+  x = whole || rank == 0 ? b.flatten(x) : b.move_axis(x, dim, -1);
+  ValueId q = c.is_tensor("q") ? c.tensor("q") : b.scalar(c.number("q"), t);
+  const bool list = b.rank(q) > 0;
+  q = b.reshape(q, {b.numel(q)});
+  const ValueId sorted = sort_along(b, x, -1, false, false)[0];
+  const Dim n = b.size(sorted, -1);
+
+  ValueId ranks;
+  if (ignore_nan) {
+    const ValueId there = b.expr("!isnan(x)", {{"x", sorted}}, wide, DType::boolean);
+    const ValueId count = b.reduce(there, "sum", {-1}, true, DType::i64);
+    ranks = b.expr("max(q * (n - 1), 0)", {{"q", q}, {"n", count}}, wide, wide);
+  } else {
+    const ValueId last = b.slice(sorted, -1, b.pool().sub(n, 1), 1);
+    ranks = b.expr("isnan(x) ? n - 1 : q * (n - 1)", {{"x", last}, {"q", q}, size_arg(b, "n", n)}, wide, wide);
+  }
+  const std::string how = c.text("interpolation");
+  const auto at = [&](std::string_view text) {
+    return b.gather(sorted, b.expr(text, {{"r", ranks}}, wide, DType::i64), -1);
+  };
+  ValueId y;
+  if (how == "lower") {
+    y = at("floor(r)");
+  } else if (how == "higher") {
+    y = at("ceil(r)");
+  } else if (how == "nearest") {
+    y = at("round(r)");
+  } else {
+    const ValueId low = at("floor(r)"), high = at("ceil(r)");
+    // at::lerp, which starts from the nearer end.
+    y = b.expr(
+        how == "midpoint" ? "h - (h - l) * 0.5" : "w = r - floor(r); w < 0.5 ? l + w * (h - l) : h - (h - l) * (1 - w)",
+        {{"l", low}, {"h", high}, {"r", ranks}}, wide, t);
+  }
+  // The axis of q goes to the front; the one of x comes back with keepdim.
+  if (whole || rank == 0) {
+    Dims shape(static_cast<std::size_t>(keep ? rank : 0), 1);
+    if (list) shape.insert(shape.begin(), b.numel(q));
+    return {b.reshape(y, shape)};
+  }
+  if (keep) y = b.unsqueeze(y, dim);  // before the axis of q, which is last
+  y = list ? b.move_axis(y, -1, 0) : b.squeeze(y, -1);
+  return {y};
+}
+Values quantile_plain(Builder& b, const Call& c) {
+  return quantile(b, c, false);
+}
+Values nanquantile(Builder& b, const Call& c) {
+  return quantile(b, c, true);
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.sort.default", sort},
+    {"aten.sort.stable", sort_stable},
+    {"aten.argsort.default", argsort},
+    {"aten.argsort.stable", argsort_stable},
+    {"aten.msort.default", msort},
+    {"aten.topk.default", topk},
+    {"aten.quantile.default", quantile_plain},
+    {"aten.quantile.scalar", quantile_plain},
+    {"aten.nanquantile.default", nanquantile},
+    {"aten.nanquantile.scalar", nanquantile},
+};
+
+}  // namespace
+
+std::span<const Lowering> order_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
