@@ -30,7 +30,7 @@ def run(tern, paths):
         report = json.loads(result.stdout)
     except json.JSONDecodeError as error:
         sys.exit(f"FAIL {' '.join(command)} printed no JSON: {error}\n{result.stdout[-2000:]}")
-    return {case["name"]: None if case["passed"] else case.get("error", "failed") for case in report["cases"]}
+    return {case["name"]: None if case["passed"] else f"{case['stage']}: {case['message']}" for case in report["cases"]}
 
 
 def main():
@@ -54,7 +54,7 @@ def main():
                 expected += error is not None
                 continue
             failed += 1
-            print(f"FAIL {name}: {error or 'listed as a known failure, but passes: take it off the list'}")
+            print(f"FAIL {name}: {error[:300] if error else 'listed as a known failure, but passes: take it off the list'}")
         for name in sorted(listed):
             if name.startswith(prefix) and name not in cases:
                 failed += 1
