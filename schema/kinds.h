@@ -62,6 +62,24 @@ inline constexpr int kScatterKinds = 6;
 enum class BagKind : std::uint8_t { TERN_BAG_KINDS(TERN_KIND_ENUM) };
 inline constexpr int kBagKinds = 3;
 
+// The optimizers of op optim.
+#define TERN_OPTIM_KINDS(X) \
+  X(0, sgd)                 \
+  X(1, adam)                \
+  X(2, adamw)               \
+  X(3, adagrad)
+enum class OptimKind : std::uint8_t { TERN_OPTIM_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kOptimKinds = 4;
+
+// What op collective does among the processes of a group.
+#define TERN_COLLECTIVE_KINDS(X) \
+  X(0, all_reduce)               \
+  X(1, all_gather)               \
+  X(2, reduce_scatter)           \
+  X(3, broadcast)
+enum class CollectiveKind : std::uint8_t { TERN_COLLECTIVE_KINDS(TERN_KIND_ENUM) };
+inline constexpr int kCollectiveKinds = 4;
+
 #undef TERN_KIND_ENUM
 
 /// The number of a kind of that name, or -1.

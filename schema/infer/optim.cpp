@@ -1,0 +1,85 @@
+// Rules of the ops of training: optimizer steps, and communication between processes.
+#include <fmt/format.h>
+
+#include "schema/infer.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+// optim(p, g, m?, v?, vmax?, step?, lr?, grad_scale?, found_inf?; kind, hyper, mode, maximize) -> p, g (with grad_scale
+// only), then those of m, v, vmax that are given: one step of an optimizer, as PyTorch's fused kernels do it. p: the
+// parameter, g: its gradient, m: momentum or first moment, v: second moment or sum of squares, vmax: the largest second
+// moment (amsgrad); all of one shape and floating dtype. step, lr, grad_scale, found_inf: one number each; a given lr
+// takes the place of hyper[0], g is divided by grad_scale, and nothing changes where found_inf is not 0. maximize:
+// ascend. hyper = lr, a, b, weight_decay, eps:
+//   sgd:     a momentum, b dampening; mode bit 0: nesterov, bit 1: the first step, which m begins with g
+//   adam, adamw: a and b the betas; step counts from 1
+//   adagrad: a lr_decay; step counts from 1
+void optim(Inference& c) {
+  const TensorType& p = c.in(0);
+  c.require(is_floating(p.dtype) && element_size(p.dtype) > 1,
+            "a parameter must be of a floating dtype of 16 bits or more");
+  c.require(p.block == 0, "an MX tensor cannot be trained");
+  const auto kind = static_cast<OptimKind>(c.integer(AttrKey::kind, 0, kOptimKinds - 1));
+  c.require(c.node.numbers(AttrKey::hyper).size() == 5, "attribute 'hyper' has five numbers");
+  c.integer_or(AttrKey::mode, 0, 0, 3);
+  c.flag(AttrKey::maximize);
+  c.require(c.input_count() <= 9, "too many operands");
+  for (std::size_t i = 1; i < 5 && i < c.input_count(); ++i) {
+    if (!c.has(i)) continue;
+    const TensorType& t = c.in(i);
+    c.require(t.dtype == p.dtype && t.rank() == p.rank() && t.block == 0,
+              "all tensors of a step need one dtype and rank");
+    for (std::size_t a = 0; a < p.shape.size(); ++a)
+      c.same(p.shape[a], t.shape[a], "sizes of the parameter and its state");
+  }
+  for (std::size_t i = 5; i < c.input_count(); ++i) {
+    if (!c.has(i)) continue;
+    c.same(c.pool.product(c.in(i).shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
+    c.require(is_floating(c.in(i).dtype) && element_size(c.in(i).dtype) > 1,
+              "step, lr, grad_scale and found_inf are floating");
+  }
+  c.in(1);
+  const bool adam = kind == OptimKind::adam || kind == OptimKind::adamw;
+  if (adam) c.in(2);
+  if (kind != OptimKind::sgd) {
+    c.in(3);
+    c.in(5);
+  }
+  c.require(kind != OptimKind::sgd || c.node.numbers(AttrKey::hyper)[1] == 0 || c.has(2), "momentum needs a buffer");
+  c.require(adam || !c.has(4), "only adam has a largest second moment");
+  c.out(p.dtype, p.shape);
+  if (c.has(7)) c.out(p.dtype, p.shape);
+  for (std::size_t i = 2; i < 5; ++i) {
+    if (c.has(i)) c.out(p.dtype, p.shape);
+  }
+}
+
+// collective(x; kind, text, name, groups): among `groups` processes (0: as many as the group has) of the group `name`:
+// all_reduce joins x of all by `text` (sum, avg, max ...); all_gather puts all x one after the other along axis 0;
+// reduce_scatter joins them and keeps this process's part of axis 0; broadcast gives all the x of process k.
+void collective(Inference& c) {
+  const TensorType& x = c.in(0);
+  const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind, 0, kCollectiveKinds - 1));
+  const std::int64_t groups = c.integer_or(AttrKey::groups, 0, 0, 1 << 20);
+  c.integer_or(AttrKey::k, 0, 0, 1 << 20);
+  c.node.text(AttrKey::text);
+  c.node.text(AttrKey::name);
+  Dims shape = x.shape;
+  if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {
+    c.require(groups > 0, "the number of processes is needed");
+    c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
+    shape[0] = kind == CollectiveKind::all_gather ? c.pool.mul(shape[0], groups) : c.pool.floordiv(shape[0], groups);
+  }
+  c.out(x.dtype, std::move(shape));
+}
+
+}  // namespace
+
+void register_optim_rules(InferTable& t) {
+  t.set(Op::optim, optim);
+  t.set(Op::collective, collective);
+}
+
+}  // namespace tern
