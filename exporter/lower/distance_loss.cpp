@@ -1,0 +1,82 @@
+// Losses and measures over distances and angles of vectors.
+#include <array>
+
+#include "exporter/lower/loss.h"
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+namespace {
+
+ValueId pairwise(Builder& b, const Call& c, ValueId x, ValueId y, bool keepdims, DType t) {
+  const ValueId d = b.expr("x - y + eps", {{"x", x}, {"y", y}, {"eps", c.number("eps")}}, t, t);
+  return vector_norm(b, d, c.number("p"), {-1}, keepdims, t);
+}
+
+Values pairwise_distance(Builder& b, const Call& c) {
+  const ValueId d = pairwise(b, c, c.tensor("x1"), c.tensor("x2"), c.flag_or("keepdim", false), loss_type(c));
+  return {b.cast(d, c.result_dtype())};
+}
+
+Values triplet(Builder& b, const Call& c) {
+  const DType t = loss_type(c);
+  const ValueId anchor = c.tensor("anchor"), positive = c.tensor("positive"), negative = c.tensor("negative");
+  const ValueId near = pairwise(b, c, anchor, positive, false, t);
+  ValueId far = pairwise(b, c, anchor, negative, false, t);
+  if (c.flag_or("swap", false)) {
+    far = b.expr("min(a, b)", {{"a", far}, {"b", pairwise(b, c, positive, negative, false, t)}}, t);
+  }
+  const ValueId losses =
+      b.expr("max(margin + near - far, 0)", {{"near", near}, {"far", far}, {"margin", c.number("margin")}}, t);
+  return {reduce_loss(b, c, losses)};
+}
+
+ValueId dot(Builder& b, ValueId x, ValueId y, std::int64_t axis, DType t) {
+  return b.reduce(b.expr("x * y", {{"x", x}, {"y", y}}, t), "sum", {axis}, false, t);
+}
+
+Values cosine_embedding(Builder& b, const Call& c) {
+  const DType t = loss_type(c);
+  const ValueId x = c.tensor("input1"), y = c.tensor("input2");
+  const ValueId losses = b.expr(
+      "cosine = xy / sqrt((xx + 1e-12) * (yy + 1e-12)); "
+      "(target == 1 ? 1 - cosine : 0) + (target == -1 ? max(cosine - margin, 0) : 0)",
+      {{"xy", dot(b, x, y, -1, t)},
+       {"xx", dot(b, x, x, -1, t)},
+       {"yy", dot(b, y, y, -1, t)},
+       {"target", c.tensor("target")},
+       {"margin", c.number("margin")}},
+      t);
+  return {reduce_loss(b, c, losses)};
+}
+
+/// Each vector is divided by its length first, or by eps where it is shorter.
+Values cosine_similarity(Builder& b, const Call& c) {
+  const DType t = loss_type(c);
+  const std::int64_t axis = c.integer("dim");
+  ValueId x = c.tensor("x1"), y = c.tensor("x2");
+  // Broadcast before an axis is counted from the front.
+  const Dims shape = b.shape(b.expr("x + y", {{"x", x}, {"y", y}}, t));
+  x = b.expand(b.cast(x, t), shape);
+  y = b.expand(b.cast(y, t), shape);
+  const auto unit = [&](ValueId v) {
+    return b.expr("v / max(n, eps)",
+                  {{"v", v}, {"n", vector_norm(b, v, 2, {b.normal_axis(v, axis)}, true, t)}, {"eps", c.number("eps")}},
+                  t);
+  };
+  return {b.cast(dot(b, unit(x), unit(y), axis, t), c.result_dtype())};
+}
+
+constexpr std::array kTable = {
+    Lowering{"aten.pairwise_distance.default", pairwise_distance},
+    Lowering{"aten.triplet_margin_loss.default", triplet},
+    Lowering{"aten.cosine_embedding_loss.default", cosine_embedding},
+    Lowering{"aten.cosine_similarity.default", cosine_similarity},
+};
+
+}  // namespace
+
+std::span<const Lowering> distance_loss_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
