@@ -1,0 +1,36 @@
+// Special functions of one or two numbers, in double: float arguments are widened. NaN in gives NaN.
+#pragma once
+
+namespace tern::special {
+
+// error_functions.cpp
+double erfinv(double y);
+double erfcx(double x);     ///< exp(x^2) erfc(x)
+double ndtri(double p);     ///< the inverse of the normal distribution
+double log_ndtr(double x);  ///< the logarithm of the normal distribution
+
+// gamma.cpp
+double lgamma(double x);
+double digamma(double x);
+double polygamma(double n, double x);  ///< n is a whole number, at least 0
+double zeta(double s, double q);       ///< Hurwitz's
+double igamma(double a, double x);     ///< the lower regularized incomplete gamma function
+double igammac(double a, double x);    ///< the upper one
+
+// bessel.cpp
+double i0(double x);
+double i0e(double x);  ///< exp(-|x|) i0(x)
+double i1(double x);
+double i1e(double x);
+double j0(double x);
+double j1(double x);
+double y0(double x);
+double y1(double x);
+double k0(double x);
+double k1(double x);
+double k0e(double x);  ///< exp(x) k0(x)
+double k1e(double x);
+double spherical_j0(double x);
+double airy_ai(double x);
+
+}  // namespace tern::special
