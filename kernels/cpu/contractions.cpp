@@ -11,6 +11,13 @@ void register_cpu_contractions(KernelTable& t) {
   t.set(Op::pool, cpu::pool_kernel());
   t.set(Op::adaptive_pool, cpu::adaptive_pool_kernel());
   t.set(Op::fractional_pool, cpu::fractional_pool_kernel());
+  t.set(Op::fold, cpu::fold_kernel());
+  t.set(Op::resize, cpu::resize_kernel());
+  t.set(Op::grid_sample, cpu::grid_sample_kernel());
+  t.set(Op::rnn, cpu::rnn_kernel());
+  t.set(Op::cdist, cpu::cdist_kernel());
+  t.set(Op::roi_align, cpu::roi_align_kernel());
+  t.set(Op::nms, cpu::nms_kernel());
 }
 
 }  // namespace tern

@@ -25,8 +25,9 @@ void resize(Inference& c) {
     c.require(mode == ResizeMode::linear || mode == ResizeMode::cubic, "antialiasing is for linear and cubic modes");
   const std::vector<double>& scales = c.node.numbers(AttrKey::scales);
   c.require(scales.empty() || scales.size() == n, "attribute 'scales' needs one value for each spatial axis");
-  for (const double s : scales)
-    c.require(std::isfinite(s) && s >= 0, "attribute 'scales' must be finite and not negative");
+  for (const double s : scales) {
+    c.require(s == 0 || (s >= 1e-9 && s <= 1e9), "attribute 'scales' must be zero or between 1e-9 and 1e9");
+  }
   const Dims& sizes = c.list(AttrKey::sizes, n);
   Dims shape{x.shape[0], x.shape[1]};
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,0 +1,100 @@
+// cdist: the p-norm of the difference of every two rows, summed in eight lanes.
+#include <cmath>
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/plane_io.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr std::int64_t kLanes = 8;
+
+/// Joins term(|x - y|) of all elements with `join`.
+template <class T, class Term, class Join>
+T over_row(const T* x, const T* y, std::int64_t n, Term term, Join join) {
+  T lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = join(lanes[j], term(std::abs(x[i + j] - y[i + j])));
+  }
+  for (std::int64_t j = 0; i < n; ++i, ++j) lanes[j] = join(lanes[j], term(std::abs(x[i] - y[i])));
+  T result = lanes[0];
+  for (std::int64_t j = 1; j < kLanes; ++j) result = join(result, lanes[j]);
+  return result;
+}
+
+template <class T>
+T distance(const T* x, const T* y, std::int64_t n, double p) {
+  const auto add = [](T a, T b) { return a + b; };
+  if (p == 2.0)
+    return std::sqrt(over_row(
+        x, y, n, [](T d) { return d * d; }, add));
+  if (p == 1.0)
+    return over_row(
+        x, y, n, [](T d) { return d; }, add);
+  if (p == 0.0)
+    return over_row(
+        x, y, n, [](T d) { return d != T(0) ? T(1) : T(0); }, add);
+  if (std::isinf(p)) {
+    return over_row(
+        x, y, n, [](T d) { return d; }, [](T a, T b) { return a > b || a != a ? a : b; });
+  }
+  const T power = static_cast<T>(p);
+  return std::pow(over_row(
+                      x, y, n, [power](T d) { return std::pow(d, power); }, add),
+                  T(1) / power);
+}
+
+/// Offset of plane p of the result (its axes before the last two) in `v`, which may have fewer axes or sizes of 1.
+std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64_t p) {
+  const TensorView wide = with_rank(v, out.rank);
+  std::int64_t offset = 0;
+  for (int i = out.rank - 3; i >= 0; --i) {
+    if (wide.size(i) != 1) offset += p % out.size(i) * wide.stride(i);
+    p /= out.size(i);
+  }
+  return offset;
+}
+
+template <class T>
+void run_as(KernelCall& c) {
+  const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
+  const double p = c.node->number(AttrKey::p, 2.0);
+  const std::int64_t m = out.size(out.rank - 2), n = out.size(out.rank - 1), d = x.size(x.rank - 1),
+                     planes = out.numel() / (m * n);
+  parallel_for(planes * m, grain_for(n * d * (p == 2.0 || p == 1.0 ? 1 : 16)),
+               [&](std::int64_t begin, std::int64_t end) {
+                 T* y_buffer = thread_buffer<T>(static_cast<std::size_t>(n * d), 0);
+                 T* x_buffer = thread_buffer<T>(static_cast<std::size_t>(d), 1);
+                 T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(n), 2);
+                 std::int64_t plane = -1;
+                 const T* columns = nullptr;
+                 for (std::int64_t row = begin; row < end; ++row) {
+                   if (row / m != plane) {
+                     plane = row / m;
+                     columns = read_run(y, plane_offset(y, out, plane), n * d, y_buffer);
+                   }
+                   const T* from = read_run(x, plane_offset(x, out, plane) + row % m * d, d, x_buffer);
+                   T* to = run_target(out, row * n, out_buffer);
+                   for (std::int64_t j = 0; j < n; ++j) to[j] = distance(from, columns + j * d, d, p);
+                   write_run(out, row * n, n, to);
+                 }
+               });
+}
+
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  if (c.in[0].dtype == DType::f64) return run_as<double>(c);
+  run_as<float>(c);
+}
+
+}  // namespace
+
+Kernel cdist_kernel() {
+  return {run, nullptr, nullptr, 0, -1};
+}
+
+}  // namespace tern::cpu
