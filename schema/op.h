@@ -70,7 +70,7 @@ namespace tern {
   X(80, fft, 1, 1, 1, 1)                                                                              \
   X(81, cholesky, 1, 1, 2, 1)                                                                         \
   X(82, qr, 1, 1, 2, 1)                                                                               \
-  X(83, householder, 2, 2, 1, 1)                                                                      \
+  X(83, householder, 2, 3, 1, 1)                                                                      \
   X(84, eigh, 1, 1, 2, 1)                                                                             \
   X(85, eig, 1, 1, 2, 1)                                                                              \
   X(86, svd, 1, 1, 3, 1)                                                                              \
@@ -186,7 +186,8 @@ Op op_from_name(std::string_view name);
   X(64, p)            \
   X(65, compute)      \
   X(66, reverse)      \
-  X(67, density)
+  X(67, density)      \
+  X(68, check)
 
 enum class AttrKey : std::uint16_t {
 #define TERN_ATTR_ENUM(number, name) name = number,

@@ -1,9 +1,214 @@
-// Owned: linear algebra and fft are being written here now; see git log.
-// The rules of linear algebra and transforms.
-#include "schema/infer.h"
+// Factorizations and solvers; and the registration of the family. Matrices are the last two axes, all before them are
+// batches. With attribute `check` a matrix that cannot be factored fails the run, else `info` says so: 0, or a number
+// k > 0 as LAPACK gives it.
+#include "schema/infer/checks.h"
+#include "schema/infer/linalg_rules.h"
+#include "schema/linalg_kinds.h"
 
 namespace tern {
+namespace rules {
 
-void register_linalg_rules(InferTable&) {}
+DType real_part(DType t) {
+  return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
+}
+DType complex_of(DType t) {
+  return t == DType::f32 ? DType::c64 : t == DType::f64 ? DType::c128 : t;
+}
+
+Dims shape_of(Dims batch, std::initializer_list<Dim> sizes) {
+  batch.insert(batch.end(), sizes);
+  return batch;
+}
+
+Matrices matrices(const Inference& c, std::size_t i) {
+  const TensorType& t = plain(c, i);
+  const bool good = t.dtype == DType::f32 || t.dtype == DType::f64 || t.dtype == DType::c64 || t.dtype == DType::c128;
+  c.require(good, "needs float32, float64, complex64 or complex128");
+  c.require(t.rank() >= 2, "needs at least two axes");
+  Matrices m{t.dtype, Dims(t.shape.begin(), t.shape.end() - 2), t.shape[t.shape.size() - 2], t.shape.back()};
+  for (Dim d : {m.rows, m.columns}) {
+    c.require(c.pool.bounds(d).min <= kMaxMatrix, "a matrix is too large for linear algebra");
+  }
+  return m;
+}
+
+Matrices square_matrices(const Inference& c, std::size_t i) {
+  Matrices m = matrices(c, i);
+  c.same(m.rows, m.columns, "the rows and columns of a square matrix");
+  if (m.columns.is_const()) m.rows = m.columns;
+  return m;
+}
+
+void require_same_type(const Inference& c, std::size_t a, std::size_t b) {
+  c.require(c.in(a).dtype == c.in(b).dtype, "the operands must have the same type");
+}
+
+namespace {
+
+/// Operand i as integers that belong to the matrices of `batch`: [..., n].
+void require_pivots(const Inference& c, std::size_t i, const Dims& batch, Dim n) {
+  const TensorType& t = c.in(i);
+  c.require(t.dtype == DType::i32, "pivots must be int32");
+  c.require(t.shape.size() == batch.size() + 1, "pivots must have one axis less than the matrices");
+  for (std::size_t k = 0; k < batch.size(); ++k) c.same(t.shape[k], batch[k], "the batches of matrices and pivots");
+  c.same(t.shape.back(), n, "the number of pivots");
+}
+
+/// The result of solving op(A) X = B, or X op(A) = B without `left`: shaped as B, the batches broadcast.
+void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
+  const Matrices b = matrices(c, rhs);
+  require_same_type(c, 0, rhs);
+  c.same(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
+  c.out(a.dtype, shape_of(c.broadcast(a.batch, b.batch), {b.rows, b.columns}));
+}
+
+}  // namespace
+
+// A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular, or
+// with `upper` A = L^H L with L upper triangular. Only that triangle of A is read; the other one of L is zero.
+void cholesky(Inference& c) {
+  const Matrices a = square_matrices(c, 0);
+  c.flag(AttrKey::upper);
+  c.flag(AttrKey::check);
+  c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
+  c.out(DType::i32, a.batch);
+}
+
+// A [..., m, n] -> Q, R; k = min(m, n). `mode` (QrMode) reduced: Q [..., m, k], R [..., k, n]. complete: Q [..., m, m],
+// R [..., m, n]. r: Q [0], R [..., k, n]. reflectors: R above the vectors of the Householder reflections [..., m, n],
+// and their factors tau [..., k], as LAPACK's geqrf. The diagonal of R has the signs that LAPACK gives it.
+void qr(Inference& c) {
+  const Matrices a = matrices(c, 0);
+  const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode, 0, kQrModes - 1));
+  const Dim k = c.pool.min(a.rows, a.columns);
+  if (mode == QrMode::reflectors) {
+    c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
+    c.out(a.dtype, shape_of(a.batch, {k}));
+    return;
+  }
+  const Dim inner = mode == QrMode::complete ? a.rows : k;
+  c.out(a.dtype, mode == QrMode::r ? Dims{0} : shape_of(a.batch, {a.rows, inner}));
+  c.out(a.dtype, shape_of(a.batch, {inner, a.columns}));
+}
+
+// Householder reflections H_1 .. H_k: vectors below the diagonal of V, factors tau [..., k], as qr gives them.
+// `kind` (HouseholderKind) product: V [..., m, n], k <= n <= m -> the first n columns of H_1 H_2 .. H_k.
+// multiply: V [..., r, k], C [..., m, n] -> op(Q) C, or C op(Q) without `left`, with Q = H_1 .. H_k of r x r and op as
+// `transpose` (none or adjoint; on real numbers transpose is adjoint). The batches are equal.
+void householder(Inference& c) {
+  const auto kind = static_cast<HouseholderKind>(c.integer(AttrKey::kind, 0, kHouseholderKinds - 1));
+  const Matrices v = matrices(c, 0);
+  require_same_type(c, 0, 1);
+  const TensorType& tau = c.in(1);
+  c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis less than the vectors");
+  for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
+  c.require(c.pool.bounds(c.pool.sub(tau.shape.back(), v.columns)).min <= 0, "there are more factors than vectors");
+  const Interval spare = c.pool.bounds(c.pool.sub(v.rows, tau.shape.back()));
+  c.require(spare.max >= 0, "there are more factors than rows");
+  if (kind == HouseholderKind::product) {
+    c.require(!c.has(2), "a product of reflections has two operands");
+    c.require(c.pool.bounds(c.pool.sub(v.rows, v.columns)).max >= 0, "there are more vectors than rows");
+    c.out(v.dtype, shape_of(v.batch, {v.rows, v.columns}));
+    return;
+  }
+  const Matrices m = matrices(c, 2);
+  require_same_type(c, 0, 2);
+  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
+  c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
+  for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
+  c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");
+  c.out(v.dtype, shape_of(m.batch, {m.rows, m.columns}));
+}
+
+// A [..., m, n] -> LU [..., m, n], pivots int32 [..., min(m, n)], info int32 [...]. A = P L U with unit lower
+// triangular L below the diagonal of LU; row i was swapped with row pivots[i] (from 1), in this order.
+void lu_factor(Inference& c) {
+  const Matrices a = matrices(c, 0);
+  c.flag(AttrKey::check);
+  c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
+  c.out(DType::i32, shape_of(a.batch, {c.pool.min(a.rows, a.columns)}));
+  c.out(DType::i32, a.batch);
+}
+
+// LU [..., n, n] and pivots [..., n] of lu_factor, B -> X with op(A) X = B (`left`; B [..., n, k]) or X op(A) = B
+// (B [..., k, n]), op as `transpose`. The batches of A and B broadcast. A singular matrix gives infinities or NaN.
+void lu_solve(Inference& c) {
+  const Matrices a = square_matrices(c, 0);
+  require_pivots(c, 1, a.batch, a.rows);
+  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
+  solution(c, a, 2, c.flag(AttrKey::left));
+}
+
+// A [..., n, n], B -> X as lu_solve, with A triangular: only the lower triangle is read, or with `upper` the upper one;
+// with `unit` its diagonal is taken as ones.
+void triangular_solve(Inference& c) {
+  const Matrices a = square_matrices(c, 0);
+  c.flag(AttrKey::upper);
+  c.flag(AttrKey::unit);
+  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
+  solution(c, a, 1, c.flag(AttrKey::left));
+}
+
+// A [..., n, n] symmetric, or hermitian with `hermitian`, read in its lower triangle -> LD [..., n, n], pivots int32
+// [..., n], info int32 [...]: the factors of Bunch and Kaufman as LAPACK's sytrf and hetrf pack them.
+void ldl_factor(Inference& c) {
+  const Matrices a = square_matrices(c, 0);
+  c.flag(AttrKey::hermitian);
+  c.flag(AttrKey::check);
+  c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
+  c.out(DType::i32, shape_of(a.batch, {a.rows}));
+  c.out(DType::i32, a.batch);
+}
+
+// LD and pivots of ldl_factor, B [..., n, k] -> X with A X = B. The batches of A and B broadcast.
+void ldl_solve(Inference& c) {
+  const Matrices a = square_matrices(c, 0);
+  require_pivots(c, 1, a.batch, a.rows);
+  c.flag(AttrKey::hermitian);
+  solution(c, a, 2, true);
+}
+
+// A [..., m, n], B [..., m, k] of equal batches -> X [..., n, k] of least |A X - B| and, among those, of least |X|;
+// residuals [..., k] (the squared length of each column of A X - B; [0] unless m > n and the driver is not gelsy; NaN
+// where A has less than full rank), rank int64 [...] ([0] for gels), and the singular values [..., min(m, n)] of A
+// (gelsd and gelss, else [0]). `mode`: LstsqDriver. `epsilon`: singular values below that part of the largest are zero.
+void lstsq(Inference& c) {
+  const Matrices a = matrices(c, 0);
+  const Matrices b = matrices(c, 1);
+  require_same_type(c, 0, 1);
+  c.require(a.batch.size() == b.batch.size(), "the batches must have the same number of axes");
+  for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
+  c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
+  c.require(c.node.numbers(AttrKey::epsilon).size() <= 1, "attribute 'epsilon' must be one number");
+  const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode, 0, kLstsqDrivers - 1));
+  const Interval extra = c.pool.bounds(c.pool.sub(a.rows, a.columns));
+  c.require(driver == LstsqDriver::gelsy || extra.min > 0 || extra.max <= 0,
+            "whether there are more rows than columns must be known");
+  const bool residuals = driver != LstsqDriver::gelsy && extra.min > 0;
+  const bool values = driver == LstsqDriver::gelsd || driver == LstsqDriver::gelss;
+  c.out(a.dtype, shape_of(a.batch, {a.columns, b.columns}));
+  c.out(real_part(a.dtype), residuals ? shape_of(a.batch, {b.columns}) : Dims{0});
+  c.out(DType::i64, driver == LstsqDriver::gels ? Dims{0} : a.batch);
+  c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
+}
+
+}  // namespace rules
+
+void register_linalg_rules(InferTable& t) {
+  t.set(Op::fft, rules::fft);
+  t.set(Op::cholesky, rules::cholesky);
+  t.set(Op::qr, rules::qr);
+  t.set(Op::householder, rules::householder);
+  t.set(Op::eigh, rules::eigh);
+  t.set(Op::eig, rules::eig);
+  t.set(Op::svd, rules::svd);
+  t.set(Op::lu_factor, rules::lu_factor);
+  t.set(Op::lu_solve, rules::lu_solve);
+  t.set(Op::triangular_solve, rules::triangular_solve);
+  t.set(Op::ldl_factor, rules::ldl_factor);
+  t.set(Op::ldl_solve, rules::ldl_solve);
+  t.set(Op::lstsq, rules::lstsq);
+  t.set(Op::matrix_exp, rules::matrix_exp);
+}
 
 }  // namespace tern

@@ -1,0 +1,48 @@
+// The rules of linear algebra and transforms, in several files, for the one registration of the family.
+#pragma once
+
+#include "schema/infer.h"
+
+namespace tern::rules {
+
+void fft(Inference& c);
+
+void cholesky(Inference& c);
+void qr(Inference& c);
+void householder(Inference& c);
+void lu_factor(Inference& c);
+void lu_solve(Inference& c);
+void triangular_solve(Inference& c);
+void ldl_factor(Inference& c);
+void ldl_solve(Inference& c);
+void lstsq(Inference& c);
+
+void eigh(Inference& c);
+void eig(Inference& c);
+void svd(Inference& c);
+void matrix_exp(Inference& c);
+
+// Shared checks.
+
+/// LAPACK counts in 32 bits, and so do the sizes of its workspaces, which are several times the size of a matrix.
+inline constexpr std::int64_t kMaxMatrix = (std::int64_t{1} << 24) - 1;
+
+/// A tensor of matrices, [..., rows, columns].
+struct Matrices {
+  DType dtype = DType::invalid;
+  Dims batch;
+  Dim rows, columns;
+};
+/// Operand i as matrices of float32, float64, complex64 or complex128.
+Matrices matrices(const Inference& c, std::size_t i);
+/// The same, with as many rows as columns.
+Matrices square_matrices(const Inference& c, std::size_t i);
+/// `batch` followed by these sizes.
+Dims shape_of(Dims batch, std::initializer_list<Dim> sizes);
+void require_same_type(const Inference& c, std::size_t a, std::size_t b);
+/// float32 for complex64, float64 for complex128, else the type itself.
+DType real_part(DType t);
+/// complex64 for float32, complex128 for float64, else the type itself.
+DType complex_of(DType t);
+
+}  // namespace tern::rules

@@ -1,0 +1,41 @@
+// The enumerations of attributes of linear algebra and transforms. The numbers are part of the archive format.
+#pragma once
+
+#include <cstdint>
+
+namespace tern {
+
+/// Attribute `kind` of fft: what goes in and what comes out.
+enum class FftKind : std::uint8_t {
+  complex_to_complex = 0,
+  real_to_complex = 1,  ///< the half of the spectrum that determines the rest
+  complex_to_real = 2,  ///< from such a half
+};
+inline constexpr int kFftKinds = 3;
+
+/// Attribute `norm` of fft: what the sums are divided by, n being the number of elements of the transform.
+enum class FftNorm : std::uint8_t { none = 0, root_n = 1, n = 2 };
+inline constexpr int kFftNorms = 3;
+
+/// Attribute `mode` of qr.
+enum class QrMode : std::uint8_t {
+  reduced = 0,
+  complete = 1,
+  r = 2,           ///< R alone
+  reflectors = 3,  ///< R above the Householder vectors, and their factors: LAPACK's geqrf
+};
+inline constexpr int kQrModes = 4;
+
+/// Attribute `kind` of householder.
+enum class HouseholderKind : std::uint8_t { product = 0, multiply = 1 };
+inline constexpr int kHouseholderKinds = 2;
+
+/// Attribute `transpose` of the solvers and of householder: how the matrix enters.
+enum class Transpose : std::uint8_t { none = 0, transpose = 1, adjoint = 2 };
+inline constexpr int kTransposes = 3;
+
+/// Attribute `mode` of lstsq: LAPACK's driver.
+enum class LstsqDriver : std::uint8_t { gels = 0, gelsy = 1, gelsd = 2, gelss = 3 };
+inline constexpr int kLstsqDrivers = 4;
+
+}  // namespace tern
