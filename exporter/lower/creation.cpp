@@ -1,0 +1,273 @@
+// Tensors made of nothing but numbers and sizes; an uninitialised one holds zeros.
+#include <cmath>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Kind = Operand::Kind;
+
+/// All elements `operand`, which is a number, a (symbolic) integer, or a tensor of one element.
+ValueId filled(Builder& b, const Operand& operand, Dims sizes, DType dtype) {
+  if (operand.kind == Kind::tensor) {
+    return b.expand(b.cast(b.reshape(operand.value, {}), dtype), std::move(sizes));
+  }
+  if (operand.kind == Kind::integer || operand.kind == Kind::boolean) {
+    return b.add(
+        Op::full, {},
+        {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::value, Dims{operand.integer}), attr_dtype(dtype)});
+  }
+  return b.full(std::move(sizes), {operand.number, operand.imaginary}, dtype);
+}
+
+Values zeros(Builder& b, const Call& c) {
+  return {b.full(c.dims("size"), 0, c.result_dtype())};
+}
+Values ones(Builder& b, const Call& c) {
+  return {b.full(c.dims("size"), 1, c.result_dtype())};
+}
+Values full(Builder& b, const Call& c) {
+  return {filled(b, c.arg("fill_value"), c.dims("size"), c.result_dtype())};
+}
+Values zeros_like(Builder& b, const Call& c) {
+  return {b.full(b.shape(c.tensor("self")), 0, c.result_dtype())};
+}
+Values ones_like(Builder& b, const Call& c) {
+  return {b.full(b.shape(c.tensor("self")), 1, c.result_dtype())};
+}
+Values full_like(Builder& b, const Call& c) {
+  return {filled(b, c.arg("fill_value"), b.shape(c.tensor("self")), c.result_dtype())};
+}
+Values fill(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  return {filled(b, c.arg("value"), b.shape(x), b.dtype(x))};
+}
+Values scalar_tensor(Builder& b, const Call& c) {
+  return {filled(b, c.arg("s"), {}, c.result_dtype())};
+}
+
+/// How many numbers lie in start, start + step, .. before end.
+Values arange_of(Builder& b, const Call& c, const Operand& start, const Operand& end, const Operand& step) {
+  const DType t = c.result_dtype();
+  const auto whole = [](const Operand& o) { return o.kind == Kind::integer || o.kind == Kind::boolean; };
+  if (whole(start) && whole(end) && whole(step)) {
+    ExprPool& pool = b.pool();
+    Dim n = pool.sub(end.integer, start.integer);
+    if (!step.integer.is(1)) n = pool.ceildiv(n, step.integer);
+    if (pool.bounds(n).min < 0) n = pool.max(n, 0);
+    return {
+        b.add(Op::iota, {},
+              {attr(AttrKey::sizes, Dims{n}), attr(AttrKey::value, Dims{start.integer, step.integer}), attr_dtype(t)})};
+  }
+  const auto number = [&](const Operand& o) {
+    if (whole(o) && !o.integer.is_const()) c.unsupported("a symbolic size among floating numbers");
+    return whole(o) ? static_cast<double>(o.integer.value()) : o.number;
+  };
+  const double first = number(start), by = number(step), n = std::ceil((number(end) - first) / by);
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  return {b.iota(static_cast<std::int64_t>(n), t, first, by)};
+}
+Operand integer_operand(std::int64_t v) {
+  Operand o;
+  o.kind = Kind::integer;
+  o.integer = v;
+  return o;
+}
+Values arange(Builder& b, const Call& c) {
+  return arange_of(b, c, integer_operand(0), c.arg("end"), integer_operand(1));
+}
+Values arange_start(Builder& b, const Call& c) {
+  return arange_of(b, c, c.arg("start"), c.arg("end"), integer_operand(1));
+}
+Values arange_step(Builder& b, const Call& c) {
+  return arange_of(b, c, c.arg("start"), c.arg("end"), c.arg("step"));
+}
+
+/// An end of linspace: a number known here, or a tensor of no dimensions.
+ExprArg end_arg(Builder& b, const Call& c, std::string_view argument, std::string_view name) {
+  const Operand& o = c.arg(argument);
+  if (o.kind == Kind::tensor) return {name, b.reshape(o.value, {})};
+  if (o.kind == Kind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};
+  if (o.kind == Kind::integer) return {name, static_cast<double>(o.integer.value())};
+  return {name, std::complex<double>(o.number, o.imaginary)};
+}
+
+/// `steps` numbers from one end to the other, each from the nearer end, as PyTorch's kernels do; or the powers of
+/// `base` of them.
+Values spaced(Builder& b, const Call& c, bool powers) {
+  const std::int64_t steps = c.integer("steps");
+  const DType t = c.result_dtype();
+  const DType wide = is_floating(t) || is_complex(t) ? compute_type(t) : DType::f64;
+  const double base = powers ? c.number("base") : 0;
+  const ExprArg start = end_arg(b, c, "start", "s"), end = end_arg(b, c, "end", "e");
+  if (steps <= 1) {
+    const ValueId one = b.expr(powers ? "pow(base, s)" : "s", {start, {"base", base}}, wide, t);
+    return {b.expand(one, {steps})};
+  }
+  const ValueId i = b.iota(steps, DType::i64);
+  const ValueId lower = b.expr("i < h", {{"i", i}, {"h", static_cast<double>(steps / 2)}}, DType::i64, DType::boolean);
+  const ValueId place = b.cast(i, is_complex(wide) ? DType::f64 : wide);
+  const std::vector<ExprArg> args = {{"lower", lower}, {"i", place}, {"n", static_cast<double>(steps - 1)}, start, end,
+                                     {"base", base}};
+  return {b.expr(powers ? "d = (e - s) / n; pow(base, lower ? s + d * i : e - d * (n - i))"
+                        : "d = (e - s) / n; lower ? s + d * i : e - d * (n - i)",
+                 args, wide, t)};
+}
+Values linspace(Builder& b, const Call& c) {
+  return spaced(b, c, false);
+}
+Values logspace(Builder& b, const Call& c) {
+  return spaced(b, c, true);
+}
+
+/// Where column - row compares as `text` says with d: boolean [rows, columns].
+ValueId band(Builder& b, std::string_view text, Dim rows, Dim columns, Dim diagonal) {
+  const ValueId r = b.reshape(b.iota(rows, DType::i64), {rows, 1}), k = b.iota(columns, DType::i64);
+  ExprArg d("d", static_cast<double>(diagonal.is_const() ? diagonal.value() : 0));
+  if (!diagonal.is_const()) d.value = b.from_dim(diagonal);
+  return b.expr(text, {{"c", k}, {"r", r}, d}, DType::i64, DType::boolean);
+}
+
+Values eye_of(Builder& b, const Call& c, Dim n, Dim m) {
+  return {b.cast(band(b, "c - r == d", n, m, 0), c.result_dtype())};
+}
+Values eye(Builder& b, const Call& c) {
+  return eye_of(b, c, c.dim("n"), c.dim("n"));
+}
+Values eye_m(Builder& b, const Call& c) {
+  return eye_of(b, c, c.dim("n"), c.dim("m"));
+}
+Values triangle(Builder& b, const Call& c, std::string_view text) {
+  const ValueId x = c.tensor("self");
+  const ValueId keep = band(b, text, b.size(x, -2), b.size(x, -1), c.dim("diagonal"));
+  return {b.expr("k ? x : 0", {{"k", keep}, {"x", x}}, b.dtype(x))};
+}
+Values tril(Builder& b, const Call& c) {
+  return triangle(b, c, "c - r <= d");
+}
+Values triu(Builder& b, const Call& c) {
+  return triangle(b, c, "c - r >= d");
+}
+
+/// Rows and columns of a triangle of a matrix of known sizes.
+Values triangle_indices(Builder& b, const Call& c, bool lower) {
+  const std::int64_t rows = c.integer("row"), columns = c.integer("col"), offset = c.integer("offset");
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  if (rows < 0 || columns < 0 || (columns > 0 && rows > kMost / columns)) c.unsupported("the matrix is too large");
+  std::vector<std::int64_t> r, k;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      if (lower ? j - i > offset : j - i < offset) continue;
+      r.push_back(i);
+      k.push_back(j);
+    }
+  }
+  const auto n = static_cast<std::int64_t>(r.size());
+  if (n == 0) return {b.full({2, 0}, 0, c.result_dtype())};
+  r.insert(r.end(), k.begin(), k.end());
+  return {b.cast(b.constant(DType::i64, {2, n}, r.data()), c.result_dtype())};
+}
+Values tril_indices(Builder& b, const Call& c) {
+  return triangle_indices(b, c, true);
+}
+Values triu_indices(Builder& b, const Call& c) {
+  return triangle_indices(b, c, false);
+}
+
+/// All choices of r elements of a list, in lexicographic order of their places.
+Values combinations(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const Dim size = b.size(x, 0);
+  if (!size.is_const()) c.unsupported("the number of elements must be known");
+  const std::int64_t n = size.value(), r = c.integer("r"), apart = c.flag("with_replacement") ? 0 : 1;
+  if (r == 0) return {b.full({0}, 0, b.dtype(x))};
+  std::vector<std::int64_t> places, now;
+  constexpr std::size_t kMost = std::size_t{1} << 24;
+  // Depth first: `now` is the choice so far, `next` what to try at its end.
+  std::int64_t next = 0;
+  for (;;) {
+    if (static_cast<std::int64_t>(now.size()) == r) {
+      if (places.size() > kMost) c.unsupported("too many combinations");
+      places.insert(places.end(), now.begin(), now.end());
+      next = n;
+    }
+    if (next < n) {
+      now.push_back(next);
+      next += apart;
+    } else {
+      if (now.empty()) break;
+      next = now.back() + 1;
+      now.pop_back();
+    }
+  }
+  const auto count = static_cast<std::int64_t>(places.size()) / r;
+  if (count == 0) return {b.full({0, r}, 0, b.dtype(x))};
+  return {b.index_select(x, b.constant(DType::i64, {count, r}, places.data()), 0)};
+}
+
+Values cartesian_prod(Builder& b, const Call& c) {
+  const Values& xs = c.tensors("tensors");
+  if (xs.size() == 1) return {xs[0]};
+  Dims sizes;
+  for (ValueId x : xs) sizes.push_back(b.numel(x));
+  Values columns;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    Dims one(xs.size(), 1);
+    one[i] = sizes[i];
+    const ValueId grid = b.expand(b.reshape(b.cast(xs[i], c.result_dtype()), one), sizes);
+    columns.push_back(b.reshape(grid, {b.pool().product(sizes), 1}));
+  }
+  return {b.concat(columns, 1)};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.zeros.default", zeros},
+    {"aten.empty.memory_format", zeros},
+    {"aten.empty_strided.default", zeros},
+    {"aten.empty_permuted.default", zeros},
+    {"aten._efficientzerotensor.default", zeros},
+    {"aten.new_zeros.default", zeros},
+    {"aten.new_empty.default", zeros},
+    {"aten.new_empty_strided.default", zeros},
+    {"aten.ones.default", ones},
+    {"aten.new_ones.default", ones},
+    {"aten.full.default", full},
+    {"aten.new_full.default", full},
+    {"aten.zeros_like.default", zeros_like},
+    {"aten.empty_like.default", zeros_like},
+    {"aten.zero.default", zeros_like},
+    {"aten.ones_like.default", ones_like},
+    {"aten.full_like.default", full_like},
+    {"aten.fill.Scalar", fill},
+    {"aten.fill.Tensor", fill},
+    {"aten.scalar_tensor.default", scalar_tensor},
+    {"aten.arange.default", arange},
+    {"aten.arange.start", arange_start},
+    {"aten.arange.start_step", arange_step},
+    {"aten.linspace.default", linspace},
+    {"aten.linspace.Tensor_Tensor", linspace},
+    {"aten.linspace.Tensor_Scalar", linspace},
+    {"aten.linspace.Scalar_Tensor", linspace},
+    {"aten.logspace.default", logspace},
+    {"aten.logspace.Tensor_Tensor", logspace},
+    {"aten.logspace.Tensor_Scalar", logspace},
+    {"aten.logspace.Scalar_Tensor", logspace},
+    {"aten.eye.default", eye},
+    {"aten.eye.m", eye_m},
+    {"aten.tril.default", tril},
+    {"aten.triu.default", triu},
+    {"aten.tril_indices.default", tril_indices},
+    {"aten.triu_indices.default", triu_indices},
+    {"aten.combinations.default", combinations},
+    {"aten.cartesian_prod.default", cartesian_prod},
+};
+
+}  // namespace
+
+std::span<const Lowering> creation_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
