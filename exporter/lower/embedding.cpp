@@ -1,0 +1,114 @@
+// Rows of tables: embedding, embedding_bag, and repeat_interleave.
+#include "exporter/lower/indexing.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values embedding(Builder& b, const Call& c) {
+  return {b.index_select(c.tensor("weight"), as_index(b, c.tensor("indices")), 0)};
+}
+
+/// Rows that `indices` names and whose norm is above max_norm are scaled down to it.
+Values embedding_renorm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const DType wide = compute_type(b.dtype(x));
+  const ValueId norm = vector_norm(b, x, c.number("norm_type"), {1}, true, wide);
+  const ValueId index = b.flatten(as_index(b, c.tensor("indices")));
+  const Dim rows = b.size(x, 0);
+  const ValueId named = b.add(Op::scatter, {b.full({rows}, 0, DType::boolean), index, b.full({}, 1, DType::boolean)},
+                              {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
+  return {b.expr("h && n > m ? x * (m / (n + 1e-7)) : x",
+                 {{"h", b.reshape(named, {rows, 1})}, {"n", norm}, {"m", c.number("max_norm")}, {"x", x}}, b.dtype(x))};
+}
+
+Values embedding_bag(Builder& b, const Call& c) {
+  const ValueId weight = c.tensor("weight");
+  std::int64_t padding = -1;
+  for (const auto& [name, operand] : c.args) {
+    if (name == "padding_idx" && operand.kind != Operand::Kind::none) padding = c.integer("padding_idx");
+  }
+  if (padding < -1) {
+    const Dim rows = b.size(weight, 0);
+    if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
+    padding += rows.value();
+  }
+  const Values inputs = {weight, as_index(b, c.tensor("indices")), as_index(b, c.tensor("offsets")),
+                         c.tensor_or_none("per_sample_weights")};
+  return b.add_all(Op::embedding_bag, inputs,
+                   {attr(AttrKey::kind, Dim(c.integer("mode"))),
+                    attr(AttrKey::full, Dim(c.flag("include_last_offset"))), attr(AttrKey::padding_index, padding)});
+}
+
+/// Each row of the table receives the sum of the gradients of its uses.
+Values embedding_backward(Builder& b, const Call& c) {
+  const ValueId grad = c.tensor("grad_output"), index = b.flatten(as_index(b, c.tensor("indices")));
+  const Dim rows = c.dim("num_weights"), width = b.size(grad, -1), uses = b.numel(index);
+  ValueId g = b.reshape(grad, {uses, width});
+  const DType t = b.dtype(g);
+  const ValueId column = b.reshape(index, {uses, 1});
+  g = b.expr("keep ? g : 0",
+             {{"keep", b.expr("i != p", {{"i", column}, {"p", c.number("padding_idx")}}, DType::i64, DType::boolean)},
+              {"g", g}},
+             t);
+  if (c.flag("scale_grad_by_freq")) {
+    const ValueId counts =
+        b.add(Op::scatter, {b.full({rows}, 0, DType::i64), index, b.full({}, 1, DType::i64)},
+              {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(static_cast<std::int64_t>(ScatterKind::sum)))});
+    g = b.expr("g / n", {{"g", g}, {"n", b.reshape(b.index_select(counts, index, 0), {uses, 1})}}, t);
+  }
+  return {b.add(Op::index_put, {b.full({rows, width}, 0, t), g, index}, {attr(AttrKey::accumulate, Dim(1))})};
+}
+
+/// Each slice the same number of times: by broadcasting.
+Values repeat_all(Builder& b, const Call& c) {
+  ValueId x = c.tensor("self");
+  if (!c.has("dim")) x = b.flatten(x);
+  x = with_axis(b, x);
+  const std::int64_t axis = c.has("dim") ? b.normal_axis(x, c.integer("dim")) : 0;
+  const Dim times = c.dim("repeats");
+  Dims shape = b.shape(x), wide = shape;
+  wide.insert(wide.begin() + axis + 1, times);
+  Dim& size = shape[static_cast<std::size_t>(axis)];
+  size = b.pool().mul(size, times);
+  return {b.reshape(b.expand(b.unsqueeze(x, axis + 1), wide), shape)};
+}
+
+ValueId repeat_each(Builder& b, const Call& c, ValueId x, ValueId repeats, std::int64_t axis) {
+  return b.add(
+      Op::repeat_interleave, {x, with_axis(b, as_index(b, repeats))},
+      {attr(AttrKey::axis, axis), attr(AttrKey::symbols, Dims{data_size(b, c, 0, static_cast<std::size_t>(axis))})});
+}
+Values repeat_interleave(Builder& b, const Call& c) {
+  ValueId x = c.tensor("self");
+  if (!c.has("dim")) x = b.flatten(x);
+  x = with_axis(b, x);
+  return {repeat_each(b, c, x, c.tensor("repeats"), c.has("dim") ? b.normal_axis(x, c.integer("dim")) : 0)};
+}
+Values repeat_positions(Builder& b, const Call& c) {
+  const ValueId repeats = c.tensor("repeats");
+  const ValueId places = b.iota(b.size(repeats, 0), DType::i64);
+  return {b.cast(repeat_each(b, c, places, repeats, 0), c.result_dtype())};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.embedding.default", embedding},
+    {"aten.embedding_renorm.default", embedding_renorm},
+    {"aten.embedding_bag.default", embedding_bag},
+    {"aten.embedding_bag.padding_idx", embedding_bag},
+    {"aten._embedding_bag.default", embedding_bag},
+    {"aten._embedding_bag_forward_only.default", embedding_bag},
+    {"aten.embedding_dense_backward.default", embedding_backward},
+    {"aten.repeat_interleave.self_int", repeat_all},
+    {"aten.repeat_interleave.self_Tensor", repeat_interleave},
+    {"aten.repeat_interleave.Tensor", repeat_positions},
+};
+
+}  // namespace
+
+std::span<const Lowering> embedding_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

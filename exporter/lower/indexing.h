@@ -1,0 +1,21 @@
+// Helpers and tables of the lowerings that read and write at positions held in tensors.
+#pragma once
+
+#include <span>
+
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+
+std::span<const Lowering> advanced_index_lowerings();  ///< index.Tensor, index_put, index_add, index_copy ...
+std::span<const Lowering> scatter_index_lowerings();   ///< gather, scatter, take, put ...
+std::span<const Lowering> masked_lowerings();          ///< masked_select, nonzero, isin, one_hot ...
+std::span<const Lowering> embedding_lowerings();       ///< embedding, embedding_bag, repeat_interleave
+
+/// An index as int64 (int32 stays).
+ValueId as_index(Builder& b, ValueId index);
+/// x with slices along `axis` at the positions of the list `index` replaced by, or increased by, those of `source`,
+/// which broadcasts to x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative positions count from the end.
+ValueId put_along(Builder& b, ValueId x, std::int64_t axis, ValueId index, ValueId source, bool accumulate);
+
+}  // namespace tern

@@ -1,0 +1,134 @@
+// Lowerings around masks and sets: masked_select, masked_scatter, nonzero, isin, one_hot.
+#include "exporter/lower/indexing.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values masked_select(Builder& b, const Call& c) {
+  const ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
+  return {b.add(Op::masked_select, {c.tensor("self"), mask}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})})};
+}
+
+Values masked_fill(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), v = b.cast(c.tensor("value"), b.dtype(x));
+  return {b.expr("m ? v : x", {{"m", c.tensor("mask")}, {"v", v}, {"x", x}}, b.dtype(x))};
+}
+
+/// How many true elements come before each one, in row-major order, plus itself, minus 1.
+ValueId places_of(Builder& b, ValueId mask) {
+  const ValueId count = scan_along(b, b.flatten(mask), ScanKind::cumsum, 0, DType::i64);
+  return b.expr("n - 1", {{"n", count}}, DType::i64);
+}
+
+/// The first elements of source go to the true places, in order.
+Values masked_scatter(Builder& b, const Call& c) {
+  ValueId x = c.tensor("self");
+  const ValueId source = b.flatten(c.tensor("source"));
+  if (b.numel(source).is(0) || b.numel(x).is(0)) return {x};
+  const Dims shape = c.declared.at(0).shape;
+  x = b.expand(x, shape);
+  const ValueId mask = b.expand(b.cast(c.tensor("mask"), DType::boolean), shape);
+  const ValueId place = b.expr("m ? p : 0", {{"m", b.flatten(mask)}, {"p", places_of(b, mask)}}, DType::i64);
+  const ValueId taken = b.reshape(b.index_select(source, place, 0), shape);
+  return {b.expr("m ? s : x", {{"m", mask}, {"s", taken}, {"x", x}}, b.dtype(x))};
+}
+
+Values nonzero(Builder& b, const Call& c) {
+  return {b.add(Op::nonzero, {c.tensor("self")}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})})};
+}
+Values nonzero_numpy(Builder& b, const Call& c) {
+  const ValueId x = with_axis(b, c.tensor("self"));
+  const int rank = b.rank(x);
+  const ValueId where = b.add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
+  Values r;
+  for (int k = 0; k < rank; ++k) r.push_back(b.select(where, 1, k));
+  return r;
+}
+
+/// The first `size` positions; rows that no element fills hold fill_value.
+Values nonzero_static(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const Dims shape = b.shape(x);
+  const Dim size = c.dim("size"), numel = b.numel(x);
+  if (shape.empty() || numel.is(0)) {
+    return {b.full({size, static_cast<std::int64_t>(shape.size())}, c.number("fill_value"), DType::i64)};
+  }
+  const ValueId there = b.flatten(
+      b.dtype(x) == DType::boolean ? x : b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), DType::boolean));
+  // Each true element's number goes to its place, and everything else to one more place at the end.
+  const ValueId place =
+      b.expr("m ? min(p, n) : n", {{"m", there}, {"p", places_of(b, there)}, size_arg(b, "n", size)}, DType::i64);
+  const ValueId all =
+      b.add(Op::scatter, {b.full({b.pool().add(size, 1)}, -1, DType::i64), place, b.iota(numel, DType::i64)},
+            {attr(AttrKey::axis, Dim(0)), attr(AttrKey::kind, Dim(0))});
+  const ValueId found = b.slice(all, 0, 0, size);
+  Values columns;
+  Dim inner = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    const ValueId k =
+        b.expr("f < 0 ? fill : remainder(floordiv(f, s), n)",
+               {{"f", found}, size_arg(b, "s", inner), size_arg(b, "n", shape[i]), {"fill", c.number("fill_value")}},
+               DType::i64);
+    columns.insert(columns.begin(), b.reshape(k, {size, 1}));
+    inner = b.pool().mul(inner, shape[i]);
+  }
+  return {b.concat(columns, 1)};
+}
+
+Values is_in(Builder& b, ValueId elements, ValueId tests, bool invert) {
+  const DType t = compute_type(promote(b.dtype(elements), b.dtype(tests)));
+  const ValueId equal =
+      b.expr("x == y", {{"x", b.unsqueeze(elements, -1)}, {"y", b.flatten(tests)}}, t, DType::boolean);
+  const ValueId found = b.reduce(equal, "any", {-1}, false, DType::boolean);
+  return {invert ? b.expr("!f", {{"f", found}}, DType::boolean) : found};
+}
+Values isin_tensors(Builder& b, const Call& c) {
+  return is_in(b, c.tensor("elements"), c.tensor("test_elements"), c.flag("invert"));
+}
+Values isin_scalar(Builder& b, const Call& c) {
+  return is_in(b, c.tensor("elements"), c.tensor("test_element"), c.flag("invert"));
+}
+Values scalar_isin(Builder& b, const Call& c) {
+  return is_in(b, c.tensor("element"), c.tensor("test_elements"), c.flag("invert"));
+}
+
+Values one_hot(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  Dim classes = c.dim("num_classes");
+  ValueId numbers;
+  if (classes.is(-1)) {
+    // As many as the largest element needs: the counts of a bincount have that size.
+    const ValueId counts =
+        b.add(Op::bincount, {b.flatten(x)},
+              {attr(AttrKey::length, Dim(0)),
+               attr(AttrKey::symbols, Dims{data_size(b, c, 0, static_cast<std::size_t>(b.rank(x)))})});
+    classes = b.size(counts, 0);
+  }
+  numbers = b.iota(classes, DType::i64);
+  return {b.expr("x == n", {{"x", b.unsqueeze(x, -1)}, {"n", numbers}}, DType::i64, DType::i64)};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.masked_select.default", masked_select},
+    {"aten.masked_fill.Scalar", masked_fill},
+    {"aten.masked_fill.Tensor", masked_fill},
+    {"aten.masked_scatter.default", masked_scatter},
+    {"aten.nonzero.default", nonzero},
+    {"aten.argwhere.default", nonzero},
+    {"aten.nonzero_numpy.default", nonzero_numpy},
+    {"aten.nonzero_static.default", nonzero_static},
+    {"aten.isin.Tensor_Tensor", isin_tensors},
+    {"aten.isin.Tensor_Scalar", isin_scalar},
+    {"aten.isin.Scalar_Tensor", scalar_isin},
+    {"aten.one_hot.default", one_hot},
+};
+
+}  // namespace
+
+std::span<const Lowering> masked_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

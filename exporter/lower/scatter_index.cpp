@@ -1,0 +1,104 @@
+// gather, scatter, take and put.
+#include "exporter/lower/indexing.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+Values gather(Builder& b, const Call& c) {
+  const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
+  const Dims shape = b.shape(index);
+  return {b.reshape(b.gather(x, with_axis(b, index), c.integer("dim")), shape)};
+}
+
+ValueId scatter_along(Builder& b, const Call& c, ValueId src, ScatterKind kind, bool include_self) {
+  const ValueId x = c.tensor("self"), line = with_axis(b, x);
+  const Dims shape = b.shape(x);
+  const ValueId index = with_axis(b, as_index(b, c.tensor("index")));
+  if (b.numel(index).is(0)) return x;
+  const ValueId y = b.add(
+      Op::scatter, {line, index, b.cast(src, b.dtype(x))},
+      {attr(AttrKey::axis, b.normal_axis(line, c.integer("dim"))),
+       attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::include_self, Dim(include_self))});
+  return b.reshape(y, shape);
+}
+ValueId source(Builder& b, const Call& c) {
+  return with_axis(b, c.tensor("src"));
+}
+ScatterKind named_kind(const Call& c) {
+  const std::string name = c.text("reduce");
+  if (name == "add" || name == "sum") return ScatterKind::sum;
+  if (name == "multiply" || name == "prod") return ScatterKind::prod;
+  if (name == "mean") return ScatterKind::mean;
+  if (name == "amax") return ScatterKind::max;
+  if (name == "amin") return ScatterKind::min;
+  c.unsupported("reduction '" + name + "'");
+}
+Values scatter_src(Builder& b, const Call& c) {
+  return {scatter_along(b, c, source(b, c), ScatterKind::set, true)};
+}
+Values scatter_value(Builder& b, const Call& c) {
+  return {scatter_along(b, c, c.tensor("value"), ScatterKind::set, true)};
+}
+Values scatter_reduce_src(Builder& b, const Call& c) {
+  return {scatter_along(b, c, source(b, c), named_kind(c), true)};
+}
+Values scatter_reduce_value(Builder& b, const Call& c) {
+  return {scatter_along(b, c, c.tensor("value"), named_kind(c), true)};
+}
+Values scatter_add(Builder& b, const Call& c) {
+  return {scatter_along(b, c, source(b, c), ScatterKind::sum, true)};
+}
+Values scatter_reduce(Builder& b, const Call& c) {
+  return {scatter_along(b, c, source(b, c), named_kind(c), c.flag("include_self"))};
+}
+
+Values take(Builder& b, const Call& c) {
+  return {b.add(Op::index, {b.flatten(c.tensor("self")), as_index(b, c.tensor("index"))})};
+}
+Values put(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const Dims shape = b.shape(x);
+  const ValueId index = b.flatten(as_index(b, c.tensor("index")));
+  const ValueId values = b.cast(b.flatten(c.tensor("source")), b.dtype(x));
+  const ValueId y =
+      b.add(Op::index_put, {b.flatten(x), values, index}, {attr(AttrKey::accumulate, Dim(c.flag("accumulate")))});
+  return {b.reshape(y, shape)};
+}
+
+Values take_along_dim(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), index = as_index(b, c.tensor("indices"));
+  if (!c.has("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
+  const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
+  // Each broadcasts to the other in the axes that are not taken along.
+  Dims from = b.shape(x), to = b.shape(index);
+  if (from.size() != to.size()) c.unsupported("tensor and indices must have one rank");
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (static_cast<std::int64_t>(i) == axis) continue;
+    if (from[i].is(1)) from[i] = to[i];
+    if (to[i].is(1)) to[i] = from[i];
+  }
+  return {b.gather(b.expand(x, from), b.expand(index, to), axis)};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.gather.default", gather},
+    {"aten.scatter.src", scatter_src},
+    {"aten.scatter.value", scatter_value},
+    {"aten.scatter.reduce", scatter_reduce_src},
+    {"aten.scatter.value_reduce", scatter_reduce_value},
+    {"aten.scatter_add.default", scatter_add},
+    {"aten.scatter_reduce.two", scatter_reduce},
+    {"aten.take.default", take},
+    {"aten.put.default", put},
+    {"aten.take_along_dim.default", take_along_dim},
+};
+
+}  // namespace
+
+std::span<const Lowering> scatter_index_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
