@@ -1,0 +1,56 @@
+// Fourier transforms of lines of a tensor: complex, from real numbers, and to real numbers.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/fft/plan.h"
+
+namespace tern::cpu {
+
+/// The lines of a contiguous tensor along one axis: line l = (o, i) begins at o * size * inner + i, and its elements
+/// are `inner` apart.
+struct LineLayout {
+  std::int64_t outer = 1, inner = 1;
+  std::int64_t count() const { return outer * inner; }
+  std::int64_t begin(std::int64_t line, std::int64_t size) const { return line / inner * size * inner + line % inner; }
+};
+
+/// Transforms along one axis for elements of type T, computed in W.
+template <class T, class W>
+class LineTransform {
+ public:
+  using Complex = std::complex<T>;
+  enum class Kind { complex, from_real, to_real };
+
+  /// `size` counts the elements of the signal, which for to_real is the result.
+  LineTransform(Kind kind, std::int64_t size, bool forward, double scale);
+
+  /// How many lines are done side by side, of `lines`.
+  static std::int64_t lanes(std::int64_t lines) {
+    constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(W));
+    return lines < kLanes ? lines : kLanes;
+  }
+  /// Elements of W that `run` works on.
+  std::int64_t work(std::int64_t lanes) const { return 4 * plan_.room() * lanes; }
+  /// Lines begin to end. `from` and `to` are T or Complex as the kind says, and may be the same memory.
+  void run(const void* from, void* to, const LineLayout& layout, std::int64_t begin, std::int64_t end, W* work) const;
+
+ private:
+  bool halved() const { return kind_ != Kind::complex && size_ % 2 == 0; }
+  void read(const void* from, const LineLayout& at, std::int64_t line, std::int64_t lanes, FftLines<W> x) const;
+  void write(FftLines<W> x, const LineLayout& at, std::int64_t line, std::int64_t lanes, void* to) const;
+  void read_spectrum(const Complex* from, std::int64_t step, std::int64_t lane, std::int64_t lanes,
+                     FftLines<W> x) const;
+  void write_spectrum(FftLines<W> x, std::int64_t lane, std::int64_t lanes, std::int64_t step, Complex* to) const;
+
+  Kind kind_;
+  std::int64_t size_;
+  bool forward_;
+  W scale_;
+  FftPlan<W> plan_;
+  std::vector<W> roots_;  ///< exp(-2 pi i k / size) for a halved transform
+};
+
+}  // namespace tern::cpu

@@ -1,0 +1,169 @@
+#include "kernels/cpu/fft/plan.h"
+
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "kernels/cpu/fft/stage.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr int kRadices[] = {4, 2, 3, 5, 7, 11, 13};
+
+/// The smallest power of two, or three or five times one, that is at least n.
+std::int64_t padded_size(std::int64_t n) {
+  std::int64_t best = 0;
+  for (const std::int64_t odd : {1, 3, 5}) {
+    std::int64_t m = odd;
+    while (m < n) m *= 2;
+    if (best == 0 || m < best) best = m;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool fft_is_smooth(std::int64_t n) {
+  for (const int r : {2, 3, 5, 7, 11, 13}) {
+    while (n % r == 0) n /= r;
+  }
+  return n == 1;
+}
+
+void fft_root(std::int64_t k, std::int64_t n, double* cosine, double* sine) {
+  // Into the first eighth of the circle, in whole numbers: the library's functions are then exact but for one rounding.
+  k %= n;
+  const bool below = 2 * k > n;
+  if (below) k = n - k;  // mirrored at the real axis
+  const bool left = 4 * k > n;
+  const std::int64_t twice = left ? n - 2 * k : 2 * k;  // angle pi * twice / n, in 0 .. n / 2
+  const bool steep = 4 * twice > n;
+  const double angle = steep ? std::numbers::pi * static_cast<double>(n - 2 * twice) / (2.0 * static_cast<double>(n))
+                             : std::numbers::pi * static_cast<double>(twice) / static_cast<double>(n);
+  double c = std::cos(angle), s = std::sin(angle);
+  if (steep) std::swap(c, s);
+  *cosine = left ? -c : c;
+  *sine = below ? -s : s;
+}
+
+/// The transform as a convolution with a chirp, made with transforms of a smooth size.
+template <class W>
+struct FftPlan<W>::Bluestein {
+  explicit Bluestein(std::int64_t n) : plan(padded_size(2 * n - 1)), chirp(static_cast<std::size_t>(2 * n)) {
+    const std::int64_t m = plan.size();
+    std::vector<double> re(static_cast<std::size_t>(m)), im(re), re2(re), im2(re);
+    for (std::int64_t j = 0; j < n; ++j) {
+      // j * j modulo 2 n without overflow: n has at most 62 bits, and so few that a line fits into memory.
+      const auto square =
+          static_cast<std::int64_t>(static_cast<unsigned __int128>(j) * static_cast<unsigned __int128>(j) %
+                                    static_cast<unsigned __int128>(2 * n));
+      double c, s;
+      fft_root(square, 2 * n, &c, &s);
+      const auto at = static_cast<std::size_t>(j);
+      chirp[2 * at] = static_cast<W>(c);
+      chirp[2 * at + 1] = static_cast<W>(-s);
+      re[at] = c / static_cast<double>(m);
+      im[at] = s / static_cast<double>(m);
+      if (j > 0) {
+        re[static_cast<std::size_t>(m - j)] = re[at];
+        im[static_cast<std::size_t>(m - j)] = im[at];
+      }
+    }
+    FftLines<double> x{re.data(), im.data()}, other{re2.data(), im2.data()};
+    FftPlan<double>(m).run(x, other, 1);
+    spectrum.resize(static_cast<std::size_t>(2 * m));
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m); ++k) {
+      spectrum[2 * k] = static_cast<W>(x.re[k]);
+      spectrum[2 * k + 1] = static_cast<W>(x.im[k]);
+    }
+  }
+
+  /// x[j] *= factor[j] for the first n elements of all lines.
+  static void scale(const FftLines<W>& x, const std::vector<W>& factor, std::int64_t n, std::int64_t lanes) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      const W c = factor[static_cast<std::size_t>(2 * j)], s = factor[static_cast<std::size_t>(2 * j + 1)];
+      W *re = x.re + j * lanes, *im = x.im + j * lanes;
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        const W r = re[l] * c - im[l] * s;
+        im[l] = re[l] * s + im[l] * c;
+        re[l] = r;
+      }
+    }
+  }
+
+  void run(FftLines<W>& x, FftLines<W>& other, std::int64_t n, std::int64_t lanes) const {
+    const std::int64_t m = plan.size();
+    scale(x, chirp, n, lanes);
+    std::fill(x.re + n * lanes, x.re + m * lanes, W(0));
+    std::fill(x.im + n * lanes, x.im + m * lanes, W(0));
+    plan.run(x, other, lanes);
+    scale(x, spectrum, m, lanes);
+    // The inverse transform: real and imaginary parts change places.
+    FftLines<W> swapped{x.im, x.re}, spare{other.im, other.re};
+    plan.run(swapped, spare, lanes);
+    x = {swapped.im, swapped.re};
+    other = {spare.im, spare.re};
+    scale(x, chirp, n, lanes);
+  }
+
+  FftPlan<W> plan;
+  std::vector<W> chirp, spectrum;  ///< real, imaginary, real, ...
+};
+
+template <class W>
+FftPlan<W>::FftPlan(std::int64_t n) : n_(n) {
+  if (!fft_is_smooth(n)) {
+    bluestein_ = std::make_unique<Bluestein>(n);
+    return;
+  }
+  for (const int radix : kRadices) {
+    while (n % radix == 0 && n > 1) {
+      Stage s{radix, n / radix, {}};
+      s.twiddles.reserve(static_cast<std::size_t>(s.rest * 2 * (radix - 1)));
+      for (std::int64_t p = 0; p < s.rest; ++p) {
+        for (std::int64_t j = 1; j < radix; ++j) {
+          double c, w;
+          fft_root(p * j, n, &c, &w);
+          s.twiddles.push_back(static_cast<W>(c));
+          s.twiddles.push_back(static_cast<W>(-w));
+        }
+      }
+      n = s.rest;
+      stages_.push_back(std::move(s));
+    }
+  }
+}
+
+template <class W>
+FftPlan<W>::~FftPlan() = default;
+template <class W>
+FftPlan<W>::FftPlan(FftPlan&&) noexcept = default;
+template <class W>
+FftPlan<W>& FftPlan<W>::operator=(FftPlan&&) noexcept = default;
+
+template <class W>
+std::int64_t FftPlan<W>::room() const {
+  return bluestein_ ? bluestein_->plan.size() : n_;
+}
+
+template <class W>
+void FftPlan<W>::run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
+  std::int64_t stride = lanes;
+  for (const Stage& s : stages_) {
+    fft_stage<W>(s.radix, s.rest, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
+    std::swap(x, other);
+    stride *= s.radix;
+  }
+}
+
+template <class W>
+void FftPlan<W>::run(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
+  if (bluestein_) return bluestein_->run(x, other, n_, lanes);
+  run_stages(x, other, lanes);
+}
+
+template class FftPlan<float>;
+template class FftPlan<double>;
+
+}  // namespace tern::cpu

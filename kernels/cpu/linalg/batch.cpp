@@ -1,0 +1,54 @@
+#include "kernels/cpu/linalg/batch.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern::cpu {
+
+Operand::Operand(const TensorView& v, int core, const TensorView& result, int result_core) : data_(v.data) {
+  if (core == 2) {
+    rows = v.size(v.rank - 2);
+    columns = v.size(v.rank - 1);
+    row = v.stride(v.rank - 2);
+    column = v.stride(v.rank - 1);
+  } else {
+    rows = v.size(v.rank - 1);
+    row = v.stride(v.rank - 1);
+  }
+  rank_ = v.rank - core;
+  for (int k = 0; k < rank_; ++k) {
+    const int axis = rank_ - 1 - k;
+    const auto at = static_cast<std::size_t>(k);
+    sizes_[at] = result.size(result.rank - result_core - 1 - k);
+    strides_[at] = v.size(axis) == 1 ? 0 : v.stride(axis);
+  }
+}
+
+std::int64_t Operand::offset(std::int64_t i) const {
+  std::int64_t at = 0;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(rank_); ++k) {
+    at += i % sizes_[k] * strides_[k];
+    i /= sizes_[k];
+  }
+  return at;
+}
+
+std::int64_t batch_count(const TensorView& v, int core) {
+  std::int64_t n = 1;
+  for (int i = 0; i < v.rank - core; ++i) n *= v.size(i);
+  return n;
+}
+
+void fail_matrix(const Failure& f, std::int64_t count, const std::string& why) {
+  fail(ErrorCode::runtime, count > 1 ? fmt::format("matrix {} of the batch {}", f.matrix(), why) : "the matrix " + why);
+}
+
+int lapack_size(std::int64_t n, std::int64_t factor) {
+  const std::int64_t largest = std::int64_t{1} << 24;
+  if (n >= largest || (factor > 0 && factor * n * n + 256 * n > std::numeric_limits<int>::max()))
+    fail(ErrorCode::runtime,
+         fmt::format("a matrix of {} rows or columns is too large here: LAPACK counts in 32 bits", n));
+  return static_cast<int>(n);
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,198 @@
+// The frame of the linear algebra kernels: a job for one matrix, run over a batch on several threads with scratch
+// memory for each.
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+/// An operand read matrix by matrix. Its batch broadcasts to that of `result`, which is result's axes but for the last
+/// `result_core`. With core 1 the operand holds vectors, seen as matrices of one column.
+class Operand {
+ public:
+  Operand() = default;
+  Operand(const TensorView& v, int core, const TensorView& result, int result_core);
+
+  std::int64_t rows = 0, columns = 1, row = 0, column = 0;  ///< sizes and strides in elements
+
+  template <class T>
+  const T* at(std::int64_t i) const {
+    return reinterpret_cast<const T*>(data_) + offset(i);
+  }
+  /// Whether rows lie as BLAS reads them in row-major order.
+  bool has_rows() const { return (column == 1 || columns <= 1) && (rows <= 1 || row >= columns); }
+  std::int64_t leading() const {
+    return rows <= 1 ? std::max<std::int64_t>(columns, 1) : std::max<std::int64_t>(row, 1);
+  }
+
+  template <class T>
+  void copy_rows(std::int64_t i, T* to) const {
+    copy(at<T>(i), rows, columns, row, column, to, columns);
+  }
+  template <class T>
+  void copy_columns(std::int64_t i, T* to, std::int64_t leading) const {
+    copy(at<T>(i), columns, rows, column, row, to, leading);
+  }
+
+ private:
+  /// to[r * leading + c] = from[r * row + c * column], in blocks that stay in the cache.
+  template <class T>
+  static void copy(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, T* to,
+                   std::int64_t leading) {
+    constexpr std::int64_t kBlock = 16;
+    for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
+      for (std::int64_t c0 = 0; c0 < columns; c0 += kBlock) {
+        const std::int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
+        for (std::int64_t r = r0; r < r1; ++r) {
+          for (std::int64_t c = c0; c < c1; ++c) to[r * leading + c] = from[r * row + c * column];
+        }
+      }
+    }
+  }
+  std::int64_t offset(std::int64_t i) const;
+
+  const std::byte* data_ = nullptr;
+  int rank_ = 0;
+  std::array<std::int64_t, kMaxRank> sizes_{}, strides_{};  ///< of the batch, innermost first
+};
+
+/// How many matrices a tensor holds whose last `core` axes are one.
+std::int64_t batch_count(const TensorView& v, int core);
+
+/// Matrix i of an output, which is contiguous; null where nobody wants the output.
+template <class T>
+T* output(const KernelCall& c, std::size_t k, std::int64_t i, std::int64_t elements) {
+  return c.wants(k) && c.out[k].data != nullptr ? c.out[k].as<T>() + i * elements : nullptr;
+}
+
+/// Writes a column-major matrix to row-major memory.
+template <class T>
+void store_columns(const T* from, std::int64_t leading, std::int64_t rows, std::int64_t columns, T* to) {
+  constexpr std::int64_t kBlock = 16;
+  for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
+    for (std::int64_t c0 = 0; c0 < columns; c0 += kBlock) {
+      const std::int64_t r1 = std::min(rows, r0 + kBlock), c1 = std::min(columns, c0 + kBlock);
+      for (std::int64_t r = r0; r < r1; ++r) {
+        for (std::int64_t c = c0; c < c1; ++c) to[r * columns + c] = from[c * leading + r];
+      }
+    }
+  }
+}
+
+template <class T>
+bool all_finite(const T* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(std::real(x[i])) || !std::isfinite(std::imag(x[i]))) return false;
+  }
+  return true;
+}
+
+/// The first matrix of a batch with which something was wrong, and LAPACK's number for it.
+class Failure {
+ public:
+  void report(std::int64_t matrix, int info) {
+    const std::lock_guard lock(mutex_);
+    if (matrix >= matrix_) return;
+    matrix_ = matrix;
+    info_ = info;
+  }
+  bool any() const { return matrix_ != kNone; }
+  std::int64_t matrix() const { return matrix_; }
+  int info() const { return info_; }
+
+ private:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  std::mutex mutex_;
+  std::int64_t matrix_ = kNone;
+  int info_ = 0;
+};
+
+/// Fails with "what: matrix 3 of the batch: why".
+[[noreturn]] void fail_matrix(const Failure& f, std::int64_t count, const std::string& why);
+
+/// A size as LAPACK counts; fails where it, or a workspace of `factor` times its square, is too large.
+int lapack_size(std::int64_t n, std::int64_t factor = 0);
+/// The workspace that a query returned in work[0]; in float32 such numbers are rounded.
+template <class T>
+int work_size(T answer) {
+  const double n = static_cast<double>(std::real(answer)) * (1 + 1e-6) + 1;
+  return static_cast<int>(std::min(n, 2147483647.0));
+}
+
+/// How many threads work on matrices side by side: all for many or small ones; else 1, and BLAS uses the threads.
+inline std::int64_t workers_for(std::int64_t count, double flops) {
+  const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  if (threads <= 1 || count <= 1 || static_cast<double>(count) * flops < 1e5) return 1;
+  if (count < threads && flops > 1e7) return 1;
+  return std::min(count, threads);
+}
+
+// A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure, `failed`
+// says what a failure means. It has members `count` and `flops`, and is copied for each thread.
+
+template <class Job>
+std::size_t job_scratch(const KernelCall& c) {
+  Job job(c);
+  ScratchParts parts;
+  job.cut(parts);
+  return parts.used() * static_cast<std::size_t>(workers_for(job.count, job.flops));
+}
+
+template <class Job>
+void run_job(KernelCall& c) {
+  const Job job(c);
+  if (job.count == 0) return;
+  const std::int64_t workers = workers_for(job.count, job.flops);
+  ScratchParts counted;
+  Job(job).cut(counted);
+  const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
+  Failure failure;
+  parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t w = begin; w < end; ++w) {
+      Job own(job);
+      ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
+      own.cut(parts);
+      for (std::int64_t i = job.count * w / workers; i < job.count * (w + 1) / workers; ++i) own.one(i, failure);
+    }
+  });
+  if (failure.any()) job.failed(failure);
+}
+
+template <template <class> class Job>
+std::size_t scratch_by_type(const KernelCall& c) {
+  switch (c.in[0].dtype) {
+    case DType::f64: return job_scratch<Job<double>>(c);
+    case DType::c64: return job_scratch<Job<std::complex<float>>>(c);
+    case DType::c128: return job_scratch<Job<std::complex<double>>>(c);
+    default: return job_scratch<Job<float>>(c);
+  }
+}
+template <template <class> class Job>
+void run_by_type(KernelCall& c) {
+  switch (c.in[0].dtype) {
+    case DType::f64: return run_job<Job<double>>(c);
+    case DType::c64: return run_job<Job<std::complex<float>>>(c);
+    case DType::c128: return run_job<Job<std::complex<double>>>(c);
+    default: return run_job<Job<float>>(c);
+  }
+}
+/// The kernel that does a job for each matrix.
+template <template <class> class Job>
+Kernel job_kernel() {
+  Kernel k;
+  k.run = run_by_type<Job>;
+  k.scratch = scratch_by_type<Job>;
+  k.strided = kAllStrided;
+  return k;
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,57 @@
+// cholesky: LAPACK's potrf in place of the result. Row-major A is A^T in column-major order, whose upper factor U, read
+// row-major, is the lower one of A (and the other way round), for complex numbers too.
+#include <fmt/format.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+
+namespace tern::cpu {
+namespace {
+
+template <class T>
+struct CholeskyJob {
+  explicit CholeskyJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        n(lapack_size(a.rows)),
+        upper(call.node->integer(AttrKey::upper) != 0),
+        check(call.node->integer(AttrKey::check) != 0) {
+    flops = static_cast<double>(n) * n * n / 3;
+  }
+  void cut(ScratchParts& parts) {
+    if (!c->wants(0)) own = parts.take<T>(a.rows * a.rows);
+  }
+  void one(std::int64_t i, Failure& failure) {
+    T* l = output<T>(*c, 0, i, a.rows * a.rows);
+    if (l == nullptr) l = own;
+    a.copy_rows(i, l);
+    const int info = n == 0 ? 0 : lapack::potrf(upper ? 'L' : 'U', n, l, n);
+    for (std::int64_t r = 0; r < n; ++r) {
+      const std::int64_t begin = upper ? 0 : r + 1, end = upper ? r : n;
+      std::fill(l + r * n + begin, l + r * n + end, T(0));
+    }
+    if (auto* out = output<std::int32_t>(*c, 1, i, 1)) *out = info;
+    if (info != 0 && check) failure.report(i, info);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count, fmt::format("is not positive definite: its leading minor of order {} is not", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  int n;
+  bool upper, check;
+  T* own = nullptr;
+};
+
+}  // namespace
+
+Kernel cholesky_kernel() {
+  return job_kernel<CholeskyJob>();
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,97 @@
+// eig: LAPACK's geev; for real matrices, pairs of real columns become conjugate eigenvectors.
+#include <fmt/format.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr int kNotFinite = -1000;
+
+template <class T>
+struct EigJob {
+  using R = lapack::Real<T>;
+  using C = std::complex<R>;
+  static constexpr bool kComplex = lapack::kIsComplex<T>;
+
+  explicit EigJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        vectors(call.wants(1)),
+        n(lapack_size(a.rows)) {
+    flops = 25.0 * n * n * n;
+    if (n == 0) return;
+    T answer(0);
+    lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, static_cast<T*>(nullptr), nullptr, n, &answer, -1, nullptr);
+    work_length = std::max(1, work_size(answer));
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    found = parts.take<T>(vectors ? a.rows * a.columns : 1);
+    values = parts.take<T>(2 * n);
+    work = parts.take<T>(work_length);
+    real_work = parts.take<R>(kComplex ? 2 * n : 0);
+  }
+  C value(std::int64_t k) const {
+    if constexpr (kComplex) {
+      return values[k];
+    } else {
+      return {values[k], values[n + k]};
+    }
+  }
+  void store_vectors(C* out) const {
+    if constexpr (kComplex) {
+      store_columns(found, n, n, n, out);
+    } else {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const R* re = found + k * n;
+        if (values[n + k] == 0 || k + 1 == n) {
+          for (std::int64_t r = 0; r < n; ++r) out[r * n + k] = re[r];
+          continue;
+        }
+        const R* im = re + n;
+        for (std::int64_t r = 0; r < n; ++r) {
+          out[r * n + k] = {re[r], im[r]};
+          out[r * n + k + 1] = {re[r], -im[r]};
+        }
+        ++k;
+      }
+    }
+  }
+  void one(std::int64_t i, Failure& failure) {
+    if (n == 0) return;
+    a.copy_columns(i, matrix, n);
+    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, kNotFinite);
+    const int info = lapack::geev(vectors ? 'V' : 'N', n, matrix, n, values, found, n, work, work_length, real_work);
+    if (info != 0) return failure.report(i, info);
+    if (C* out = output<C>(*c, 0, i, n)) {
+      for (std::int64_t k = 0; k < n; ++k) out[k] = value(k);
+    }
+    if (C* out = output<C>(*c, 1, i, a.rows * a.columns)) store_vectors(out);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count,
+                f.info() == kNotFinite ? "has NaN or infinities"
+                                       : fmt::format("has eigenvalues that were not found (LAPACK: {})", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  bool vectors;
+  int n, work_length = 1;
+  T *matrix = nullptr, *found = nullptr, *values = nullptr, *work = nullptr;
+  R* real_work = nullptr;
+};
+
+}  // namespace
+
+Kernel eig_kernel() {
+  return job_kernel<EigJob>();
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,88 @@
+// householder: products of reflections (LAPACK's orgqr), and their product with a matrix (ormqr).
+#include <tern/error.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::cpu {
+namespace {
+
+template <class T>
+struct HouseholderJob {
+  explicit HouseholderJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.out[0], 2)),
+        multiply(static_cast<HouseholderKind>(call.node->integer(AttrKey::kind)) == HouseholderKind::multiply),
+        left(call.node->integer(AttrKey::left) != 0),
+        transpose(call.node->integer(AttrKey::transpose) != 0),
+        v(call.in[0], 2, call.out[0], 2),
+        factors(call.in[1], 1, call.out[0], 2),
+        rows(lapack_size(v.rows)),
+        columns(lapack_size(v.columns)),
+        k(lapack_size(factors.rows)) {
+    if (multiply) {
+      if constexpr (lapack::kIsComplex<T>) {
+        if (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) == Transpose::transpose)
+          fail(ErrorCode::unsupported, "complex reflections can be conjugated as a whole, but not transposed alone");
+      }
+      other = Operand(call.in[2], 2, call.out[0], 2);
+      m = lapack_size(other.rows);
+      n = lapack_size(other.columns);
+      flops = 4.0 * m * n * k;
+    } else {
+      flops = 4.0 * rows * columns * k;
+    }
+    if (rows < (multiply ? k : columns) || columns < k)
+      fail(ErrorCode::runtime, "there are more reflections than rows or columns");
+    T answer(0);
+    if (!empty()) apply(nullptr, nullptr, nullptr, &answer, -1);
+    work_length = std::max({1, rows, columns, m, n, work_size(answer)});
+  }
+  bool empty() const { return multiply ? m == 0 || n == 0 : rows == 0 || columns == 0; }
+  void apply(T* vectors, const T* tau_, T* matrix_, T* work_, int length) const {
+    if (!multiply) {
+      lapack::orgqr(rows, columns, k, vectors, rows, tau_, work_, length);
+    } else {
+      lapack::ormqr(left ? 'L' : 'R', transpose ? 'C' : 'N', m, n, k, vectors, std::max(rows, 1), tau_, matrix_, m,
+                    work_, length);
+    }
+  }
+  void cut(ScratchParts& parts) {
+    reflectors = parts.take<T>(v.rows * v.columns);
+    matrix = parts.take<T>(multiply ? other.rows * other.columns : 0);
+    tau = parts.take<T>(k);
+    work = parts.take<T>(work_length);
+  }
+  void one(std::int64_t i, Failure&) {
+    T* out = output<T>(*c, 0, i, multiply ? other.rows * other.columns : v.rows * v.columns);
+    if (out == nullptr || empty()) return;
+    v.copy_columns(i, reflectors, rows);
+    factors.copy_rows(i, tau);
+    if (multiply) other.copy_columns(i, matrix, m);
+    apply(reflectors, tau, matrix, work, work_length);
+    if (multiply) {
+      store_columns(matrix, m, m, n, out);
+    } else {
+      store_columns(reflectors, rows, rows, columns, out);
+    }
+  }
+  void failed(const Failure&) const {}
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  bool multiply, left, transpose;
+  Operand v, factors, other;
+  int rows, columns, k, m = 0, n = 0, work_length = 1;
+  T *reflectors = nullptr, *matrix = nullptr, *tau = nullptr, *work = nullptr;
+};
+
+}  // namespace
+
+Kernel householder_kernel() {
+  return job_kernel<HouseholderJob>();
+}
+
+}  // namespace tern::cpu

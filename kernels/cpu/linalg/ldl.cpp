@@ -1,0 +1,125 @@
+// ldl_factor and ldl_solve with LAPACK's sytrf and sytrs (hetrf and hetrs).
+#include <fmt/format.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+
+namespace tern::cpu {
+namespace {
+
+template <class T>
+struct FactorJob {
+  explicit FactorJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        n(lapack_size(a.rows)),
+        hermitian(call.node->integer(AttrKey::hermitian) != 0),
+        check(call.node->integer(AttrKey::check) != 0) {
+    flops = static_cast<double>(n) * n * n / 3;
+    T answer(0);
+    if (n > 0) factor(nullptr, nullptr, &answer, -1);
+    work_length = std::max(1, work_size(answer));
+  }
+  int factor(T* m, std::int32_t* p, T* w, int length) const {
+    return hermitian ? lapack::hetrf(n, m, n, p, w, length) : lapack::sytrf(n, m, n, p, w, length);
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    pivots = parts.take<std::int32_t>(n);
+    work = parts.take<T>(work_length);
+  }
+  void one(std::int64_t i, Failure& failure) {
+    int info = 0;
+    if (n > 0) {
+      a.copy_columns(i, matrix, n);
+      info = factor(matrix, pivots, work, work_length);
+      if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) {
+        store_columns(matrix, n, n, n, out);
+        for (std::int64_t r = 0; r < n; ++r) std::fill(out + r * n + r + 1, out + (r + 1) * n, T(0));
+      }
+      if (auto* out = output<std::int32_t>(*c, 1, i, n)) std::copy(pivots, pivots + n, out);
+    }
+    if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
+    if (info != 0 && check) failure.report(i, info);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count, fmt::format("is singular: D[{0}, {0}] of its LDL factors is zero", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  int n, work_length = 1;
+  bool hermitian, check;
+  T *matrix = nullptr, *work = nullptr;
+  std::int32_t* pivots = nullptr;
+};
+
+template <class T>
+struct SolveJob {
+  explicit SolveJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.out[0], 2)),
+        a(call.in[0], 2, call.out[0], 2),
+        pivots(call.in[1], 1, call.out[0], 2),
+        b(call.in[2], 2, call.out[0], 2),
+        n(lapack_size(a.rows)),
+        k(lapack_size(b.columns)),
+        hermitian(call.node->integer(AttrKey::hermitian) != 0) {
+    flops = 2.0 * n * n * k;
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    x = parts.take<T>(b.rows * b.columns);
+    swaps = parts.take<std::int32_t>(n);
+  }
+  /// Whether LAPACK stays inside the matrix: positive pivots stand alone, negative ones come in pairs.
+  bool sound() const {
+    for (int i = 0; i < n; ++i) {
+      const int p = swaps[i];
+      if (p == 0 || p > n || p < -n) return false;
+      if (p < 0 && (++i == n || swaps[i] != p)) return false;
+    }
+    return true;
+  }
+  void one(std::int64_t i, Failure& failure) {
+    T* out = output<T>(*c, 0, i, b.rows * b.columns);
+    if (out == nullptr || n == 0 || k == 0) return;
+    pivots.copy_rows(i, swaps);
+    if (!sound()) return failure.report(i, 0);
+    a.copy_columns(i, matrix, n);
+    b.copy_columns(i, x, n);
+    if (hermitian) {
+      lapack::hetrs(n, k, matrix, n, swaps, x, n);
+    } else {
+      lapack::sytrs(n, k, matrix, n, swaps, x, n);
+    }
+    store_columns(x, n, n, k, out);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count, "has pivots that no LDL factorization gives");
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops;
+  Operand a, pivots, b;
+  int n, k;
+  bool hermitian;
+  T *matrix = nullptr, *x = nullptr;
+  std::int32_t* swaps = nullptr;
+};
+
+}  // namespace
+
+Kernel ldl_factor_kernel() {
+  return job_kernel<FactorJob>();
+}
+Kernel ldl_solve_kernel() {
+  return job_kernel<SolveJob>();
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,23 @@
+// The kernels of linear algebra, a file for each family, for the one registration.
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+Kernel cholesky_kernel();
+Kernel qr_kernel();
+Kernel householder_kernel();
+Kernel eigh_kernel();
+Kernel eig_kernel();
+Kernel svd_kernel();
+Kernel lu_factor_kernel();
+Kernel lu_solve_kernel();
+Kernel triangular_solve_kernel();
+Kernel ldl_factor_kernel();
+Kernel ldl_solve_kernel();
+Kernel lstsq_kernel();
+Kernel matrix_exp_kernel();
+Kernel fft_kernel();
+
+}  // namespace tern::cpu

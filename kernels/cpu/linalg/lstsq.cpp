@@ -1,0 +1,113 @@
+// lstsq: LAPACK's gels, gelsy, gelsd and gelss.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr int kNotFinite = -1000;
+
+template <class T>
+struct LstsqJob {
+  using R = lapack::Real<T>;
+
+  explicit LstsqJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.out[0], 2)),
+        a(call.in[0], 2, call.out[0], 2),
+        b(call.in[1], 2, call.out[0], 2),
+        m(lapack_size(a.rows)),
+        n(lapack_size(a.columns)),
+        columns(lapack_size(b.columns)),
+        k(lapack_size(std::min(m, n), 10)),
+        ldb(std::max({m, n, 1})),
+        driver(static_cast<LstsqDriver>(call.node->integer(AttrKey::mode))),
+        epsilon(static_cast<R>(call.node->number(AttrKey::epsilon, -1.0))) {
+    flops = 10.0 * m * n * k;
+    if (k == 0) return;
+    T answer(0);
+    R reals[8] = {};
+    int integers[8] = {};
+    solve(nullptr, nullptr, nullptr, &answer, -1, reals, integers);
+    work_length = std::max(1, work_size(answer));
+    integer_length = std::max({n, integers[0], 1});
+    // gelsd asks for its real workspace; the others document it.
+    real_length = std::max({work_size(reals[0]), 5 * k, 2 * n, 1});
+  }
+  int solve(T* m_, T* b_, R* s, T* w, int length, R* rw, int* iw) {
+    switch (driver) {
+      case LstsqDriver::gelsy:
+        return lapack::gelsy(m, n, columns, m_, std::max(m, 1), b_, ldb, iw, epsilon, &rank, w, length, rw);
+      case LstsqDriver::gelsd:
+        return lapack::gelsd(m, n, columns, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw, iw);
+      case LstsqDriver::gelss:
+        return lapack::gelss(m, n, columns, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw);
+      default: rank = k; return lapack::gels(m, n, columns, m_, std::max(m, 1), b_, ldb, w, length);
+    }
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    rhs = parts.take<T>(static_cast<std::int64_t>(ldb) * columns);
+    values = parts.take<R>(k);
+    work = parts.take<T>(work_length);
+    real_work = parts.take<R>(real_length);
+    integer_work = parts.take<int>(integer_length);
+  }
+  void one(std::int64_t i, Failure& failure) {
+    rank = 0;
+    std::fill_n(rhs, static_cast<std::int64_t>(ldb) * columns, T(0));
+    b.copy_columns(i, rhs, ldb);
+    if (k > 0) {
+      a.copy_columns(i, matrix, m);
+      if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * columns))
+        return failure.report(i, kNotFinite);
+      std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
+      const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
+      if (info != 0) return failure.report(i, info);
+    } else {
+      for (std::int64_t col = 0; col < columns; ++col) std::fill_n(rhs + col * ldb, n, T(0));
+    }
+    if (T* out = output<T>(*c, 0, i, static_cast<std::int64_t>(n) * columns)) store_columns(rhs, ldb, n, columns, out);
+    if (c->wants(1) && c->out[1].numel() > 0) store_residuals(c->out[1].template as<R>() + i * columns);
+    if (auto* out = output<std::int64_t>(*c, 2, i, 1); out != nullptr && driver != LstsqDriver::gels) *out = rank;
+    if (c->wants(3) && c->out[3].numel() > 0) std::copy(values, values + k, c->out[3].template as<R>() + i * k);
+  }
+  void store_residuals(R* out) const {
+    for (std::int64_t col = 0; col < columns; ++col) {
+      R sum = rank < n ? std::numeric_limits<R>::quiet_NaN() : R(0);
+      for (std::int64_t r = n; r < m; ++r) sum += std::norm(rhs[col * ldb + r]);
+      out[col] = sum;
+    }
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count,
+                f.info() == kNotFinite ? "or its right hand side has NaN or infinities"
+                                       : fmt::format("gives no least squares solution (LAPACK: {})", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a, b;
+  int m, n, columns, k, ldb;
+  LstsqDriver driver;
+  R epsilon;
+  int rank = 0, work_length = 1, real_length = 1, integer_length = 1;
+  T *matrix = nullptr, *rhs = nullptr, *work = nullptr;
+  R *values = nullptr, *real_work = nullptr;
+  int* integer_work = nullptr;
+};
+
+}  // namespace
+
+Kernel lstsq_kernel() {
+  return job_kernel<LstsqJob>();
+}
+
+}  // namespace tern::cpu

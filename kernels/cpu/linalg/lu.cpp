@@ -1,0 +1,178 @@
+// lu_factor with LAPACK's getrf; lu_solve and triangular_solve with BLAS's trsm, which reads row-major matrices.
+#include <fmt/format.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::cpu {
+namespace {
+
+template <class T>
+struct FactorJob {
+  explicit FactorJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        m(lapack_size(a.rows)),
+        n(lapack_size(a.columns)),
+        check(call.node->integer(AttrKey::check) != 0) {
+    flops = 2.0 / 3 * m * n * std::min(m, n);
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    pivots = parts.take<std::int32_t>(std::min(m, n));
+  }
+  void one(std::int64_t i, Failure& failure) {
+    const int k = std::min(m, n);
+    int info = 0;
+    if (k > 0) {
+      a.copy_columns(i, matrix, m);
+      info = lapack::getrf(m, n, matrix, m, pivots);
+      if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) store_columns(matrix, m, m, n, out);
+      if (auto* out = output<std::int32_t>(*c, 1, i, k)) std::copy(pivots, pivots + k, out);
+    }
+    if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
+    if (info != 0 && check) failure.report(i, info);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count, fmt::format("is singular: U[{0}, {0}] of its LU factors is zero", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  int m, n;
+  bool check;
+  T* matrix = nullptr;
+  std::int32_t* pivots = nullptr;
+};
+
+CBLAS_TRANSPOSE blas(Transpose t) {
+  return t == Transpose::none ? CblasNoTrans : t == Transpose::transpose ? CblasTrans : CblasConjTrans;
+}
+
+/// What the two solvers share: a square matrix that rows are read of, and right hand sides solved in the result.
+template <class T>
+struct SolveJob {
+  SolveJob(const KernelCall& call, std::size_t rhs)
+      : c(&call),
+        count(batch_count(call.out[0], 2)),
+        a(call.in[0], 2, call.out[0], 2),
+        b(call.in[rhs], 2, call.out[0], 2),
+        n(lapack_size(a.rows)),
+        m(lapack_size(b.rows)),
+        k(lapack_size(b.columns)),
+        left(call.node->integer(AttrKey::left) != 0),
+        transpose(static_cast<Transpose>(call.node->integer(AttrKey::transpose))) {
+    flops = static_cast<double>(n) * m * k;
+  }
+  void cut(ScratchParts& parts) {
+    if (!a.has_rows()) copied = parts.take<T>(a.rows * a.columns);
+  }
+  /// Matrix i with rows `*leading` apart.
+  const T* matrix(std::int64_t i, int* leading) {
+    *leading = std::max(n, 1);
+    if (a.has_rows() && a.leading() <= std::numeric_limits<int>::max()) {
+      *leading = static_cast<int>(a.leading());
+      return a.at<T>(i);
+    }
+    a.copy_rows(i, copied);
+    return copied;
+  }
+  void solve(const T* at, int leading, bool upper, bool unit, T* x) const {
+    lapack::trsm(left ? CblasLeft : CblasRight, upper ? CblasUpper : CblasLower, blas(transpose),
+                 unit ? CblasUnit : CblasNonUnit, m, k, at, leading, x, k);
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops;
+  Operand a, b;
+  int n, m, k;
+  bool left;
+  Transpose transpose;
+  T* copied = nullptr;
+};
+
+template <class T>
+struct TriangularJob : SolveJob<T> {
+  explicit TriangularJob(const KernelCall& call)
+      : SolveJob<T>(call, 1),
+        upper(call.node->integer(AttrKey::upper) != 0),
+        unit(call.node->integer(AttrKey::unit) != 0) {}
+  void one(std::int64_t i, Failure&) {
+    T* x = output<T>(*this->c, 0, i, this->b.rows * this->b.columns);
+    if (x == nullptr || this->m == 0 || this->k == 0) return;
+    this->b.copy_rows(i, x);
+    int leading = 0;
+    const T* at = this->matrix(i, &leading);
+    this->solve(at, leading, upper, unit, x);
+  }
+  void failed(const Failure&) const {}
+
+  bool upper, unit;
+};
+
+template <class T>
+struct LuSolveJob : SolveJob<T> {
+  explicit LuSolveJob(const KernelCall& call) : SolveJob<T>(call, 2), pivots(call.in[1], 1, call.out[0], 2) {
+    this->flops *= 2;
+  }
+  void cut(ScratchParts& parts) {
+    SolveJob<T>::cut(parts);
+    swaps = parts.take<std::int32_t>(this->n);
+  }
+  /// Swaps rows or columns of x, in the order of the pivots or back.
+  void swap(T* x, bool forward) const {
+    const std::int64_t m = this->m, k = this->k;
+    for (int step = 0; step < this->n; ++step) {
+      const std::int64_t from = forward ? step : this->n - 1 - step, to = swaps[from] - 1;
+      if (from == to) continue;
+      if (this->left) {
+        std::swap_ranges(x + from * k, x + (from + 1) * k, x + to * k);
+      } else {
+        for (std::int64_t r = 0; r < m; ++r) std::swap(x[r * k + from], x[r * k + to]);
+      }
+    }
+  }
+  void one(std::int64_t i, Failure& failure) {
+    T* x = output<T>(*this->c, 0, i, this->b.rows * this->b.columns);
+    if (x == nullptr || this->m == 0 || this->k == 0) return;
+    pivots.copy_rows(i, swaps);
+    for (int p = 0; p < this->n; ++p) {
+      if (swaps[p] < 1 || swaps[p] > this->n) return failure.report(i, swaps[p]);
+    }
+    this->b.copy_rows(i, x);
+    int leading = 0;
+    const T* at = this->matrix(i, &leading);
+    // A = S_1 .. S_n L U with swaps S. Which factor comes first depends on the side and on op.
+    const bool plain = this->transpose == Transpose::none, lower_first = plain == this->left;
+    if (lower_first) swap(x, this->left == plain);
+    this->solve(at, leading, !lower_first, lower_first, x);
+    this->solve(at, leading, lower_first, !lower_first, x);
+    if (!lower_first) swap(x, false);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, this->count, fmt::format("has pivot {}, which is no row", f.info()));
+  }
+
+  Operand pivots;
+  std::int32_t* swaps = nullptr;
+};
+
+}  // namespace
+
+Kernel lu_factor_kernel() {
+  return job_kernel<FactorJob>();
+}
+Kernel lu_solve_kernel() {
+  return job_kernel<LuSolveJob>();
+}
+Kernel triangular_solve_kernel() {
+  return job_kernel<TriangularJob>();
+}
+
+}  // namespace tern::cpu

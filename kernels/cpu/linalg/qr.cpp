@@ -1,0 +1,70 @@
+// qr: Householder reflections with LAPACK's geqrf, made into a matrix with orgqr.
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::cpu {
+namespace {
+
+template <class T>
+struct QrJob {
+  explicit QrJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        m(lapack_size(a.rows)),
+        n(lapack_size(a.columns)),
+        k(std::min(m, n)),
+        mode(static_cast<QrMode>(call.node->integer(AttrKey::mode))),
+        inner(mode == QrMode::complete ? m : k),
+        width(std::max(n, inner)) {
+    flops = 4.0 * m * n * k;
+    T answer(0);
+    if (k > 0) lapack::geqrf(m, n, nullptr, m, nullptr, &answer, -1);
+    work_length = std::max({1, n, work_size(answer)});
+    if (m > 0 && inner > 0) lapack::orgqr(m, inner, k, nullptr, m, nullptr, &answer, -1);
+    work_length = std::max(work_length, work_size(answer));
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * width);
+    tau = parts.take<T>(k);
+    work = parts.take<T>(work_length);
+  }
+  void one(std::int64_t i, Failure&) {
+    a.copy_columns(i, matrix, m);
+    if (k > 0) lapack::geqrf(m, n, matrix, m, tau, work, work_length);
+    if (mode == QrMode::reflectors) {
+      if (T* out = output<T>(*c, 0, i, a.rows * a.columns)) store_columns(matrix, m, m, n, out);
+      if (T* out = output<T>(*c, 1, i, k)) std::copy(tau, tau + k, out);
+      return;
+    }
+    if (T* r = output<T>(*c, 1, i, static_cast<std::int64_t>(inner) * n)) {
+      store_columns(matrix, m, inner, n, r);
+      for (std::int64_t row = 1; row < inner; ++row) std::fill_n(r + row * n, std::min<std::int64_t>(row, n), T(0));
+    }
+    if (mode == QrMode::r) return;
+    T* q = output<T>(*c, 0, i, a.rows * inner);
+    if (q == nullptr || m == 0 || inner == 0) return;
+    lapack::orgqr(m, inner, k, matrix, m, tau, work, work_length);
+    store_columns(matrix, m, m, inner, q);
+  }
+  void failed(const Failure&) const {}
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  int m, n, k;
+  QrMode mode;
+  int inner, width, work_length = 1;
+  T *matrix = nullptr, *tau = nullptr, *work = nullptr;
+};
+
+}  // namespace
+
+Kernel qr_kernel() {
+  return job_kernel<QrJob>();
+}
+
+}  // namespace tern::cpu

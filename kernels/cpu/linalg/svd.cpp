@@ -1,0 +1,98 @@
+// svd: LAPACK's gesdd on A^T, which is what row-major A is in column-major order: its left vectors are then Vh
+// row-major, its right ones U, and nothing has to be transposed.
+#include <fmt/format.h>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lapack.h"
+#include "kernels/cpu/linalg/linalg.h"
+
+namespace tern::cpu {
+namespace {
+
+constexpr int kNotFinite = -1000;
+
+template <class T>
+void identity(T* to, std::int64_t n) {
+  std::fill_n(to, n * n, T(0));
+  for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T(1);
+}
+
+template <class T>
+struct SvdJob {
+  using R = lapack::Real<T>;
+
+  explicit SvdJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        m(lapack_size(a.rows)),
+        n(lapack_size(a.columns)),
+        k(lapack_size(std::min(m, n), 10)),
+        full(call.node->integer(AttrKey::full) != 0),
+        vectors(call.wants(0) || call.wants(2)) {
+    job = !vectors ? 'N' : full ? 'A' : 'S';
+    flops = 10.0 * m * n * k;
+    if (k == 0) return;
+    T answer(0);
+    R ignored(0);
+    int integers[8];
+    lapack::gesdd(job, n, m, nullptr, n, &ignored, nullptr, n, nullptr, full ? m : k, &answer, -1, &ignored, integers);
+    work_length = std::max(1, work_size(answer));
+    const std::int64_t small = k, large = std::max(m, n);
+    real_length = !lapack::kIsComplex<T> ? 0
+                  : !vectors             ? 7 * small
+                             : std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small);
+  }
+  std::int64_t size_u() const { return static_cast<std::int64_t>(m) * (full ? m : k); }
+  std::int64_t size_v() const { return static_cast<std::int64_t>(n) * (full ? n : k); }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.columns);
+    values = parts.take<R>(k);
+    own_u = parts.take<T>(vectors ? size_u() : 0);
+    own_v = parts.take<T>(vectors ? size_v() : 0);
+    work = parts.take<T>(work_length);
+    real_work = parts.take<R>(real_length);
+    integer_work = parts.take<int>(8 * static_cast<std::int64_t>(k));
+  }
+  void one(std::int64_t i, Failure& failure) {
+    T* u = output<T>(*c, 0, i, size_u());
+    T* v = output<T>(*c, 2, i, size_v());
+    if (k == 0) {  // any orthonormal vectors will do
+      if (u != nullptr && full) identity(u, m);
+      if (v != nullptr && full) identity(v, n);
+      return;
+    }
+    a.copy_rows(i, matrix);
+    if (!all_finite(matrix, a.rows * a.columns)) return failure.report(i, kNotFinite);
+    const int info = lapack::gesdd(job, n, m, matrix, n, values, v != nullptr ? v : own_v, n, u != nullptr ? u : own_u,
+                                   full ? m : k, work, work_length, real_work, integer_work);
+    if (info != 0) return failure.report(i, info);
+    if (R* out = output<R>(*c, 1, i, k)) std::copy(values, values + k, out);
+  }
+  [[noreturn]] void failed(const Failure& f) const {
+    fail_matrix(f, count,
+                f.info() == kNotFinite ? "has NaN or infinities"
+                                       : fmt::format("has singular values that were not found (LAPACK: {})", f.info()));
+  }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  int m, n, k;
+  bool full, vectors;
+  char job = 'N';
+  int work_length = 1;
+  std::int64_t real_length = 0;
+  T *matrix = nullptr, *own_u = nullptr, *own_v = nullptr, *work = nullptr;
+  R *values = nullptr, *real_work = nullptr;
+  int* integer_work = nullptr;
+};
+
+}  // namespace
+
+Kernel svd_kernel() {
+  return job_kernel<SvdJob>();
+}
+
+}  // namespace tern::cpu
