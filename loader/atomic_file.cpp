@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -55,6 +56,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (!bytes.empty()) fill_hole();
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxWrite));
     if (n < 0 && errno == EINTR) continue;
@@ -64,7 +66,29 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
+void AtomicFile::write_zeros(std::uint64_t count) {
+  static constexpr std::array<std::byte, 4096> kZeros{};
+  // A short run is cheaper written than skipped.
+  if (!temporary_.empty() && count > kZeros.size()) {
+    hole_ += count;
+    size_ += count;
+    return;
+  }
+  for (; count > 0; count -= std::min<std::uint64_t>(count, kZeros.size())) {
+    write(std::span(kZeros).first(std::min<std::uint64_t>(count, kZeros.size())));
+  }
+}
+
+void AtomicFile::fill_hole() {
+  if (hole_ == 0) return;
+  if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0 || ::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) {
+    fail_with_errno("cannot write", path_);
+  }
+  hole_ = 0;
+}
+
 void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+  fill_hole();
   if (offset > size_ || bytes.size() > size_ - offset) {
     fail(ErrorCode::internal,
          fmt::format("{}: overwriting bytes {} to {} of {} written", path_, offset, offset + bytes.size(), size_));
@@ -80,6 +104,7 @@ void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> byte
 
 void AtomicFile::commit() {
   if (fd_ < 0) fail(ErrorCode::internal, fmt::format("{}: committed twice", path_));
+  fill_hole();
   // Closing reports what a network file system could not store.
   const int closed = ::close(fd_);
   fd_ = -1;

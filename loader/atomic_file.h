@@ -22,6 +22,8 @@ class AtomicFile {
   /// Appends.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Appends zeros. In a regular file they become a hole where the file system can.
+  void write_zeros(std::uint64_t count);
   /// Replaces bytes that were written before; for a header that is known last. Not for devices and pipes.
   void overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Bytes appended so far: the offset at which the next write lands.
@@ -32,12 +34,14 @@ class AtomicFile {
   void commit();
 
  private:
+  void fill_hole();
   [[noreturn]] void fail_with_errno(const char* what, const std::string& path) const;
 
   std::string path_;
   std::string temporary_;  ///< empty when writing directly, and after commit()
   int fd_ = -1;
   std::uint64_t size_ = 0;
+  std::uint64_t hole_ = 0;  ///< zeros at the end that are not in the file yet
 };
 
 }  // namespace tern

@@ -1,0 +1,53 @@
+// What the parts of an index share by number: texts, sizes, types. Internal to the writer: it brings in FlatBuffers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "schema/archive_generated.h"
+#include "schema/program.h"
+
+namespace tern::writing {
+
+class IndexTables {
+ public:
+  explicit IndexTables(const ExprPool& pool);
+
+  /// The number of a text; fails (invalid_argument) on one that the format does not hold.
+  std::uint32_t name(std::string_view text) { return text_number(text, kName); }
+  std::uint32_t text(std::string_view text) { return text_number(text, kText); }
+  std::int64_t size(Dim d);
+  std::vector<std::int64_t> sizes(const Dims& dims);
+  std::uint32_t type(const TensorType& type);
+
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> write_texts(
+      flatbuffers::FlatBufferBuilder& builder) const;
+  const std::vector<archive::Expression>& expressions() const { return expressions_; }
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<archive::Type>>> write_types(
+      flatbuffers::FlatBufferBuilder& builder) const;
+
+ private:
+  enum Kind { kName, kText };
+  struct TypeRow {
+    std::uint8_t dtype, layout;
+    std::int32_t block;
+    std::vector<std::int64_t> shape;
+    friend bool operator==(const TypeRow&, const TypeRow&) = default;
+  };
+  struct TypeHash {
+    std::size_t operator()(const TypeRow& t) const;
+  };
+  std::uint32_t text_number(std::string_view text, Kind kind);
+
+  std::unordered_map<std::string, std::uint32_t> text_numbers_;
+  std::vector<std::string> texts_;
+  std::vector<archive::Expression> expressions_;
+  std::unordered_map<std::int64_t, std::int64_t> large_constants_;
+  std::unordered_map<TypeRow, std::uint32_t, TypeHash> type_numbers_;
+  std::vector<TypeRow> types_;
+};
+
+}  // namespace tern::writing

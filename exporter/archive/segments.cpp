@@ -1,0 +1,183 @@
+#include "exporter/archive/segments.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "exporter/archive/frames.h"
+#include "loader/format.h"
+
+namespace tern::writing {
+namespace {
+
+/// Bytes that are hashed and written at a time.
+constexpr std::uint64_t kBatch = 64 * kHashPiece;
+
+bool all_zero(std::span<const std::byte> bytes) {
+  return !bytes.empty() && bytes[0] == std::byte{0} &&
+         std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+class Storages {
+ public:
+  Storages(const Program& program, Sink& sink, const WriteOptions& options)
+      : program_(program), sink_(sink), options_(options) {}
+
+  WrittenStorages write() {
+    number();
+    for (std::uint32_t old : order_) {
+      WrittenStorages::Entry& entry = out_.storages[out_.renumbered[old]];
+      if (entry.size == 0) continue;
+      const auto bytes = bytes_of(old);
+      entry.segment = find_equal(old, bytes);
+      if (entry.segment < 0) entry.segment = add(old, bytes);
+      done_ += entry.size;
+      progress();
+      program_.source->release(old);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// Numbers the storages that states view, in the states' order.
+  void number() {
+    out_.renumbered.assign(program_.storages.size(), WrittenStorages::kUnused);
+    for (const State& s : program_.states) {
+      if (s.storage >= program_.storages.size()) {
+        fail(ErrorCode::internal, fmt::format("state '{}' views storage {}, which does not exist", s.name, s.storage));
+      }
+      std::uint32_t& number = out_.renumbered[s.storage];
+      if (number != WrittenStorages::kUnused) continue;
+      number = static_cast<std::uint32_t>(out_.storages.size());
+      const std::uint64_t size = program_.storages[s.storage].size;
+      out_.storages.push_back({size, -1});
+      order_.push_back(s.storage);
+      total_ += size;
+      ++of_size_[size];
+    }
+  }
+
+  std::span<const std::byte> bytes_of(std::uint32_t storage) const {
+    if (program_.source == nullptr) fail(ErrorCode::internal, "a program with weights has no source of bytes");
+    const auto bytes = program_.source->bytes(storage);
+    const std::uint64_t size = program_.storages[storage].size;
+    if (bytes.size() < size) {
+      fail(ErrorCode::internal,
+           fmt::format("storage {} has {} bytes, and {} are declared", storage, bytes.size(), size));
+    }
+    return bytes.first(size);
+  }
+
+  /// The segment with the same bytes, or -1. Only storages of equal sizes are hashed.
+  std::int32_t find_equal(std::uint32_t storage, std::span<const std::byte> bytes) {
+    if (of_size_[bytes.size()] < 2) return -1;
+    const Hash128 hash = segment_hash(bytes);
+    auto& same_size = seen_[bytes.size()];
+    for (const Seen& s : same_size) {
+      if (!(s.hash == hash)) continue;
+      const auto other = bytes_of(s.storage);
+      if (std::memcmp(other.data(), bytes.data(), bytes.size()) == 0) return s.segment;
+    }
+    same_size.push_back({hash, storage, static_cast<std::int32_t>(out_.segments.size())});
+    return -1;
+  }
+
+  std::int32_t add(std::uint32_t storage, std::span<const std::byte> bytes) {
+    WrittenSegment segment;
+    segment.size = bytes.size();
+    if (options_.codec == WriteOptions::Codec::zstd) {
+      segment.compressed = compress(bytes, segment);
+      if (!segment.compressed) segment.frames.clear();
+    }
+    if (!segment.compressed) {
+      segment.stored_size = segment.size;
+      align(segment);
+      SegmentHasher hasher;
+      for (std::uint64_t at = 0; at < bytes.size(); at += kBatch) {
+        const auto batch = bytes.subspan(at, std::min<std::uint64_t>(kBatch, bytes.size() - at));
+        hasher.add(batch);
+        write_sparse(batch);
+        if (options_.on_progress) options_.on_progress(done_ + at, total_);
+      }
+      segment.hash = hasher.finish();
+    }
+    out_.segments.push_back(std::move(segment));
+    return static_cast<std::int32_t>(out_.segments.size() - 1);
+  }
+
+  /// False when compressing gains nothing, or would make the archive expand more than readers take.
+  bool compress(std::span<const std::byte> bytes, WrittenSegment& segment) {
+    Frames frames(options_.level);
+    const std::uint64_t limit = bytes.size() - bytes.size() / 16;
+    std::vector<std::byte> stored;
+    for (std::uint64_t at = 0; at < bytes.size(); at += Frames::kBatch) {
+      frames.compress(bytes.subspan(at, std::min<std::uint64_t>(Frames::kBatch, bytes.size() - at)), stored,
+                      segment.frames);
+      if (stored.size() >= limit) return false;
+      if (options_.on_progress) options_.on_progress(done_ + at, total_);
+    }
+    const std::uint64_t file = sink_.size() + stored.size();
+    if (expanded_ + bytes.size() > file * kMaxExpansion + kFreeExpansion) {
+      return false;
+    }
+    expanded_ += bytes.size();
+    segment.frame_size = kFrameSize;
+    segment.stored_size = stored.size();
+    align(segment);
+    segment.hash = segment_hash(stored);
+    sink_.write(stored);
+    return true;
+  }
+
+  void align(WrittenSegment& segment) {
+    segment.alignment = alignment_of(segment.stored_size);
+    segment.offset = align_up(sink_.size(), segment.alignment);
+    sink_.write_zeros(segment.offset - sink_.size());
+  }
+
+  /// Pieces of zeros become holes of the file.
+  void write_sparse(std::span<const std::byte> bytes) {
+    std::uint64_t pending = 0;  // bytes before `at` that are not written yet
+    for (std::uint64_t at = 0; at < bytes.size(); at += kHashPiece) {
+      const std::uint64_t size = std::min<std::uint64_t>(kHashPiece, bytes.size() - at);
+      if (size == kHashPiece && all_zero(bytes.subspan(at, size))) {
+        sink_.write(bytes.subspan(at - pending, pending));
+        sink_.write_zeros(size);
+        pending = 0;
+      } else {
+        pending += size;
+      }
+    }
+    sink_.write(bytes.last(pending));
+  }
+
+  void progress() {
+    if (options_.on_progress) options_.on_progress(done_, total_);
+  }
+
+  struct Seen {
+    Hash128 hash;
+    std::uint32_t storage;
+    std::int32_t segment;
+  };
+  const Program& program_;
+  Sink& sink_;
+  const WriteOptions& options_;
+  WrittenStorages out_;
+  std::vector<std::uint32_t> order_;
+  std::map<std::uint64_t, std::uint32_t> of_size_;
+  std::map<std::uint64_t, std::vector<Seen>> seen_;
+  std::uint64_t done_ = 0, total_ = 0, expanded_ = 0;
+};
+
+}  // namespace
+
+WrittenStorages write_storages(const Program& program, Sink& sink, const WriteOptions& options) {
+  return Storages(program, sink, options).write();
+}
+
+}  // namespace tern::writing

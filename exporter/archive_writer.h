@@ -1,0 +1,38 @@
+// Writes a program as a .tern archive (docs/format.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern {
+
+struct WriteOptions {
+  enum class Codec : std::uint8_t { none, zstd };
+  Codec codec = Codec::none;
+  int level = 3;  ///< of zstd, 1 to 22
+  /// Called now and then with bytes of weights done and in all.
+  std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
+};
+
+struct WriteReport {
+  std::uint64_t file_size = 0;
+  std::uint64_t index_size = 0;
+  std::uint64_t segments = 0;
+  std::uint64_t weights = 0;  ///< bytes of all storages that states view
+  std::uint64_t stored = 0;   ///< bytes of segments in the file
+};
+
+/// Streams the weights from the program's source; the file appears under its name when it is complete. Storages that no
+/// state views are left out, and the others renumbered. Throws Error (io; invalid_argument for a program that the
+/// format cannot hold).
+WriteReport write_archive(const Program& program, const std::string& path, const WriteOptions& options = {});
+
+/// The same in memory.
+std::vector<std::byte> archive_bytes(const Program& program, const WriteOptions& options = {});
+
+}  // namespace tern

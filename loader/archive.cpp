@@ -1,0 +1,55 @@
+#include "loader/archive.h"
+
+#include <tern/error.h>
+
+#include "loader/file_bytes.h"
+#include "loader/read_archive.h"
+#include "loader/segment_source.h"
+#include "loader/validate.h"
+
+namespace tern {
+namespace {
+
+std::shared_ptr<const Program> open_file(std::shared_ptr<const FileBytes> file, const OpenOptions& options) {
+  Findings findings(Findings::Mode::throw_first);
+  ReadArchive a = read_archive(std::move(file), findings);
+  if (options.verify == Verify::now) check_segments(a, findings);
+  std::vector<std::string> names = segment_names(a);
+  // What was checked just now is not checked again at first use.
+  const Verify later = options.verify == Verify::first_use ? Verify::first_use : Verify::never;
+  a.program->source = std::make_shared<SegmentSource>(std::move(a.file), std::move(a.segments), std::move(a.segment_of),
+                                                      std::move(names), later);
+  return a.program;
+}
+
+std::vector<Finding> validate_file(std::shared_ptr<const FileBytes> file) {
+  Findings findings(Findings::Mode::collect);
+  const ReadArchive a = read_archive(std::move(file), findings);
+  check_segments(a, findings);
+  return findings.list();
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> open_archive(const std::string& path, const OpenOptions& options) {
+  auto file = FileBytes::open(path, options.access);
+  try {
+    return open_file(std::move(file), options);
+  } catch (const Error& e) {
+    fail(e.code(), path + ": " + e.what());
+  }
+}
+
+std::shared_ptr<const Program> open_archive(std::span<const std::byte> bytes, const OpenOptions& options) {
+  return open_file(FileBytes::borrow(bytes), options);
+}
+
+std::vector<Finding> validate_archive(const std::string& path) {
+  return validate_file(FileBytes::open(path, Access::map));
+}
+
+std::vector<Finding> validate_archive(std::span<const std::byte> bytes) {
+  return validate_file(FileBytes::borrow(bytes));
+}
+
+}  // namespace tern

@@ -1,0 +1,77 @@
+// Which functions run which: no cycles, and nothing that grows without bound when it is unfolded.
+#include <fmt/format.h>
+
+#include "loader/rules.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;  ///< nodes of a function with its bodies in their places
+constexpr std::uint64_t kMaxBodyNodes = std::uint64_t{1} << 26;  ///< over all places that name a body
+constexpr int kMaxCallDepth = 64;                                ///< running and checking recurse this deep
+
+struct Progress {
+  std::size_t node = 0, body = 0;
+};
+struct Known {
+  enum { fresh, open, done } mark = fresh;
+  std::uint64_t unfolded = 0;
+  int depth = 1;
+};
+
+}  // namespace
+
+void check_calls(const Checked& c) {
+  const std::vector<Function>& functions = c.program.functions;
+  std::vector<Known> known(functions.size());
+  std::vector<std::pair<std::uint32_t, Progress>> stack;  // depth-first, without recursion
+  std::uint64_t body_nodes = 0;
+  for (std::uint32_t start = 0; start < functions.size(); ++start) {
+    if (known[start].mark != Known::fresh) continue;
+    stack.emplace_back(start, Progress{});
+    known[start].mark = Known::open;
+    while (!stack.empty()) {
+      auto& [number, at] = stack.back();
+      const Function& f = functions[number];
+      Known& mine = known[number];
+      while (at.node < f.nodes.size() && at.body >= f.nodes[at.node].functions.size()) {
+        ++mine.unfolded;
+        at = {at.node + 1, 0};
+      }
+      if (at.node == f.nodes.size()) {
+        mine.mark = Known::done;
+        if (mine.unfolded > kMaxUnfolded) {
+          return c.function("functions.unfolded", number,
+                            fmt::format("with the functions that it runs it has more than {} nodes", kMaxUnfolded));
+        }
+        if (mine.depth > kMaxCallDepth) {
+          return c.function("functions.depth", number,
+                            fmt::format("functions run each other more than {} deep", kMaxCallDepth));
+        }
+        stack.pop_back();
+        continue;
+      }
+      const std::uint32_t body = f.nodes[at.node].functions[at.body];
+      Known& other = known[body];
+      if (other.mark == Known::open) {
+        return c.node("functions.cycle", number, at.node,
+                      fmt::format("function '{}' would run itself", functions[body].name));
+      }
+      if (other.mark == Known::fresh) {
+        other.mark = Known::open;
+        stack.emplace_back(body, Progress{});
+        continue;
+      }
+      mine.unfolded = std::min(mine.unfolded + other.unfolded, kMaxUnfolded + 1);
+      mine.depth = std::max(mine.depth, other.depth + 1);
+      body_nodes += functions[body].nodes.size();
+      if (body_nodes > kMaxBodyNodes) {
+        return c.node("functions.unfolded", number, at.node,
+                      fmt::format("the bodies of all nodes have more than {} nodes together", kMaxBodyNodes));
+      }
+      ++at.body;
+    }
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,214 @@
+// The structure of functions: everything that can be told without knowing what an op does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "loader/rules.h"
+
+namespace tern {
+namespace {
+
+/// One function: which values are defined so far.
+class FunctionRules {
+ public:
+  FunctionRules(const Checked& c, std::size_t number)
+      : c_(c), number_(number), f_(c.program.functions[number]), defined_(f_.values.size()) {}
+
+  void check() {
+    for (std::size_t v = 0; v < f_.values.size(); ++v) {
+      const std::string wrong = check_type(f_.values[v].type);
+      if (!wrong.empty()) c_.function("values.type", number_, fmt::format("value {}: {}", v, wrong));
+    }
+    for (std::size_t i = 0; i < f_.inputs.size(); ++i) check_input(i);
+    for (std::size_t i = 0; i < f_.nodes.size(); ++i) check_node(i);
+    for (std::size_t i = 0; i < f_.outputs.size(); ++i) check_output(i);
+    std::vector<std::pair<int, std::uint32_t>> targets;
+    for (std::size_t i = 0; i < f_.writebacks.size(); ++i) {
+      check_writeback(i);
+      targets.emplace_back(static_cast<int>(f_.writebacks[i].target), f_.writebacks[i].index);
+    }
+    std::ranges::sort(targets);
+    if (std::ranges::adjacent_find(targets) != targets.end()) {
+      c_.function("writebacks.once", number_, "it writes back the same state or input twice");
+    }
+  }
+
+ private:
+  bool exists(ValueId v) const { return v >= 0 && static_cast<std::size_t>(v) < f_.values.size(); }
+  bool defined(ValueId v) const { return exists(v) && defined_[static_cast<std::size_t>(v)]; }
+  const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
+
+  /// What keeps `v` from being defined here; empty when nothing does.
+  std::string define(ValueId v) {
+    if (!exists(v)) return fmt::format("value {} does not exist; there are {}", v, f_.values.size());
+    if (defined_[static_cast<std::size_t>(v)]) return fmt::format("value {} is defined already", v);
+    defined_[static_cast<std::size_t>(v)] = true;
+    return {};
+  }
+  std::string unusable(ValueId v) const {
+    if (!exists(v)) return fmt::format("value {} does not exist; there are {}", v, f_.values.size());
+    if (!defined(v)) return fmt::format("value {} is read before it is defined", v);
+    return {};
+  }
+
+  void check_input(std::size_t i) {
+    const FunctionInput& in = f_.inputs[i];
+    if (in.kind == FunctionInput::Kind::none) {
+      if (in.value != kNoValue) c_.input("inputs.value", number_, i, "an input that is not read has a value");
+      return;
+    }
+    const std::string wrong = define(in.value);
+    if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
+    if (in.kind != FunctionInput::Kind::state) return;
+    if (in.state >= c_.program.states.size()) {
+      return c_.input("inputs.state", number_, i,
+                      fmt::format("state {} does not exist; there are {}", in.state, c_.program.states.size()));
+    }
+    const State& s = c_.program.states[in.state];
+    if (!(s.type == type(in.value))) {
+      c_.input("inputs.state", number_, i,
+               fmt::format("it is {}, and state '{}' is {}", text_of(type(in.value), c_.program.pool), s.name,
+                           text_of(s.type, c_.program.pool)));
+    }
+  }
+
+  void check_output(std::size_t i) {
+    const FunctionOutput& out = f_.outputs[i];
+    if (out.kind == FunctionOutput::Kind::none) {
+      if (out.value != kNoValue) c_.output("outputs.value", number_, i, "None has a value");
+      return;
+    }
+    const std::string wrong = unusable(out.value);
+    if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
+    if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
+      c_.output("outputs.number", number_, i, fmt::format("a number is {}", text_of(type(out.value), c_.program.pool)));
+    }
+  }
+
+  void check_writeback(std::size_t i) {
+    const WriteBack& w = f_.writebacks[i];
+    const std::string wrong = unusable(w.value);
+    if (!wrong.empty()) return c_.writeback("writebacks.value", number_, i, wrong);
+    if (!f_.entry) return c_.writeback("writebacks.entry", number_, i, "only an entry function can write back");
+    const TensorType* target = nullptr;
+    if (w.target == WriteBack::Target::state) {
+      if (w.index >= c_.program.states.size()) {
+        return c_.writeback("writebacks.target", number_, i, fmt::format("state {} does not exist", w.index));
+      }
+      const State& s = c_.program.states[w.index];
+      if (!s.is_mutable)
+        c_.writeback("writebacks.target", number_, i, fmt::format("state '{}' is not mutable", s.name));
+      target = &s.type;
+    } else {
+      if (w.index >= f_.inputs.size() || f_.inputs[w.index].kind != FunctionInput::Kind::user ||
+          !exists(f_.inputs[w.index].value)) {
+        return c_.writeback("writebacks.target", number_, i,
+                            fmt::format("input {} is no tensor of the caller's", w.index));
+      }
+      target = &type(f_.inputs[w.index].value);
+    }
+    const TensorType& t = type(w.value);
+    const bool same = t.dtype == target->dtype && t.rank() == target->rank() && t.block == target->block &&
+                      t.layout == target->layout;
+    bool sizes = same;
+    for (std::size_t k = 0; same && k < t.shape.size(); ++k) {
+      sizes = sizes && (!t.shape[k].is_const() || !target->shape[k].is_const() || t.shape[k] == target->shape[k]);
+    }
+    if (!sizes) {
+      c_.writeback("writebacks.type", number_, i,
+                   fmt::format("{} is written to {}", text_of(t, c_.program.pool), text_of(*target, c_.program.pool)));
+    }
+  }
+
+  void check_node(std::size_t i) {
+    const Node& n = f_.nodes[i];
+    const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
+      c_.node(rule, number_, i, std::move(message), code);
+    };
+    const OpInfo& info = op_info(n.op);
+    if (info.op == Op::invalid) {
+      wrong("nodes.op", fmt::format("op {} is not known to this version", static_cast<int>(n.op)),
+            ErrorCode::unsupported);
+    } else if (n.version > info.version || n.version < 1) {
+      wrong("nodes.version",
+            fmt::format("it has version {} of the op, and this build knows 1 to {}", n.version, info.version),
+            ErrorCode::unsupported);
+    }
+    for (ValueId v : n.inputs) {
+      if (v == kNoValue) continue;
+      const std::string problem = unusable(v);
+      if (!problem.empty()) wrong("nodes.inputs", problem);
+    }
+    for (ValueId v : n.outputs) {
+      if (v == kNoValue) continue;
+      const std::string problem = define(v);
+      if (!problem.empty()) wrong("nodes.outputs", problem);
+    }
+    if (info.op != Op::invalid && info.outputs >= 0 && n.outputs.size() != static_cast<std::size_t>(info.outputs)) {
+      wrong("nodes.outputs", fmt::format("{} results, where the op has {}", n.outputs.size(), info.outputs));
+    }
+    for (std::uint32_t body : n.functions) {
+      if (body >= c_.program.functions.size()) {
+        wrong("nodes.functions",
+              fmt::format("function {} does not exist; there are {}", body, c_.program.functions.size()));
+      } else if (!c_.program.functions[body].writebacks.empty()) {
+        wrong("nodes.functions",
+              fmt::format("function '{}' writes back, and a node cannot run it", c_.program.functions[body].name));
+      }
+    }
+    if (info.op != Op::invalid && n.functions.size() != static_cast<std::size_t>(body_count(n.op))) {
+      wrong("nodes.functions", fmt::format("{} bodies, where the op has {}", n.functions.size(), body_count(n.op)));
+    }
+    if (n.op != Op::pointwise && !n.expr.code.empty()) wrong("nodes.code", "only a pointwise node has an expression");
+    if (n.expr.code.size() > kMaxInstructions) {
+      wrong("nodes.code", fmt::format("{} instructions; at most {} are allowed", n.expr.code.size(), kMaxInstructions));
+    }
+    if (n.origin < -1 || n.origin >= static_cast<std::int64_t>(c_.program.origins.size())) {
+      wrong("nodes.origin", fmt::format("origin {} does not exist; there are {}", n.origin, c_.program.origins.size()));
+    }
+    for (std::size_t a = 0; a < n.attrs.size(); ++a) {
+      const AttrKey key = n.attrs[a].key;
+      if (attr_name(key) == "unknown") {
+        wrong("attributes.key", fmt::format("attribute {} is not known to this version", static_cast<int>(key)),
+              ErrorCode::unsupported);
+      }
+      for (std::size_t b = 0; b < a && a < 256; ++b) {
+        if (n.attrs[b].key == key) wrong("attributes.once", fmt::format("attribute '{}' stands twice", attr_name(key)));
+      }
+    }
+    if (n.attrs.size() > 256) wrong("attributes.count", fmt::format("{} attributes", n.attrs.size()));
+  }
+
+  const Checked& c_;
+  std::size_t number_;
+  const Function& f_;
+  std::vector<bool> defined_;
+};
+
+}  // namespace
+
+int body_count(Op op) {
+  switch (op) {
+    case Op::cond:
+    case Op::while_loop: return 2;
+    case Op::scan_loop:
+    case Op::map_loop:
+    case Op::call: return 1;
+    default: return 0;
+  }
+}
+
+void check_functions(const Checked& c) {
+  std::unordered_set<std::string_view> entries;
+  for (std::size_t i = 0; i < c.program.functions.size(); ++i) {
+    const Function& f = c.program.functions[i];
+    FunctionRules(c, i).check();
+    if (!f.entry) continue;
+    if (f.name.empty()) c.function("functions.name", i, "an entry function has no name");
+    if (!entries.insert(f.name).second) c.function("functions.name", i, "two entry functions have the same name");
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,156 @@
+// Symbols are bound before they are used: by the sizes of an entry's inputs, or by a node's attribute `symbols`. Bodies
+// see what is bound where they are run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loader/rules.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kFromStart = -1;
+
+class SymbolRules {
+ public:
+  explicit SymbolRules(const Checked& c)
+      : c_(c),
+        nodes_(c.program.pool.nodes()),
+        stamps_(nodes_.size()),
+        bound_(c.program.pool.symbols().size(), kNever) {}
+
+  /// In an order in which bodies come before the functions that run them.
+  void check_all() {
+    const auto& functions = c_.program.functions;
+    free_.resize(functions.size());
+    done_.resize(functions.size());
+    for (std::size_t i = 0; i < functions.size(); ++i) visit(i);
+  }
+
+ private:
+  void visit(std::size_t f) {  // as deep as functions are nested, which check_calls limits
+    if (done_[f]) return;
+    done_[f] = true;
+    for (const Node& n : c_.program.functions[f].nodes) {
+      for (std::uint32_t body : n.functions) visit(body);
+    }
+    check(f);
+  }
+
+  void check(std::size_t number) {
+    const Function& f = c_.program.functions[number];
+    std::ranges::fill(bound_, kNever);
+    ++stamp_;
+    if (f.entry) {
+      for (const FunctionInput& in : f.inputs) {
+        if (in.kind != FunctionInput::Kind::user) continue;
+        for (Dim d : f.values[static_cast<std::size_t>(in.value)].type.shape) {
+          each_symbol(d, [&](std::size_t s) { bound_[s] = kFromStart; });
+        }
+      }
+    }
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      for (std::size_t s : bound_by(f.nodes[i])) bound_[s] = std::min(bound_[s], static_cast<std::int64_t>(i));
+    }
+    // Each expression is looked at once: the earliest use of a symbol is what matters.
+    ++stamp_;
+    std::vector<std::size_t>& missing = free_[number];
+    const auto use = [&](Dim d, std::int64_t at, std::size_t node) {
+      each_symbol(d, [&](std::size_t s) {
+        if (bound_[s] <= at) return;
+        if (f.entry) {
+          c_.node("symbols.bound", number, node,
+                  fmt::format("symbol '{}' is used before it has a value", c_.program.pool.symbols()[s].name));
+        } else if (bound_[s] == kNever) {
+          missing.push_back(s);
+        } else {
+          c_.node("symbols.bound", number, node,
+                  fmt::format("symbol '{}' is used before a later node gives it a value",
+                              c_.program.pool.symbols()[s].name));
+        }
+      });
+    };
+    if (!f.entry) {
+      for (const FunctionInput& in : f.inputs) {
+        if (in.value == kNoValue) continue;
+        for (Dim d : f.values[static_cast<std::size_t>(in.value)].type.shape) use(d, kFromStart, 0);
+      }
+    }
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      const Node& n = f.nodes[i];
+      const auto at = static_cast<std::int64_t>(i);
+      for (const Attr& a : n.attrs) {
+        const auto* dims = std::get_if<Dims>(&a.data);
+        if (dims == nullptr) continue;
+        for (Dim d : *dims) use(d, a.key == AttrKey::symbols ? at : at - 1, i);
+      }
+      for (ValueId v : n.outputs) {
+        if (v == kNoValue) continue;
+        for (Dim d : f.values[static_cast<std::size_t>(v)].type.shape) use(d, at, i);
+      }
+      for (std::uint32_t body : n.functions) {
+        for (std::size_t s : free_[body]) {
+          if (bound_[s] < at || (!f.entry && bound_[s] == kNever)) {
+            if (bound_[s] == kNever) missing.push_back(s);
+            continue;
+          }
+          c_.node(
+              "symbols.bound", number, i,
+              fmt::format("its body needs symbol '{}', which has no value there", c_.program.pool.symbols()[s].name));
+        }
+      }
+    }
+    std::ranges::sort(missing);
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  }
+
+  std::vector<std::size_t> bound_by(const Node& n) const {
+    std::vector<std::size_t> result;
+    const AttrData* data = n.find(AttrKey::symbols);
+    const Dims* dims = data == nullptr ? nullptr : std::get_if<Dims>(data);
+    if (dims == nullptr) return result;
+    for (Dim d : *dims) {
+      const int s = c_.program.pool.symbol_of(d);
+      if (s >= 0) result.push_back(static_cast<std::size_t>(s));
+    }
+    return result;
+  }
+
+  /// Calls `act` for the symbols of an expression, but for parts that were visited since the stamp changed.
+  template <class Act>
+  void each_symbol(Dim d, Act act) {
+    if (d.is_const()) return;
+    open_.assign(1, d.index());
+    while (!open_.empty()) {
+      const std::uint32_t at = open_.back();
+      open_.pop_back();
+      if (stamps_[at] == stamp_) continue;
+      stamps_[at] = stamp_;
+      const ExprNode& n = nodes_[at];
+      if (n.op == ExprOp::symbol) {
+        act(static_cast<std::size_t>(n.value));
+        continue;
+      }
+      const std::uint32_t operands[] = {n.a, n.b, n.c};
+      open_.insert(open_.end(), operands, operands + operand_count(n.op));
+    }
+  }
+
+  const Checked& c_;
+  const std::vector<ExprNode>& nodes_;
+  std::vector<std::uint32_t> stamps_;
+  std::uint32_t stamp_ = 0;
+  std::vector<std::int64_t> bound_;  ///< by symbol: the node that binds it
+  std::vector<std::uint32_t> open_;
+  std::vector<std::vector<std::size_t>> free_;  ///< by function: symbols that whoever runs it must have bound
+  std::vector<bool> done_;
+};
+
+}  // namespace
+
+void check_symbols(const Checked& c) {
+  if (!c.program.pool.symbols().empty()) SymbolRules(c).check_all();
+}
+
+}  // namespace tern

@@ -1,0 +1,73 @@
+// Declared types agree with what the shape rules give.
+#include <fmt/format.h>
+
+#include "loader/rules.h"
+#include "schema/infer.h"
+
+namespace tern {
+namespace {
+
+bool provably_differ(ExprPool& pool, Dim a, Dim b) {
+  if (a == b) return false;
+  if (a.is_const() && b.is_const()) return true;
+  const Interval d = pool.bounds(pool.sub(a, b));
+  return d.min > 0 || d.max < 0;
+}
+
+bool agree(ExprPool& pool, const TensorType& inferred, const TensorType& declared) {
+  if (inferred.dtype != declared.dtype || inferred.rank() != declared.rank() || inferred.block != declared.block ||
+      inferred.layout != declared.layout) {
+    return false;
+  }
+  for (std::size_t i = 0; i < inferred.shape.size(); ++i) {
+    if (provably_differ(pool, inferred.shape[i], declared.shape[i])) return false;
+  }
+  return true;
+}
+
+struct Problem {
+  const char* rule = nullptr;
+  std::string message;
+  ErrorCode code = ErrorCode::bad_file;
+};
+
+Problem find_problem(const Program& program, ExprPool& pool, const Function& f, const Node& n,
+                     std::vector<const TensorType*>& inputs) {
+  inputs.clear();
+  for (ValueId v : n.inputs) inputs.push_back(v == kNoValue ? nullptr : &f.values[static_cast<std::size_t>(v)].type);
+  try {
+    const std::vector<TensorType> types = infer(program, pool, n, inputs);
+    if (types.size() != n.outputs.size()) {
+      return {"types.count", fmt::format("{} results are declared, and it has {}", n.outputs.size(), types.size())};
+    }
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      if (n.outputs[k] == kNoValue) continue;
+      const TensorType& declared = f.values[static_cast<std::size_t>(n.outputs[k])].type;
+      if (declared.dtype == DType::invalid || agree(pool, types[k], declared)) continue;
+      return {"types.result",
+              fmt::format("result {} is declared {}, and is {}", k, text_of(declared, pool), text_of(types[k], pool))};
+    }
+  } catch (const Error& e) {
+    return {"types.rule", e.what(), e.code() == ErrorCode::unsupported ? e.code() : ErrorCode::bad_file};
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_types(const Checked& c) {
+  ExprPool pool = c.program.pool;  // rules add expressions
+  std::vector<const TensorType*> inputs;
+  for (std::size_t f = 0; f < c.program.functions.size(); ++f) {
+    const Function& function = c.program.functions[f];
+    for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+      const Node& n = function.nodes[i];
+      const OpInfo& info = op_info(n.op);
+      if (info.op == Op::invalid || n.version > info.version) continue;  // has its finding already
+      Problem p = find_problem(c.program, pool, function, n, inputs);
+      if (p.rule != nullptr) c.node(p.rule, f, i, std::move(p.message), p.code);
+    }
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,82 @@
+#include "loader/file_bytes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "loader/memory_pages.h"
+
+namespace tern {
+namespace {
+
+constexpr std::size_t kReadSize = std::size_t{16} << 20;
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+[[noreturn]] void fail_with_errno(const char* what, const std::string& path) {
+  const int error = errno;
+  fail(ErrorCode::io, fmt::format("cannot {} {}: {}", what, path, std::strerror(error)));
+}
+
+std::byte* read_all(int fd, std::size_t size, const std::string& path) {
+  MemoryPages memory(size);
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t n = ::pread(fd, memory.bytes().data() + at, std::min(kReadSize, size - at), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail_with_errno("read", path);
+    if (n == 0) fail(ErrorCode::io, fmt::format("{} became shorter while it was read: {} of {} bytes", path, at, size));
+    at += static_cast<std::size_t>(n);
+  }
+  return memory.detach();
+}
+
+}  // namespace
+
+std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access access) {
+  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) fail_with_errno("open", path);
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) fail_with_errno("open", path);
+  if (!S_ISREG(info.st_mode)) fail(ErrorCode::io, fmt::format("cannot open {}: it is not a regular file", path));
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return borrow({});
+  if (access == Access::read) {
+    return std::shared_ptr<const FileBytes>(new FileBytes(read_all(file.fd, size, path), size, Owner::memory));
+  }
+  const int flags = MAP_PRIVATE | (access == Access::populate ? MAP_POPULATE : 0);
+  void* p = ::mmap(nullptr, size, PROT_READ, flags, file.fd, 0);
+  if (p == MAP_FAILED) fail_with_errno("map", path);
+  return std::shared_ptr<const FileBytes>(new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping));
+}
+
+std::shared_ptr<const FileBytes> FileBytes::borrow(std::span<const std::byte> bytes) {
+  return std::shared_ptr<const FileBytes>(new FileBytes(bytes.data(), bytes.size(), Owner::none));
+}
+
+FileBytes::~FileBytes() {
+  if (owner_ != Owner::none) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void FileBytes::release(std::span<const std::byte> part) const {
+  if (owner_ != Owner::mapping || part.empty()) return;
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace tern

@@ -1,0 +1,19 @@
+#include "loader/findings.h"
+
+#include <fmt/format.h>
+
+namespace tern {
+
+std::string describe(const Finding& f) {
+  return fmt::format("{}{}{} (rule {}, byte {})", f.where, f.where.empty() ? "" : ": ", f.message, f.rule, f.offset);
+}
+
+void Findings::add(std::string_view rule, std::uint64_t offset, std::string where, std::string message,
+                   ErrorCode code) {
+  Finding finding{std::string(rule), code, std::move(message), offset, std::move(where)};
+  if (mode_ == Mode::throw_first) fail(code, describe(finding));
+  broken_ += code == ErrorCode::bad_file ? 1 : 0;
+  if (!full()) list_.push_back(std::move(finding));
+}
+
+}  // namespace tern

@@ -1,0 +1,54 @@
+#include "loader/hash.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "loader/format.h"
+
+namespace tern {
+namespace {
+
+Hash128 from(XXH128_hash_t h) {
+  return {h.low64, h.high64};
+}
+
+}  // namespace
+
+Hash128 hash_of(std::span<const std::byte> bytes) {
+  return from(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  struct Release {
+    XXH3_state_t* state;
+    ~Release() { XXH3_freeState(state); }
+  } owner{XXH3_createState()};
+  XXH3_128bits_reset(owner.state);
+  XXH3_128bits_update(owner.state, head.data(), head.size());
+  XXH3_128bits_update(owner.state, tail.data(), tail.size());
+  return from(XXH3_128bits_digest(owner.state));
+}
+
+void SegmentHasher::add(std::span<const std::byte> bytes) {
+  const std::size_t count = (bytes.size() + kHashPiece - 1) / kHashPiece, first = pieces_.size();
+  pieces_.resize(first + count);
+#pragma omp parallel for schedule(dynamic, 1) if (count > 3)
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * kHashPiece;
+    pieces_[first + i] = hash_of(bytes.subspan(at, std::min<std::size_t>(kHashPiece, bytes.size() - at)));
+  }
+}
+
+Hash128 SegmentHasher::finish() const {
+  static_assert(sizeof(Hash128) == 16);
+  return hash_of(std::as_bytes(std::span(pieces_)));
+}
+
+Hash128 segment_hash(std::span<const std::byte> stored) {
+  SegmentHasher hasher;
+  hasher.add(stored);
+  return hasher.finish();
+}
+
+}  // namespace tern

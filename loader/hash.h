@@ -1,0 +1,33 @@
+// The hashes of an archive: XXH3-128, plain for the index, of pieces for segments so that cores can share the work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tern {
+
+struct Hash128 {
+  std::uint64_t low = 0, high = 0;
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+};
+
+/// XXH3-128 of the bytes with seed 0.
+Hash128 hash_of(std::span<const std::byte> bytes);
+/// Of `head` followed by `tail`.
+Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail);
+
+/// XXH3-128 of the XXH3-128 hashes (low half first) of the pieces of 1 MiB of a segment's stored bytes.
+class SegmentHasher {
+ public:
+  /// All calls but the last with a multiple of 1 MiB. Uses all cores for many pieces.
+  void add(std::span<const std::byte> bytes);
+  Hash128 finish() const;
+
+ private:
+  std::vector<Hash128> pieces_;
+};
+Hash128 segment_hash(std::span<const std::byte> stored);
+
+}  // namespace tern

@@ -1,0 +1,27 @@
+// Zeroed memory straight from the system, for large buffers: pages exist once they are touched.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace tern {
+
+/// Aligned to a page. Throws Error (out_of_memory).
+class MemoryPages {
+ public:
+  MemoryPages() = default;
+  explicit MemoryPages(std::size_t size);
+  ~MemoryPages();
+  MemoryPages(MemoryPages&& other) noexcept;
+  MemoryPages& operator=(MemoryPages&& other) noexcept;
+
+  std::span<std::byte> bytes() { return {data_, size_}; }
+  /// Gives up ownership: the caller calls munmap.
+  std::byte* detach();
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tern

@@ -1,0 +1,140 @@
+#include "loader/read_archive.h"
+
+#include <fmt/format.h>
+
+#include "loader/index_reader.h"
+#include "loader/segment_source.h"
+#include "loader/validate.h"
+
+namespace tern {
+namespace {
+
+class IndexPlaces : public Places {
+ public:
+  explicit IndexPlaces(const IndexReader& in) : in_(in), root_(*in.root()) {}
+  std::uint64_t storage(std::size_t i) const override { return at(root_.storages(), i); }
+  std::uint64_t state(std::size_t i) const override { return at(root_.states(), i); }
+  std::uint64_t function(std::size_t f) const override { return at(root_.functions(), f); }
+  std::uint64_t input(std::size_t f, std::size_t i) const override { return at(row(f)->inputs(), i); }
+  std::uint64_t output(std::size_t f, std::size_t i) const override { return at(row(f)->outputs(), i); }
+  std::uint64_t writeback(std::size_t f, std::size_t i) const override { return at(row(f)->writebacks(), i); }
+  std::uint64_t node(std::size_t f, std::size_t i) const override { return at(row(f)->nodes(), i); }
+
+ private:
+  const archive::Function* row(std::size_t f) const {
+    return root_.functions()->Get(static_cast<flatbuffers::uoffset_t>(f));
+  }
+  template <class Vector>
+  std::uint64_t at(const Vector* v, std::size_t i) const {
+    return in_.place(v->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  }
+  const IndexReader& in_;
+  const archive::Index& root_;
+};
+
+void check_storages(const ReadArchive& a, const Places& places, Findings& findings) {
+  std::vector<bool> used(a.segments.size());
+  for (std::size_t i = 0; i < a.segment_of.size(); ++i) {
+    const std::int32_t segment = a.segment_of[i];
+    const std::uint64_t size = a.program->storages[i].size;
+    const auto wrong = [&](std::string message) {
+      findings.add("storages.segment", places.storage(i), fmt::format("storage {}", i), std::move(message));
+    };
+    if (segment < 0) {
+      if (size != 0) wrong(fmt::format("it has {} bytes, and no segment", size));
+    } else if (static_cast<std::size_t>(segment) >= a.segments.size()) {
+      wrong(fmt::format("segment {} does not exist; there are {}", segment, a.segments.size()));
+    } else {
+      used[static_cast<std::size_t>(segment)] = true;
+      const std::uint64_t have = a.segments[static_cast<std::size_t>(segment)].size;
+      if (have != size) wrong(fmt::format("it has {} bytes, and its segment {}", size, have));
+    }
+  }
+  std::uint64_t decoded = 0;
+  for (std::size_t i = 0; i < a.segments.size(); ++i) {
+    const SegmentInfo& s = a.segments[i];
+    if (!used[i]) findings.add("segments.unused", s.place, fmt::format("segment {}", i), "no storage uses it");
+    if (s.compressed && __builtin_add_overflow(decoded, s.size, &decoded)) decoded = ~std::uint64_t{0};
+  }
+  const std::uint64_t limit = a.file->bytes().size() * kMaxExpansion + kFreeExpansion;
+  if (decoded > limit) {
+    findings.add("segments.expansion", a.segments[0].place, "segments",
+                 fmt::format("they decode to {} bytes in all, more than the {} that a file of {} may have", decoded,
+                             limit, a.file->bytes().size()));
+  }
+}
+
+}  // namespace
+
+ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findings) {
+  ReadArchive a;
+  a.file = std::move(file);
+  const Container container = read_container(a.file->bytes(), findings);
+  a.prologue = container.prologue;
+  if (container.index.empty()) {
+    if (findings.list().empty()) {
+      findings.add("prologue.index", PrologueField::index_size, "prologue", "the index is empty");
+    }
+    return a;
+  }
+  IndexReader in(container.index, a.prologue.index_offset, findings);
+  if (in.root() == nullptr) return a;
+  const IndexPlaces places(in);
+  a.program = std::make_shared<Program>();
+  const std::size_t broken = findings.broken();  // a wrong hash need not hide what else is wrong
+  try {
+    in.read_texts();
+    a.segments = read_segments(in);
+    read_expressions(in, a.program->pool);
+    in.set_expressions(&a.program->pool.nodes());
+    in.read_types();
+    a.segment_of = read_storages(in, *a.program);
+    read_states(in, *a.program);
+    read_origins(in, *a.program);
+    read_functions(in, *a.program);
+  } catch (const IndexReader::Stop&) {
+    a.program.reset();
+    return a;
+  }
+  a.stage = ReadStage::index;
+  check_tiling(a.file->bytes(), a.prologue, a.segments, findings);
+  check_storages(a, places, findings);
+  if (findings.broken() > broken) return a;
+  validate(*a.program, findings, places);
+  if (findings.broken() == broken) a.stage = ReadStage::program;
+  return a;
+}
+
+std::vector<std::string> segment_names(const ReadArchive& a) {
+  std::vector<std::string> names(a.segments.size());
+  for (const State& s : a.program->states) {
+    if (s.storage >= a.segment_of.size()) continue;
+    const auto segment = static_cast<std::size_t>(a.segment_of[s.storage]);
+    if (segment < names.size() && names[segment].empty()) names[segment] = "of '" + s.name + "'";
+  }
+  return names;
+}
+
+void check_segments(const ReadArchive& a, Findings& findings) {
+  if (a.program == nullptr) return;
+  const std::vector<std::string> names = segment_names(a);
+  const auto file = a.file->bytes();
+  for (std::size_t i = 0; i < a.segments.size(); ++i) {
+    const SegmentInfo& s = a.segments[i];
+    if (s.offset > file.size() || s.stored_size > file.size() - s.offset) continue;  // has its finding already
+    const auto stored = stored_bytes(file, s);
+    const auto wrong = [&](const char* rule, std::string message) {
+      findings.add(rule, s.offset, fmt::format("segment {} {}", i, names[i]), std::move(message));
+    };
+    if (!(segment_hash(stored) == s.hash)) {
+      wrong("segments.hash", "its hash is wrong: it was changed or damaged");
+    } else if (s.compressed && a.stage == ReadStage::program) {
+      MemoryPages decoded(s.size);
+      const std::string message = decode_frames(stored, s, decoded.bytes());
+      if (!message.empty()) wrong("segments.frames", message);
+    }
+    a.file->release(stored);
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,41 @@
+// The stages of validate(), and how they report. Internal to the loader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "loader/findings.h"
+#include "loader/validate.h"
+#include "schema/program.h"
+
+namespace tern {
+
+/// A program, and where findings about its parts go.
+struct Checked {
+  const Program& program;
+  Findings& findings;
+  const Places& places;
+
+  void state(const char* rule, std::size_t i, std::string message) const;
+  void function(const char* rule, std::size_t f, std::string message) const;
+  void input(const char* rule, std::size_t f, std::size_t i, std::string message) const;
+  void output(const char* rule, std::size_t f, std::size_t i, std::string message) const;
+  void writeback(const char* rule, std::size_t f, std::size_t i, std::string message) const;
+  void node(const char* rule, std::size_t f, std::size_t i, std::string message,
+            ErrorCode code = ErrorCode::bad_file) const;
+};
+
+/// Types of single values: sizes that cannot be, MX blocks. Empty when all is well.
+std::string check_type(const TensorType& type);
+
+void check_states(const Checked& c);     ///< views inside their storages, ties, names
+void check_functions(const Checked& c);  ///< values in range, defined once and before use; attributes; versions
+void check_calls(const Checked& c);      ///< no cycles, limited depth and size
+void check_symbols(const Checked& c);    ///< symbols have a value before they are used
+void check_types(const Checked& c);      ///< declared types agree with the shape rules
+
+/// Bodies by number of an op: how many, or -1 for an op that runs none.
+int body_count(Op op);
+
+}  // namespace tern

@@ -1,0 +1,69 @@
+#include "loader/segment_source.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tern {
+
+std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const SegmentInfo& segment) {
+  return file.subspan(segment.offset, segment.stored_size);
+}
+
+SegmentSource::SegmentSource(std::shared_ptr<const FileBytes> file, std::vector<SegmentInfo> segments,
+                             std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify)
+    : file_(std::move(file)),
+      segments_(std::move(segments)),
+      segment_of_(std::move(segment_of)),
+      names_(std::move(names)),
+      verify_(verify),
+      slots_(std::make_unique<Slot[]>(segments_.size())) {}
+
+std::span<const std::byte> SegmentSource::bytes(std::uint32_t storage) {
+  if (storage >= segment_of_.size()) fail(ErrorCode::internal, fmt::format("storage {} does not exist", storage));
+  const std::int32_t segment = segment_of_[storage];
+  if (segment < 0) return {};
+  Slot& slot = slots_[static_cast<std::size_t>(segment)];
+  if (!slot.ready.load(std::memory_order_acquire)) prepare(static_cast<std::size_t>(segment));
+  return slot.bytes;
+}
+
+void SegmentSource::prepare(std::size_t segment) {
+  const SegmentInfo& info = segments_[segment];
+  Slot& slot = slots_[segment];
+  const std::lock_guard lock(slot.mutex);
+  if (slot.ready.load(std::memory_order_relaxed)) return;
+  const auto damaged = [&](const std::string& what) {
+    fail(ErrorCode::bad_file, fmt::format("segment {} ({}), bytes {} to {}: {}", segment, names_[segment], info.offset,
+                                          info.offset + info.stored_size, what));
+  };
+  const auto stored = stored_bytes(file_->bytes(), info);
+  if (verify_ != Verify::never && !(segment_hash(stored) == info.hash)) {
+    damaged("its hash is wrong: the file was changed or damaged");
+  }
+  slot.bytes = stored;
+  if (info.compressed) {
+    MemoryPages decoded(info.size);
+    const std::string wrong = decode_frames(stored, info, decoded.bytes());
+    if (!wrong.empty()) damaged(wrong);
+    file_->release(stored);
+    slot.decoded = std::move(decoded);
+    slot.bytes = slot.decoded.bytes();
+  } else if (reinterpret_cast<std::uintptr_t>(stored.data()) % kSegmentAlignment != 0) {
+    // Borrowed bytes that the caller did not align.
+    slot.decoded = MemoryPages(info.size);
+    std::ranges::copy(stored, slot.decoded.bytes().begin());
+    slot.bytes = slot.decoded.bytes();
+  }
+  slot.ready.store(true, std::memory_order_release);
+}
+
+void SegmentSource::release(std::uint32_t storage) {
+  if (storage >= segment_of_.size() || segment_of_[storage] < 0) return;
+  const SegmentInfo& info = segments_[static_cast<std::size_t>(segment_of_[storage])];
+  if (!info.compressed) file_->release(stored_bytes(file_->bytes(), info));
+}
+
+}  // namespace tern

@@ -1,0 +1,53 @@
+// The bytes of an archive's storages: mapped segments, hashed and decompressed when first used.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "loader/container.h"
+#include "loader/file_bytes.h"
+#include "loader/memory_pages.h"
+#include "schema/program.h"
+
+namespace tern {
+
+/// Thread-safe: a segment is prepared by the thread that asks first, with all cores; others that want it wait.
+class SegmentSource : public StorageSource {
+ public:
+  /// `segments` must have passed the checks of the loader; `segment_of` and `sizes` are by storage, -1 for an empty
+  /// one. `names` say what each segment is for, in messages.
+  SegmentSource(std::shared_ptr<const FileBytes> file, std::vector<SegmentInfo> segments,
+                std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify);
+
+  std::span<const std::byte> bytes(std::uint32_t storage) override;
+  /// Gives back mapped pages. What was decompressed stays.
+  void release(std::uint32_t storage) override;
+
+ private:
+  struct Slot {
+    std::atomic<bool> ready{false};
+    std::mutex mutex;
+    std::span<const std::byte> bytes;
+    MemoryPages decoded;
+  };
+  void prepare(std::size_t segment);
+
+  std::shared_ptr<const FileBytes> file_;
+  std::vector<SegmentInfo> segments_;
+  std::vector<std::int32_t> segment_of_;
+  std::vector<std::string> names_;
+  Verify verify_;
+  std::unique_ptr<Slot[]> slots_;
+};
+
+/// Stored bytes of a segment that lies in the file.
+std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const SegmentInfo& segment);
+/// Empty when the frames decode to exactly `out`; else what is wrong with them.
+std::string decode_frames(std::span<const std::byte> stored, const SegmentInfo& segment, std::span<std::byte> out);
+
+}  // namespace tern

@@ -1,0 +1,40 @@
+#include "loader/utf8.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tern {
+
+bool is_valid_text(std::string_view text) {
+  if (std::memchr(text.data(), 0, text.size()) != nullptr) return false;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.size() - i >= 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, text.data() + i, 8);
+      if ((word & 0x8080808080808080ull) == 0) {
+        i += 8;
+        continue;
+      }
+    }
+    const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
+    const unsigned first = byte(i);
+    if (first < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    if (first < 0xc2 || first > 0xf4) return false;
+    std::uint32_t code = first & (0x3fu >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      if ((byte(i + k) & 0xc0u) != 0x80u) return false;
+      code = code << 6 | (byte(i + k) & 0x3fu);
+    }
+    const bool overlong = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
+    if (overlong || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+}  // namespace tern

@@ -1,0 +1,11 @@
+// Which texts an archive may hold.
+#pragma once
+
+#include <string_view>
+
+namespace tern {
+
+/// UTF-8 (no overlong forms, no surrogates) without zero bytes.
+bool is_valid_text(std::string_view text);
+
+}  // namespace tern

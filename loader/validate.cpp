@@ -1,0 +1,50 @@
+#include "loader/validate.h"
+
+#include <fmt/format.h>
+
+#include "loader/rules.h"
+
+namespace tern {
+
+void Checked::state(const char* rule, std::size_t i, std::string message) const {
+  findings.add(rule, places.state(i), fmt::format("state {} '{}'", i, program.states[i].name), std::move(message));
+}
+
+void Checked::function(const char* rule, std::size_t f, std::string message) const {
+  findings.add(rule, places.function(f), fmt::format("function {} '{}'", f, program.functions[f].name),
+               std::move(message));
+}
+
+void Checked::input(const char* rule, std::size_t f, std::size_t i, std::string message) const {
+  const Function& fn = program.functions[f];
+  findings.add(rule, places.input(f, i), fmt::format("input {} '{}' of '{}'", i, fn.inputs[i].name, fn.name),
+               std::move(message));
+}
+
+void Checked::output(const char* rule, std::size_t f, std::size_t i, std::string message) const {
+  findings.add(rule, places.output(f, i), fmt::format("output {} of '{}'", i, program.functions[f].name),
+               std::move(message));
+}
+
+void Checked::writeback(const char* rule, std::size_t f, std::size_t i, std::string message) const {
+  findings.add(rule, places.writeback(f, i), fmt::format("write-back {} of '{}'", i, program.functions[f].name),
+               std::move(message));
+}
+
+void Checked::node(const char* rule, std::size_t f, std::size_t i, std::string message, ErrorCode code) const {
+  findings.add(rule, places.node(f, i), describe(program, program.functions[f], i), std::move(message), code);
+}
+
+void validate(const Program& program, Findings& findings, const Places& places) {
+  const Checked c{program, findings, places};
+  const std::size_t broken = findings.broken();
+  check_states(c);
+  check_functions(c);
+  if (findings.broken() > broken) return;
+  check_calls(c);
+  if (findings.broken() > broken) return;
+  check_symbols(c);
+  check_types(c);
+}
+
+}  // namespace tern
