@@ -1,0 +1,186 @@
+// tern_bench: from opening an archive of about 90 MB, in the page cache, to its first output; and the memory that
+// takes.
+//
+//   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
+//
+// Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
+// The figure is the time from before open to after the first output, less the median of later runs; the share of
+// hashing is the difference to opening with Verify::never. Private memory is the largest RssAnon seen, sampled each
+// millisecond, less what the process had at the start.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <tern/tern.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/models.h"
+#include "exporter/archive_writer.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kProcesses = 9, kLaterRuns = 15;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+template <class T>
+T median(std::vector<T> v) {
+  std::ranges::sort(v);
+  return v[v.size() / 2];
+}
+
+double anonymous_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stod(line.substr(8)) / 1024;
+  }
+  return 0;
+}
+
+/// The largest anonymous memory while it lives.
+class MemorySampler {
+ public:
+  MemorySampler() : thread_([this](const std::stop_token& stop) { sample(stop); }) {}
+  double peak_mb() {
+    thread_.request_stop();
+    thread_.join();
+    return peak_;
+  }
+
+ private:
+  void sample(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      peak_ = std::max(peak_, anonymous_mb());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    peak_ = std::max(peak_, anonymous_mb());
+  }
+  double peak_ = 0;
+  std::jthread thread_;
+};
+
+struct Figures {
+  double opened = 0, prepared = 0, first = 0, later = 0, peak = 0, arena = 0;
+};
+
+tern::Tensor input_of(const tern::Model& model) {
+  const tern::ValueInfo input = model.functions().at(0).inputs.at(0);
+  std::vector<std::int64_t> sizes;
+  for (const tern::SizeInfo& s : input.sizes) sizes.push_back(s.constant ? s.value : std::max<std::int64_t>(s.min, 1));
+  tern::Tensor x(input.dtype, sizes);
+  if (input.dtype == tern::DType::f32) std::ranges::fill(x.span<float>(), 0.5F);
+  return x;
+}
+
+Figures measure(const std::string& path, tern::Verify verify, bool memory) {
+  Figures f;
+  const double before = anonymous_mb();
+  std::unique_ptr<MemorySampler> sampler;
+  if (memory) sampler = std::make_unique<MemorySampler>();
+  const auto start = Clock::now();
+  const tern::Model model = tern::Model::open(path, {tern::Access::map, verify});
+  f.opened = ms_since(start);
+  tern::Session session(model.prepare());
+  f.prepared = ms_since(start);
+  const tern::Tensor x = input_of(model);
+  session.run({x});
+  f.first = ms_since(start);
+  std::vector<double> later;
+  for (int i = 0; i < kLaterRuns; ++i) {
+    const auto again = Clock::now();
+    session.run({x});
+    later.push_back(ms_since(again));
+  }
+  f.later = median(later);
+  if (sampler) f.peak = sampler->peak_mb() - before;
+  f.arena = static_cast<double>(session.stats().arena_bytes) / 1e6;
+  return f;
+}
+
+/// What the child of measure_alone does: the figures go to its standard output.
+int measure_as_child(char** argv) {
+  const Figures f = measure(argv[2], static_cast<tern::Verify>(argv[3][0] - '0'), argv[4][0] == '1');
+  return write(STDOUT_FILENO, &f, sizeof f) == static_cast<ssize_t>(sizeof f) ? 0 : 1;
+}
+
+/// The same in a process of its own.
+Figures measure_alone(const std::string& path, tern::Verify verify, bool memory) {
+  int ends[2];
+  if (pipe(ends) != 0) tern::fail(tern::ErrorCode::internal, "no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    const char verify_text[] = {static_cast<char>('0' + static_cast<int>(verify)), '\0'};
+    execl("/proc/self/exe", "tern_bench", "--measure", path.c_str(), verify_text, memory ? "1" : "0", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  Figures f;
+  const bool whole = read(ends[0], &f, sizeof f) == static_cast<ssize_t>(sizeof f);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!whole || status != 0) tern::fail(tern::ErrorCode::runtime, "a measurement of " + path + " failed");
+  return f;
+}
+
+void report(const std::string& name, const std::string& path) {
+  std::vector<double> lazily, never, later;
+  Figures last;
+  for (int i = 0; i < kProcesses; ++i) {  // in turns, so that a slow moment hits both
+    last = measure_alone(path, tern::Verify::first_use, false);
+    lazily.push_back(last.first - last.later);
+    later.push_back(last.later);
+    const Figures f = measure_alone(path, tern::Verify::never, false);
+    never.push_back(f.first - f.later);
+  }
+  const Figures memory = measure_alone(path, tern::Verify::first_use, true);
+  fmt::print("{}: {:.1f} MB\n", name, static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+  fmt::print("  first output less a later run  {:7.2f} ms  (best {:.2f}, worst {:.2f})\n", median(lazily),
+             std::ranges::min(lazily), std::ranges::max(lazily));
+  fmt::print("  of which hashing               {:7.2f} ms\n", median(lazily) - median(never));
+  fmt::print("  open, prepare, first run       {:7.2f}, {:.2f}, {:.2f} ms (one process)\n", last.opened,
+             last.prepared - last.opened, last.first - last.prepared);
+  fmt::print("  a later run                    {:7.2f} ms\n", median(later));
+  fmt::print("  peak private memory            {:7.1f} MB, {:.1f} MB of it the arena\n", memory.peak, memory.arena);
+}
+
+void made_on_the_spot() {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("tern_bench.{}", getpid());
+  std::filesystem::create_directories(folder);
+  for (auto make : {tern::bench::linear_layers, tern::bench::convolutions}) {
+    std::string path, title;
+    {
+      const tern::bench::BenchModel model = make();
+      path = (folder / (model.name + ".tern")).string();
+      title = fmt::format("{} ({})", model.name, model.what);
+      tern::write_archive(model.program, path);
+    }
+    report(title, path);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 5 && std::string_view(argv[1]) == "--measure") return measure_as_child(argv);
+    if (argc == 1) made_on_the_spot();
+    for (int i = 1; i < argc; ++i) report(argv[i], argv[i]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tern_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,24 @@
+// Programs of about 90 MB of weights for the benchmarks, made on the spot.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern::bench {
+
+struct BenchModel {
+  std::string name;
+  std::string what;
+  Program program;
+  std::vector<std::int64_t> input;  ///< sizes of its one float32 input
+};
+
+/// 22 linear layers of 1024 by 1024 with bias and ReLU, on a batch of 8.
+BenchModel linear_layers();
+/// 10 convolutions of 3 by 3, 512 to 512 channels, with ReLU, on one image of 14 by 14.
+BenchModel convolutions();
+
+}  // namespace tern::bench
