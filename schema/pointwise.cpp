@@ -53,6 +53,8 @@ bool takes_boolean(Scalar op) {
     case Scalar::mul:  // and
     case Scalar::min:
     case Scalar::max:
+    case Scalar::fmin:
+    case Scalar::fmax:
     case Scalar::eq:
     case Scalar::ne:
     case Scalar::lt:

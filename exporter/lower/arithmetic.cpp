@@ -100,9 +100,12 @@ Values isclose(Builder& b, const Call& c) {
   return {lower_text(b, c, text, ComputeIn::floating)};
 }
 
+/// PyTorch rounds each step to the 16-bit types.
 Values logit(Builder& b, const Call& c) {
-  if (!c.has("eps") || c.number("eps") < 0) return {lower_text(b, c, "log(self / (1 - self))")};
-  return {lower_text(b, c, "z = self < eps ? eps : self > 1 - eps ? 1 - eps : self; log(z / (1 - z))")};
+  if (!c.has("eps") || c.number("eps") < 0) {
+    return {lower_text(b, c, "log(rounded(self / rounded(1 - self)))")};
+  }
+  return {lower_text(b, c, "z = self < eps ? eps : self > 1 - eps ? 1 - eps : self; log(rounded(z / rounded(1 - z)))")};
 }
 
 /// sum of lgamma(self - i / 2) for i below p, and p (p - 1) / 4 log(pi)
@@ -112,6 +115,14 @@ Values mvlgamma(Builder& b, const Call& c) {
   std::string text = fmt::format("{:.17g}", 1.1447298858494001741 * static_cast<double>(p * (p - 1)) / 4);
   for (std::int64_t i = 0; i < p; ++i) text += fmt::format(" + lgamma(self - {:.1f})", static_cast<double>(i) / 2);
   return {lower_text(b, c, text)};
+}
+
+/// The distribution of the normal law. For the 16-bit types PyTorch takes the plain formula and rounds its steps.
+Values ndtr(Builder& b, const Call& c) {
+  if (element_size(c.result_dtype()) == 2) {
+    return {lower_text(b, c, "rounded(1 + rounded(erf(rounded(self * 0.70710678118654752440)))) / 2")};
+  }
+  return {lower_text(b, c, "x = self * 0.70710678118654752440; x < -1 ? erfc(-x) / 2 : (1 + erf(x)) / 2")};
 }
 
 /// Mantissa and exponent.
@@ -197,6 +208,7 @@ constexpr std::array kTable = {
     Lowering{"aten.special_logit.default", logit},
     Lowering{"aten.mvlgamma.default", mvlgamma},
     Lowering{"aten.special_multigammaln.default", mvlgamma},
+    Lowering{"aten.special_ndtr.default", ndtr},
     Lowering{"aten.frexp.Tensor", frexp},
     Lowering{"aten.nextafter.default", nextafter},
     Lowering{"aten.addr.default", addr},

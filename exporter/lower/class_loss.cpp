@@ -126,6 +126,7 @@ Values multi_margin(Builder& b, const Call& c) {
   const DType t = loss_type(c);
   ValueId x = c.tensor("self");
   const bool has_batch = b.rank(x) > 1;
+  if (b.rank(x) == 0) x = b.unsqueeze(x, 0);
   x = batched(b, x, has_batch);
   ValueId target = c.tensor("target");
   target = b.reshape(target, {b.size(x, 0), 1});

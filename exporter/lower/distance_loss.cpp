@@ -7,27 +7,34 @@
 namespace tern {
 namespace {
 
-ValueId pairwise(Builder& b, const Call& c, ValueId x, ValueId y, bool keepdims, DType t) {
-  const ValueId d = b.expr("x - y + eps", {{"x", x}, {"y", y}, {"eps", c.number("eps")}}, t, t);
-  return vector_norm(b, d, c.number("p"), {-1}, keepdims, t);
+// These are several operators in PyTorch: each step is made, and rounded or wrapped, in the type it has there.
+
+/// The differences wrap where the vectors are integers.
+ValueId difference(Builder& b, ValueId x, ValueId y) {
+  return b.expr("x - y", {{"x", x}, {"y", y}}, promote(b.dtype(x), b.dtype(y)));
+}
+
+ValueId pairwise(Builder& b, const Call& c, ValueId x, ValueId y, bool keepdims) {
+  const ValueId d = difference(b, x, y);
+  const ValueId shifted = b.expr("d + eps", {{"d", d}, {"eps", c.number("eps")}}, to_floating(b.dtype(d)));
+  return vector_norm(b, shifted, c.number("p"), {-1}, keepdims, c.result_dtype());
 }
 
 Values pairwise_distance(Builder& b, const Call& c) {
-  const ValueId d = pairwise(b, c, c.tensor("x1"), c.tensor("x2"), c.flag_or("keepdim", false), loss_type(c));
-  return {b.cast(d, c.result_dtype())};
+  return {pairwise(b, c, c.tensor("x1"), c.tensor("x2"), c.flag_or("keepdim", false))};
 }
 
 Values triplet(Builder& b, const Call& c) {
-  const DType t = loss_type(c);
+  const DType t = c.result_dtype();
   const ValueId anchor = c.tensor("anchor"), positive = c.tensor("positive"), negative = c.tensor("negative");
-  const ValueId near = pairwise(b, c, anchor, positive, false, t);
-  ValueId far = pairwise(b, c, anchor, negative, false, t);
+  const ValueId near = pairwise(b, c, anchor, positive, false);
+  ValueId far = pairwise(b, c, anchor, negative, false);
   if (c.flag_or("swap", false)) {
-    far = b.expr("min(a, b)", {{"a", far}, {"b", pairwise(b, c, positive, negative, false, t)}}, t);
+    far = b.expr("min(a, b)", {{"a", far}, {"b", pairwise(b, c, positive, negative, false)}}, t);
   }
-  const ValueId losses =
-      b.expr("max(margin + near - far, 0)", {{"near", near}, {"far", far}, {"margin", c.number("margin")}}, t);
-  return {reduce_loss(b, c, losses)};
+  const ValueId losses = b.expr("rounded(rounded(margin + near) - far)",
+                                {{"near", near}, {"far", far}, {"margin", c.number("margin")}}, t);
+  return {reduce_loss(b, c, b.expr("max(x, 0)", {{"x", losses}}, t))};
 }
 
 ValueId dot(Builder& b, ValueId x, ValueId y, std::int64_t axis, DType t) {
@@ -51,7 +58,7 @@ Values cosine_embedding(Builder& b, const Call& c) {
 
 /// Each vector is divided by its length first, or by eps where it is shorter.
 Values cosine_similarity(Builder& b, const Call& c) {
-  const DType t = loss_type(c);
+  const DType t = c.result_dtype();
   const std::int64_t axis = c.integer("dim");
   ValueId x = c.tensor("x1"), y = c.tensor("x2");
   // Broadcast before an axis is counted from the front.
@@ -59,11 +66,10 @@ Values cosine_similarity(Builder& b, const Call& c) {
   x = b.expand(b.cast(x, t), shape);
   y = b.expand(b.cast(y, t), shape);
   const auto unit = [&](ValueId v) {
-    return b.expr("v / max(n, eps)",
-                  {{"v", v}, {"n", vector_norm(b, v, 2, {b.normal_axis(v, axis)}, true, t)}, {"eps", c.number("eps")}},
-                  t);
+    const ValueId length = vector_norm(b, v, 2, {b.normal_axis(v, axis)}, true, t);
+    return b.expr("v / max(n, eps)", {{"v", v}, {"n", length}, {"eps", c.number("eps")}}, t);
   };
-  return {b.cast(dot(b, unit(x), unit(y), axis, t), c.result_dtype())};
+  return {b.reduce(b.expr("x * y", {{"x", unit(x)}, {"y", unit(y)}}, t), "sum", {axis}, false, t)};
 }
 
 constexpr std::array kTable = {

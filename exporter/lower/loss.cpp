@@ -64,7 +64,13 @@ Values hinge_embedding(Builder& b, const Call& c) {
   return loss(b, c, "(target != 1 ? max(margin - self, 0) : 0) + (target != -1 ? self : 0)");
 }
 Values margin_ranking(Builder& b, const Call& c) {
-  return loss(b, c, "max(-target * (input1 - input2) + margin, 0)");
+  // Several operators in PyTorch: the product wraps where the operands are integers.
+  const ValueId x = c.tensor("input1"), y = c.tensor("input2"), target = c.tensor("target");
+  const DType t = promote(b.dtype(target), promote(b.dtype(x), b.dtype(y)));
+  const ValueId product = b.expr("-target * (x - y)", {{"x", x}, {"y", y}, {"target", target}}, t);
+  const DType compute = loss_type(c);
+  return {reduce_loss(
+      b, c, b.expr("max(product + margin, 0)", {{"product", product}, {"margin", c.number("margin")}}, compute))};
 }
 
 constexpr std::array kTable = {

@@ -21,7 +21,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// The names in an expression's text, each once, functions included.
+/// The names of operands and parts in an expression's text, each once.
 std::vector<std::string_view> names_in(std::string_view text) {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < text.size();) {
@@ -36,7 +36,8 @@ std::vector<std::string_view> names_in(std::string_view text) {
       continue;
     }
     const std::string_view name = text.substr(i, end - i);
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const bool function = end < text.size() && text[end] == '(';
+    if (!function && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     i = end;
   }
   return names;

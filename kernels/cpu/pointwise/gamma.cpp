@@ -15,13 +15,15 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 2;
 constexpr int kMostTerms = 20000;
 
-/// Above 0.5 a sum, below it the reflection.
+/// Above 0.5 a sum, below it the reflection, whose sine is taken in T: close to a pole PyTorch's float results are
+/// those of a rounded product with pi.
+template <class T>
 double trigamma(double x) {
   double sign = 1;
   double result = 0;
   if (x < 0.5) {
     sign = -1;
-    const double s = std::sin(kPi * x);
+    const T s = std::sin(static_cast<T>(kPi) * static_cast<T>(x));
     result -= kPi * kPi / (s * s);
     x = 1 - x;
   }
@@ -101,13 +103,16 @@ double digamma(double x) {
   return result + std::log(x) - 0.5 / x - tail;
 }
 
+template <class T>
 double polygamma(double n, double x) {
   if (!(n >= 0) || n != std::floor(n)) return kNaN;
   if (n == 0) return digamma(x);
-  if (n == 1) return trigamma(x);
+  if (n == 1) return trigamma<T>(x);
   const double sign = std::fmod(n, 2) == 0 ? -1 : 1;
   return sign * std::exp(lgamma(n + 1)) * zeta(n + 1, x);
 }
+template double polygamma<float>(double, double);
+template double polygamma<double>(double, double);
 
 double zeta(double s, double q) {
   if (std::isnan(s) || std::isnan(q)) return kNaN;

@@ -102,7 +102,7 @@ T hermite_h(T x, std::int64_t n) {
 template <class T>
 T hermite_he(T x, std::int64_t n) {
   if (n > kMaxHermite<T>) return kNaN<T>;
-  return recur(n, x, [x](T k, T q, T p) { return x * q - k * p; });
+  return recur(n, x, [x](T k, T q, T p) { return std::fma(x, q, -(k * p)); });
 }
 
 template <class T>

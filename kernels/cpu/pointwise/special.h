@@ -12,10 +12,12 @@ double log_ndtr(double x);  ///< the logarithm of the normal distribution
 // gamma.cpp
 double lgamma(double x);
 double digamma(double x);
-double polygamma(double n, double x);  ///< n is a whole number, at least 0
-double zeta(double s, double q);       ///< Hurwitz's
-double igamma(double a, double x);     ///< the lower regularized incomplete gamma function
-double igammac(double a, double x);    ///< the upper one
+/// n is a whole number, at least 0; T is the type of the operands.
+template <class T>
+double polygamma(double n, double x);
+double zeta(double s, double q);     ///< Hurwitz's
+double igamma(double a, double x);   ///< the lower regularized incomplete gamma function
+double igammac(double a, double x);  ///< the upper one
 
 // bessel.cpp
 double i0(double x);

@@ -20,7 +20,7 @@ void add(LoopTable& t, DType d) {
   t.set(Scalar::log_ndtr, d, kLoop1<T, special::log_ndtr>);
   t.set(Scalar::lgamma, d, kLoop1<T, special::lgamma>);
   t.set(Scalar::digamma, d, kLoop1<T, special::digamma>);
-  t.set(Scalar::polygamma, d, kLoop2<T, special::polygamma>);
+  t.set(Scalar::polygamma, d, kLoop2<T, special::polygamma<T>>);
   t.set(Scalar::zeta, d, kLoop2<T, special::zeta>);
   t.set(Scalar::igamma, d, kLoop2<T, special::igamma>);
   t.set(Scalar::igammac, d, kLoop2<T, special::igammac>);
