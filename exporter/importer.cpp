@@ -28,6 +28,7 @@ class Importer {
     States states(program_, *source_, model);
     Entry(shared, states, name).build();
     traced_ += shared.traced_nodes;
+    warnings_.insert(warnings_.end(), shared.warnings.begin(), shared.warnings.end());
     if (program_.metadata.empty()) {
       program_.metadata = {{"torch", model.torch_version}, {"source", "pt2"}};
       for (const std::string& v : model.verifiers) program_.metadata.emplace_back("dialect", v);
@@ -38,6 +39,7 @@ class Importer {
     if (report != nullptr) {
       report->missing = missing_.ops();
       report->traced_nodes = traced_;
+      report->warnings = warnings_;
     }
     missing_.check();
     remove_dead_code(program_);
@@ -53,6 +55,7 @@ class Importer {
   ImportOptions options_;
   Missing missing_;
   std::size_t traced_ = 0;
+  std::vector<std::string> warnings_;
 };
 
 template <class F>

@@ -28,8 +28,11 @@ struct MissingOp {
 
 struct ImportReport {
   std::vector<MissingOp> missing;  ///< filled before import fails because of them
-  std::size_t traced_nodes = 0;    ///< in the file, subgraphs included
-  std::size_t nodes = 0;           ///< in the program
+  /// Results whose type differs from what PyTorch recorded: some of its shape rules do not tell what its kernels do. At
+  /// most 100.
+  std::vector<std::string> warnings;
+  std::size_t traced_nodes = 0;  ///< in the file, subgraphs included
+  std::size_t nodes = 0;         ///< in the program
 };
 
 /// All models of the file, each an entry function of its name ("forward" when "model" is the only one). The program

@@ -43,6 +43,7 @@ struct Shared {
   Origins origins;
   std::map<std::string, Body, std::less<>> subgraphs;  ///< of invoke_subgraph, by identifier and operand types
   std::size_t traced_nodes = 0;
+  std::vector<std::string> warnings;
 };
 
 class Walker {
