@@ -46,7 +46,11 @@ Values unique2(Builder& b, const Call& c) {
 }
 Values unique_dim(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  return asked(b, c, unique_of(b, c, x, true, b.normal_axis(x, c.integer("dim")), false));
+  return unique_of(b, c, x, true, b.normal_axis(x, c.integer("dim")), false);
+}
+Values unique_dim_consecutive(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  return unique_of(b, c, x, true, b.normal_axis(x, c.integer("dim")), true);
 }
 Values unique_consecutive(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
@@ -187,7 +191,7 @@ constexpr Lowering kTable[] = {
     {"aten._unique2.default", unique2},
     {"aten.unique_dim.default", unique_dim},
     {"aten.unique_consecutive.default", unique_consecutive},
-    {"aten.unique_dim_consecutive.default", unique_consecutive},
+    {"aten.unique_dim_consecutive.default", unique_dim_consecutive},
     {"aten.histc.default", histc},
     {"aten.histogram.bin_ct", histogram},
     {"aten.histogram.bins_tensor", histogram},

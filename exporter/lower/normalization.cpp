@@ -69,6 +69,17 @@ ValueId rms_norm_node(Builder& b, const Call& c) {
                 attr_number(AttrKey::epsilon, epsilon_or_smallest(c, b.dtype(x)))});
 }
 Values rms_norm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (is_complex(b.dtype(x))) {  // the formula as it stands, with a complex square
+    const DType wide = compute_type(b.dtype(x));
+    std::vector<std::int64_t> axes;
+    for (std::size_t i = 0; i < c.dims("normalized_shape").size(); ++i)
+      axes.push_back(-1 - static_cast<std::int64_t>(i));
+    const ValueId mean = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
+    const ValueId w = c.has("weight") ? c.tensor("weight") : b.full({}, 1, wide);
+    const double e = epsilon_or_smallest(c, wide == DType::c128 ? DType::f64 : DType::f32);
+    return {b.expr("x * rsqrt(m + e) * w", {{"x", x}, {"m", mean}, {"e", e}, {"w", w}}, c.result_dtype())};
+  }
   return {b.cast(rms_norm_node(b, c), c.result_dtype())};
 }
 Values fused_rms_norm(Builder& b, const Call& c) {
@@ -96,56 +107,97 @@ Values native_group_norm(Builder& b, const Call& c) {
 
 /// What a batch normalization gives: its result, what it normalised by, and the new running statistics.
 struct BatchNorm {
-  ValueId y, mean, var, new_mean = kNoValue, new_var = kNoValue;
+  ValueId y = kNoValue, mean = kNoValue, rstd = kNoValue, new_mean = kNoValue, new_var = kNoValue;
 };
 
-ValueId apply_batch_norm(Builder& b, const Call& c, ValueId mean, ValueId var) {
-  return b.add(Op::batch_norm, {c.tensor("input"), mean, var, c.tensor_or_none("weight"), c.tensor_or_none("bias")},
+ValueId apply_batch_norm(Builder& b, const Call& c, ValueId x, ValueId mean, ValueId var) {
+  return b.add(Op::batch_norm, {x, mean, var, c.tensor_or_none("weight"), c.tensor_or_none("bias")},
                {attr_number(AttrKey::epsilon, c.number("eps"))});
 }
 BatchNorm batch_norm_eval(Builder& b, const Call& c) {
   const ValueId mean = c.tensor("running_mean"), var = c.tensor("running_var");
-  return {apply_batch_norm(b, c, mean, var), mean, var, mean, var};
+  BatchNorm r;
+  r.y = apply_batch_norm(b, c, c.tensor("input"), mean, var);
+  r.new_mean = mean;
+  r.new_var = var;
+  return r;
 }
-BatchNorm batch_norm_train(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("input");
+
+/// The axes that statistics are taken over.
+std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
   std::vector<std::int64_t> axes = b.all_axes(x);
   axes.erase(axes.begin() + 1);
+  return axes;
+}
+
+/// PyTorch's CPU kernel keeps the mean, the sum of squared distances and 1 / deviation of float16 and bfloat16 batches
+/// in that type, unless the weight is wider.
+void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
+                      BatchNorm* r) {
+  const DType wide = compute_type(stored);
+  const double e = c.number("eps");
+  r->mean = b.cast(r->mean, stored);
+  const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
+  *var = b.expr("d / n", {{"d", distances}, n}, wide);
+  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", *var}, {"e", e}}, stored);
+  Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
+  per_channel[1] = b.size(x, 1);
+  const auto spread = [&](std::string_view name, double otherwise) {
+    return c.has(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
+  };
+  r->y = b.expr("a = r * w; x * a + (s - m * a)",
+                {{"x", x},
+                 {"r", b.reshape(r->rstd, per_channel)},
+                 {"m", b.reshape(r->mean, per_channel)},
+                 {"w", spread("weight", 1)},
+                 {"s", spread("bias", 0)}},
+                b.dtype(x));
+}
+
+BatchNorm batch_norm_train(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  const auto axes = all_but_channels(b, x);
   const DType wide = compute_type(b.dtype(x));
-  BatchNorm r{};
+  const DType stored = c.has("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
+  const ExprArg n = size_arg(b, "n", count_along(b, x, axes));
+  BatchNorm r;
   r.mean = b.reduce(x, "mean", axes, false, wide);
-  r.var = variance(b, x, axes, 0, false, wide);
-  r.y = apply_batch_norm(b, c, r.mean, r.var);
+  ValueId var = variance(b, x, axes, 0, false, wide);
+  if (stored != compute_type(stored)) {
+    round_statistics(b, c, x, stored, n, &var, &r);
+  } else {
+    r.y = apply_batch_norm(b, c, x, r.mean, var);
+    r.rstd = b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, wide);
+  }
+  const double momentum = c.number("momentum");
   if (c.has("running_mean")) {
     const ValueId old = c.tensor("running_mean");
-    r.new_mean = b.expr("r + m * (n - r)", {{"r", old}, {"n", r.mean}, {"m", c.number("momentum")}}, b.dtype(old));
+    r.new_mean = b.expr("m * n + (1 - m) * r", {{"r", old}, {"n", r.mean}, {"m", momentum}}, b.dtype(old));
   }
   if (c.has("running_var")) {
     const ValueId old = c.tensor("running_var");
-    const ExprArg n = size_arg(b, "n", count_along(b, x, axes));
-    r.new_var = b.expr("r + m * (v * (n / (n - 1)) - r)", {{"r", old}, {"v", r.var}, {"m", c.number("momentum")}, n},
-                       b.dtype(old));
+    r.new_var =
+        b.expr("m * (v * n / (n - 1)) + (1 - m) * r", {{"r", old}, {"v", var}, {"m", momentum}, n}, b.dtype(old));
   }
   return r;
 }
 BatchNorm batch_norm_of(Builder& b, const Call& c, bool train) {
   return train ? batch_norm_train(b, c) : batch_norm_eval(b, c);
 }
-ValueId rstd_of(Builder& b, const Call& c, ValueId var, DType result) {
-  return b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, result);
-}
 ValueId nothing(Builder& b, DType t) {
   return b.full({0}, 0, t);
 }
 
 Values batch_norm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (b.numel(x).is(0)) return {x};
   return {batch_norm_of(b, c, c.flag("training") || !c.has("running_mean")).y};
 }
 /// y, the mean and 1 / deviation of a training batch (nothing in evaluation), the new running statistics.
 Values with_statistics(Builder& b, const Call& c, bool train) {
   const BatchNorm r = batch_norm_of(b, c, train);
   if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};
-  return {r.y, b.cast(r.mean, c.result_dtype(1)), rstd_of(b, c, r.var, c.result_dtype(2)), r.new_mean, r.new_var};
+  return {r.y, b.cast(r.mean, c.result_dtype(1)), b.cast(r.rstd, c.result_dtype(2)), r.new_mean, r.new_var};
 }
 Values native_batch_norm(Builder& b, const Call& c) {
   Values r = with_statistics(b, c, c.flag("training"));
@@ -177,13 +229,28 @@ Values batch_norm_no_update(Builder& b, const Call& c) {
   return r;
 }
 
-/// Each channel of each sample is normalised by itself: group_norm with a group per channel.
+/// Each channel of each sample is normalised by itself: group_norm with a group per channel, or, where PyTorch rounds
+/// the statistics, batch_norm of one sample with all those channels.
 Values instance_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (!c.flag("use_input_stats")) return {batch_norm_eval(b, c).y};
   const Dim channels = b.size(x, 1);
-  if (!channels.is_const()) c.unsupported("the number of channels must be known");
-  return {group_norm_node(b, c, channels.value(), compute_type(b.dtype(x)))[0]};
+  if (b.dtype(x) == compute_type(b.dtype(x)) && channels.is_const()) {
+    return {group_norm_node(b, c, channels.value(), b.dtype(x))[0]};
+  }
+  Dims shape = b.shape(x), flat = shape;
+  const Dim samples = shape[0];
+  flat[0] = 1;
+  flat[1] = b.pool().mul(samples, channels);
+  Call each = c;
+  for (auto& [name, operand] : each.args) {
+    if (name == "input") operand.value = b.reshape(x, flat);
+    if ((name == "weight" || name == "bias") && operand.kind == Operand::Kind::tensor) {
+      operand.value = b.reshape(b.expand(operand.value, {samples, channels}), {flat[1]});
+    }
+    if (name == "running_mean" || name == "running_var") operand.kind = Operand::Kind::none;
+  }
+  return {b.reshape(batch_norm_train(b, each).y, shape)};
 }
 
 /// With xhat = (x - mean) * rstd and g = grad * weight: rstd * (g - mean(g) - xhat * mean(g * xhat)).
@@ -219,7 +286,9 @@ Values batch_norm_backward(Builder& b, const Call& c) {
   axes.erase(axes.begin() + 1);
   const auto spread = [&](ValueId v) { return b.reshape(v, per_channel); };
   const ValueId mean = spread(train ? c.tensor("save_mean") : c.tensor("running_mean"));
-  const ValueId rstd = spread(train ? c.tensor("save_invstd") : rstd_of(b, c, c.tensor("running_var"), wide));
+  const ValueId rstd =
+      spread(train ? c.tensor("save_invstd")
+                   : b.expr("rsqrt(v + e)", {{"v", c.tensor("running_var")}, {"e", c.number("eps")}}, wide));
   const ValueId hat = b.expr("(x - m) * r", {{"x", x}, {"m", mean}, {"r", rstd}}, wide);
   const ValueId grad_hat = b.expr("g * h", {{"g", grad}, {"h", hat}}, wide);
   const ValueId weight = c.has("weight") ? spread(c.tensor("weight")) : b.full({}, 1, wide);

@@ -188,8 +188,9 @@ Values sum_to_size(Builder& b, const Call& c) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i < lead || (size[i - lead].is(1) && !shape[i].is(1))) axes.push_back(static_cast<std::int64_t>(i));
   }
-  if (axes.empty()) return {x};
-  return {b.reshape(b.reduce(x, "sum", axes, true, b.dtype(x)), size)};
+  const DType result = c.result_dtype();
+  if (axes.empty()) return {b.cast(x, result)};
+  return {b.reshape(b.reduce(x, "sum", axes, true, result), size)};
 }
 
 constexpr Lowering kTable[] = {

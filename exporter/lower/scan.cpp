@@ -52,6 +52,7 @@ Values diff(Builder& b, const Call& c) {
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   const DType t = c.result_dtype();
   x = b.cast(x, t);
+  if (c.integer("n") == 0) return {x};
   if (c.has("prepend") || c.has("append")) {
     Values parts;
     if (c.has("prepend")) parts.push_back(b.cast(c.tensor("prepend"), t));
@@ -68,7 +69,7 @@ Values diff(Builder& b, const Call& c) {
 }
 
 /// The distances between sample points as PyTorch broadcasts them, or the number dx.
-ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t) {
+ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis) {
   bool has_x = false;
   for (const auto& [name, operand] : c.args) has_x = has_x || name == "x";
   if (!has_x) {
@@ -84,26 +85,42 @@ ExprArg spacing(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t
   } else {
     while (b.rank(x) < rank) x = b.unsqueeze(x, 0);
   }
-  return {"d", b.expr("r - l", {{"l", without_last(b, x, axis)}, {"r", without_first(b, x, axis)}}, t)};
+  return {"d", b.expr("r - l", {{"l", without_last(b, x, axis)}, {"r", without_first(b, x, axis)}}, b.dtype(x))};
 }
 
-ValueId trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t) {
-  const ExprArg d = spacing(b, c, y, axis, t);
-  return b.expr("(l + r) * d / 2", {{"l", without_last(b, y, axis)}, {"r", without_first(b, y, axis)}, d},
-                compute_type(t));
+/// Twice the areas of the trapezoids.
+ValueId double_trapezoids(Builder& b, const Call& c, ValueId y, std::int64_t axis, DType t) {
+  const ExprArg d = spacing(b, c, y, axis);
+  const DType from = b.dtype(y), steps = d.value == kNoValue ? from : b.dtype(d.value);
+  const ValueId l = without_last(b, y, axis), r = without_first(b, y, axis);
+  const DType common = promote(from, steps);
+  const bool whole = !is_floating(common) && !is_complex(common);
+  if (whole && (d.value != kNoValue || c.arg("dx").kind == Operand::Kind::integer)) {
+    // Of integers the sums and products are integers too, and wrap.
+    const ValueId sum = b.expr("l + r", {{"l", l}, {"r", r}}, from);
+    return b.expr("s * d", {{"s", sum}, d}, common);
+  }
+  return b.expr("(l + r) * d", {{"l", l}, {"r", r}, d}, compute_type(t));
 }
+DType sum_type(DType t) {
+  return is_floating(t) || is_complex(t) ? t : DType::i64;
+}
+
 Values trapezoid(Builder& b, const Call& c) {
   const ValueId y = c.tensor("y");
   const std::int64_t axis = b.normal_axis(y, c.integer("dim"));
   const DType t = c.result_dtype();
   if (b.size(y, axis).is(0)) return {b.cast(b.reduce(y, "sum", {axis}, false, b.dtype(y)), t)};
-  return {b.reduce(trapezoids(b, c, y, axis, t), "sum", {axis}, false, t)};
+  const ValueId areas = double_trapezoids(b, c, y, axis, t);
+  const ValueId sum = b.reduce(areas, "sum", {axis}, false, sum_type(b.dtype(areas)));
+  return {b.expr("s / 2", {{"s", sum}}, t)};
 }
 Values cumulative_trapezoid(Builder& b, const Call& c) {
   const ValueId y = c.tensor("y");
   const std::int64_t axis = b.normal_axis(y, c.integer("dim"));
-  const DType t = c.result_dtype();
-  return {scan_along(b, trapezoids(b, c, y, axis, t), ScanKind::cumsum, axis, t)};
+  const ValueId areas = double_trapezoids(b, c, y, axis, c.result_dtype());
+  const ValueId sums = scan_along(b, areas, ScanKind::cumsum, axis, sum_type(b.dtype(areas)));
+  return {b.expr("s / 2", {{"s", sums}}, c.result_dtype())};
 }
 
 /// The part start, start + 1, .. end - 1 along an axis; both count from the end when negative, and end 0 is the end.

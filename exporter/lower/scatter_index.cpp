@@ -9,6 +9,7 @@ using Values = std::vector<ValueId>;
 Values gather(Builder& b, const Call& c) {
   const ValueId x = with_axis(b, c.tensor("self")), index = as_index(b, c.tensor("index"));
   const Dims shape = b.shape(index);
+  if (b.numel(index).is(0)) return {b.full(shape, 0, b.dtype(x))};  // of any rank, as in PyTorch
   return {b.reshape(b.gather(x, with_axis(b, index), c.integer("dim")), shape)};
 }
 
@@ -68,7 +69,9 @@ Values put(Builder& b, const Call& c) {
 }
 
 Values take_along_dim(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self"), index = as_index(b, c.tensor("indices"));
+  const ValueId x = c.tensor("self"), given = c.tensor("indices");
+  const Dim along = c.has("dim") ? b.size(x, c.integer("dim")) : b.numel(x);
+  const ValueId index = b.expr("i < 0 ? i + n : i", {{"i", given}, size_arg(b, "n", along)}, DType::i64);
   if (!c.has("dim")) return {b.gather(b.flatten(x), b.flatten(index), 0)};
   const std::int64_t axis = b.normal_axis(x, c.integer("dim"));
   // Each broadcasts to the other in the axes that are not taken along.

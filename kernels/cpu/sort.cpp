@@ -40,9 +40,17 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
   });
 }
 
-// Positions make every element different, so that the order is that of a stable sort without its memory.
+/// By value alone: equals come out as PyTorch's CPU kernel leaves them, which runs the same algorithm.
 template <class L, bool kDescending>
 void sort_line(Keyed<L>* line, std::int64_t n) {
+  std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
+    return kDescending ? descends(a.value, b.value) : ascends(a.value, b.value);
+  });
+}
+
+// Positions make every element different, so that the order is that of a stable sort without its memory.
+template <class L, bool kDescending>
+void stable_sort_line(Keyed<L>* line, std::int64_t n) {
   std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
     if (kDescending ? descends(a.value, b.value) : ascends(a.value, b.value)) return true;
     if (kDescending ? descends(b.value, a.value) : ascends(b.value, a.value)) return false;
@@ -68,9 +76,13 @@ void top_of_line(Keyed<L>* line, std::int64_t n, std::int64_t k) {
 
 void cpu_sort(KernelCall& c) {
   const std::int64_t n = c.in[0].size(axis_of(*c.node, c.in[0].rank));
-  const bool descending = c.node->integer(AttrKey::descending) != 0;
+  const bool descending = c.node->integer(AttrKey::descending) != 0, stable = c.node->integer(AttrKey::stable) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    arrange_lines<L>(c, n, descending ? sort_line<L, true> : sort_line<L, false>);
+    if (stable) {
+      arrange_lines<L>(c, n, descending ? stable_sort_line<L, true> : stable_sort_line<L, false>);
+    } else {
+      arrange_lines<L>(c, n, descending ? sort_line<L, true> : sort_line<L, false>);
+    }
   });
 }
 

@@ -132,8 +132,8 @@ void infer_scan(Inference& c) {
   if (kind == ScanKind::cummax || kind == ScanKind::cummin) c.out(DType::i64, x.shape);
 }
 
-/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. Always stable here; the
-/// attribute says whether the program relies on that.
+/// sort(x; axis, descending, stable) -> values, indices (i64). NaN is larger than all. Equal elements keep their order
+/// with `stable`; without it their order is not specified.
 void infer_sort(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
