@@ -68,9 +68,9 @@ void from_dense(const void* from, DType dtype, const TensorView& to) {
   convert_parallel(static_cast<const std::byte*>(from), dtype, to.data, to.dtype, to.numel());
 }
 
-TensorView without_repeats(const TensorView& v) {
+TensorView planes_without_repeats(const TensorView& v) {
   TensorView result = v;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(v.rank); ++i) {
+  for (std::size_t i = 0; i + 2 < static_cast<std::size_t>(v.rank); ++i) {
     if (v.strides[i] == 0 && v.sizes[i] > 1) result.sizes[i] = 1;
   }
   return result;

@@ -14,8 +14,8 @@ void to_dense(const TensorView& from, DType dtype, void* to);
 /// Converts a contiguous run of `dtype` into the contiguous view `to`.
 void from_dense(const void* from, DType dtype, const TensorView& to);
 
-/// `v` without the repetitions of expanded axes: axes of stride 0 get size 1.
-TensorView without_repeats(const TensorView& v);
+/// `v` without the repetitions of expanded axes: those of stride 0 before the last two get size 1.
+TensorView planes_without_repeats(const TensorView& v);
 /// The same memory seen with `rank` axes, new ones of size 1 in front. rank >= v.rank.
 TensorView with_rank(const TensorView& v, int rank);
 

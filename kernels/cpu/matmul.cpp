@@ -36,7 +36,7 @@ bool needs_copy(const TensorView& v, DType type) {
 }
 
 TensorView dense_like(const TensorView& v, DType type) {
-  TensorView d = without_repeats(v);
+  TensorView d = planes_without_repeats(v);
   d.dtype = type;
   make_contiguous(d);
   return d;
@@ -85,8 +85,8 @@ struct Buffers {
 };
 Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
   const std::int64_t size = element_size(p.type);
-  return {p.convert_a ? parts.take<std::byte>(without_repeats(p.a).numel() * size) : nullptr,
-          p.convert_b ? parts.take<std::byte>(without_repeats(p.b).numel() * size) : nullptr,
+  return {p.convert_a ? parts.take<std::byte>(planes_without_repeats(p.a).numel() * size) : nullptr,
+          p.convert_b ? parts.take<std::byte>(planes_without_repeats(p.b).numel() * size) : nullptr,
           p.convert_c ? parts.take<std::byte>(result * size) : nullptr};
 }
 
@@ -211,8 +211,8 @@ void run(KernelCall& c) {
   if (auto* s = static_cast<State*>(c.state)) return run_packed(c, *s, parts);
   const Problem p = describe(c);
   const Buffers at = buffers(p, out.numel(), parts);
-  if (p.convert_a) to_dense(without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
-  if (p.convert_b) to_dense(without_repeats(with_rank(c.in[1], out.rank)), p.type, at.b);
+  if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
+  if (p.convert_b) to_dense(planes_without_repeats(with_rank(c.in[1], out.rank)), p.type, at.b);
   void* sums = p.convert_c ? at.c : out.data;
   const bool accumulate = start_with_bias(c, p.type, sums);
   visit_gemm_type(p.type, [&](auto tag) {

@@ -1,0 +1,121 @@
+// Convolutions against their definition in double, on small integers, so that every type must be exact.
+#include <gtest/gtest.h>
+
+#include "tests/kernels/node_run.h"
+
+namespace tern::test {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+struct Case {
+  Shape x, weight;
+  Shape strides, dilations, before, after, output_pads;
+  std::int64_t groups = 1;
+  bool transposed = false;
+};
+
+std::int64_t flat(const Shape& sizes, const Shape& at) {
+  std::int64_t r = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) r = r * sizes[i] + at[i];
+  return r;
+}
+
+/// Calls f for every index below `sizes`.
+template <class F>
+void each(const Shape& sizes, F&& f) {
+  Shape at(sizes.size(), 0);
+  for (std::int64_t i = 0; i < product(sizes); ++i) {
+    std::int64_t rest = i;
+    for (std::size_t a = sizes.size(); a-- > 0;) {
+      at[a] = rest % sizes[a];
+      rest /= sizes[a];
+    }
+    f(at);
+  }
+}
+
+/// Adds each product of an input element and a weight to where it belongs; a transposed convolution goes the other way.
+std::vector<double> reference(const Case& c, const std::vector<double>& x, const std::vector<double>& w,
+                              const Shape& out) {
+  std::vector<double> y(static_cast<std::size_t>(product(out)), 0.0);
+  const std::size_t n = c.x.size() - 2;
+  each(c.weight, [&](const Shape& k) {
+    // `small` is the side with one position for each window, `large` the one that windows are cut from.
+    const Shape& small = c.transposed ? c.x : out;
+    const Shape& large = c.transposed ? out : c.x;
+    const std::int64_t rows = c.weight[0] / c.groups, group = k[0] / rows;
+    each(Shape(small.begin() + 2, small.end()), [&](const Shape& window) {
+      for (std::int64_t b = 0; b < c.x[0]; ++b) {
+        Shape at_small{b, k[0]}, at_large{b, group * c.weight[1] + k[1]};
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::int64_t p = window[i] * c.strides[i] + k[i + 2] * c.dilations[i] - c.before[i];
+          if (p < 0 || p >= large[i + 2]) return;
+          at_small.push_back(window[i]);
+          at_large.push_back(p);
+        }
+        const double weight = w[static_cast<std::size_t>(flat(c.weight, k))];
+        const auto s = static_cast<std::size_t>(flat(small, at_small)),
+                   l = static_cast<std::size_t>(flat(large, at_large));
+        if (c.transposed) {
+          y[l] += weight * x[s];
+        } else {
+          y[s] += weight * x[l];
+        }
+      }
+    });
+  });
+  return y;
+}
+
+void check(DType t, const Case& c, bool constant) {
+  NodeRun run(Op::convolution);
+  const auto x = random_numbers(product(c.x), 1), w = random_numbers(product(c.weight), 2);
+  const std::int64_t channels = c.transposed ? c.weight[1] * c.groups : c.weight[0];
+  const auto bias = random_numbers(channels, 3);
+  run.input(t, c.x, x);
+  run.input(t, c.weight, w, {}, constant);
+  run.input(t, {channels}, bias);
+  run.set(AttrKey::strides, c.strides);
+  run.set(AttrKey::dilations, c.dilations);
+  run.set(AttrKey::before, c.before);
+  run.set(AttrKey::after, c.after);
+  run.set(AttrKey::groups, c.groups);
+  run.set(AttrKey::transposed, c.transposed ? 1 : 0);
+  if (c.transposed) run.set(AttrKey::output_pads, c.output_pads);
+  run.run();
+  const Shape out = run.shape();
+  const auto expected = reference(c, x, w, out);
+  const auto got = run.output();
+  ASSERT_EQ(got.size(), expected.size());
+  const std::int64_t plane = product(out) / (out[0] * out[1]);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double with_bias =
+        expected[i] + bias[static_cast<std::size_t>(static_cast<std::int64_t>(i) / plane % out[1])];
+    ASSERT_EQ(got[i], Number(with_bias)) << name_of(t) << " element " << i;
+  }
+}
+
+TEST(Convolution, IsExactOnSmallIntegers) {
+  const Case cases[] = {
+      {{2, 3, 9}, {4, 3, 3}, {1}, {1}, {0}, {0}, {0}},
+      {{2, 3, 9}, {4, 3, 4}, {2}, {2}, {1}, {2}, {0}},
+      {{1, 4, 7, 6}, {6, 2, 3, 2}, {2, 1}, {1, 2}, {1, 0}, {1, 2}, {0, 0}, 2},
+      {{2, 4, 5, 5}, {4, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 4},
+      {{1, 16, 8, 8}, {16, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
+      {{1, 2, 4, 5, 4}, {3, 2, 2, 3, 1}, {1, 2, 1}, {2, 1, 1}, {0, 1, 0}, {1, 1, 0}, {0, 0, 0}},
+      {{2, 3, 5}, {3, 4, 3}, {2}, {1}, {1}, {1}, {1}, 1, true},
+      {{1, 4, 4, 3}, {4, 3, 3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 0}, {1, 2}, 2, true},
+      {{1, 4, 4, 3}, {4, 3, 3, 2}, {1, 1}, {2, 3}, {1, 1}, {1, 1}, {1, 2}, 2, true},
+      {{1, 2, 3, 2, 3}, {2, 2, 2, 2, 2}, {1, 2, 1}, {1, 1, 2}, {0, 0, 0}, {0, 0, 0}, {0, 1, 0}, 1, true},
+  };
+  for (DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::c64}) {
+    for (const Case& c : cases) {
+      if (t == DType::bf16 && product(c.weight) > 2000) continue;  // sums beyond its exact range
+      for (bool constant : {false, true}) check(t, c, constant);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
