@@ -115,6 +115,14 @@ Values meshgrid(Builder& b, const Call& c) {
   return results;
 }
 
+/// Row i of the result is row i - before, held inside the axis: replication with padding of any sign.
+ValueId clamped_rows(Builder& b, ValueId x, std::int64_t axis, Dim before, Dim after) {
+  const Dim size = b.size(x, axis), wanted = b.pool().add(size, b.pool().add(before, after));
+  const ValueId row = b.iota(wanted, DType::i64), shift = b.from_dim(before), last = b.from_dim(b.pool().sub(size, 1));
+  const ValueId from = b.expr("max(min(i - s, l), 0)", {{"i", row}, {"s", shift}, {"l", last}}, DType::i64);
+  return b.index_select(x, from, axis);
+}
+
 /// PyTorch lists padding from the last axis on: left, right, top, bottom ...
 Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mode, double value) {
   const ValueId x = c.tensor("self");
@@ -124,15 +132,12 @@ Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mod
     before[before.size() - 1 - i] = padding[2 * i];
     after[after.size() - 1 - i] = padding[2 * i + 1];
   }
-  // Cropping is a slice; only what is added follows the mode.
   ValueId y = x;
   for (std::size_t a = 0; a < before.size() && mode != 0; ++a) {
-    const Dim crop_before = b.pool().max(b.pool().neg(before[a]), 0),
-              crop_after = b.pool().max(b.pool().neg(after[a]), 0);
-    y = b.slice(y, static_cast<std::int64_t>(a), crop_before,
-                b.pool().sub(b.size(y, static_cast<std::int64_t>(a)), b.pool().add(crop_before, crop_after)));
-    before[a] = b.pool().max(before[a], 0);
-    after[a] = b.pool().max(after[a], 0);
+    if (b.pool().bounds(before[a]).min >= 0 && b.pool().bounds(after[a]).min >= 0) continue;
+    if (mode != 2) c.unsupported("negative padding in this mode");
+    y = clamped_rows(b, y, static_cast<std::int64_t>(a), before[a], after[a]);
+    before[a] = after[a] = 0;
   }
   return {b.add(Op::pad, {y},
                 {attr(AttrKey::before, before), attr(AttrKey::after, after), attr_number(AttrKey::value, value),
