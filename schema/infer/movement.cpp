@@ -173,7 +173,7 @@ void pad(Inference& c) {
       c.require(!pads || size.value() > 0, "an empty axis has nothing to repeat");
       const std::int64_t limit = mode == 1 ? size.value() - 1 : mode == 3 ? size.value() : kAny;
       for (Dim p : {before[i], after[i]})
-        c.require(!p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
+        c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
   }
   c.out(x.dtype, std::move(sizes));
