@@ -47,6 +47,20 @@ struct KernelCall;
 class KernelState {
  public:
   virtual ~KernelState() = default;
+  /// Bit i: input i is not read when the kernel runs, because its bytes were packed.
+  std::uint32_t unread = 0;
+};
+
+/// The bytes of a node's constant operands, as exported and packed.
+class WeightAccess {
+ public:
+  virtual ~WeightAccess() = default;
+  /// Operand `input` packed at export under this key; valid as long as the program. Empty when it is not there.
+  virtual std::span<const std::byte> packed(std::size_t input, const std::string& key) = 0;
+  /// To be called before `prepare` reads a constant operand: its hash is checked now.
+  virtual void fetch(std::size_t input) = 0;
+  /// Offers what was packed, for an archive that is being made.
+  virtual void offer(std::size_t input, const std::string& key, std::span<const std::byte> bytes) = 0;
 };
 
 /// Allocates an output whose size only the kernel knows (nonzero, unique). Memory belongs to the session and is reused.
@@ -73,7 +87,8 @@ struct KernelCall {
   KernelState* state = nullptr;  ///< what prepare returned
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
-  const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
+  WeightAccess* weights = nullptr;  ///< in prepare; may be null
+  const bool* constant = nullptr;   ///< for each input: bytes never change over the life of the program (weights)
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
@@ -95,6 +110,8 @@ struct Kernel {
   int in_place = -1;
   /// Every output i may take over the memory of input i on the same terms (optimizers).
   bool in_place_each = false;
+  /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
+  bool defers_weights = false;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;
 

@@ -29,7 +29,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       constants_(program_.states.size(), nullptr) {
   for (const FunctionInput& in : f_.inputs) {
     if (in.kind == FunctionInput::Kind::state && !program_.states[in.state].is_mutable)
-      constants_[in.state] = context.state->data(in.state);
+      constants_[in.state] = context.state->address(in.state);
   }
   results_.resize(f_.outputs.size());
 }
@@ -177,7 +177,8 @@ std::byte* Frame::base(const Location& at, std::span<const TensorView> inputs) {
     case Location::Kind::none: return nullptr;
     case Location::Kind::arena: return sections_[at.index].arena.data() + at.offset;
     case Location::Kind::input: return inputs[at.index].data + at.offset;
-    case Location::Kind::state: return context_.state->data(at.index) + at.offset;
+    case Location::Kind::state:
+      return (constants_[at.index] != nullptr ? constants_[at.index] : context_.state->data(at.index)) + at.offset;
     case Location::Kind::dynamic: return dynamic_[static_cast<ValueId>(at.index)].data() + at.offset;
   }
   return nullptr;
@@ -215,6 +216,13 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     results_[i].data = base(plan->outputs[i].at, inputs);
   }
   return results_;
+}
+
+void Frame::plan(std::span<const std::int64_t> symbols) {
+  std::ranges::copy(symbols, symbols_.begin());
+  expressions_valid_ = false;
+  evaluate_expressions();
+  for (std::uint32_t s = 0; s < sections_.size(); ++s) sections_[s].current = &plan_for(s);
 }
 
 void Frame::execute(Plan& plan) {

@@ -20,6 +20,8 @@ class StateMemory {
   explicit StateMemory(const PreparedProgram& prepared);
   /// The first element of a state. Bytes of immutable ones come from the program's source, at first use.
   std::byte* data(std::uint32_t state);
+  /// The same for an immutable state, without bringing its bytes in.
+  std::byte* address(std::uint32_t state) const;
   /// Copies of the mutable states as the archive has them.
   void reset();
   std::uint64_t bytes() const;
@@ -51,6 +53,9 @@ class Frame {
   /// ignored). `inherited`: values of the program's symbols that the caller knows, kUndefined for others; empty for an
   /// entry function, whose inputs' sizes are checked against their expressions. Results are valid until the next run.
   const std::vector<TensorView>& run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited);
+
+  /// Makes every plan for these values of the program's symbols, and runs nothing.
+  void plan(std::span<const std::int64_t> symbols);
 
   const Function& function() const { return f_; }
   SessionContext& context() { return context_; }

@@ -4,6 +4,8 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "runtime/arena.h"
 #include "runtime/concrete.h"
@@ -21,6 +23,44 @@ struct Root {
   Location at;                 ///< where the memory begins
   std::uint32_t last_use = 0;  ///< as FunctionFacts::last_use, over all values placed in it so far
   std::uint64_t bytes = 0;     ///< of a block
+};
+
+/// What a step's kernel sees of its constant operands while it prepares.
+class StepWeights : public WeightAccess {
+ public:
+  StepWeights(const PreparedProgram& prepared, const Plan& plan, const Step& step)
+      : prepared_(prepared), plan_(plan), step_(step) {}
+
+  std::span<const std::byte> packed(std::size_t input, const std::string& key) override {
+    const std::optional<std::uint32_t> storage = storage_of(input);
+    if (!storage) return {};
+    const auto found = prepared_.packings.find({*storage, key});
+    return found == prepared_.packings.end() ? std::span<const std::byte>()
+                                             : prepared_.program->source->bytes(found->second);
+  }
+  void fetch(std::size_t input) override {
+    if (const auto storage = storage_of(input)) prepared_.program->source->bytes(*storage);
+  }
+  void offer(std::size_t input, const std::string& key, std::span<const std::byte> bytes) override {
+    const auto storage = storage_of(input);
+    if (prepared_.recorder != nullptr && storage)
+      prepared_.recorder->packed[{*storage, key}].assign(bytes.begin(), bytes.end());
+  }
+
+ private:
+  /// Only a weight that is the whole of its storage can be found by the storage alone.
+  std::optional<std::uint32_t> storage_of(std::size_t input) const {
+    const std::size_t arg = step_.args + input;
+    if (!plan_.constant[arg]) return std::nullopt;
+    const State& state = prepared_.program->states[plan_.locations[arg].index];
+    const std::uint64_t bytes = static_cast<std::uint64_t>(plan_.args[arg].numel()) *
+                                static_cast<std::uint64_t>(element_size(state.type.dtype));
+    if (bytes != prepared_.program->storages[state.storage].size) return std::nullopt;
+    return state.storage;
+  }
+  const PreparedProgram& prepared_;
+  const Plan& plan_;
+  const Step& step_;
 };
 
 class Planner {
@@ -392,14 +432,24 @@ class Planner {
     }
   }
 
+  /// The storage that argument `i` lies in if its bytes never change, else -1.
+  std::int64_t constant_storage(std::size_t i) const {
+    return plan_.constant[i] ? static_cast<std::int64_t>(program_.states[plan_.locations[i].index].storage) : -1;
+  }
+
   void prepare_kernels() {
+    std::set<std::int64_t> read, packed;  // storages
     for (Step& s : plan_.steps) {
+      const bool defers = s.kernel != nullptr && s.kernel->defers_weights;
+      for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) fetch(s.args + i, read);
       if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
+      StepWeights weights(*r_.prepared, plan_, s);
       KernelCall call;
       call.node = s.resolved;
       call.in = {plan_.args.data() + s.args, s.inputs};
       call.out = {plan_.args.data() + s.args + s.inputs, s.outputs};
       call.constant = plan_.constant.get() + s.args;
+      call.weights = &weights;
       try {
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();
@@ -408,7 +458,25 @@ class Planner {
         fail(e.code(), describe(program_, f_, s.node) + ": " + e.what());
       }
       plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
+      for (std::uint32_t i = 0; i < s.inputs && defers; ++i) {
+        const bool unread = s.state != nullptr && (s.state->unread >> std::min(i, 31u) & 1) != 0;
+        if (!unread) {
+          fetch(s.args + i, read);
+        } else if (constant_storage(s.args + i) >= 0) {
+          packed.insert(constant_storage(s.args + i));
+        }
+      }
     }
+    // What was packed and is read by nobody else need not stay in memory.
+    for (std::int64_t storage : packed) {
+      if (!read.contains(storage)) program_.source->release(static_cast<std::uint32_t>(storage));
+    }
+  }
+
+  /// Brings a constant argument's bytes in and has their hash checked.
+  void fetch(std::size_t arg, std::set<std::int64_t>& read) {
+    const std::int64_t storage = constant_storage(arg);
+    if (storage >= 0 && read.insert(storage).second) program_.source->bytes(static_cast<std::uint32_t>(storage));
   }
 
   PlanRequest r_;

@@ -168,6 +168,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
       if (!f.entry && in.kind == FunctionInput::Kind::state) prepared->read_in_bodies[in.state] = true;
     }
   }
+  for (const Packing& p : program->packings) prepared->packings[{p.storage, p.key}] = p.packed;
   prepared->program = std::move(program);
   return prepared;
 }

@@ -3,7 +3,10 @@
 
 #include <tern/tern.h>
 
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -30,6 +33,8 @@ struct FunctionFacts {
                                             ///< updates in place alone, or -1
 };
 
+struct PackRecorder;
+
 struct PreparedProgram {
   std::shared_ptr<const Program> program;
   PrepareOptions options;
@@ -37,6 +42,15 @@ struct PreparedProgram {
   std::vector<bool>
       read_in_bodies;  ///< for each state: a function that is not an entry reads it, so it is not overwritten early
   const KernelTable* kernels = nullptr;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
+      packings;                      ///< storage and key to the storage with the packed bytes
+  PackRecorder* recorder = nullptr;  ///< set while an archive is being made
+};
+
+/// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
+/// layout.
+struct PackRecorder {
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
 };
 
 /// Fails with the list of all ops that have no kernel.

@@ -41,6 +41,14 @@ std::byte* StateMemory::data(std::uint32_t state) {
   return pointers_[state];
 }
 
+std::byte* StateMemory::address(std::uint32_t state) const {
+  static std::byte empty[64];
+  const State& s = prepared_.program->states[state];
+  const std::byte* base = prepared_.program->source->address(s.storage);
+  if (base == nullptr) return empty;
+  return const_cast<std::byte*>(base) + s.offset * element_size(s.type.dtype) / elements_per_byte(s.type.dtype);
+}
+
 void StateMemory::reset() {
   for (std::uint32_t i = 0; i < mutable_.size(); ++i) {
     if (mutable_[i] != nullptr && mutable_[i]->data() != nullptr) load(i);

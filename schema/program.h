@@ -150,14 +150,24 @@ class StorageSource {
  public:
   virtual ~StorageSource() = default;
   virtual std::span<const std::byte> bytes(std::uint32_t storage) = 0;
+  /// Where the bytes lie, unchecked: for handing to code that calls bytes() before it reads them.
+  virtual const std::byte* address(std::uint32_t storage) { return bytes(storage).data(); }
   /// The pages will not be needed again soon (they were packed): the source may give them back to the system.
   virtual void release(std::uint32_t storage) {}
+};
+
+/// A weight in the layout that one kernel wants, made at export so that nothing is packed at load.
+struct Packing {
+  std::uint32_t storage = 0;  ///< of the weight as it was exported
+  std::string key;            ///< the kernel's description of the layout, library version included; another build ignores it
+  std::uint32_t packed = 0;   ///< the storage with the packed bytes
 };
 
 struct Program {
   ExprPool pool;
   std::vector<Storage> storages;
   std::vector<State> states;
+  std::vector<Packing> packings;
   std::vector<Function> functions;
   std::vector<Origin> origins;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like

@@ -193,6 +193,8 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   state->dtype = p.dtype;
   state->constant_weight = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (!state->constant_weight) p.weight.data = nullptr;
+  p.access = c.weights;
+  state->unread = state->constant_weight ? 1u << 1 : 0;
   state->convolution = dnnl_cpu::convolution(p);
   if (state->convolution == nullptr) return nullptr;
   return state;
@@ -276,7 +278,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel convolution_kernel() {
-  return {run, scratch, prepare, 0, -1};
+  return {.run = run, .scratch = scratch, .prepare = prepare, .defers_weights = true};
 }
 
 }  // namespace tern::cpu

@@ -173,9 +173,11 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
     if (product.weight.stride(i) <= 0 && product.weight.size(i) > 1) return nullptr;
   }
   if (direct && dtype == DType::f32 && p.m > 1) product.lda = p.a.stride(p.a.rank - 2);
+  product.access = c.weights;
   auto state = std::make_unique<State>();
   state->packed = dnnl_cpu::packed_matmul(product);
   if (state->packed == nullptr) return nullptr;
+  state->unread = 1u << 1;
   state->m = p.m;
   state->n = p.n;
   state->k = p.k;
@@ -227,7 +229,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel matmul_kernel() {
-  return {run, scratch, prepare, 0b011, -1};
+  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = 0b011, .defers_weights = true};
 }
 
 }  // namespace tern::cpu

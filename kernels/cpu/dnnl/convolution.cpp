@@ -59,7 +59,7 @@ class Implementation final : public Convolution {
         scratch_(pd.scratchpad_desc().get_size()) {
     const memory::desc stored = weight_desc(p, type, true);
     if (p.weight.data != nullptr) {
-      packed_ = pack_weight(p.weight, stored, pd.weights_desc());
+      packed_ = pack_weight({p.weight, p.access, 1}, stored, pd.weights_desc());
       weight_.inside = packed_->memory;
     } else {
       weight_ = Staged(stored, pd.weights_desc(), true);

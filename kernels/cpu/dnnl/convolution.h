@@ -15,7 +15,8 @@ struct ConvolutionProblem {
   std::int64_t groups = 1;
   bool transposed = false;
   bool bias = false;
-  TensorView weight;  ///< contiguous; data is null unless the weight is constant
+  TensorView weight;               ///< contiguous; data is null unless the weight is constant
+  WeightAccess* access = nullptr;  ///< KernelCall::weights; the weight is operand 1
 };
 
 class Convolution {

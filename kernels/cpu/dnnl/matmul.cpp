@@ -12,7 +12,7 @@ class Primitive final : public PackedMatmul {
  public:
   Primitive(const dnnl::matmul::primitive_desc& pd, const PackedProduct& p, const memory::desc& from)
       : primitive_(pd),
-        weight_(pack_weight(p.weight, from, pd.weights_desc())),
+        weight_(pack_weight({p.weight, p.access, 1}, from, pd.weights_desc())),
         scratch_(pd.scratchpad_desc().get_size()) {
     args_.emplace(DNNL_ARG_SRC, memory(pd.src_desc(), engine(), nullptr));
     args_.emplace(DNNL_ARG_WEIGHTS, weight_->memory);

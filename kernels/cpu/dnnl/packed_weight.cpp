@@ -1,5 +1,7 @@
 #include "kernels/cpu/dnnl/packed_weight.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -47,19 +49,61 @@ std::shared_ptr<const PackedWeight> pack(const TensorView& w, const memory::desc
   return result;
 }
 
+/// FNV-1a over the description: layouts of one library version are equal when their descriptions are.
+std::uint64_t digest(const memory::desc& d) {
+#if DNNL_VERSION_MAJOR >= 3
+  const std::vector<std::uint8_t> blob = const_cast<memory::desc&>(d).get_blob();
+  const std::uint8_t* bytes = blob.data();
+  const std::size_t size = blob.size();
+#else
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&d.data);
+  const std::size_t size = sizeof(d.data);
+#endif
+  std::uint64_t h = 0xcbf29ce484222325ull;
+  for (std::size_t i = 0; i < size; ++i) h = (h ^ bytes[i]) * 0x100000001b3ull;
+  return h;
+}
+
+std::string key_of(const TensorView& w, const memory::desc& from, const memory::desc& to) {
+  const dnnl_version_t* v = dnnl_version();
+  return fmt::format("onednn-{}.{}.{} {} {:016x} {:016x}", v->major, v->minor, v->patch, name_of(w.dtype), digest(from),
+                     digest(to));
+}
+
 }  // namespace
 
-std::shared_ptr<const PackedWeight> pack_weight(const TensorView& w, const memory::desc& from, const memory::desc& to) {
+std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& constant, const memory::desc& from,
+                                                const memory::desc& to) {
+  const TensorView& w = constant.view;
+  std::string key;
+  if (constant.access != nullptr) {
+    key = key_of(w, from, to);
+    const auto stored = constant.access->packed(constant.input, key);
+    if (!stored.empty() && stored.size() == to.get_size() &&
+        reinterpret_cast<std::uintptr_t>(stored.data()) % 64 == 0) {
+      auto packed = std::make_shared<PackedWeight>();
+      packed->memory = memory(to, engine(), const_cast<std::byte*>(stored.data()));
+      return packed;
+    }
+  }
   Cache& c = cache();
   const std::lock_guard lock(c.mutex);
   std::vector<Entry>& list = c.entries[w.data];
   std::erase_if(list, [](const Entry& e) { return e.packed.expired(); });
+  std::shared_ptr<const PackedWeight> packed;
   for (const Entry& e : list) {
-    if (e.dtype != w.dtype || e.from != from || e.to != to) continue;
-    if (auto packed = e.packed.lock()) return packed;
+    if (e.dtype == w.dtype && e.from == from && e.to == to) packed = e.packed.lock();
+    if (packed != nullptr) break;
   }
-  auto packed = pack(w, from, to);
-  list.push_back({w.dtype, from, to, packed});
+  if (packed == nullptr) {
+    if (constant.access != nullptr) constant.access->fetch(constant.input);
+    packed = pack(w, from, to);
+    list.push_back({w.dtype, from, to, packed});
+  }
+  if (constant.access != nullptr) {
+    constant.access->offer(constant.input, key,
+                           {static_cast<const std::byte*>(packed->memory.get_data_handle()), to.get_size()});
+  }
   // Addresses whose plans are gone are dropped when there are many.
   if (c.entries.size() > 4096) {
     std::erase_if(c.entries, [](const auto& item) {

@@ -1,0 +1,36 @@
+#include "runtime/pack.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/frame.h"
+
+namespace tern {
+
+PackRecorder pack_weights(const std::shared_ptr<const Program>& program,
+                          const std::map<std::string, std::int64_t>& sizes) {
+  constexpr std::int64_t kTypicalSize = 32;
+  PackRecorder recorder;
+  auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(program, {}));
+  prepared->recorder = &recorder;
+  std::vector<std::int64_t> symbols;
+  for (const Symbol& s : program->pool.symbols()) {
+    const auto given = sizes.find(s.name);
+    symbols.push_back(given != sizes.end() ? given->second : std::clamp(kTypicalSize, s.min, s.max));
+  }
+  StateMemory state(*prepared);
+  SessionContext context;
+  context.prepared = prepared.get();
+  context.state = &state;
+  for (std::uint32_t f = 0; f < program->functions.size(); ++f) {
+    try {
+      Frame(context, f).plan(symbols);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::runtime) throw;  // these sizes do not fit the function
+    }
+  }
+  return recorder;
+}
+
+}  // namespace tern
