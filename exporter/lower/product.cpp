@@ -107,13 +107,26 @@ Values addmv(Builder& b, const Call& c) {
   return {add_product(b, c, c.tensor("mat"), c.tensor("vec"), c.result_dtype())};
 }
 
-/// The sum over the batch is a longer inner axis.
+/// PyTorch adds one product of the batch after the other, each rounded; a long or symbolic batch becomes a longer inner
+/// axis.
 Values addbmm(Builder& b, const Call& c) {
+  constexpr std::int64_t kMost = 64;
   const ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
-  const Dim inner = b.pool().mul(b.size(x, 0), b.size(x, 2));
+  const DType result = c.result_dtype();
+  const Dim count = b.size(x, 0);
+  if (count.is_const() && count.value() > 1 && count.value() <= kMost) {
+    const auto alpha = scalar_or(c, "alpha", 1.0);
+    ValueId sum = add_product(b, c, b.select(x, 0, 0), b.select(y, 0, 0), result);
+    for (std::int64_t i = 1; i < count.value(); ++i) {
+      const ValueId p = product(b, b.select(x, 0, i), b.select(y, 0, i), compute_type(result));
+      sum = b.expr("s + alpha * p", {{"s", sum}, {"p", p}, {"alpha", alpha}}, result);
+    }
+    return {sum};
+  }
+  const Dim inner = b.pool().mul(count, b.size(x, 2));
   const ValueId left = b.reshape(b.permute(x, {1, 0, 2}), {b.size(x, 1), inner});
   const ValueId right = b.reshape(y, {inner, b.size(y, 2)});
-  return {add_product(b, c, left, right, c.result_dtype())};
+  return {add_product(b, c, left, right, result)};
 }
 
 Values addmm_activation(Builder& b, const Call& c) {
@@ -131,20 +144,20 @@ Values linear(Builder& b, const Call& c) {
   return {bias == kNoValue ? y : b.expr("y + bias", {{"y", y}, {"bias", bias}}, result)};
 }
 
-/// x1^T W x2 for each output: x1 and W first, then a product of rows.
+/// x1^T W x2 for each output: x1 and W first, rounded as PyTorch does, then a product of rows.
 Values bilinear(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input1"), y = c.tensor("input2"), weight = c.tensor("weight"),
                 bias = c.tensor_or_none("bias");
-  const DType result = c.result_dtype(), wide = compute_type(result);
+  const DType result = c.result_dtype();
   const Dim out = b.size(weight, 0), i = b.size(weight, 1), j = b.size(weight, 2);
   Dims shape(b.shape(x).begin(), b.shape(x).end() - 1);
   shape.push_back(out);
   const Dim rows = b.pool().product({b.shape(x).data(), b.shape(x).size() - 1});
   const ValueId w = b.reshape(b.permute(weight, {1, 0, 2}), {i, b.pool().mul(out, j)});
-  const ValueId left = b.reshape(product(b, b.reshape(x, {rows, i}), w, wide), {rows, out, j});
-  ValueId r = product(b, left, b.cast(b.reshape(y, {rows, j, 1}), wide));
+  const ValueId left = b.reshape(product(b, b.reshape(x, {rows, i}), w, result), {rows, out, j});
+  ValueId r = product(b, left, b.reshape(y, {rows, j, 1}));
   r = b.reshape(r, {rows, out});
-  r = bias == kNoValue ? b.cast(r, result) : b.expr("r + bias", {{"r", r}, {"bias", bias}}, result);
+  if (bias != kNoValue) r = b.expr("r + bias", {{"r", r}, {"bias", bias}}, result);
   return {b.reshape(r, shape)};
 }
 

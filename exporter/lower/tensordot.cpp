@@ -286,7 +286,8 @@ class Einsum {
       }
     }
     if (axes.empty()) return;
-    t.value = b_.reduce(t.value, "sum", axes, false, b_.dtype(t.value));
+    // A sum alone has the result's type, that of integers being wider.
+    t.value = b_.reduce(t.value, "sum", axes, false, terms_.size() == 1 ? c_.result_dtype() : b_.dtype(t.value));
     t.labels = left;
   }
 
