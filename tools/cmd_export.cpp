@@ -1,0 +1,123 @@
+// tern export: a .pt2 file becomes a .tern archive.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "exporter/archive_writer.h"
+#include "exporter/importer.h"
+#include "loader/archive.h"
+#include "loader/validate.h"
+#include "tools/annotate.h"
+#include "tools/command.h"
+#include "tools/terminal.h"
+
+namespace tern {
+namespace {
+
+struct ExportArguments {
+  std::string input, output, compress;
+  std::vector<std::pair<std::string, std::string>> annotations;
+  bool custom_ops = false, no_origins = false, verify = false, json = false;
+};
+
+/// "zstd" or "zstd:LEVEL", "none".
+void parse_compress(const std::string& text, WriteOptions* options) {
+  if (text.empty() || text == "none") return;
+  const std::size_t colon = text.find(':');
+  const std::string level = colon == std::string::npos ? "3" : text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(level.data(), level.data() + level.size(), options->level);
+  if (text.substr(0, colon) != "zstd" || error != std::errc() || end != level.data() + level.size() ||
+      options->level < 1 || options->level > 22) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--compress takes none, zstd or zstd:LEVEL with a level from 1 to 22, not '{}'",
+                     escape_name(text)));
+  }
+  options->codec = WriteOptions::Codec::zstd;
+}
+
+void verify_archive(const std::string& path) {
+  const std::vector<Finding> findings = validate_archive(path);
+  if (findings.empty()) return;
+  fail(ErrorCode::internal, fmt::format("the archive that was just written breaks {} rules; the first: {}",
+                                        findings.size(), describe(findings.front())));
+}
+
+void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w) {
+  if (a.json) {
+    fmt::print(
+        "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
+        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}}}\n",
+        json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
+        import.nodes, program.functions.size(), program.states.size());
+    return;
+  }
+  std::string names;
+  for (const Function& f : program.functions) {
+    if (f.entry) names += (names.empty() ? "" : ", ") + escape_name(f.name);
+  }
+  fmt::print("{}: {} ({} traced nodes became {}; {} of weights in {} segments{})\n", escape_name(a.output), names,
+             import.traced_nodes, import.nodes, human_bytes(w.weights), w.segments,
+             w.stored == w.weights ? "" : ", " + human_bytes(w.stored) + " stored");
+  fmt::print("{}\n", human_bytes(w.file_size));
+}
+
+int run_export(ExportArguments& a) {
+  if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
+  WriteOptions options;
+  parse_compress(a.compress, &options);
+  std::vector<std::pair<std::string, Annotation>> annotations;
+  for (const auto& [pattern, text] : a.annotations) annotations.emplace_back(pattern, parse_annotation(text));
+  ImportOptions import_options;
+  import_options.custom_ops = a.custom_ops;
+  import_options.origins = !a.no_origins;
+  ImportReport import;
+  Program program = import_pt2(a.input, import_options, &import);
+  for (const auto& [pattern, annotation] : annotations) {
+    if (annotate(program, pattern, annotation) == 0) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--annotate: no node's module path, ATen operator or op matches '{}'; 'tern inspect --nodes' "
+                       "shows them",
+                       escape_name(pattern)));
+    }
+  }
+  std::optional<Progress> progress;
+  options.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+    if (!progress) progress.emplace("writing", total);
+    progress->set(done);
+  };
+  const WriteReport written = write_archive(program, a.output, options);
+  progress.reset();
+  if (a.verify) verify_archive(a.output);
+  print_report(a, program, import, written);
+  return 0;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<ExportArguments>();
+  CLI::App* c = app.add_subcommand("export", "Turn a .pt2 file (torch.export.save) into a .tern archive");
+  c->add_option("input", a->input, "The .pt2 file")->required();
+  c->add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)");
+  c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped");
+  c->add_option(
+       "--annotate", a->annotations,
+       "PATTERN KEY=VALUE: annotate every node whose module path, ATen operator or op matches PATTERN (* ? [])")
+      ->type_name("PATTERN KEY=VALUE");
+  c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");
+  c->add_flag("--no-origins", a->no_origins, "Leave out module paths and lines of Python");
+  c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
+  c->add_flag("--json", a->json, "Print what was written as JSON");
+  c->footer(
+      "Example:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
+      "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
+      "Operators that are not supported are listed all at once.");
+  c->callback([a, &line] { line.status = run_export(*a); });
+}
+
+}  // namespace tern

@@ -1,0 +1,29 @@
+// What is in an archive, as text for people and as JSON. Safe on whatever read_archive gives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "loader/findings.h"
+#include "loader/read_archive.h"
+
+namespace tern {
+
+struct InspectOptions {
+  std::size_t weights = 12;  ///< how many of the largest weights are listed
+  bool nodes = false;        ///< every node of every function
+};
+
+std::string inspect_text(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings,
+                         const InspectOptions& options);
+std::string inspect_json(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings);
+
+/// Bytes of the storage that a state views, 0 where there is none.
+std::uint64_t storage_bytes(const Program& program, const State& state);
+/// How often each op occurs, the most frequent first.
+std::vector<std::pair<std::string, std::size_t>> count_ops(const Program& program);
+/// "matmul", and "op 200" for one that this version does not know.
+std::string op_text(Op op);
+const char* kind_text(State::Kind kind);
+
+}  // namespace tern

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tools/inspect/inspect.h"
+#include "tools/inspect/nodes.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+std::string quoted(std::string_view text) {
+  return "\"" + json_escape(text) + "\"";
+}
+
+/// "[a, b]" of what `item` gives for each.
+template <class List, class Item>
+std::string array(const List& list, Item item) {
+  std::string out = "[";
+  for (const auto& x : list) out += (out.size() > 1 ? ", " : "") + item(x);
+  return out + "]";
+}
+
+std::string type_json(const Program& p, const TensorType& t) {
+  std::string out = fmt::format("{{\"dtype\": {}, \"sizes\": ", quoted(name_of(t.dtype)));
+  out += array(t.shape, [&](Dim d) { return d.is_const() ? std::to_string(d.value()) : quoted(p.pool.text(d)); });
+  if (t.block > 0) out += fmt::format(", \"mx_block\": {}, \"mx_layout\": {}", t.block, static_cast<int>(t.layout));
+  return out + "}";
+}
+
+std::string value_json(const Program& p, const Function& f, ValueId v) {
+  if (v < 0 || static_cast<std::size_t>(v) >= f.values.size()) return "null";
+  return type_json(p, f.values[static_cast<std::size_t>(v)].type);
+}
+
+std::string annotation_json(const Annotation& a) {
+  std::string value;
+  if (const auto* i = std::get_if<std::int64_t>(&a.value)) value = std::to_string(*i);
+  if (const auto* d = std::get_if<double>(&a.value))
+    value = std::isfinite(*d) ? fmt::format("{}", *d) : quoted(fmt::format("{}", *d));
+  if (const auto* b = std::get_if<bool>(&a.value)) value = *b ? "true" : "false";
+  if (const auto* s = std::get_if<std::string>(&a.value)) value = quoted(*s);
+  return quoted(a.key) + ": " + value;
+}
+
+std::string node_json(const Program& p, const Function& f, const Node& n) {
+  const auto id = [](ValueId v) { return v < 0 ? std::string("null") : std::to_string(v); };
+  std::string out = fmt::format("{{\"op\": {}, \"version\": {}, \"inputs\": {}, \"outputs\": {}", quoted(op_text(n.op)),
+                                n.version, array(n.inputs, id), array(n.outputs, id));
+  out += ", \"types\": " + array(n.outputs, [&](ValueId v) { return value_json(p, f, v); });
+  std::string attributes;
+  for (const Attr& a : n.attrs) {
+    attributes += (attributes.empty() ? "" : ", ") + quoted(attr_name(a.key)) + ": " + quoted(attribute_text(p, a));
+  }
+  if (!attributes.empty()) out += ", \"attributes\": {" + attributes + "}";
+  if (!n.expr.code.empty()) out += ", \"expression\": " + quoted(expression_text(n.expr));
+  if (!n.functions.empty())
+    out += ", \"functions\": " + array(n.functions, [](std::uint32_t b) { return std::to_string(b); });
+  if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < p.origins.size()) {
+    const Origin& o = p.origins[static_cast<std::size_t>(n.origin)];
+    out += fmt::format(", \"origin\": {{\"op\": {}, \"module\": {}, \"source\": {}}}", quoted(o.op), quoted(o.module),
+                       quoted(o.source));
+  }
+  if (!n.annotations.empty()) {
+    std::string notes;
+    for (const Annotation& a : n.annotations) notes += (notes.empty() ? "" : ", ") + annotation_json(a);
+    out += ", \"annotations\": {" + notes + "}";
+  }
+  return out + "}";
+}
+
+std::string function_json(const Program& p, const Function& f) {
+  constexpr const char* kInputs[] = {"user", "state", "none"};
+  constexpr const char* kOutputs[] = {"tensor", "integer", "number", "boolean", "none"};
+  std::string out = fmt::format("{{\"name\": {}, \"entry\": {}", quoted(f.name), f.entry);
+  out += ", \"inputs\": " + array(f.inputs, [&](const FunctionInput& in) {
+           std::string text = fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"type\": {}", quoted(in.name),
+                                          kInputs[static_cast<std::size_t>(in.kind)], value_json(p, f, in.value));
+           if (in.kind == FunctionInput::Kind::state) text += ", \"state\": " + quoted(p.states[in.state].name);
+           if (in.kind == FunctionInput::Kind::none) text += ", \"fixed\": " + quoted(in.constant);
+           return text + "}";
+         });
+  out += ", \"outputs\": " + array(f.outputs, [&](const FunctionOutput& o) {
+           return fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"type\": {}}}", quoted(o.name),
+                              kOutputs[static_cast<std::size_t>(o.kind)], value_json(p, f, o.value));
+         });
+  out += ", \"writes_back\": " + array(f.writebacks, [&](const WriteBack& w) {
+           const bool state = w.target == WriteBack::Target::state;
+           return fmt::format("{{\"{}\": {}}}", state ? "state" : "input",
+                              quoted(state ? p.states[w.index].name : f.inputs[w.index].name));
+         });
+  out += ",\n   \"nodes\": " + array(f.nodes, [&](const Node& n) { return "\n    " + node_json(p, f, n); });
+  return out + "}";
+}
+
+std::string state_json(const ReadArchive& a, const State& s) {
+  const Program& p = *a.program;
+  return fmt::format(
+      "\n  {{\"name\": {}, \"kind\": \"{}\", \"type\": {}, \"storage\": {}, \"storage_bytes\": {}, "
+      "\"segment\": {}, \"offset\": {}, \"strides\": {}, \"mutable\": {}, \"persistent\": {}, \"tied\": {}}}",
+      quoted(s.name), kind_text(s.kind), type_json(p, s.type), s.storage, storage_bytes(p, s),
+      s.storage < a.segment_of.size() ? a.segment_of[s.storage] : -1, s.offset,
+      array(s.strides, [](std::int64_t x) { return std::to_string(x); }), s.is_mutable, s.persistent,
+      s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size()
+          ? quoted(p.states[static_cast<std::size_t>(s.tied)].name)
+          : "null");
+}
+
+}  // namespace
+
+std::string inspect_json(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings) {
+  std::string out = fmt::format(
+      "{{\"file\": {}, \"bytes\": {}, \"format\": \"{}.{}\", \"index\": {{\"offset\": {}, \"bytes\": {}}},\n "
+      "\"findings\": ",
+      quoted(path), a.file->bytes().size(), a.prologue.major, a.prologue.minor, a.prologue.index_offset,
+      a.prologue.index_size);
+  out += array(findings, [](const Finding& f) {
+    return fmt::format("\n  {{\"rule\": {}, \"offset\": {}, \"where\": {}, \"message\": {}}}", quoted(f.rule), f.offset,
+                       quoted(f.where), quoted(f.message));
+  });
+  if (a.program != nullptr) {
+    const Program& p = *a.program;
+    out += ",\n \"metadata\": " +
+           array(p.metadata, [](const auto& m) { return "[" + quoted(m.first) + ", " + quoted(m.second) + "]"; });
+    out += ",\n \"symbols\": " + array(p.pool.symbols(), [](const Symbol& s) {
+             return fmt::format("{{\"name\": {}, \"min\": {}, \"max\": {}}}", quoted(s.name), s.min,
+                                s.max == kNoBound ? "null" : std::to_string(s.max));
+           });
+    out += ",\n \"segments\": " + array(a.segments, [](const SegmentInfo& s) {
+             return fmt::format(
+                 "\n  {{\"offset\": {}, \"stored_bytes\": {}, \"bytes\": {}, \"codec\": \"{}\", \"xxh3\": "
+                 "\"{:016x}{:016x}\"}}",
+                 s.offset, s.stored_size, s.size,
+                 s.compressed    ? "zstd"
+                 : s.known_codec ? "none"
+                                 : "unknown",
+                 s.hash.high, s.hash.low);
+           });
+    out += ",\n \"states\": " + array(p.states, [&](const State& s) { return state_json(a, s); });
+    std::string ops;
+    for (const auto& [name, count] : count_ops(p))
+      ops += fmt::format("{}{}: {}", ops.empty() ? "" : ", ", quoted(name), count);
+    out += ",\n \"ops\": {" + ops + "}";
+    if (a.stage == ReadStage::program) {
+      out +=
+          ",\n \"functions\": " + array(p.functions, [&](const Function& f) { return "\n  " + function_json(p, f); });
+    }
+  }
+  return out + "}\n";
+}
+
+}  // namespace tern

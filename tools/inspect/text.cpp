@@ -1,0 +1,162 @@
+#include "tools/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "tools/inspect/inspect.h"
+#include "tools/inspect/nodes.h"
+#include "tools/text_table.h"
+
+namespace tern {
+namespace {
+
+std::string type_text(const Program& p, const Function& f, ValueId v) {
+  if (v < 0 || static_cast<std::size_t>(v) >= f.values.size()) return "None";
+  return escape_name(text_of(f.values[static_cast<std::size_t>(v)].type, p.pool));
+}
+
+std::string output_text(const Program& p, const Function& f, const FunctionOutput& out) {
+  const std::string type = type_text(p, f, out.value);
+  switch (out.kind) {
+    case FunctionOutput::Kind::integer: return "int";
+    case FunctionOutput::Kind::number: return "float";
+    case FunctionOutput::Kind::boolean: return "bool";
+    default: return out.name.empty() ? type : escape_name(out.name) + ": " + type;
+  }
+}
+
+void add_function(std::string& out, const Program& p, std::size_t number) {
+  const Function& f = p.functions[number];
+  out += fmt::format("{} '{}', {} nodes\n", f.entry ? "function" : fmt::format("body {}", number), escape_name(f.name),
+                     f.nodes.size());
+  std::size_t states = 0;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::state) {
+      ++states;
+    } else if (in.kind == FunctionInput::Kind::none) {
+      out += fmt::format("  in   {} = {} (fixed)\n", escape_name(in.name),
+                         in.constant.empty() ? "None" : escape_name(in.constant));
+    } else {
+      out += fmt::format("  in   {}: {}\n", escape_name(in.name), type_text(p, f, in.value));
+    }
+  }
+  for (const FunctionOutput& o : f.outputs) out += "  out  " + output_text(p, f, o) + "\n";
+  for (const WriteBack& w : f.writebacks) {
+    const bool state = w.target == WriteBack::Target::state;
+    out += fmt::format("  {} '{}'\n", state ? "updates state" : "writes input",
+                       escape_name(state ? p.states[w.index].name : f.inputs[w.index].name));
+  }
+  if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
+}
+
+void add_symbols(std::string& out, const Program& p) {
+  if (p.pool.symbols().empty()) return;
+  out += "\nsymbolic sizes\n";
+  for (const Symbol& s : p.pool.symbols()) {
+    out +=
+        fmt::format("  {}: {} to {}\n", escape_name(s.name), s.min, s.max == kNoBound ? "any" : std::to_string(s.max));
+  }
+}
+
+void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
+  const Program& p = *a.program;
+  if (p.states.empty()) return;
+  std::uint64_t total = 0, stored = 0;
+  for (const Storage& s : p.storages) total = total + s.size < total ? ~std::uint64_t{0} : total + s.size;
+  for (const SegmentInfo& s : a.segments) stored += s.stored_size;
+  out += fmt::format("\nweights: {} states, {} in {} segments ({} in the file)\n", p.states.size(), human_bytes(total),
+                     a.segments.size(), human_bytes(stored));
+  std::vector<std::size_t> order(p.states.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
+    return storage_bytes(p, p.states[x]) > storage_bytes(p, p.states[y]);
+  });
+  TextTable table({{"", TextTable::Align::right}, {""}, {""}, {""}, {""}});
+  for (std::size_t i : std::span(order).first(std::min(limit, order.size()))) {
+    const State& s = p.states[i];
+    std::string notes = s.is_mutable ? "mutable" : "";
+    const auto add_note = [&](const std::string& note) { notes += (notes.empty() ? "" : ", ") + note; };
+    if (s.tied >= 0 && static_cast<std::size_t>(s.tied) < p.states.size()) {
+      add_note("tied to " + escape_name(p.states[static_cast<std::size_t>(s.tied)].name));
+    }
+    const std::int32_t segment = s.storage < a.segment_of.size() ? a.segment_of[s.storage] : -1;
+    if (segment >= 0 && static_cast<std::size_t>(segment) < a.segments.size() &&
+        a.segments[static_cast<std::size_t>(segment)].compressed) {
+      add_note("zstd " + human_bytes(a.segments[static_cast<std::size_t>(segment)].stored_size));
+    }
+    table.add_row({"  " + human_bytes(storage_bytes(p, s)), kind_text(s.kind), escape_name(s.name),
+                   escape_name(text_of(s.type, p.pool)), notes});
+  }
+  out += table.str();
+  if (order.size() > limit) out += fmt::format("  ... {} more
+", order.size() - limit);
+}
+
+void add_ops(std::string& out, const Program& p) {
+  std::string line;
+  for (const auto& [name, count] : count_ops(p))
+    line += fmt::format("{}{} x {}", line.empty() ? "" : ", ", count, name);
+  if (!line.empty()) out += "\nops: " + line + "\n";
+}
+
+void add_origins(std::string& out, const Program& p) {
+  std::map<std::string, std::size_t> operators, annotations;
+  std::size_t with_origin = 0;
+  for (const Function& f : p.functions) {
+    for (const Node& n : f.nodes) {
+      if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < p.origins.size()) {
+        ++with_origin;
+        ++operators[p.origins[static_cast<std::size_t>(n.origin)].op];
+      }
+      const std::string notes = annotations_text(n);
+      if (!notes.empty()) ++annotations[notes];
+    }
+  }
+  std::string line;
+  std::size_t shown = 0;
+  for (const auto& [op, count] : operators) {
+    if (++shown <= 40 && !op.empty())
+      line += fmt::format("{}{} x {}", line.empty() ? "" : ", ", count, escape_name(op));
+  }
+  if (!line.empty()) out += fmt::format("\norigins of {} nodes: {}{}\n", with_origin, line, shown > 40 ? ", ..." : "");
+  if (!annotations.empty()) out += "\nannotations\n";
+  for (const auto& [notes, count] : annotations) out += fmt::format("  [{}] on {} nodes\n", notes, count);
+}
+
+}  // namespace
+
+std::string inspect_text(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings,
+                         const InspectOptions& options) {
+  std::string out =
+      fmt::format("{}: {}, Tern archive {}.{}, index of {}\n", escape_name(path), human_bytes(a.file->bytes().size()),
+                  a.prologue.major, a.prologue.minor, human_bytes(a.prologue.index_size));
+  if (a.program != nullptr) {
+    for (const auto& [key, value] : a.program->metadata)
+      out += fmt::format("{}: {}\n", escape_name(key), escape_name(value));
+  }
+  if (!findings.empty()) {
+    out += fmt::format("\n{} finding{}; 'tern validate' lists them. The first:\n  {}\n", findings.size(),
+                       findings.size() == 1 ? "" : "s", escape_name(describe(findings.front()), 2000));
+  }
+  if (a.stage == ReadStage::program) {
+    const Program& p = *a.program;
+    for (std::size_t i = 0; i < p.functions.size(); ++i) {
+      out += "\n";
+      add_function(out, p, i);
+      if (!options.nodes) continue;
+      for (const Node& n : p.functions[i].nodes) out += "    " + node_text(p, p.functions[i], n) + "\n";
+    }
+    add_symbols(out, p);
+  }
+  if (a.program != nullptr) {
+    add_weights(out, a, options.weights);
+    add_ops(out, *a.program);
+    add_origins(out, *a.program);
+  }
+  return out;
+}
+
+}  // namespace tern
