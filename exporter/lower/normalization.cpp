@@ -105,6 +105,10 @@ Values native_group_norm(Builder& b, const Call& c) {
   return group_norm_node(b, c, c.integer("group"), c.result_dtype(1));
 }
 
+ValueId nothing(Builder& b, DType t) {
+  return b.full({0}, 0, t);
+}
+
 /// What a batch normalization gives: its result, what it normalised by, and the new running statistics.
 struct BatchNorm {
   ValueId y = kNoValue, mean = kNoValue, rstd = kNoValue, new_mean = kNoValue, new_var = kNoValue;
@@ -138,8 +142,9 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
   const double e = c.number("eps");
   r->mean = b.cast(r->mean, stored);
   const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
+  const ValueId rounded = b.expr("d / n", {{"d", distances}, n}, stored);
+  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", e}}, stored);
   *var = b.expr("d / n", {{"d", distances}, n}, wide);
-  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", *var}, {"e", e}}, stored);
   Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
   per_channel[1] = b.size(x, 1);
   const auto spread = [&](std::string_view name, double otherwise) {
@@ -156,6 +161,14 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
 
 BatchNorm batch_norm_train(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
+  if (b.numel(x).is(0)) {  // of any rank, and nothing to learn from
+    BatchNorm r;
+    r.y = x;
+    r.mean = r.rstd = nothing(b, compute_type(b.dtype(x)));
+    r.new_mean = c.tensor_or_none("running_mean");
+    r.new_var = c.tensor_or_none("running_var");
+    return r;
+  }
   const auto axes = all_but_channels(b, x);
   const DType wide = compute_type(b.dtype(x));
   const DType stored = c.has("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
@@ -183,9 +196,6 @@ BatchNorm batch_norm_train(Builder& b, const Call& c) {
 }
 BatchNorm batch_norm_of(Builder& b, const Call& c, bool train) {
   return train ? batch_norm_train(b, c) : batch_norm_eval(b, c);
-}
-ValueId nothing(Builder& b, DType t) {
-  return b.full({0}, 0, t);
 }
 
 Values batch_norm(Builder& b, const Call& c) {
