@@ -91,8 +91,7 @@ void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
                    escape_name(text_of(s.type, p.pool)), notes});
   }
   out += table.str();
-  if (order.size() > limit) out += fmt::format("  ... {} more
-", order.size() - limit);
+  if (order.size() > limit) out += fmt::format("  ... {} more\n", order.size() - limit);
 }
 
 void add_ops(std::string& out, const Program& p) {
