@@ -196,7 +196,7 @@ bool Walker::batch_norm_training(const pt2::Node& node, const Call& call) {
   e.number = eps;
   c.args.emplace_back("eps", e);
   const DType statistics = builder_.dtype(call.tensor("running_mean"));
-  while (c.declared.size() < 5) c.declared.push_back({statistics, {builder_.size(call.tensor("input"), 1)}});
+  while (c.declared.size() < 5) c.declared.push_back({statistics, builder_.shape(call.tensor("running_mean"))});
   const std::vector<ValueId> results = lower(node, c);
   if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization gives too few results");
   write(binding_of(*node.find_input("running_mean")), results[3]);

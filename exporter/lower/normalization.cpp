@@ -134,17 +134,19 @@ std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
   return axes;
 }
 
-/// PyTorch's CPU kernel keeps the mean, the sum of squared distances and 1 / deviation of float16 and bfloat16 batches
-/// in that type, unless the weight is wider.
+/// PyTorch's CPU kernels keep the mean and 1 / deviation of float16 and bfloat16 batches in that type, unless the
+/// weight is wider, and for bfloat16 the sum of squared distances and the variance too.
 void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
                       BatchNorm* r) {
+  ValueId rounded = *var;
+  if (stored == DType::bf16) {
+    const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
+    rounded = b.expr("d / n", {{"d", distances}, n}, stored);
+    *var = b.expr("d / n", {{"d", distances}, n}, DType::f32);
+  }
   const DType wide = compute_type(stored);
-  const double e = c.number("eps");
   r->mean = b.cast(r->mean, stored);
-  const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
-  const ValueId rounded = b.expr("d / n", {{"d", distances}, n}, stored);
-  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", e}}, stored);
-  *var = b.expr("d / n", {{"d", distances}, n}, wide);
+  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", c.number("eps")}}, stored);
   Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
   per_channel[1] = b.size(x, 1);
   const auto spread = [&](std::string_view name, double otherwise) {
