@@ -44,6 +44,7 @@ void resize(Inference& c) {
 void grid_sample(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
+  c.require(element_size(c.in(0).dtype) >= 2, "the small floating types cannot be sampled");
   const TensorType& x = c.in(0);
   const TensorType& grid = c.in(1);
   c.require((x.rank() == 4 || x.rank() == 5) && grid.rank() == x.rank(), "input and grid must both have 4 or 5 axes");

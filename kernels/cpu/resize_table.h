@@ -1,0 +1,31 @@
+// For one axis of a resize: which input elements make an output element, with which weights. Positions and weights are
+// those of PyTorch's CPU kernels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schema/window_kinds.h"
+
+namespace tern::cpu {
+
+/// Output i is the sum over k < taps of weight[i * taps + k] times input index[i * taps + k].
+template <class T>
+struct ResizeTable {
+  std::int64_t in = 1, out = 1, taps = 1;
+  bool identity = true;
+  std::vector<std::int64_t> index;
+  std::vector<T> weight;
+};
+
+struct ResizeAxis {
+  std::int64_t in, out;
+  double factor;  ///< output size / input size as given, 0 if not
+  bool align_corners;
+};
+
+/// T is float or double.
+template <class T>
+ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias);
+
+}  // namespace tern::cpu
