@@ -112,6 +112,7 @@ class NodeRun : public OutputAllocator {
     std::copy(constant_.begin(), constant_.end(), constant.get());
     call.constant = constant.get();
     call.allocator = this;
+    call.random = &random_;
     std::unique_ptr<KernelState> state;
     if (kernel.prepare != nullptr) state = kernel.prepare(call);
     call.state = state.get();
@@ -157,6 +158,7 @@ class NodeRun : public OutputAllocator {
   Node node_;
   std::vector<TensorView> views_, out_;
   std::vector<bool> constant_;
+  RandomState random_{42, 0};
   std::deque<std::vector<std::byte>> memory_;
 };
 
