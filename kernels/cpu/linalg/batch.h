@@ -137,7 +137,8 @@ inline std::int64_t workers_for(std::int64_t count, double flops) {
 }
 
 // A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure, `failed`
-// says what a failure means. It has members `count` and `flops`, and is copied for each thread.
+// says what a failure means. It has members `count` and `flops`, and is copied for each thread. Its name must be its
+// own among all jobs: g++ 12 gives functions of a template of an unnamed namespace one symbol for each name.
 
 template <class Job>
 std::size_t job_scratch(const KernelCall& c) {

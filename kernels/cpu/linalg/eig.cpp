@@ -25,7 +25,8 @@ struct EigJob {
     flops = 25.0 * n * n * n;
     if (n == 0) return;
     T answer(0);
-    lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, static_cast<T*>(nullptr), nullptr, n, &answer, -1, nullptr);
+    R ignored(0);
+    lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, static_cast<T*>(nullptr), nullptr, n, &answer, -1, &ignored);
     work_length = std::max(1, work_size(answer));
   }
   void cut(ScratchParts& parts) {

@@ -9,8 +9,8 @@ namespace tern::cpu {
 namespace {
 
 template <class T>
-struct FactorJob {
-  explicit FactorJob(const KernelCall& call)
+struct LdlFactorJob {
+  explicit LdlFactorJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
         a(call.in[0], 2, call.in[0], 2),
@@ -59,8 +59,8 @@ struct FactorJob {
 };
 
 template <class T>
-struct SolveJob {
-  explicit SolveJob(const KernelCall& call)
+struct LdlSolveJob {
+  explicit LdlSolveJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.out[0], 2)),
         a(call.in[0], 2, call.out[0], 2),
@@ -116,10 +116,10 @@ struct SolveJob {
 }  // namespace
 
 Kernel ldl_factor_kernel() {
-  return job_kernel<FactorJob>();
+  return job_kernel<LdlFactorJob>();
 }
 Kernel ldl_solve_kernel() {
-  return job_kernel<SolveJob>();
+  return job_kernel<LdlSolveJob>();
 }
 
 }  // namespace tern::cpu

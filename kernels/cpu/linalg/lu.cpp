@@ -10,8 +10,8 @@ namespace tern::cpu {
 namespace {
 
 template <class T>
-struct FactorJob {
-  explicit FactorJob(const KernelCall& call)
+struct LuFactorJob {
+  explicit LuFactorJob(const KernelCall& call)
       : c(&call),
         count(batch_count(call.in[0], 2)),
         a(call.in[0], 2, call.in[0], 2),
@@ -56,8 +56,8 @@ CBLAS_TRANSPOSE blas(Transpose t) {
 
 /// What the two solvers share: a square matrix that rows are read of, and right hand sides solved in the result.
 template <class T>
-struct SolveJob {
-  SolveJob(const KernelCall& call, std::size_t rhs)
+struct RowSolveJob {
+  RowSolveJob(const KernelCall& call, std::size_t rhs)
       : c(&call),
         count(batch_count(call.out[0], 2)),
         a(call.in[0], 2, call.out[0], 2),
@@ -98,9 +98,9 @@ struct SolveJob {
 };
 
 template <class T>
-struct TriangularJob : SolveJob<T> {
+struct TriangularJob : RowSolveJob<T> {
   explicit TriangularJob(const KernelCall& call)
-      : SolveJob<T>(call, 1),
+      : RowSolveJob<T>(call, 1),
         upper(call.node->integer(AttrKey::upper) != 0),
         unit(call.node->integer(AttrKey::unit) != 0) {}
   void one(std::int64_t i, Failure&) {
@@ -117,12 +117,12 @@ struct TriangularJob : SolveJob<T> {
 };
 
 template <class T>
-struct LuSolveJob : SolveJob<T> {
-  explicit LuSolveJob(const KernelCall& call) : SolveJob<T>(call, 2), pivots(call.in[1], 1, call.out[0], 2) {
+struct LuSolveJob : RowSolveJob<T> {
+  explicit LuSolveJob(const KernelCall& call) : RowSolveJob<T>(call, 2), pivots(call.in[1], 1, call.out[0], 2) {
     this->flops *= 2;
   }
   void cut(ScratchParts& parts) {
-    SolveJob<T>::cut(parts);
+    RowSolveJob<T>::cut(parts);
     swaps = parts.take<std::int32_t>(this->n);
   }
   /// Swaps rows or columns of x, in the order of the pivots or back.
@@ -166,7 +166,7 @@ struct LuSolveJob : SolveJob<T> {
 }  // namespace
 
 Kernel lu_factor_kernel() {
-  return job_kernel<FactorJob>();
+  return job_kernel<LuFactorJob>();
 }
 Kernel lu_solve_kernel() {
   return job_kernel<LuSolveJob>();
