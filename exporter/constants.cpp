@@ -1,10 +1,9 @@
 #include "exporter/constants.h"
 
-#include <cstring>
-
 #include <fmt/format.h>
-
 #include <tern/error.h>
+
+#include <cstring>
 
 #include "exporter/builder.h"
 #include "schema/kinds.h"
@@ -14,6 +13,10 @@ namespace tern {
 std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
   if (storage < base_count_) return base_->bytes(storage);
   return added_.at(storage - base_count_);
+}
+
+void ExtendableSource::release(std::uint32_t storage) {
+  if (storage < base_count_) base_->release(storage);
 }
 
 std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
@@ -53,11 +56,15 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   state.kind = State::Kind::constant;
   state.type = type;
   state.strides.assign(sizes.size(), 1);
-  for (std::size_t i = sizes.size(); i-- > 1;) state.strides[i - 1] = state.strides[i] * std::max<std::int64_t>(sizes[i], 1);
+  for (std::size_t i = sizes.size(); i-- > 1;)
+    state.strides[i - 1] = state.strides[i] * std::max<std::int64_t>(sizes[i], 1);
   state.persistent = false;
   program.states.push_back(state);
-  f.inputs.push_back({FunctionInput::Kind::state, b.add_value(type, state.name),
-                      static_cast<std::uint32_t>(program.states.size() - 1), state.name, {}});
+  f.inputs.push_back({FunctionInput::Kind::state,
+                      b.add_value(type, state.name),
+                      static_cast<std::uint32_t>(program.states.size() - 1),
+                      state.name,
+                      {}});
   return f.inputs.back().value;
 }
 

@@ -1,4 +1,5 @@
-// Constant tensors that lowering makes (tables, weights it computed): states whose bytes the program's source holds beside the file's.
+// Constant tensors that lowering makes (tables, weights it computed): states whose bytes the program's source holds
+// beside the file's.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,10 @@ class Builder;
 class ExtendableSource : public StorageSource {
  public:
   /// `base` holds the first `base_count` storages; null with 0 for a program that has none.
-  ExtendableSource(std::shared_ptr<StorageSource> base, std::uint32_t base_count) : base_(std::move(base)), base_count_(base_count) {}
+  ExtendableSource(std::shared_ptr<StorageSource> base, std::uint32_t base_count)
+      : base_(std::move(base)), base_count_(base_count) {}
   std::span<const std::byte> bytes(std::uint32_t storage) override;
+  void release(std::uint32_t storage) override;
   /// Returns the new storage's number.
   std::uint32_t add(std::vector<std::byte> bytes);
 
@@ -26,8 +29,8 @@ class ExtendableSource : public StorageSource {
   std::vector<std::vector<std::byte>> added_;
 };
 
-/// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal constants are shared.
-/// Wraps the program's source in an ExtendableSource when it is not one.
+/// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal
+/// constants are shared. Wraps the program's source in an ExtendableSource when it is not one.
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes);
 
 /// The number of a reduction's name in attribute `kind` of Op::reduce; fails on an unknown name.

@@ -90,6 +90,7 @@ ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findin
     in.read_types();
     a.segment_of = read_storages(in, *a.program);
     read_states(in, *a.program);
+    read_packings(in, *a.program);
     read_origins(in, *a.program);
     read_functions(in, *a.program);
   } catch (const IndexReader::Stop&) {

@@ -156,6 +156,24 @@ void read_states(IndexReader& in, Program& program) {
   }
 }
 
+void read_packings(IndexReader& in, Program& program) {
+  const auto* rows = in.root()->packings();
+  const std::size_t n = in.count(rows);
+  in.expand(n * sizeof(Packing));
+  program.packings.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const std::size_t storages = program.storages.size();
+    if (row->storage() >= storages || row->packed() >= storages || row->storage() == row->packed()) {
+      in.findings().add("packings.storage", in.place(row), fmt::format("packing {}", i),
+                        fmt::format("storages {} and {}: two different ones of the {} that exist are needed",
+                                    row->storage(), row->packed(), storages));
+      continue;
+    }
+    program.packings.push_back({row->storage(), in.text(row->key(), row), row->packed()});
+  }
+}
+
 void read_origins(IndexReader& in, Program& program) {
   const auto* rows = in.root()->origins();
   const std::size_t n = in.count(rows);

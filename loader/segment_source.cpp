@@ -60,6 +60,14 @@ void SegmentSource::prepare(std::size_t segment) {
   slot.ready.store(true, std::memory_order_release);
 }
 
+const std::byte* SegmentSource::address(std::uint32_t storage) {
+  if (storage >= segment_of_.size() || segment_of_[storage] < 0) return nullptr;
+  const SegmentInfo& info = segments_[static_cast<std::size_t>(segment_of_[storage])];
+  const std::byte* stored = file_->bytes().data() + info.offset;
+  const bool in_place = !info.compressed && reinterpret_cast<std::uintptr_t>(stored) % kSegmentAlignment == 0;
+  return in_place ? stored : bytes(storage).data();
+}
+
 void SegmentSource::release(std::uint32_t storage) {
   if (storage >= segment_of_.size() || segment_of_[storage] < 0) return;
   const SegmentInfo& info = segments_[static_cast<std::size_t>(segment_of_[storage])];

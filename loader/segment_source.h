@@ -25,6 +25,8 @@ class SegmentSource : public StorageSource {
                 std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify);
 
   std::span<const std::byte> bytes(std::uint32_t storage) override;
+  /// Of a segment that is stored as it is: in the mapping, not checked yet.
+  const std::byte* address(std::uint32_t storage) override;
   /// Gives back mapped pages. What was decompressed stays.
   void release(std::uint32_t storage) override;
 

@@ -5,13 +5,16 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "exporter/archive_writer.h"
+#include "exporter/constants.h"
 #include "exporter/importer.h"
 #include "loader/archive.h"
 #include "loader/validate.h"
+#include "runtime/pack.h"
 #include "tools/annotate.h"
 #include "tools/command.h"
 #include "tools/terminal.h"
@@ -22,6 +25,7 @@ namespace {
 struct ExportArguments {
   std::string input, output, compress;
   std::vector<std::pair<std::string, std::string>> annotations;
+  std::vector<std::string> targets, sizes;
   bool custom_ops = false, no_origins = false, verify = false, json = false;
 };
 
@@ -66,6 +70,31 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   fmt::print("{}\n", human_bytes(w.file_size));
 }
 
+/// Packs the weights for this machine's processor and adds them to the program.
+void add_packings(Program& program, const std::string& target, const std::vector<std::string>& sizes) {
+  if (target != "cpu")
+    fail(ErrorCode::invalid_argument, fmt::format("--target takes cpu, not '{}'", escape_name(target)));
+  std::map<std::string, std::int64_t> values;
+  for (const std::string& text : sizes) {
+    const std::size_t equals = text.rfind('=');
+    std::int64_t value = -1;
+    const char* end = text.data() + text.size();
+    if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, value).ptr != end || value < 0) {
+      fail(ErrorCode::invalid_argument, fmt::format("--size takes NAME=NUMBER, not '{}'", escape_name(text)));
+    }
+    values[text.substr(0, equals)] = value;
+  }
+  PackRecorder recorder =
+      pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), values);
+  auto source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
+  for (auto& [name, bytes] : recorder.packed) {
+    const std::uint64_t size = bytes.size();
+    program.packings.push_back({name.first, name.second, source->add(std::move(bytes))});
+    program.storages.push_back({size});
+  }
+  program.source = source;
+}
+
 int run_export(ExportArguments& a) {
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   WriteOptions options;
@@ -90,6 +119,7 @@ int run_export(ExportArguments& a) {
     if (!progress) progress.emplace("writing", total);
     progress->set(done);
   };
+  for (const std::string& target : a.targets) add_packings(program, target, a.sizes);
   const WriteReport written = write_archive(program, a.output, options);
   progress.reset();
   if (a.verify) verify_archive(a.output);
@@ -109,6 +139,11 @@ void add_export_command(CLI::App& app, CommandLine& line) {
        "--annotate", a->annotations,
        "PATTERN KEY=VALUE: annotate every node whose module path, ATen operator or op matches PATTERN (* ? [])")
       ->type_name("PATTERN KEY=VALUE");
+  c->add_option("--target", a->targets,
+                "cpu: store weights packed for this machine's processor too, so that nothing is packed at load")
+      ->type_name("DEVICE");
+  c->add_option("--size", a->sizes, "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it)")
+      ->type_name("NAME=NUMBER");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and lines of Python");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");

@@ -27,11 +27,12 @@ class IndexWriter {
     const auto symbols = write_symbols();
     const auto origins = write_origins();
     const auto metadata = write_metadata();
+    const auto packings = write_packings();
     const auto types = tables_.write_types(b_);
     const auto expressions = structs(tables_.expressions());
     const auto texts = tables_.write_texts(b_);
     b_.Finish(archive::CreateIndex(b_, texts, expressions, symbols, segments, storages, types, states, origins,
-                                   functions, metadata),
+                                   functions, metadata, packings),
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
@@ -89,6 +90,15 @@ class IndexWriter {
       rows.push_back(archive::CreateState(b_, tables_.name(s.name), static_cast<archive::StateKind>(s.kind),
                                           tables_.type(s.type), storages_.renumbered[s.storage], strides, s.offset,
                                           s.is_mutable, s.persistent, s.tied));
+    }
+    return tables(rows);
+  }
+
+  TableVector<archive::Packing> write_packings() {
+    std::vector<flatbuffers::Offset<archive::Packing>> rows;
+    for (const Packing& p : program_.packings) {
+      rows.push_back(archive::CreatePacking(b_, storages_.renumbered[p.storage], storages_.renumbered[p.packed],
+                                            tables_.text(p.key)));
     }
     return tables(rows);
   }

@@ -43,22 +43,32 @@ class Storages {
   }
 
  private:
-  /// Numbers the storages that states view, in the states' order.
+  /// Numbers the storages that states view, in the states' order, then packed ones.
   void number() {
     out_.renumbered.assign(program_.storages.size(), WrittenStorages::kUnused);
     for (const State& s : program_.states) {
       if (s.storage >= program_.storages.size()) {
         fail(ErrorCode::internal, fmt::format("state '{}' views storage {}, which does not exist", s.name, s.storage));
       }
-      std::uint32_t& number = out_.renumbered[s.storage];
-      if (number != WrittenStorages::kUnused) continue;
-      number = static_cast<std::uint32_t>(out_.storages.size());
-      const std::uint64_t size = program_.storages[s.storage].size;
-      out_.storages.push_back({size, -1});
-      order_.push_back(s.storage);
-      total_ += size;
-      ++of_size_[size];
+      number(s.storage);
     }
+    for (const Packing& p : program_.packings) {
+      if (p.storage >= program_.storages.size() || p.packed >= program_.storages.size()) {
+        fail(ErrorCode::internal, "a packing names a storage that does not exist");
+      }
+      number(p.storage);
+      number(p.packed);
+    }
+  }
+  void number(std::uint32_t storage) {
+    std::uint32_t& number = out_.renumbered[storage];
+    if (number != WrittenStorages::kUnused) return;
+    number = static_cast<std::uint32_t>(out_.storages.size());
+    const std::uint64_t size = program_.storages[storage].size;
+    out_.storages.push_back({size, -1});
+    order_.push_back(storage);
+    total_ += size;
+    ++of_size_[size];
   }
 
   std::span<const std::byte> bytes_of(std::uint32_t storage) const {
