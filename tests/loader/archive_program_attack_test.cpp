@@ -1,0 +1,380 @@
+// Attacks on what a program means: sizes, values, calls, symbols, enumerations. All hashes are right.
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include <limits>
+
+#include "exporter/builder.h"
+#include "loader/archive.h"
+#include "loader/validate.h"
+#include "tests/loader/sample.h"
+
+namespace tern::test {
+namespace {
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+
+/// The change makes opening fail because of that rule, and validate finds it.
+void expect_rule(const std::string& rule, const std::function<void(Program&)>& change) {
+  const std::vector<std::byte> bytes = changed(change);
+  EXPECT_NE(open_error(bytes).find("rule " + rule), std::string::npos)
+      << rule << " expected, not: " << open_error(bytes);
+  const std::vector<std::string> rules = rules_broken(bytes);
+  EXPECT_NE(std::find(rules.begin(), rules.end(), rule), rules.end()) << rule;
+}
+
+Function& forward(Program& p) {
+  return p.functions[0];
+}
+
+/// The first node of that op in `forward`.
+Node& node(Program& p, Op op) {
+  for (Node& n : forward(p).nodes) {
+    if (n.op == op) return n;
+  }
+  throw std::logic_error("the sample has no such node");
+}
+
+// FIELD 1: products of sizes that overflow, negative sizes, ranks.
+TEST(ArchiveAttack, StatesOfImpossibleSizes) {
+  for (std::int64_t size :
+       {std::int64_t{1} << 31, std::int64_t{1} << 32, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 59}) {
+    expect_rule("states.inside", [&](Program& p) { p.states[2].type.shape = {size, 1}; });
+  }
+  for (const Dims& shape :
+       {Dims{kMax, kMax}, Dims{std::int64_t{1} << 32, std::int64_t{1} << 32},
+        Dims{std::int64_t{1} << 31, std::int64_t{1} << 31, 4}, Dims{kMax, 2}, Dims{kMax}, Dims{kMax - 1, 1}}) {
+    expect_rule("states.type", [&](Program& p) {
+      p.states[2].type.shape = shape;
+      p.states[2].strides.assign(shape.size(), 1);
+    });
+    expect_rule("values.type", [&](Program& p) { p.functions[1].values.back().type.shape = shape; });
+  }
+  expect_rule("states.type", [](Program& p) { p.states[2].type.shape = {-4, -8}; });
+  expect_rule("states.type", [](Program& p) { p.states[2].type.shape[0] = p.pool.symbol("s0"); });
+  expect_rule("types.rank", [](Program& p) { p.states[2].type.shape.assign(10000, 1); });
+  expect_rule("types.rank", [](Program& p) { p.functions[1].values.back().type.shape.assign(17, 1); });
+}
+
+TEST(ArchiveAttack, StatesOutsideTheirStorage) {
+  expect_rule("states.inside", [](Program& p) { p.states[4].offset = 6; });
+  expect_rule("states.inside", [](Program& p) { p.states[4].offset = kMax; });
+  expect_rule("states.inside", [](Program& p) { p.states[4].offset = -1; });
+  expect_rule("states.inside", [](Program& p) { p.states[4].strides = {kMax}; });
+  expect_rule("states.inside", [](Program& p) { p.states[4].strides = {kMax / 2 + 1}; });
+  expect_rule("states.strides", [](Program& p) { p.states[4].strides = {-1}; });
+  expect_rule("states.strides", [](Program& p) { p.states[4].strides = {1, 1}; });
+  // A writer cannot name a storage that is not there; what a hostile file says is the number that is stored.
+  const auto bytes = with_segments(sample_program(), {}, [](writing::WrittenStorages& s) { s.renumbered[3] = 1000; });
+  EXPECT_NE(open_error(bytes).find("states.storage"), std::string::npos);
+}
+
+TEST(ArchiveAttack, TiedStates) {
+  expect_rule("states.tied", [](Program& p) { p.states[1].tied = 1; });
+  expect_rule("states.tied", [](Program& p) { p.states[1].tied = 5; });
+  expect_rule("states.tied", [](Program& p) { p.states[1].tied = -2; });
+  expect_rule("states.tied", [](Program& p) { p.states[2].tied = 0; });  // equal bytes do not make one tensor
+  expect_rule("states.name", [](Program& p) { p.states[2].name = p.states[0].name; });
+}
+
+// FIELD 7: depth.
+TEST(ArchiveAttack, DeepExpressions) {
+  expect_rule("expressions.depth", [](Program& p) {
+    std::vector<ExprNode> nodes = p.pool.nodes();
+    while (nodes.size() < 100'000) {
+      const auto last = static_cast<std::uint32_t>(nodes.size() - 1);
+      nodes.push_back({ExprOp::max, last, last, 0, 0});
+    }
+    p.pool.assign(std::move(nodes), p.pool.symbols());
+  });
+}
+
+/// Functions that call the next one `times` times each.
+void add_chain(Program& p, std::size_t length, std::size_t times) {
+  const auto first = static_cast<std::uint32_t>(p.functions.size());
+  for (std::size_t i = 0; i < length; ++i) {
+    Function f;
+    f.name = "chain";
+    for (std::size_t k = 0; k < times && i + 1 < length; ++k) {
+      Node call;
+      call.op = Op::call;
+      call.functions = {first + static_cast<std::uint32_t>(i) + 1};
+      f.nodes.push_back(call);
+    }
+    p.functions.push_back(std::move(f));
+  }
+}
+
+// FIELD 8: functions that run themselves, and a chain that doubles 2^40 times.
+TEST(ArchiveAttack, CallsInCircles) {
+  const auto call = [](Program& p, std::size_t from, std::uint32_t to) {
+    Node n;
+    n.op = Op::call;
+    n.functions = {to};
+    p.functions[from].nodes.push_back(n);
+  };
+  expect_rule("functions.cycle", [&](Program& p) {
+    add_chain(p, 1, 1);
+    call(p, 4, 4);
+  });
+  expect_rule("functions.cycle", [&](Program& p) {
+    add_chain(p, 2, 1);
+    call(p, 5, 4);
+  });
+  expect_rule("functions.cycle", [&](Program& p) {
+    forward(p).writebacks.clear();
+    call(p, 2, 0);
+  });
+  expect_rule("functions.unfolded", [](Program& p) { add_chain(p, 41, 2); });
+  expect_rule("functions.depth", [](Program& p) { add_chain(p, 100'000, 1); });
+  EXPECT_EQ(open_error(changed([](Program& p) { add_chain(p, 20, 2); })), "");
+}
+
+// FIELD 9: values that are used before they are defined, twice defined, or not there.
+TEST(ArchiveAttack, ValuesOutOfOrder) {
+  expect_rule("nodes.inputs", [](Program& p) { std::swap(forward(p).nodes[0], forward(p).nodes[2]); });
+  expect_rule("nodes.outputs", [](Program& p) { forward(p).nodes[1].outputs = forward(p).nodes[0].outputs; });
+  expect_rule("nodes.outputs", [](Program& p) { forward(p).nodes[1].outputs[0] = forward(p).inputs[0].value; });
+  for (ValueId v : {-2, 1000, std::numeric_limits<ValueId>::max(), std::numeric_limits<ValueId>::min()}) {
+    expect_rule("nodes.inputs", [&](Program& p) { forward(p).nodes[1].inputs[0] = v; });
+    expect_rule("nodes.outputs", [&](Program& p) { forward(p).nodes[1].outputs[0] = v; });
+    expect_rule("inputs.value", [&](Program& p) { forward(p).inputs[0].value = v; });
+    expect_rule("outputs.value", [&](Program& p) { forward(p).outputs[0].value = v; });
+    expect_rule("writebacks.value", [&](Program& p) { forward(p).writebacks[0].value = v; });
+  }
+  expect_rule("inputs.value", [](Program& p) { forward(p).inputs[2].value = forward(p).inputs[0].value; });
+  expect_rule("inputs.value", [](Program& p) { forward(p).inputs[1].value = 0; });
+  expect_rule("outputs.value", [](Program& p) { forward(p).outputs[0].value = kNoValue; });
+  expect_rule("outputs.value", [](Program& p) { forward(p).outputs.back().value = 0; });
+  expect_rule("outputs.number", [](Program& p) { forward(p).outputs[0].kind = FunctionOutput::Kind::integer; });
+}
+
+TEST(ArchiveAttack, InputsThatAreNotTheirState) {
+  expect_rule("inputs.state", [](Program& p) { forward(p).inputs[2].state = 1000; });
+  expect_rule("inputs.state", [](Program& p) { forward(p).inputs[2].state = 7; });
+}
+
+TEST(ArchiveAttack, WriteBacks) {
+  expect_rule("writebacks.target", [](Program& p) { forward(p).writebacks[0].index = 1000; });
+  expect_rule("writebacks.target", [](Program& p) { p.states[7].is_mutable = false; });
+  expect_rule("writebacks.target", [](Program& p) { p.functions[1].writebacks[0].index = 1; });
+  expect_rule("writebacks.target", [](Program& p) { p.functions[1].writebacks[0].index = 9; });
+  expect_rule("writebacks.type", [](Program& p) {
+    p.states[0].is_mutable = true;
+    forward(p).writebacks[0].index = 0;
+  });
+  expect_rule("writebacks.once", [](Program& p) { forward(p).writebacks.push_back(forward(p).writebacks[0]); });
+  expect_rule("writebacks.entry", [](Program& p) { forward(p).entry = false; });
+  expect_rule("nodes.functions", [](Program& p) {
+    p.functions[2].entry = true;
+    p.functions[2].writebacks = {{WriteBack::Target::input, 0, 0}};
+  });
+}
+
+// FIELD 10: branches that do not fit.
+TEST(ArchiveAttack, BranchesOfOtherSignatures) {
+  expect_rule("types.rule", [](Program& p) { add_chain(p, 1, 1), node(p, Op::cond).functions = {2, 4}; });
+  expect_rule("types.rule", [](Program& p) { p.functions[3].outputs.clear(); });
+  expect_rule("types.rule", [](Program& p) { p.functions[3].outputs.push_back(p.functions[3].outputs[0]); });
+  expect_rule("types.rule", [](Program& p) { p.functions[3].outputs[0] = {FunctionOutput::Kind::none, kNoValue, ""}; });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::cond).inputs.pop_back(); });
+  expect_rule("types.rule", [](Program& p) { std::swap(node(p, Op::cond).inputs[0], node(p, Op::cond).inputs[1]); });
+  expect_rule("nodes.functions", [](Program& p) { node(p, Op::cond).functions = {2}; });
+  expect_rule("nodes.functions", [](Program& p) { node(p, Op::cond).functions = {2, 99}; });
+  expect_rule("nodes.functions", [](Program& p) { node(p, Op::matmul).functions = {2}; });
+}
+
+// FIELD 12: expressions of sizes.
+TEST(ArchiveAttack, Expressions) {
+  const auto add = [](Program& p, ExprNode n) {
+    std::vector<ExprNode> nodes = p.pool.nodes();
+    nodes.push_back(n);
+    std::vector<Symbol> symbols = p.pool.symbols();
+    // assign() trusts its nodes, and the archive is to hold a wrong one: it is spoilt in the bytes instead.
+    p.pool.assign(std::move(nodes), std::move(symbols));
+  };
+  // Lawful, and undefined when evaluated: division by zero, overflow, a huge power.
+  const auto constant = [&](Program& p, std::int64_t v) {
+    add(p, {ExprOp::constant, 0, 0, 0, v});
+    return static_cast<std::uint32_t>(p.pool.nodes().size() - 1);
+  };
+  for (ExprOp op : {ExprOp::floordiv, ExprOp::mod, ExprOp::pow, ExprOp::shl, ExprOp::mul, ExprOp::add}) {
+    for (std::int64_t v : {std::int64_t{0}, kMax, -kMax}) {
+      const auto bytes = changed([&](Program& p) {
+        const std::uint32_t a = constant(p, kMax), b = constant(p, v);
+        add(p, {op, a, b, 0, 0});
+        const Dim d = Dim::node(static_cast<std::uint32_t>(p.pool.nodes().size() - 1));
+        p.functions[1].nodes.back().set(AttrKey::sizes, Dims{d});
+        p.functions[1].values[static_cast<std::size_t>(p.functions[1].nodes.back().outputs[0])].type.shape = {d};
+      });
+      open_error(bytes);  // whatever it says, it says it
+      validate_archive(bytes);
+    }
+  }
+}
+
+TEST(ArchiveAttack, SymbolsWithoutAValue) {
+  expect_rule("symbols.bound", [](Program& p) {
+    const Dim free = p.pool.new_symbol("free", 0, 10);
+    Node n;
+    n.op = Op::full;
+    n.attrs = {attr(AttrKey::sizes, free), attr_dtype(DType::f32), attr_number(AttrKey::value, 0)};
+    n.outputs = {static_cast<ValueId>(forward(p).values.size())};
+    forward(p).values.push_back({{DType::f32, {free}}, "x"});
+    forward(p).nodes.push_back(n);
+  });
+  expect_rule("symbols.bound", [](Program& p) {  // in a body
+    const Dim free = p.pool.new_symbol("free", 0, 10);
+    Node n;
+    n.op = Op::from_dim;
+    n.attrs = {attr(AttrKey::dim, free), attr_dtype(DType::i64)};
+    n.outputs = {static_cast<ValueId>(p.functions[2].values.size())};
+    p.functions[2].values.push_back({{DType::i64, {}}, "x"});
+    p.functions[2].nodes.push_back(n);
+  });
+  // Used before the node that gives it a value.
+  expect_rule("symbols.bound", [](Program& p) {
+    Node n;
+    n.op = Op::from_dim;
+    n.attrs = {attr(AttrKey::dim, p.pool.symbol("u1")), attr_dtype(DType::i64)};
+    n.outputs = {static_cast<ValueId>(forward(p).values.size())};
+    forward(p).values.push_back({{DType::i64, {}}, "x"});
+    forward(p).nodes.insert(forward(p).nodes.begin(), n);
+  });
+}
+
+TEST(ArchiveAttack, RangesOfSymbols) {
+  expect_rule("symbols.range", [](Program& p) { p.pool.assign(p.pool.nodes(), {{"s0", 5, 4}, {"u1", 0, kNoBound}}); });
+}
+
+// FIELD 13: attributes; each op's own are tested beside its rule.
+TEST(ArchiveAttack, Attributes) {
+  expect_rule("types.rule", [](Program& p) { node(p, Op::reduce).set(AttrKey::axes, Dims{0, 7}); });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, Dims{0, 0}); });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::permute).set(AttrKey::axes, std::string("text")); });
+  expect_rule("attributes.once", [](Program& p) {
+    auto& attrs = node(p, Op::permute).attrs;
+    attrs.push_back(attrs[0]);
+  });
+  expect_rule("types.result", [](Program& p) {
+    forward(p).values[static_cast<std::size_t>(node(p, Op::permute).outputs[0])].type.shape = {4, 8};
+  });
+  expect_rule("types.result", [](Program& p) {
+    forward(p).values[static_cast<std::size_t>(node(p, Op::matmul).outputs[0])].type.dtype = DType::f64;
+  });
+  expect_rule("nodes.outputs", [](Program& p) { node(p, Op::permute).outputs.push_back(kNoValue); });
+  expect_rule("nodes.origin", [](Program& p) { node(p, Op::permute).origin = 2; });
+  expect_rule("nodes.origin", [](Program& p) { node(p, Op::permute).origin = -2; });
+}
+
+TEST(ArchiveAttack, PointwiseCode) {
+  expect_rule("nodes.code", [](Program& p) { node(p, Op::permute).expr.code.resize(1); });
+  expect_rule("nodes.code", [](Program& p) { node(p, Op::pointwise).expr.code.resize(kMaxInstructions + 1); });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::pointwise).expr.code.back().a = 65535; });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::pointwise).expr.code.front().integer = kMax; });
+  expect_rule("types.rule", [](Program& p) { node(p, Op::pointwise).expr.code.clear(); });
+}
+
+// FIELD 15: MX tensors.
+TEST(ArchiveAttack, MxTypes) {
+  const auto change = [](std::int32_t block, ScaleLayout layout, Dims shape, DType dtype) {
+    return [=](Program& p) { p.functions[1].values.back().type = {dtype, shape, block, layout}; };
+  };
+  for (std::int32_t block : {-1, 7, 33, 128, std::numeric_limits<std::int32_t>::max()}) {
+    expect_rule("values.type", change(block, ScaleLayout::plain, {2, 64}, DType::f8_e4m3fn));
+  }
+  expect_rule("values.type", change(32, ScaleLayout::plain, {}, DType::f8_e4m3fn));
+  expect_rule("values.type", change(32, ScaleLayout::plain, {64}, DType::f32));
+  expect_rule("values.type", change(0, ScaleLayout::swizzled_32_4_4, {64}, DType::f32));
+  expect_rule("values.type", change(32, ScaleLayout::swizzled_32_4_4, {kMax / 64 * 32, 64}, DType::f8_e5m2));
+  expect_rule("states.strides", [](Program& p) { p.states[5].strides = {1, 2}; });
+  expect_rule("states.inside", [](Program& p) { p.states[5].offset = 1; });
+}
+
+// FIELD 18: names.
+TEST(ArchiveAttack, Names) {
+  for (const std::string& bad : {std::string("\xc0\xaf"), std::string("\xed\xa0\x80"), std::string("\xff")}) {
+    std::vector<std::byte> bytes = changed([](Program& p) { p.states[0].name = "QQQQQ"; });
+    const auto at = std::search(bytes.begin(), bytes.end(), reinterpret_cast<const std::byte*>("QQQQQ"),
+                                reinterpret_cast<const std::byte*>("QQQQQ") + 5);
+    ASSERT_NE(at, bytes.end());
+    std::copy_n(reinterpret_cast<const std::byte*>(bad.data()), bad.size(), at);
+    rehash(bytes);
+    EXPECT_NE(open_error(bytes).find("texts.utf8"), std::string::npos) << open_error(bytes);
+    *at = std::byte{0};
+    rehash(bytes);
+    EXPECT_NE(open_error(bytes).find("texts.utf8"), std::string::npos) << open_error(bytes);
+  }
+  // A text that is long enough to be no name, where a name is expected.
+  const std::string text(5000, 'x');
+  std::vector<std::byte> bytes = changed([&](Program& p) { p.metadata = {{"k", text}}; });
+  EXPECT_EQ(open_error(bytes), "");
+  expect_rule("functions.name", [](Program& p) { p.functions[1].name = "forward"; });
+  expect_rule("functions.name", [](Program& p) { p.functions[1].name = ""; });
+}
+
+// FIELD 21: numbers that this version does not know are unsupported, not broken: the file can still be inspected.
+TEST(ArchiveAttack, UnknownNumbers) {
+  const auto expect_unsupported = [](const std::string& rule, const std::function<void(Program&)>& change) {
+    const std::vector<std::byte> bytes = changed(change);
+    try {
+      open_archive(bytes, {});
+      ADD_FAILURE() << rule;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::unsupported) << e.what();
+      EXPECT_NE(std::string(e.what()).find(rule), std::string::npos) << e.what();
+    }
+    for (const Finding& f : validate_archive(bytes)) EXPECT_EQ(f.code, ErrorCode::unsupported) << describe(f);
+  };
+  expect_unsupported("nodes.op", [](Program& p) { node(p, Op::permute).op = static_cast<Op>(kMaxOp + 1); });
+  expect_unsupported("nodes.op", [](Program& p) { node(p, Op::permute).op = static_cast<Op>(65535); });
+  expect_unsupported("nodes.version", [](Program& p) { node(p, Op::permute).version = 2; });
+  expect_unsupported("attributes.key", [](Program& p) {
+    node(p, Op::permute).attrs.push_back({static_cast<AttrKey>(60000), Dims{1}});
+  });
+  expect_unsupported("states.kind", [](Program& p) { p.states[6].kind = static_cast<State::Kind>(3); });
+  expect_unsupported("types.dtype", [](Program& p) { p.states[6].type.dtype = static_cast<DType>(kDTypeCount); });
+  expect_unsupported("types.layout", [](Program& p) { p.states[6].type.layout = static_cast<ScaleLayout>(2); });
+  expect_unsupported("kinds",
+                     [](Program& p) { p.functions[2].outputs[0].kind = static_cast<FunctionOutput::Kind>(5); });
+  expect_unsupported("kinds", [](Program& p) { p.functions[2].inputs[0].kind = static_cast<FunctionInput::Kind>(3); });
+}
+
+TEST(ArchiveAttack, NewerVersionOfAnOpNamesBoth) {
+  const std::string message = open_error(changed([](Program& p) { node(p, Op::matmul).version = 9; }));
+  EXPECT_NE(message.find("version 9"), std::string::npos) << message;
+  EXPECT_NE(message.find("1 to 1"), std::string::npos) << message;
+}
+
+TEST(ArchiveAttack, FindingsSayWhere) {
+  const auto bytes = changed([](Program& p) {
+    node(p, Op::matmul).inputs[0] = 99;
+    p.states[4].offset = 6;
+  });
+  const std::vector<Finding> findings = validate_archive(bytes);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].rule, "states.inside");
+  EXPECT_NE(findings[0].where.find("right"), std::string::npos);
+  EXPECT_NE(findings[1].where.find("forward"), std::string::npos);
+  EXPECT_NE(findings[1].where.find("matmul"), std::string::npos);
+  EXPECT_NE(findings[1].where.find("model.py:12"), std::string::npos) << findings[1].where;
+  for (const Finding& f : findings) {
+    EXPECT_GT(f.offset, 64u);
+    EXPECT_LT(f.offset, bytes.size());
+  }
+}
+
+// FIELD 19: no quadratic checks.
+TEST(ArchiveAttack, ManyStates) {
+  const std::vector<std::byte> bytes = changed([](Program& p) {
+    const State s = p.states[3];
+    for (int i = 0; i < 100'000; ++i) {
+      p.states.push_back(s);
+      p.states.back().name = "state" + std::to_string(i);
+    }
+  });
+  EXPECT_EQ(open_error(bytes), "");
+}
+
+}  // namespace
+}  // namespace tern::test
