@@ -63,6 +63,21 @@ void widen(Operand& o, const pt2::SchemaType& type) {
 
 }  // namespace
 
+namespace {
+
+/// As PyTorch's is_contiguous; true where the layout is not known.
+bool row_major(const Layout& l) {
+  std::int64_t step = 1;
+  if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
+  for (std::size_t i = l.sizes.size(); i-- > 0;) {
+    if (l.sizes[i] == 1) continue;
+    if (l.strides[i] != step || __builtin_mul_overflow(step, l.sizes[i], &step)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Operand Walker::operand(const pt2::Argument& a) {
   Operand o;
   using OK = Operand::Kind;
@@ -88,6 +103,7 @@ Operand Walker::operand(const pt2::Argument& a) {
       if (b.kind == BindingKind::tensor) {
         o.kind = OK::tensor;
         o.value = value_of(b);
+        o.contiguous = row_major(layout_of(a.name));
       } else {
         scalar(b);
       }

@@ -68,6 +68,10 @@ ValueId no_result(Builder& b, DType t) {
   return b.full({0}, 0, t);
 }
 
+bool factors_transpose(Builder& b, const Call& c) {
+  return c.arg("A").contiguous && !is_complex(b.dtype(c.tensor("A")));
+}
+
 std::vector<ValueId> lu_factor(Builder& b, ValueId a, bool check) {
   return b.add_all(Op::lu_factor, {a}, {attr(AttrKey::check, Dim(check))});
 }

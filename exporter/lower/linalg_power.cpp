@@ -36,8 +36,13 @@ Values linalg_det(Builder& b, const Call& c) {
 Values det(Builder& b, const Call& c) {
   return det_of(b, c.tensor("self"));
 }
+/// The matrix to factor where the factors are results too.
+Factored factored_parts(Builder& b, const Call& c) {
+  const ValueId a = c.tensor("A");
+  return factored(b, factors_transpose(b, c) ? transposed(b, a) : a);
+}
 Values linalg_det_parts(Builder& b, const Call& c) {
-  const Factored f = factored(b, c.tensor("A"));
+  const Factored f = factored_parts(b, c);
   return {determinant(b, f), f.lu, f.pivots};
 }
 
@@ -60,7 +65,7 @@ Values slogdet(Builder& b, const Call& c) {
   return slogdet_of(b, c.tensor("self"));
 }
 Values linalg_slogdet_parts(Builder& b, const Call& c) {
-  const Factored f = factored(b, c.tensor("A"));
+  const Factored f = factored_parts(b, c);
   const auto [sign, log] = sign_and_log(b, f);
   return {sign, log, f.lu, f.pivots};
 }
@@ -104,7 +109,8 @@ ValueId powers(Builder& b, const Call& c, ValueId x, Dim n) {
   return b.concat({b.full(ones, 1, t), scan_along(b, factors, ScanKind::cumprod, -1, t)}, -1);
 }
 Values linalg_vander(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("x");
+  ValueId x = c.tensor("x");
+  if (b.rank(x) == 0) x = b.unsqueeze(x, 0);
   return {powers(b, c, x, c.has("N") ? c.dim("N") : b.size(x, -1))};
 }
 Values vander(Builder& b, const Call& c) {

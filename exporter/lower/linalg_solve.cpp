@@ -24,11 +24,13 @@ struct Solution {
   ValueId x, lu, pivots, info;
 };
 
-Solution solve(Builder& b, const Call& c, ValueId a, ValueId rhs, bool check) {
+/// `of_transposed`: the factors of A^T instead of A.
+Solution solve(Builder& b, const Call& c, ValueId a, ValueId rhs, bool check, bool of_transposed = false) {
   const bool left = c.flag_or("left", true), vector = is_vector(b, a, rhs);
   if (vector && !left) c.unsupported("a vector at the right of the matrix");
-  const Values f = lu_factor(b, a, check);
-  ValueId x = lu_solve(b, f[0], f[1], vector ? b.unsqueeze(rhs, -1) : rhs, left, Transpose::none);
+  const Values f = lu_factor(b, of_transposed ? transposed(b, a) : a, check);
+  ValueId x = lu_solve(b, f[0], f[1], vector ? b.unsqueeze(rhs, -1) : rhs, left,
+                       of_transposed ? Transpose::transpose : Transpose::none);
   if (vector) x = b.squeeze(x, -1);
   return {x, f[0], f[1], f[2]};
 }
@@ -41,7 +43,7 @@ Values linalg_solve_ex(Builder& b, const Call& c) {
   return {s.x, s.info};
 }
 Values linalg_solve_parts(Builder& b, const Call& c) {
-  const Solution s = solve(b, c, c.tensor("A"), c.tensor("B"), c.flag("check_errors"));
+  const Solution s = solve(b, c, c.tensor("A"), c.tensor("B"), c.flag("check_errors"), factors_transpose(b, c));
   return {s.x, s.lu, s.pivots, s.info};
 }
 

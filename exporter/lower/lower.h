@@ -17,6 +17,7 @@ struct Operand {
   enum class Kind { none, tensor, integer, number, boolean, complex, text, dtype, tensors, integers, numbers, booleans, device, layout, memory_format };
   Kind kind = Kind::none;
   ValueId value = kNoValue;                 ///< tensor
+  bool contiguous = true;                   ///< tensor: whether PyTorch had it in row-major order
   Dim integer;                              ///< integer (may be symbolic), boolean (0 or 1, may be symbolic)
   double number = 0, imaginary = 0;         ///< number, complex
   std::string text;                         ///< text, device
@@ -83,6 +84,7 @@ std::span<const Lowering> loss_lowerings();
 std::span<const Lowering> linalg_lowerings();
 std::span<const Lowering> fft_lowerings();
 std::span<const Lowering> optim_lowerings();
+std::span<const Lowering> foreach_lowerings();      ///< _foreach_ operators
 std::span<const Lowering> random_lowerings();
 std::span<const Lowering> vision_lowerings();       ///< torchvision's
 
