@@ -61,10 +61,6 @@ void widen(Operand& o, const pt2::SchemaType& type) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// As PyTorch's is_contiguous; true where the layout is not known.
 bool row_major(const Layout& l) {
   std::int64_t step = 1;
