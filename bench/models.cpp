@@ -35,7 +35,7 @@ class Maker {
     for (float& v : values) v = uniform(random_);
     return builder_.constant(DType::f32, sizes, values.data());
   }
-  ValueId relu(ValueId x) { return builder_.expr("maximum(x, 0)", {{"x", x}}, DType::f32); }
+  ValueId relu(ValueId x) { return builder_.expr("max(x, 0)", {{"x", x}}, DType::f32); }
   void output(ValueId y) { builder_.function().outputs.push_back({FunctionOutput::Kind::tensor, y, "y"}); }
 
  private:

@@ -27,25 +27,42 @@ std::size_t best(std::span<const float> scores) {
   return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
+/// Softmax of one of the scores.
+double probability(std::span<const float> logits, std::size_t i) {
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - logits[i]);
+  return 1 / sum;
+}
+
+/// The image whose digit the network is least sure of: the one worth looking at.
+std::size_t least_sure(const tern::Tensor& logits, std::size_t count) {
+  std::size_t least = 0;
+  double lowest = 2;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto scores = row(logits, i, kClasses);
+    const double p = probability(scores, best(scores));
+    if (p < lowest) lowest = p, least = i;
+  }
+  return least;
+}
+
 /// The pixels on the left, the probability of each digit on the right.
 void draw(std::span<const float> pixels, std::span<const float> logits) {
   static constexpr const char* kShades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - logits[best(logits)]);
   for (std::size_t y = 0; y < kClasses; ++y) {
     std::printf("    ");
     for (std::size_t x = 0; x < kSide; ++x) {
       const float shade = y < kSide ? pixels[y * kSide + x] : 0;
       std::printf("%s", kShades[std::clamp(static_cast<int>(std::lround(shade * 4)), 0, 4)]);
     }
-    const double probability = std::exp(logits[y] - logits[best(logits)]) / sum;
-    std::printf("    %zu %6.2f %% ", y, 100 * probability);
-    for (int i = 0; i < std::lround(30 * probability); ++i) std::printf("█");
+    const double p = probability(logits, y);
+    std::printf("    %zu %6.2f %%", y, 100 * p);
+    for (int i = 0; i < std::lround(30 * p); ++i) std::printf(i == 0 ? " █" : "█");
     std::printf("\n");
   }
 }
 
-int classify(const std::string& archive, const std::string& held_out, std::size_t drawn) {
+int classify(const std::string& archive, const std::string& held_out, const char* wanted) {
   auto tensors = read_safetensors(held_out);
   const tern::Tensor &images = tensors.at("images"), &labels = tensors.at("labels"), &expected = tensors.at("logits");
 
@@ -66,8 +83,8 @@ int classify(const std::string& archive, const std::string& held_out, std::size_
     if (!(std::abs(ours - reference) <= difference)) difference = std::abs(ours - reference);
   }
 
-  drawn = std::min(drawn, count - 1);
-  std::printf("Image %zu of %zu, labelled %lld:\n\n", drawn, count,
+  const std::size_t drawn = std::min(wanted ? std::strtoul(wanted, nullptr, 10) : least_sure(logits, count), count - 1);
+  std::printf("Image %zu of %zu, %slabelled %lld:\n\n", drawn, count, wanted ? "" : "the one it is least sure of, ",
               static_cast<long long>(labels.span<std::int64_t>()[drawn]));
   draw(row(images, drawn, kSide * kSide), row(logits, drawn, kClasses));
   const double accuracy = static_cast<double>(right) / static_cast<double>(count);
@@ -93,7 +110,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    return classify(argv[1], argv[2], argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 0);
+    return classify(argv[1], argv[2], argc == 4 ? argv[3] : nullptr);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "digits_classify: %s\n", error.what());
     return EXIT_FAILURE;
