@@ -21,11 +21,7 @@ struct Geometry {
   bool transposed = false;
 };
 
-Values convolve(Builder& b, const Call& c, const Geometry& g) {
-  ValueId x = c.tensor("input");
-  const ValueId weight = c.tensor("weight"), bias = c.tensor_or_none("bias");
-  const bool batched = b.rank(x) == b.rank(weight);
-  if (!batched) x = b.unsqueeze(x, 0);
+ValueId convolve(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
   std::vector<Attr> attrs{attr(AttrKey::strides, g.strides), attr(AttrKey::dilations, g.dilations),
                           attr(AttrKey::before, g.before), attr(AttrKey::after, g.after),
                           attr(AttrKey::groups, Dim(g.groups))};
@@ -33,7 +29,30 @@ Values convolve(Builder& b, const Call& c, const Geometry& g) {
     attrs.push_back(attr(AttrKey::transposed, Dim(1)));
     attrs.push_back(attr(AttrKey::output_pads, g.output_pads));
   }
-  const ValueId y = b.add(Op::convolution, {x, weight, bias}, std::move(attrs));
+  return b.add(Op::convolution, {x, weight, bias}, std::move(attrs));
+}
+
+/// Three real convolutions, as PyTorch has it: a = w_re x_re, b = w_im x_im, c = (w_re + w_im)(x_re + x_im) give
+/// a - b + i (c - a - b).
+ValueId convolve_complex(Builder& b, ValueId x, ValueId weight, ValueId bias, const Geometry& g) {
+  const DType complex = b.dtype(x), real = complex == DType::c128 ? DType::f64 : DType::f32;
+  const auto part = [&](ValueId v, std::string_view text) {
+    return v == kNoValue ? v : b.expr(text, {{"v", v}}, complex, real);
+  };
+  const ValueId re = convolve(b, part(x, "real(v)"), part(weight, "real(v)"), part(bias, "real(v)"), g);
+  const ValueId im = convolve(b, part(x, "imag(v)"), part(weight, "imag(v)"), kNoValue, g);
+  const ValueId both =
+      convolve(b, part(x, "real(v) + imag(v)"), part(weight, "real(v) + imag(v)"), part(bias, "real(v) + imag(v)"), g);
+  return b.expr("complex(re - im, both - re - im)", {{"re", re}, {"im", im}, {"both", both}}, complex, complex);
+}
+
+Values convolve(Builder& b, const Call& c, const Geometry& g) {
+  ValueId x = c.tensor("input");
+  const ValueId weight = c.tensor("weight"), bias = c.tensor_or_none("bias");
+  const bool batched = b.rank(x) == b.rank(weight);
+  if (!batched) x = b.unsqueeze(x, 0);
+  const bool complex = b.dtype(x) == DType::c64 || b.dtype(x) == DType::c128;
+  const ValueId y = complex ? convolve_complex(b, x, weight, bias, g) : convolve(b, x, weight, bias, g);
   return {batched ? y : b.squeeze(y, 0)};
 }
 

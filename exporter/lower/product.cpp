@@ -92,9 +92,10 @@ ValueId add_product(Builder& b, const Call& c, ValueId a, ValueId other, DType r
   const bool vector = b.rank(other) == 1;  // the bias must not meet the axis that the product gets and loses
   if (alpha == 1.0 && !add) return product(b, a, other, result);
   if (alpha == 1.0 && beta == 1.0 && !vector && b.dtype(self) == result) return product(b, a, other, result, self);
-  const ValueId ab = product(b, a, other, compute_type(result));
-  if (!add) return b.expr("alpha * p", {{"p", ab}, {"alpha", alpha}}, result);
-  return b.expr("beta * s + alpha * p", {{"s", self}, {"p", ab}, {"alpha", alpha}, {"beta", beta}}, result);
+  const DType wide = promote(b.dtype(a), compute_type(result));
+  const ValueId ab = product(b, a, other, wide);
+  if (!add) return b.expr("alpha * p", {{"p", ab}, {"alpha", alpha}}, wide, result);
+  return b.expr("beta * s + alpha * p", {{"s", self}, {"p", ab}, {"alpha", alpha}, {"beta", beta}}, wide, result);
 }
 
 Values addmm(Builder& b, const Call& c) {
@@ -111,10 +112,14 @@ Values addmv(Builder& b, const Call& c) {
 /// axis.
 Values addbmm(Builder& b, const Call& c) {
   constexpr std::int64_t kMost = 64;
-  const ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
+  ValueId x = c.tensor("batch1"), y = c.tensor("batch2");
   const DType result = c.result_dtype();
   const Dim count = b.size(x, 0);
-  if (count.is_const() && count.value() > 1 && count.value() <= kMost) {
+  if (result == DType::c64) {  // large products that cancel need more than PyTorch's own accuracy to come near it
+    x = b.cast(x, DType::c128);
+    y = b.cast(y, DType::c128);
+  }
+  if (count.is_const() && count.value() > 1 && count.value() <= kMost && result != DType::c64) {
     const auto alpha = scalar_or(c, "alpha", 1.0);
     ValueId sum = add_product(b, c, b.select(x, 0, 0), b.select(y, 0, 0), result);
     for (std::int64_t i = 1; i < count.value(); ++i) {

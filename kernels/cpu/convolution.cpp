@@ -173,6 +173,8 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
   const Node& node = *c.node;
+  // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
+  if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
   p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
   p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());
@@ -263,13 +265,21 @@ void run(KernelCall& c) {
       using T = decltype(tag);
       const Problem p = describe(c);
       auto* to = reinterpret_cast<T*>(sums);
-      const std::int64_t size = y.numel() / std::max<std::int64_t>(1, y.size(0) * y.size(1));
-      for (std::int64_t i = 0; i < y.size(0) * y.size(1); ++i) {
-        std::fill_n(to + i * size, size, bias == nullptr ? T(0) : reinterpret_cast<const T*>(bias)[i % y.size(1)]);
+      // PyTorch adds the bias last where the products are scattered, and first where they are summed.
+      const std::int64_t size = y.numel() / (y.size(0) * y.size(1));
+      const auto line_bias = [&](std::int64_t line) {
+        return bias == nullptr ? T(0) : reinterpret_cast<const T*>(bias)[line % y.size(1)];
+      };
+      const std::int64_t lines = y.size(0) * y.size(1);
+      for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, p.transposed ? T(0) : line_bias(i));
+      if (c.in[0].numel() != 0 && c.in[1].numel() != 0) {
+        (p.transposed ? transposed<T> : forward<T>)(p, reinterpret_cast<const T*>(x),
+                                                    reinterpret_cast<const T*>(weight), to,
+                                                    reinterpret_cast<T*>(at.work));
       }
-      if (c.in[0].numel() == 0 || c.in[1].numel() == 0) return;
-      (p.transposed ? transposed<T> : forward<T>)(p, reinterpret_cast<const T*>(x), reinterpret_cast<const T*>(weight),
-                                                  to, reinterpret_cast<T*>(at.work));
+      for (std::int64_t i = 0; p.transposed && bias != nullptr && i < lines; ++i) {
+        for (std::int64_t k = 0; k < size; ++k) to[i * size + k] += line_bias(i);
+      }
     });
   }
   if (at.y != nullptr) from_dense(sums, type, y);
