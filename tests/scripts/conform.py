@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs `tern conform` over folders of cases and holds the result against the list of cases that are known not to pass yet.
 
-  conform.py --tern TERN --known LIST PATH...
+  conform.py --tern TERN --known LIST [--update] PATH...
 
 A case outside the list that fails, has failed. A case on the list that passes has failed too, until it leaves the list; so has a name on the
 list below a given PATH that no case has. Names are FOLDER/CASE, with the last folder of PATH in front: conformance/add/f32_0.
+--update writes what fails below the given PATHs into the list, and keeps its other lines.
 """
 import argparse
 import json
@@ -33,13 +34,27 @@ def run(tern, paths):
     return {case["name"]: None if case["passed"] else f"{case['stage']}: {case['message']}" for case in report["cases"]}
 
 
+def update(tern, known, paths):
+    lines = known.read_text().splitlines() if known.exists() else []
+    for path in paths:
+        prefix = path.name + "/"
+        failures = sorted(prefix + name for name, error in run(tern, [path]).items() if error)
+        kept = {line.split("#")[0].strip(): line for line in lines if line.startswith(prefix)}
+        lines = [line for line in lines if not line.startswith(prefix)]
+        lines += [kept.get(name, name) for name in failures]
+    known.write_text("\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tern", required=True)
     parser.add_argument("--known", type=pathlib.Path, required=True)
+    parser.add_argument("--update", action="store_true")
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
 
+    if arguments.update:
+        return update(arguments.tern, arguments.known, arguments.paths)
     listed = known_failures(arguments.known)
     passed = failed = expected = 0
     for path in arguments.paths:

@@ -65,6 +65,7 @@ check layers $scripts/check_layers.py
 part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
+conform mx build $data/mx
 conform models build $data/models
 conform conformance build $data/conformance
 part schema $scripts/schema.sh build
