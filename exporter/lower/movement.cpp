@@ -312,6 +312,19 @@ Values tensor_split_sections(Builder& b, const Call& c) {
 Values tensor_split_indices(Builder& b, const Call& c) {
   return split_at(b, c.tensor("self"), c.integer("dim"), c.dims("indices"));
 }
+/// The places to split at come from a tensor: each becomes a size that is known when the program runs.
+Values tensor_split_by_tensor(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self"), places = c.tensor("tensor_indices_or_sections");
+  if (b.rank(places) == 0) return split_evenly(b, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
+  if (!b.size(places, 0).is_const()) c.unsupported("the number of results depends on a size that is not fixed");
+  Dims indices;
+  for (std::int64_t i = 0; i < b.size(places, 0).value(); ++i) {
+    indices.push_back(b.pool().new_symbol("u_split", -kNoBound, kNoBound));
+    b.add_all(Op::item, {b.select(places, 0, i)}, {attr(AttrKey::symbols, indices.back())});
+  }
+  return split_at(b, x, c.integer("dim"), indices);
+}
+
 /// hsplit, vsplit, dsplit: the axis follows from the name.
 std::int64_t split_axis(Builder& b, const Call& c) {
   const char kind = c.target[5];
@@ -454,6 +467,7 @@ constexpr Lowering kViews[] = {
     {"aten.unsafe_chunk.default", chunk},
     {"aten.tensor_split.sections", tensor_split_sections},
     {"aten.tensor_split.indices", tensor_split_indices},
+    {"aten.tensor_split.tensor_indices_or_sections", tensor_split_by_tensor},
     {"aten.hsplit.int", xsplit_int},
     {"aten.vsplit.int", xsplit_int},
     {"aten.dsplit.int", xsplit_int},
