@@ -14,7 +14,8 @@ namespace tern {
 // domain, the operand types that are accepted: a any number, r real, f real floating, i integer or boolean, c complex or real floating, x special.
 // All operands of an instruction have its dtype, and so has the result, but: comparisons (eq..ge) and predicates give boolean; `where` takes a
 // boolean first; convert, real, imag, abs, angle, complex change the dtype as their names say.
-// Integer arithmetic wraps. Floating arithmetic is IEEE without contraction; `fma` is one rounding.
+// Of booleans there are add and max (or), mul and min (and), comparisons, where and logic. Integer arithmetic wraps; a quotient or remainder by zero
+// is 0; shifts by less than 0 or by 64 and more shift everything out. Floating arithmetic is IEEE without contraction; `fma` is one rounding.
 #define TERN_SCALARS(X)                                                                       \
   X(1, load, 0, x) /* value: number of the input */                                           \
   X(2, constant, 0, x)                                                                        \
@@ -67,7 +68,8 @@ const ScalarInfo& scalar_info(Scalar op);
 Scalar scalar_from_name(std::string_view name);
 
 /// `dtype` is the type of the result. a, b, c are numbers of earlier instructions. `number` holds a floating constant (real and
-/// imaginary part), `integer` an integer or boolean one, or the input of a load, or the axis of an index.
+/// imaginary part), `integer` an integer or boolean one, or the input of a load, or the axis of an index, or of a convert to float8_e4m3fn what
+/// becomes of numbers that are too large: 0 NaN, 1 the largest finite one (dtypes/overflow.h).
 struct Instruction {
   Scalar op = Scalar::invalid;
   DType dtype = DType::invalid;
