@@ -40,7 +40,7 @@ try 'licence texts' licences
 try 'tern --version' env -i "$root/bin/tern" --version
 try 'tern export' env -i "$root/bin/tern" export examples/digits/digits.pt2 -o "$out/digits.tern"
 try 'tern validate' env -i "$root/bin/tern" validate "$out/digits.tern"
-try 'tern run' env -i "$root/bin/tern" run "$out/digits.tern"
+try 'tern run' env -i "$root/bin/tern" run "$out/digits.tern" --random --size s34=2
 tests/scripts/consumers.sh build-release "$root" >"$out/consumers.log" 2>&1
 cat "$out/consumers.log"
 add "$out/consumers.log"

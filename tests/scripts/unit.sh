@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
-# Runs every unit test program of a build folder and counts: unit.sh FOLDER [--filter PATTERN]
+# Runs every unit test program of a build folder and counts: unit.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
-arguments=(--gtest_brief=0 --gtest_color=no)
-[[ ${2:-} == --filter ]] && arguments+=("--gtest_filter=$3")
 for program in "$folder"/test_*; do
   [[ -f $program && -x $program ]] || continue
   log=$(mktemp)
   status=0
-  "$program" "${arguments[@]}" >"$log" 2>&1 || status=$?
+  "$program" --gtest_color=no >"$log" 2>&1 || status=$?
   ok=$(grep -ac '^\[       OK \] ' "$log")
   bad=$(grep -acE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")
   # A crash ends the program in the middle of a test, which is then neither OK nor FAILED.
