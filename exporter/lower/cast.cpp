@@ -17,7 +17,14 @@ Values cast(Builder& b, const Call& c) {
   return {convert_to(b, c, c.tensor("self"), c.result_dtype())};
 }
 
+/// What copy_ leaves in self: the source in self's dtype and shape.
+Values copy(Builder& b, const Call& c) {
+  const ValueId self = c.tensor("self");
+  return {b.expand(convert_to(b, c, c.tensor("src"), b.dtype(self)), b.shape(self))};
+}
+
 constexpr std::array kTable = {
+    Lowering{"aten.copy.default", copy},
     Lowering{"aten.to.dtype", cast},
     Lowering{"aten.to.dtype_layout", cast},
     Lowering{"aten.to.device", cast},
@@ -27,6 +34,7 @@ constexpr std::array kTable = {
     Lowering{"aten.to.prim_other", cast},
     Lowering{"aten._to_copy.default", cast},
     Lowering{"aten.type_as.default", cast},
+    Lowering{"aten.chalf.default", cast},
     Lowering{"aten._cast_Byte.default", cast},
     Lowering{"aten._cast_Char.default", cast},
     Lowering{"aten._cast_Double.default", cast},
@@ -54,6 +62,9 @@ constexpr std::array kTable = {
     Lowering{"aten.resolve_conj.default", same},
     Lowering{"aten.resolve_neg.default", same},
     Lowering{"aten.data.default", same},
+    Lowering{"aten.pin_memory.default", same},
+    Lowering{"aten._pin_memory.default", same},
+    Lowering{"aten._lazy_clone.default", same},
 };
 
 }  // namespace

@@ -154,6 +154,7 @@ constexpr std::array kTable = {
     Lowering{"aten.imag.default", imag},
     Lowering{"aten.conj.default", conj},
     Lowering{"aten._conj.default", conj},
+    Lowering{"aten._conj_copy.default", conj},
     Lowering{"aten.conj_physical.default", conj},
     Lowering{"aten._conj_physical.default", conj},
 };

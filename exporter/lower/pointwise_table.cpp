@@ -38,7 +38,7 @@ constexpr std::array kRows = {
     Row{"floor_divide", kTwo, "floordiv(self, other)"},
     Row{"remainder", kTwo, "remainder(self, other)"},
     Row{"fmod", kTwo, "fmod(self, other)"},
-    Row{"neg negative", kOne, "-self"},
+    Row{"neg negative _neg_view _neg_view_copy", kOne, "-self"},
     Row{"reciprocal", kOne, "reciprocal(self)"},
     Row{"square", kOne, "self * self"},
     Row{"addcmul", kOne, "self + value * tensor1 * tensor2"},
@@ -157,6 +157,8 @@ constexpr std::array kRows = {
     Row{"abs absolute", kOne, "abs(self)", kSelf},
     // activations
     Row{"relu", kOne, "max(self, 0)"},
+    Row{"_add_relu", kTwo, "max(self + alpha * other, 0)"},
+    Row{"_masked_scale", kOne, "self * mask * scale"},
     Row{"relu6", kOne, "min(max(self, 0), 6)"},
     Row{"hardtanh", kOne, "min(max(self, min_val), max_val)"},
     Row{"hardswish", kOne, "self * min(max(self + 3, 0), 6) / 6"},

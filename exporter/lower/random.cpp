@@ -44,6 +44,19 @@ Values randint_like(Builder& b, const Call& c) {
 Values randint_like_low(Builder& b, const Call& c) {
   return {integers(b, b.shape(c.tensor("self")), c.dim("low"), c.dim("high"), c.result_dtype())};
 }
+/// Integers up to the largest that the dtype counts to one by one.
+Values random_any(Builder& b, const Call& c) {
+  const ValueId self = c.tensor("self");
+  const DType t = c.result_dtype();
+  const int bits = t == DType::f64    ? 53
+                   : t == DType::f32  ? 24
+                   : t == DType::f16  ? 11
+                   : t == DType::bf16 ? 8
+                                      : 8 * element_size(t) - (is_signed_integer(t) || t == DType::u64 ? 1 : 0);
+  const std::int64_t high = t == DType::boolean ? 2 : bits >= 63 ? INT64_MAX : std::int64_t{1} << bits;
+  return {integers(b, b.shape(self), c.args[1].first == "from" ? c.dim("from") : Dim(0),
+                   c.args[1].first != "generator" && c.has("to") ? c.dim("to") : Dim(high), t)};
+}
 Values randperm(Builder& b, const Call& c) {
   return {random_value(b, "randperm", {c.dim("n")}, c.result_dtype())};
 }
@@ -126,6 +139,13 @@ Values dropout(Builder& b, const Call& c) {
   if (!c.flag("train") || p == 0) return {x};
   return {drop(b, c, x, p, b.shape(x)).value};
 }
+/// Here p is the chance to stay, and the mask holds bytes.
+Values fused_dropout(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const double keep = c.number("p");
+  const Dropped d = drop(b, c, x, 1 - keep, b.shape(x));
+  return {d.value, b.cast(d.mask, c.result_dtype(1))};
+}
 /// Drops whole channels.
 Values feature_dropout(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
@@ -200,6 +220,9 @@ constexpr std::array kTable = {
     Lowering{"aten.randint_like.default", randint_like},
     Lowering{"aten.randint_like.low_dtype", randint_like_low},
     Lowering{"aten.randperm.default", randperm},
+    Lowering{"aten.random.default", random_any},
+    Lowering{"aten.random.from", random_any},
+    Lowering{"aten.random.to", random_any},
     Lowering{"aten.bernoulli.default", bernoulli},
     Lowering{"aten.bernoulli.p", bernoulli_p},
     Lowering{"aten.bernoulli.Tensor", bernoulli_p},
@@ -214,6 +237,7 @@ constexpr std::array kTable = {
     Lowering{"aten.geometric.default", geometric},
     Lowering{"aten.cauchy.default", cauchy},
     Lowering{"aten.dropout.default", dropout},
+    Lowering{"aten._fused_dropout.default", fused_dropout},
     Lowering{"aten.feature_dropout.default", feature_dropout},
     Lowering{"aten.native_dropout.default", native_dropout},
     Lowering{"aten.alpha_dropout.default", alpha_dropout_each},

@@ -1,0 +1,112 @@
+// Window functions of signal processing, and quantization that keeps floating numbers.
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "exporter/lower/pointwise.h"
+
+namespace tern {
+namespace {
+
+/// `text` over the positions `n` = 0.. and `last`, the position of the window's last point. A periodic window is the
+/// next longer symmetric one without its last point; a window of one point is 1.
+Values window(Builder& b, const Call& c, std::string_view text, std::vector<ExprArg> parameters = {}) {
+  const std::int64_t length = c.integer("window_length");
+  if (length < 0) c.unsupported(fmt::format("a window of length {}", length));
+  const DType t = c.result_dtype();
+  if (length <= 1) return {b.full({length}, 1.0, t)};
+  const bool periodic = c.args.size() > 1 && c.args[1].first == "periodic" ? c.flag("periodic") : true;
+  const DType wide = t == DType::f64 ? DType::f64 : DType::f32;
+  parameters.push_back({"n", b.iota(length, wide)});
+  parameters.push_back({"last", static_cast<double>(periodic ? length : length - 1)});
+  return {b.expr(text, std::move(parameters), wide, t)};
+}
+
+Values hann(Builder& b, const Call& c) {
+  return window(b, c, "0.5 - 0.5 * cos(n * (2 * pi / last))");
+}
+Values hamming(Builder& b, const Call& c) {
+  const bool given = c.args.size() > 2 && c.args[2].first == "alpha";
+  const bool both = c.args.size() > 3 && c.args[3].first == "beta";
+  return window(b, c, "alpha - beta * cos(n * (2 * pi / last))",
+                {{"alpha", given ? c.number("alpha") : 0.54}, {"beta", both ? c.number("beta") : 0.46}});
+}
+Values blackman(Builder& b, const Call& c) {
+  return window(b, c, "0.42 - 0.5 * cos(n * (2 * pi / last)) + 0.08 * cos(n * (4 * pi / last))");
+}
+Values bartlett(Builder& b, const Call& c) {
+  return window(b, c, "n * 2 < last ? n * (2 / last) : 2 - n * (2 / last)");
+}
+Values kaiser(Builder& b, const Call& c) {
+  const bool given = c.args.size() > 2 && c.args[2].first == "beta";
+  return window(b, c, "x = n * (2 / last) - 1; i0(beta * sqrt(max(1 - x * x, 0))) / i0(beta + 0 * x)",
+                {{"beta", given ? c.number("beta") : 12.0}});
+}
+
+/// Rounds to the grid of a quantized type and back. The mask says where the value was within its range.
+struct FakeQuantized {
+  ValueId value, mask;
+};
+FakeQuantized fake_quantize(Builder& b, const Call& c, const std::vector<ExprArg>& grid) {
+  std::vector<ExprArg> args = {{"x", c.tensor("self")}, expr_arg(b, c, "quant_min"), expr_arg(b, c, "quant_max")};
+  args.insert(args.end(), grid.begin(), grid.end());
+  const std::string q = "q = zero_point + round(x * reciprocal(scale)); ";
+  const DType t = c.result_dtype();
+  return {b.expr(q + "(min(max(q, quant_min), quant_max) - zero_point) * scale", args, t),
+          b.expr(q + "q >= quant_min && q <= quant_max", args, compute_type(t), DType::boolean)};
+}
+FakeQuantized by_tensor(Builder& b, const Call& c) {
+  return fake_quantize(b, c, {expr_arg(b, c, "scale"), expr_arg(b, c, "zero_point")});
+}
+FakeQuantized by_channel(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t axis = b.normal_axis(x, c.integer("axis"));
+  Dims sizes(static_cast<std::size_t>(std::max(b.rank(x), 1)), 1);
+  sizes[static_cast<std::size_t>(axis)] = b.size(x, axis);
+  return fake_quantize(
+      b, c, {{"scale", b.reshape(c.tensor("scale"), sizes)}, {"zero_point", b.reshape(c.tensor("zero_point"), sizes)}});
+}
+Values fake_tensor(Builder& b, const Call& c) {
+  return {by_tensor(b, c).value};
+}
+Values fake_channel(Builder& b, const Call& c) {
+  return {by_channel(b, c).value};
+}
+Values fake_tensor_mask(Builder& b, const Call& c) {
+  const FakeQuantized f = by_tensor(b, c);
+  return {f.value, f.mask};
+}
+Values fake_channel_mask(Builder& b, const Call& c) {
+  const FakeQuantized f = by_channel(b, c);
+  return {f.value, f.mask};
+}
+
+constexpr std::array kTable = {
+    Lowering{"aten.hann_window.default", hann},
+    Lowering{"aten.hann_window.periodic", hann},
+    Lowering{"aten.hamming_window.default", hamming},
+    Lowering{"aten.hamming_window.periodic", hamming},
+    Lowering{"aten.hamming_window.periodic_alpha", hamming},
+    Lowering{"aten.hamming_window.periodic_alpha_beta", hamming},
+    Lowering{"aten.blackman_window.default", blackman},
+    Lowering{"aten.blackman_window.periodic", blackman},
+    Lowering{"aten.bartlett_window.default", bartlett},
+    Lowering{"aten.bartlett_window.periodic", bartlett},
+    Lowering{"aten.kaiser_window.default", kaiser},
+    Lowering{"aten.kaiser_window.periodic", kaiser},
+    Lowering{"aten.kaiser_window.beta", kaiser},
+    Lowering{"aten.fake_quantize_per_tensor_affine.default", fake_tensor},
+    Lowering{"aten.fake_quantize_per_tensor_affine.tensor_qparams", fake_tensor},
+    Lowering{"aten.fake_quantize_per_tensor_affine_cachemask.default", fake_tensor_mask},
+    Lowering{"aten.fake_quantize_per_channel_affine.default", fake_channel},
+    Lowering{"aten.fake_quantize_per_channel_affine_cachemask.default", fake_channel_mask},
+};
+
+}  // namespace
+
+std::span<const Lowering> signal_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
