@@ -53,6 +53,7 @@ class Reducer {
   static constexpr std::int64_t kParts =
       16;  ///< of a long line; fixed, so that the result depends on no number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
+  static constexpr std::int64_t kFew = 16;  ///< lines, or tiles of them, that leave threads idle
 
   /// Elements begin..end of the line whose first element is at `line`.
   void accumulate(Acc& acc, RunReader<L>& reader, const std::byte* line, std::int64_t begin, std::int64_t end) const {
@@ -67,7 +68,7 @@ class Reducer {
 
   void by_rows() const {
     const std::int64_t n = plan_.reduced.count;
-    if (n >= kLong && plan_.kept.count < 2 * omp_get_max_threads()) return by_parts();
+    if (n >= kLong && plan_.kept.count < kFew) return by_parts();
     parallel_for(plan_.kept.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
       RunReader<L> reader(x_.dtype);
       RunWriter<Result> writer(out_.dtype);
@@ -108,47 +109,53 @@ class Reducer {
 
   /// Neighbouring lines side by side: tiles of them take one element of each line after the other.
   void by_columns() const {
-    constexpr std::int64_t kTile = 256;
+    constexpr std::int64_t kTile = 4096;
     const Walk &k = plan_.kept, &r = plan_.reduced;
-    const std::int64_t inner = k.inner_size(), per_row = (inner + kTile - 1) / kTile, rows = k.count / inner;
-    const std::int64_t tiles = rows * per_row;
-    // One narrow tile with many elements below it: parts of them, joined afterwards.
-    const std::int64_t parts = tiles < 4 && r.count >= 4096 ? kParts : 1;
-    std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * kTile : 0));
-    const auto work = [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
+    const std::int64_t tiles = k.count / inner * per_row;
+    // Few tiles with much below them: parts of each, joined afterwards.
+    const std::int64_t parts = tiles < kFew && r.count >= 64 && r.count * width >= kLong ? kParts : 1;
+    std::vector<Acc> accs(static_cast<std::size_t>(parts > 1 ? tiles * parts * width : 0));
+    parallel_for(tiles * parts, grain_for(width * r.count / parts), [&](std::int64_t begin, std::int64_t end) {
       RunReader<L> reader(x_.dtype);
       RunWriter<Result> writer(out_.dtype);
-      Acc local[kTile];
+      Acc* local = parts > 1 ? nullptr : thread_buffer<Acc>(static_cast<std::size_t>(width));
       for (std::int64_t t = begin; t < end; ++t) {
         const std::int64_t tile = t / parts, part = t % parts;
         const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
         const std::byte* base = x_.data + (k.offset(row * inner) + first * k.inner_stride()) * size_;
-        Acc* acc = parts > 1 ? accs.data() + t * kTile : local;
+        Acc* acc = parts > 1 ? accs.data() + t * width : local;
         std::fill_n(acc, m, op_.identity());
         for (std::int64_t i = r.count * part / parts; i < r.count * (part + 1) / parts; ++i) {
-          op_.add_each(acc, reader.read(base + r.offset(i) * size_, k.inner_stride(), m), m, i);
+          const std::byte* from = base + r.offset(i) * size_;
+          for (std::int64_t j = 0; j < m; j += kRun) {
+            const std::int64_t n = std::min(kRun, m - j);
+            op_.add_each(acc + j, reader.read(from + j * k.inner_stride() * size_, k.inner_stride(), n), n, i);
+          }
         }
         if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
       }
-    };
-    parallel_for(tiles * parts, grain_for(std::min(inner, kTile) * r.count / parts), work);
+    });
     if (parts == 1) return;
     RunWriter<Result> writer(out_.dtype);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
       const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
-      Acc* acc = accs.data() + tile * parts * kTile;
+      Acc* acc = accs.data() + tile * parts * width;
       for (std::int64_t p = 1; p < parts; ++p) {
-        for (std::int64_t i = 0; i < m; ++i) op_.merge(acc[i], acc[p * kTile + i]);
+        for (std::int64_t i = 0; i < m; ++i) op_.merge(acc[i], acc[p * width + i]);
       }
       finish_tile(writer, acc, row * inner + first, m);
     }
   }
 
   void finish_tile(RunWriter<Result>& writer, const Acc* acc, std::int64_t o, std::int64_t m) const {
-    std::byte* at = out_.data + o * element_size(out_.dtype);
-    Result* results = writer.begin(at, 1);
-    for (std::int64_t i = 0; i < m; ++i) results[i] = op_.finish(acc[i], plan_.reduced.count);
-    writer.end(at, 1, m);
+    for (std::int64_t i = 0; i < m; i += kRun) {
+      const std::int64_t n = std::min(kRun, m - i);
+      std::byte* at = out_.data + (o + i) * element_size(out_.dtype);
+      Result* results = writer.begin(at, 1);
+      for (std::int64_t k = 0; k < n; ++k) results[k] = op_.finish(acc[i + k], plan_.reduced.count);
+      writer.end(at, 1, n);
+    }
   }
 
   const TensorView& x_;

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cpu/rows/rows.h"
 #include "schema/kinds.h"
 
 namespace tern {
@@ -25,25 +26,24 @@ L better(L a, L b) {
   return beats<L, kMax>(b, a) ? b : a;
 }
 
-/// The best of n elements; the first NaN if there is one. Both loops are of a form that compilers vectorise.
+/// The best of n elements; the first NaN if there is one.
 template <class L, bool kMax>
 L best_of(const L* v, std::int64_t n) {
-  constexpr std::int64_t kLanes = 16;
-  L lanes[kLanes];
-  std::fill_n(lanes, kLanes, worst<L, kMax>());
-  std::int64_t i = 0;
-  L total = worst<L, kMax>();
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = beats<L, kMax>(v[i + j], lanes[j]) ? v[i + j] : lanes[j];
-  }
-  for (; i < n; ++i) total = better<L, kMax>(total, v[i]);
-  for (L lane : lanes) total = better<L, kMax>(total, lane);
   if constexpr (std::is_floating_point_v<L>) {
-    bool nan = false;
-    for (i = 0; i < n; ++i) nan |= v[i] != v[i];
-    if (nan) return *std::find_if(v, v + n, is_nan<L>);
+    const auto& r = rows::loops<L>();
+    return r.has_nan(v, n) ? *std::find_if(v, v + n, is_nan<L>) : (kMax ? r.max : r.min)(v, n);
+  } else {
+    constexpr std::int64_t kLanes = 16;
+    L lanes[kLanes];
+    std::fill_n(lanes, kLanes, worst<L, kMax>());
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = better<L, kMax>(lanes[j], v[i + j]);
+    }
+    for (; i < n; ++i) lanes[0] = better<L, kMax>(lanes[0], v[i]);
+    for (L lane : lanes) lanes[0] = better<L, kMax>(lanes[0], lane);
+    return lanes[0];
   }
-  return total;
 }
 
 template <class L, bool kMax>
@@ -51,7 +51,10 @@ struct Extremum {
   using Acc = L;
   using Result = L;
 
-  static L join(L a, L b) { return is_nan(a) || !(beats<L, kMax>(b, a) || is_nan(b)) ? a : b; }
+  // Nothing beats a NaN, so it stays. Without ||, so that loops over this need no branch.
+  static L join(L a, L b) {
+    return (static_cast<int>(beats<L, kMax>(b, a)) | static_cast<int>(is_nan(b))) != 0 ? b : a;
+  }
   Acc identity() const { return worst<L, kMax>(); }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const { acc = join(acc, best_of<L, kMax>(v, n)); }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {

@@ -1,6 +1,7 @@
 // sum and mean.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cpu/rows/rows.h"
 #include "schema/kinds.h"
 
 namespace tern {
@@ -14,6 +15,10 @@ struct Sum {
 
   Acc identity() const { return Acc{}; }
   void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_floating_point_v<L>) {
+      acc += rows::loops<L>().sum(v, n);
+      return;
+    }
     constexpr std::int64_t kLanes = 16;
     Acc lanes[kLanes] = {};
     std::int64_t i = 0;
@@ -27,6 +32,7 @@ struct Sum {
     acc += lanes[0];
   }
   void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_floating_point_v<L>) return rows::loops<L>().add_each(acc, v, n);
     for (std::int64_t i = 0; i < n; ++i) acc[i] += static_cast<Acc>(v[i]);
   }
   void merge(Acc& acc, const Acc& later) const { acc += later; }

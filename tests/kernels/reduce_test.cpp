@@ -112,15 +112,15 @@ TEST(Reduce, EveryKindOverEveryLayoutAndChoiceOfAxes) {
 }
 
 TEST(Reduce, LongSumsOfFloatAreAsGoodAsTheTypeAllows) {
-  const std::int64_t n = 3'000'001;
+  const std::int64_t n = 500'001;
   std::vector<double> v(static_cast<std::size_t>(n), static_cast<double>(0.1f));
   EXPECT_EQ(static_cast<float>(real(reduce(ReduceKind::sum, DType::f32, {n}, v, {}, DType::f32))),
             static_cast<float>(static_cast<double>(0.1f) * static_cast<double>(n)));
   EXPECT_EQ(real(reduce(ReduceKind::mean, DType::f32, {n}, v, {0}, DType::f32)), static_cast<double>(0.1f));
-  v[1'234'567] = 7;
-  EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {n}, v, {}, DType::i64)), 1'234'567);
-  v[2'000'000] = kNaN;
-  EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::f32, {n}, v, {}, DType::i64)), 2'000'000);
+  v[234'567] = 7;
+  EXPECT_EQ(real(reduce(ReduceKind::argmax, DType::f32, {n}, v, {}, DType::i64)), 234'567);
+  v[400'000] = kNaN;
+  EXPECT_EQ(real(reduce(ReduceKind::argmin, DType::f32, {n}, v, {}, DType::i64)), 400'000);
 }
 
 TEST(Reduce, NaNWinsAndTheFirstOfEqualsIsNamed) {

@@ -19,7 +19,11 @@ struct RowLoops {
   void (*normalize)(const T* x, T mean, T rstd, const T* weight, const T* bias, T* y, std::int64_t n);
   void (*affine)(const T* x, T by, T plus, T* y, std::int64_t n);  ///< y = x * by + plus
 
+  T (*min)(const T* x, std::int64_t n);  ///< inf for none; NaN is passed over
+  bool (*has_nan)(const T* x, std::int64_t n);
+
   // One element of each of n lines.
+  void (*add_each)(double* sums, const T* x, std::int64_t n);
   void (*max_each)(T* top, const T* x, std::int64_t n);
   void (*exp_each)(double* sums, const T* x, const T* top, T* y, std::int64_t n);
   void (*scale_each)(const T* x, const T* by, T* y, std::int64_t n);

@@ -1,0 +1,188 @@
+// Batch normalization: in evaluation one node, in training statistics first and the running ones after.
+#include "exporter/lower/normalization.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+ValueId nothing(Builder& b, DType t) {
+  return b.full({0}, 0, t);
+}
+
+/// What a batch normalization gives: its result, what it normalised by, and the new running statistics.
+struct BatchNorm {
+  ValueId y = kNoValue, mean = kNoValue, rstd = kNoValue, new_mean = kNoValue, new_var = kNoValue;
+};
+
+ValueId apply_batch_norm(Builder& b, const Call& c, ValueId x, ValueId mean, ValueId var) {
+  return b.add(Op::batch_norm, {x, mean, var, c.tensor_or_none("weight"), c.tensor_or_none("bias")},
+               {attr_number(AttrKey::epsilon, c.number("eps"))});
+}
+BatchNorm batch_norm_eval(Builder& b, const Call& c) {
+  const ValueId mean = c.tensor("running_mean"), var = c.tensor("running_var");
+  BatchNorm r;
+  r.y = apply_batch_norm(b, c, c.tensor("input"), mean, var);
+  r.new_mean = mean;
+  r.new_var = var;
+  return r;
+}
+
+/// The axes that statistics are taken over.
+std::vector<std::int64_t> all_but_channels(Builder& b, ValueId x) {
+  std::vector<std::int64_t> axes = b.all_axes(x);
+  axes.erase(axes.begin() + 1);
+  return axes;
+}
+
+/// PyTorch's CPU kernels keep the mean and 1 / deviation of float16 and bfloat16 batches in that type, unless the
+/// weight is wider, and for bfloat16 the sum of squared distances and the variance too.
+void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const ExprArg& n, ValueId* var,
+                      BatchNorm* r) {
+  ValueId rounded = *var;
+  if (stored == DType::bf16) {
+    const ValueId distances = b.expr("v * n", {{"v", *var}, n}, stored);
+    rounded = b.expr("d / n", {{"d", distances}, n}, stored);
+    *var = b.expr("d / n", {{"d", distances}, n}, DType::f32);
+  }
+  const DType wide = compute_type(stored);
+  r->mean = b.cast(r->mean, stored);
+  r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", c.number("eps")}}, stored);
+  Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
+  per_channel[1] = b.size(x, 1);
+  const auto spread = [&](std::string_view name, double otherwise) {
+    return c.has(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
+  };
+  r->y = b.expr("a = r * w; x * a + (s - m * a)",
+                {{"x", x},
+                 {"r", b.reshape(r->rstd, per_channel)},
+                 {"m", b.reshape(r->mean, per_channel)},
+                 {"w", spread("weight", 1)},
+                 {"s", spread("bias", 0)}},
+                b.dtype(x));
+}
+
+BatchNorm batch_norm_train(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (b.numel(x).is(0)) {  // of any rank, and nothing to learn from
+    BatchNorm r;
+    r.y = x;
+    r.mean = r.rstd = nothing(b, compute_type(b.dtype(x)));
+    r.new_mean = c.tensor_or_none("running_mean");
+    r.new_var = c.tensor_or_none("running_var");
+    return r;
+  }
+  const auto axes = all_but_channels(b, x);
+  const DType wide = compute_type(b.dtype(x));
+  const DType stored = c.has("weight") ? promote(b.dtype(x), b.dtype(c.tensor("weight"))) : b.dtype(x);
+  const ExprArg n = size_arg(b, "n", count_along(b, x, axes));
+  BatchNorm r;
+  r.mean = b.reduce(x, "mean", axes, false, wide);
+  ValueId var = variance(b, x, axes, 0, false, wide);
+  if (stored != compute_type(stored)) {
+    round_statistics(b, c, x, stored, n, &var, &r);
+  } else {
+    r.y = apply_batch_norm(b, c, x, r.mean, var);
+    r.rstd = b.expr("rsqrt(v + e)", {{"v", var}, {"e", c.number("eps")}}, wide);
+  }
+  const double momentum = c.number("momentum");
+  if (c.has("running_mean")) {
+    const ValueId old = c.tensor("running_mean");
+    r.new_mean = b.expr("m * n + (1 - m) * r", {{"r", old}, {"n", r.mean}, {"m", momentum}}, b.dtype(old));
+  }
+  if (c.has("running_var")) {
+    const ValueId old = c.tensor("running_var");
+    r.new_var =
+        b.expr("m * (v * n / (n - 1)) + (1 - m) * r", {{"r", old}, {"v", var}, {"m", momentum}, n}, b.dtype(old));
+  }
+  return r;
+}
+BatchNorm batch_norm_of(Builder& b, const Call& c, bool train) {
+  return train ? batch_norm_train(b, c) : batch_norm_eval(b, c);
+}
+
+Values batch_norm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (b.numel(x).is(0)) return {x};
+  return {batch_norm_of(b, c, c.flag("training") || !c.has("running_mean")).y};
+}
+/// y, the mean and 1 / deviation of a training batch (nothing in evaluation), the new running statistics.
+Values with_statistics(Builder& b, const Call& c, bool train) {
+  const BatchNorm r = batch_norm_of(b, c, train);
+  if (!train) return {r.y, nothing(b, c.result_dtype(1)), nothing(b, c.result_dtype(2)), r.new_mean, r.new_var};
+  return {r.y, b.cast(r.mean, c.result_dtype(1)), b.cast(r.rstd, c.result_dtype(2)), r.new_mean, r.new_var};
+}
+Values native_batch_norm(Builder& b, const Call& c) {
+  Values r = with_statistics(b, c, c.flag("training"));
+  r.resize(3);
+  return r;
+}
+Values batch_norm_functional(Builder& b, const Call& c) {
+  return with_statistics(b, c, c.flag("training"));
+}
+Values batch_norm_no_stats(Builder& b, const Call& c) {
+  Values r = with_statistics(b, c, true);
+  r.resize(3);
+  return r;
+}
+Values batch_norm_no_training(Builder& b, const Call& c) {
+  Values r = with_statistics(b, c, false);
+  r.resize(3);
+  return r;
+}
+Values batch_norm_with_update(Builder& b, const Call& c) {
+  Values r = with_statistics(b, c, true);
+  r.insert(r.begin() + 3, nothing(b, DType::u8));  // the workspace of other devices' kernels
+  return r;
+}
+Values batch_norm_no_update(Builder& b, const Call& c) {
+  Values r = with_statistics(b, c, false);
+  r.resize(3);
+  r.push_back(nothing(b, DType::u8));
+  return r;
+}
+
+/// Each channel of each sample is normalised by itself: group_norm with a group per channel, or, where PyTorch rounds
+/// the statistics, batch_norm of one sample with all those channels.
+Values instance_norm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (!c.flag("use_input_stats")) return {batch_norm_eval(b, c).y};
+  const Dim channels = b.size(x, 1);
+  if (b.dtype(x) == compute_type(b.dtype(x)) && channels.is_const()) {
+    return {group_norm_node(b, c, channels.value(), b.dtype(x))[0]};
+  }
+  Dims shape = b.shape(x), flat = shape;
+  const Dim samples = shape[0];
+  flat[0] = 1;
+  flat[1] = b.pool().mul(samples, channels);
+  Call each = c;
+  for (auto& [name, operand] : each.args) {
+    if (name == "input") operand.value = b.reshape(x, flat);
+    if ((name == "weight" || name == "bias") && operand.kind == Operand::Kind::tensor) {
+      operand.value = b.reshape(b.expand(operand.value, {samples, channels}), {flat[1]});
+    }
+    if (name == "running_mean" || name == "running_var") operand.kind = Operand::Kind::none;
+  }
+  return {b.reshape(batch_norm_train(b, each).y, shape)};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.batch_norm.default", batch_norm},
+    {"aten.native_batch_norm.default", native_batch_norm},
+    {"aten._native_batch_norm_legit_functional.default", batch_norm_functional},
+    {"aten._native_batch_norm_legit.default", batch_norm_functional},
+    {"aten._native_batch_norm_legit.no_stats", batch_norm_no_stats},
+    {"aten._native_batch_norm_legit_no_training.default", batch_norm_no_training},
+    {"aten._batch_norm_with_update_functional.default", batch_norm_with_update},
+    {"aten._batch_norm_with_update.default", batch_norm_with_update},
+    {"aten._batch_norm_no_update.default", batch_norm_no_update},
+    {"aten.instance_norm.default", instance_norm},
+};
+
+}  // namespace
+
+std::span<const Lowering> batch_norm_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
