@@ -22,10 +22,10 @@ class Importer {
   /// Storages of the file come first, those of all models: constants that lowering makes follow.
   void reserve(const pt2::Program& model) { reserve_storages(model, *source_, program_); }
 
-  void add(const pt2::Program& model, const std::string& name, const std::string& symbol_prefix) {
-    Symbols symbols(program_.pool, model.range_constraints, symbol_prefix);
+  void add(const pt2::Program& model, const std::string& name, const std::string& prefix) {
+    Symbols symbols(program_.pool, model.range_constraints, prefix);
     Shared shared(program_, model, symbols, missing_, options_);
-    States states(program_, *source_, model);
+    States states(program_, *source_, model, known_states_, prefix);
     Entry(shared, states, name).build();
     traced_ += shared.traced_nodes;
     warnings_.insert(warnings_.end(), shared.warnings.begin(), shared.warnings.end());
@@ -56,6 +56,7 @@ class Importer {
   Missing missing_;
   std::size_t traced_ = 0;
   std::vector<std::string> warnings_;
+  KnownStates known_states_;
 };
 
 template <class F>

@@ -35,9 +35,10 @@ struct ImportReport {
   std::size_t nodes = 0;         ///< in the program
 };
 
-/// All models of the file, each an entry function of its name ("forward" when "model" is the only one). The program
-/// keeps the file mapped, and copies nothing of the weights. Throws Error: io, bad_file, or unsupported, with all
-/// operators that are missing at once.
+/// All models of the file, each an entry function of its name ("forward" when "model" is the only one). States of one
+/// name that are equal in all bytes are shared among them; else the later ones get the model's name before theirs. The
+/// program keeps the file mapped, and copies nothing of the weights. Throws Error: io, bad_file, or unsupported, with
+/// all operators that are missing at once.
 Program import_pt2(const std::string& path, const ImportOptions& options = {}, ImportReport* report = nullptr);
 Program import_pt2(const pt2::Container& container, const ImportOptions& options = {}, ImportReport* report = nullptr);
 /// One model that is parsed already, as the entry function "forward".

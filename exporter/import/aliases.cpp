@@ -26,11 +26,20 @@ RefId Aliases::view(RefId of, ValueId value, ViewStep step) {
   return id;
 }
 
+void Aliases::count_replay() {
+  if (++replays_ > kMaxReplays) {
+    fail(ErrorCode::unsupported,
+         "the program writes through too many nested views; call run_decompositions() on the exported program before "
+         "saving it");
+  }
+}
+
 ValueId Aliases::read(RefId ref) {
   const std::uint32_t now = bases_[at(ref).base].version;
   std::vector<RefId> stale;  // from the view to its base
   for (RefId r = ref; at(r).version != now && at(r).of >= 0; r = at(r).of) stale.push_back(r);
   while (!stale.empty()) {
+    count_replay();
     const RefId r = stale.back();
     stale.pop_back();
     const ValueId value = at(r).step.forward(at(at(r).of).value);
@@ -47,6 +56,7 @@ void Aliases::write(RefId ref, ValueId value) {
     written.emplace_back(r, value);
     const RefId of = at(r).of;
     if (of < 0) break;
+    count_replay();
     if (!at(r).step.inverse) {
       fail(ErrorCode::unsupported,
            "the result of " + at(r).step.op +

@@ -51,6 +51,11 @@ class Aliases {
   const Ref& at(RefId ref) const { return refs_[static_cast<std::size_t>(ref)]; }
   Ref& at(RefId ref) { return refs_[static_cast<std::size_t>(ref)]; }
 
+  /// A file may nest views and writes so that replaying takes the square of its size: refused beyond this many steps.
+  static constexpr std::size_t kMaxReplays = 2'000'000;
+  void count_replay();
+
+  std::size_t replays_ = 0;
   std::vector<Base> bases_;
   std::vector<Ref> refs_;
 };

@@ -71,6 +71,7 @@ Body Walker::body(const std::string& name, const pt2::Graph& graph, const std::v
   body.walker = std::make_shared<Walker>(shared_, body.function);
   Walker& inner = *body.walker;
   inner.autocast_ = autocast_;
+  inner.vmaps_ = vmaps_;
   inner.graph_ = &graph;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const pt2::Argument& in = graph.inputs[i];

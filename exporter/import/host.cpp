@@ -44,6 +44,11 @@ bool Walker::host_call(const pt2::Node& node, std::string_view target) {
     if (i >= node.inputs.size()) fail(ErrorCode::bad_file, fmt::format("operand {} is missing", i));
     return node.inputs[i].arg;
   };
+  const auto axis_at = [&](std::size_t i) {
+    const Binding b = binding_of(input(i));
+    if (!b.is_dim() || !b.dim.is_const()) fail(ErrorCode::bad_file, "the axis is no constant");
+    return b.dim.value();
+  };
   const auto set = [&](Binding b) {
     if (!node.outputs.empty() && !node.outputs[0].name.empty()) bind(node.outputs[0].name, std::move(b));
     return true;
@@ -53,7 +58,7 @@ bool Walker::host_call(const pt2::Node& node, std::string_view target) {
     return true;
   }
   if (target == "aten.sym_size.int") {
-    return set(Binding::integer(builder_.size(tensor_of(input(0)), binding_of(input(1)).dim.value())));
+    return set(Binding::integer(builder_.size(tensor_of(input(0)), axis_at(1))));
   }
   if (target == "aten.sym_numel.default" || target == "aten.numel.default") {
     return set(Binding::integer(builder_.numel(tensor_of(input(0)))));
@@ -69,7 +74,7 @@ bool Walker::host_call(const pt2::Node& node, std::string_view target) {
     if (meta == nullptr) fail(ErrorCode::bad_file, "the strides of the tensor are not recorded");
     if (target == "aten.sym_is_contiguous.default") return set(Binding::boolean(1));
     if (target == "aten.sym_storage_offset.default") return set(Binding::integer(symbols().dim(meta->storage_offset)));
-    std::int64_t axis = binding_of(input(1)).dim.value();
+    std::int64_t axis = axis_at(1);
     if (axis < 0) axis += static_cast<std::int64_t>(meta->strides.size());
     if (axis < 0 || axis >= static_cast<std::int64_t>(meta->strides.size()))
       fail(ErrorCode::bad_file, "sym_stride: no such axis");

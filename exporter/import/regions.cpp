@@ -34,6 +34,9 @@ std::int64_t integer(const pt2::Node& node, std::size_t input) {
 }  // namespace
 
 std::size_t Walker::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
+  constexpr int kMaxNesting = 16;
+  if (vmaps_ >= kMaxNesting)
+    fail(ErrorCode::unsupported, fmt::format("more than {} vmaps within each other", kMaxNesting));
   std::size_t end = begin;
   for (int depth = 0; end < nodes.size(); ++end) {
     if (is(nodes[end], "_vmap_increment_nesting")) ++depth;
@@ -71,6 +74,7 @@ std::size_t Walker::region(const pt2::Graph& graph, std::span<const pt2::Node> n
   program.functions.back().name = builder_.function().name + ".vmap";
   Walker inner(shared_, function);
   inner.graph_ = &graph;
+  inner.vmaps_ = vmaps_ + 1;
   Node loop;
   loop.op = Op::map_loop;
   const auto add_input = [&](const std::string& name, TensorType type) {

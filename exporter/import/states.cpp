@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <cstring>
+
 namespace tern::importing {
 namespace {
 
@@ -54,10 +56,10 @@ std::uint32_t States::add(State state) {
     std::vector<std::int64_t> key = {state.storage, state.offset, static_cast<std::int64_t>(state.type.dtype)};
     for (Dim d : state.type.shape) key.push_back(d.value());
     key.insert(key.end(), state.strides.begin(), state.strides.end());
-    const auto [first, added] = same_.try_emplace(std::move(key), number);
+    const auto [first, added] = known_.same.try_emplace(std::move(key), number);
     if (!added) state.tied = static_cast<std::int32_t>(first->second);
   }
-  by_storage_[state.storage].push_back(number);
+  known_.by_storage[state.storage].push_back(number);
   program_.states.push_back(std::move(state));
   return number;
 }
@@ -107,9 +109,22 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
          fmt::format("the bytes of the {} '{}' are not in the file: it was exported from fake tensors, without data",
                      kind_name(spec.kind), name));
   }
+  const auto other = known_.by_name.find(name);
+  if (other != known_.by_name.end() && same_tensor(program_.states[other->second], state)) {
+    numbers_.emplace(name, other->second);
+    return other->second;
+  }
+  if (other != known_.by_name.end()) state.name = prefix_ + name;
   const std::uint32_t number = add(std::move(state));
+  known_.by_name.emplace(name, number);
   numbers_.emplace(name, number);
   return number;
+}
+
+bool States::same_tensor(const State& a, const State& b) {
+  if (a.kind != b.kind || !(a.type == b.type) || a.strides != b.strides || a.offset != b.offset) return false;
+  const std::span<const std::byte> x = source_.bytes(a.storage), y = source_.bytes(b.storage);
+  return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size()) == 0);
 }
 
 std::uint32_t States::whole_storage(std::uint32_t number) {
@@ -138,7 +153,7 @@ bool States::overlap(std::uint32_t a, std::uint32_t b) const {
 }
 
 void States::set_mutable(std::uint32_t state) {
-  for (std::uint32_t other : by_storage_[program_.states[state].storage]) {
+  for (std::uint32_t other : known_.by_storage[program_.states[state].storage]) {
     if (other == state || overlap(other, state)) program_.states[other].is_mutable = true;
   }
 }

@@ -11,10 +11,21 @@
 
 namespace tern::importing {
 
+/// What is known of the states of all models of a file.
+struct KnownStates {
+  std::map<std::string, std::uint32_t> by_name;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> by_storage;
+  /// The first of each view: storage, offset, dtype, sizes, strides.
+  std::map<std::vector<std::int64_t>, std::uint32_t> same;
+};
+
+/// The states of one model. Models of one file share those of one name that are equal, bytes too: prefill and decode
+/// then work on one cache.
 class States {
  public:
-  States(Program& program, ArchiveSource& source, const pt2::Program& model)
-      : program_(program), source_(source), model_(model) {}
+  /// `prefix` goes before the name of a state that differs from a known one.
+  States(Program& program, ArchiveSource& source, const pt2::Program& model, KnownStates& known, std::string prefix)
+      : program_(program), source_(source), model_(model), known_(known), prefix_(std::move(prefix)) {}
 
   /// The state of a parameter, buffer or tensor constant, added when it is new. Throws when its bytes are not in the
   /// file, or are a pickle.
@@ -32,15 +43,15 @@ class States {
 
  private:
   std::uint32_t add(State state);
+  bool same_tensor(const State& a, const State& b);
 
   Program& program_;
   ArchiveSource& source_;
   const pt2::Program& model_;
-  std::map<std::string, std::uint32_t> numbers_;
+  KnownStates& known_;
+  std::string prefix_;
+  std::map<std::string, std::uint32_t> numbers_;   ///< of this model, by its names
   std::map<std::uint32_t, std::uint32_t> wholes_;  ///< by storage
-  std::map<std::uint32_t, std::vector<std::uint32_t>> by_storage_;
-  std::map<std::vector<std::int64_t>, std::uint32_t>
-      same_;  ///< the first state of each view: storage, offset, dtype, sizes, strides
 };
 
 /// Numbers the storages of all the model's states.

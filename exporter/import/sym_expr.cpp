@@ -1,8 +1,8 @@
 #include "exporter/import/sym_expr.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
-#include <stdexcept>
 #include <vector>
 
 namespace tern::importing {
@@ -42,6 +42,8 @@ class Converter {
   Dim integer(const Fraction& f, const char*) { return f.den.is(1) ? f.num : pool_.floordiv(f.num, f.den); }
 
   Fraction reduced(Dim num, Dim den) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    if (num.is(lowest) || den.is(lowest)) throw Inexpressible{"a number beyond 64 bits"};
     if (num.is_const() && den.is_const() && den.value() != 0) {
       const std::int64_t g = std::gcd(num.value(), den.value());
       const std::int64_t s = den.value() < 0 ? -g : g;

@@ -57,7 +57,17 @@ bool Symbols::try_dim(const std::string& srepr, Dim* out) {
 
 TensorType Symbols::type(const pt2::TensorMeta& meta) {
   TensorType t{meta.dtype, {}};
-  for (const pt2::SymInt& s : meta.sizes) t.shape.push_back(dim(s));
+  if (meta.dtype == DType::invalid) {
+    fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", meta.scalar_type));
+  }
+  if (meta.sizes.size() > kMaxRank) {
+    fail(ErrorCode::unsupported,
+         fmt::format("a tensor of rank {}; at most {} is supported", meta.sizes.size(), kMaxRank));
+  }
+  for (const pt2::SymInt& s : meta.sizes) {
+    t.shape.push_back(dim(s));
+    if (pool_.bounds(t.shape.back()).max < 0) fail(ErrorCode::bad_file, "a size is negative");
+  }
   return t;
 }
 

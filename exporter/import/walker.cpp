@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <stdexcept>
+
 namespace tern::importing {
 
 using Kind = pt2::Argument::Kind;
@@ -64,36 +66,48 @@ const pt2::TensorMeta* Walker::meta_of(std::string_view name) const {
   return graph_->tensor_values.find(name);
 }
 
-void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
-  const pt2::Graph* outer = graph_;
-  graph_ = &graph;
-  for (std::size_t i = 0; i < nodes.size();) {
-    if (nodes[i].target == "torch._functorch.predispatch._vmap_increment_nesting") {
-      i = region(graph, nodes, i);
-    } else {
-      node(nodes[i]);
-      ++i;
-    }
-  }
-  graph_ = outer;
-}
-
-void Walker::node(const pt2::Node& node) {
-  ++shared_.traced_nodes;
+/// Does something for a node: what goes wrong is told with the node's place, and what is unsupported kept for the list.
+template <class Act>
+void Walker::at_node(const pt2::Node& node, Act act) {
   builder_.set_origin(shared_.options.origins ? shared_.origins.of(node) : -1,
                       shared_.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
+  const auto located = [&node](ErrorCode code, const std::string& message) {
+    return Error(code, fmt::format("{} ({}, {}) [traced]", message, short_target(node.target), where(node)));
+  };
   try {
-    dispatch(node);
+    act();
   } catch (const Error& e) {
     if (e.code() == ErrorCode::unsupported) {
       shared_.missing.add(node, e.what());
       substitute(node);
       return;
     }
-    const std::string message = e.what();
-    if (message.ends_with(" [traced]")) throw;
-    throw Error(e.code(), fmt::format("{} ({}, {}) [traced]", message, short_target(node.target), where(node)));
+    if (std::string_view(e.what()).ends_with(" [traced]")) throw;
+    throw located(e.code(), e.what());
+  } catch (const std::out_of_range&) {
+    throw located(ErrorCode::bad_file, "the node has fewer operands or results than its operator needs");
   }
+}
+
+void Walker::node(const pt2::Node& node) {
+  ++shared_.traced_nodes;
+  at_node(node, [&] { dispatch(node); });
+}
+
+void Walker::run(const pt2::Graph& graph, std::span<const pt2::Node> nodes) {
+  const pt2::Graph* outer = graph_;
+  graph_ = &graph;
+  for (std::size_t i = 0; i < nodes.size();) {
+    if (nodes[i].target == "torch._functorch.predispatch._vmap_increment_nesting") {
+      std::size_t next = nodes.size();  // where a region that cannot be imported is no use to go on
+      at_node(nodes[i], [&] { next = region(graph, nodes, i); });
+      i = next;
+    } else {
+      node(nodes[i]);
+      ++i;
+    }
+  }
+  graph_ = outer;
 }
 
 void Walker::dispatch(const pt2::Node& node) {

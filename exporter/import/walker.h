@@ -80,6 +80,8 @@ class Walker {
   friend class Region;
   using BindingKind = Binding::Kind;
 
+  template <class Act>
+  void at_node(const pt2::Node& node, Act act);
   void node(const pt2::Node& node);
   void dispatch(const pt2::Node& node);
   /// Binds the outputs to values of the recorded types, so that the walk can go on and find what else is missing.
@@ -149,6 +151,7 @@ class Walker {
   Names names_;
   const pt2::Graph* graph_ = nullptr;
   DType autocast_ = DType::invalid;  ///< inside wrap_with_autocast
+  int vmaps_ = 0;                    ///< around what is walked
 };
 
 /// The names that an output argument defines, in order; "" for None.

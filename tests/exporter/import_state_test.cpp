@@ -132,6 +132,31 @@ TEST(ImportState, MutationsOfAFunctionalProgram) {
   EXPECT_EQ(f.inputs[f.writebacks[1].index].name, "x");
 }
 
+TEST(ImportState, ModelsOfOneFileShareEqualStates) {
+  for (const bool equal : {true, false}) {
+    std::vector<ZipItem> items;
+    int file = 0;
+    for (const char* name : {"decode", "prefill"}) {
+      TracedModel m;
+      m.buffer("cache", kVector, file);
+      m.user("x", kVector);
+      m.node("torch.ops.aten.add_.Tensor", {{"self", tensor("b_cache")}, {"other", tensor("x")}}, {{"add_", kVector}});
+      m.result("add_");
+      for (ZipItem& item : m.items(name)) items.push_back(std::move(item));
+      items.push_back(
+          {"t/data/weights/weight_" + std::to_string(file), std::string(16, equal ? '\0' : static_cast<char>(file))});
+      ++file;
+    }
+    const std::string archive = TracedModel::write_archive(items);
+    const Program p = import_pt2(open_text(archive));
+    ASSERT_EQ(p.states.size(), equal ? 1u : 2u);
+    EXPECT_EQ(p.states[0].name, "cache");
+    EXPECT_EQ(p.states.back().name, equal ? "cache" : "prefill.cache");
+    for (const State& s : p.states) EXPECT_TRUE(s.is_mutable);
+    for (const Function& f : p.functions) EXPECT_EQ(f.writebacks.size(), 1u);
+  }
+}
+
 TEST(ImportState, PickledWeightsAreNeverRead) {
   TracedModel m;
   m.floats({1, 2, 3, 4});

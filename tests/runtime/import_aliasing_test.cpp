@@ -227,6 +227,16 @@ TEST(ImportAliasing, AnExpandedTensorCannotBeWritten) {
   EXPECT_NE(error_of([&] { m.load(); }, ErrorCode::unsupported).find("cannot be carried back"), std::string::npos);
 }
 
+TEST(ImportAliasing, ListsOfTensorsAreWritten) {
+  TracedModel m;  // a, b = x.unbind(0); torch._foreach_mul_([a, b], [10, 100]); torch._foreach_add_([a], [b])
+  m.user("x", meta({2, 2}));
+  m.list_node(kAten + "unbind.int", {{"self", tensor("x")}}, {{"a", meta({2})}, {"b", tensor_meta({2}, {1}, 2)}});
+  m.node(kAten + "_foreach_mul_.ScalarList", {{"self", tensors({"a", "b"})}, {"scalars", integers({10, 100})}}, {});
+  m.node(kAten + "_foreach_add_.List", {{"self", tensors({"a"})}, {"other", tensors({"b"})}}, {});
+  m.result("x");
+  EXPECT_EQ(run(m, {2, 2}).x, (Values{200, 310, 200, 300}));
+}
+
 TEST(ImportAliasing, AThousandViewsOfViews) {
   TracedModel m;  // x.view(1, 4).view(4).view(1, 4) ... .add_(1)
   m.user("x", meta({4}));

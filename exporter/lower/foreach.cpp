@@ -1,0 +1,158 @@
+// _foreach_ operators: the operator itself for each tensor of the lists.
+#include <map>
+
+#include "exporter/lower/lower.h"
+#include "exporter/pt2/aten_schema.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Kind = Operand::Kind;
+
+/// "add" and "List" of "aten._foreach_add.List".
+std::pair<std::string, std::string> parts_of(const std::string& target) {
+  constexpr std::string_view prefix = "aten._foreach_";
+  const std::size_t dot = target.rfind('.');
+  return {target.substr(prefix.size(), dot - prefix.size()), target.substr(dot + 1)};
+}
+
+/// Overloads of the operator on single tensors that may do what an overload on lists does, the likeliest first.
+std::vector<std::string_view> overloads_for(const std::string& overload) {
+  if (overload == "List") return {"Tensor", "Tensor_Tensor", "default"};
+  if (overload == "Scalar" || overload == "ScalarList") return {"Scalar", "Tensor_Scalar", "default", "Tensor"};
+  if (overload == "Tensor") return {"Tensor", "default"};
+  if (overload == "ScalarAndTensor") return {"Scalar"};
+  return {"default"};
+}
+
+const pt2::Schema* single(const std::string& op, const std::string& overload, std::string* target) {
+  static const std::map<std::string, std::string> renamed = {
+      {"norm", "linalg_vector_norm"}, {"maximum", "clamp_min"}, {"minimum", "clamp_max"}};
+  const bool scalar = overload.starts_with("Scalar");
+  const auto found = renamed.find(op);
+  const std::string name = found != renamed.end() && (scalar || op == "norm") ? found->second : op;
+  for (std::string_view o : overloads_for(overload)) {
+    *target = "aten." + name + "." + std::string(o);
+    const pt2::Schema* s = pt2::find_schema(pt2::schema_name("torch.ops." + *target));
+    if (s != nullptr && find_lowering(*target) != nullptr) return s;
+  }
+  return nullptr;
+}
+
+/// The element of a list, or what is the same for all.
+Operand element(const Operand& o, std::size_t i) {
+  Operand e;
+  if (o.kind == Kind::tensors) {
+    e.kind = Kind::tensor;
+    e.value = o.values.at(i);
+  } else if (o.kind == Kind::integers || o.kind == Kind::booleans) {
+    e.kind = o.kind == Kind::integers ? Kind::integer : Kind::boolean;
+    e.integer = o.integers.at(i);
+  } else if (o.kind == Kind::numbers) {
+    e.kind = Kind::number;
+    e.number = o.numbers.at(i);
+  } else {
+    e = o;
+  }
+  return e;
+}
+
+Operand constant(const pt2::Argument& a) {
+  Operand o;
+  if (a.kind == pt2::Argument::Kind::integer) {
+    o.kind = Kind::integer;
+    o.integer = a.integer;
+  } else if (a.kind == pt2::Argument::Kind::boolean) {
+    o.kind = Kind::boolean;
+    o.integer = a.boolean;
+  } else if (a.kind == pt2::Argument::Kind::real) {
+    o.kind = Kind::number;
+    o.number = a.real;
+  }
+  return o;
+}
+
+Values foreach (Builder& b, const Call& c) {
+  const auto [op, overload] = parts_of(c.target);
+  std::size_t count = 0;
+  for (const auto& [name, o] : c.args) {
+    if (o.kind == Kind::tensors) count = std::max(count, o.values.size());
+  }
+  std::string target;
+  const pt2::Schema* schema = single(op, overload, &target);
+  if (schema == nullptr) c.unsupported("the operator on single tensors has no lowering");
+  Values results;
+  for (std::size_t i = 0; i < count; ++i) {
+    Call one;
+    one.target = target;
+    one.torch_version = c.torch_version;
+    one.builder = c.builder;
+    if (i < c.declared.size()) one.declared = {c.declared[i]};
+    for (std::size_t k = 0; k < schema->arguments.size(); ++k) {
+      const pt2::SchemaArgument& a = schema->arguments[k];
+      const Operand* given = nullptr;  // by name, else by position
+      for (const auto& [name, o] : c.args) {
+        if (name == a.name) given = &o;
+      }
+      if (given == nullptr && k < c.args.size() && schema->find(c.args[k].first) == nullptr) given = &c.args[k].second;
+      one.args.emplace_back(a.name, given != nullptr ? element(*given, i) : constant(a.default_value));
+    }
+    results.push_back(find_lowering(target)(b, one).at(0));
+  }
+  return results;
+}
+
+Values zero(Builder& b, const Call& c) {
+  Values results;
+  for (ValueId v : c.tensors("self")) results.push_back(b.full(Dims(b.shape(v)), 0, b.dtype(v)));
+  return results;
+}
+
+Values copy(Builder& b, const Call& c) {
+  Values results;
+  const Values to = c.tensors("self"), from = c.tensors("src");
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Dims shape = b.shape(to[i]);
+    results.push_back(b.expand(b.cast(from.at(i), b.dtype(to[i])), shape));
+  }
+  return results;
+}
+
+Values clone(Builder&, const Call& c) {
+  return c.tensors("self");
+}
+
+// clang-format off
+constexpr std::string_view kUnary[] = {
+    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log", "log10", "log1p", "log2",
+    "max", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
+constexpr std::string_view kOthers[] = {
+    "add.List", "add.Scalar", "add.ScalarList", "add.Tensor", "addcdiv.Scalar", "addcdiv.ScalarList", "addcmul.Scalar", "addcmul.ScalarList",
+    "clamp_max.List", "clamp_max.Scalar", "clamp_max.ScalarList", "clamp_min.List", "clamp_min.Scalar", "clamp_min.ScalarList",
+    "div.List", "div.Scalar", "div.ScalarList", "div.Tensor", "lerp.List", "lerp.Scalar", "lerp.ScalarList",
+    "maximum.List", "maximum.Scalar", "maximum.ScalarList", "minimum.List", "minimum.Scalar", "minimum.ScalarList",
+    "mul.List", "mul.Scalar", "mul.ScalarList", "mul.Tensor", "norm.Scalar",
+    "pow.List", "pow.Scalar", "pow.ScalarAndTensor", "pow.ScalarList", "sub.List", "sub.Scalar", "sub.ScalarList"};
+// clang-format on
+
+}  // namespace
+
+std::span<const Lowering> foreach_lowerings() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> n;
+    for (std::string_view op : kUnary) n.push_back("aten._foreach_" + std::string(op) + ".default");
+    for (std::string_view op : kOthers) n.push_back("aten._foreach_" + std::string(op));
+    return n;
+  }();
+  static const std::vector<Lowering> table = [] {
+    std::vector<Lowering> t = {{"aten._foreach_clone.default", clone},
+                               {"aten._foreach_copy.default", copy},
+                               {"aten._foreach_zero.default", zero}};
+    for (const std::string& n : names) t.push_back({n, foreach});
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tern
