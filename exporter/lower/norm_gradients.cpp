@@ -1,5 +1,5 @@
 // Gradients of softmax and the normalizations, as joint graphs hold them.
-#include "exporter/lower/normalization.h"
+#include "exporter/lower/gradients.h"
 
 namespace tern {
 namespace {

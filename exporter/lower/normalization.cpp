@@ -113,8 +113,8 @@ constexpr Lowering kTable[] = {
 std::span<const Lowering> normalization_lowerings() {
   static const std::vector<Lowering> all = [] {
     std::vector<Lowering> v(std::begin(kTable), std::end(kTable));
-    for (auto table : {batch_norm_lowerings(), norm_gradient_lowerings()})
-      v.insert(v.end(), table.begin(), table.end());
+    const auto batch = batch_norm_lowerings();
+    v.insert(v.end(), batch.begin(), batch.end());
     return v;
   }();
   return all;

@@ -7,8 +7,7 @@
 
 namespace tern {
 
-std::span<const Lowering> batch_norm_lowerings();     ///< batch_norm in training and evaluation, instance_norm
-std::span<const Lowering> norm_gradient_lowerings();  ///< the gradients that joint graphs hold
+std::span<const Lowering> batch_norm_lowerings();  ///< batch_norm in training and evaluation, instance_norm
 
 /// y, mean and rstd of Op::group_norm for a call with the arguments input, weight, bias and eps.
 std::vector<ValueId> group_norm_node(Builder& b, const Call& c, std::int64_t groups, DType statistics);

@@ -11,8 +11,8 @@ std::vector<Lowering> all_lowerings() {
   std::vector<Lowering> all;
   for (std::span<const Lowering> table :
        {pointwise_lowerings(), movement_lowerings(), creation_lowerings(), reduction_lowerings(), indexing_lowerings(),
-        contraction_lowerings(), normalization_lowerings(), loss_lowerings(), linalg_lowerings(), fft_lowerings(),
-        optim_lowerings(), foreach_lowerings(), random_lowerings(), vision_lowerings()}) {
+        contraction_lowerings(), normalization_lowerings(), gradient_lowerings(), loss_lowerings(), linalg_lowerings(),
+        fft_lowerings(), optim_lowerings(), foreach_lowerings(), random_lowerings(), vision_lowerings()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   // The first of two lines for one target counts: families are in the order above.

@@ -1,0 +1,182 @@
+// Gradients of convolution and pooling, made of convolutions, fold and products with small matrices.
+#include <algorithm>
+
+#include "exporter/lower/gradients.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Sizes = std::vector<std::int64_t>;
+
+Sizes for_axes(const Call& c, std::string_view name, std::size_t n) {
+  Sizes v = c.integers(name);
+  if (v.size() == 1) v.assign(n, v[0]);
+  if (v.size() != n) c.unsupported("argument '" + std::string(name) + "' has another length than there are axes");
+  return v;
+}
+
+struct Geometry {
+  Sizes strides, padding, dilations;
+  std::int64_t groups = 1;
+};
+
+std::vector<Attr> attrs_of(const Geometry& g) {
+  return {attr(AttrKey::strides, g.strides), attr(AttrKey::before, g.padding), attr(AttrKey::after, g.padding),
+          attr(AttrKey::dilations, g.dilations), attr(AttrKey::groups, g.groups)};
+}
+ValueId convolve(Builder& b, ValueId x, ValueId w, const Geometry& g) {
+  return b.add(Op::convolution, {x, w, kNoValue}, attrs_of(g));
+}
+ValueId convolve_transposed(Builder& b, ValueId x, ValueId w, const Geometry& g, const Sizes& output_pads) {
+  std::vector<Attr> attrs = attrs_of(g);
+  attrs.push_back(attr(AttrKey::transposed, Dim(1)));
+  attrs.push_back(attr(AttrKey::output_pads, output_pads));
+  return b.add(Op::convolution, {x, w, kNoValue}, std::move(attrs));
+}
+
+std::int64_t constant_size(Builder& b, const Call& c, ValueId v, std::int64_t axis) {
+  const Dim d = b.size(v, axis);
+  if (!d.is_const()) c.unsupported("symbolic sizes along the windows");
+  return d.value();
+}
+
+/// [n, g * k, ...] as [k, g * n, ...]: each group's channels become the batch.
+ValueId channels_first(Builder& b, ValueId v, std::int64_t groups) {
+  if (groups == 1) return b.transpose(v, 0, 1);
+  const Dims s = b.shape(v);
+  const Dim each = b.pool().floordiv(s[1], groups);
+  Dims split = {s[0], groups, each}, merged = {each, b.pool().mul(s[0], groups)};
+  split.insert(split.end(), s.begin() + 2, s.end());
+  merged.insert(merged.end(), s.begin() + 2, s.end());
+  Sizes order = {2, 1, 0};
+  for (std::size_t i = 3; i < split.size(); ++i) order.push_back(static_cast<std::int64_t>(i));
+  return b.reshape(b.permute(b.reshape(v, split), order), merged);
+}
+
+/// [n, g * k, ...] as [g * k, n, ...], the weights of a convolution in `groups`.
+ValueId as_weight(Builder& b, ValueId v) {
+  return b.transpose(v, 0, 1);
+}
+
+/// The gradient of a weight [out, in / groups, kernel]: `wide` (what the kernel slides over) convolved with `narrow`
+/// (what it gives), strides and dilations changing places.
+ValueId weight_gradient(Builder& b, const Call& c, ValueId wide, ValueId narrow, ValueId weight, const Geometry& g) {
+  Geometry swapped = g;
+  std::swap(swapped.strides, swapped.dilations);
+  ValueId y = convolve(b, channels_first(b, wide, g.groups), as_weight(b, narrow), swapped);
+  for (std::int64_t axis = 2; axis < b.rank(weight); ++axis) {
+    const std::int64_t k = constant_size(b, c, weight, axis);
+    if (constant_size(b, c, y, axis) > k) y = b.slice(y, axis, 0, k);  // windows that the forward pass had no room for
+  }
+  return b.transpose(y, 0, 1);
+}
+
+Values convolution(Builder& b, const Call& c) {
+  const ValueId grad = c.tensor("grad_output"), x = c.tensor("input"), w = c.tensor("weight");
+  const auto n = static_cast<std::size_t>(b.rank(w) - 2);
+  const Geometry g{for_axes(c, "stride", n), for_axes(c, "padding", n), for_axes(c, "dilation", n),
+                   c.integer("groups")};
+  const bool transposed = c.flag("transposed");
+  const Dims mask = c.dims("output_mask");
+  Values r = {kNoValue, kNoValue, kNoValue};
+  if (mask.at(0).is(1) && transposed) r[0] = convolve(b, grad, w, g);
+  if (mask.at(0).is(1) && !transposed) {
+    Sizes pads;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto axis = static_cast<std::int64_t>(i) + 2;
+      const std::int64_t reach = (constant_size(b, c, grad, axis) - 1) * g.strides[i] - 2 * g.padding[i] +
+                                 g.dilations[i] * (constant_size(b, c, w, axis) - 1) + 1;
+      pads.push_back(constant_size(b, c, x, axis) - reach);
+    }
+    r[0] = convolve_transposed(b, grad, w, g, pads);
+  }
+  if (mask.at(1).is(1)) r[1] = transposed ? weight_gradient(b, c, grad, x, w, g) : weight_gradient(b, c, x, grad, w, g);
+  if (mask.at(2).is(1)) {
+    Sizes axes = b.all_axes(grad);
+    axes.erase(axes.begin() + 1);
+    r[2] = b.reduce(grad, "sum", axes, false, b.dtype(grad));
+  }
+  return r;
+}
+
+/// How many elements each window of one axis divides by.
+ValueId window_lengths(Builder& b, Dim windows, std::int64_t input, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t padding, bool count_pads, DType t) {
+  return b.expr(
+      count_pads ? "s = i * d - p; min(s + k, n + p) - s" : "s = i * d - p; min(min(s + k, n + p), n) - max(s, 0)",
+      {{"i", b.iota(windows, DType::i64)},
+       {"d", static_cast<double>(stride)},
+       {"p", static_cast<double>(padding)},
+       {"k", static_cast<double>(kernel)},
+       {"n", static_cast<double>(input)}},
+      DType::i64, t);
+}
+
+Values avg_pool2d(Builder& b, const Call& c) {
+  ValueId grad = c.tensor("grad_output");
+  const ValueId x = c.tensor("self");
+  const Dims shape = b.shape(x);
+  const DType t = b.dtype(x), wide = compute_type(t);
+  const Sizes kernel = for_axes(c, "kernel_size", 2), padding = for_axes(c, "padding", 2);
+  const Sizes stride = c.integers("stride").empty() ? kernel : for_axes(c, "stride", 2);
+  if (b.rank(x) == 3) grad = b.unsqueeze(grad, 0);
+  const Dims out = b.shape(grad);
+  Dims covered;  // what the windows reach: with ceil_mode more than x, else up to a stride less
+  ValueId divisor = b.full({}, c.number_or("divisor_override", 1), wide);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t size = constant_size(b, c, x, static_cast<std::int64_t>(i) - 2);
+    covered.push_back((constant_size(b, c, grad, static_cast<std::int64_t>(i) + 2) - 1) * stride[i] + kernel[i] -
+                      2 * padding[i]);
+    if (c.has("divisor_override")) continue;
+    ValueId lengths =
+        window_lengths(b, out[i + 2], size, kernel[i], stride[i], padding[i], c.flag("count_include_pad"), wide);
+    if (i == 0) lengths = b.reshape(lengths, {out[2], 1});
+    divisor = b.expr("d * l", {{"d", divisor}, {"l", lengths}}, wide);
+  }
+  const ValueId each = b.expr("g / d", {{"g", grad}, {"d", divisor}}, t);
+  ExprPool& pool = b.pool();
+  const Dim columns = pool.mul(out[2], out[3]);
+  const ValueId spread =
+      b.expand(b.reshape(each, {out[0], out[1], 1, columns}), {out[0], out[1], kernel[0] * kernel[1], columns});
+  ValueId y =
+      b.add(Op::fold, {b.reshape(spread, {out[0], pool.mul(out[1], kernel[0] * kernel[1]), columns})},
+            {attr(AttrKey::sizes, covered), attr(AttrKey::kernel, kernel), attr(AttrKey::dilations, Sizes{1, 1}),
+             attr(AttrKey::before, padding), attr(AttrKey::strides, stride)});
+  y = b.pad(y, {0, 0, 0, 0}, {0, 0, pool.sub(b.size(x, -2), covered[0]), pool.sub(b.size(x, -1), covered[1])});
+  return {b.reshape(y, shape)};
+}
+
+/// [out, in]: the share of each input element in each window of an adaptive average.
+ValueId adaptive_shares(Builder& b, std::int64_t out, std::int64_t in, DType t) {
+  const ValueId o = b.reshape(b.iota(out, DType::i64), {out, 1}), i = b.iota(in, DType::i64);
+  const std::vector<ExprArg> args = {
+      {"o", o}, {"i", i}, {"n", static_cast<double>(in)}, {"m", static_cast<double>(out)}};
+  const ValueId inside =
+      b.expr("i >= floordiv(o * n, m) && i < floordiv((o + 1) * n + m - 1, m)", args, DType::i64, DType::boolean);
+  const ValueId length =
+      b.expr("floordiv((o + 1) * n + m - 1, m) - floordiv(o * n, m) + i * 0", args, DType::i64, DType::i64);
+  return b.expr("s ? 1 / l : 0", {{"s", inside}, {"l", length}}, compute_type(t), t);
+}
+Values adaptive_avg_pool2d(Builder& b, const Call& c) {
+  const ValueId grad = c.tensor("grad_output"), x = c.tensor("self");
+  const DType t = b.dtype(x);
+  const auto size = [&](ValueId v, std::int64_t axis) { return constant_size(b, c, v, axis); };
+  const ValueId rows = adaptive_shares(b, size(grad, -2), size(x, -2), t),
+                columns = adaptive_shares(b, size(grad, -1), size(x, -1), t);
+  return {b.matmul(b.transpose(rows, 0, 1), b.matmul(grad, columns))};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.convolution_backward.default", convolution},
+    {"aten.avg_pool2d_backward.default", avg_pool2d},
+    {"aten._adaptive_avg_pool2d_backward.default", adaptive_avg_pool2d},
+};
+
+}  // namespace
+
+std::span<const Lowering> window_gradient_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
