@@ -108,8 +108,9 @@ struct Kernel {
   /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and
   /// nobody reads it afterwards; -1: none.
   int in_place = -1;
-  /// Every output i may take over the memory of input i on the same terms (optimizers).
-  bool in_place_each = false;
+  /// For ops with several outputs: the input whose memory output `k` may take over on the same terms, or -1. Null:
+  /// in_place.
+  int (*in_place_of)(const Node& node, std::size_t k) = nullptr;
   /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
   bool defers_weights = false;
 };

@@ -260,11 +260,13 @@ class Planner {
         !p.view.contiguous())
       return false;
     if (r.last_use > i + 1) return false;
-    if (r.at.kind == Location::Kind::state) {
-      const std::int32_t target = facts_.written_state[static_cast<std::size_t>(n.outputs[k])];
-      if (target != static_cast<std::int32_t>(r.at.index) || p.at.offset != 0 ||
-          r_.prepared->read_in_bodies[r.at.index])
-        return false;
+    if (r.at.kind == Location::Kind::state || r.at.kind == Location::Kind::input) {
+      const std::int32_t w = facts_.written_to[static_cast<std::size_t>(n.outputs[k])];
+      if (w < 0 || p.at.offset != 0) return false;
+      const WriteBack& target = f_.writebacks[static_cast<std::size_t>(w)];
+      const bool state = target.target == WriteBack::Target::state;
+      if (state != (r.at.kind == Location::Kind::state) || target.index != r.at.index) return false;
+      if (state && r_.prepared->read_in_bodies[r.at.index]) return false;
     } else if (r.block < 0) {
       return false;
     }
@@ -282,16 +284,17 @@ class Planner {
     return true;
   }
 
-  /// The root of an operand that output `k` can overwrite, or -1.
-  std::int32_t overwritten(std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k, const TensorView& out) {
-    if (kernel.in_place_each) {
-      return can_overwrite(i, n, k, k, out) ? root_of_[static_cast<std::size_t>(n.inputs[k])] : -1;
+  /// The operand that output `k` can overwrite, or -1.
+  int overwritten(std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k, const TensorView& out) {
+    if (kernel.in_place_of != nullptr) {
+      const int from = kernel.in_place_of(f_.nodes[i], k);
+      return from >= 0 && can_overwrite(i, n, k, static_cast<std::size_t>(from), out) ? from : -1;
     }
     if (k != 0 || kernel.in_place < 0) return -1;
     const auto first = static_cast<std::size_t>(kernel.in_place);
     const std::size_t end = n.op == Op::pointwise ? n.inputs.size() : first + 1;
     for (std::size_t from = first; from < end; ++from) {
-      if (can_overwrite(i, n, k, from, out)) return root_of_[static_cast<std::size_t>(n.inputs[from])];
+      if (can_overwrite(i, n, k, from, out)) return static_cast<int>(from);
     }
     return -1;
   }
@@ -323,11 +326,13 @@ class Planner {
         outputs.push_back({p, -1});
       } else {
         const TensorView view = concrete_.view(type(v));
-        std::int32_t root = has_kernel ? overwritten(i, n, kernel, k, view) : -1;
+        const int from = has_kernel ? overwritten(i, n, kernel, k, view) : -1;
+        std::int32_t root = -1;
         std::int64_t offset = 0;
-        if (root >= 0) {
-          const std::size_t from = kernel.in_place_each ? k : first_with_root(n, root, view);
-          offset = placed(n.inputs[from]).at.offset;
+        if (from >= 0) {
+          const ValueId taken = n.inputs[static_cast<std::size_t>(from)];
+          root = root_of_[static_cast<std::size_t>(taken)];
+          offset = placed(taken).at.offset;
         } else {
           root = new_block(view_bytes(type(v), view));
         }
@@ -347,15 +352,6 @@ class Planner {
     s.outputs = static_cast<std::uint32_t>(outputs.size());
     s.resolved = &n;
     s.kernel = has_kernel ? &kernel : nullptr;
-  }
-
-  std::size_t first_with_root(const Node& n, std::int32_t root, const TensorView& out) {
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      if (n.inputs[k] == kNoValue || root_of_[static_cast<std::size_t>(n.inputs[k])] != root) continue;
-      const Placed& p = placed(n.inputs[k]);
-      if (p.view.dtype == out.dtype && p.view.contiguous() && std::ranges::equal(p.view.shape(), out.shape())) return k;
-    }
-    fail(ErrorCode::internal, "no operand lies in the memory to overwrite");
   }
 
   /// Results, then write-backs: results that lie in memory which a write-back will change are copied first.

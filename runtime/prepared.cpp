@@ -85,27 +85,29 @@ class SymbolMarker {
   std::vector<std::uint32_t> stack_;
 };
 
-/// Which values are a state's next content or a step towards it: walks from each value written back, through ops that
-/// can overwrite their input.
-void find_written_states(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
-  facts.written_state.assign(f.values.size(), -1);
+/// Which values are the next content of a state or an input, or a step towards it: walks from each value written back,
+/// through ops that can overwrite their input.
+void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& facts) {
+  facts.written_to.assign(f.values.size(), -1);
   std::vector<std::pair<const Node*, std::size_t>> producer(f.values.size(), {nullptr, 0});
   for (const Node& n : f.nodes) {
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       if (n.outputs[k] != kNoValue) producer[static_cast<std::size_t>(n.outputs[k])] = {&n, k};
     }
   }
-  for (const WriteBack& w : f.writebacks) {
-    if (w.target != WriteBack::Target::state) continue;
-    ValueId v = w.value;
+  for (std::size_t w = 0; w < f.writebacks.size(); ++w) {
+    ValueId v = f.writebacks[w].value;
     while (producer[static_cast<std::size_t>(v)].first != nullptr) {
       const auto [n, output] = producer[static_cast<std::size_t>(v)];
       const Kernel& k = kernels.kernels[static_cast<std::size_t>(n->op)];
-      const int from = passes_memory(*n) ? 0 : k.in_place_each ? static_cast<int>(output) : k.in_place;
+      const int from = passes_memory(*n)          ? 0
+                       : k.in_place_of != nullptr ? k.in_place_of(*n, output)
+                       : output == 0              ? k.in_place
+                                                  : -1;
       if (from < 0 || static_cast<std::size_t>(from) >= n->inputs.size() ||
           n->inputs[static_cast<std::size_t>(from)] == kNoValue)
         break;
-      facts.written_state[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(w.index);
+      facts.written_to[static_cast<std::size_t>(v)] = static_cast<std::int32_t>(w);
       v = n->inputs[static_cast<std::size_t>(from)];
     }
   }
@@ -145,7 +147,7 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
   }
   for (const WriteBack& w : f.writebacks) facts.last_use[static_cast<std::size_t>(w.value)] = kUsedToTheEnd;
   facts.symbols = marker.symbols();
-  find_written_states(f, kernels, facts);
+  find_written(f, kernels, facts);
   return facts;
 }
 

@@ -29,8 +29,9 @@ struct FunctionFacts {
                                           ///< for results and write-backs
   std::vector<std::uint32_t> section_of;  ///< for each value: the section that makes it (0 for inputs)
   std::vector<std::uint32_t> symbols;     ///< those that its types and attributes depend on
-  std::vector<std::int32_t> written_state;  ///< for each value: the state that it becomes the content of, through
-                                            ///< updates in place alone, or -1
+  /// For each value: the number of the write-back whose target it becomes the content of, through updates in place
+  /// alone, or -1.
+  std::vector<std::int32_t> written_to;
 };
 
 struct PackRecorder;

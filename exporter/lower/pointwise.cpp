@@ -165,7 +165,7 @@ std::span<const Lowering> pointwise_lowerings() {
   static const std::vector<Lowering> table = [] {
     std::vector<Lowering> all = text_lowerings();
     for (std::span<const Lowering> part :
-         {arithmetic_lowerings(), activation_lowerings(), cast_lowerings(), number_lowerings(), signal_lowerings()}) {
+         {arithmetic_lowerings(), activation_lowerings(), cast_lowerings(), number_lowerings(), window_lowerings()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

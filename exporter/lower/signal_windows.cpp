@@ -105,7 +105,7 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Lowering> signal_lowerings() {
+std::span<const Lowering> window_lowerings() {
   return kTable;
 }
 

@@ -203,6 +203,17 @@ void optim(KernelCall& c) {
   });
 }
 
+/// Each result takes the place of what it updates.
+int updated_input(const Node& node, std::size_t output) {
+  const auto has = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != kNoValue; };
+  std::size_t k = 0;
+  for (std::size_t i = kParam; i <= kVmax; ++i) {
+    const bool given = i == kParam || (i == kGrad ? has(kScale) : has(i));
+    if (given && k++ == output) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 /// A process on its own: a group of one.
 void collective(KernelCall& c) {
   if (c.node->integer(AttrKey::groups, 0) > 1) {
@@ -214,7 +225,7 @@ void collective(KernelCall& c) {
 }  // namespace
 
 void register_cpu_optim(KernelTable& t) {
-  t.set(Op::optim, {.run = optim, .in_place = 0});
+  t.set(Op::optim, {.run = optim, .in_place_of = updated_input});
   t.set(Op::collective, {.run = collective, .strided = kAllStrided, .in_place = 0});
 }
 

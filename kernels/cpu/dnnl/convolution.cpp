@@ -106,6 +106,7 @@ class Implementation final : public Convolution {
 }  // namespace
 
 std::unique_ptr<Convolution> convolution(const ConvolutionProblem& p) {
+  const std::lock_guard lock(creation());
   try {
     const auto type = data_type(p.dtype);
     ConvolutionSpec s;

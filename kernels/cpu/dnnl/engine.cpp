@@ -14,6 +14,11 @@ const dnnl::engine& engine() {
   return e;
 }
 
+std::recursive_mutex& creation() {
+  static std::recursive_mutex m;
+  return m;
+}
+
 dnnl::stream& stream() {
   thread_local dnnl::stream s(engine());
   return s;

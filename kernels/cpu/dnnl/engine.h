@@ -3,6 +3,7 @@
 
 #include <tern/dtype.h>
 
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <vector>
@@ -10,6 +11,9 @@
 namespace tern::dnnl_cpu {
 
 const dnnl::engine& engine();
+/// Held while primitives are made: oneDNN 2.6 now and then generates wrong code when two threads make convolutions at
+/// once.
+std::recursive_mutex& creation();
 /// A stream of the calling thread.
 dnnl::stream& stream();
 

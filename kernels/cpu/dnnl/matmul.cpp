@@ -44,6 +44,7 @@ bool native_bf16() {
 }
 
 std::unique_ptr<PackedMatmul> packed_matmul(const PackedProduct& p) {
+  const std::lock_guard lock(creation());
   try {
     const auto type = data_type(p.dtype);
     const memory::desc a({p.m, p.k}, type, {p.lda, 1});
