@@ -151,8 +151,11 @@ void print_outputs(const FunctionInfo& f, const std::vector<Tensor>& outputs, bo
     const Tensor& t = outputs[i];
     const std::string& name = f.outputs[i].name;
     if (t.dtype() == DType::invalid) {
-      fmt::print(json ? "{}{{\"name\": \"{}\", \"dtype\": null}}" : "{}{}: None\n", json && i > 0 ? ", " : "",
-                 json ? json_escape(name) : escape_name(name));
+      if (json) {
+        fmt::print("{}{{\"name\": \"{}\", \"dtype\": null}}", i > 0 ? ", " : "", json_escape(name));
+      } else {
+        fmt::print("{}: None\n", escape_name(name));
+      }
       continue;
     }
     const Summary s = summarize(t);

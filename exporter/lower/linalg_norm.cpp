@@ -99,11 +99,24 @@ Values nuclear_norm_dim(Builder& b, const Call& c) {
   return {matrix_norm(b, c, c.tensor("self"), "nuc", c.integers("dim"), c.flag("keepdim"), c.result_dtype())};
 }
 
+/// The sum of |x|^ord.
+Values linalg_powsum(Builder& b, const Call& c) {
+  const ValueId x = self(b, c);
+  const DType result = c.result_dtype(), wide = compute_type(result);
+  const double ord = c.number("ord");
+  if (!std::isfinite(ord)) c.unsupported("an infinite order");
+  const DType operand = !is_complex(b.dtype(x)) ? wide : wide == DType::f64 ? DType::c128 : DType::c64;
+  const ValueId magnitudes = b.expr("abs(x)", {{"x", x}}, operand, wide);
+  const ValueId powers = b.expr("pow(x, p)", {{"x", magnitudes}, {"p", ord}}, wide);
+  return {b.reduce(powers, "sum", axes_arg(b, c, x), c.flag("keepdim"), result)};
+}
+
 constexpr Lowering kTable[] = {
     {"aten.linalg_matrix_norm.default", linalg_matrix_norm},
     {"aten.linalg_matrix_norm.str_ord", linalg_matrix_norm_text},
     {"aten.linalg_norm.default", linalg_norm},
     {"aten.linalg_norm.ord_str", linalg_norm_text},
+    {"aten.linalg__powsum.default", linalg_powsum},
     {"aten.nuclear_norm.default", nuclear_norm},
     {"aten.nuclear_norm.dim", nuclear_norm_dim},
 };

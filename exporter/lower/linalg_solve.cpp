@@ -142,8 +142,8 @@ Values linalg_lstsq(Builder& b, const Call& c) {
 /// Fails the run where a factorization did.
 Values check_errors(Builder& b, const Call& c) {
   const ValueId info = c.tensor("info");
-  const ValueId wrong = b.reduce(b.expr("i != 0", {{"i", info}}, b.dtype(info), DType::boolean), "any",
-                                 b.all_axes(info), false, DType::boolean);
+  const ValueId wrong = b.reduce(b.expr("i != 0", {{"i", info}}, DType::i64, DType::boolean), "any", b.all_axes(info),
+                                 false, DType::boolean);
   const Dim found = b.pool().new_symbol("info", 0, 1);
   b.add_all(Op::item, {wrong}, {attr(AttrKey::symbols, found)});
   b.add_all(Op::assert_dim, {},

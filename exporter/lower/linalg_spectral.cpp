@@ -58,6 +58,22 @@ Values svd_old(Builder& b, const Call& c) {
           b.full(with_sizes(batch_of(b, a), {n, n}), 0, b.dtype(a))};
 }
 
+/// A = U H with orthonormal U and hermitian H: of A = W S V^H, U is W V^H and H is V S V^H.
+Values linalg_polar(Builder& b, const Call& c) {
+  const ValueId a = c.tensor("A");
+  const Values r = svd(b, a, false);
+  const ValueId scaled = b.expr("v * s", {{"v", adjoint(b, r[2])}, {"s", b.unsqueeze(r[1], -2)}}, b.dtype(a));
+  return {product(b, r[0], r[2]), product(b, scaled, r[2])};
+}
+
+/// The square root of a hermitian matrix without negative eigenvalues: those are rounding errors.
+Values linalg_matrix_sqrth(Builder& b, const Call& c) {
+  const ValueId a = c.tensor("self");
+  const Values r = eigh(b, a, false);
+  const ValueId roots = b.expr("sqrt(max(w, 0))", {{"w", b.unsqueeze(r[0], -2)}}, b.dtype(r[0]));
+  return {product(b, b.expr("v * s", {{"v", r[1]}, {"s", roots}}, b.dtype(a)), adjoint(b, r[1]))};
+}
+
 // Tolerances: singular values up to max(atol, rtol * the largest) count as zero.
 
 /// A number or tensor with an axis for the singular values.
@@ -160,7 +176,7 @@ ValueId condition(Builder& b, const Call& c, ValueId a, Ord ord) {
   const DType result = c.result_dtype();
   const auto [raw, info] = inverse(b, a, false);
   const ValueId singular =
-      b.expr("i > 0", {{"i", b.reshape(info, with_sizes(b.shape(info), {1, 1}))}}, b.dtype(info), DType::boolean);
+      b.expr("i > 0", {{"i", b.reshape(info, with_sizes(b.shape(info), {1, 1}))}}, DType::i64, DType::boolean);
   const ValueId inverted = b.expr("s ? inf : x", {{"s", singular}, {"x", raw}}, b.dtype(a));
   const ValueId n = matrix_norm(b, c, a, ord, {-2, -1}, false, result);
   const ValueId m = matrix_norm(b, c, inverted, ord, {-2, -1}, false, result);
@@ -201,6 +217,8 @@ constexpr Lowering kTable[] = {
     {"prims.svd.default", linalg_svd},
     {"aten.linalg_svdvals.default", linalg_svdvals},
     {"aten.svd.default", svd_old},
+    {"aten.linalg_polar.default", linalg_polar},
+    {"aten.linalg_matrix_sqrth.default", linalg_matrix_sqrth},
     {"aten.linalg_pinv.atol_rtol_tensor", linalg_pinv},
     {"aten.linalg_pinv.atol_rtol_float", linalg_pinv},
     {"aten.linalg_pinv.default", linalg_pinv_rcond},

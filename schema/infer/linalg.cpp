@@ -113,7 +113,8 @@ void householder(Inference& c) {
   }
   const Matrices m = matrices(c, 2);
   require_same_type(c, 0, 2);
-  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
+  const auto op = static_cast<Transpose>(c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1));
+  c.require(op != Transpose::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
   c.same(c.flag(AttrKey::left) ? m.rows : m.columns, v.rows, "the sizes of the reflections and of the matrix");

@@ -60,10 +60,12 @@ void grid_sample(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-// x [n, c, h, w], rois [k, 5] (batch number, x1, y1, x2, y2) -> [k, c, sizes[0], sizes[1]]: the mean of bilinear
-// samples in each bin. Attributes: sizes, scale (from the boxes' coordinates to x's; 1), k (samples along each axis of
-// a bin; 0: ceil(bin size)), align_corners (shift by half a pixel, torchvision's `aligned`). A batch number outside
-// 0..n-1 is an error of the run.
+// x [n, c, h, w], rois [k, 5] (batch number, x1, y1, x2, y2) -> [k, c, sizes[0], sizes[1]]: each box is cut into bins,
+// and a bin gives one number for each channel. Position-sensitive kinds have c / (sizes[0] * sizes[1]) channels in the
+// result: channel i of bin (y, x) reads channel (i * sizes[0] + y) * sizes[1] + x. Attributes: kind (RoiKind; align),
+// sizes, scale (from the boxes' coordinates to x's; 1), k (bilinear samples along each axis of a bin; 0: ceil(bin
+// size)), align_corners (align: shift by half a pixel, torchvision's `aligned`; position_align always does). Empty bins
+// give 0. A batch number outside 0..n-1 is an error of the run.
 void roi_align(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
@@ -76,7 +78,14 @@ void roi_align(Inference& c) {
   c.require(std::isfinite(c.node.number(AttrKey::scale, 1.0)), "attribute 'scale' must be finite");
   const Dims& sizes = c.list(AttrKey::sizes, 2);
   for (const Dim s : sizes) require_at_least(c, s, 1, "attribute 'sizes'");
-  c.out(x.dtype, {rois.shape[0], x.shape[1], sizes[0], sizes[1]});
+  const auto kind = static_cast<RoiKind>(c.integer_or(AttrKey::kind, 0, 0, kRoiKindCount - 1));
+  Dim channels = x.shape[1];
+  if (kind == RoiKind::position_align || kind == RoiKind::position_pool) {
+    const Dim bins = c.pool.mul(sizes[0], sizes[1]);
+    channels = c.pool.floordiv(channels, bins);
+    c.same(c.pool.mul(channels, bins), x.shape[1], "the channels and a multiple of the bins");
+  }
+  c.out(x.dtype, {rois.shape[0], channels, sizes[0], sizes[1]});
 }
 
 // boxes [n, 4] (x1, y1, x2, y2), scores [n] -> the i64 numbers, by falling score, of the boxes that overlap no kept box

@@ -337,7 +337,8 @@ TEST(ArchiveAttack, UnknownNumbers) {
   expect_unsupported("types.layout", [](Program& p) { p.states[6].type.layout = static_cast<ScaleLayout>(2); });
   expect_unsupported("enums.kind",
                      [](Program& p) { p.functions[2].outputs[0].kind = static_cast<FunctionOutput::Kind>(5); });
-  expect_unsupported("enums.kind", [](Program& p) { p.functions[2].inputs[0].kind = static_cast<FunctionInput::Kind>(3); });
+  expect_unsupported("enums.kind",
+                     [](Program& p) { p.functions[2].inputs[0].kind = static_cast<FunctionInput::Kind>(3); });
 }
 
 TEST(ArchiveAttack, NewerVersionOfAnOpNamesBoth) {

@@ -119,6 +119,11 @@ TEST(LinalgRules, HouseholderKeepsInsideTheVectors) {
   const auto multiply = [] { return Rule(Op::householder).set(AttrKey::kind, {1}).set(AttrKey::left, {1}); };
   EXPECT_FALSE(multiply().in({5, 3}).in({3}).in({5, 7}).refused());
   EXPECT_TRUE(multiply().in({5, 3}).in({3}).in({7, 5}).refused());
+  const auto transposed = [&](DType t) {
+    return multiply().set(AttrKey::transpose, {1}).in({5, 3}, t).in({3}, t).in({5, 7}, t).refused();
+  };
+  EXPECT_FALSE(transposed(DType::f64));
+  EXPECT_TRUE(transposed(DType::c128));
   EXPECT_TRUE(multiply().in({2, 3}).in({3}).in({2, 7}).refused());
   EXPECT_TRUE(multiply().in({5, 3}).in({3}).refused());
 }

@@ -151,7 +151,7 @@ template <class W>
 void FftPlan<W>::run_stages(FftLines<W>& x, FftLines<W>& other, std::int64_t lanes) const {
   std::int64_t stride = lanes;
   for (const Stage& s : stages_) {
-    fft_stage<W>(s.radix, s.rest, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
+    fft_stage<W>(s.radix)(s.rest, stride, s.twiddles.data(), x.re, x.im, other.re, other.im);
     std::swap(x, other);
     stride *= s.radix;
   }

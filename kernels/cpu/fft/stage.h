@@ -6,10 +6,28 @@
 namespace tern::cpu {
 
 /// For p < rest, q < stride: a[k] = x[q + stride (p + rest k)]; y[q + stride (radix p + j)] = (sum a[k] w^(jk))
-/// t[p][j], w = exp(-2 pi i / radix). `twiddles`: real and imaginary parts of t[p][j] for j = 1 .. radix - 1. `radix`
-/// is 2, 3, 4, 5, 7, 11 or 13.
+/// t[p][j], w = exp(-2 pi i / radix). `twiddles`: real and imaginary parts of t[p][j] for j = 1 .. radix - 1.
 template <class W>
-void fft_stage(int radix, std::int64_t rest, std::int64_t stride, const W* twiddles, const W* x_re, const W* x_im,
-               W* y_re, W* y_im);
+using StageFn = void (*)(std::int64_t rest, std::int64_t stride, const W* twiddles, const W* x_re, const W* x_im,
+                         W* y_re, W* y_im);
+
+/// The stage for a radix, 2, 3, 4, 5, 7, 11 or 13, on this processor.
+template <class W>
+StageFn<W> fft_stage(int radix);
+template <>
+StageFn<float> fft_stage<float>(int radix);
+template <>
+StageFn<double> fft_stage<double>(int radix);
+
+/// A plain array: code of the standard library must not be compiled for newer processors, since the linker keeps one
+/// copy for all.
+template <class W>
+struct StageTable {
+  StageFn<W> by_radix[14];
+};
+
+void set_stages_baseline(StageTable<float>* f, StageTable<double>* d);
+void set_stages_avx2(StageTable<float>* f, StageTable<double>* d);
+void set_stages_avx512(StageTable<float>* f, StageTable<double>* d);
 
 }  // namespace tern::cpu

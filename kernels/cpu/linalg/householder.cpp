@@ -23,10 +23,6 @@ struct HouseholderJob {
         columns(lapack_size(v.columns)),
         k(lapack_size(factors.rows)) {
     if (multiply) {
-      if constexpr (lapack::kIsComplex<T>) {
-        if (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) == Transpose::transpose)
-          fail(ErrorCode::unsupported, "complex reflections can be conjugated as a whole, but not transposed alone");
-      }
       other = Operand(call.in[2], 2, call.out[0], 2);
       m = lapack_size(other.rows);
       n = lapack_size(other.columns);
