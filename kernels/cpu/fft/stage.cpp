@@ -27,12 +27,10 @@ const Tables& tables() {
 
 }  // namespace
 
-template <>
-StageFn<float> fft_stage<float>(int radix) {
+StageFn<float> fft_stage_f32(int radix) {
   return tables().f.by_radix[radix];
 }
-template <>
-StageFn<double> fft_stage<double>(int radix) {
+StageFn<double> fft_stage_f64(int radix) {
   return tables().d.by_radix[radix];
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tern::cpu {
 
@@ -12,12 +13,16 @@ using StageFn = void (*)(std::int64_t rest, std::int64_t stride, const W* twiddl
                          W* y_re, W* y_im);
 
 /// The stage for a radix, 2, 3, 4, 5, 7, 11 or 13, on this processor.
+StageFn<float> fft_stage_f32(int radix);
+StageFn<double> fft_stage_f64(int radix);
 template <class W>
-StageFn<W> fft_stage(int radix);
-template <>
-StageFn<float> fft_stage<float>(int radix);
-template <>
-StageFn<double> fft_stage<double>(int radix);
+StageFn<W> fft_stage(int radix) {
+  if constexpr (std::is_same_v<W, float>) {
+    return fft_stage_f32(radix);
+  } else {
+    return fft_stage_f64(radix);
+  }
+}
 
 /// A plain array: code of the standard library must not be compiled for newer processors, since the linker keeps one
 /// copy for all.
