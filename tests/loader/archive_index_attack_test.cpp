@@ -44,6 +44,20 @@ TEST(ArchiveIndexAttack, OtherFlatBuffers) {
   expect_rule(assemble({}, {}), "prologue.index");
 }
 
+TEST(ArchiveIndexAttack, PackingsOfStoragesThatAreNotThere) {
+  for (const auto& [storage, packed] : {std::pair(0u, 1u), std::pair(1u, 0u), std::pair(0u, 0u), std::pair(~0u, ~0u)}) {
+    const auto bytes = with_index([&](FlatBufferBuilder& b) {
+      const auto storages = b.CreateVector(std::vector{archive::CreateStorage(b, 0, -1)});
+      const auto packings = b.CreateVector(std::vector{archive::CreatePacking(b, storage, packed, 0)});
+      archive::IndexBuilder index(b);
+      index.add_storages(storages);
+      index.add_packings(packings);
+      return index.Finish();
+    });
+    expect_rule(bytes, "packings.storage");
+  }
+}
+
 // FIELD 20: one vector that a thousand attributes name would be copied a thousand times.
 TEST(ArchiveIndexAttack, SharedVectors) {
   const auto bytes = with_index([](FlatBufferBuilder& b) {
