@@ -7,7 +7,7 @@ namespace tern {
 namespace {
 
 constexpr std::uint64_t kMaxUnfolded = std::uint64_t{1} << 24;  ///< nodes of a function with its bodies in their places
-constexpr std::uint64_t kMaxBodyNodes = std::uint64_t{1} << 26;  ///< over all places that name a body
+constexpr std::uint64_t kMaxBodyParts = std::uint64_t{1} << 26;  ///< looked at in all places that name a body
 constexpr int kMaxCallDepth = 64;                                ///< running and checking recurse this deep
 
 struct Progress {
@@ -25,7 +25,7 @@ void check_calls(const Checked& c) {
   const std::vector<Function>& functions = c.program.functions;
   std::vector<Known> known(functions.size());
   std::vector<std::pair<std::uint32_t, Progress>> stack;  // depth-first, without recursion
-  std::uint64_t body_nodes = 0;
+  std::uint64_t body_parts = 0;
   for (std::uint32_t start = 0; start < functions.size(); ++start) {
     if (known[start].mark != Known::fresh) continue;
     stack.emplace_back(start, Progress{});
@@ -64,10 +64,11 @@ void check_calls(const Checked& c) {
       }
       mine.unfolded = std::min(mine.unfolded + other.unfolded, kMaxUnfolded + 1);
       mine.depth = std::max(mine.depth, other.depth + 1);
-      body_nodes += functions[body].nodes.size();
-      if (body_nodes > kMaxBodyNodes) {
+      const Function& b = functions[body];
+      body_parts += b.nodes.size() + b.values.size() + b.inputs.size() + b.outputs.size();
+      if (body_parts > kMaxBodyParts) {
         return c.node("functions.unfolded", number, at.node,
-                      fmt::format("the bodies of all nodes have more than {} nodes together", kMaxBodyNodes));
+                      fmt::format("the bodies of all nodes have more than {} parts together", kMaxBodyParts));
       }
       ++at.body;
     }

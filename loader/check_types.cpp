@@ -61,6 +61,7 @@ void check_types(const Checked& c) {
   for (std::size_t f = 0; f < c.program.functions.size(); ++f) {
     const Function& function = c.program.functions[f];
     for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+      if (c.findings.full()) return;
       const Node& n = function.nodes[i];
       const OpInfo& info = op_info(n.op);
       if (info.op == Op::invalid || n.version > info.version) continue;  // has its finding already

@@ -32,8 +32,9 @@ inline constexpr std::uint32_t kMaxFrameSize = 1 << 26;  ///< what the reader ta
 inline constexpr std::uint64_t kMaxExpansion = 256;
 inline constexpr std::uint64_t kFreeExpansion = std::uint64_t{1} << 30;
 
-inline constexpr std::size_t kMaxName = 4096;     ///< bytes of a name
-inline constexpr std::size_t kMaxText = 1 << 24;  ///< bytes of other texts (metadata, the trees of inputs)
+inline constexpr std::size_t kMaxName = 4096;       ///< bytes of a name
+inline constexpr std::size_t kMaxSymbolName = 256;  ///< symbols occur many times in the text of one size
+inline constexpr std::size_t kMaxText = 1 << 24;    ///< bytes of other texts (metadata, the trees of inputs)
 
 constexpr std::uint64_t align_up(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;

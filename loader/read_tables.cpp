@@ -21,6 +21,11 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
     const auto* row = root.symbols()->Get(static_cast<flatbuffers::uoffset_t>(i));
     symbols.push_back({in.name(row->name(), row), row->min(), row->max()});
     Symbol& s = symbols.back();
+    if (s.name.size() > kMaxSymbolName) {
+      findings.add("texts.length", in.place(row), fmt::format("symbol {}", i),
+                   fmt::format("its name has {} bytes; at most {} are allowed", s.name.size(), kMaxSymbolName));
+      s.name.resize(1);
+    }
     if (s.min > s.max || s.min == kUndefined) {
       findings.add("symbols.range", in.place(row), fmt::format("symbol '{}'", s.name),
                    fmt::format("its range {} to {} is not one", s.min, s.max));

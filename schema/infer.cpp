@@ -18,7 +18,11 @@ const TensorType& Inference::in(std::size_t i) const {
 
 void Inference::fail(const std::string& message) const {
   std::string types;
-  for (const TensorType* t : inputs_) types += (types.empty() ? "" : ", ") + (t == nullptr ? "-" : text_of(*t, pool));
+  constexpr std::size_t kShown = 8;  // a hostile node may have any number, with long sizes
+  for (std::size_t i = 0; i < inputs_.size() && i < kShown; ++i) {
+    types += (i == 0 ? "" : ", ") + (inputs_[i] == nullptr ? "-" : text_of(*inputs_[i], pool));
+  }
+  if (inputs_.size() > kShown) types += ", ...";
   tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_info(node.op).name, types, message));
 }
 

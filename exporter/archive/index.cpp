@@ -61,7 +61,7 @@ class IndexWriter {
   TableVector<archive::Symbol> write_symbols() {
     std::vector<flatbuffers::Offset<archive::Symbol>> rows;
     for (const Symbol& s : program_.pool.symbols()) {
-      rows.push_back(archive::CreateSymbol(b_, tables_.name(s.name), s.min, s.max));
+      rows.push_back(archive::CreateSymbol(b_, tables_.symbol_name(s.name), s.min, s.max));
     }
     return tables(rows);
   }

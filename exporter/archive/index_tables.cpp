@@ -15,11 +15,11 @@ IndexTables::IndexTables(const ExprPool& pool) : text_numbers_{{"", 0}}, texts_{
 }
 
 std::uint32_t IndexTables::text_number(std::string_view text, Kind kind) {
-  const std::size_t limit = kind == kName ? kMaxName : kMaxText;
+  const std::size_t limit = kind == kName ? kMaxName : kind == kSymbolName ? kMaxSymbolName : kMaxText;
   if (text.size() > limit) {
     fail(ErrorCode::invalid_argument,
          fmt::format("a {} of {} bytes, '{}...', is too long for an archive (at most {})",
-                     kind == kName ? "name" : "text", text.size(), text.substr(0, 80), limit));
+                     kind == kText ? "text" : "name", text.size(), text.substr(0, 80), limit));
   }
   if (!is_valid_text(text)) {
     fail(ErrorCode::invalid_argument, fmt::format("the text '{}' is not UTF-8 without zero bytes", text.substr(0, 80)));

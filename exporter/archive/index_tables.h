@@ -18,6 +18,7 @@ class IndexTables {
 
   /// The number of a text; fails (invalid_argument) on one that the format does not hold.
   std::uint32_t name(std::string_view text) { return text_number(text, kName); }
+  std::uint32_t symbol_name(std::string_view text) { return text_number(text, kSymbolName); }
   std::uint32_t text(std::string_view text) { return text_number(text, kText); }
   std::int64_t size(Dim d);
   std::vector<std::int64_t> sizes(const Dims& dims);
@@ -30,7 +31,7 @@ class IndexTables {
       flatbuffers::FlatBufferBuilder& builder) const;
 
  private:
-  enum Kind { kName, kText };
+  enum Kind { kName, kSymbolName, kText };
   struct TypeRow {
     std::uint8_t dtype, layout;
     std::int32_t block;

@@ -75,8 +75,8 @@ void cond(Inference& c) {
   for (const Function* b : {&t, &f}) {
     for (std::size_t i = 0; i < b->outputs.size(); ++i) output(c, *b, i);
   }
-  const auto local_t = bound_symbols(c.program, c.node.functions[0]);
-  const auto local_f = bound_symbols(c.program, c.node.functions[1]);
+  Dependence local_t(c.pool, bound_symbols(c.program, c.node.functions[0]));
+  Dependence local_f(c.pool, bound_symbols(c.program, c.node.functions[1]));
   const std::size_t needed = differing_sizes(c.program, c.pool, c.node.functions[0], c.node.functions[1]).size();
   const Dims& symbols = c.list(AttrKey::symbols, needed);
   std::size_t next = 0;
@@ -84,8 +84,8 @@ void cond(Inference& c) {
     const TensorType &a = output(c, t, i), &b = output(c, f, i);
     TensorType type = a;
     for (std::size_t k = 0; k < type.shape.size(); ++k) {
-      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !depends_on(c.pool, a.shape[k], local_t) &&
-                        !depends_on(c.pool, b.shape[k], local_f);
+      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !local_t(a.shape[k]) &&
+                        !local_f(b.shape[k]);
       if (!same) type.shape[k] = symbols[next++];
     }
     c.outputs.push_back(std::move(type));
@@ -112,11 +112,11 @@ void while_loop(Inference& c) {
 
 /// Adds the types of outputs [first, ...) of the body, stacked along a new first axis.
 void stack(Inference& c, const Function& f, std::size_t first, Dim count) {
-  const auto local = bound_symbols(c.program, c.node.functions[0]);
+  Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = first; i < f.outputs.size(); ++i) {
     TensorType t = output(c, f, i);
     c.require(t.block == 0, "an MX tensor cannot be stacked");
-    for (Dim d : t.shape) c.require(!depends_on(c.pool, d, local), "results of different rounds may differ in size");
+    for (Dim d : t.shape) c.require(!local(d), "results of different rounds may differ in size");
     t.shape.insert(t.shape.begin(), count);
     c.outputs.push_back(std::move(t));
   }
@@ -164,11 +164,11 @@ void map_loop(Inference& c) {
 void call(Inference& c) {
   const Function& f = body(c, 0, 1);
   check_operands(c, f, 0);
-  const auto local = bound_symbols(c.program, c.node.functions[0]);
+  Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     const TensorType& t = output(c, f, i);
     for (Dim d : t.shape)
-      c.require(!depends_on(c.pool, d, local), "a size of the result is known inside the body only");
+      c.require(!local(d), "a size of the result is known inside the body only");
     c.outputs.push_back(t);
   }
 }

@@ -21,24 +21,38 @@ std::vector<std::int64_t> bound_symbols(const Program& program, std::uint32_t fu
   return result;
 }
 
-bool depends_on(const ExprPool& pool, Dim size, const std::vector<std::int64_t>& symbols) {
-  if (size.is_const() || symbols.empty()) return false;
-  std::vector<std::uint32_t> open = {size.index()}, seen;
+Dependence::Dependence(const ExprPool& pool, std::vector<std::int64_t> symbols)
+    : pool_(pool), symbols_(std::move(symbols)) {
+  std::sort(symbols_.begin(), symbols_.end());
+}
+
+bool Dependence::operator()(Dim size) {
+  if (size.is_const() || symbols_.empty()) return false;
+  std::vector<std::uint32_t> open = {size.index()};
   while (!open.empty()) {
     const std::uint32_t at = open.back();
-    open.pop_back();
-    if (std::find(seen.begin(), seen.end(), at) != seen.end()) continue;
-    seen.push_back(at);
-    const ExprNode& n = pool.nodes()[at];
+    const ExprNode& n = pool_.nodes()[at];
     if (n.op == ExprOp::symbol) {
-      if (std::find(symbols.begin(), symbols.end(), n.value) != symbols.end()) return true;
+      known_[at] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
+      open.pop_back();
       continue;
     }
-    const int count = operand_count(n.op);
     const std::uint32_t operands[3] = {n.a, n.b, n.c};
-    open.insert(open.end(), operands, operands + count);
+    bool found = false, waiting = false;
+    for (int k = 0; k < operand_count(n.op); ++k) {
+      const auto it = known_.find(operands[k]);
+      if (it == known_.end()) {
+        if (!waiting) open.push_back(operands[k]);
+        waiting = true;
+      } else {
+        found = found || it->second;
+      }
+    }
+    if (waiting) continue;
+    known_[at] = found;
+    open.pop_back();
   }
-  return false;
+  return known_[size.index()];
 }
 
 std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPool& pool, std::uint32_t on_true,
@@ -49,7 +63,7 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
     fail(ErrorCode::bad_file,
          fmt::format("cond: one branch gives {} results, the other {}", t.outputs.size(), f.outputs.size()));
   }
-  const auto local_t = bound_symbols(program, on_true), local_f = bound_symbols(program, on_false);
+  Dependence local_t(pool, bound_symbols(program, on_true)), local_f(pool, bound_symbols(program, on_false));
   for (std::size_t i = 0; i < t.outputs.size(); ++i) {
     const TensorType& a = t.values.at(static_cast<std::size_t>(t.outputs[i].value)).type;
     const TensorType& b = f.values.at(static_cast<std::size_t>(f.outputs[i].value)).type;
@@ -59,7 +73,7 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
     }
     for (std::size_t k = 0; k < a.shape.size(); ++k) {
       const bool same = pool.proved_equal(a.shape[k], b.shape[k]);
-      if (!same || depends_on(pool, a.shape[k], local_t) || depends_on(pool, b.shape[k], local_f)) {
+      if (!same || local_t(a.shape[k]) || local_f(b.shape[k])) {
         result.emplace_back(a.shape[k], b.shape[k]);
       }
     }

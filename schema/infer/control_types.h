@@ -1,6 +1,8 @@
 // What types the results of control flow have, given the functions that it runs.
 #pragma once
 
+#include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,17 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
 /// The symbols that nodes of a function bind.
 std::vector<std::int64_t> bound_symbols(const Program& program, std::uint32_t function);
 
-/// The size is an expression of one of these symbols.
-bool depends_on(const ExprPool& pool, Dim size, const std::vector<std::int64_t>& symbols);
+/// Tells of sizes whether they are expressions of one of these symbols. Looks at each expression once, however many
+/// sizes share it.
+class Dependence {
+ public:
+  Dependence(const ExprPool& pool, std::vector<std::int64_t> symbols);
+  bool operator()(Dim size);
+
+ private:
+  const ExprPool& pool_;
+  std::vector<std::int64_t> symbols_;  ///< sorted
+  std::unordered_map<std::uint32_t, bool> known_;
+};
 
 }  // namespace tern

@@ -21,9 +21,17 @@ std::string array(const List& list, Item item) {
   return out + "]";
 }
 
+/// An expression that is too long to be of use is cut.
+std::string size_json(const Program& p, Dim d) {
+  constexpr std::size_t kMax = 500;
+  if (d.is_const()) return std::to_string(d.value());
+  const std::string text = p.pool.text(d);
+  return quoted(text.size() > kMax ? text.substr(0, kMax) + "..." : text);
+}
+
 std::string type_json(const Program& p, const TensorType& t) {
   std::string out = fmt::format("{{\"dtype\": {}, \"sizes\": ", quoted(name_of(t.dtype)));
-  out += array(t.shape, [&](Dim d) { return d.is_const() ? std::to_string(d.value()) : quoted(p.pool.text(d)); });
+  out += array(t.shape, [&](Dim d) { return size_json(p, d); });
   if (t.block > 0) out += fmt::format(", \"mx_block\": {}, \"mx_layout\": {}", t.block, static_cast<int>(t.layout));
   return out + "}";
 }
