@@ -1,0 +1,96 @@
+// One call of an ATen operator, lowered and run in float64.
+#pragma once
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "exporter/lower/lower.h"
+#include "tests/runtime/support.h"
+
+namespace tern::testing {
+
+class LoweredCall {
+ public:
+  using Sizes = std::vector<std::int64_t>;
+  using Numbers = std::vector<double>;
+
+  explicit LoweredCall(std::string target) { call_.target = std::move(target); }
+
+  LoweredCall& tensor(std::string_view name, Sizes sizes, const Numbers& values, DType dtype = DType::f64) {
+    Operand o;
+    o.kind = Operand::Kind::tensor;
+    o.value = p_.input(dtype, Dims(sizes.begin(), sizes.end()));
+    call_.args.emplace_back(name, o);
+    Tensor t(dtype, std::move(sizes));
+    if (dtype == DType::i64) {
+      std::copy(values.begin(), values.end(), t.span<std::int64_t>().begin());
+    } else if (dtype == DType::boolean) {
+      std::transform(values.begin(), values.end(), static_cast<bool*>(t.data()), [](double v) { return v != 0; });
+    } else {
+      std::copy(values.begin(), values.end(), t.span<double>().begin());
+    }
+    inputs_.push_back(std::move(t));
+    return *this;
+  }
+  LoweredCall& integer(std::string_view name, std::int64_t v) { return whole(name, Operand::Kind::integer, v); }
+  LoweredCall& flag(std::string_view name, bool v) { return whole(name, Operand::Kind::boolean, v); }
+  LoweredCall& number(std::string_view name, double v) {
+    Operand o;
+    o.kind = Operand::Kind::number;
+    o.number = v;
+    return add(name, o);
+  }
+  LoweredCall& text(std::string_view name, std::string v) {
+    Operand o;
+    o.kind = Operand::Kind::text;
+    o.text = std::move(v);
+    return add(name, o);
+  }
+  LoweredCall& integers(std::string_view name, const Sizes& v) {
+    Operand o;
+    o.kind = Operand::Kind::integers;
+    o.integers = Dims(v.begin(), v.end());
+    return add(name, o);
+  }
+  LoweredCall& none(std::string_view name) { return add(name, {}); }
+
+  /// The results as float64, None left out; each is recorded as `dtype`.
+  std::vector<Numbers> run(DType dtype = DType::f64) {
+    call_.builder = &p_.b();
+    call_.declared.assign(6, TensorType{dtype, {}});
+    const LowerFn lower = find_lowering(call_.target);
+    if (lower == nullptr) fail(ErrorCode::internal, "no lowering for " + call_.target);
+    for (const ValueId v : lower(p_.b(), call_)) {
+      if (v != kNoValue) p_.output(p_.b().cast(v, DType::f64));
+    }
+    Session session(p_.model().prepare());
+    std::vector<Numbers> results;
+    for (const Tensor& t : session.run(inputs_)) {
+      Tensor kept = t.clone();
+      const auto values = kept.span<double>();
+      results.emplace_back(values.begin(), values.end());
+    }
+    return results;
+  }
+
+ private:
+  LoweredCall& whole(std::string_view name, Operand::Kind kind, std::int64_t v) {
+    Operand o;
+    o.kind = kind;
+    o.integer = v;
+    return add(name, o);
+  }
+  LoweredCall& add(std::string_view name, Operand o) {
+    call_.args.emplace_back(name, std::move(o));
+    return *this;
+  }
+
+  TestProgram p_;
+  Call call_;
+  std::vector<Tensor> inputs_;
+};
+
+}  // namespace tern::testing
