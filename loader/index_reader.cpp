@@ -34,6 +34,13 @@ void IndexReader::take(std::uint64_t bytes) {
   throw Stop{};
 }
 
+void IndexReader::require_aligned(const void* elements, std::size_t alignment) {
+  if (reinterpret_cast<std::uintptr_t>(elements) % alignment == 0) return;
+  findings_.add("index.flatbuffer", place(elements), "index",
+                fmt::format("a vector of elements of {} bytes is not aligned", alignment));
+  throw Stop{};
+}
+
 void IndexReader::expand(std::uint64_t bytes) {
   expanded_ += bytes;
   const std::uint64_t limit = kFreeMemory + kMemoryPerByte * index_.size();

@@ -36,6 +36,8 @@ class IndexReader {
     if (v == nullptr) return 0;
     using Element = typename Vector::return_type;
     const std::size_t bytes = std::is_pointer_v<Element> && !is_struct<Element>() ? 8 : element_bytes<Vector>();
+    using Pointed = std::remove_const_t<std::remove_pointer_t<Element>>;
+    if constexpr (is_struct<Element>()) require_aligned(v->Data(), alignof(Pointed));
     take(static_cast<std::uint64_t>(v->size()) * bytes);
     return v->size();
   }
@@ -64,6 +66,8 @@ class IndexReader {
     return sizeof(std::remove_const_t<std::remove_pointer_t<typename Vector::return_type>>);
   }
   void take(std::uint64_t bytes);
+  /// The verifier looks at the alignment of a vector's length alone.
+  void require_aligned(const void* elements, std::size_t alignment);
   std::string text_of(std::uint32_t number, std::size_t limit, const void* place);
 
   std::span<const std::byte> index_;

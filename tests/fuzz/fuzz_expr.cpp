@@ -126,12 +126,35 @@ class Machine {
       std::vector<std::int64_t> values(pool_.nodes().size());
       evaluate(pool_.nodes(), symbols_, values);
       got = values[d.index()];
+      // Factors are sorted, so that a product may overflow before it meets a zero.
+      if (got == kUndefined && overflows(d.index(), values)) return;
     }
     if (got != expected) stop("is another value", d, got, expected);
     const Interval bounds = pool_.bounds(d);
     if (expected < bounds.min || expected > bounds.max) stop("lies outside its bounds", d, bounds.min, expected);
     pool_.text(d);
     terms_.push_back({d, expected});
+  }
+
+  /// Some part of the expression is undefined, and not because of a division by zero.
+  bool overflows(std::uint32_t root, const std::vector<std::int64_t>& values) const {
+    std::vector<std::uint32_t> open = {root};
+    std::vector<bool> seen(values.size());
+    while (!open.empty()) {
+      const std::uint32_t at = open.back();
+      open.pop_back();
+      if (seen[at] || values[at] != kUndefined) continue;
+      seen[at] = true;
+      const ExprNode& n = pool_.nodes()[at];
+      const std::uint32_t operands[] = {n.a, n.b, n.c};
+      bool source = true;
+      for (int k = 0; k < operand_count(n.op); ++k) {
+        source = source && values[operands[k]] != kUndefined;
+        open.push_back(operands[k]);
+      }
+      if (source && n.op != ExprOp::floordiv && n.op != ExprOp::mod) return true;
+    }
+    return false;
   }
 
   [[noreturn]] void stop(const char* what, Dim d, std::int64_t got, std::int64_t expected) {

@@ -89,7 +89,10 @@ TEST(ArchiveEveryByte, WordsReplaced) {
   std::memcpy(&index, good.data() + PrologueField::index_offset, 8);
   const std::size_t step = full_run() ? 4 : 16;
   for (std::size_t i = index; i + 4 <= good.size(); i += step) {
-    for (const std::uint32_t word : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu}) {
+    std::uint32_t old = 0;
+    std::memcpy(&old, good.data() + i, 4);
+    // An offset that grows by 4 leads to elements of 8 bytes that are not aligned.
+    for (const std::uint32_t word : {0u, 1u, old + 4, old - 4, 0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu}) {
       std::vector<std::byte> bytes = good;
       std::memcpy(bytes.data() + i, &word, 4);
       rehash(bytes);
