@@ -49,6 +49,22 @@ ValueId Aliases::read(RefId ref) {
   return at(ref).value;
 }
 
+std::vector<std::string> Aliases::path(RefId ref) const {
+  std::vector<std::string> ops;
+  for (; at(ref).of >= 0; ref = at(ref).of) ops.push_back(at(ref).step.op);
+  return {ops.rbegin(), ops.rend()};
+}
+
+ValueId Aliases::replay(RefId ref, ValueId base) {
+  std::vector<RefId> steps;
+  for (; at(ref).of >= 0; ref = at(ref).of) steps.push_back(ref);
+  for (; !steps.empty(); steps.pop_back()) {
+    count_replay();
+    base = at(steps.back()).step.forward(base);
+  }
+  return base;
+}
+
 void Aliases::write(RefId ref, ValueId value) {
   Base& base = bases_[at(ref).base];
   std::vector<std::pair<RefId, ValueId>> written;

@@ -35,6 +35,10 @@ class Aliases {
   bool changed(RefId ref) const { return bases_[at(ref).base].version != 0; }
   RefId base(RefId ref) const { return bases_[at(ref).base].ref; }
   bool is_view(RefId ref) const { return at(ref).of >= 0; }
+  /// The operators that lead from the base to a view, in order.
+  std::vector<std::string> path(RefId ref) const;
+  /// What `ref` would hold if its base held `base`.
+  ValueId replay(RefId ref, ValueId base);
 
  private:
   struct Base {

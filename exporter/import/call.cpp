@@ -277,7 +277,7 @@ void Walker::operator_call(const pt2::Node& node) {
     return;
   }
   const Call call = bind_call(node, schema);
-  if (batch_norm_training(node, call)) return;
+  if (batch_norm_training(node, call) || strided_call(node, call)) return;
   if (!has_lowering(call.target)) {
     if (schema == nullptr && shared_.options.custom_ops) {
       custom_call(node, call);

@@ -50,6 +50,7 @@ Entry::Entry(Shared& shared, States& states, const std::string& name)
 }
 
 void Entry::build() {
+  walker_->enter(model_.graph);
   inputs();
   share_storages();
   walker_->run(model_.graph);

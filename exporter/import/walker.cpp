@@ -23,6 +23,13 @@ const Binding* Walker::find(std::string_view name) const {
   return it == names_.end() ? nullptr : &it->second;
 }
 
+void Walker::bind(const std::string& name, Binding b) {
+  if (b.kind == BindingKind::tensor && !aliases_.is_view(b.ref) && graph_ != nullptr) {
+    memory_.try_emplace(b.ref, meta_of(name));
+  }
+  names_.insert_or_assign(name, std::move(b));
+}
+
 Binding Walker::binding_of(const pt2::Argument& a) const {
   const auto named = [this](const std::string& name) {
     if (const Binding* b = find(name)) return *b;

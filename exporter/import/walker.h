@@ -57,7 +57,7 @@ class Walker {
   ExprPool& pool() { return shared_.program.pool; }
   Symbols& symbols() { return shared_.symbols; }
 
-  void bind(const std::string& name, Binding binding) { names_.insert_or_assign(name, std::move(binding)); }
+  void bind(const std::string& name, Binding binding);
   const Binding* find(std::string_view name) const;
 
   /// All nodes of the graph, or a part of them.
@@ -95,6 +95,7 @@ class Walker {
   bool has_lowering(const std::string& target) const { return find_lowering(target) != nullptr; }
   void operator_call(const pt2::Node& node);
   void custom_call(const pt2::Node& node, const Call& call);
+  bool strided_call(const pt2::Node& node, const Call& call);  ///< strided.cpp
   void bind_results(const pt2::Node& node, const std::vector<ValueId>& results, std::size_t first_node,
                     const pt2::Argument* view_of, const Call& call);
   void part_of_complex(const std::string& target, ViewStep* step);
@@ -149,6 +150,8 @@ class Walker {
   Builder builder_;
   Aliases aliases_;
   Names names_;
+  /// What PyTorch recorded of each tensor that has memory of its own; null where it recorded nothing.
+  std::map<RefId, const pt2::TensorMeta*> memory_;
   const pt2::Graph* graph_ = nullptr;
   DType autocast_ = DType::invalid;  ///< inside wrap_with_autocast
   int vmaps_ = 0;                    ///< around what is walked

@@ -68,6 +68,7 @@ part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
 conform mx build $data/mx
+conform import build $data/import
 conform models build $data/models
 conform conformance build $data/conformance
 part schema $scripts/schema.sh build
@@ -79,6 +80,7 @@ if [[ $full == --full ]]; then
   export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
   part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
   conform 'sanitized: programs' build-sanitize $data/programs
+  conform 'sanitized: import' build-sanitize $data/import
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
   part 'fuzz, 60 s each' ./dev fuzz 60

@@ -1,0 +1,139 @@
+// as_strided looks at the storage of its operand, whatever part of that the operand is: it becomes a view of the tensor
+// that the storage was made for, laid out as PyTorch laid it out.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+[[noreturn]] void unknown(const std::string& why) {
+  fail(ErrorCode::unsupported,
+       "as_strided looks at the memory of its operand, and " + why + "; index the tensor instead of its memory");
+}
+
+/// The axes from the outermost to the innermost in memory, when `strides` leave no gaps. False when they do, or when
+/// that cannot be told.
+bool memory_order(ExprPool& pool, const Dims& sizes, const Dims& strides, std::vector<std::int64_t>* order) {
+  std::vector<std::int64_t> left(sizes.size());
+  std::iota(left.begin(), left.end(), 0);
+  Dim expected = 1;
+  while (!left.empty()) {
+    const auto next = std::find_if(left.rbegin(), left.rend(), [&](std::int64_t a) {
+      const auto i = static_cast<std::size_t>(a);
+      return sizes[i].is(1) || pool.proved_equal(strides[i], expected);
+    });
+    if (next == left.rend()) return false;
+    expected = pool.mul(expected, sizes[static_cast<std::size_t>(*next)]);
+    order->insert(order->begin(), *next);
+    left.erase(std::next(next).base());
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Walker::strided_call(const pt2::Node& node, const Call& call) {
+  const bool scatter = call.target == "aten.as_strided_scatter.default";
+  const bool copy = call.target == "aten.as_strided_copy.default";
+  if (!scatter && !copy && call.target != "aten.as_strided.default") return false;
+  const pt2::Argument& from = *node.find_input("self");
+  const Binding self = binding_of(from);
+  if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "as_strided of something that is no tensor");
+  for (const std::string& op : aliases_.path(self.ref)) {
+    if (op == "aten._conj.default" || op == "aten.conj.default" || op == "aten._neg_view.default") {
+      unknown("that is conjugated or negated on the way");
+    }
+  }
+  Builder& b = builder_;
+  const RefId owner = aliases_.base(self.ref);
+  const ValueId base = aliases_.read(owner);
+  const DType dtype = b.dtype(aliases_.read(self.ref));
+  const bool empty = b.numel(base).is(0);
+
+  // A base that has no name is a storage itself.
+  std::vector<std::int64_t> order;
+  Dim begin = 0;
+  if (const auto it = memory_.find(owner); it != memory_.end() && !empty) {
+    const pt2::TensorMeta* meta = it->second;
+    const auto rank = static_cast<std::size_t>(b.rank(base));
+    Dims strides;
+    Dim stride;
+    const auto known = [&](const pt2::SymInt& s) {
+      if (s.is_literal()) stride = s.value;
+      return s.is_literal() || symbols().try_dim(s.expr, &stride);
+    };
+    if (meta == nullptr || meta->strides.size() != rank) unknown("how that is laid out is not recorded");
+    for (const pt2::SymInt& s : meta->strides) {
+      if (!known(s)) unknown("how that is laid out depends on data");
+      strides.push_back(stride);
+    }
+    if (!memory_order(pool(), b.shape(base), strides, &order)) {
+      unknown("the tensor that the memory belongs to does not fill it without gaps");
+    }
+    if (!known(meta->storage_offset)) unknown("where that begins depends on data");
+    begin = stride;
+  }
+
+  // All in elements of the operand's dtype, which a bit cast may have changed.
+  const std::size_t first = b.function().nodes.size();
+  ValueId memory = base;
+  if (!std::is_sorted(order.begin(), order.end())) memory = b.permute(memory, order);
+  if (const DType stored = b.dtype(base); stored != dtype) {
+    memory = b.add(Op::bitcast, {b.flatten(memory)}, {attr_dtype(dtype)});
+    begin = pool().floordiv(pool().mul(begin, element_size(stored)), element_size(dtype));
+  }
+  Dim offset;
+  if (call.has("storage_offset")) {
+    offset = call.dim("storage_offset");
+  } else {
+    const pt2::TensorMeta* meta = meta_of(from.name);
+    if (meta == nullptr) unknown("where its operand begins is not recorded");
+    if (meta->storage_offset.is_literal()) {
+      offset = meta->storage_offset.value;
+    } else if (!symbols().try_dim(meta->storage_offset.expr, &offset)) {
+      unknown("where its operand begins depends on data");
+    }
+  }
+  offset = pool().sub(offset, begin);
+  const Dims sizes = call.dims("size"), strides = call.dims("stride");
+  Dim last = offset;
+  bool none = false;
+  for (std::size_t i = 0; i < sizes.size() && i < strides.size(); ++i) {
+    none = none || sizes[i].is(0);
+    if (sizes[i].is_const() && strides[i].is_const() && sizes[i].value() > 0 &&
+        sizes[i].value() < (std::int64_t{1} << 31) && strides[i].value() < (std::int64_t{1} << 31)) {
+      last = pool().add(last, (sizes[i].value() - 1) * strides[i].value());
+    }
+  }
+  if (!none && (pool().bounds(offset).max < 0 || pool().bounds(pool().sub(b.numel(memory), last)).max <= 0)) {
+    unknown("the program holds only a part of that");
+  }
+
+  const pt2::Argument& output = node.outputs.at(0);
+  if (!scatter) {
+    const ValueId result = b.as_strided(memory, sizes, strides, offset);
+    check_result(node, output.name, result);
+    if (copy) {
+      bind(output.name, Binding::tensor(aliases_.own(result)));
+    } else {
+      ViewStep step = view_step(b, call.target, base, result, first, {});
+      bind(output.name, Binding::tensor(aliases_.view(owner, result, std::move(step))));
+    }
+    return true;
+  }
+  // The functional twin: a copy of the whole memory is written, and seen as the operand saw the memory.
+  const ValueId src = b.expand(b.cast(call.tensor("src"), dtype), sizes);
+  const ValueId view = b.as_strided(memory, sizes, strides, offset);
+  const ViewStep step = view_step(b, call.target, base, view, first, {});
+  const ValueId result = aliases_.replay(self.ref, step.inverse(base, src));
+  check_result(node, output.name, result);
+  bind(output.name, Binding::tensor(aliases_.own(result)));
+  return true;
+}
+
+}  // namespace tern::importing

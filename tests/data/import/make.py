@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Makes the cases of tests/data/import.tar.zst: what PyTorch's tensors share and how its graphs nest, run by PyTorch.
+
+  make.py OUT [NAME...]      needs torch 2.12 and safetensors
+"""
+import copy
+import os
+import sys
+import warnings
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.export import Dim, export
+from torch.utils._pytree import tree_leaves
+
+warnings.filterwarnings("ignore")
+out, wanted = sys.argv[1], sys.argv[2:]
+os.makedirs(out, exist_ok=True)
+
+
+def plain(x):
+    return x.detach().resolve_conj().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
+
+
+def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, strict=False):
+    """`calls` are argument tuples, run one after the other: state carries over."""
+    if wanted and name not in wanted:
+        return
+    if callable(module) and not isinstance(module, nn.Module):
+        function = module
+
+        class Function(nn.Module):
+            def forward(self, *args):
+                return function(*args)
+
+        module = Function()
+        dynamic = None if dynamic is None else (dynamic,)
+    reference = copy.deepcopy(module)
+    program = export(module, copy.deepcopy(calls[0]), dynamic_shapes=dynamic, strict=strict)
+    if decompose:
+        program = program.run_decompositions()
+    for part in program.graph_module.modules():
+        if isinstance(part, torch.fx.GraphModule):
+            for node in part.graph.nodes:
+                node.meta.pop("stack_trace", None)  # paths of the machine that made the case
+    torch.export.save(program, f"{out}/{name}.pt2")
+    tensors = {}
+    for c, args in enumerate(calls):
+        before = [x for x in tree_leaves(args) if isinstance(x, torch.Tensor)]
+        given = copy.deepcopy(args)
+        with torch.no_grad():
+            results = reference(*given)
+        after = [x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]
+        for i, (x, y) in enumerate(zip(before, after)):
+            tensors[f"call{c}.in{i}"] = plain(x)
+            if not torch.equal(x, y):
+                tensors[f"call{c}.mut{i}"] = plain(y)
+        for i, x in enumerate(tree_leaves(results)):
+            tensors[f"call{c}.out{i}"] = plain(x)
+    metadata = {"torch": torch.__version__.split("+")[0]}
+    if tolerance is not None:
+        metadata.update(rtol=str(tolerance), atol=str(tolerance))
+    save_file(tensors, f"{out}/{name}.safetensors", metadata=metadata)
+    print(name)
+
+
+def ramp(*sizes, dtype=torch.float32):
+    return torch.arange(torch.Size(sizes).numel(), dtype=dtype).reshape(sizes)
+
+
+torch.manual_seed(0)
+
+# --- as_strided looks at the storage, whatever its operand is a view of
+case("strided_of_transposed", lambda x: x.t().as_strided((4, 3), (2, 1), 1) * 2, (ramp(4, 5),))
+case("strided_of_steps", lambda x: x[:, ::2].as_strided((6,), (1,), 3) + 1, (ramp(4, 5),))
+case("strided_default_offset", lambda x: x[2:, 1].as_strided((2, 2), (5, 1)) + 1, (ramp(4, 5),))
+case("strided_copy_of_steps", lambda x: torch.as_strided_copy(x[1:, ::2], (3, 2), (2, 3)), (ramp(4, 5),))
+case("strided_scatter_of_transposed",
+     lambda x, y: torch.as_strided_scatter(x.t(), y, (3,), (6,), 1), (ramp(4, 5), -torch.ones(3)))
+case("strided_scatter_beside_view",
+     lambda x, y: torch.as_strided_scatter(x[:, ::2], y, (3,), (1,)), (ramp(4, 5), -torch.ones(3)))
+
+
+def write_through(x):
+    x.t()[1:].as_strided((3,), (6,), 2).add_(100)
+    return x + 0
+
+
+def write_seen_by_others(x):
+    y = x * 1
+    rows, column = y[1:3], y[:, ::2]
+    part = rows.as_strided((2, 2), (7, 2), 1)
+    part.mul_(-1)
+    column[0].zero_()
+    return y, rows + 0, part + 0
+
+
+case("strided_write_to_input", write_through, (ramp(4, 5),))
+case("strided_write_seen_by_others", write_seen_by_others, (ramp(4, 5),))
+case("strided_of_channels_last",
+     lambda x: x.relu().as_strided((2, 5), (30, 3), 1) + 1, (ramp(2, 3, 2, 5).to(memory_format=torch.channels_last),))
+case("strided_in_place", lambda x: (x * 1).t()[1:].as_strided_((2, 2), (1, 2)) + 1, (ramp(4, 5),))
+case("strided_of_complex_parts",
+     lambda x: torch.view_as_real(x * 1)[..., 0].as_strided((3, 2), (3, 2), 1) + 1, (torch.randn(3, 2, dtype=torch.complex64),))
+case("strided_dynamic",
+     lambda x: (x * 1).t().as_strided((x.shape[0], 2), (5, 3), 1) + 1, (ramp(4, 5),), (ramp(7, 5),),
+     dynamic=({0: Dim("n", min=2, max=50)},))
+def write_to_complex_part(x):
+    y = x * 1
+    torch.view_as_real(y)[..., 0].as_strided((3, 2), (3, 2), 1).add_(10)
+    return y
+
+
+def write_once(x):
+    x.as_strided((3,), (6,), 2).add_(100)
+    return x.t() + 0
+
+
+case("strided_write_to_complex_part", write_to_complex_part, (torch.randn(3, 2, dtype=torch.complex64),))
+case("strided_decomposed", write_once, (ramp(4, 5),), decompose=True)

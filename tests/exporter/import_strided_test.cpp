@@ -1,0 +1,61 @@
+// as_strided, which looks at memory, on operands whose memory is not, or not all, in the program. What works is held
+// against PyTorch by the cases in tests/data/import.tar.zst.
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include "tests/exporter/traced_model.h"
+
+namespace tern::testing {
+namespace {
+
+/// The message when x, of that type, is viewed with these sizes, strides and that offset.
+std::string refusal(const Json& x, const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
+                    const Json& offset, const std::string& before = {}) {
+  TracedModel m;
+  m.user("x", x);
+  std::string of = "x";
+  if (!before.empty()) {
+    m.node("torch.ops.aten." + before, {{"self", tensor("x")}}, {{"y", x}});
+    of = "y";
+  }
+  m.node("torch.ops.aten.as_strided.default",
+         {{"self", tensor(of)}, {"size", integers(sizes)}, {"stride", integers(strides)}, {"storage_offset", offset}},
+         {{"part", meta(std::vector<int>(sizes.begin(), sizes.end()))}},
+         {{"stack_trace", "  File \"model.py\", line 7, in forward\n    return x.as_strided(...)\n"}});
+  m.result("part");
+  try {
+    m.load();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+const Json kNone = {{"as_none", true}};
+
+TEST(ImportStrided, DenseMemoryInAnyOrder) {
+  EXPECT_EQ(refusal(tensor_meta({2, 5}, {5, 1}), {10}, {1}, kNone), "");
+  EXPECT_EQ(refusal(tensor_meta({2, 5}, {1, 2}), {10}, {1}, kNone), "");
+  EXPECT_EQ(refusal(tensor_meta({2, 1, 5}, {1, 40, 2}), {10}, {1}, kNone), "");
+}
+
+TEST(ImportStrided, MemoryWithGapsIsRefused) {
+  const std::string message = refusal(tensor_meta({2, 5}, {10, 1}), {15}, {1}, kNone);
+  EXPECT_NE(message.find("without gaps"), std::string::npos) << message;
+  EXPECT_NE(message.find("model.py:7"), std::string::npos) << message;
+  EXPECT_NE(message.find("as_strided"), std::string::npos) << message;
+}
+
+TEST(ImportStrided, MemoryBeforeAndBehindAnInputIsRefused) {
+  EXPECT_EQ(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(3)), "");
+  EXPECT_EQ(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, kNone), "");
+  EXPECT_NE(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(2)).find("only a part"), std::string::npos);
+  EXPECT_NE(refusal(tensor_meta({5}, {1}, 3), {5}, {1}, integer(4)).find("only a part"), std::string::npos);
+}
+
+TEST(ImportStrided, ConjugatesAreRefused) {
+  EXPECT_NE(refusal(meta({4}, kC64), {2}, {1}, kNone, "_conj.default").find("conjugated"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tern::testing
