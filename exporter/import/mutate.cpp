@@ -181,6 +181,14 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
 
 /// batch_norm and its like update the running statistics in training, and their schemas do not say so.
 bool Walker::batch_norm_training(const pt2::Node& node, const Call& call) {
+  if (call.target == "aten.instance_norm.default") {
+    if (!call.flag("use_input_stats") || !(call.has("running_mean") || call.has("running_var"))) return false;
+    const std::vector<ValueId> results = lower(node, call);
+    if (call.has("running_mean")) write(binding_of(*node.find_input("running_mean")), results.at(1));
+    if (call.has("running_var")) write(binding_of(*node.find_input("running_var")), results.at(2));
+    bind_results(node, {results[0]}, 0, nullptr, call);
+    return true;
+  }
   const bool plain = call.target == "aten.batch_norm.default" || call.target == "aten.native_batch_norm.default" ||
                      call.target == "aten.cudnn_batch_norm.default";
   if (!plain || !call.flag_or("training", false) || !call.has("running_mean") || !call.has("running_var")) return false;

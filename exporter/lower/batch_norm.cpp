@@ -143,12 +143,14 @@ Values batch_norm_no_update(Builder& b, const Call& c) {
 }
 
 /// Each channel of each sample is normalised by itself: group_norm with a group per channel, or, where PyTorch rounds
-/// the statistics, batch_norm of one sample with all those channels.
+/// the statistics or there are running ones to learn, batch_norm of one sample with all those channels. The new running
+/// statistics, the averages over the samples, follow the result.
 Values instance_norm(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   if (!c.flag("use_input_stats")) return {batch_norm_eval(b, c).y};
   const Dim channels = b.size(x, 1);
-  if (b.dtype(x) == compute_type(b.dtype(x)) && channels.is_const()) {
+  const bool learns = c.has("running_mean") || c.has("running_var");
+  if (!learns && b.dtype(x) == compute_type(b.dtype(x)) && channels.is_const()) {
     return {group_norm_node(b, c, channels.value(), b.dtype(x))[0]};
   }
   Dims shape = b.shape(x), flat = shape;
@@ -158,12 +160,16 @@ Values instance_norm(Builder& b, const Call& c) {
   Call each = c;
   for (auto& [name, operand] : each.args) {
     if (name == "input") operand.value = b.reshape(x, flat);
-    if ((name == "weight" || name == "bias") && operand.kind == Operand::Kind::tensor) {
+    const bool per_channel = name == "weight" || name == "bias" || name == "running_mean" || name == "running_var";
+    if (per_channel && operand.kind == Operand::Kind::tensor) {
       operand.value = b.reshape(b.expand(operand.value, {samples, channels}), {flat[1]});
     }
-    if (name == "running_mean" || name == "running_var") operand.kind = Operand::Kind::none;
   }
-  return {b.reshape(batch_norm_train(b, each).y, shape)};
+  const BatchNorm r = batch_norm_train(b, each);
+  const auto averaged = [&](ValueId v) {
+    return v == kNoValue ? v : b.reduce(b.reshape(v, {samples, channels}), "mean", {0}, false, b.dtype(v));
+  };
+  return {b.reshape(r.y, shape), averaged(r.new_mean), averaged(r.new_var)};
 }
 
 constexpr Lowering kTable[] = {

@@ -119,3 +119,26 @@ def write_once(x):
 
 case("strided_write_to_complex_part", write_to_complex_part, (torch.randn(3, 2, dtype=torch.complex64),))
 case("strided_decomposed", write_once, (ramp(4, 5),), decompose=True)
+
+# --- instance_norm learns running statistics: those of the samples, averaged
+
+
+class Learning(nn.Module):
+    def __init__(self, layer, **options):
+        super().__init__()
+        self.layer = layer(3, track_running_stats=True, momentum=0.3, **options).train()
+        for p in self.layer.parameters():
+            nn.init.normal_(p)
+
+    def forward(self, x):
+        y = self.layer(x)
+        return y, self.layer.running_mean + 0, self.layer.running_var + 0
+
+
+case("instance_norm_learns", Learning(nn.InstanceNorm2d, affine=True), *[(torch.randn(2, 3, 4, 5),) for _ in range(3)])
+case("instance_norm_learns_plain", Learning(nn.InstanceNorm1d), *[(torch.randn(4, 3, 7) * 3 + 1,) for _ in range(2)])
+case("instance_norm_learns_bf16", Learning(nn.InstanceNorm1d, affine=True).to(torch.bfloat16),
+     *[(torch.randn(4, 3, 7, dtype=torch.bfloat16),) for _ in range(2)])
+case("instance_norm_learns_decomposed", Learning(nn.InstanceNorm1d), (torch.randn(2, 3, 7),), decompose=True)
+case("instance_norm_learns_dynamic", Learning(nn.InstanceNorm1d), (torch.randn(4, 3, 7),), (torch.randn(2, 3, 7),),
+     dynamic=({0: Dim("n", min=2, max=50)},))
