@@ -7,11 +7,13 @@
 namespace tern::importing {
 namespace {
 
-void refuse_writes(const Body& body, const char* what) {
-  if (!body.written.empty()) {
-    fail(ErrorCode::unsupported,
-         fmt::format("the body of a {} writes an operand in place; call run_decompositions() before saving", what));
-  }
+/// PyTorch's own export refuses such bodies: what a round writes would be seen by the next, or by the caller, or not.
+void refuse_writes(const Body& body, const pt2::Graph& graph, const char* what) {
+  if (body.written.empty()) return;
+  fail(ErrorCode::unsupported,
+       fmt::format("the body of a {} writes its operand {} ('{}') in place, which PyTorch does not define; clone the "
+                   "operand in the body before it is written, and return what must outlive the round",
+                   what, body.written[0], graph.inputs[body.written[0]].name));
 }
 
 void append(std::vector<Binding>& to, const std::vector<Binding>& from) {
@@ -30,8 +32,8 @@ void Walker::while_loop(const pt2::Node& node) {
   const std::size_t carried = operands.size();
   if (inputs.size() > 3) append(operands, flattened(inputs.subspan(3)));
   const Body c = body("while", condition, operands), b = body("do", loop, operands);
-  refuse_writes(c, "while_loop");
-  refuse_writes(b, "while_loop");
+  refuse_writes(c, condition, "while_loop");
+  refuse_writes(b, loop, "while_loop");
   Node n;
   n.op = Op::while_loop;
   n.inputs = operand_values(operands);
@@ -53,7 +55,7 @@ void Walker::scan(const pt2::Node& node) {
   const std::size_t mapped = operands.size() - carried;
   append(operands, flattened(inputs.subspan(3)));
   const Body b = body("scan", combine, operands, carried, mapped);
-  refuse_writes(b, "scan");
+  refuse_writes(b, combine, "scan");
   Node n;
   n.op = Op::scan_loop;
   n.inputs = operand_values(operands);
@@ -71,7 +73,7 @@ void Walker::map(const pt2::Node& node) {
   const std::size_t mapped = operands.size();
   append(operands, flattened(inputs.subspan(2)));
   const Body b = body("map", graph, operands, 0, mapped);
-  refuse_writes(b, "map");
+  refuse_writes(b, graph, "map");
   Node n;
   n.op = Op::map_loop;
   n.inputs = operand_values(operands);

@@ -1,5 +1,6 @@
 // Subgraphs: branches, calls, inlined regions, vmap.
 #include <gtest/gtest.h>
+#include <tern/error.h>
 
 #include "tests/exporter/traced_model.h"
 
@@ -147,6 +148,24 @@ TEST(ImportControl, VmapBecomesAMap) {
   EXPECT_EQ(n->integer(AttrKey::mapped), 1);
   const Function& f = p.functions[0];
   EXPECT_EQ(f.values[static_cast<std::size_t>(f.outputs[0].value)].type.shape, (Dims{3, 4}));
+}
+
+TEST(ImportControl, LoopsWhoseBodiesWriteOperandsAreRefusedByName) {
+  TracedModel m;
+  m.user("xs", meta({3, 3}));
+  m.list_node("torch.ops.higher_order.map_impl",
+              {{"", unary("torch.ops.aten.add_.Tensor", kType, {{"other", integer(1)}}).argument("f")},
+               {"", tensors({"xs"})},
+               {"", tensors({})}},
+              {{"y", meta({3, 3})}});
+  m.result("y");
+  try {
+    m.load();
+    FAIL() << "the body writes a part of xs";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("map writes its operand 0 ('a') in place"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace
