@@ -12,6 +12,33 @@ namespace tern::importing {
 
 using Kind = pt2::Argument::Kind;
 
+namespace {
+
+/// The symbols u0, u1 ... of data-dependent sizes in what was recorded of a tensor.
+void unbacked_symbols(const pt2::Graph& graph, const std::string& name, std::set<std::string>* symbols) {
+  const pt2::TensorMeta* meta = graph.tensor_values.find(name);
+  if (meta == nullptr) return;
+  constexpr std::string_view begin = "Symbol('u";
+  for (const pt2::SymInt& size : meta->sizes) {
+    for (std::size_t at = size.expr.find(begin); at != std::string::npos; at = size.expr.find(begin, at + 1)) {
+      const std::size_t name_at = at + begin.size() - 1;
+      symbols->insert(size.expr.substr(name_at, size.expr.find('\'', name_at) - name_at));
+    }
+  }
+}
+
+/// A result has a size that the subgraph itself finds out.
+bool gives_new_sizes(const pt2::Graph& graph) {
+  std::set<std::string> known, given;
+  for (const pt2::Argument& in : graph.inputs) unbacked_symbols(graph, in.name, &known);
+  for (const pt2::Argument& out : graph.outputs) {
+    for (const std::string& name : output_names_of(out)) unbacked_symbols(graph, name, &given);
+  }
+  return !std::includes(known.begin(), known.end(), given.begin(), given.end());
+}
+
+}  // namespace
+
 std::vector<Binding> Walker::flattened(std::span<const pt2::NamedArgument> arguments) {
   std::vector<Binding> result;
   for (const pt2::NamedArgument& in : arguments) {
@@ -188,6 +215,8 @@ void Walker::cond(const pt2::Node& node) {
 
 void Walker::invoke_subgraph(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
+  // A call cannot tell its caller a size; the caller's own nodes can.
+  if (gives_new_sizes(graph)) return inlined(node, 0, 2);
   const std::vector<Binding> operands =
       flattened(std::span(node.inputs).subspan(std::min<std::size_t>(2, node.inputs.size())));
   // The file repeats the subgraph at each call. Equal calls share a function: same identifier, same types and sizes of
@@ -218,9 +247,10 @@ void Walker::invoke_subgraph(const pt2::Node& node) {
 }
 
 /// A body that runs once and in place: its nodes become nodes of this function.
-void Walker::inlined(const pt2::Node& node, std::size_t graph_at) {
+void Walker::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at) {
   const pt2::Graph& graph = graph_of(node, graph_at);
-  const std::vector<Binding> operands = flattened(std::span(node.inputs).subspan(graph_at + 1));
+  const std::vector<Binding> operands =
+      flattened(std::span(node.inputs).subspan(std::min(operands_at, node.inputs.size())));
   if (graph.inputs.size() != operands.size())
     fail(ErrorCode::bad_file, "the subgraph has other inputs than operands are given");
   Names outer;
@@ -247,14 +277,14 @@ void Walker::control_call(const pt2::Node& node, std::string_view name) {
   if (name == "scan") return scan(node);
   if (name == "map_impl" || name == "map") return map(node);
   if (name == "invoke_subgraph") return invoke_subgraph(node);
-  if (name == "wrap_with_set_grad_enabled") return inlined(node, 1);
+  if (name == "wrap_with_set_grad_enabled") return inlined(node, 1, 2);
   if (name == "wrap_with_autocast") {
     const DType outer = autocast_;
     const bool enabled = node.inputs.size() > 4 && binding_of(node.inputs[2].arg).dim.is(1);
     autocast_ = !enabled                                       ? DType::invalid
                 : node.inputs[1].arg.kind == Kind::scalar_type ? node.inputs[1].arg.dtype()
                                                                : DType::bf16;
-    inlined(node, 4);
+    inlined(node, 4, 5);
     autocast_ = outer;
     return;
   }

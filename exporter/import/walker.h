@@ -129,7 +129,7 @@ class Walker {
   void scan(const pt2::Node& node);
   void map(const pt2::Node& node);
   void invoke_subgraph(const pt2::Node& node);
-  void inlined(const pt2::Node& node, std::size_t graph_at);
+  void inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at);
   std::size_t region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin);
 
   std::vector<Binding> flattened(std::span<const pt2::NamedArgument> arguments);

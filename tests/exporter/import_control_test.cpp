@@ -168,5 +168,28 @@ TEST(ImportControl, LoopsWhoseBodiesWriteOperandsAreRefusedByName) {
   }
 }
 
+/// What a region finds out, its caller's nodes must find out: there is no call.
+TEST(ImportControl, RegionsThatFindOutSizesAreInlined) {
+  TracedGraph g;
+  g.input("a", kType);
+  g.node("torch.ops.aten.nonzero.default", {{"self", tensor("a")}},
+         {{"r", meta_of({size(symbol("u0")), size(1)}, kI64)}});
+  g.output(tensor("r"));
+  TracedModel m;
+  m.user("x", kType);
+  for (const char* y : {"y", "z"}) {
+    m.list_node("torch.ops.higher_order.invoke_subgraph",
+                {{"", g.argument("f")}, {"", {{"as_string", "f"}}}, {"", tensor("x")}},
+                {{y, meta_of({size(symbol(y[0] == 'y' ? "u1" : "u2")), size(1)}, kI64)}});
+    m.result(y);
+  }
+  const Program p = m.load();
+  EXPECT_EQ(p.functions.size(), 1u);
+  EXPECT_EQ(node_of(p, Op::call), nullptr);
+  const Function& f = p.functions[0];
+  const auto size_of = [&](std::size_t i) { return f.values[static_cast<std::size_t>(f.outputs[i].value)].type.shape; };
+  EXPECT_NE(size_of(0), size_of(1));
+}
+
 }  // namespace
 }  // namespace tern::testing

@@ -142,3 +142,64 @@ case("instance_norm_learns_bf16", Learning(nn.InstanceNorm1d, affine=True).to(to
 case("instance_norm_learns_decomposed", Learning(nn.InstanceNorm1d), (torch.randn(2, 3, 7),), decompose=True)
 case("instance_norm_learns_dynamic", Learning(nn.InstanceNorm1d), (torch.randn(4, 3, 7),), (torch.randn(2, 3, 7),),
      dynamic=({0: Dim("n", min=2, max=50)},))
+
+# --- bodies of loops may write what they made themselves
+from torch._higher_order_ops.map import map as map_over
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+
+
+def halve(i, x):
+    y = x / 2
+    y[1:].add_(1)
+    y.t()[0].mul_(-1)
+    return i - 1, y
+
+
+def running(h, x):
+    y = x.clone()
+    y.add_(h)
+    return y * 1, y
+
+
+def scaled(x, y):
+    z = torch.zeros_like(x)
+    z[::2] += x[::2] * y[::2]
+    return z
+
+
+case("while_loop_writes_its_own", lambda n, x: while_loop(lambda i, x: i > 0, halve, (n, x)),
+     (torch.tensor(3), torch.randn(3, 4)), (torch.tensor(0), torch.randn(3, 4)))
+case("scan_writes_its_own", lambda h, xs: scan(running, h, xs), (torch.randn(4), torch.randn(5, 4)))
+case("map_writes_its_own", lambda xs, y: map_over(scaled, xs, y), (torch.randn(5, 4), torch.randn(4)))
+
+# --- regions that are compiled once and called often; some find out sizes
+from torch.compiler import nested_compile_region
+
+
+@nested_compile_region
+def positive(x):
+    y = x[x > 0]
+    return y * 2, y.sum()
+
+
+@nested_compile_region
+def positive_places(x):
+    return x.nonzero()
+
+
+@nested_compile_region
+def bumped(x):
+    y = x * 2
+    y[0].add_(1)
+    return y
+
+
+def twice_positive(x):
+    (a, b), (c, d) = positive(x), positive(x + 1)
+    return a + b, c + d
+
+
+case("region_finds_out_sizes", twice_positive, (torch.randn(8),), (-torch.rand(8),), (torch.rand(8),))
+case("region_finds_out_places", lambda x: positive_places(x) + positive_places(x).sum(), (torch.randn(4, 5).relu(),), (torch.zeros(4, 5),))
+case("region_called_twice", lambda x: bumped(bumped(x)) + 1, (torch.randn(4, 5),))
