@@ -28,6 +28,14 @@ std::vector<std::string> tensor_names(const pt2::Argument* a) {
   return {};
 }
 
+/// The names that the twin gives to arguments at the same place: the self of dropout_ is the input of dropout.
+void name_as_twin(Call* call, const pt2::Schema* twin) {
+  if (twin == nullptr) return;
+  for (std::size_t i = 0; i < call->args.size() && i < twin->arguments.size(); ++i) {
+    if (twin->find(call->args[i].first) == nullptr) call->args[i].first = twin->arguments[i].name;
+  }
+}
+
 }  // namespace
 
 ValueId Walker::like(ValueId value, ValueId other) {
@@ -108,6 +116,7 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
   const std::string twin = functional_twin(schema);
   if (!twin.empty() && has_lowering(twin)) {
     call.target = twin;
+    name_as_twin(&call, pt2::find_schema(pt2::schema_name("torch.ops." + twin)));
   } else if (!has_lowering(call.target)) {
     shared_.missing.add(node);
     substitute(node);

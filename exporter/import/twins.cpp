@@ -19,6 +19,11 @@ bool same_arguments(const pt2::Schema& functional, const pt2::Schema& mutating, 
                      [](const pt2::SchemaArgument& a) { return a.has_default; });
 }
 
+/// Not an operator on numbers of the same name: ldexp.
+bool gives_tensor(const pt2::Schema& s) {
+  return !s.returns.empty() && s.returns[0].type.base == pt2::SchemaType::Base::tensor;
+}
+
 std::string join(std::string_view base, std::string_view overload) {
   return overload == "default" ? std::string(base) : std::string(base) + "." + std::string(overload);
 }
@@ -74,7 +79,9 @@ std::string functional_twin(const pt2::Schema& schema) {
   if (!base.ends_with('_')) return {};
   base.pop_back();
   const std::string same = join(base, overload);
-  if (const pt2::Schema* s = pt2::find_schema(same); s != nullptr && !s->mutates()) return target_of(same);
+  if (const pt2::Schema* s = pt2::find_schema(same); s != nullptr && !s->mutates() && gives_tensor(*s)) {
+    return target_of(same);
+  }
   if (std::string found = find_overload(base, schema, false); !found.empty()) return found;
   return pt2::find_schema(base + "_functional") != nullptr ? target_of(base + "_functional") : "";
 }

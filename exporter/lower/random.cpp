@@ -180,6 +180,7 @@ Values alpha_dropout_each(Builder& b, const Call& c) {
 }
 Values alpha_dropout_features(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
+  if (!c.flag("train")) return {x};
   if (b.rank(x) < 2) c.unsupported("the input needs a batch and a channel axis");
   Dims sizes(static_cast<std::size_t>(b.rank(x)), 1);
   sizes[0] = b.size(x, 0);
