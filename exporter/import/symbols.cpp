@@ -12,9 +12,11 @@ Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges
   for (const pt2::RangeConstraint& r : ranges) {
     const auto name = pt2::plain_symbol(r.key);
     if (!name) continue;  // "s77 + 1": follows from the symbol's range
-    // A size s* was traced as at least 1, whatever the range says: PyTorch specialises 0.
-    const std::int64_t least = name->starts_with('s') ? 1 : -kNoBound;
-    const std::int64_t min = std::max(r.min.value_or(least), least);
+    // Sizes s* are traced as 2 or more, and a range from 2 on says no more than that: Dim.AUTO and Dim.DYNAMIC write
+    // it. PyTorch checks no lower bound up to 2 when it runs the program, so that 0 and 1 are as good there.
+    const bool is_size = name->starts_with('s');
+    std::int64_t min = r.min.value_or(is_size ? 0 : -kNoBound);
+    if (is_size) min = min == 2 ? 0 : std::max<std::int64_t>(min, 0);
     const std::int64_t max = r.max.value_or(kNoBound);
     if (min > max) fail(ErrorCode::bad_file, fmt::format("the range of symbol {} is empty: {} to {}", *name, min, max));
     pool_.symbol(prefix_ + std::string(*name), min, max);

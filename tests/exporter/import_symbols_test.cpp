@@ -67,7 +67,7 @@ TEST(ImportSymbols, FunctionsOfRealNumbersAreNamed) {
 
 TEST(ImportSymbols, InputsCarryTheirExpressionsAndRanges) {
   TracedModel m;
-  m.range("s7", 2, 9);
+  m.range("s7", 3, 9);
   const std::string twice = "Add(Mul(Integer(2), " + symbol("s7") + "), Integer(1))";
   m.user("x", meta_of({size(symbol("s7")), size(3)}));
   m.user("y", meta_of({size(twice), size(3)}));
@@ -76,11 +76,26 @@ TEST(ImportSymbols, InputsCarryTheirExpressionsAndRanges) {
   m.result("cat");
   Program p = m.load();
   ASSERT_EQ(p.pool.symbols().size(), 1u);
-  EXPECT_EQ(p.pool.symbols()[0].min, 2);
+  EXPECT_EQ(p.pool.symbols()[0].min, 3);
   EXPECT_EQ(p.pool.symbols()[0].max, 9);
   const Function& f = p.functions[0];
   EXPECT_EQ(p.pool.text(f.values[static_cast<std::size_t>(f.inputs[1].value)].type.shape[0]), "2*s7 + 1");
   EXPECT_EQ(p.pool.text(f.values[static_cast<std::size_t>(f.outputs[0].value)].type.shape[0]), "3*s7 + 1");
+}
+
+TEST(ImportSymbols, LowerBoundThatOnlySpecialisationMadeIsNone) {
+  struct Range {
+    Json written;
+    std::int64_t read;
+  };
+  // Dim("n"), Dim("n", min=1), Dim.AUTO or Dim.DYNAMIC, Dim("n", min=3); older files write no bound.
+  for (const Range& r : {Range{0, 0}, Range{1, 1}, Range{2, 0}, Range{3, 3}, Range{nullptr, 0}, Range{-5, 0}}) {
+    TracedModel m;
+    m.range("s7", r.written, nullptr);
+    m.user("x", meta_of({size(symbol("s7"))}));
+    m.result("x");
+    EXPECT_EQ(m.load().pool.symbols().at(0).min, r.read) << r.written;
+  }
 }
 
 TEST(ImportSymbols, ArithmeticOfTheHostBecomesSizes) {

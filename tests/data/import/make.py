@@ -203,3 +203,28 @@ def twice_positive(x):
 case("region_finds_out_sizes", twice_positive, (torch.randn(8),), (-torch.rand(8),), (torch.rand(8),))
 case("region_finds_out_places", lambda x: positive_places(x) + positive_places(x).sum(), (torch.randn(4, 5).relu(),), (torch.zeros(4, 5),))
 case("region_called_twice", lambda x: bumped(bumped(x)) + 1, (torch.randn(4, 5),))
+
+# --- sizes that may be 0 or 1: a lower bound of 0 is PyTorch's default, and one of 2 is its own doing
+class Batched(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2d(4).eval()
+        self.linear = nn.Linear(4, 6)
+        self.layer_norm = nn.LayerNorm(6)
+        self.recurrent = nn.GRU(6, 5, batch_first=True)
+
+    def forward(self, x):
+        y = self.norm(self.convolution(x)).relu()
+        y = nn.functional.max_pool2d(y, 2).flatten(2).transpose(1, 2)
+        z = self.layer_norm(self.linear(y))
+        z = z + nn.functional.scaled_dot_product_attention(z, z, z)
+        return self.recurrent(z)[0], z.softmax(-1).sum(), torch.cat([z, z * 2]).cumsum(1), z.reshape(-1, 6) + 1
+
+
+for name, dimension in (("zero", Dim("n", min=0)), ("unsaid", Dim("n")), ("dynamic", Dim.DYNAMIC)):
+    case(f"empty_batch_min_{name}", Batched().eval(), *[(torch.randn(n, 3, 8, 8),) for n in (3, 0, 1, 2)],
+         dynamic=({0: dimension},), tolerance=1e-5)
+case("empty_batch_of_two_sizes", lambda x, y: (x @ y, x.sum(0), y.amax(1), (x * 2)[:, 1:]),
+     *[(torch.randn(a, 4), torch.randn(4, b)) for a, b in ((3, 5), (0, 5), (1, 1), (0, 1))],
+     dynamic=({0: Dim("a", min=0)}, {1: Dim("b", min=1)}))
