@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kIndexAlignment = 64;
 inline constexpr std::uint64_t kSegmentAlignment = 64;
 inline constexpr std::uint64_t kPageAlignment = 4096;        ///< of segments from kPageAlignedFrom bytes up
 inline constexpr std::uint64_t kPageAlignedFrom = 64 << 10;  ///< stored bytes
-inline constexpr std::uint64_t kHashPiece = 1 << 20;
+inline constexpr std::uint64_t kHashPiece = 1 << 18;
 
 inline constexpr std::uint32_t kFrameSize = 1 << 20;     ///< what the writer uses
 inline constexpr std::uint32_t kMaxFrameSize = 1 << 26;  ///< what the reader takes

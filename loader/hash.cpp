@@ -33,7 +33,7 @@ Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail
 void SegmentHasher::add(std::span<const std::byte> bytes) {
   const std::size_t count = (bytes.size() + kHashPiece - 1) / kHashPiece, first = pieces_.size();
   pieces_.resize(first + count);
-#pragma omp parallel for schedule(dynamic, 1) if (count > 3)
+#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i * kHashPiece;
     pieces_[first + i] = hash_of(bytes.subspan(at, std::min<std::size_t>(kHashPiece, bytes.size() - at)));

@@ -15,7 +15,7 @@ namespace tern::writing {
 namespace {
 
 /// Bytes that are hashed and written at a time.
-constexpr std::uint64_t kBatch = 64 * kHashPiece;
+constexpr std::uint64_t kBatch = 256 * kHashPiece;
 
 bool all_zero(std::span<const std::byte> bytes) {
   return !bytes.empty() && bytes[0] == std::byte{0} &&

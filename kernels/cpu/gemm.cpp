@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cpu/dnnl/sgemm.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/sgemm/sgemm.h"
 
 namespace tern {
 namespace {
@@ -90,16 +90,13 @@ template <class T>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, std::int64_t ldc,
           bool accumulate) {
   if (m == 0 || n == 0) return;
-  BlasMatrix am, bm;
-  const bool small = std::max({m, n, k, ldc}) <= kBlasMax;
-  if constexpr (!std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (k > 0) return sgemm(m, n, k, a.data, a.row, a.column, b.data, b.row, b.column, c, ldc, accumulate);
+  } else if constexpr (!std::is_integral_v<T>) {
+    BlasMatrix am, bm;
+    const bool small = std::max({m, n, k, ldc}) <= kBlasMax;
     if (k > 0 && small && blas_matrix(m, k, a.row, a.column, &am) && blas_matrix(k, n, b.row, b.column, &bm)) {
-      if constexpr (std::is_same_v<T, float>) {
-        dnnl_cpu::sgemm(am.transposed, bm.transposed, m, n, k, a.data, am.ld, b.data, bm.ld, c, ldc, accumulate);
-      } else {
-        blas_gemm(am, bm, m, n, k, a.data, b.data, c, ldc, accumulate);
-      }
-      return;
+      return blas_gemm(am, bm, m, n, k, a.data, b.data, c, ldc, accumulate);
     }
   }
   if (!accumulate) {

@@ -10,7 +10,11 @@ namespace tern::dnnl_cpu {
 using dnnl::memory;
 
 const dnnl::engine& engine() {
-  static const dnnl::engine e(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine e = [] {
+    // Else the first primitive looks for a profiler's library in every folder of the loader.
+    dnnl::set_jit_profiling_flags(DNNL_JIT_PROFILE_NONE);
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return e;
 }
 

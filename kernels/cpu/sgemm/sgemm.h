@@ -1,0 +1,15 @@
+// A float matrix product on operands of any strides, without code made at run time: what it needs is there when the
+// program starts.
+#pragma once
+
+#include <cstdint>
+
+namespace tern {
+
+/// c [m, n] (rows `ldc` apart) = a [m, k] b [k, n], plus what c held if `accumulate`. Element (i, p) of a lies at
+/// i * a_row + p * a_column, element (p, j) of b at p * b_row + j * b_column. m, n and k are at least 1. On several
+/// threads unless called from a parallel region; the bits do not depend on their number.
+void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_column,
+           const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate);
+
+}  // namespace tern

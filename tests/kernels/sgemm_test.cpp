@@ -1,0 +1,154 @@
+// The float product against a sum in double, for every size of a last block, every order of the strides, and each
+// instruction set that this processor has.
+#include "kernels/cpu/sgemm/sgemm.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "dtypes/cpu_level.h"
+#include "kernels/cpu/sgemm/micro.h"
+
+namespace tern {
+namespace {
+
+struct Matrix {
+  std::int64_t rows, columns, row, column;
+  std::vector<float> data;
+  float at(std::int64_t i, std::int64_t j) const { return data[static_cast<std::size_t>(i * row + j * column)]; }
+};
+
+enum class Order { rows, columns, apart };  // apart: neither stride is 1
+
+Matrix matrix(std::int64_t rows, std::int64_t columns, Order order, unsigned seed) {
+  Matrix m{rows, columns, columns, 1, {}};
+  if (order == Order::columns) m.row = 1, m.column = rows;
+  if (order == Order::apart) m.row = 2 * columns, m.column = 2;
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> element(-1, 1);
+  m.data.resize(static_cast<std::size_t>((rows - 1) * m.row + (columns - 1) * m.column + 1));
+  for (float& x : m.data) x = element(random);
+  return m;
+}
+
+constexpr float kUntouched = 12345;
+
+/// Each sum is within what k roundings can make of it: k * 2^-24 of the sum of the absolute products.
+void check(const Matrix& a, const Matrix& b, const std::vector<float>& c, std::int64_t ldc, bool accumulate) {
+  for (std::int64_t i = 0; i < a.rows; ++i) {
+    for (std::int64_t j = 0; j < ldc; ++j) {
+      const float got = c[static_cast<std::size_t>(i * ldc + j)];
+      if (j >= b.columns) {
+        ASSERT_EQ(got, kUntouched) << "behind row " << i;
+        continue;
+      }
+      double sum = accumulate ? kUntouched : 0, size = std::abs(sum);
+      for (std::int64_t p = 0; p < a.columns; ++p) {
+        const double product = static_cast<double>(a.at(i, p)) * static_cast<double>(b.at(p, j));
+        sum += product;
+        size += std::abs(product);
+      }
+      ASSERT_NEAR(got, sum, size * std::ldexp(static_cast<double>(a.columns + 1), -24))
+          << a.rows << "x" << b.columns << "x" << a.columns << " at " << i << ", " << j;
+    }
+  }
+}
+
+void multiply(const Matrix& a, const Matrix& b, bool accumulate) {
+  const std::int64_t ldc = b.columns + 3;
+  std::vector<float> c(static_cast<std::size_t>(a.rows * ldc), kUntouched);
+  sgemm(a.rows, b.columns, a.columns, a.data.data(), a.row, a.column, b.data.data(), b.row, b.column, c.data(), ldc,
+        accumulate);
+  check(a, b, c, ldc, accumulate);
+}
+
+TEST(Sgemm, EverySizeOfALastBlock) {
+  for (std::int64_t m = 1; m <= 27; ++m) {
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65}) {
+      multiply(matrix(m, 7, Order::rows, 1), matrix(7, n, Order::rows, 2), m % 2 == 0);
+    }
+  }
+}
+
+TEST(Sgemm, EveryOrderOfStrides) {
+  for (const Order left : {Order::rows, Order::columns, Order::apart}) {
+    for (const Order right : {Order::rows, Order::columns, Order::apart}) {
+      for (const std::int64_t m : {1, 2, 13, 50}) {
+        for (const std::int64_t k : {1, 3, 4, 30, 66, 300}) {
+          multiply(matrix(m, k, left, 3), matrix(k, 45, right, 4), false);
+        }
+      }
+    }
+  }
+}
+
+TEST(Sgemm, SeveralBlocksInEachDirection) {
+  multiply(matrix(500, 600, Order::rows, 5), matrix(600, 40, Order::columns, 6), false);
+  multiply(matrix(20, 70, Order::rows, 7), matrix(70, 2100, Order::rows, 8), true);
+}
+
+TEST(Sgemm, NothingBesideAnOperandIsRead) {
+  Matrix a = matrix(3, 5, Order::apart, 9), b = matrix(5, 7, Order::apart, 10);
+  const auto mark = [](Matrix& m) {
+    std::vector<float> marked(m.data.size(), std::numeric_limits<float>::quiet_NaN());
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      for (std::int64_t j = 0; j < m.columns; ++j)
+        marked[static_cast<std::size_t>(i * m.row + j * m.column)] = m.at(i, j);
+    }
+    m.data = std::move(marked);
+  };
+  mark(a);
+  mark(b);
+  multiply(a, b, false);
+}
+
+TEST(Sgemm, TheBitsDoNotDependOnTheThreads) {
+  const Matrix a = matrix(150, 520, Order::rows, 11), b = matrix(520, 130, Order::rows, 12);
+  const auto product = [&](int threads) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    std::vector<float> c(150 * 130);
+    sgemm(150, 130, 520, a.data.data(), a.row, a.column, b.data.data(), b.row, b.column, c.data(), 130, false);
+    omp_set_num_threads(before);
+    return c;
+  };
+  EXPECT_EQ(product(1), product(5));
+}
+
+TEST(SgemmMicro, EachInstructionSet) {
+  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets = {sgemm_micro::set_baseline};
+#if TERN_X86_LEVELS
+  if (cpu_level() != CpuLevel::baseline) sets.push_back(sgemm_micro::set_avx2);
+  if (cpu_level() == CpuLevel::avx512) sets.push_back(sgemm_micro::set_avx512);
+#endif
+  for (const auto set : sets) {
+    sgemm_micro::MicroKernels kernels;
+    set(&kernels);
+    for (int rows = 1; rows <= kernels.rows; ++rows) {
+      for (int n = 1; n <= kernels.columns; ++n) {
+        const Matrix a = matrix(rows, 6, Order::rows, 13), b = matrix(6, n, Order::columns, 14);
+        std::vector<float> panel(static_cast<std::size_t>(6 * kernels.columns), std::nanf(""));
+        kernels.pack(b.data.data(), b.row, b.column, 6, n, panel.data());
+        const std::int64_t ldc = kernels.columns + 1;
+        std::vector<float> c(static_cast<std::size_t>(rows * ldc), kUntouched);
+        kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
+                                  false);
+        check(a, b, c, ldc, false);
+      }
+    }
+    for (const std::int64_t k : {1, 5, 16, 33, 70, 257}) {
+      const Matrix a = matrix(1, k, Order::rows, 15), b = matrix(k, 4, Order::columns, 16);
+      std::vector<float> sums(4);
+      kernels.four_dots(a.data.data(), b.data.data(), b.column, k, sums.data());
+      check(a, b, sums, 4, false);
+      kernels.dot(a.data.data(), b.data.data(), b.column, k, sums.data());
+      check(a, b, sums, 4, false);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern
