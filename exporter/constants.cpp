@@ -24,6 +24,16 @@ std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
   return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
 }
 
+std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
+  auto source = std::dynamic_pointer_cast<ExtendableSource>(program.source);
+  if (source == nullptr) {
+    source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
+    program.source = source;
+  }
+  program.storages.push_back({bytes.size()});
+  return source->add(std::move(bytes));
+}
+
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes) {
   Program& program = b.program();
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
@@ -42,16 +52,10 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
     f.inputs.push_back({FunctionInput::Kind::state, b.add_value(type, state.name), s, state.name, {}});
     return f.inputs.back().value;
   }
-  auto source = std::dynamic_pointer_cast<ExtendableSource>(program.source);
-  if (source == nullptr) {
-    source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
-    program.source = source;
-  }
   std::vector<std::byte> copy(size);
   if (size != 0) std::memcpy(copy.data(), bytes, size);
   State state;
-  state.storage = source->add(std::move(copy));
-  program.storages.push_back({size});
+  state.storage = add_storage(program, std::move(copy));
   state.name = fmt::format("export.constant{}", program.states.size());
   state.kind = State::Kind::constant;
   state.type = type;

@@ -29,8 +29,11 @@ class ExtendableSource : public StorageSource {
   std::vector<std::vector<std::byte>> added_;
 };
 
+/// Adds a storage with these bytes to the program, whose source becomes an ExtendableSource when it is not one.
+std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
+
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal
-/// constants are shared. Wraps the program's source in an ExtendableSource when it is not one.
+/// constants are shared.
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes);
 
 /// The number of a reduction's name in attribute `kind` of Op::reduce; fails on an unknown name.

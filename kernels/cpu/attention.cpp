@@ -82,6 +82,18 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
   return buffer;
 }
 
+/// Scores to weights, and their sum. Weights of 16-bit values are rounded to the type of those, as PyTorch multiplies
+/// them; the sum is of the weights before.
+template <class T>
+T weigh(T* row, std::int64_t n, T max, DType values, T* buffer) {
+  const T sum = exp_and_sum(row, n, max);
+  if (values != dtype_of_v<T>) {
+    convert(row, dtype_of_v<T>, buffer, values, n);
+    convert(buffer, values, row, dtype_of_v<T>, n);
+  }
+  return sum;
+}
+
 template <class T>
 struct Block {
   MatrixView<T> q;
@@ -113,7 +125,7 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
       continue;
     }
     const T shrink = std::exp(b.max[r] - max);
-    b.total[r] = b.total[r] * shrink + exp_and_sum(row, seen, max);
+    b.total[r] = b.total[r] * shrink + weigh(row, seen, max, v.dtype, b.mask_buffer);
     b.max[r] = max;
     if (shrink != T(1)) {
       T* sums = b.sums + r * s.out_width;

@@ -228,3 +228,73 @@ for name, dimension in (("zero", Dim("n", min=0)), ("unsaid", Dim("n")), ("dynam
 case("empty_batch_of_two_sizes", lambda x, y: (x @ y, x.sum(0), y.amax(1), (x * 2)[:, 1:]),
      *[(torch.randn(a, 4), torch.randn(4, b)) for a, b in ((3, 5), (0, 5), (1, 1), (0, 1))],
      dynamic=({0: Dim("a", min=0)}, {1: Dim("b", min=1)}))
+
+# --- MX weights, spelled out in different ways; each becomes one MX value, and the results stay bit for bit
+def table(exponent_bits, mantissa_bits):
+    """The numbers of a small float type without infinities, by their bits."""
+    bias, numbers = 2 ** (exponent_bits - 1) - 1, []
+    for bits in range(2 ** (exponent_bits + mantissa_bits)):
+        e, m = bits >> mantissa_bits, bits % 2**mantissa_bits / 2**mantissa_bits
+        numbers.append(2.0 ** (1 - bias) * m if e == 0 else 2.0 ** (e - bias) * (1 + m))
+    return torch.tensor(numbers + [-x for x in numbers])
+
+
+class Microscaled(nn.Module):
+    def __init__(self, data, scale, numbers=None, dtype=torch.float32, form="view"):
+        super().__init__()
+        self.register_buffer("data", data)
+        self.register_buffer("scale", scale)
+        if numbers is not None:
+            self.register_buffer("numbers", numbers)
+        self.dtype, self.form = dtype, form
+
+    def elements(self):
+        if self.form == "nibbles":
+            pairs = torch.stack([self.data & 15, self.data >> 4], -1).flatten(-2)
+            return self.numbers[pairs.to(torch.int32)].to(self.dtype)
+        if self.form == "table":
+            return self.numbers[self.data.long()].to(self.dtype)
+        if self.form == "bits":
+            return self.data.view(torch.float8_e5m2).to(self.dtype)
+        return self.data.to(self.dtype)
+
+    def forward(self, x):
+        elements = self.elements()
+        if self.scale.dtype == torch.uint8:
+            scale = torch.exp2(self.scale.to(self.dtype) - 127)
+        else:
+            scale = self.scale.to(self.dtype)
+        if self.form == "repeat":
+            weight = elements * scale.repeat_interleave(32, -1)
+        elif self.form == "expand":
+            weight = elements * scale.unsqueeze(-1).expand(*scale.shape, 32).reshape(elements.shape)
+        else:
+            weight = (elements.view(*elements.shape[:-1], -1, 32) * scale.unsqueeze(-1)).flatten(-2)
+        return x * weight, weight
+
+
+def scales(*sizes):
+    return torch.randint(117, 137, sizes, dtype=torch.uint8).view(torch.float8_e8m0fnu)
+
+
+def bytes_below(limit, *sizes):
+    return torch.randint(0, limit, sizes, dtype=torch.uint8)
+
+
+float8 = torch.randn(16, 64).to(torch.float8_e4m3fn)
+rows = (torch.randn(1, 64),)
+case("mx_e4m3", Microscaled(float8, scales(16, 2)), rows, tolerance=0)
+case("mx_e4m3_bf16", Microscaled(float8, scales(16, 2), dtype=torch.bfloat16), (torch.randn(1, 64).bfloat16(),), tolerance=0)
+case("mx_e4m3_expanded", Microscaled(float8, scales(16, 2), form="expand"), rows, tolerance=0)
+case("mx_e4m3_repeated", Microscaled(float8, scales(16, 2), form="repeat"), rows, tolerance=0)
+case("mx_e4m3_uint8_scales", Microscaled(float8, scales(16, 2).view(torch.uint8)), rows, tolerance=0)
+case("mx_e4m3_extremes", Microscaled(torch.arange(256, dtype=torch.uint8).view(torch.float8_e4m3fn).reshape(8, 32),
+     torch.tensor([0, 1, 2, 127, 128, 253, 254, 255], dtype=torch.uint8).view(torch.float8_e8m0fnu).reshape(8, 1)),
+     (torch.ones(1, 32),), tolerance=0)
+case("mx_e5m2_experts", Microscaled(torch.randn(3, 8, 64).to(torch.float8_e5m2), scales(3, 8, 2)), (torch.randn(3, 1, 64),), tolerance=0)
+case("mx_e5m2_bits", Microscaled(bytes_below(124, 16, 64), scales(16, 2), form="bits"), rows, tolerance=0)
+case("mx_fp4", Microscaled(bytes_below(256, 16, 32), scales(16, 2), table(2, 1), form="nibbles"), rows, tolerance=0)
+case("mx_fp6_e2m3", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(2, 3), form="table"), rows, tolerance=0)
+case("mx_fp6_e3m2", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2), form="table"), rows, tolerance=0)
+case("mx_fp6_e3m2_decomposed", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2), form="table"), rows, tolerance=0, decompose=True)
+case("mx_not_quite", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2) + 1e-3, form="table"), rows, tolerance=0)
