@@ -1,0 +1,42 @@
+// The part of a function that is computed of constants alone, and what it computes.
+#pragma once
+
+#include <tern/tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern::microscaling {
+
+/// What one value is computed of.
+struct Slice {
+  std::vector<std::size_t> nodes;     ///< of the function, in order
+  std::vector<std::uint32_t> states;  ///< each once
+};
+
+class ConstantPart {
+ public:
+  ConstantPart(const Program& program, const Function& function);
+
+  bool constant(ValueId v) const { return v != kNoValue && constant_[static_cast<std::size_t>(v)]; }
+  /// The node that gives a value, or -1 for an input.
+  std::int64_t producer(ValueId v) const { return producer_[static_cast<std::size_t>(v)]; }
+  /// Computed values that something outside the part, or the caller, reads.
+  std::vector<ValueId> results() const;
+  Slice slice(ValueId v) const;
+  /// Bytes of all that the slice computes.
+  std::uint64_t work(const Slice& slice) const;
+  /// Runs the slice, and gives the value to `use`. Throws what the runtime throws.
+  void evaluate(ValueId v, const Slice& slice, const std::function<void(const Tensor&)>& use) const;
+
+ private:
+  const Program& program_;
+  const Function& function_;
+  std::vector<bool> constant_;
+  std::vector<std::int64_t> producer_;
+  std::vector<std::int64_t> state_;  ///< of an input, or -1
+};
+
+}  // namespace tern::microscaling

@@ -1,0 +1,72 @@
+#include "schema/passes/unread_states.h"
+
+namespace tern {
+namespace {
+
+std::vector<bool> read_values(const Function& f) {
+  std::vector<bool> read(f.values.size());
+  const auto mark = [&read](ValueId v) {
+    if (v != kNoValue) read[static_cast<std::size_t>(v)] = true;
+  };
+  for (const Node& n : f.nodes) {
+    for (ValueId v : n.inputs) mark(v);
+  }
+  for (const FunctionOutput& o : f.outputs) mark(o.value);
+  for (const WriteBack& w : f.writebacks) mark(w.value);
+  return read;
+}
+
+/// Takes the inputs of these states out; write-backs count inputs.
+void drop_inputs(Function& f, const std::vector<bool>& gone) {
+  std::vector<std::uint32_t> number(f.inputs.size());
+  std::vector<FunctionInput> kept;
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    number[i] = static_cast<std::uint32_t>(kept.size());
+    const bool drop = f.inputs[i].kind == FunctionInput::Kind::state && gone[f.inputs[i].state];
+    if (!drop) kept.push_back(std::move(f.inputs[i]));
+  }
+  f.inputs = std::move(kept);
+  for (WriteBack& w : f.writebacks) {
+    if (w.target == WriteBack::Target::input) w.index = number[w.index];
+  }
+}
+
+}  // namespace
+
+void remove_unread_states(Program& program, const std::vector<bool>& candidates) {
+  std::vector<bool> gone = candidates;
+  gone.resize(program.states.size());
+  for (const Function& f : program.functions) {
+    const std::vector<bool> read = read_values(f);
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && read[static_cast<std::size_t>(in.value)]) gone[in.state] = false;
+    }
+    for (const WriteBack& w : f.writebacks) {
+      if (w.target == WriteBack::Target::state) gone[w.index] = false;
+    }
+  }
+  for (const State& s : program.states) {
+    if (s.tied >= 0) gone[static_cast<std::size_t>(s.tied)] = false;
+  }
+  for (Function& f : program.functions) drop_inputs(f, gone);
+  std::vector<std::uint32_t> number(program.states.size());
+  std::vector<State> kept;
+  for (std::size_t i = 0; i < program.states.size(); ++i) {
+    number[i] = static_cast<std::uint32_t>(kept.size());
+    if (!gone[i]) kept.push_back(std::move(program.states[i]));
+  }
+  program.states = std::move(kept);
+  for (State& s : program.states) {
+    if (s.tied >= 0) s.tied = static_cast<std::int32_t>(number[static_cast<std::size_t>(s.tied)]);
+  }
+  for (Function& f : program.functions) {
+    for (FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state) in.state = number[in.state];
+    }
+    for (WriteBack& w : f.writebacks) {
+      if (w.target == WriteBack::Target::state) w.index = number[w.index];
+    }
+  }
+}
+
+}  // namespace tern
