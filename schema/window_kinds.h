@@ -12,8 +12,8 @@ enum class PoolKind : std::uint8_t { max = 0, avg = 1 };
 inline constexpr int kPoolKindCount = 2;
 
 /// Attribute `mode` of resize. `nearest` is PyTorch's own, floor(i * scale); `nearest_exact` rounds pixel centres.
-enum class ResizeMode : std::uint8_t { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3 };
-inline constexpr int kResizeModeCount = 4;
+enum class ResizeMode : std::uint8_t { nearest = 0, nearest_exact = 1, linear = 2, cubic = 3, lanczos = 4 };
+inline constexpr int kResizeModeCount = 5;
 
 /// Attribute `mode` of grid_sample; numbered as PyTorch does.
 enum class GridMode : std::uint8_t { linear = 0, nearest = 1, cubic = 2 };

@@ -39,7 +39,7 @@ Values upsample(Builder& b, const Call& c) {
   }
   std::vector<Attr> attrs{attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))), attr(AttrKey::sizes, sizes),
                           attr_numbers(AttrKey::scales, factors(c, n, vec))};
-  if constexpr (mode == ResizeMode::linear || mode == ResizeMode::cubic) {
+  if constexpr (mode != ResizeMode::nearest && mode != ResizeMode::nearest_exact) {
     attrs.push_back(attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0)));
   }
   if (antialias) attrs.push_back(attr(AttrKey::antialias, Dim(1)));
@@ -88,7 +88,7 @@ Values affine_grid(Builder& b, const Call& c) {
 }
 
 constexpr ResizeMode kNearest = ResizeMode::nearest, kExact = ResizeMode::nearest_exact, kLinear = ResizeMode::linear,
-                     kCubic = ResizeMode::cubic;
+                     kCubic = ResizeMode::cubic, kLanczos = ResizeMode::lanczos;
 constexpr Lowering kTable[] = {
     {"aten.upsample_nearest1d.default", upsample<1, kNearest, false>},
     {"aten.upsample_nearest2d.default", upsample<2, kNearest, false>},
@@ -114,6 +114,8 @@ constexpr Lowering kTable[] = {
     {"aten._upsample_bilinear2d_aa.vec", upsample<2, kLinear, true, true>},
     {"aten._upsample_bicubic2d_aa.default", upsample<2, kCubic, false, true>},
     {"aten._upsample_bicubic2d_aa.vec", upsample<2, kCubic, true, true>},
+    {"aten._upsample_lanczos2d_aa.default", upsample<2, kLanczos, false, true>},
+    {"aten._upsample_lanczos2d_aa.vec", upsample<2, kLanczos, true, true>},
     {"aten.grid_sampler.default", grid_sampler},
     {"aten.grid_sampler_2d.default", grid_sampler},
     {"aten.grid_sampler_3d.default", grid_sampler},

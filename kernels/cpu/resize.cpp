@@ -37,7 +37,8 @@ void quantise(ResizeTable<double>& t) {
 
 bool is_image(const KernelCall& c) {
   const auto mode = static_cast<ResizeMode>(c.node->integer(AttrKey::mode));
-  return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && (mode == ResizeMode::linear || mode == ResizeMode::cubic);
+  return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && mode != ResizeMode::nearest &&
+         mode != ResizeMode::nearest_exact;
 }
 
 bool in_double(const KernelCall& c) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace tern::cpu {
 namespace {
@@ -80,17 +81,23 @@ void cubic(const ResizeAxis& a, ResizeTable<T>& t) {
   }
 }
 
-/// The filters that antialiasing widens, as Pillow has them: a triangle, and the cubic with A = -0.5.
+/// The filters that antialiasing widens, as Pillow has them: a triangle, the cubic with A = -0.5, and Lanczos' with
+/// three lobes.
 template <class T>
-T filter(T x, bool is_cubic) {
+T filter(T x, ResizeMode mode) {
   x = std::abs(x);
-  if (!is_cubic) return x < 1 ? 1 - x : T(0);
+  if (mode == ResizeMode::linear) return x < 1 ? 1 - x : T(0);
+  if (mode == ResizeMode::lanczos) {
+    const T a = x * std::numbers::pi_v<T>;
+    return x == 0 ? T(1) : x < 3 ? 3 * std::sin(a) * std::sin(a / 3) / (a * a) : T(0);
+  }
   return x < 1 ? cubic_near(x, T(-0.5)) : x < 2 ? cubic_far(x, T(-0.5)) : T(0);
 }
 
 template <class T>
-void antialiased(const ResizeAxis& a, bool is_cubic, ResizeTable<T>& t) {
-  const T scale = scale_of<T>(a, a.align_corners), half = is_cubic ? T(2) : T(1);
+void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
+  const T half = mode == ResizeMode::lanczos ? T(3) : mode == ResizeMode::cubic ? T(2) : T(1);
+  const T scale = scale_of<T>(a, a.align_corners);
   const T support = scale >= 1 ? half * scale : half, inverse = scale >= 1 ? 1 / scale : T(1);
   t.taps = std::min<std::int64_t>(a.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
   if (t.taps > (1 << 28) / a.out)
@@ -106,7 +113,7 @@ void antialiased(const ResizeAxis& a, bool is_cubic, ResizeTable<T>& t) {
     for (std::int64_t j = 0; j < count; ++j) {
       const auto k = static_cast<std::size_t>(i * t.taps + j);
       t.index[k] = first + j;
-      t.weight[k] = filter((static_cast<T>(j + first) - centre + T(0.5)) * inverse, is_cubic);
+      t.weight[k] = filter((static_cast<T>(j + first) - centre + T(0.5)) * inverse, mode);
       total += t.weight[k];
     }
     for (std::int64_t j = 0; j < count && total != T(0); ++j)
@@ -123,7 +130,7 @@ ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias
   t.out = a.out;
   t.identity = false;
   if (antialias) {
-    antialiased(a, mode == ResizeMode::cubic, t);
+    antialiased(a, mode, t);
     return t;
   }
   t.taps = mode == ResizeMode::cubic ? 4 : mode == ResizeMode::linear ? 2 : 1;
@@ -137,6 +144,7 @@ ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias
       break;
     case ResizeMode::nearest:
     case ResizeMode::nearest_exact: nearest(a, mode == ResizeMode::nearest_exact, t); break;
+    case ResizeMode::lanczos: break;  // always antialiased
   }
   return t;
 }

@@ -8,8 +8,8 @@
 
 namespace tern::rules {
 
-// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic and antialias: 2). Attributes: mode
-// (ResizeMode), sizes, align_corners, antialias, scales: for each axis result size / input size as the caller gave it,
+// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
+// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each axis result size / input size as the caller gave it,
 // 0 where the sizes decide; PyTorch computes positions from these. u8 is rounded to nearest and clamped.
 void resize(Inference& c) {
   require_plain(c, 0);
@@ -22,7 +22,9 @@ void resize(Inference& c) {
   c.flag(AttrKey::align_corners);
   if (mode == ResizeMode::cubic || antialias) c.require(n == 2, "cubic and antialiased resizing are two-dimensional");
   if (antialias)
-    c.require(mode == ResizeMode::linear || mode == ResizeMode::cubic, "antialiasing is for linear and cubic modes");
+    c.require(mode != ResizeMode::nearest && mode != ResizeMode::nearest_exact,
+              "antialiasing is for linear, cubic and lanczos modes");
+  c.require(antialias || mode != ResizeMode::lanczos, "the lanczos mode needs antialias");
   const std::vector<double>& scales = c.node.numbers(AttrKey::scales);
   c.require(scales.empty() || scales.size() == n, "attribute 'scales' needs one value for each spatial axis");
   for (const double s : scales) {
