@@ -85,6 +85,19 @@ Values arange_step(Builder& b, const Call& c) {
   return arange_of(b, c, c.arg("start"), c.arg("end"), c.arg("step"));
 }
 
+/// As arange with its end included.
+Values range_of(Builder& b, const Call& c, double step) {
+  const double start = c.number("start"), n = std::floor((c.number("end") - start) / step) + 1;
+  if (!(n >= 0 && n < 9e15)) c.unsupported("the range has no size");
+  return {b.iota(static_cast<std::int64_t>(n), c.result_dtype(), start, step)};
+}
+Values range(Builder& b, const Call& c) {
+  return range_of(b, c, 1);
+}
+Values range_step(Builder& b, const Call& c) {
+  return range_of(b, c, c.number("step"));
+}
+
 /// An end of linspace: a number known here, or a tensor of no dimensions.
 ExprArg end_arg(Builder& b, const Call& c, std::string_view argument, std::string_view name) {
   const Operand& o = c.arg(argument);
@@ -243,6 +256,8 @@ constexpr Lowering kTable[] = {
     {"aten.fill.Scalar", fill},
     {"aten.fill.Tensor", fill},
     {"aten.scalar_tensor.default", scalar_tensor},
+    {"aten.range.default", range},
+    {"aten.range.step", range_step},
     {"aten.arange.default", arange},
     {"aten.arange.start", arange_start},
     {"aten.arange.start_step", arange_step},

@@ -114,7 +114,7 @@ std::span<const Lowering> loss_lowerings() {
   static const std::vector<Lowering> table = [] {
     std::vector<Lowering> all;
     for (std::span<const Lowering> part :
-         {elementwise_loss_lowerings(), class_loss_lowerings(), distance_loss_lowerings()}) {
+         {elementwise_loss_lowerings(), class_loss_lowerings(), ctc_loss_lowerings(), distance_loss_lowerings()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -14,6 +14,7 @@ ValueId log_softmax_along(Builder& b, ValueId x, std::int64_t axis, DType dtype)
 
 std::span<const Lowering> elementwise_loss_lowerings();  ///< mse, bce, huber ...
 std::span<const Lowering> class_loss_lowerings();        ///< nll, cross entropy, margins over classes
+std::span<const Lowering> ctc_loss_lowerings();          ///< connectionist temporal classification
 std::span<const Lowering> distance_loss_lowerings();     ///< cosine, triplet, pairwise distances
 
 }  // namespace tern

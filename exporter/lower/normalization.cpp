@@ -37,6 +37,20 @@ Values safe_softmax(Builder& b, const Call& c) {
   return {b.expr("t == -inf ? 0 : y", {{"t", top}, {"y", y}}, c.result_dtype())};
 }
 
+/// What the mask marks has no part in it. A mask of type 0 is [L, L], and one of type 1 [B, L], of [B, H, L, L].
+Values masked_softmax(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  ValueId mask = b.cast(c.tensor("mask"), DType::boolean);
+  const std::int64_t type = c.integer_or("mask_type", 2);
+  if (type == 1) {
+    if (b.rank(mask) != 2 || b.rank(x) != 4) c.unsupported("a padding mask that is not [B, L] for [B, H, L, L]");
+    mask = b.reshape(mask, {b.size(mask, 0), 1, 1, b.size(mask, 1)});
+  }
+  const DType t = b.dtype(x);
+  const ValueId left = b.expr("m ? -inf : x", {{"m", b.expand(mask, b.shape(x))}, {"x", x}}, t);
+  return {softmax_along(b, left, c.integer_or("dim", -1), false, c.result_dtype())};
+}
+
 Values layer_norm_node(Builder& b, const Call& c, DType statistics) {
   return b.add_all(Op::layer_norm, {c.tensor("input"), c.tensor_or_none("weight"), c.tensor_or_none("bias")},
                    {attr(AttrKey::k, static_cast<std::int64_t>(c.dims("normalized_shape").size())),
@@ -97,6 +111,7 @@ constexpr Lowering kTable[] = {
     {"aten._softmax.default", softmax<false>},
     {"aten.special_softmax.default", softmax<false>},
     {"aten._safe_softmax.default", safe_softmax},
+    {"aten._masked_softmax.default", masked_softmax},
     {"aten.log_softmax.int", softmax<true>},
     {"aten._log_softmax.default", softmax<true>},
     {"aten.special_log_softmax.default", softmax<true>},

@@ -55,6 +55,20 @@ Values frobenius_norm(Builder& b, const Call& c) {
   return {vector_norm(b, x, 2, axes_arg(b, c, x), c.flag("keepdim"), c.result_dtype())};
 }
 
+/// Over all axes but one, or over all with dim = -1.
+Values norm_except_dim(Builder& b, const Call& c) {
+  const ValueId v = c.tensor("v");
+  const std::int64_t dim = c.integer("dim");
+  std::vector<std::int64_t> axes = b.all_axes(v);
+  const double p = c.number("pow");
+  if (dim == -1) return {vector_norm(b, v, p, axes, false, c.result_dtype())};
+  const std::int64_t kept = b.normal_axis(v, dim);
+  axes.erase(axes.begin() + kept);
+  // Without other axes each number stands alone, and no axes would mean all.
+  if (axes.empty()) return {vector_norm(b, b.unsqueeze(v, 1), p, {1}, false, c.result_dtype())};
+  return {vector_norm(b, v, p, axes, true, c.result_dtype())};
+}
+
 Values dist(Builder& b, const Call& c) {
   const DType result = c.result_dtype();
   const DType common = promote(b.dtype(c.tensor("self")), b.dtype(c.tensor("other")));
@@ -108,6 +122,7 @@ constexpr Lowering kTable[] = {
     {"aten.norm.ScalarOpt_dim", norm_dim},
     {"aten.norm.ScalarOpt_dim_dtype", norm_dim},
     {"aten.frobenius_norm.dim", frobenius_norm},
+    {"aten.norm_except_dim.default", norm_except_dim},
     {"aten.dist.default", dist},
     {"aten.logsumexp.default", logsumexp},
     {"aten.special_logsumexp.default", logsumexp},

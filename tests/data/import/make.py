@@ -298,3 +298,21 @@ case("mx_fp6_e2m3", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(2,
 case("mx_fp6_e3m2", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2), form="table"), rows, tolerance=0)
 case("mx_fp6_e3m2_decomposed", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2), form="table"), rows, tolerance=0, decompose=True)
 case("mx_not_quite", Microscaled(bytes_below(64, 16, 64), scales(16, 2), table(3, 2) + 1e-3, form="table"), rows, tolerance=0)
+
+# --- operators that OpInfo has no samples of, or none that export
+masked = torch.rand(2, 3, 4, 4) > 0.6
+for name, mask, arguments in (("square", torch.rand(4, 4) > 0.6, (3, 0)), ("padding", torch.rand(2, 4) > 0.5, (3, 1)),
+                              ("full", masked, (1, 2)), ("plain", masked, ())):
+    case(f"masked_softmax_{name}", lambda x, m, a=arguments: torch._masked_softmax(x, m, *a), (torch.randn(2, 3, 4, 4), mask))
+case("norm_except_dim", lambda x: tuple(torch.norm_except_dim(x, p, d) for p, d in ((2, 0), (2, 2), (1, 1), (2, -1))),
+     (torch.randn(2, 3, 4),))
+case("norm_except_dim_of_list", lambda x: torch.norm_except_dim(x, 2, 0), (torch.randn(5),))
+case("range", lambda x: (x + torch.range(0, 3), torch.range(0.5, 3, 0.7, dtype=torch.float64), torch.range(5, 0, -2, dtype=torch.int64)),
+     (torch.randn(4),))
+image = torch.rand(2, 3, 12, 17)
+for name, size in (("down", (5, 6)), ("up", (20, 31))):
+    case(f"lanczos_{name}", lambda x, s=size: nn.functional.interpolate(x, s, mode="lanczos", antialias=True), (image,))
+case("lanczos_factors", lambda x: nn.functional.interpolate(x, scale_factor=(0.6, 1.3), mode="lanczos", antialias=True), (image.double(),))
+case("lanczos_bytes", lambda x: nn.functional.interpolate(x, (5, 31), mode="lanczos", antialias=True),
+     ((image * 255).to(torch.uint8),))
+case("recurrent_dropout_in_eval", nn.LSTM(3, 4, 2, dropout=0.5).eval(), (torch.randn(5, 2, 3),))

@@ -1,0 +1,139 @@
+// Lowerings of connectionist temporal classification: a loop over time, the batch side by side.
+#include <limits>
+#include <string>
+
+#include "exporter/lower/loss.h"
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+/// Lengths as an int64 tensor [N], given as one or as a list.
+ValueId lengths(Builder& b, const Call& c, std::string_view name) {
+  if (c.is_tensor(name)) return b.flatten(b.cast(c.tensor(name), DType::i64));
+  Values each;
+  for (Dim d : c.dims(name)) each.push_back(b.reshape(b.from_dim(d), {1}));
+  return each.empty() ? b.full({0}, 0, DType::i64) : b.concat(each, 0);
+}
+
+/// The targets as [N, S]: rows may lie one after the other in one list.
+ValueId target_rows(Builder& b, const Call& c, ValueId target_lengths) {
+  const ValueId targets = b.cast(c.tensor("targets"), DType::i64);
+  if (b.rank(targets) == 2) return targets;
+  const Dim most = b.size(targets, 0), rows = b.size(target_lengths, 0);
+  if (most.is(0)) return b.full({rows, 0}, 0, DType::i64);
+  const ValueId ends = scan_along(b, target_lengths, ScanKind::cumsum, 0, DType::i64);
+  const ValueId begins = b.unsqueeze(b.expr("e - n", {{"e", ends}, {"n", target_lengths}}, DType::i64), 1);
+  // What lies behind a row's own targets is not looked at.
+  const ValueId place = b.expr(
+      "min(begin + i, last)",
+      {{"begin", begins}, {"i", b.iota(most, DType::i64)}, {"last", b.from_dim(b.pool().sub(most, 1))}}, DType::i64);
+  return b.reshape(b.index_select(targets, b.flatten(place), 0), {rows, most});
+}
+
+/// The function of one step: (alpha [N, L]; log-probabilities [N, C], time []; labels [N, L], skips [N, L],
+/// lengths [N, 1]) to the new alpha.
+std::uint32_t step_function(Builder& b, const std::vector<TensorType>& inputs) {
+  const auto number = static_cast<std::uint32_t>(b.program().functions.size());
+  b.program().functions.emplace_back().name = b.function().name + ".ctc_step";
+  Builder f(b.program(), number);
+  Values in;
+  for (const TensorType& type : inputs) {
+    in.push_back(f.add_value(type));
+    f.function().inputs.push_back({FunctionInput::Kind::user, in.back(), 0, "in" + std::to_string(in.size() - 1), {}});
+  }
+  const DType t = inputs[0].dtype;
+  const auto before = [&](std::int64_t places) { return f.pad(in[0], {0, places}, {0, -places}, kNever); };
+  const ValueId next = f.expr(
+      "skipping = s ? skip : -inf; most = max(max(stay, one), skipping); top = most == -inf ? 0 : most;"
+      "sum = exp(stay - top) + exp(one - top) + exp(skipping - top); i < n ? log(sum) + top + p : stay",
+      {{"stay", in[0]},
+       {"one", before(1)},
+       {"skip", before(2)},
+       {"s", in[4]},
+       {"p", f.gather(in[1], in[3], 1)},
+       {"i", in[2]},
+       {"n", in[5]}},
+      t);
+  f.function().outputs.push_back({FunctionOutput::Kind::tensor, next, "alpha"});
+  return number;
+}
+
+/// -log p(targets) of each row, infinite where it is impossible.
+ValueId losses(Builder& b, const Call& c, ValueId target_lengths) {
+  ValueId p = c.tensor("log_probs");
+  if (b.rank(p) == 2) p = b.unsqueeze(p, 1);
+  const DType t = b.dtype(p);
+  const ValueId targets = target_rows(b, c, target_lengths);
+  const Dim rows = b.size(p, 1), most = b.size(targets, 1);
+  const double blank = static_cast<double>(c.integer_or("blank", 0));
+  // Labels: the targets with blanks before, between and behind them. A step may skip the blank between two that differ.
+  const Dim places = b.pool().add(b.pool().mul(most, 2), 1);
+  const ValueId column = b.unsqueeze(targets, 2);
+  const ValueId pairs = b.concat({b.full({rows, most, 1}, blank, DType::i64), column}, 2);
+  const ValueId labels = b.pad(b.reshape(pairs, {rows, b.pool().mul(most, 2)}), {0, 0}, {0, 1}, blank);
+  const ValueId earlier = b.pad(labels, {0, 2}, {0, -2}, blank);
+  const ValueId skips =
+      b.expr("l != blank && l != e", {{"l", labels}, {"e", earlier}, {"blank", blank}}, DType::i64, DType::boolean);
+  // Before the first step nothing was said, with probability 1.
+  const ValueId place = b.iota(places, DType::i64);
+  const ValueId start = b.expand(b.expr("i == 0 ? 0 : -inf", {{"i", place}}, t), {rows, places});
+  const ValueId n = b.unsqueeze(lengths(b, c, "input_lengths"), 1);
+
+  Node loop;
+  loop.op = Op::scan_loop;
+  loop.inputs = {start, p, b.iota(b.size(p, 0), DType::i64), labels, skips, n};
+  loop.set(AttrKey::carried, Dims{1});
+  loop.set(AttrKey::mapped, Dims{2});
+  std::vector<TensorType> types;
+  for (ValueId v : loop.inputs) types.push_back(b.type(v));
+  for (std::size_t i : {1, 2}) types[i].shape.erase(types[i].shape.begin());
+  loop.functions = {step_function(b, types)};
+  const ValueId alpha = b.add(std::move(loop)).at(0);
+
+  // It may end with the last target, or with the blank behind it.
+  const ValueId last = b.expr("2 * n", {{"n", b.unsqueeze(target_lengths, 1)}}, DType::i64);
+  const ValueId before = b.expr("max(i - 1, 0)", {{"i", last}}, DType::i64);
+  const ValueId loss = b.expr(
+      "y = i > 0 ? b : -inf; most = max(a, y); top = most == -inf ? 0 : most; -(log(exp(a - top) + exp(y - top)) + "
+      "top)",
+      {{"a", b.gather(alpha, last, 1)}, {"b", b.gather(alpha, before, 1)}, {"i", last}}, t);
+  return b.squeeze(loss, 1);
+}
+
+ValueId finite(Builder& b, const Call& c, ValueId loss) {
+  if (!c.flag_or("zero_infinity", false)) return loss;
+  return b.expr("x == inf ? 0 : x", {{"x", loss}}, b.dtype(loss));
+}
+
+Values ctc_loss(Builder& b, const Call& c) {
+  const ValueId n = lengths(b, c, "target_lengths");
+  ValueId loss = finite(b, c, losses(b, c, n));
+  if (c.integer_or("reduction", 1) == 1) {
+    loss = b.expr("x / max(n, 1)", {{"x", loss}, {"n", n}}, b.dtype(loss));
+  }
+  if (c.integer_or("reduction", 1) == 0 && b.rank(c.tensor("log_probs")) == 2) loss = b.squeeze(loss, 0);
+  return {reduce_loss(b, c, loss)};
+}
+/// Its second result, the table of alphas, only the backward operator reads.
+Values ctc_loss_parts(Builder& b, const Call& c) {
+  return {losses(b, c, lengths(b, c, "target_lengths")), kNoValue};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.ctc_loss.IntList", ctc_loss},
+    {"aten.ctc_loss.Tensor", ctc_loss},
+    {"aten._ctc_loss.default", ctc_loss_parts},
+    {"aten._ctc_loss.Tensor", ctc_loss_parts},
+};
+
+}  // namespace
+
+std::span<const Lowering> ctc_loss_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern
