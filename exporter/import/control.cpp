@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "exporter/import/names.h"
 #include "exporter/import/walker.h"
 #include "schema/infer/control_types.h"
 
@@ -272,6 +273,11 @@ void Walker::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t op
 }
 
 void Walker::control_call(const pt2::Node& node, std::string_view name) {
+  if (!contains(control_names(), name)) {
+    shared_.missing.add(node);
+    substitute(node);
+    return;
+  }
   if (name == "cond") return cond(node);
   if (name == "while_loop") return while_loop(node);
   if (name == "scan") return scan(node);
@@ -288,8 +294,7 @@ void Walker::control_call(const pt2::Node& node, std::string_view name) {
     autocast_ = outer;
     return;
   }
-  shared_.missing.add(node);
-  substitute(node);
+  fail(ErrorCode::internal, fmt::format("{} is in the table of control flow only", name));
 }
 
 }  // namespace tern::importing

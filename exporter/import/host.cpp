@@ -4,27 +4,13 @@
 
 #include <string_view>
 
+#include "exporter/import/names.h"
 #include "exporter/import/walker.h"
 
 namespace tern::importing {
 namespace {
 
 using Kind = pt2::Argument::Kind;
-
-/// Nothing to do at run time: what they state was proved, or recorded with the ranges of symbols, when the program was
-/// exported.
-bool has_no_effect(std::string_view target) {
-  for (std::string_view name :
-       {"aten._assert_tensor_metadata.default", "aten.sym_constrain_range.default",
-        "aten.sym_constrain_range_for_size.default", "aten._functional_sym_constrain_range.default",
-        "aten._functional_sym_constrain_range_for_size.default", "aten._make_dep_token.default",
-        "aten.sym_constrain_range_for_size", "aten.record_stream.default",
-        "profiler._record_function_enter_new.default", "profiler._record_function_exit.default",
-        "profiler._record_function_exit._RecordFunction"}) {
-    if (target == name) return true;
-  }
-  return false;
-}
 
 std::string text_of(const pt2::Node& node, std::string_view argument, std::string_view otherwise) {
   const pt2::Argument* a = node.find_input(argument);
@@ -53,10 +39,11 @@ bool Walker::host_call(const pt2::Node& node, std::string_view target) {
     if (!node.outputs.empty() && !node.outputs[0].name.empty()) bind(node.outputs[0].name, std::move(b));
     return true;
   };
-  if (has_no_effect(target)) {
+  if (contains(names_without_effect(), target)) {
     substitute(node);
     return true;
   }
+  if (!contains(host_names(), target)) return false;
   if (target == "aten.sym_size.int") {
     return set(Binding::integer(builder_.size(tensor_of(input(0)), axis_at(1))));
   }
@@ -105,7 +92,7 @@ bool Walker::host_call(const pt2::Node& node, std::string_view target) {
     substitute(node);
     return true;
   }
-  return false;
+  fail(ErrorCode::internal, fmt::format("{} is in the table of the host's operators only", target));
 }
 
 }  // namespace tern::importing

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "exporter/import/names.h"
 #include "exporter/import/twins.h"
 #include "exporter/import/walker.h"
 
@@ -66,6 +67,7 @@ void Walker::resize(const pt2::Node& node, const Dims& sizes) {
 
 bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, const Call& call) {
   const std::string_view base = base_of(schema.name);
+  if (!contains(special_mutations(), base)) return false;
   const auto finish = [&](const Binding& self) {
     if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) bind(node.outputs[0].name, self);
     return true;

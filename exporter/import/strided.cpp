@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "exporter/import/names.h"
 #include "exporter/import/walker.h"
 
 namespace tern::importing {
@@ -38,9 +39,9 @@ bool memory_order(ExprPool& pool, const Dims& sizes, const Dims& strides, std::v
 }  // namespace
 
 bool Walker::strided_call(const pt2::Node& node, const Call& call) {
+  if (!contains(strided_names(), call.target)) return false;
   const bool scatter = call.target == "aten.as_strided_scatter.default";
   const bool copy = call.target == "aten.as_strided_copy.default";
-  if (!scatter && !copy && call.target != "aten.as_strided.default") return false;
   const pt2::Argument& from = *node.find_input("self");
   const Binding self = binding_of(from);
   if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "as_strided of something that is no tensor");

@@ -89,6 +89,9 @@ std::span<const Lowering> foreach_lowerings();      ///< _foreach_ operators
 std::span<const Lowering> random_lowerings();
 std::span<const Lowering> vision_lowerings();       ///< torchvision's
 
+/// All of them, sorted by target.
+std::span<const Lowering> all_lowerings();
+
 /// The lowering for a target, or null.
 LowerFn find_lowering(std::string_view target);
 

@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-std::vector<Lowering> all_lowerings() {
+std::vector<Lowering> gathered() {
   std::vector<Lowering> all;
   for (std::span<const Lowering> table :
        {pointwise_lowerings(), movement_lowerings(), creation_lowerings(), reduction_lowerings(), indexing_lowerings(),
@@ -17,13 +17,21 @@ std::vector<Lowering> all_lowerings() {
   }
   // The first of two lines for one target counts: families are in the order above.
   std::stable_sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) { return a.target < b.target; });
+  all.erase(
+      std::unique(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) { return a.target == b.target; }),
+      all.end());
   return all;
 }
 
 }  // namespace
 
+std::span<const Lowering> all_lowerings() {
+  static const std::vector<Lowering> all = gathered();
+  return all;
+}
+
 LowerFn find_lowering(std::string_view target) {
-  static const std::vector<Lowering> all = all_lowerings();
+  const std::span<const Lowering> all = all_lowerings();
   const auto at = std::lower_bound(all.begin(), all.end(), target,
                                    [](const Lowering& l, std::string_view t) { return l.target < t; });
   return at != all.end() && at->target == target ? at->lower : nullptr;

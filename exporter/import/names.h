@@ -1,0 +1,31 @@
+// The operators that the importer deals with itself, without a lowering. What is not in these tables is not looked at.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace tern::importing {
+
+/// Operators that ask for sizes, read a number off a tensor or assert something: host.cpp.
+std::span<const std::string_view> host_names();
+
+/// Operators with nothing to do at run time: what they state was proved, or recorded with the ranges of symbols, when
+/// the program was exported.
+std::span<const std::string_view> names_without_effect();
+
+/// Higher-order operators, without "higher_order.": control.cpp.
+std::span<const std::string_view> control_names();
+
+/// Views of a tensor's memory, whatever part of it the operand is: strided.cpp.
+std::span<const std::string_view> strided_names();
+
+/// Schema names, without overload, of operators that write their arguments and are no lowering written back:
+/// mutate.cpp.
+std::span<const std::string_view> special_mutations();
+
+/// Functions of numbers on the host, without "_operator.", "math." or "torch.sym_": scalars.cpp.
+std::span<const std::string_view> scalar_functions();
+
+bool contains(std::span<const std::string_view> names, std::string_view name);
+
+}  // namespace tern::importing
