@@ -1,5 +1,7 @@
 #include "kernels/kernel.h"
 
+#include "kernels/custom/library.h"
+
 namespace tern {
 
 bool TensorView::contiguous() const {
@@ -30,6 +32,7 @@ const KernelTable& cpu_kernels() {
     register_cpu_contractions(t);
     register_cpu_linalg(t);
     register_cpu_optim(t);
+    register_custom(t);
     return t;
   }();
   return table;

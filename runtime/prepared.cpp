@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/custom/library.h"
+
 namespace tern {
 namespace {
 
@@ -30,6 +32,7 @@ bool runs_without_kernel(Op op) {
 
 void check_kernels(const Program& program, const KernelTable& kernels) {
   std::map<std::string, int> missing;
+  bool provided = true;
   for (const Function& f : program.functions) {
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
@@ -38,7 +41,10 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
         if (n.outputs.at(static_cast<std::size_t>(k)) == kNoValue)
           fail(ErrorCode::bad_file, describe(program, f, i) + ": carried values of a loop must all be results");
       }
-      if (runs_without_kernel(n.op) || kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
+      if (runs_without_kernel(n.op)) continue;
+      const bool foreign = n.op == Op::custom && find_custom_op(n.text(AttrKey::name)) == nullptr;
+      if (!foreign && kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
+      provided = provided && !foreign;
       std::string name(op_info(n.op).name);
       if (n.op == Op::custom) name += fmt::format(" '{}'", n.text(AttrKey::name));
       ++missing[name];
@@ -48,6 +54,7 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
   std::string list;
   for (const auto& [name, count] : missing)
     list += fmt::format("{}{} ({} nodes)", list.empty() ? "" : ", ", name, count);
+  if (!provided) list += "; load the library that provides it: --ops LIBRARY, TERN_OP_PATH or tern::load_ops()";
   fail(ErrorCode::unsupported, "this device has no kernel for: " + list);
 }
 

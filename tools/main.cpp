@@ -1,4 +1,5 @@
 // tern: the command. Each subcommand is a file of its own.
+#include <tern/custom_op.h>
 #include <tern/error.h>
 
 #include <cstdio>
@@ -30,6 +31,14 @@ int main(int argc, char** argv) {
   app.name("tern");
   app.require_subcommand(1);
   app.set_version_flag("--version", TERN_VERSION);
+  app.fallthrough();
+  app.add_option_function<std::vector<std::string>>(
+         "--ops",
+         [](const std::vector<std::string>& libraries) {
+           for (const std::string& library : libraries) tern::load_ops(library);
+         },
+         "A library that provides operators of its own (tern/custom_op.h); also those of TERN_OP_PATH")
+      ->type_name("LIBRARY");
   app.footer(
       "'tern COMMAND --help' shows a command's options and an example.\n"
       "Exit status: 0 done, 1 a check found something wrong, 2 wrong arguments, 3 a file cannot be read or written,\n"
@@ -41,6 +50,7 @@ int main(int argc, char** argv) {
   tern::add_validate_command(app, line);
   tern::add_run_command(app, line);
   tern::add_conform_command(app, line);
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -7,6 +7,18 @@
 
 namespace tern::importing {
 
+namespace {
+
+/// Neither PyTorch's own nor a higher-order operator.
+bool is_foreign(std::string_view target) {
+  for (const std::string_view own : {"aten.", "prims.", "higher_order.", "quantized_decomposed.", "_operator."}) {
+    if (target.starts_with(own)) return false;
+  }
+  return target.find('.') != std::string_view::npos;
+}
+
+}  // namespace
+
 void Missing::add(const pt2::Node& node, const std::string& reason) {
   const std::string target(short_target(node.target));
   for (MissingOp& op : ops_) {
@@ -22,12 +34,13 @@ void Missing::check() const {
   if (ops_.empty()) return;
   std::size_t uses = 0;
   std::string lines;
-  bool unknown = false;
+  bool unknown = false, foreign = false;
   constexpr std::size_t kShown = 100;
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const MissingOp& op = ops_[i];
     uses += op.count;
     unknown = unknown || op.reason.empty();
+    foreign = foreign || is_foreign(op.target);
     if (i >= kShown) continue;
     lines += fmt::format("\n  {}: {} use{}, first at {}", op.target, op.count, op.count == 1 ? "" : "s", op.where);
     if (!op.reason.empty()) lines += "\n    " + op.reason;
@@ -38,6 +51,11 @@ void Missing::check() const {
   if (unknown) {
     message +=
         "\nCalling exported = exported.run_decompositions() before torch.export.save may replace them by simpler ones.";
+  }
+  if (foreign) {
+    message +=
+        "\nOperators of other libraries can be provided by one of yours: give it with --ops LIBRARY, or keep their "
+        "names with --custom-ops and give it when the archive runs (tern/custom_op.h, examples/custom_op).";
   }
   fail(ErrorCode::unsupported, message);
 }

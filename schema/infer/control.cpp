@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "schema/infer.h"
+#include "schema/custom_arguments.h"
 #include "schema/infer/control_types.h"
 
 namespace tern {
@@ -195,12 +196,12 @@ void assert_true(Inference& c) {
   c.node.text(AttrKey::text);
 }
 
-// custom(tensors...; name, text, dtype, counts, sizes): an operator of another library, which a plugin provides under
-// `name`. text holds its other arguments, "name=value;". Results: as many as `dtype` has entries; `counts` are their
-// ranks, and `sizes` all their sizes in order.
+// custom(tensors...; name, text, value, hyper, dtype, counts, sizes): an operator of another library, which a plugin
+// provides under `name`. text, value and hyper hold its other arguments, see schema/custom_arguments.h. Results: as many
+// as `dtype` has entries; `counts` are their ranks, and `sizes` all their sizes in order.
 void custom(Inference& c) {
   c.require(!c.node.text(AttrKey::name).empty(), "a custom operator needs a name");
-  c.node.text(AttrKey::text);
+  custom_arguments(c.node);
   const Dims &dtypes = c.node.dims(AttrKey::dtype), &sizes = c.node.dims(AttrKey::sizes);
   const auto ranks = c.integers(AttrKey::counts, dtypes.size(), 0, kMaxRank);
   std::size_t at = 0;

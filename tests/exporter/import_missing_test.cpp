@@ -34,6 +34,7 @@ TEST(ImportMissing, AllAreReportedWithCountsAndPlaces) {
   EXPECT_NE(error.find("mylib.twist.default: 2 uses, first at enc, model.py:42, node 'twist'"), std::string::npos)
       << error;
   EXPECT_NE(error.find("run_decompositions()"), std::string::npos) << error;
+  EXPECT_NE(error.find("--ops LIBRARY"), std::string::npos) << error;
 }
 
 TEST(ImportMissing, OperatorsOfOtherLibrariesMayBecomeCustomNodes) {
@@ -48,8 +49,9 @@ TEST(ImportMissing, OperatorsOfOtherLibrariesMayBecomeCustomNodes) {
   ASSERT_EQ(p.functions[0].nodes.size(), 1u);
   const Node& n = p.functions[0].nodes[0];
   EXPECT_EQ(n.op, Op::custom);
-  EXPECT_EQ(n.text(AttrKey::name), "mylib.twist.default");
-  EXPECT_EQ(n.text(AttrKey::text), "turns=3;how=left;");
+  EXPECT_EQ(n.text(AttrKey::name), "mylib::twist");
+  EXPECT_EQ(n.text(AttrKey::text), "x tensors 1\nturns integers 1\nhow text 4\n\nleft");
+  EXPECT_EQ(n.dims(AttrKey::value), (Dims{3}));
   const TensorType& type = p.functions[0].values[static_cast<std::size_t>(n.outputs[0])].type;
   EXPECT_EQ(type.dtype, DType::i64);
   EXPECT_EQ(type.shape, (Dims{2, 5}));

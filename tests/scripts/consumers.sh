@@ -34,6 +34,24 @@ try 'find_package(tern) compiles' with_cmake tests/consumer consumer
 try 'find_package(tern) runs' "$work/consumer/consumer" "$work/digits.tern"
 try 'pkg-config compiles' with_pkg_config
 try 'pkg-config runs' "$work/with_pkg_config" "$work/digits.tern"
+# The archive of a program that calls an operator of examples/custom_op; without its library it must not run.
+custom_op() {
+  local rope=$work/custom_op/librope.so program=examples/custom_op/rope
+  "$prefix/bin/tern" conform $program.pt2 --ops "$rope" &&
+    "$prefix/bin/tern" export $program.pt2 -o "$work/rope.tern" --ops "$rope" >/dev/null &&
+    TERN_OP_PATH=$rope "$prefix/bin/tern" run "$work/rope.tern" --input $program.safetensors
+}
+refused() {
+  local status=0
+  "$@" >"$work/refused.log" 2>&1 || status=$?
+  ((status == 5)) && grep -q 'mylib' "$work/refused.log" || { cat "$work/refused.log"; return 1; }
+}
+try 'examples/custom_op compiles' with_cmake examples/custom_op custom_op
+try 'examples/custom_op runs' custom_op
+try 'an operator that nobody provides is named at export' refused "$prefix/bin/tern" export examples/custom_op/rope.pt2 \
+  -o "$work/none.tern"
+try 'an operator that nobody provides is named at run' refused "$prefix/bin/tern" run "$work/rope.tern" \
+  --input examples/custom_op/rope.safetensors
 # What the library exports is the public API and nothing else of the project or of the libraries it is made with.
 hidden() {
   local library leaked

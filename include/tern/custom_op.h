@@ -1,0 +1,108 @@
+/* The interface of a library that provides operators which PyTorch does not have: `torch.library.custom_op` and the
+ * like.
+ *
+ * A library is a shared object that exports `tern_op_library` below, in plain C. `tern export --ops LIBRARY` keeps its
+ * operators as they are called; `tern run --ops LIBRARY`, the variable TERN_OP_PATH (libraries separated by colons) or
+ * tern::load_ops() provide them when the archive runs. An archive never names or holds a library.
+ * examples/custom_op shows one.
+ */
+#ifndef TERN_CUSTOM_OP_H
+#define TERN_CUSTOM_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. A library made for another one is refused. */
+#define TERN_OP_ABI 1
+#define TERN_OP_MAX_RANK 16
+
+/* Numbers of tern::DType (tern/dtype.h): 1 bool, 2 uint8, ... */
+typedef int32_t tern_dtype;
+
+/* A tensor in memory. Elements lie without gaps, the last axis innermost. Sizes count elements. */
+typedef struct tern_tensor {
+  void* data;
+  tern_dtype dtype;
+  int32_t rank;
+  int64_t sizes[TERN_OP_MAX_RANK];
+} tern_tensor;
+
+enum tern_argument_kind {
+  TERN_ARGUMENT_NONE = 0,     /* Python's None */
+  TERN_ARGUMENT_TENSORS = 1,  /* a tensor, or a list of them */
+  TERN_ARGUMENT_INTEGERS = 2, /* an int, a bool, or a list of them; symbolic sizes have their values */
+  TERN_ARGUMENT_NUMBERS = 3,  /* a float, or a list of them */
+  TERN_ARGUMENT_TEXT = 4
+};
+
+/* An argument as the operator was called in Python. `count` is the length of the one array that `kind` says; the length
+ * of `text` in bytes, which ends with a zero besides. */
+typedef struct tern_argument {
+  const char* name;
+  int32_t kind;
+  int32_t count;
+  const tern_tensor* tensors;
+  const int64_t* integers;
+  const double* numbers;
+  const char* text;
+} tern_argument;
+
+/* One call. Everything belongs to the caller and is valid until the function returns. */
+typedef struct tern_op_call {
+  uint32_t size; /* sizeof(tern_op_call) of the caller: later members exist where it is larger */
+  int32_t argument_count;
+  const tern_argument* arguments;
+  int32_t result_count;
+  tern_tensor* results; /* `data` is null for a result that nobody uses */
+  int32_t threads;      /* how many the operator may use */
+  char* message;        /* where a function that fails says why: `message_size` bytes, with a zero at the end */
+  size_t message_size;
+} tern_op_call;
+
+/* Both functions return 0, or anything else after writing `message`. They may be called from several threads at once.
+ */
+typedef struct tern_op {
+  const char* name; /* as the exported program calls it, without the overload: "mylib::gelu_scaled" */
+  /* Writes dtype, rank and sizes of the results for the arguments' (no data pointer is set). They have to agree with
+   * what PyTorch recorded; called when a program is planned. */
+  int (*infer)(tern_op_call* call);
+  /* Writes the results' elements. */
+  int (*run)(tern_op_call* call);
+} tern_op;
+
+typedef struct tern_ops {
+  uint32_t abi; /* TERN_OP_ABI */
+  uint32_t count;
+  const tern_op* ops;
+} tern_ops;
+
+#if defined(_WIN32)
+#define TERN_OP_EXPORT __declspec(dllexport)
+#else
+#define TERN_OP_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* What a library exports. Called once; the result stays valid as long as the library is loaded, which is for ever. */
+TERN_OP_EXPORT const tern_ops* tern_op_library(void);
+
+#ifdef __cplusplus
+}
+
+#include <tern/api.h>
+
+#include <string>
+
+namespace tern {
+
+/// Loads a library of operators for the whole process. Throws Error when it cannot be loaded, was made for another
+/// version of this interface, or names an operator that another library has already. Loading it again does nothing.
+TERN_API void load_ops(const std::string& path);
+
+}  // namespace tern
+#endif
+
+#endif

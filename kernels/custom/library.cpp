@@ -1,0 +1,93 @@
+#include "kernels/custom/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace tern {
+namespace {
+
+struct Operator {
+  const tern_op* op;
+  std::string library;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, Operator, std::less<>> ops;
+  std::set<const tern_ops*> loaded;
+  bool searched = false;  ///< TERN_OP_PATH
+};
+
+Registry& registry() {
+  static Registry r;
+  return r;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  fail(ErrorCode::invalid_argument, fmt::format("the operator library {}: {}", path, why));
+}
+
+void load(Registry& r, const std::string& path) {
+  // A bare name would be looked up in the system's folders, not here.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) fail(ErrorCode::io, fmt::format("cannot load an operator library: {}", dlerror()));
+  using Entry = const tern_ops* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_op_library"));
+  if (entry == nullptr) refuse(path, "it does not export tern_op_library");
+  const tern_ops* ops = entry();
+  if (ops == nullptr || ops->abi != TERN_OP_ABI) {
+    refuse(path, fmt::format("it was made for version {} of tern/custom_op.h, this Tern has {}: compile it anew",
+                             ops == nullptr ? 0 : ops->abi, TERN_OP_ABI));
+  }
+  if (!r.loaded.insert(ops).second) return;
+  for (std::uint32_t i = 0; i < ops->count; ++i) {
+    const tern_op& op = ops->ops[i];
+    if (op.name == nullptr || op.infer == nullptr || op.run == nullptr)
+      refuse(path, fmt::format("its operator {} lacks a name or a function", i));
+    const auto [at, added] = r.ops.try_emplace(op.name, Operator{&op, path});
+    if (!added) refuse(path, fmt::format("{} has '{}' already", at->second.library, op.name));
+  }
+}
+
+}  // namespace
+
+const tern_op* find_custom_op(std::string_view name) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  if (!r.searched) {
+    const char* list = std::getenv("TERN_OP_PATH");
+    std::string_view paths = list == nullptr ? "" : list;
+    while (!paths.empty()) {
+      const std::string_view path = paths.substr(0, paths.find(':'));
+      paths.remove_prefix(std::min(paths.size(), path.size() + 1));
+      if (!path.empty()) load(r, std::string(path));
+    }
+    r.searched = true;
+  }
+  const auto at = r.ops.find(name);
+  return at == r.ops.end() ? nullptr : at->second.op;
+}
+
+std::string custom_op_name(std::string_view target) {
+  constexpr std::string_view kDefault = ".default";
+  if (target.ends_with(kDefault)) target.remove_suffix(kDefault.size());
+  std::string name(target);
+  const std::size_t dot = name.find('.');
+  if (dot != std::string::npos) name.replace(dot, 1, "::");
+  return name;
+}
+
+void load_ops(const std::string& path) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  load(r, path);
+}
+
+}  // namespace tern
