@@ -56,7 +56,7 @@ bool check_prologue(std::span<const std::byte> file, const Prologue& p, Findings
 Container read_container(std::span<const std::byte> file, Findings& findings) {
   Container c;
   const std::size_t seen = std::min<std::size_t>(file.size(), kMagic.size());
-  if (std::memcmp(file.data(), kMagic.data(), seen) != 0 || seen == 0) {
+  if (seen == 0 || std::memcmp(file.data(), kMagic.data(), seen) != 0) {
     findings.add("prologue.magic", 0, "prologue",
                  file.empty() ? "the file is empty" : "this is not a Tern archive: it does not begin as one");
     return c;
