@@ -15,6 +15,7 @@ std::span<const Lowering> pool_lowerings();
 std::span<const Lowering> resize_lowerings();  ///< upsample_*, grid_sampler
 std::span<const Lowering> attention_lowerings();
 std::span<const Lowering> recurrent_lowerings();  ///< lstm, gru, rnn and their cells
+std::span<const Lowering> packed_recurrent_lowerings();  ///< lstm, gru and rnn over packed sequences
 std::span<const Lowering> distance_lowerings();   ///< cdist, pdist, pairwise_distance, cosine_similarity
 std::span<const Lowering> covariance_lowerings();  ///< cov, corrcoef
 

@@ -35,6 +35,17 @@ class LoweredCall {
     inputs_.push_back(std::move(t));
     return *this;
   }
+  /// A list of float64 tensors: sizes and values of each.
+  LoweredCall& tensors(std::string_view name, const std::vector<std::pair<Sizes, Numbers>>& list) {
+    Operand all;
+    all.kind = Operand::Kind::tensors;
+    for (const auto& [sizes, values] : list) {
+      tensor(name, sizes, values);
+      all.values.push_back(call_.args.back().second.value);
+      call_.args.pop_back();
+    }
+    return add(name, std::move(all));
+  }
   LoweredCall& integer(std::string_view name, std::int64_t v) { return whole(name, Operand::Kind::integer, v); }
   LoweredCall& flag(std::string_view name, bool v) { return whole(name, Operand::Kind::boolean, v); }
   LoweredCall& number(std::string_view name, double v) {
