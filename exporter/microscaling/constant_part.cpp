@@ -87,6 +87,7 @@ Slice ConstantPart::slice(ValueId v) const {
     if (at < 0) {
       states.insert(static_cast<std::uint32_t>(state_[static_cast<std::size_t>(x)]));
     } else if (nodes.insert(static_cast<std::size_t>(at)).second) {
+      if (nodes.size() > kMaxNodes) return {};
       for (ValueId in : function_.nodes[static_cast<std::size_t>(at)].inputs) {
         if (in != kNoValue) open.push_back(in);
       }
@@ -97,7 +98,8 @@ Slice ConstantPart::slice(ValueId v) const {
 
 std::uint64_t ConstantPart::work(const Slice& slice) const {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 62;
-  std::uint64_t sum = 0;
+  // Making a program of it is work too.
+  std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());
   for (std::size_t i : slice.nodes) {
     for (ValueId v : function_.nodes[i].outputs) {
       std::uint64_t bytes = 0;

@@ -25,7 +25,9 @@ class ConstantPart {
   std::int64_t producer(ValueId v) const { return producer_[static_cast<std::size_t>(v)]; }
   /// Computed values that something outside the part, or the caller, reads.
   std::vector<ValueId> results() const;
+  /// No states when there are more than kMaxNodes nodes.
   Slice slice(ValueId v) const;
+  static constexpr std::size_t kMaxNodes = 256;
   /// Bytes of all that the slice computes.
   std::uint64_t work(const Slice& slice) const;
   /// Runs the slice, and gives the value to `use`. Throws what the runtime throws.

@@ -34,12 +34,14 @@ constexpr std::int64_t kSwizzledBlock = 32;
 /// Tables, and numbers that were lifted out of the program, have at most so many elements.
 constexpr std::int64_t kSmall = 256;
 
+/// -1 where there are too many to count.
 std::int64_t count(const State& s) {
-  std::int64_t n = 1;
-  for (Dim d : s.type.shape) n *= d.value();
-  return n;
+  std::uint64_t bytes = 0;
+  if (!byte_size({s.type.dtype, s.type.shape}, &bytes)) return -1;
+  return static_cast<std::int64_t>(bytes) / element_size(s.type.dtype) * elements_per_byte(s.type.dtype);
 }
 
+/// Of a state whose elements can be counted.
 bool row_major(const State& s) {
   std::int64_t step = 1;
   for (std::size_t i = s.strides.size(); i-- > 0;) {
@@ -70,7 +72,7 @@ Roles roles_of(const Program& program, const std::vector<std::uint32_t>& states)
       scales.push_back(number);
     } else if (!s.type.shape.empty() && (t == DType::u8 || t == DType::f8_e4m3fn || t == DType::f8_e5m2)) {
       bits.push_back(number);
-    } else if (count(s) > kSmall) {
+    } else if (count(s) < 0 || count(s) > kSmall) {
       return {};
     }
   }
@@ -117,7 +119,7 @@ std::vector<Form> possible_forms(const Program& program, const std::vector<std::
   const State& e = program.states[static_cast<std::size_t>(elements)];
   const State& s = program.states[static_cast<std::size_t>(scales)];
   const std::int64_t blocks = count(s);
-  if (count(e) == 0 || blocks == 0 || !row_major(e) || !row_major(s)) return {};
+  if (count(e) <= 0 || blocks <= 0 || !row_major(e) || !row_major(s)) return {};
   std::vector<Form> forms;
   for (const Elements& k : kElements) {
     if (k.stored != e.type.dtype) continue;

@@ -65,7 +65,8 @@ class Packer {
     const ConstantPart part(program_, f);
     for (ValueId result : part.results()) {
       // From the result towards its constants: views and conversions may follow the product.
-      for (ValueId v = result; part.producer(v) >= 0 && part.constant(v);) {
+      ValueId v = result;
+      for (int steps = 0; steps < kMaxSteps && part.producer(v) >= 0; ++steps) {
         const auto at = static_cast<std::size_t>(part.producer(v));
         const Node& n = f.nodes[at];
         if (n.op == Op::mx_dequantize) break;
@@ -180,6 +181,7 @@ class Packer {
     return number;
   }
 
+  static constexpr int kMaxSteps = 16;
   /// What may be computed in all: a weight's 50 operators or so, each on 8 bytes per element at most, and not all again
   /// and again.
   static constexpr std::uint64_t kWorkPerByte = 1024, kMost = std::uint64_t{1} << 44;
