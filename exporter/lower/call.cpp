@@ -78,6 +78,14 @@ ValueId Call::tensor(std::string_view name) const {
   }
 }
 
+ValueId Call::tensor_as(std::string_view name, DType dtype) const {
+  const Operand& o = arg(name);
+  if (o.kind == Kind::number || (o.kind == Kind::complex && is_complex(dtype))) {
+    return builder->full({}, {o.number, o.imaginary}, dtype);
+  }
+  return builder->cast(tensor(name), dtype);
+}
+
 ValueId Call::tensor_or_none(std::string_view name) const {
   return has(name) ? tensor(name) : kNoValue;
 }

@@ -226,7 +226,8 @@ Values index_add(Builder& b, const Call& c) {
 }
 Values index_fill(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  return {put_along(b, x, c.integer("dim"), c.tensor("index"), b.reshape(c.tensor("value"), {}), false)};
+  const ValueId value = b.reshape(c.tensor_as("value", b.dtype(x)), {});
+  return {put_along(b, x, c.integer("dim"), c.tensor("index"), value, false)};
 }
 
 /// By scatter, with the index repeated over the other axes.

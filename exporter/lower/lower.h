@@ -41,6 +41,7 @@ struct Call {
 
   // Typed reading. Each fails with a clear message when the argument has another kind.
   ValueId tensor(std::string_view name) const;                 ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
+  ValueId tensor_as(std::string_view name, DType dtype) const;  ///< of that dtype: a number is not rounded on the way
   ValueId tensor_or_none(std::string_view name) const;
   const std::vector<ValueId>& tensors(std::string_view name) const;
   Dim dim(std::string_view name) const;

@@ -40,13 +40,13 @@ Values scatter_src(Builder& b, const Call& c) {
   return {scatter_along(b, c, source(b, c), ScatterKind::set, true)};
 }
 Values scatter_value(Builder& b, const Call& c) {
-  return {scatter_along(b, c, c.tensor("value"), ScatterKind::set, true)};
+  return {scatter_along(b, c, c.tensor_as("value", b.dtype(c.tensor("self"))), ScatterKind::set, true)};
 }
 Values scatter_reduce_src(Builder& b, const Call& c) {
   return {scatter_along(b, c, source(b, c), named_kind(c), true)};
 }
 Values scatter_reduce_value(Builder& b, const Call& c) {
-  return {scatter_along(b, c, c.tensor("value"), named_kind(c), true)};
+  return {scatter_along(b, c, c.tensor_as("value", b.dtype(c.tensor("self"))), named_kind(c), true)};
 }
 Values scatter_add(Builder& b, const Call& c) {
   return {scatter_along(b, c, source(b, c), ScatterKind::sum, true)};
