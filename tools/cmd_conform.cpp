@@ -68,7 +68,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
   c->add_option("paths", arguments->paths, "NAME.pt2 files with NAME.safetensors beside them, or folders of them")
       ->required();
-  c->add_flag("--json", arguments->report.json, "Print every case as JSON");
+  c->add_flag("--json", arguments->report.json,
+              "Print every case as JSON, with the operators in it and what each became");
   c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
   c->add_option("--failures", arguments->report.failures, "How many failures to print")->capture_default_str();
   c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs `tern conform` over folders of cases and holds the result against the list of cases that are known not to pass yet.
 
-  conform.py --tern TERN --known LIST [--update] PATH...
+  conform.py --tern TERN --known LIST [--update] [--reports FOLDER] PATH...
 
 A case outside the list that fails, has failed. A case on the list that passes has failed too, until it leaves the list; so has a name on the
 list below a given PATH that no case has. Names are FOLDER/CASE, with the last folder of PATH in front: conformance/add/f32_0.
+--reports keeps what `tern conform --json` printed for each PATH as FOLDER/NAME.json.
 --update writes what fails below the given PATHs into the list, and keeps its other lines.
 """
 import argparse
@@ -21,7 +22,7 @@ def known_failures(path):
     return {line for line in lines if line}
 
 
-def run(tern, paths):
+def run(tern, paths, keep=None):
     """The cases as {name: error or None}; the exit status says nothing more."""
     command = [tern, "conform", "--json", *map(str, paths)]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -31,6 +32,9 @@ def run(tern, paths):
         report = json.loads(result.stdout)
     except json.JSONDecodeError as error:
         sys.exit(f"FAIL {' '.join(command)} printed no JSON: {error}\n{result.stdout[-2000:]}")
+    if keep:
+        keep.parent.mkdir(parents=True, exist_ok=True)
+        keep.write_text(result.stdout)
     return {case["name"]: None if case["passed"] else f"{case['stage']}: {case['message']}" for case in report["cases"]}
 
 
@@ -50,6 +54,7 @@ def main():
     parser.add_argument("--tern", required=True)
     parser.add_argument("--known", type=pathlib.Path, required=True)
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--reports", type=pathlib.Path)
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
 
@@ -59,7 +64,8 @@ def main():
     passed = failed = expected = 0
     for path in arguments.paths:
         prefix = path.name + "/"
-        cases = {prefix + name: error for name, error in run(arguments.tern, [path]).items()}
+        keep = arguments.reports and arguments.reports / f"{path.name}.json"
+        cases = {prefix + name: error for name, error in run(arguments.tern, [path], keep).items()}
         if not cases:
             failed += 1
             print(f"FAIL {path}: no cases")

@@ -7,6 +7,7 @@ scripts=tests/scripts
 full=${1:-}
 logs=build/test-logs
 data=build/test-data
+reports=build/test-reports
 passed=0
 failed=0
 parts=()
@@ -56,7 +57,8 @@ compiled() {
 conform() {
   local name=$1 folder=$2
   shift 2
-  part "$name" $scripts/conform.py --tern "$folder/tern" --known tests/data/conformance_expected_failures.txt "$@"
+  part "$name" $scripts/conform.py --tern "$folder/tern" --known tests/data/conformance_expected_failures.txt \
+    --reports "$reports/$folder" "$@"
 }
 
 total=$SECONDS
@@ -71,6 +73,7 @@ conform mx build $data/mx
 conform import build $data/import
 conform models build $data/models
 conform conformance build $data/conformance
+check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part consumers $scripts/consumers.sh build

@@ -27,6 +27,21 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
   return ops;
 }
 
+std::string json_list(const std::set<std::string>& texts) {
+  std::string out;
+  for (const std::string& t : texts) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", json_escape(t));
+  return "[" + out + "]";
+}
+
+std::string json_operators(const std::vector<OperatorUse>& operators) {
+  std::string out;
+  for (const OperatorUse& use : operators) {
+    out += fmt::format("{}\"{}\": {{\"ops\": {}, \"dtypes\": {}}}", out.empty() ? "" : ", ", json_escape(use.name),
+                       json_list(use.ops), json_list(use.dtypes));
+  }
+  return "{" + out + "}";
+}
+
 std::string json_report(std::span<const ConformResult> results) {
   std::string out = "{\n  \"cases\": [";
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -34,9 +49,10 @@ std::string json_report(std::span<const ConformResult> results) {
     out += fmt::format(
         "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"stage\": \"{}\", "
         "\"message\": \"{}\", "
-        "\"worst_ulp\": {}, \"seconds\": {:.6f}}}",
+        "\"worst_ulp\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
         i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.stage,
-        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null", r.seconds);
+        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null", r.seconds,
+        json_operators(r.operators));
   }
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
   out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {}\n}}\n", passed,

@@ -95,6 +95,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     result.dtype = c.dtype;
     stage = "export";
     auto program = std::make_shared<const Program>(import_pt2(pt2_path));
+    result.operators = operators_of(*program);
     TemporaryFile file;
     if (options.through_archive) {
       stage = "archive";

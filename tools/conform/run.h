@@ -2,6 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "tools/conform/operators.h"
 
 namespace tern {
 
@@ -17,6 +20,7 @@ struct ConformResult {
   std::string message;  ///< why it failed
   double worst_ulp = 0;
   double seconds = 0;
+  std::vector<OperatorUse> operators;  ///< of the program as imported
   bool passed() const { return stage.empty(); }
 };
 

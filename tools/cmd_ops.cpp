@@ -1,0 +1,133 @@
+// tern ops: the names that the importer knows, and Tern's own ops.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "exporter/operator_names.h"
+#include "schema/op.h"
+#include "tools/command.h"
+#include "tools/text.h"
+#include "tools/text_table.h"
+
+namespace tern {
+namespace {
+
+struct OpsArguments {
+  std::string pattern;
+  bool json = false;
+};
+
+/// With * for any characters and ? for one; without them, a part of the name.
+bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.find_first_of("*?") == std::string_view::npos) return name.find(pattern) != std::string_view::npos;
+  std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+struct Listing {
+  std::vector<OperatorName> names;
+  std::vector<OpInfo> ops;
+};
+
+Listing listing(const std::string& pattern) {
+  Listing l;
+  for (OperatorName& n : operator_names()) {
+    if (matches(pattern, n.name)) l.names.push_back(std::move(n));
+  }
+  for (int number = 1; number <= kMaxOp; ++number) {
+    const OpInfo& info = op_info(static_cast<Op>(number));
+    if (info.op != Op::invalid && matches(pattern, info.name)) l.ops.push_back(info);
+  }
+  return l;
+}
+
+void print_json(const Listing& l) {
+  fmt::print("{{\n  \"names\": [");
+  const char* separator = "";
+  for (const OperatorName& n : l.names) {
+    fmt::print("{}\n    {{\"name\": \"{}\", \"kind\": \"{}\"", separator, json_escape(n.name),
+               operator_kind_name(n.kind));
+    if (!n.twin.empty()) fmt::print(", \"computed_as\": \"{}\"", json_escape(n.twin));
+    fmt::print("}}");
+    separator = ",";
+  }
+  fmt::print("\n  ],\n  \"ops\": [");
+  separator = "";
+  for (const OpInfo& o : l.ops) {
+    fmt::print(
+        "{}\n    {{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, "
+        "\"outputs\": {}}}",
+        separator, o.name, static_cast<int>(o.op), o.version, o.min_inputs, o.max_inputs, o.outputs);
+    separator = ",";
+  }
+  fmt::print("\n  ]\n}}\n");
+}
+
+/// "2", "1 to 3", "1 or more".
+std::string count_text(int least, int most) {
+  if (least == most) return std::to_string(least);
+  return most < 0 ? (least == 0 ? "any" : fmt::format("{} or more", least)) : fmt::format("{} to {}", least, most);
+}
+
+void print_text(const Listing& l) {
+  if (!l.names.empty()) {
+    TextTable names({{"PyTorch's operator"}, {"kind"}, {"computed as"}});
+    for (const OperatorName& n : l.names) {
+      names.add_row({n.name, std::string(operator_kind_name(n.kind)), n.twin});
+    }
+    fmt::print("{}", names.str());
+  }
+  if (!l.ops.empty()) {
+    TextTable ops({{"Tern's op"},
+                   {"number", TextTable::Align::right},
+                   {"version", TextTable::Align::right},
+                   {"inputs"},
+                   {"outputs"}});
+    for (const OpInfo& o : l.ops) {
+      ops.add_row({std::string(o.name), std::to_string(static_cast<int>(o.op)), std::to_string(o.version),
+                   count_text(o.min_inputs, o.max_inputs), o.outputs < 0 ? "any" : std::to_string(o.outputs)});
+    }
+    fmt::print("{}{}", l.names.empty() ? "" : "\n", ops.str());
+  }
+  fmt::print("{}{} operators of PyTorch, {} ops of Tern\n", l.names.empty() && l.ops.empty() ? "" : "\n",
+             l.names.size(), l.ops.size());
+}
+
+int run_ops(const OpsArguments& a) {
+  const Listing l = listing(a.pattern);
+  a.json ? print_json(l) : print_text(l);
+  return l.names.empty() && l.ops.empty() ? kExitFindings : 0;
+}
+
+}  // namespace
+
+void add_ops_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<OpsArguments>();
+  CLI::App* c = app.add_subcommand("ops", "List PyTorch's operators that can be imported, and Tern's own");
+  c->add_option("pattern", a->pattern, "Only names with this in them; * stands for any characters, ? for one");
+  c->add_flag("--json", a->json, "Print the lists as JSON");
+  c->footer(
+      "Example:\n  tern ops softmax\n\n"
+      "The kinds: lowered (becomes Tern's ops), written (computed as another operator whose results are written "
+      "back),\n"
+      "memory (a tensor's memory or layout, resolved by the importer), host (sizes, numbers, assertions), no effect,\n"
+      "control (control flow). docs/ops.md says what each becomes, and how exact it is.\n"
+      "Exit status: 0 something was listed, 1 no name matches.");
+  c->callback([a, &line] { line.status = run_ops(*a); });
+}
+
+}  // namespace tern

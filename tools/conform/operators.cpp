@@ -1,0 +1,59 @@
+#include "tools/conform/operators.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace tern {
+namespace {
+
+std::string type_name(const TensorType& type) {
+  const std::string_view name = name_of(type.dtype);
+  return type.block > 0 ? fmt::format("mx {}", name) : std::string(name);
+}
+
+/// The tensors that cross from one origin to another, or to the outside.
+void add_types(const Program& program, const Function& f, std::map<std::string, OperatorUse>* uses) {
+  std::vector<std::int32_t> made_by(f.values.size(), -1);
+  for (const Node& n : f.nodes) {
+    for (const ValueId v : n.outputs) {
+      if (v != kNoValue) made_by[static_cast<std::size_t>(v)] = n.origin;
+    }
+  }
+  const auto add = [&](std::int32_t origin, ValueId v) {
+    if (origin < 0) return;
+    OperatorUse& use = (*uses)[program.origins[static_cast<std::size_t>(origin)].op];
+    use.dtypes.insert(type_name(f.values[static_cast<std::size_t>(v)].type));
+  };
+  for (const Node& n : f.nodes) {
+    for (const ValueId v : n.inputs) {
+      if (v == kNoValue || (n.origin >= 0 && made_by[static_cast<std::size_t>(v)] == n.origin)) continue;
+      add(n.origin, v);
+      add(made_by[static_cast<std::size_t>(v)], v);
+    }
+  }
+  const auto add_maker = [&](ValueId v) {
+    if (v != kNoValue) add(made_by[static_cast<std::size_t>(v)], v);
+  };
+  for (const FunctionOutput& out : f.outputs) add_maker(out.value);
+  for (const WriteBack& w : f.writebacks) add_maker(w.value);
+}
+
+}  // namespace
+
+std::vector<OperatorUse> operators_of(const Program& program) {
+  std::map<std::string, OperatorUse> uses;
+  for (const Origin& o : program.origins) uses[o.op].name = o.op;
+  for (const Function& f : program.functions) {
+    for (const Node& n : f.nodes) {
+      if (n.origin < 0) continue;
+      uses[program.origins[static_cast<std::size_t>(n.origin)].op].ops.emplace(op_info(n.op).name);
+    }
+    add_types(program, f, &uses);
+  }
+  std::vector<OperatorUse> result;
+  for (auto& [name, use] : uses) result.push_back(std::move(use));
+  return result;
+}
+
+}  // namespace tern
