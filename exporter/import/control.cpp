@@ -274,7 +274,7 @@ void Walker::inlined(const pt2::Node& node, std::size_t graph_at, std::size_t op
 
 void Walker::control_call(const pt2::Node& node, std::string_view name) {
   if (!contains(control_names(), name)) {
-    shared_.missing.add(node);
+    shared_.missing.add(node, std::string(reason_against(name)));
     substitute(node);
     return;
   }
@@ -283,6 +283,7 @@ void Walker::control_call(const pt2::Node& node, std::string_view name) {
   if (name == "scan") return scan(node);
   if (name == "map_impl" || name == "map") return map(node);
   if (name == "invoke_subgraph") return invoke_subgraph(node);
+  if (name == "wrap" || name == "strict_mode" || name == "tag_activation_checkpoint") return inlined(node, 0, 1);
   if (name == "wrap_with_set_grad_enabled") return inlined(node, 1, 2);
   if (name == "wrap_with_autocast") {
     const DType outer = autocast_;

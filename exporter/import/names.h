@@ -15,6 +15,8 @@ std::span<const std::string_view> names_without_effect();
 
 /// Higher-order operators, without "higher_order.": control.cpp.
 std::span<const std::string_view> control_names();
+/// What to do about a higher-order operator that is not among them; empty where there is no advice.
+std::string_view reason_against(std::string_view control);
 
 /// Views of a tensor's memory, whatever part of it the operand is: strided.cpp.
 std::span<const std::string_view> strided_names();

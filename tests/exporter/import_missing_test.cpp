@@ -57,6 +57,21 @@ TEST(ImportMissing, OperatorsOfOtherLibrariesMayBecomeCustomNodes) {
   EXPECT_EQ(type.shape, (Dims{2, 5}));
 }
 
+TEST(ImportMissing, KnownHigherOrderOperatorsComeWithAdvice) {
+  const std::pair<const char*, const char*> expected[] = {{"flex_attention", "attn_mask"},
+                                                          {"associative_scan", "run_decompositions"},
+                                                          {"auto_functionalized_v2", "mutates_args"},
+                                                          {"triton_kernel_wrapper_mutation", "Triton"}};
+  for (const auto& [name, advice] : expected) {
+    TracedModel m;
+    m.user("x", meta({2}));
+    m.node(std::string("torch.ops.higher_order.") + name, {{"", tensor("x")}}, {{"y", meta({2})}});
+    m.result("y");
+    const std::string error = error_of([&] { m.load(); }, ErrorCode::unsupported);
+    EXPECT_NE(error.find(advice), std::string::npos) << error;
+  }
+}
+
 TEST(ImportMissing, AnErrorNamesTheNode) {
   TracedModel m;
   m.user("x", meta({2, 3}));
