@@ -25,12 +25,17 @@ ValueId places_of(Builder& b, ValueId mask) {
 /// The first elements of source go to the true places, in order.
 Values masked_scatter(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
-  const ValueId source = b.flatten(c.tensor("source"));
+  ValueId source = b.flatten(c.tensor("source"));
   if (b.numel(source).is(0) || b.numel(x).is(0)) return {x};
   const Dims shape = c.declared.at(0).shape;
   x = b.expand(x, shape);
   const ValueId mask = b.expand(b.cast(c.tensor("mask"), DType::boolean), shape);
-  const ValueId place = b.expr("m ? p : 0", {{"m", b.flatten(mask)}, {"p", places_of(b, mask)}}, DType::i64);
+  // What may be empty gets one element in front, for where the mask is false.
+  const bool may_be_empty = b.pool().bounds(b.numel(source)).min < 1;
+  if (may_be_empty) source = b.pad(source, {1}, {0});
+  const ValueId place =
+      b.expr("m ? p + first : 0",
+             {{"m", b.flatten(mask)}, {"p", places_of(b, mask)}, {"first", may_be_empty ? 1.0 : 0.0}}, DType::i64);
   const ValueId taken = b.reshape(b.index_select(source, place, 0), shape);
   return {b.expr("m ? s : x", {{"m", mask}, {"s", taken}, {"x", x}}, b.dtype(x))};
 }

@@ -210,6 +210,8 @@ constexpr Lowering kTable[] = {
     {"aten.all.default", reduce<ReduceKind::all>},
     {"aten.all.dim", reduce<ReduceKind::all>},
     {"aten.all.dims", reduce<ReduceKind::all>},
+    {"aten._is_all_true.default", reduce<ReduceKind::all>},
+    {"aten._is_any_true.default", reduce<ReduceKind::any>},
     {"aten.argmax.default", reduce<ReduceKind::argmax>},
     {"aten.argmin.default", reduce<ReduceKind::argmin>},
     {"aten.aminmax.default", aminmax},
