@@ -1,4 +1,4 @@
-// Random tensors, and operators that draw: dropout. The numbers are the session's, not PyTorch's.
+// Random tensors, and operators that draw: dropout. The numbers are those of the session's generator.
 #include <array>
 #include <cmath>
 
@@ -122,14 +122,17 @@ Values normal_sized(Builder& b, const Call& c) {
   return {b.expr("u * std + mean", {{"u", u}, expr_arg(b, c, "mean"), expr_arg(b, c, "std")}, c.result_dtype())};
 }
 
-/// Kept where u >= p, and scaled so that the mean stays. `mask` says which were kept.
+/// Kept where u < 1 - p, and scaled so that the mean stays. `mask` says which were kept.
 struct Dropped {
   ValueId value, mask;
 };
-Dropped drop(Builder& b, const Call& c, ValueId x, double p, Dims mask_sizes) {
-  const ValueId u = random_value(b, "uniform", std::move(mask_sizes), DType::f32);
-  const ValueId mask = b.expr("u >= p", {{"u", u}, {"p", p}}, DType::f32, DType::boolean);
-  const double scale = p < 1 ? 1 / (1 - p) : 0;
+Dropped drop(Builder& b, const Call& c, ValueId x, std::string_view kind, double keep, Dims mask_sizes) {
+  if (keep <= 0) {  // draws nothing
+    return {b.full(b.shape(x), 0.0, c.result_dtype()), b.full(std::move(mask_sizes), 0.0, DType::boolean)};
+  }
+  const ValueId u = random_value(b, kind, std::move(mask_sizes), DType::f32);
+  const ValueId mask = b.expr("u < keep", {{"u", u}, {"keep", keep}}, draw_type(c.result_dtype()), DType::boolean);
+  const double scale = 1 / keep;
   return {b.expr("mask ? x * scale : 0", {{"mask", mask}, {"x", x}, {"scale", scale}}, c.result_dtype()), mask};
 }
 
@@ -137,13 +140,12 @@ Values dropout(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const double p = c.number("p");
   if (!c.flag("train") || p == 0) return {x};
-  return {drop(b, c, x, p, b.shape(x)).value};
+  return {drop(b, c, x, "dropout", 1 - p, b.shape(x)).value};
 }
 /// Here p is the chance to stay, and the mask holds bytes.
 Values fused_dropout(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
-  const double keep = c.number("p");
-  const Dropped d = drop(b, c, x, 1 - keep, b.shape(x));
+  const Dropped d = drop(b, c, x, "dropout", c.number("p"), b.shape(x));
   return {d.value, b.cast(d.mask, c.result_dtype(1))};
 }
 /// Drops whole channels.
@@ -155,13 +157,13 @@ Values feature_dropout(Builder& b, const Call& c) {
   Dims sizes(static_cast<std::size_t>(b.rank(x)), 1);
   sizes[0] = b.size(x, 0);
   sizes[1] = b.size(x, 1);
-  return {drop(b, c, x, p, std::move(sizes)).value};
+  return {drop(b, c, x, "uniform", 1 - p, std::move(sizes)).value};
 }
 Values native_dropout(Builder& b, const Call& c) {
   const ValueId x = c.tensor("input");
   const double p = c.number("p");
   if (!c.flag_or("train", true)) return {x, b.full(b.shape(x), 1.0, DType::boolean)};
-  const Dropped d = drop(b, c, x, p, b.shape(x));
+  const Dropped d = drop(b, c, x, "dropout", 1 - p, b.shape(x));
   return {d.value, d.mask};
 }
 /// Keeps mean and variance of self-normalising networks: dropped elements take SELU's lower bound.
@@ -172,8 +174,8 @@ Values alpha_dropout(Builder& b, const Call& c, Dims mask_sizes) {
   constexpr double alpha = 1.7580993408473766;
   const double a = p < 1 ? 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
   const ValueId u = random_value(b, "uniform", std::move(mask_sizes), DType::f32);
-  return {b.expr("u >= p ? x * a + low * p : low * (p - 1)",
-                 {{"u", u}, {"x", x}, {"p", p}, {"a", a}, {"low", alpha * a}}, c.result_dtype())};
+  return {b.expr("u < keep ? x * a + low * (1 - keep) : -low * keep",
+                 {{"u", u}, {"x", x}, {"keep", 1 - p}, {"a", a}, {"low", alpha * a}}, c.result_dtype())};
 }
 Values alpha_dropout_each(Builder& b, const Call& c) {
   return alpha_dropout(b, c, b.shape(c.tensor("input")));
@@ -186,6 +188,30 @@ Values alpha_dropout_features(Builder& b, const Call& c) {
   sizes[0] = b.size(x, 0);
   sizes[1] = b.size(x, 1);
   return alpha_dropout(b, c, std::move(sizes));
+}
+
+/// Numbers whose law is that of the operands' elements.
+ValueId sampled(Builder& b, std::string_view kind, std::vector<ValueId> operands) {
+  const Dims sizes = b.shape(operands[0]);
+  const DType t = b.dtype(operands[0]);
+  return b.add(Op::random, std::move(operands),
+               {attr_text(AttrKey::kind, kind), attr(AttrKey::sizes, sizes), attr_dtype(t)});
+}
+Values poisson(Builder& b, const Call& c) {
+  return {sampled(b, "poisson", {c.tensor("self")})};
+}
+Values binomial(Builder& b, const Call& c) {
+  const ValueId count = c.tensor("count"), chance = b.cast(c.tensor("prob"), b.dtype(count));
+  const Dims shape = b.shape(b.expr("n + p", {{"n", count}, {"p", chance}}, b.dtype(count)));
+  return {sampled(b, "binomial", {b.expand(count, shape), b.expand(chance, shape)})};
+}
+Values standard_gamma(Builder& b, const Call& c) {
+  return {sampled(b, "gamma", {c.tensor("self")})};
+}
+Values dirichlet(Builder& b, const Call& c) {
+  const ValueId g = sampled(b, "gamma", {c.tensor("self")});
+  const DType t = b.dtype(g);
+  return {b.expr("g / sum", {{"g", g}, {"sum", b.reduce(g, "sum", {b.rank(g) - 1}, true, t)}}, t)};
 }
 
 /// Without replacement: the largest of p / e for exponential e are a draw by weight (Efraimidis and Spirakis). With it:
@@ -244,6 +270,10 @@ constexpr std::array kTable = {
     Lowering{"aten.alpha_dropout.default", alpha_dropout_each},
     Lowering{"aten.feature_alpha_dropout.default", alpha_dropout_features},
     Lowering{"aten.multinomial.default", multinomial},
+    Lowering{"aten.poisson.default", poisson},
+    Lowering{"aten.binomial.default", binomial},
+    Lowering{"aten._standard_gamma.default", standard_gamma},
+    Lowering{"aten._sample_dirichlet.default", dirichlet},
 };
 
 }  // namespace

@@ -1,14 +1,19 @@
 // Philox 4x32-10, a counter-based generator: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3"
-// (SC 2011).
+// (SC 2011); and how words of it become numbers, as cuRAND does it.
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
+#include <utility>
 
 namespace tern {
 
+using PhiloxWords = std::array<std::uint32_t, 4>;
+
 /// The four words of block `counter` under `key`.
-inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+inline PhiloxWords philox(PhiloxWords counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t q = std::uint64_t{0xCD9E8D57} * counter[2];
@@ -20,14 +25,35 @@ inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
   return counter;
 }
 
-/// Two words of 64 bits.
-struct RandomPair {
-  std::uint64_t first, second;
-};
-inline RandomPair random_pair(std::uint64_t seed, std::uint64_t block) {
-  const auto w = philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0},
-                        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
-  return {w[0] | std::uint64_t{w[1]} << 32, w[2] | std::uint64_t{w[3]} << 32};
+/// Block `block` of the stream `thread` under `seed`: what curand4 gives after curand_init(seed, thread, 4 * block).
+inline PhiloxWords philox_block(std::uint64_t seed, std::uint64_t thread, std::uint64_t block) {
+  return philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                 static_cast<std::uint32_t>(thread), static_cast<std::uint32_t>(thread >> 32)},
+                {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+}
+
+/// In (0, 1], as curand_uniform: 24 bits.
+inline float philox_uniform(std::uint32_t x) {
+  return static_cast<float>(x) * 0x1p-32f + 0x1p-33f;
+}
+/// In (0, 1], as curand_uniform_double: 53 bits of two words.
+inline double philox_uniform(std::uint32_t x, std::uint32_t y) {
+  const std::uint64_t z = x ^ std::uint64_t{y} << 21;
+  return static_cast<double>(z) * 0x1p-53 + 0x1p-54;
+}
+
+/// Box and Muller's transform, as curand_normal4: two independent numbers of two words.
+inline std::pair<float, float> philox_normals(std::uint32_t x, std::uint32_t y) {
+  constexpr float turn = 2 * std::numbers::pi_v<float>;
+  const float angle = static_cast<float>(y) * (0x1p-32f * turn) + 0x1p-33f * turn;
+  const float radius = std::sqrt(-2.0f * std::log(philox_uniform(x)));
+  return {radius * std::sin(angle), radius * std::cos(angle)};
+}
+/// As curand_normal2_double.
+inline std::pair<double, double> philox_normals(const PhiloxWords& w) {
+  const double angle = 2 * std::numbers::pi * philox_uniform(w[2], w[3]);
+  const double radius = std::sqrt(-2.0 * std::log(philox_uniform(w[0], w[1])));
+  return {radius * std::sin(angle), radius * std::cos(angle)};
 }
 
 }  // namespace tern

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "schema/infer.h"
+#include "schema/infer/checks.h"
 
 namespace tern {
 namespace {
@@ -93,20 +94,32 @@ void from_dim_rule(Inference& c) {
 
 /// random(; kind, sizes, dtype): new numbers at every run, by the session's generator (Philox 4x32-10).
 ///   uniform      in [0, 1), a floating dtype
+///   dropout      in (0, 1], a floating dtype: the numbers by which PyTorch's dropout keeps what is below 1 - p
 ///   normal       of mean 0 and deviation 1, a floating or a complex dtype (of variance 1/2 for each part)
 ///   exponential  of mean 1, above 0; a floating dtype
 ///   bits         53 random bits as an int64 that is not negative
 ///   randint      in [low, high), `range` holding the two; any real dtype
+///   poisson      one operand: the rates; of its shape and type
+///   binomial     two operands of one shape and type: the counts of trials, and the chance of each
+///   gamma        one operand: the shapes, of scale 1; of its shape and type
 ///   randperm     a permutation of 0..sizes[0]-1, one axis; any real dtype
-/// Others are made of these: bernoulli(p) is uniform < p.
+/// Others are made of these: bernoulli(p) is uniform < p. Which numbers a seed gives is part of the format: those of
+/// PyTorch on a CUDA device, as kernels/cpu/pointwise/random.cpp says, but for randperm and bits.
 void random_rule(Inference& c) {
   const std::string& kind = c.node.text(AttrKey::kind);
   const DType t = c.dtype();
   Dims sizes = sizes_of(c);
-  c.require(c.input_count() == 0, "random has no operands");
+  const std::size_t operands = kind == "binomial" ? 2 : kind == "poisson" || kind == "gamma" ? 1 : 0;
+  c.require(c.input_count() == operands, "the number of operands is not that of the kind");
+  for (std::size_t i = 0; i < operands; ++i) {
+    parameter(c, i, sizes, "an operand of random");
+    c.require(c.in(i).dtype == t, "an operand's dtype must be the result's");
+  }
   c.require(t != DType::f4_e2m1, "not for float4_e2m1fn_x2");
-  if (kind == "uniform" || kind == "exponential") {
+  if (kind == "uniform" || kind == "exponential" || kind == "dropout") {
     c.require(is_floating(t), "the dtype must be floating");
+  } else if (operands > 0) {
+    // Nothing else: they have the operands' type.
   } else if (kind == "normal") {
     c.require(is_floating(t) || is_complex(t), "the dtype must be floating or complex");
   } else if (kind == "bits") {

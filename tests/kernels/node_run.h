@@ -40,6 +40,8 @@ class NodeRun : public OutputAllocator {
   void set(AttrKey key, std::int64_t v) { node_.set(key, Dims{v}); }
   void set_number(AttrKey key, std::vector<double> v) { node_.set(key, std::move(v)); }
 
+  void seed(std::uint64_t seed, std::uint64_t offset) { random_ = {seed, offset}; }
+
   /// `strides` in elements, row-major where absent; `values` are in row-major order all the same.
   template <class V>
   void input(DType dtype, const std::vector<std::int64_t>& sizes, const std::vector<V>& values,

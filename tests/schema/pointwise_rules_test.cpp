@@ -105,6 +105,17 @@ TEST(PointwiseRules, RandomKinds) {
   EXPECT_TRUE(draw("randint", DType::i64).fails());
   EXPECT_TRUE(draw("randint", DType::i64).set(AttrKey::range, {4, 4}).fails());
   EXPECT_EQ(draw("randint", DType::i32).set(AttrKey::range, {0, 4}).result(), (TensorType{DType::i32, {3}}));
+  EXPECT_EQ(draw("dropout", DType::f32).result(), (TensorType{DType::f32, {3}}));
+  EXPECT_TRUE(draw("uniform", DType::f32).in(DType::f32, {3}).fails());
+  EXPECT_EQ(draw("poisson", DType::f64).in(DType::f64, {3}).result(), (TensorType{DType::f64, {3}}));
+  EXPECT_TRUE(draw("poisson", DType::f64).fails());
+  EXPECT_TRUE(draw("poisson", DType::f64).in(DType::f32, {3}).fails());
+  EXPECT_TRUE(draw("poisson", DType::f64).in(DType::f64, {4}).fails());
+  EXPECT_TRUE(draw("poisson", DType::i64).in(DType::i64, {3}).fails());
+  EXPECT_TRUE(draw("binomial", DType::f32).in(DType::f32, {3}).fails());
+  EXPECT_TRUE(draw("binomial", DType::f32).in(DType::f32, {3}).in(DType::f32, {1}).fails());
+  EXPECT_EQ(draw("binomial", DType::f32).in(DType::f32, {3}).in(DType::f32, {3}).result(),
+            (TensorType{DType::f32, {3}}));
 }
 
 TEST(PointwiseRules, MxValues) {

@@ -22,7 +22,7 @@ TEST(Operators, TypesAreThoseThatCrossFromOneOperatorToAnother) {
   b.set_origin(0, {});
   const ValueId y = b.cast(b.matmul(b.cast(x, DType::f32), b.cast(w, DType::f32)), DType::f16);  // float32 stays inside
   b.set_origin(1, {});
-  const ValueId truth = b.expr("y > 0", {{"y", y}}, DType::f16, DType::boolean);
+  const ValueId truth = b.expr("y > 0", {{"y", y}}, DType::f32, DType::boolean);
   b.function().outputs = {{FunctionOutput::Kind::tensor, truth, {}}};
   const std::vector<OperatorUse> uses = operators_of(p);
   ASSERT_EQ(uses.size(), 3U);

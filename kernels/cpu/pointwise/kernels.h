@@ -1,6 +1,8 @@
 // The kernels of the pointwise family, registered one file at a time.
 #pragma once
 
+#include <string>
+
 #include "kernels/kernel.h"
 
 namespace tern::pointwise {
@@ -8,6 +10,7 @@ namespace tern::pointwise {
 void register_pointwise(KernelTable& t);
 void register_sources(KernelTable& t);  ///< full, iota, from_dim
 void register_random(KernelTable& t);
-void register_mx(KernelTable& t);  ///< mx_pack, mx_dequantize
+void sample(KernelCall& call, const std::string& kind);  ///< random: poisson, binomial, gamma
+void register_mx(KernelTable& t);                        ///< mx_pack, mx_dequantize
 
 }  // namespace tern::pointwise

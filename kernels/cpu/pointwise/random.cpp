@@ -1,10 +1,16 @@
-// Random tensors. Element i is made of word i of the session's stream, so that threads need not agree on anything.
+// Random tensors. The numbers are those of PyTorch on a CUDA device: the same words of Philox for the same seed, in the
+// order in which its kernels take them, so that a seed means the same everywhere.
+//
+// There, T threads share the elements. Thread t has the stream of blocks of that number; the session's offset counts
+// blocks. A block makes U numbers (4, or 2 where a number takes two words), and number u of the thread's block b
+// becomes element t + T * (U * b + u). T is the number of elements, rounded up to groups of 256 threads, but no more
+// than the device has room for: here that of one with 132 multiprocessors of 2048 threads (H100, H200), which matters
+// only above 270336 elements. Dropout takes runs of V elements: u < V of block b becomes element V * (t + T * b) + u.
 #include <tern/error.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -16,128 +22,214 @@
 namespace tern::pointwise {
 namespace {
 
-constexpr std::int64_t kChunk = 512;  // even: both words of a block go to one chunk
-constexpr std::int64_t kGrain = 1 << 12;
+constexpr std::int64_t kGroup = 256;           // threads
+constexpr std::int64_t kMostGroups = 132 * 8;  // at once
 
-/// The stream from here on; advances the session's past `words`.
+/// The part of the session's stream that one tensor takes.
 struct Stream {
-  std::uint64_t seed, block;
+  std::uint64_t seed = 0, block = 0;
+  std::int64_t threads = 0;
 
-  static Stream take(KernelCall& call, std::int64_t words) {
+  /// For `n` elements, `unit` of a block; moves the session's offset past them.
+  static Stream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
     if (call.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
-    const Stream s{call.random->seed, call.random->offset};
-    call.random->offset += (static_cast<std::uint64_t>(words) + 1) / 2;
+    Stream s{call.random->seed, call.random->offset,
+             kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)};
+    if (n > 0) call.random->offset += static_cast<std::uint64_t>((n - 1) / (s.threads * unit) + 1);
     return s;
   }
-  RandomPair pair(std::int64_t i) const { return random_pair(seed, block + static_cast<std::uint64_t>(i)); }
+  PhiloxWords words(std::int64_t thread, std::int64_t b) const {
+    return philox_block(seed, static_cast<std::uint64_t>(thread), block + static_cast<std::uint64_t>(b));
+  }
 };
 
-/// How many bits a number below one has: no more than the mantissa holds, so that it never rounds up to one.
-int bits_of(DType t) {
-  switch (t) {
-    case DType::f64: return 53;
-    case DType::f32: return 24;
-    case DType::f16: return 11;
-    case DType::bf16: return 8;
-    default: return 3;
-  }
-}
-double uniform(std::uint64_t word, int bits) {
-  return std::ldexp(static_cast<double>(word >> (64 - bits)), -bits);
-}
-/// Above zero.
-double open_uniform(std::uint64_t word) {
-  return (static_cast<double>(word >> 11) + 0.5) * 0x1p-53;
-}
-
-/// Box and Muller's transform.
-std::pair<double, double> normals(RandomPair r) {
-  const double radius = std::sqrt(-2 * std::log(open_uniform(r.first)));
-  const double angle = 2 * std::numbers::pi * uniform(r.second, 53);
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
-
-/// Below `range`; 0 stands for 2^64. The bias is less than range / 2^64.
-std::uint64_t below(std::uint64_t word, std::uint64_t range) {
-  return range == 0 ? word : static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * range) >> 64);
-}
-
-/// Fills `count` elements of the type V, made two at a time from a block by `make`, and stores them as `t`.
-template <class V, class Make>
-void generate(const Stream& s, std::byte* out, DType from, DType t, std::int64_t count, Make make) {
-  parallel_for((count + kChunk - 1) / kChunk, kGrain / kChunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      const std::int64_t at = chunk * kChunk;
-      const std::int64_t n = std::min(kChunk, count - at);
-      V values[kChunk];
-      for (std::int64_t i = 0; i < n; i += 2) {
-        const std::pair<V, V> two = make(s.pair((at + i) / 2));
-        values[i] = two.first;
-        values[i + 1] = two.second;
+/// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` numbers of a block, of U.
+template <class V, int U, class Make>
+void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
+  const Stream s = Stream::take(call, n, U);
+  const std::int64_t groups = s.threads / kGroup, blocks = n == 0 ? 0 : (n - 1) / (s.threads * U) + 1;
+  parallel_for(groups * blocks, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = begin; g < end; ++g) {
+      const std::int64_t b = g / groups, first = g % groups * kGroup;
+      V values[U][kGroup];
+      const std::int64_t at = first + b * U * s.threads;  // of number 0 of the first thread
+      const std::int64_t count = std::clamp<std::int64_t>((n - at + s.threads - 1) / s.threads, 0, U);
+      for (std::int64_t t = 0; t < kGroup && count > 0; ++t) {
+        V made[U];
+        make(s.words(first + t, b), static_cast<int>(count), made);
+        for (std::int64_t u = 0; u < count; ++u) values[u][t] = made[u];
       }
-      convert(values, from, out + at * element_size(t), t, n);
+      for (std::int64_t u = 0; u < count; ++u) {
+        const std::int64_t to = at + u * s.threads;
+        convert(values[u], from, out.data + to * element_size(out.dtype), out.dtype, std::min(kGroup, n - to));
+      }
+    }
+  });
+}
+
+/// The largest number that does not become 1 when it is rounded to the type.
+double below_one(DType t) {
+  int bits = 3;
+  switch (t) {
+    case DType::f64: bits = 53; break;
+    case DType::f32: bits = 24; break;
+    case DType::f16: bits = 11; break;
+    case DType::bf16: bits = 8; break;
+    case DType::f8_e4m3fn:
+    case DType::f8_e4m3fnuz:
+    case DType::f6_e2m3: bits = 4; break;
+    default: break;
+  }
+  return std::nextafter(1 - std::ldexp(0.5, -bits), 0.0);
+}
+
+/// In [0, 1): what would be 1 is 0.
+void uniform(KernelCall& call) {
+  const TensorView& out = call.out[0];
+  if (out.dtype == DType::f64) {
+    generate<double, 2>(call, out, DType::f64, out.numel(), [](const PhiloxWords& w, int, double* v) {
+      for (int i = 0; i < 2; ++i) {
+        const double u = philox_uniform(w[2 * i], w[2 * i + 1]);
+        v[i] = u == 1 ? 0 : u;
+      }
+    });
+    return;
+  }
+  const double most = below_one(out.dtype);
+  generate<float, 4>(call, out, DType::f32, out.numel(), [most](const PhiloxWords& w, int count, float* v) {
+    for (int i = 0; i < count; ++i) {
+      const float u = philox_uniform(w[i]);
+      v[i] = u > most ? 0 : u;
+    }
+  });
+}
+
+/// In (0, 1], a run of elements for each thread, as long as the count of elements can be divided by: 4, 2, or none.
+void dropout(KernelCall& call) {
+  const TensorView& out = call.out[0];
+  const std::int64_t n = out.numel(), run = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
+  if (run == 1) {
+    generate<float, 4>(call, out, DType::f32, n, [](const PhiloxWords& w, int count, float* v) {
+      for (int i = 0; i < count; ++i) v[i] = philox_uniform(w[i]);
+    });
+    return;
+  }
+  // A thread that takes pairs uses half of its words; the offset moves on as if it took four.
+  const Stream s = Stream::take(call, n, 4);
+  parallel_for((n / run + kGroup - 1) / kGroup, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t g = begin; g < end; ++g) {
+      float values[4 * kGroup];
+      const std::int64_t first = g * kGroup, count = std::min(kGroup, n / run - first);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const PhiloxWords w = s.words((first + i) % s.threads, (first + i) / s.threads);
+        for (std::int64_t u = 0; u < run; ++u) {
+          values[i * run + u] = philox_uniform(w[static_cast<std::size_t>(u)]);
+        }
+      }
+      convert(values, DType::f32, out.data + first * run * element_size(out.dtype), out.dtype, count * run);
     }
   });
 }
 
 void normal(KernelCall& call) {
-  const TensorView& out = call.out[0];
-  if (!is_complex(out.dtype)) {
-    generate<double>(Stream::take(call, out.numel()), out.data, DType::f64, out.dtype, out.numel(), normals);
+  TensorView out = call.out[0];
+  std::int64_t n = out.numel();
+  double scale = 1;
+  if (is_complex(out.dtype)) {  // two real numbers of variance 1/2
+    out.dtype = out.dtype == DType::c128 ? DType::f64 : out.dtype == DType::c64 ? DType::f32 : DType::f16;
+    n *= 2;
+    scale = std::sqrt(0.5);
+  }
+  if (out.dtype == DType::f64) {
+    generate<double, 2>(call, out, DType::f64, n, [scale](const PhiloxWords& w, int, double* v) {
+      const auto [x, y] = philox_normals(w);
+      v[0] = x * scale;
+      v[1] = y * scale;
+    });
     return;
   }
-  const DType part = out.dtype == DType::c128 ? DType::f64 : out.dtype == DType::c64 ? DType::f32 : DType::f16;
-  const std::int64_t parts = 2 * out.numel();
-  generate<double>(Stream::take(call, parts), out.data, DType::f64, part, parts, [](RandomPair r) {
-    const auto [x, y] = normals(r);
-    return std::pair(x / std::numbers::sqrt2, y / std::numbers::sqrt2);
+  generate<float, 4>(call, out, DType::f32, n,
+                     [scale = static_cast<float>(scale)](const PhiloxWords& w, int count, float* v) {
+                       for (int i = 0; i < count; i += 2) {
+                         const auto [x, y] = philox_normals(w[i], w[i + 1]);
+                         v[i] = x * scale;
+                         v[i + 1] = y * scale;
+                       }
+                     });
+}
+
+/// Of mean 1. A logarithm that would be 0 is half the type's epsilon below: exponential numbers are above 0.
+void exponential(KernelCall& call) {
+  const TensorView& out = call.out[0];
+  if (out.dtype == DType::f64) {
+    generate<double, 2>(call, out, DType::f64, out.numel(), [](const PhiloxWords& w, int, double* v) {
+      for (int i = 0; i < 2; ++i) {
+        const double u = philox_uniform(w[2 * i], w[2 * i + 1]);
+        v[i] = u >= 1 - 0x1p-53 ? 0x1p-53 : -std::log(u);
+      }
+    });
+    return;
+  }
+  generate<float, 4>(call, out, DType::f32, out.numel(), [](const PhiloxWords& w, int count, float* v) {
+    for (int i = 0; i < count; ++i) {
+      const float u = philox_uniform(w[i]);
+      v[i] = u >= 1 - 0x1p-24f ? 0x1p-24f : -std::log(u);
+    }
   });
 }
 
-/// Fisher and Yates's shuffle.
+std::uint64_t word64(const PhiloxWords& w, int i) {
+  return std::uint64_t{w[static_cast<std::size_t>(2 * i)]} << 32 | w[static_cast<std::size_t>(2 * i + 1)];
+}
+
+/// In [low, low + width), 0 standing for 2^64. The remainder, as PyTorch takes it: of one word for a width up to 2^28.
+void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
+  const TensorView& out = call.out[0];
+  if (width != 0 && width < std::uint64_t{1} << 28) {
+    generate<std::int64_t, 4>(call, out, DType::i64, out.numel(),
+                              [=](const PhiloxWords& w, int count, std::int64_t* v) {
+                                for (int i = 0; i < count; ++i) v[i] = static_cast<std::int64_t>(low + w[i] % width);
+                              });
+    return;
+  }
+  generate<std::int64_t, 2>(call, out, DType::i64, out.numel(), [=](const PhiloxWords& w, int, std::int64_t* v) {
+    for (int i = 0; i < 2; ++i) {
+      const std::uint64_t x = word64(w, i);
+      v[i] = static_cast<std::int64_t>(low + (width == 0 ? x : x % width));
+    }
+  });
+}
+
+/// Fisher and Yates's shuffle: element i is exchanged by the first two words of thread i. Not PyTorch's order, which
+/// sorts random keys.
 void permutation(KernelCall& call) {
   const TensorView& out = call.out[0];
   const std::int64_t n = out.numel();
-  const Stream s = Stream::take(call, n);
+  const Stream s = Stream::take(call, n, 1);
   std::vector<std::int64_t> p(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) p[static_cast<std::size_t>(i)] = i;
   for (std::int64_t i = n - 1; i > 0; --i) {
-    const RandomPair r = s.pair(i / 2);
-    const std::uint64_t j = below(i % 2 == 0 ? r.first : r.second, static_cast<std::uint64_t>(i) + 1);
-    std::swap(p[static_cast<std::size_t>(i)], p[static_cast<std::size_t>(j)]);
+    const std::uint64_t word = word64(s.words(i % s.threads, i / s.threads), 0);
+    const auto j =
+        static_cast<std::size_t>((static_cast<unsigned __int128>(word) * static_cast<std::uint64_t>(i + 1)) >> 64);
+    std::swap(p[static_cast<std::size_t>(i)], p[j]);
   }
   convert(p.data(), DType::i64, out.data, out.dtype, n);
 }
 
 void random(KernelCall& call) {
-  const TensorView& out = call.out[0];
   const std::string& kind = call.node->text(AttrKey::kind);
-  const std::int64_t n = out.numel();
+  if (kind == "uniform") return uniform(call);
+  if (kind == "dropout") return dropout(call);
   if (kind == "normal") return normal(call);
+  if (kind == "exponential") return exponential(call);
   if (kind == "randperm") return permutation(call);
-  const Stream s = Stream::take(call, n);
-  if (kind == "uniform") {
-    const int bits = bits_of(out.dtype);
-    generate<double>(s, out.data, DType::f64, out.dtype, n,
-                     [&](RandomPair r) { return std::pair(uniform(r.first, bits), uniform(r.second, bits)); });
-  } else if (kind == "exponential") {
-    generate<double>(s, out.data, DType::f64, out.dtype, n, [](RandomPair r) {
-      return std::pair(-std::log(open_uniform(r.first)), -std::log(open_uniform(r.second)));
-    });
-  } else if (kind == "bits") {
-    generate<std::int64_t>(s, out.data, DType::i64, out.dtype, n, [](RandomPair r) {
-      return std::pair(static_cast<std::int64_t>(r.first >> 11), static_cast<std::int64_t>(r.second >> 11));
-    });
-  } else {
-    const Dims& range = call.node->dims(AttrKey::range);
-    const auto low = static_cast<std::uint64_t>(range.at(0).value());
-    const auto width = static_cast<std::uint64_t>(range.at(1).value()) - low;
-    if (range[0].value() >= range[1].value()) fail(ErrorCode::runtime, "random: the range of integers is empty");
-    generate<std::int64_t>(s, out.data, DType::i64, out.dtype, n, [&](RandomPair r) {
-      return std::pair(static_cast<std::int64_t>(low + below(r.first, width)),
-                       static_cast<std::int64_t>(low + below(r.second, width)));
-    });
-  }
+  if (kind == "bits") return integers(call, 0, std::uint64_t{1} << 53);
+  if (kind != "randint") return sample(call, kind);
+  const Dims& range = call.node->dims(AttrKey::range);
+  if (range.at(0).value() >= range.at(1).value()) fail(ErrorCode::runtime, "random: the range of integers is empty");
+  const auto low = static_cast<std::uint64_t>(range[0].value());
+  integers(call, low, static_cast<std::uint64_t>(range[1].value()) - low);
 }
 
 }  // namespace
