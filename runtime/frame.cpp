@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "runtime/concrete.h"
 #include "runtime/planner.h"
@@ -228,12 +229,20 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 void Frame::execute(Plan& plan) {
   for (Step& step : plan.steps) {
     try {
-      execute(plan, step);
+      context_.profile == nullptr ? execute(plan, step) : measure(plan, step);
     } catch (const Error& e) {
       if (step.kind == Step::Kind::control) throw;  // names the node inside already
       fail(e.code(), describe(program_, f_, step.node) + ": " + e.what());
     }
   }
+}
+
+void Frame::measure(Plan& plan, Step& step) {
+  const auto start = std::chrono::steady_clock::now();
+  execute(plan, step);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const TensorView* args = plan.args.data() + step.args;
+  context_.profile->add(index_, step, {args, step.inputs}, {args + step.inputs, step.outputs}, taken.count());
 }
 
 void Frame::execute(Plan& plan, Step& step) {

@@ -11,6 +11,7 @@
 #include "runtime/memory.h"
 #include "runtime/plan.h"
 #include "runtime/prepared.h"
+#include "runtime/profile.h"
 
 namespace tern {
 
@@ -42,7 +43,8 @@ struct SessionContext {
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
-  int depth = 0;  ///< of nested calls
+  int depth = 0;               ///< of nested calls
+  Profile* profile = nullptr;  ///< where steps are measured, if they are
 };
 
 class Frame {
@@ -79,6 +81,7 @@ class Frame {
   void locate(Plan& plan, std::span<const TensorView> inputs);
   void execute(Plan& plan);
   void execute(Plan& plan, Step& step);
+  void measure(Plan& plan, Step& step);
   void run_kernel(Plan& plan, Step& step);
   std::byte* base(const Location& at, std::span<const TensorView> inputs);
 

@@ -19,6 +19,7 @@ class SessionImpl {
   std::shared_ptr<const PreparedProgram> prepared;
   StateMemory state;
   SessionContext context;
+  std::unique_ptr<Profile> profile;
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
@@ -200,6 +201,15 @@ void Session::reset_state() {
 
 void Session::set_seed(std::uint64_t seed) {
   impl_->context.random = {seed, 0};
+}
+
+void Session::set_profiling(bool on) {
+  impl_->profile = on ? std::make_unique<Profile>() : nullptr;
+  impl_->context.profile = impl_->profile.get();
+}
+
+std::vector<NodeTime> Session::profile() const {
+  return impl_->profile == nullptr ? std::vector<NodeTime>{} : impl_->profile->times(*impl_->prepared->program);
 }
 
 SessionStats Session::stats() const {

@@ -1,20 +1,14 @@
 // tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
 #include <fmt/format.h>
-#include <omp.h>
 #include <tern/tern.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <map>
-#include <random>
 
 #include "dtypes/convert.h"
-#include "exporter/importer.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/inputs.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -22,99 +16,10 @@ namespace {
 
 struct RunArguments {
   std::string model, function, output;
-  std::vector<std::string> inputs;
-  std::map<std::string, std::int64_t> sizes;
-  std::vector<std::string> size_texts;
-  bool random = false, json = false;
-  std::uint64_t seed = 0;
+  InputChoice inputs;
+  bool json = false;
   int threads = 0, repeat = 1;
 };
-
-Model open_model(const std::string& path) {
-  if (path.ends_with(".pt2")) return Model(std::make_shared<const Program>(import_pt2(path)));
-  return Model::open(path);
-}
-
-const FunctionInfo& choose(const std::vector<FunctionInfo>& functions, const std::string& name) {
-  std::string names;
-  for (const FunctionInfo& f : functions) {
-    if (f.name == name || (name.empty() && (functions.size() == 1 || f.name == "forward"))) return f;
-    names += (names.empty() ? "" : ", ") + escape_name(f.name);
-  }
-  fail(ErrorCode::invalid_argument,
-       name.empty() ? fmt::format("say which function to run with --function: {}", names)
-                    : fmt::format("there is no function '{}'; there is: {}", escape_name(name), names));
-}
-
-/// Tensors by name from NAME=FILE, or all tensors of FILE.
-NamedTensors read_inputs(const std::vector<std::string>& texts) {
-  NamedTensors all;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    const bool named = equals != std::string::npos && !std::filesystem::exists(text);
-    NamedTensors file = read_tensors(named ? text.substr(equals + 1) : text);
-    if (named) {
-      if (file.tensors.size() != 1) {
-        fail(ErrorCode::invalid_argument,
-             fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one", text, file.tensors.size()));
-      }
-      file.tensors[0].first = text.substr(0, equals);
-    }
-    std::ranges::move(file.tensors, std::back_inserter(all.tensors));
-  }
-  return all;
-}
-
-/// Normal numbers for floating types, small integers for the others: the same for the same seed.
-Tensor random_tensor(const ValueInfo& info, const std::map<std::string, std::int64_t>& sizes,
-                     std::mt19937_64& generator) {
-  std::vector<std::int64_t> shape;
-  for (const SizeInfo& s : info.sizes) {
-    const auto given = sizes.find(s.text);
-    if (!s.constant && given == sizes.end()) {
-      fail(ErrorCode::invalid_argument, fmt::format("input '{}' has the size '{}'; give it with --size {}=N",
-                                                    escape_name(info.name), s.text, s.text));
-    }
-    shape.push_back(s.constant ? s.value : given->second);
-  }
-  Tensor t(info.dtype, shape);
-  const bool real = is_floating(info.dtype) || is_complex(info.dtype);
-  std::vector<double> values(static_cast<std::size_t>(t.numel()));
-  std::normal_distribution<double> normal;
-  std::uniform_int_distribution<int> small(0, info.dtype == DType::boolean ? 1 : 9);
-  for (double& v : values) v = real ? normal(generator) : small(generator);
-  convert(values.data(), DType::f64, t.data(), info.dtype, t.numel());
-  return t;
-}
-
-std::vector<Tensor> gather_inputs(const FunctionInfo& f, const RunArguments& a, const NamedTensors& files) {
-  std::vector<Tensor> inputs;
-  std::mt19937_64 generator(a.seed);
-  std::size_t position = 0;
-  for (const ValueInfo& info : f.inputs) {
-    if (!info.fixed.empty()) continue;
-    const HostTensor* given = files.find(info.name);
-    if (given == nullptr) given = files.find(fmt::format("in{}", position));
-    if (given == nullptr && files.tensors.size() == 1 && f.inputs.size() == 1) given = &files.tensors[0].second;
-    ++position;
-    if (given != nullptr) {
-      Tensor t(given->dtype, given->sizes);
-      std::memcpy(t.data(), given->data.data(), std::min(given->data.size(), t.byte_size()));
-      inputs.push_back(std::move(t));
-    } else if (a.random) {
-      inputs.push_back(random_tensor(info, a.sizes, generator));
-    } else {
-      std::string names;
-      for (const auto& [name, tensor] : files.tensors) names += (names.empty() ? "" : ", ") + escape_name(name);
-      fail(
-          ErrorCode::invalid_argument,
-          fmt::format("input '{}' is not given{}; give --input {}=FILE, a file with a tensor of that name, or --random",
-                      escape_name(info.name), names.empty() ? "" : " (the files hold: " + names + ")",
-                      escape_name(info.name)));
-    }
-  }
-  return inputs;
-}
 
 HostTensor to_host(const Tensor& t) {
   const auto* bytes = static_cast<const std::byte*>(t.data());
@@ -181,27 +86,15 @@ void print_outputs(const FunctionInfo& f, const std::vector<Tensor>& outputs, bo
   if (json) std::fputs("]}\n", stdout);
 }
 
-void parse_sizes(RunArguments& a) {
-  for (const std::string& text : a.size_texts) {
-    const std::size_t equals = text.rfind('=');
-    char* end = nullptr;
-    const long long value = equals == std::string::npos ? -1 : std::strtoll(text.c_str() + equals + 1, &end, 10);
-    if (value < 0 || end == nullptr || *end != 0)
-      fail(ErrorCode::invalid_argument, fmt::format("--size takes NAME=NUMBER, not '{}'", escape_name(text)));
-    a.sizes[text.substr(0, equals)] = value;
-  }
-}
-
 int run_run(RunArguments& a) {
-  parse_sizes(a);
   const Model model = open_model(a.model);
   const std::vector<FunctionInfo> functions = model.functions();
-  const FunctionInfo& f = choose(functions, a.function);
-  const std::vector<Tensor> inputs = gather_inputs(f, a, read_inputs(a.inputs));
+  const FunctionInfo& f = choose_function(functions, a.function);
+  const std::vector<Tensor> inputs = gather_inputs(f, a.inputs);
   PrepareOptions options;
   options.threads = a.threads;
   Session session(model.prepare(options));
-  session.set_seed(a.seed);
+  session.set_seed(a.inputs.seed);
   const std::vector<Tensor>* outputs = nullptr;
   for (int i = 0; i < std::max(1, a.repeat); ++i) outputs = &session.run(f.name, inputs);
   if (!a.output.empty()) {
@@ -222,14 +115,9 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<RunArguments>();
   CLI::App* c = app.add_subcommand("run", "Run a function on tensors from files, or on random ones");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
-  c->add_option("-i,--input", a->inputs,
-                "FILE with tensors named as the inputs (or in0, in1, ...), or NAME=FILE of one tensor (.npy, .npz, "
-                ".safetensors)");
+  add_input_options(c, a->inputs);
   c->add_option("-o,--output", a->output, "Write the results to this .safetensors, .npz or .npy file");
   c->add_option("-f,--function", a->function, "The function to run, if there are several");
-  c->add_flag("--random", a->random, "Random values for inputs that are not given");
-  c->add_option("--size", a->size_texts, "NAME=NUMBER: a symbolic size for --random");
-  c->add_option("--seed", a->seed, "Of random inputs and of the program's random numbers")->capture_default_str();
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
       ->capture_default_str();

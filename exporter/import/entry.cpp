@@ -163,8 +163,8 @@ void Entry::share_storages() {
     bool any_written = false, overlapping = false, one_type = true;
     for (const Placed& p : placed) any_written = any_written || written.contains(p.name);
     if (!any_written || placed.size() < 2) continue;
-    const auto same_memory = [&](const Placed& p) {
-      const State &x = shared_.program.states[p.state], &y = shared_.program.states[placed[0].state];
+    const auto same_memory = [this, first = placed[0].state](const Placed& p) {
+      const State &x = shared_.program.states[p.state], &y = shared_.program.states[first];
       return x.type == y.type && x.offset == y.offset && x.strides == y.strides;
     };
     for (std::size_t i = 0; i < placed.size(); ++i) {

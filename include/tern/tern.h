@@ -118,6 +118,18 @@ struct SessionStats {
                                    ///< control flow; in the last run
 };
 
+/// What a node of a function took over all profiled runs, and the least that it had to do: its definition's
+/// floating-point operations, and the bytes of its operands and results.
+struct NodeTime {
+  std::string function;
+  std::uint32_t node = 0;      ///< number in the function
+  std::string op;              ///< of Tern: "matmul"
+  std::string origin, module;  ///< "aten.linear.default", "encoder.layers.0.fc1"; empty where unknown
+  double seconds = 0;
+  std::uint64_t runs = 0;
+  double flops = 0, bytes = 0;
+};
+
 class TERN_API Session {
  public:
   explicit Session(const Prepared& prepared);
@@ -144,6 +156,12 @@ class TERN_API Session {
   /// Random numbers of later runs follow from this seed.
   void set_seed(std::uint64_t seed);
   SessionStats stats() const;
+
+  /// Measures each node of later runs, or no longer does; either way earlier figures are forgotten. Nodes of bodies
+  /// count in the node that runs them too.
+  void set_profiling(bool on);
+  /// The longest first.
+  std::vector<NodeTime> profile() const;
 
  private:
   std::unique_ptr<SessionImpl> impl_;

@@ -1,0 +1,244 @@
+// tern bench: how long a program takes, what it does in that time, and how far that is from what the machine can do.
+#include <fmt/format.h>
+#include <tern/tern.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "kernels/cpu/parallel.h"
+#include "tools/command.h"
+#include "tools/inputs.h"
+#include "tools/machine.h"
+#include "tools/terminal.h"
+
+namespace tern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchArguments {
+  std::string model, function;
+  InputChoice inputs;
+  int threads = 0, runs = 0, nodes = 0;
+  double seconds = 3;
+  bool turns = false, json = false;
+};
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Result {
+  double opened = 0, prepared = 0, first = 0;  ///< milliseconds of each step
+  std::vector<double> runs;                    ///< milliseconds, sorted
+  std::vector<NodeTime> nodes;
+  std::uint64_t profiled = 0;
+  SessionStats stats;
+  double memory = 0;
+  MachinePeaks peaks;
+
+  double percentile(double p) const {
+    return runs[std::min(runs.size() - 1, static_cast<std::size_t>(p / 100 * static_cast<double>(runs.size())))];
+  }
+  double mean() const {
+    double sum = 0;
+    for (const double ms : runs) sum += ms;
+    return sum / static_cast<double>(runs.size());
+  }
+};
+
+/// One run for each line of standard input, answered by its milliseconds.
+int take_turns(Session& session, const std::string& function, const std::vector<Tensor>& inputs) {
+  session.run(function, inputs);
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto start = Clock::now();
+    session.run(function, inputs);
+    fmt::print("{:.6f}\n", ms_since(start));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+void measure(const BenchArguments& a, Session& session, const std::string& function, const std::vector<Tensor>& inputs,
+             Result& r) {
+  constexpr int kWarmUp = 3, kProfiled = 10;
+  for (int i = 0; i < kWarmUp; ++i) session.run(function, inputs);
+  {
+    Progress progress("running", static_cast<std::uint64_t>(std::max(0, a.runs)));
+    const auto begin = Clock::now();
+    do {
+      const auto start = Clock::now();
+      session.run(function, inputs);
+      r.runs.push_back(ms_since(start));
+      progress.advance();
+    } while (a.runs > 0 ? r.runs.size() < static_cast<std::size_t>(a.runs) : ms_since(begin) < a.seconds * 1000);
+  }
+  std::ranges::sort(r.runs);
+  r.memory = private_memory();
+  r.stats = session.stats();
+  session.set_profiling(true);
+  for (int i = 0; i < kProfiled; ++i) session.run(function, inputs);
+  r.nodes = session.profile();
+  r.profiled = kProfiled;
+  r.peaks = measure_peaks();
+}
+
+struct Total {
+  std::uint64_t nodes = 0;
+  double seconds = 0, flops = 0, bytes = 0;
+};
+
+std::string share(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
+}
+
+void print_nodes(const Result& r, int most) {
+  const auto runs = static_cast<double>(r.profiled);
+  std::map<std::string, Total> ops;
+  Total all;
+  for (const NodeTime& n : r.nodes) {
+    for (Total* t : {&ops[n.op], &all}) {
+      ++t->nodes;
+      t->seconds += n.seconds / runs;
+      t->flops += n.flops / runs;
+      t->bytes += n.bytes / runs;
+    }
+  }
+  std::vector<std::pair<std::string, Total>> sorted(ops.begin(), ops.end());
+  std::ranges::sort(sorted, std::greater<>(), [](const auto& o) { return o.second.seconds; });
+  using Align = TextTable::Align;
+  TextTable table({{"op"},
+                   {"nodes", Align::right},
+                   {"ms", Align::right},
+                   {"share", Align::right},
+                   {"GFLOP/s", Align::right},
+                   {"GB/s", Align::right}});
+  const auto row = [&](const std::string& name, const Total& t) {
+    table.add_row({name, fmt::format("{}", t.nodes), fmt::format("{:.3f}", t.seconds * 1e3),
+                   share(t.seconds, all.seconds), t.flops > 0 ? fmt::format("{:.1f}", t.flops / t.seconds / 1e9) : "",
+                   fmt::format("{:.1f}", t.bytes / t.seconds / 1e9)});
+  };
+  for (const auto& [name, t] : sorted) row(name, t);
+  row("all", all);
+  fmt::print("\n{}", table.str());
+  if (most <= 0) return;
+  TextTable longest({{"node"},
+                     {"op"},
+                     {"from"},
+                     {"ms", Align::right},
+                     {"share", Align::right},
+                     {"GFLOP/s", Align::right},
+                     {"GB/s", Align::right}});
+  for (std::size_t i = 0; i < std::min(r.nodes.size(), static_cast<std::size_t>(most)); ++i) {
+    const NodeTime& n = r.nodes[i];
+    const auto times = static_cast<double>(std::max<std::uint64_t>(1, n.runs));
+    longest.add_row({fmt::format("{}:{}", escape_name(n.function), n.node), n.op,
+                     escape_name(n.origin + (n.module.empty() ? "" : " in " + n.module)),
+                     fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, all.seconds),
+                     n.flops > 0 ? fmt::format("{:.1f}", n.flops / n.seconds / 1e9) : "",
+                     fmt::format("{:.1f}", n.bytes / n.seconds / 1e9)});
+  }
+  fmt::print("\n{}", longest.str());
+}
+
+void print_text(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+  double flops = 0, bytes = 0;
+  for (const NodeTime& n : r.nodes) {
+    flops += n.flops / static_cast<double>(r.profiled);
+    bytes += n.bytes / static_cast<double>(r.profiled);
+  }
+  const double seconds = r.percentile(50) / 1e3;
+  fmt::print("{}: '{}', {} thread{}, {} runs\n", escape_name(a.model), escape_name(function), threads,
+             threads == 1 ? "" : "s", r.runs.size());
+  fmt::print("  open, prepare, first run  {:.2f}, {:.2f}, {:.2f} ms\n", r.opened, r.prepared, r.first);
+  fmt::print(
+      "  latency                   median {:.3f} ms, from {:.3f}, 90 % in {:.3f}, 99 % in {:.3f}, at most {:.3f}\n",
+      r.percentile(50), r.runs.front(), r.percentile(90), r.percentile(99), r.runs.back());
+  fmt::print("  throughput                {:.2f} runs/s\n", 1000 / r.mean());
+  fmt::print("  computes                  {:.3f} GFLOP a run, {:.1f} GFLOP/s: {} of a large matrix product ({:.1f})\n",
+             flops / 1e9, flops / seconds / 1e9, share(flops / seconds, r.peaks.flops), r.peaks.flops / 1e9);
+  fmt::print("  touches                   {:.3f} GB a run, {:.1f} GB/s: {} of copying ({:.1f}; reading alone {:.1f})\n",
+             bytes / 1e9, bytes / seconds / 1e9, share(bytes / seconds, r.peaks.copy_bytes), r.peaks.copy_bytes / 1e9,
+             r.peaks.read_bytes / 1e9);
+  fmt::print(
+      "  memory                    {:.1f} MB private, {:.1f} MB of it for intermediate values, {:.1f} MB state\n",
+      r.memory / 1e6, static_cast<double>(r.stats.arena_bytes) / 1e6, static_cast<double>(r.stats.state_bytes) / 1e6);
+  print_nodes(r, a.nodes);
+}
+
+void print_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
+  fmt::print(
+      "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"runs\": {},\n \"open_ms\": {:.4f}, "
+      "\"prepare_ms\": "
+      "{:.4f}, \"first_run_ms\": {:.4f},\n \"latency_ms\": {{\"min\": {:.4f}, \"p50\": {:.4f}, \"p90\": {:.4f}, "
+      "\"p99\": "
+      "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
+      "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"arena\": {}, \"state\": {}}},\n \"nodes\": [",
+      json_escape(a.model), json_escape(function), threads, r.runs.size(), r.opened, r.prepared, r.first,
+      r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(), r.peaks.flops,
+      r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.stats.arena_bytes, r.stats.state_bytes);
+  const auto runs = static_cast<double>(r.profiled);
+  for (std::size_t i = 0; i < r.nodes.size(); ++i) {
+    const NodeTime& n = r.nodes[i];
+    fmt::print(
+        "{}\n  {{\"function\": \"{}\", \"node\": {}, \"op\": \"{}\", \"origin\": \"{}\", \"module\": \"{}\", \"ms\": "
+        "{:.5f}, \"flops\": {:.0f}, \"bytes\": {:.0f}}}",
+        i > 0 ? "," : "", json_escape(n.function), n.node, n.op, json_escape(n.origin), json_escape(n.module),
+        n.seconds / runs * 1e3, n.flops / runs, n.bytes / runs);
+  }
+  std::fputs("]}\n", stdout);
+}
+
+int run_bench(const BenchArguments& a) {
+  Result r;
+  auto start = Clock::now();
+  const Model model = open_model(a.model);
+  r.opened = ms_since(start);
+  const std::vector<FunctionInfo> functions = model.functions();
+  const FunctionInfo& f = choose_function(functions, a.function);
+  InputChoice choice = a.inputs;
+  choice.random = choice.random || choice.files.empty();
+  const std::vector<Tensor> inputs = gather_inputs(f, choice);
+  PrepareOptions options;
+  options.threads = a.threads;
+  start = Clock::now();
+  Session session(model.prepare(options));
+  r.prepared = ms_since(start);
+  session.set_seed(choice.seed);
+  if (a.turns) return take_turns(session, f.name, inputs);
+  start = Clock::now();
+  session.run(f.name, inputs);
+  r.first = ms_since(start);
+  measure(a, session, f.name, inputs, r);
+  const int threads = a.threads > 0 ? a.threads : omp_get_max_threads();
+  (a.json ? print_json : print_text)(a, f.name, threads, r);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<BenchArguments>();
+  CLI::App* c = app.add_subcommand("bench", "Measure how fast a function runs, and where its time goes");
+  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  add_input_options(c, a->inputs);
+  c->add_option("-f,--function", a->function, "The function to run, if there are several");
+  c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
+  c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
+  c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
+  c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");
+  c->add_flag("--turns", a->turns,
+              "One run for each line of standard input, answered by a line with its milliseconds: for a benchmark that "
+              "lets several programs take turns");
+  c->add_flag("--json", a->json, "Print all figures as JSON");
+  c->footer(
+      "Example:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n\nA node's GB/s count its "
+      "operands "
+      "and results once; many of them lie in a cache.");
+  c->callback([a, &line] { line.status = run_bench(*a); });
+}
+
+}  // namespace tern

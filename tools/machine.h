@@ -1,0 +1,18 @@
+// What this machine can do at most, measured: the scale that a program's speed is put against.
+#pragma once
+
+namespace tern {
+
+struct MachinePeaks {
+  double copy_bytes = 0;  ///< bytes read and written in a second by copying between buffers larger than the caches
+  double read_bytes = 0;  ///< bytes read in a second
+  double flops = 0;       ///< floating-point operations in a second of a large float32 matrix product
+};
+
+/// The best of several tries with the threads that OpenMP would take now; about half a second.
+MachinePeaks measure_peaks();
+
+/// Private memory of this process (RssAnon) in bytes; 0 where the system does not say.
+double private_memory();
+
+}  // namespace tern
