@@ -56,6 +56,7 @@ std::vector<OperatorName> operator_names() {
   add(importing::names_without_effect(), OperatorKind::no_effect);
   add(importing::control_names(), OperatorKind::control, "higher_order.");
   std::vector<OperatorName> result;
+  result.reserve(names.size());
   for (auto& [name, line] : names) result.push_back(std::move(line));
   return result;
 }

@@ -24,7 +24,7 @@ std::vector<double> draw(const Draw& d, std::int64_t n, std::uint64_t seed = 42,
   NodeRun run(Op::random);
   run.seed(seed, offset);
   run.node().set(AttrKey::kind, d.kind);
-  run.set(AttrKey::sizes, {n});
+  run.set(AttrKey::sizes, n);
   run.set(AttrKey::dtype, static_cast<std::int64_t>(d.dtype));
   if (!d.range.empty()) run.set(AttrKey::range, d.range);
   std::vector<double> v;
@@ -214,7 +214,7 @@ std::vector<double> sampled(const std::string& kind, const std::vector<double>& 
                             DType t = DType::f64) {
   NodeRun run(Op::random);
   run.node().set(AttrKey::kind, kind);
-  run.set(AttrKey::sizes, {n});
+  run.set(AttrKey::sizes, n);
   run.set(AttrKey::dtype, static_cast<std::int64_t>(t));
   for (double p : parameters) run.input(t, {n}, std::vector<double>(static_cast<std::size_t>(n), p));
   std::vector<double> v;
@@ -261,8 +261,12 @@ TEST(Random, PoissonLaw) {
 
 TEST(Random, BinomialLaw) {
   constexpr std::int64_t n = 200'000;
-  for (const auto& [count, p] : std::vector<std::pair<double, double>>{
-           {1, 0.3}, {20, 0.01}, {20, 0.5}, {25, 0.41}, {100, 0.97}, {1000, 0.25}, {40, 0.75}}) {
+  struct Trials {
+    double count, p;
+  };
+  for (const Trials& t : {Trials{1, 0.3}, Trials{20, 0.01}, Trials{20, 0.5}, Trials{25, 0.41}, Trials{100, 0.97},
+                          Trials{1000, 0.25}, Trials{40, 0.75}}) {
+    const double count = t.count, p = t.p;
     const std::vector<double> v = sampled("binomial", {count, p}, n);
     const auto probability = [&](double k) {
       const double ways = std::lgamma(count + 1) - std::lgamma(k + 1) - std::lgamma(count - k + 1);
@@ -282,8 +286,8 @@ TEST(Random, BinomialLaw) {
 TEST(Random, GammaLaw) {
   for (double shape : {0.2, 1.0, 3.5, 40.0}) {
     // Moments about 0 of the orders 1 to 6: shape (shape + 1) (shape + 2) ...
-    std::vector<double> moments;
-    for (int k = 0; k < 6; ++k) moments.push_back((k == 0 ? 1 : moments.back()) * (shape + k));
+    std::vector<double> moments(6, shape);
+    for (std::size_t k = 1; k < 6; ++k) moments[k] = moments[k - 1] * (shape + static_cast<double>(k));
     expect_moments(sampled("gamma", {shape}, 200'000), 0, moments);
   }
   // Shape 1 is the exponential law, shape 1/2 half the square of a normal number.

@@ -40,6 +40,9 @@ INTRO = """# Operators
 - **worst error**: over all elements of the cases of this operator alone, against PyTorch's result, in units of the last place of the largest
   magnitude in the same row, rounded up to a power of two. Empty: no case of it alone.
 
+Operators that draw random numbers have no cases, as those of PyTorch's CPU generator are others: `tests/kernels/random_test.cpp` and
+`tests/runtime/random_test.cpp` hold them against published values and their laws.
+
 """
 
 

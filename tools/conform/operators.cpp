@@ -52,6 +52,7 @@ std::vector<OperatorUse> operators_of(const Program& program) {
     add_types(program, f, &uses);
   }
   std::vector<OperatorUse> result;
+  result.reserve(uses.size());
   for (auto& [name, use] : uses) result.push_back(std::move(use));
   return result;
 }

@@ -178,8 +178,8 @@ void exponential(KernelCall& call) {
   });
 }
 
-std::uint64_t word64(const PhiloxWords& w, int i) {
-  return std::uint64_t{w[static_cast<std::size_t>(2 * i)]} << 32 | w[static_cast<std::size_t>(2 * i + 1)];
+std::uint64_t word64(const PhiloxWords& w, std::size_t i) {
+  return std::uint64_t{w[2 * i]} << 32 | w[2 * i + 1];
 }
 
 /// In [low, low + width), 0 standing for 2^64. The remainder, as PyTorch takes it: of one word for a width up to 2^28.
@@ -193,7 +193,7 @@ void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
     return;
   }
   generate<std::int64_t, 2>(call, out, DType::i64, out.numel(), [=](const PhiloxWords& w, int, std::int64_t* v) {
-    for (int i = 0; i < 2; ++i) {
+    for (std::size_t i = 0; i < 2; ++i) {
       const std::uint64_t x = word64(w, i);
       v[i] = static_cast<std::int64_t>(low + (width == 0 ? x : x % width));
     }
