@@ -10,6 +10,7 @@
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/sgemm/convolve.h"
 #include "kernels/cpu/window.h"
 
 namespace tern::cpu {
@@ -104,6 +105,23 @@ std::int64_t lines_at_a_time(const Problem& p) {
   return std::clamp<std::int64_t>((1 << 18) / line, 1, std::max<std::int64_t>(lines, 1));
 }
 
+/// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
+constexpr std::int64_t kOwnChannels = 8;
+
+bool is_own(const Node& node, const TensorView& x, const TensorView& weight) {
+  return x.dtype == DType::f32 && weight.dtype == DType::f32 && node.integer(AttrKey::transposed) == 0 &&
+         weight.size(0) / std::max<std::int64_t>(1, node.integer(AttrKey::groups, 1)) >= kOwnChannels;
+}
+
+void forward_by_blocks(const Problem& p, const float* x, const float* weight, float* y) {
+  const std::int64_t kernel = plane(p.window, &WindowAxis::kernel), in_size = plane(p.window, &WindowAxis::in),
+                     out_size = plane(p.window, &WindowAxis::out);
+  for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
+    convolve({p.window, p.in, p.out}, x + g * p.in * in_size, weight + g % p.groups * p.out * p.in * kernel,
+             y + g * p.out * out_size);
+  }
+}
+
 template <class T>
 void forward(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
   const Window& w = p.window;
@@ -173,6 +191,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
   const Node& node = *c.node;
+  if (is_own(node, c.in[0], c.in[1])) return nullptr;
   // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
@@ -227,6 +246,7 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   const Problem p = describe(c);
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel);
+  if (is_own(*c.node, c.in[0], c.in[1])) return buffers(c, type, true, 0, parts);
   const std::int64_t work = p.transposed ? channels_at_a_time(p) * kernel * plane(p.window, &WindowAxis::out)
                                          : lines_at_a_time(p) * p.window[2].out * p.in * kernel;
   return buffers(c, type, true, work * element_size(type), parts);
@@ -273,9 +293,12 @@ void run(KernelCall& c) {
       const std::int64_t lines = y.size(0) * y.size(1);
       for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, p.transposed ? T(0) : line_bias(i));
       if (c.in[0].numel() != 0 && c.in[1].numel() != 0) {
-        (p.transposed ? transposed<T> : forward<T>)(p, reinterpret_cast<const T*>(x),
-                                                    reinterpret_cast<const T*>(weight), to,
-                                                    reinterpret_cast<T*>(at.work));
+        const auto *from = reinterpret_cast<const T*>(x), *w = reinterpret_cast<const T*>(weight);
+        if (is_own(*c.node, c.in[0], c.in[1])) {
+          if constexpr (std::is_same_v<T, float>) forward_by_blocks(p, from, w, to);
+        } else {
+          (p.transposed ? transposed<T> : forward<T>)(p, from, w, to, reinterpret_cast<T*>(at.work));
+        }
       }
       for (std::int64_t i = 0; p.transposed && bias != nullptr && i < lines; ++i) {
         for (std::int64_t k = 0; k < size; ++k) to[i * size + k] += line_bias(i);
