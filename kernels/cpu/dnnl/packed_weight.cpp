@@ -49,19 +49,42 @@ std::shared_ptr<const PackedWeight> pack(const TensorView& w, const memory::desc
   return result;
 }
 
-/// FNV-1a over the description: layouts of one library version are equal when their descriptions are.
+/// FNV-1a.
+struct Digest {
+  std::uint64_t value = 0xcbf29ce484222325ull;
+  void add(const void* bytes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i)
+      value = (value ^ static_cast<const std::uint8_t*>(bytes)[i]) * 0x100000001b3ull;
+  }
+  void add(const memory::dims& list) {
+    const std::size_t count = list.size();
+    add(&count, sizeof count);
+    add(list.data(), count * sizeof(list[0]));
+  }
+};
+
+/// Layouts of one library version are equal when their descriptions are.
 std::uint64_t digest(const memory::desc& d) {
+  Digest h;
 #if DNNL_VERSION_MAJOR >= 3
-  const std::vector<std::uint8_t> blob = const_cast<memory::desc&>(d).get_blob();
-  const std::uint8_t* bytes = blob.data();
-  const std::size_t size = blob.size();
+  const int kinds[] = {static_cast<int>(d.get_format_kind()), static_cast<int>(d.get_data_type()), d.get_inner_nblks()};
+  h.add(kinds, sizeof kinds);
+  for (const memory::dims& list : {d.get_dims(), d.get_strides(), d.get_padded_dims(), d.get_inner_blks(),
+                                   d.get_inner_idxs(), memory::dims{d.get_submemory_offset()}})
+    h.add(list);
 #else
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&d.data);
-  const std::size_t size = sizeof(d.data);
+  h.add(&d.data, sizeof(d.data));
 #endif
-  std::uint64_t h = 0xcbf29ce484222325ull;
-  for (std::size_t i = 0; i < size; ++i) h = (h ^ bytes[i]) * 0x100000001b3ull;
-  return h;
+  return h.value;
+}
+
+/// A layout that the library does not describe cannot be told from another.
+bool is_described(const memory::desc& d) {
+#if DNNL_VERSION_MAJOR >= 3
+  return d.get_format_kind() == memory::format_kind::blocked;
+#else
+  return d.data.format_kind == dnnl_blocked;
+#endif
 }
 
 std::string key_of(const TensorView& w, const memory::desc& from, const memory::desc& to) {
@@ -76,7 +99,8 @@ std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& constant, 
                                                 const memory::desc& to) {
   const TensorView& w = constant.view;
   std::string key;
-  if (constant.access != nullptr) {
+  const bool storable = constant.access != nullptr && is_described(to);
+  if (storable) {
     key = key_of(w, from, to);
     const auto stored = constant.access->packed(constant.input, key);
     if (!stored.empty() && stored.size() == to.get_size() &&
@@ -100,7 +124,7 @@ std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& constant, 
     packed = pack(w, from, to);
     list.push_back({w.dtype, from, to, packed});
   }
-  if (constant.access != nullptr) {
+  if (storable) {
     constant.access->offer(constant.input, key,
                            {static_cast<const std::byte*>(packed->memory.get_data_handle()), to.get_size()});
   }
