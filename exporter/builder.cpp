@@ -1,23 +1,36 @@
 #include "exporter/builder.h"
 
-#include <cstring>
-
 #include <fmt/format.h>
-
 #include <tern/error.h>
+
+#include <cstring>
 
 #include "exporter/constants.h"
 #include "exporter/expr_text.h"
 
 namespace tern {
 
-Attr attr(AttrKey key, Dim v) { return {key, Dims{v}}; }
-Attr attr(AttrKey key, Dims v) { return {key, std::move(v)}; }
-Attr attr(AttrKey key, const std::vector<std::int64_t>& v) { return {key, Dims(v.begin(), v.end())}; }
-Attr attr_number(AttrKey key, double v) { return {key, std::vector<double>{v}}; }
-Attr attr_numbers(AttrKey key, std::vector<double> v) { return {key, std::move(v)}; }
-Attr attr_text(AttrKey key, std::string_view v) { return {key, std::string(v)}; }
-Attr attr_dtype(DType t) { return attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(t))); }
+Attr attr(AttrKey key, Dim v) {
+  return {key, Dims{v}};
+}
+Attr attr(AttrKey key, Dims v) {
+  return {key, std::move(v)};
+}
+Attr attr(AttrKey key, const std::vector<std::int64_t>& v) {
+  return {key, Dims(v.begin(), v.end())};
+}
+Attr attr_number(AttrKey key, double v) {
+  return {key, std::vector<double>{v}};
+}
+Attr attr_numbers(AttrKey key, std::vector<double> v) {
+  return {key, std::move(v)};
+}
+Attr attr_text(AttrKey key, std::string_view v) {
+  return {key, std::string(v)};
+}
+Attr attr_dtype(DType t) {
+  return attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(t)));
+}
 
 void Builder::set_origin(std::int32_t origin, std::vector<Annotation> annotations) {
   origin_ = origin;
@@ -86,9 +99,13 @@ Dim Builder::size(ValueId v, std::int64_t axis) {
   return shape(v)[static_cast<std::size_t>(normal_axis(v, axis))];
 }
 
-Dim Builder::numel(ValueId v) { return pool().product(shape(v)); }
+Dim Builder::numel(ValueId v) {
+  return pool().product(shape(v));
+}
 
-ValueId Builder::cast(ValueId x, DType to) { return dtype(x) == to ? x : expr("x", {{"x", x}}, dtype(x), to); }
+ValueId Builder::cast(ValueId x, DType to) {
+  return dtype(x) == to ? x : expr("x", {{"x", x}}, dtype(x), to);
+}
 
 ValueId Builder::reshape(ValueId x, Dims sizes) {
   if (shape(x) == sizes) return x;
@@ -130,10 +147,14 @@ ValueId Builder::expand(ValueId x, Dims sizes) {
 ValueId Builder::slice(ValueId x, std::int64_t axis, Dim start, Dim length, std::int64_t step) {
   axis = normal_axis(x, axis);
   if (step == 1 && start.is(0) && length == size(x, axis)) return x;
-  return add(Op::slice, {x}, {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length), attr(AttrKey::step, step)});
+  return add(Op::slice, {x},
+             {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
+              attr(AttrKey::step, step)});
 }
 
-ValueId Builder::select(ValueId x, std::int64_t axis, Dim index) { return squeeze(slice(x, axis, index, 1), axis); }
+ValueId Builder::select(ValueId x, std::int64_t axis, Dim index) {
+  return squeeze(slice(x, axis, index, 1), axis);
+}
 
 ValueId Builder::unsqueeze(ValueId x, std::int64_t axis) {
   const std::int64_t r = rank(x) + 1;
@@ -157,7 +178,9 @@ ValueId Builder::flip(ValueId x, const std::vector<std::int64_t>& axes) {
 }
 
 ValueId Builder::as_strided(ValueId x, Dims sizes, Dims strides, Dim offset) {
-  return add(Op::as_strided, {x}, {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::strides, std::move(strides)), attr(AttrKey::offset, offset)});
+  return add(Op::as_strided, {x},
+             {attr(AttrKey::sizes, std::move(sizes)), attr(AttrKey::strides, std::move(strides)),
+              attr(AttrKey::offset, offset)});
 }
 
 ValueId Builder::concat(std::vector<ValueId> xs, std::int64_t axis) {
@@ -167,28 +190,40 @@ ValueId Builder::concat(std::vector<ValueId> xs, std::int64_t axis) {
 }
 
 ValueId Builder::pad(ValueId x, Dims before, Dims after, double value) {
-  return add(Op::pad, {x}, {attr(AttrKey::before, std::move(before)), attr(AttrKey::after, std::move(after)), attr_number(AttrKey::value, value), attr(AttrKey::mode, Dim(0))});
+  return add(Op::pad, {x},
+             {attr(AttrKey::before, std::move(before)), attr(AttrKey::after, std::move(after)),
+              attr_number(AttrKey::value, value), attr(AttrKey::mode, Dim(0))});
 }
 
 ValueId Builder::full(Dims sizes, std::complex<double> value, DType dtype) {
-  return add(Op::full, {}, {attr(AttrKey::sizes, std::move(sizes)), attr_numbers(AttrKey::value, {value.real(), value.imag()}), attr_dtype(dtype)});
+  return add(Op::full, {},
+             {attr(AttrKey::sizes, std::move(sizes)), attr_numbers(AttrKey::value, {value.real(), value.imag()}),
+              attr_dtype(dtype)});
 }
 
 ValueId Builder::iota(Dim size, DType dtype, double start, double step) {
-  return add(Op::iota, {}, {attr(AttrKey::sizes, Dims{size}), attr_numbers(AttrKey::value, {start, step}), attr_dtype(dtype)});
+  return add(Op::iota, {},
+             {attr(AttrKey::sizes, Dims{size}), attr_numbers(AttrKey::value, {start, step}), attr_dtype(dtype)});
 }
 
-ValueId Builder::from_dim(Dim d, DType dtype) { return add(Op::from_dim, {}, {attr(AttrKey::dim, d), attr_dtype(dtype)}); }
+ValueId Builder::from_dim(Dim d, DType dtype) {
+  return add(Op::from_dim, {}, {attr(AttrKey::dim, d), attr_dtype(dtype)});
+}
 
-ValueId Builder::reduce(ValueId x, std::string_view kind, const std::vector<std::int64_t>& axes, bool keepdims, DType dtype) {
+ValueId Builder::reduce(ValueId x, std::string_view kind, const std::vector<std::int64_t>& axes, bool keepdims,
+                        DType dtype) {
   std::vector<std::int64_t> normal;
   if (rank(x) > 0) {
     for (std::int64_t a : axes) normal.push_back(normal_axis(x, a));
   }
-  return add(Op::reduce, {x}, {attr(AttrKey::kind, Dim(reduce_kind_number(kind))), attr(AttrKey::axes, normal), attr(AttrKey::keepdims, Dim(keepdims)), attr_dtype(dtype)});
+  return add(Op::reduce, {x},
+             {attr(AttrKey::kind, Dim(reduce_kind_number(kind))), attr(AttrKey::axes, normal),
+              attr(AttrKey::keepdims, Dim(keepdims)), attr_dtype(dtype)});
 }
 
-ValueId Builder::matmul(ValueId a, ValueId b) { return add(Op::matmul, {a, b}); }
+ValueId Builder::matmul(ValueId a, ValueId b) {
+  return add(Op::matmul, {a, b});
+}
 
 ValueId Builder::index_select(ValueId x, ValueId index, std::int64_t axis) {
   return add(Op::index_select, {x, index}, {attr(AttrKey::axis, normal_axis(x, axis))});
@@ -198,7 +233,9 @@ ValueId Builder::gather(ValueId x, ValueId index, std::int64_t axis) {
   return add(Op::gather, {x, index}, {attr(AttrKey::axis, normal_axis(x, axis))});
 }
 
-DType to_floating(DType t) { return is_integral(t) || t == DType::boolean ? DType::f32 : t; }
+DType to_floating(DType t) {
+  return is_integral(t) || t == DType::boolean ? DType::f32 : t;
+}
 
 DType promote(DType a, DType b) {
   if (a == b) return a;

@@ -1,4 +1,5 @@
-// Builds a function of a Program: adds nodes, typed by the shape rules, and the small compositions that lowerings are written in.
+// Builds a function of a Program: adds nodes, typed by the shape rules, and the small compositions that lowerings are
+// written in.
 #pragma once
 
 #include <complex>
@@ -47,13 +48,16 @@ class Builder {
   ValueId add(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
   std::vector<ValueId> add_all(Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs = {});
 
-  /// A pointwise expression in a small language (exporter/expr_text.h): C-like operators (+ - * / unary - == != < <= > >= & | ^ ~ << >> && || !),
-  /// `c ? a : b`, numbers, pi, inf, nan, and calls of the scalar operations by name: where(x > 0, x, a * expm1(x)).
-  /// Every operand is converted to `compute` first, but for the condition of where / ?: and the operands of && || !, which become booleans.
-  /// The result is converted to `result`. Operands broadcast. Example: expr("x * sigmoid(x)", {{"x", v}}, f32, f16).
+  /// A pointwise expression in a small language (exporter/expr_text.h): C-like operators (+ - * / unary - == != < <= >
+  /// >= & | ^ ~ << >> && || !), `c ? a : b`, numbers, pi, inf, nan, and calls of the scalar operations by name: where(x
+  /// > 0, x, a * expm1(x)). Every operand is converted to `compute` first, but for the condition of where / ?: and the
+  /// operands of && || !, which become booleans. The result is converted to `result`. Operands broadcast. Example:
+  /// expr("x * sigmoid(x)", {{"x", v}}, f32, f16).
   ValueId expr(std::string_view text, std::vector<ExprArg> args, DType compute, DType result);
   /// With the compute type of `result`.
-  ValueId expr(std::string_view text, std::vector<ExprArg> args, DType result) { return expr(text, std::move(args), compute_type(result), result); }
+  ValueId expr(std::string_view text, std::vector<ExprArg> args, DType result) {
+    return expr(text, std::move(args), compute_type(result), result);
+  }
 
   // Movement. Axes may be negative.
   ValueId cast(ValueId x, DType dtype);  ///< x itself when it already has that type

@@ -1,10 +1,9 @@
 #include "schema/infer.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-
 #include <tern/error.h>
+
+#include <algorithm>
 
 namespace tern {
 
@@ -49,13 +48,16 @@ std::vector<std::size_t> Inference::axes(AttrKey key, int rank) const {
       fail(fmt::format("attribute '{}' names an axis outside rank {}", attr_name(key), rank));
     }
     const auto a = static_cast<std::size_t>(d.value() < 0 ? d.value() + rank : d.value());
-    if (std::find(result.begin(), result.end(), a) != result.end()) fail(fmt::format("attribute '{}' repeats axis {}", attr_name(key), a));
+    if (std::find(result.begin(), result.end(), a) != result.end())
+      fail(fmt::format("attribute '{}' repeats axis {}", attr_name(key), a));
     result.push_back(a);
   }
   return result;
 }
 
-DType Inference::dtype(AttrKey key) const { return static_cast<DType>(integer(key, 1, kDTypeCount - 1)); }
+DType Inference::dtype(AttrKey key) const {
+  return static_cast<DType>(integer(key, 1, kDTypeCount - 1));
+}
 
 const Dims& Inference::list(AttrKey key, std::size_t length) const {
   const Dims& d = node.dims(key);
@@ -63,7 +65,8 @@ const Dims& Inference::list(AttrKey key, std::size_t length) const {
   return d;
 }
 
-std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length, std::int64_t min, std::int64_t max) const {
+std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length, std::int64_t min,
+                                              std::int64_t max) const {
   std::vector<std::int64_t> result;
   for (Dim d : list(key, length)) {
     if (!d.is_const() || d.value() < min || d.value() > max) {
@@ -118,7 +121,8 @@ const InferTable& infer_table() {
   return table;
 }
 
-std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node, const std::vector<const TensorType*>& inputs) {
+std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
+                              const std::vector<const TensorType*>& inputs) {
   const OpInfo& info = op_info(node.op);
   Inference c(program, pool, node, inputs);
   const InferFn rule = info.op == Op::invalid ? nullptr : infer_table().rules[static_cast<std::size_t>(node.op)];

@@ -1,5 +1,6 @@
-// The shape rules: what types a node's outputs have, given its inputs' types and attributes. One rule per op, used by the exporter
-// to type what it builds, by the validator to check what it reads, and by the runtime on concrete sizes before it runs.
+// The shape rules: what types a node's outputs have, given its inputs' types and attributes. One rule per op, used by
+// the exporter to type what it builds, by the validator to check what it reads, and by the runtime on concrete sizes
+// before it runs.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace tern {
 
-/// What a rule sees. Rules check everything about a node that can make a kernel misbehave (ranks, dtypes, axes, strides, kernel sizes, enum ranges)
-/// and call fail() where it is wrong. They must not trust any value.
+/// What a rule sees. Rules check everything about a node that can make a kernel misbehave (ranks, dtypes, axes,
+/// strides, kernel sizes, enum ranges) and call fail() where it is wrong. They must not trust any value.
 class Inference {
  public:
   Inference(const Program& program, ExprPool& pool, const Node& node, std::vector<const TensorType*> inputs);
@@ -31,16 +32,17 @@ class Inference {
   void out(DType dtype, Dims shape) { outputs.push_back({dtype, std::move(shape)}); }
 
   // Attributes, checked. Integers must be constants; `axis` counts from the end if negative and must be below `rank`.
-  std::int64_t integer(AttrKey key, std::int64_t min, std::int64_t max) const;            ///< must be present
+  std::int64_t integer(AttrKey key, std::int64_t min, std::int64_t max) const;  ///< must be present
   std::int64_t integer_or(AttrKey key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const;
   bool flag(AttrKey key) const { return integer_or(key, 0, 0, 1) != 0; }
   std::size_t axis(AttrKey key, int rank) const;
-  std::vector<std::size_t> axes(AttrKey key, int rank) const;                             ///< distinct
+  std::vector<std::size_t> axes(AttrKey key, int rank) const;  ///< distinct
   DType dtype(AttrKey key = AttrKey::dtype) const;
-  const Dims& list(AttrKey key, std::size_t length) const;                                ///< exactly this many
+  const Dims& list(AttrKey key, std::size_t length) const;  ///< exactly this many
   std::vector<std::int64_t> integers(AttrKey key, std::size_t length, std::int64_t min, std::int64_t max) const;
 
-  /// Requires equal sizes: an error when provably different; otherwise they are taken as equal, and checked on concrete sizes.
+  /// Requires equal sizes: an error when provably different; otherwise they are taken as equal, and checked on concrete
+  /// sizes.
   void same(Dim a, Dim b, const char* what) const;
   bool differ(Dim a, Dim b) const;  ///< provably
   /// NumPy's broadcasting.
@@ -59,16 +61,17 @@ struct InferTable {
 };
 const InferTable& infer_table();
 
-void register_movement_rules(InferTable& t);    ///< views, pad, concat, slice_scatter ...
-void register_pointwise_rules(InferTable& t);   ///< pointwise, full, iota, from_dim, random, MX
-void register_reduction_rules(InferTable& t);   ///< reduce .. segment_reduce
-void register_indexing_rules(InferTable& t);    ///< gather .. bincount, nonzero, unique, embedding_bag
-void register_contraction_rules(InferTable& t); ///< matmul .. fold, rnn, cdist, roi_align
-void register_linalg_rules(InferTable& t);      ///< fft, linalg
-void register_optim_rules(InferTable& t);       ///< optim, collective
-void register_control_rules(InferTable& t);     ///< cond .. custom, item, assertions
+void register_movement_rules(InferTable& t);     ///< views, pad, concat, slice_scatter ...
+void register_pointwise_rules(InferTable& t);    ///< pointwise, full, iota, from_dim, random, MX
+void register_reduction_rules(InferTable& t);    ///< reduce .. segment_reduce
+void register_indexing_rules(InferTable& t);     ///< gather .. bincount, nonzero, unique, embedding_bag
+void register_contraction_rules(InferTable& t);  ///< matmul .. fold, rnn, cdist, roi_align
+void register_linalg_rules(InferTable& t);       ///< fft, linalg
+void register_optim_rules(InferTable& t);        ///< optim, collective
+void register_control_rules(InferTable& t);      ///< cond .. custom, item, assertions
 
 /// Applies the rule of the node's op: the types of its outputs. Throws tern::Error with the node's op in the message.
-std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node, const std::vector<const TensorType*>& inputs);
+std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
+                              const std::vector<const TensorType*>& inputs);
 
 }  // namespace tern

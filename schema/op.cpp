@@ -7,7 +7,8 @@ namespace {
 
 constexpr auto kTable = [] {
   std::array<OpInfo, kMaxOp + 1> table{};
-#define TERN_OP_LINE(number, name, lo, hi, outs, version) table[number] = OpInfo{Op::name, #name, lo, hi, outs, version};
+#define TERN_OP_LINE(number, name, lo, hi, outs, version) \
+  table[number] = OpInfo{Op::name, #name, lo, hi, outs, version};
   TERN_OPS(TERN_OP_LINE)
 #undef TERN_OP_LINE
   return table;

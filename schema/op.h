@@ -1,4 +1,5 @@
-// The closed set of operations, and the attributes that they carry. One line per op: this table is the list a device implements.
+// The closed set of operations, and the attributes that they carry. One line per op: this table is the list a device
+// implements.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,9 @@
 namespace tern {
 
 // X(number, name, min_inputs, max_inputs (-1: any), outputs (-1: any), version)
-// The numbers are part of the archive format. What each op computes is documented beside its shape rule in schema/infer/.
+// The numbers are part of the archive format. What each op computes is documented beside its shape rule in
+// schema/infer/.
+// clang-format off
 #define TERN_OPS(X)                                                                                   \
   /* views: strides, never work, where the input's strides allow it */                                \
   X(1, reshape, 1, 1, 1, 1)                                                                           \
@@ -98,6 +101,7 @@ namespace tern {
   X(127, assert_true, 1, 1, 0, 1)                                                                     \
   X(128, custom, 0, -1, -1, 1)                                                                        \
   X(129, masked_select, 2, 2, 1, 1)
+// clang-format on
 
 enum class Op : std::uint16_t {
   invalid = 0,
@@ -117,8 +121,9 @@ struct OpInfo {
 const OpInfo& op_info(Op op);
 Op op_from_name(std::string_view name);
 
-// X(number, name): keys of attributes. Numbers are part of the archive format. A value is a list of sizes (also used for integers,
-// booleans and enumerations), a list of doubles, or a text.
+// X(number, name): keys of attributes. Numbers are part of the archive format. A value is a list of sizes (also used
+// for integers, booleans and enumerations), a list of doubles, or a text.
+// clang-format off
 #define TERN_ATTRS(X) \
   X(1, axis)          \
   X(2, axes)          \
@@ -188,6 +193,7 @@ Op op_from_name(std::string_view name);
   X(66, reverse)      \
   X(67, density)      \
   X(68, check)
+// clang-format on
 
 enum class AttrKey : std::uint16_t {
 #define TERN_ATTR_ENUM(number, name) name = number,

@@ -1,21 +1,23 @@
 // The expression of a pointwise node: a flat list of typed scalar instructions, each reading earlier ones.
 #pragma once
 
+#include <tern/dtype.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <tern/dtype.h>
-
 namespace tern {
 
 // X(number, name, operands, domain): scalar operations. Numbers are part of the archive format.
-// domain, the operand types that are accepted: a any number, r real, f real floating, i integer or boolean, c complex or real floating, x special.
-// All operands of an instruction have its dtype, and so has the result, but: comparisons (eq..ge) and predicates give boolean; `where` takes a
-// boolean first; convert, real, imag, abs, angle, complex change the dtype as their names say.
-// Of booleans there are add and max (or), mul and min (and), comparisons, where and logic. Integer arithmetic wraps; a quotient or remainder by zero
-// is 0; shifts by less than 0 or by 64 and more shift everything out. Floating arithmetic is IEEE without contraction; `fma` is one rounding.
+// domain, the operand types that are accepted: a any number, r real, f real floating, i integer or boolean, c complex
+// or real floating, x special. All operands of an instruction have its dtype, and so has the result, but: comparisons
+// (eq..ge) and predicates give boolean; `where` takes a boolean first; convert, real, imag, abs, angle, complex change
+// the dtype as their names say. Of booleans there are add and max (or), mul and min (and), comparisons, where and
+// logic. Integer arithmetic wraps; a quotient or remainder by zero is 0; shifts by less than 0 or by 64 and more shift
+// everything out. Floating arithmetic is IEEE without contraction; `fma` is one rounding.
+// clang-format off
 #define TERN_SCALARS(X)                                                                       \
   X(1, load, 0, x) /* value: number of the input */                                           \
   X(2, constant, 0, x)                                                                        \
@@ -50,6 +52,7 @@ namespace tern {
   X(120, hermite_h, 2, f) X(121, hermite_he, 2, f) X(122, laguerre_l, 2, f) X(123, legendre_p, 2, f) \
   X(130, real, 1, x) X(131, imag, 1, x) X(132, complex, 2, x) X(133, conj, 1, c) X(134, angle, 1, x) \
   X(135, frexp_mantissa, 1, f) X(136, frexp_exponent, 1, x)
+// clang-format on
 
 enum class Scalar : std::uint16_t {
   invalid = 0,
@@ -67,9 +70,10 @@ struct ScalarInfo {
 const ScalarInfo& scalar_info(Scalar op);
 Scalar scalar_from_name(std::string_view name);
 
-/// `dtype` is the type of the result. a, b, c are numbers of earlier instructions. `number` holds a floating constant (real and
-/// imaginary part), `integer` an integer or boolean one, or the input of a load, or the axis of an index, or of a convert to float8_e4m3fn what
-/// becomes of numbers that are too large: 0 NaN, 1 the largest finite one (dtypes/overflow.h).
+/// `dtype` is the type of the result. a, b, c are numbers of earlier instructions. `number` holds a floating constant
+/// (real and imaginary part), `integer` an integer or boolean one, or the input of a load, or the axis of an index, or
+/// of a convert to float8_e4m3fn what becomes of numbers that are too large: 0 NaN, 1 the largest finite one
+/// (dtypes/overflow.h).
 struct Instruction {
   Scalar op = Scalar::invalid;
   DType dtype = DType::invalid;
@@ -78,15 +82,17 @@ struct Instruction {
   double number = 0, imaginary = 0;
 };
 
-/// The last instruction is the result. A `load` has the dtype of its input. Arithmetic is done in bool, i64, u64, f32, f64, c64 or c128
-/// alone: narrower types are converted after loading and before storing, which is where they are rounded or wrapped.
+/// The last instruction is the result. A `load` has the dtype of its input. Arithmetic is done in bool, i64, u64, f32,
+/// f64, c64 or c128 alone: narrower types are converted after loading and before storing, which is where they are
+/// rounded or wrapped.
 struct PointwiseExpr {
   std::vector<Instruction> code;
 };
 
 inline constexpr std::size_t kMaxInstructions = 4096;
 
-/// The type in which arithmetic on `t` is done: f32 for f16, bf16 and the small floats, i64 for every other integer, c64 for c32.
+/// The type in which arithmetic on `t` is done: f32 for f16, bf16 and the small floats, i64 for every other integer,
+/// c64 for c32.
 DType compute_type(DType t);
 
 /// Empty when the expression is well formed for these input dtypes and gives `output`; else what is wrong.

@@ -1,7 +1,6 @@
 #include "schema/program.h"
 
 #include <fmt/format.h>
-
 #include <tern/error.h>
 
 namespace tern {
@@ -29,17 +28,22 @@ const T& get(const Node& node, AttrKey key, const char* kind) {
 
 }  // namespace
 
-const Dims& Node::dims(AttrKey key) const { return get<Dims>(*this, key, "a list of integers"); }
+const Dims& Node::dims(AttrKey key) const {
+  return get<Dims>(*this, key, "a list of integers");
+}
 const std::vector<double>& Node::numbers(AttrKey key) const {
   return get<std::vector<double>>(*this, key, "a list of numbers");
 }
-const std::string& Node::text(AttrKey key) const { return get<std::string>(*this, key, "a text"); }
+const std::string& Node::text(AttrKey key) const {
+  return get<std::string>(*this, key, "a text");
+}
 
 Dim Node::dim(AttrKey key, Dim otherwise) const {
   const Dims& d = dims(key);
   if (d.empty()) return otherwise;
   if (d.size() != 1) {
-    fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' has {} values, not one", op_info(op).name, attr_name(key), d.size()));
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: attribute '{}' has {} values, not one", op_info(op).name, attr_name(key), d.size()));
   }
   return d[0];
 }

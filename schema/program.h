@@ -1,6 +1,8 @@
 // What a program is, in memory: functions over SSA values, the state they share, and where each node came from.
 #pragma once
 
+#include <tern/dtype.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,8 +12,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <tern/dtype.h>
 
 #include "dtypes/mx_scales.h"
 #include "schema/dim.h"
@@ -67,9 +67,10 @@ struct Node {
   std::vector<ValueId> inputs;   ///< kNoValue where an optional operand is absent
   std::vector<ValueId> outputs;  ///< kNoValue where nobody wants an output
   std::vector<Attr> attrs;
-  std::vector<std::uint32_t> functions;  ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}
-  PointwiseExpr expr;                    ///< of a pointwise node
-  std::int32_t origin = -1;              ///< number in Program::origins, or -1
+  std::vector<std::uint32_t>
+      functions;       ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}
+  PointwiseExpr expr;  ///< of a pointwise node
+  std::int32_t origin = -1;  ///< number in Program::origins, or -1
   std::vector<Annotation> annotations;
 
   const AttrData* find(AttrKey key) const;
@@ -90,7 +91,8 @@ struct FunctionInput {
   enum class Kind : std::uint8_t {
     user = 0,   ///< given by the caller
     state = 1,  ///< Program::states[state]
-    none = 2,   ///< a place in the caller's list that the program does not read (None, or a constant it was specialised to)
+    none =
+        2,  ///< a place in the caller's list that the program does not read (None, or a constant it was specialised to)
   };
   Kind kind = Kind::user;
   ValueId value = kNoValue;
@@ -122,7 +124,8 @@ struct Function {
   std::vector<FunctionOutput> outputs;
   std::vector<WriteBack> writebacks;
   std::vector<Node> nodes;  ///< in an order that can be executed: a value is defined before it is read, and once
-  std::string in_tree, out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
+  std::string in_tree,
+      out_tree;  ///< PyTorch's description of how nested inputs and outputs are flattened (JSON), may be empty
 };
 
 /// A run of bytes that states view. `size` bytes, from the program's source.
@@ -145,7 +148,8 @@ struct State {
   std::int32_t tied = -1;             ///< the earlier state that is the same tensor (tied parameters), or -1
 };
 
-/// Gives the bytes of storages. Implementations verify or decompress lazily; the spans stay valid while the source lives. Thread-safe.
+/// Gives the bytes of storages. Implementations verify or decompress lazily; the spans stay valid while the source
+/// lives. Thread-safe.
 class StorageSource {
  public:
   virtual ~StorageSource() = default;
@@ -159,8 +163,8 @@ class StorageSource {
 /// A weight in the layout that one kernel wants, made at export so that nothing is packed at load.
 struct Packing {
   std::uint32_t storage = 0;  ///< of the weight as it was exported
-  std::string key;            ///< the kernel's description of the layout, library version included; another build ignores it
-  std::uint32_t packed = 0;   ///< the storage with the packed bytes
+  std::string key;  ///< the kernel's description of the layout, library version included; another build ignores it
+  std::uint32_t packed = 0;  ///< the storage with the packed bytes
 };
 
 struct Program {

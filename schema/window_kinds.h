@@ -27,8 +27,8 @@ inline constexpr int kGridPaddingCount = 3;
 enum class RnnKind : std::uint8_t { lstm = 0, gru = 1, tanh = 2, relu = 3 };
 inline constexpr int kRnnKindCount = 4;
 
-/// Attribute `kind` of roi_align: the mean of bilinear samples, the largest element, and for the position-sensitive ones
-/// (each bin reads channels of its own) the mean of samples or of elements.
+/// Attribute `kind` of roi_align: the mean of bilinear samples, the largest element, and for the position-sensitive
+/// ones (each bin reads channels of its own) the mean of samples or of elements.
 enum class RoiKind : std::uint8_t { align = 0, pool = 1, position_align = 2, position_pool = 3 };
 inline constexpr int kRoiKindCount = 4;
 

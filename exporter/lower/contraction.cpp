@@ -10,7 +10,8 @@ std::span<const Lowering> contraction_lowerings() {
     std::vector<Lowering> v;
     for (std::span<const Lowering> table :
          {product_lowerings(), tensordot_lowerings(), convolution_lowerings(), pool_lowerings(), resize_lowerings(),
-          attention_lowerings(), recurrent_lowerings(), packed_recurrent_lowerings(), distance_lowerings(), covariance_lowerings()}) {
+          attention_lowerings(), recurrent_lowerings(), packed_recurrent_lowerings(), distance_lowerings(),
+          covariance_lowerings()}) {
       v.insert(v.end(), table.begin(), table.end());
     }
     return v;

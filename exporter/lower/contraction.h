@@ -14,10 +14,10 @@ std::span<const Lowering> convolution_lowerings();
 std::span<const Lowering> pool_lowerings();
 std::span<const Lowering> resize_lowerings();  ///< upsample_*, grid_sampler
 std::span<const Lowering> attention_lowerings();
-std::span<const Lowering> recurrent_lowerings();  ///< lstm, gru, rnn and their cells
+std::span<const Lowering> recurrent_lowerings();         ///< lstm, gru, rnn and their cells
 std::span<const Lowering> packed_recurrent_lowerings();  ///< lstm, gru and rnn over packed sequences
-std::span<const Lowering> distance_lowerings();   ///< cdist, pdist, pairwise_distance, cosine_similarity
-std::span<const Lowering> covariance_lowerings();  ///< cov, corrcoef
+std::span<const Lowering> distance_lowerings();          ///< cdist, pdist, pairwise_distance, cosine_similarity
+std::span<const Lowering> covariance_lowerings();        ///< cov, corrcoef
 
 /// torch.matmul's product for operands of any rank from 1, with a result of type `dtype` (that of `a` if invalid).
 ValueId product(Builder& b, ValueId a, ValueId other, DType dtype = DType::invalid, ValueId bias = kNoValue);

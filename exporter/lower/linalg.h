@@ -36,8 +36,8 @@ bool is_empty(Builder& b, ValueId x);
 /// A result that PyTorch leaves empty.
 ValueId no_result(Builder& b, DType t);
 
-/// Whether PyTorch factors A^T where it is asked for the determinant of A, or for a solution, and gives out the factors:
-/// for real matrices in row-major order. What it records for the backward pass relies on that.
+/// Whether PyTorch factors A^T where it is asked for the determinant of A, or for a solution, and gives out the
+/// factors: for real matrices in row-major order. What it records for the backward pass relies on that.
 bool factors_transpose(Builder& b, const Call& c);
 /// LU, pivots, info.
 std::vector<ValueId> lu_factor(Builder& b, ValueId a, bool check);

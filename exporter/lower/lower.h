@@ -14,47 +14,64 @@ namespace tern {
 
 /// One argument of a call, as the program gave it or as the schema's default.
 struct Operand {
-  enum class Kind { none, tensor, integer, number, boolean, complex, text, dtype, tensors, integers, numbers, booleans, device, layout, memory_format };
+  enum class Kind {
+    none,
+    tensor,
+    integer,
+    number,
+    boolean,
+    complex,
+    text,
+    dtype,
+    tensors,
+    integers,
+    numbers,
+    booleans,
+    device,
+    layout,
+    memory_format
+  };
   Kind kind = Kind::none;
-  ValueId value = kNoValue;                 ///< tensor
-  bool contiguous = true;                   ///< tensor: whether PyTorch had it in row-major order
-  Dim integer;                              ///< integer (may be symbolic), boolean (0 or 1, may be symbolic)
-  double number = 0, imaginary = 0;         ///< number, complex
-  std::string text;                         ///< text, device
-  DType dtype = DType::invalid;             ///< dtype
-  std::vector<ValueId> values;              ///< tensors; kNoValue for a None among them
-  Dims integers;                            ///< integers, booleans
+  ValueId value = kNoValue;          ///< tensor
+  bool contiguous = true;            ///< tensor: whether PyTorch had it in row-major order
+  Dim integer;                       ///< integer (may be symbolic), boolean (0 or 1, may be symbolic)
+  double number = 0, imaginary = 0;  ///< number, complex
+  std::string text;                  ///< text, device
+  DType dtype = DType::invalid;      ///< dtype
+  std::vector<ValueId> values;       ///< tensors; kNoValue for a None among them
+  Dims integers;                     ///< integers, booleans
   std::vector<double> numbers;
 };
 
 /// A call of an ATen operator with every argument of its schema present, in the schema's order.
 struct Call {
-  std::string target;                                          ///< "aten.softmax.int"
-  std::vector<std::pair<std::string_view, Operand>> args;      ///< schema name, argument
-  std::vector<TensorType> declared;                            ///< what PyTorch recorded of each tensor result, in order (a list flattened)
-  std::string torch_version;                                   ///< of the exporting PyTorch: "2.12.1"
+  std::string target;                                      ///< "aten.softmax.int"
+  std::vector<std::pair<std::string_view, Operand>> args;  ///< schema name, argument
+  std::vector<TensorType> declared;  ///< what PyTorch recorded of each tensor result, in order (a list flattened)
+  std::string torch_version;         ///< of the exporting PyTorch: "2.12.1"
   Builder* builder = nullptr;
 
-  const Operand& arg(std::string_view name) const;             ///< fails when the schema has no such argument
-  bool has(std::string_view name) const;                       ///< the schema has it and it is not None
+  const Operand& arg(std::string_view name) const;  ///< fails when the schema has no such argument
+  bool has(std::string_view name) const;            ///< the schema has it and it is not None
   bool is_tensor(std::string_view name) const;
 
   // Typed reading. Each fails with a clear message when the argument has another kind.
-  ValueId tensor(std::string_view name) const;                 ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
+  ValueId tensor(
+      std::string_view name) const;  ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
   ValueId tensor_as(std::string_view name, DType dtype) const;  ///< of that dtype: a number is not rounded on the way
   ValueId tensor_or_none(std::string_view name) const;
   const std::vector<ValueId>& tensors(std::string_view name) const;
   Dim dim(std::string_view name) const;
-  std::int64_t integer(std::string_view name) const;           ///< must be a constant
+  std::int64_t integer(std::string_view name) const;  ///< must be a constant
   std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
-  double number(std::string_view name) const;                  ///< from an integer, a boolean or a number
+  double number(std::string_view name) const;  ///< from an integer, a boolean or a number
   double number_or(std::string_view name, double otherwise) const;
   bool flag(std::string_view name) const;
   bool flag_or(std::string_view name, bool otherwise) const;
   std::string text(std::string_view name) const;
   std::string text_or(std::string_view name, std::string_view otherwise) const;
   DType dtype_or(std::string_view name, DType otherwise) const;
-  Dims dims(std::string_view name) const;                      ///< a single integer gives a list of one
+  Dims dims(std::string_view name) const;                           ///< a single integer gives a list of one
   std::vector<std::int64_t> integers(std::string_view name) const;  ///< constants
   std::vector<double> numbers(std::string_view name) const;
 
@@ -63,9 +80,11 @@ struct Call {
   [[noreturn]] void unsupported(const std::string& why) const;  ///< this op with these arguments cannot be lowered
 };
 
-/// Returns the results in the schema's order; a Tensor[] result is flattened; kNoValue for a None result. Lowerings are pure: in-place variants
-/// (add_.Tensor), out= variants, views' aliasing and the write-back of mutated arguments are dealt with by the importer around them. A mutating op without a
-/// functional twin (_fused_adam_) returns the new values of its mutated arguments in the schema's order of the (a!) annotations (a list flattened) after its proper results.
+/// Returns the results in the schema's order; a Tensor[] result is flattened; kNoValue for a None result. Lowerings are
+/// pure: in-place variants (add_.Tensor), out= variants, views' aliasing and the write-back of mutated arguments are
+/// dealt with by the importer around them. A mutating op without a functional twin (_fused_adam_) returns the new
+/// values of its mutated arguments in the schema's order of the (a!) annotations (a list flattened) after its proper
+/// results.
 using LowerFn = std::vector<ValueId> (*)(Builder& b, const Call& c);
 
 struct Lowering {
@@ -75,8 +94,8 @@ struct Lowering {
 
 /// Tables, one for each family of operators; a file of exporter/lower/ each.
 std::span<const Lowering> pointwise_lowerings();
-std::span<const Lowering> movement_lowerings();     ///< reshape, permute, slice, cat, split, pad, flip, roll, repeat ...
-std::span<const Lowering> creation_lowerings();     ///< zeros, full_like, arange, linspace, eye, tril, triu, one_hot ...
+std::span<const Lowering> movement_lowerings();  ///< reshape, permute, slice, cat, split, pad, flip, roll, repeat ...
+std::span<const Lowering> creation_lowerings();  ///< zeros, full_like, arange, linspace, eye, tril, triu, one_hot ...
 std::span<const Lowering> reduction_lowerings();
 std::span<const Lowering> indexing_lowerings();
 std::span<const Lowering> contraction_lowerings();  ///< matmul, linear, conv, pool, attention, interpolate, rnn ...
@@ -85,10 +104,10 @@ std::span<const Lowering> loss_lowerings();
 std::span<const Lowering> linalg_lowerings();
 std::span<const Lowering> fft_lowerings();
 std::span<const Lowering> optim_lowerings();
-std::span<const Lowering> gradient_lowerings();     ///< the _backward operators of joint graphs
-std::span<const Lowering> foreach_lowerings();      ///< _foreach_ operators
+std::span<const Lowering> gradient_lowerings();  ///< the _backward operators of joint graphs
+std::span<const Lowering> foreach_lowerings();   ///< _foreach_ operators
 std::span<const Lowering> random_lowerings();
-std::span<const Lowering> vision_lowerings();       ///< torchvision's
+std::span<const Lowering> vision_lowerings();  ///< torchvision's
 
 /// All of them, sorted by target.
 std::span<const Lowering> all_lowerings();

@@ -3,8 +3,8 @@
 // values that they have where it is run.
 #include <fmt/format.h>
 
-#include "schema/infer.h"
 #include "schema/custom_arguments.h"
+#include "schema/infer.h"
 #include "schema/infer/control_types.h"
 
 namespace tern {
@@ -85,8 +85,7 @@ void cond(Inference& c) {
     const TensorType &a = output(c, t, i), &b = output(c, f, i);
     TensorType type = a;
     for (std::size_t k = 0; k < type.shape.size(); ++k) {
-      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !local_t(a.shape[k]) &&
-                        !local_f(b.shape[k]);
+      const bool same = c.pool.proved_equal(a.shape[k], b.shape[k]) && !local_t(a.shape[k]) && !local_f(b.shape[k]);
       if (!same) type.shape[k] = symbols[next++];
     }
     c.outputs.push_back(std::move(type));
@@ -168,8 +167,7 @@ void call(Inference& c) {
   Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = 0; i < f.outputs.size(); ++i) {
     const TensorType& t = output(c, f, i);
-    for (Dim d : t.shape)
-      c.require(!local(d), "a size of the result is known inside the body only");
+    for (Dim d : t.shape) c.require(!local(d), "a size of the result is known inside the body only");
     c.outputs.push_back(t);
   }
 }
@@ -197,8 +195,8 @@ void assert_true(Inference& c) {
 }
 
 // custom(tensors...; name, text, value, hyper, dtype, counts, sizes): an operator of another library, which a plugin
-// provides under `name`. text, value and hyper hold its other arguments, see schema/custom_arguments.h. Results: as many
-// as `dtype` has entries; `counts` are their ranks, and `sizes` all their sizes in order.
+// provides under `name`. text, value and hyper hold its other arguments, see schema/custom_arguments.h. Results: as
+// many as `dtype` has entries; `counts` are their ranks, and `sizes` all their sizes in order.
 void custom(Inference& c) {
   c.require(!c.node.text(AttrKey::name).empty(), "a custom operator needs a name");
   custom_arguments(c.node);

@@ -9,8 +9,9 @@
 namespace tern::rules {
 
 // x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
-// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each axis result size / input size as the caller gave it,
-// 0 where the sizes decide; PyTorch computes positions from these. u8 is rounded to nearest and clamped.
+// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each
+// axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions from these.
+// u8 is rounded to nearest and clamped.
 void resize(Inference& c) {
   require_plain(c, 0);
   const TensorType& x = c.in(0);

@@ -164,8 +164,8 @@ void adaptive_pool(Inference& c) {
 
 // x [n, c, spatial...], samples [n, c, 2 or 3] in 0..1 -> the largest element of pseudo-random windows of fixed size,
 // and i64 positions within the spatial plane. Attributes: kernel, sizes. Window i of m starts at floor((i + u) * alpha)
-// - floor(u * alpha), alpha = (in - kernel) / (m - 1), the last one at in - kernel. samples holds u, for two axes the innermost
-// first, for three the outermost.
+// - floor(u * alpha), alpha = (in - kernel) / (m - 1), the last one at in - kernel. samples holds u, for two axes the
+// innermost first, for three the outermost.
 void fractional_pool(Inference& c) {
   require_floating(c, 0);
   require_same_dtype(c, 0, 1);
