@@ -46,20 +46,21 @@ ValueId attend(Builder& b, const Call& c, const Inputs& in) {
   return b.add(Op::attention, {in.q, in.k, in.v, in.mask}, attributes(c));
 }
 
+/// Keys or values that several heads of the queries share, once for each of these heads.
+ValueId repeated(Builder& b, ValueId x, ValueId q) {
+  const int rank = b.rank(q);
+  if (rank < 3 || b.size(x, -3) == b.size(q, -3) || b.size(x, -3).is(1)) return x;
+  Dims grouped = b.shape(x), merged = b.shape(x);
+  grouped.insert(grouped.end() - 2, b.pool().floordiv(b.size(q, -3), b.size(x, -3)));
+  merged[static_cast<std::size_t>(rank - 3)] = b.size(q, -3);
+  return b.reshape(b.expand(b.unsqueeze(x, -3), grouped), merged);
+}
+
 /// Scores of every query and key, masked, in the wider type.
 ValueId scores(Builder& b, const Call& c, const Inputs& in) {
   const DType wide = compute_type(b.dtype(in.q));
-  ValueId q = in.q, k = in.k;
-  const int rank = b.rank(q);
-  if (rank >= 3 && !(b.size(k, -3) == b.size(q, -3)) && !b.size(k, -3).is(1)) {  // shared heads, repeated
-    const Dim groups = b.size(k, -3);
-    Dims grouped = b.shape(k), merged = b.shape(k);
-    grouped.insert(grouped.end() - 2, b.pool().floordiv(b.size(q, -3), groups));
-    merged[static_cast<std::size_t>(rank - 3)] = b.size(q, -3);
-    k = b.reshape(b.expand(b.unsqueeze(k, -3), grouped), merged);
-  }
-  const ValueId s = product(b, q, b.transpose(k, -1, -2), wide);
-  const ValueId width = b.from_dim(b.size(q, -1));
+  const ValueId s = product(b, in.q, b.transpose(repeated(b, in.k, in.q), -1, -2), wide);
+  const ValueId width = b.from_dim(b.size(in.q, -1));
   const double scale = c.has("scale") ? c.number("scale") : 0.0;
   const std::string scaled = c.has("scale") ? "s * scale" : "s / sqrt(n)";
   const auto r = static_cast<int>(b.rank(s));
@@ -82,7 +83,7 @@ ValueId logsumexp(Builder& b, ValueId s) {
   const DType t = b.dtype(s);
   const ValueId max = b.reduce(s, "max", {-1}, true, t);
   const ValueId sum = b.reduce(b.expr("exp(s - m)", {{"s", s}, {"m", max}}, t), "sum", {-1}, true, t);
-  return b.squeeze(b.expr("m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
+  return b.squeeze(b.expr("m == -inf ? 0 : m + log(x)", {{"m", max}, {"x", sum}}, t), -1);
 }
 
 Values sdpa(Builder& b, const Call& c) {
@@ -104,6 +105,42 @@ Values flash_cpu(Builder& b, const Call& c) {
   return {attend(b, c, in), logsumexp(b, scores(b, c, in))};
 }
 
+/// With the probabilities p = exp(scores - logsumexp) and the gradient dp = grad v^T of p, that of the scores is
+/// p * (dp - sum(grad * out)), the sum over the last axis. A query that sees no key has no part in any gradient.
+Values flash_cpu_backward(Builder& b, const Call& c) {
+  const Inputs in = read(b, c, "attn_mask");
+  const DType t = b.dtype(in.q), wide = compute_type(t);
+  if (b.rank(in.q) != 4) c.unsupported("queries that have not four dimensions");
+  const ValueId grad = b.cast(c.tensor("grad_out"), wide), q = b.cast(in.q, wide);
+  const ValueId k = b.cast(repeated(b, in.k, in.q), wide), v = b.cast(repeated(b, in.v, in.q), wide);
+  // Joint graphs hold the forward pass as its decomposition and then name its probabilities logsumexp.
+  const ValueId s = scores(b, c, in), given = c.tensor("logsumexp");
+  const ValueId sums = b.unsqueeze(b.rank(given) == 3 ? given : logsumexp(b, s), -1);
+  const ValueId p = b.expr("s == -inf ? 0 : exp(s - l)", {{"s", s}, {"l", sums}}, wide);
+  const ValueId dp = product(b, grad, b.transpose(v, -1, -2), wide);
+  const ValueId weighted = b.expr("g * o", {{"g", grad}, {"o", c.tensor("out")}}, wide);
+  const ValueId sum = b.reduce(weighted, "sum", {-1}, true, wide);
+  std::vector<ExprArg> args{{"p", p}, {"d", dp}, {"sum", sum}};
+  if (c.has("scale")) {
+    args.emplace_back("scale", c.number("scale"));
+  } else {
+    args.emplace_back("n", b.from_dim(b.size(in.q, -1)));
+  }
+  const ValueId ds =
+      b.expr(c.has("scale") ? "p * (d - sum) * scale" : "p * (d - sum) / sqrt(n)", std::move(args), wide, wide);
+  // Heads that share a key add up.
+  const auto shared = [&](ValueId g, ValueId of) {
+    const Dims shape = b.shape(of);
+    if (!(b.size(g, 1) == shape[1])) {
+      const Dims grouped = {shape[0], shape[1], b.pool().floordiv(b.size(g, 1), shape[1]), shape[2], shape[3]};
+      g = b.reduce(b.reshape(g, grouped), "sum", {2}, false, wide);
+    }
+    return b.cast(g, t);
+  };
+  return {b.cast(product(b, ds, k, wide), t), shared(product(b, b.transpose(ds, -1, -2), q, wide), in.k),
+          shared(product(b, b.transpose(p, -1, -2), grad, wide), in.v)};
+}
+
 /// The CUDA kernels' results beside the first two only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
   const Inputs in = read(b, c, "");
@@ -121,6 +158,7 @@ constexpr Lowering kTable[] = {
     {"aten.scaled_dot_product_attention.default", sdpa},
     {"aten._scaled_dot_product_attention_math.default", sdpa_math},
     {"aten._scaled_dot_product_flash_attention_for_cpu.default", flash_cpu},
+    {"aten._scaled_dot_product_flash_attention_for_cpu_backward.default", flash_cpu_backward},
     {"aten._scaled_dot_product_flash_attention.default", flash},
     {"aten._scaled_dot_product_efficient_attention.default", efficient},
 };

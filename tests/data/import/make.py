@@ -23,7 +23,7 @@ def plain(x):
     return x.detach().resolve_conj().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
 
 
-def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, strict=False):
+def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, strict=False, exporter=export):
     """`calls` are argument tuples, run one after the other: state carries over."""
     if wanted and name not in wanted:
         return
@@ -37,7 +37,7 @@ def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, st
         module = Function()
         dynamic = None if dynamic is None else (dynamic,)
     reference = copy.deepcopy(module)
-    program = export(module, copy.deepcopy(calls[0]), dynamic_shapes=dynamic, strict=strict)
+    program = exporter(module, copy.deepcopy(calls[0]), dynamic_shapes=dynamic, strict=strict)
     if decompose:
         program = program.run_decompositions()
     for part in program.graph_module.modules():
@@ -316,3 +316,52 @@ case("lanczos_factors", lambda x: nn.functional.interpolate(x, scale_factor=(0.6
 case("lanczos_bytes", lambda x: nn.functional.interpolate(x, (5, 31), mode="lanczos", antialias=True),
      ((image * 255).to(torch.uint8),))
 case("recurrent_dropout_in_eval", nn.LSTM(3, 4, 2, dropout=0.5).eval(), (torch.randn(5, 2, 3),))
+
+
+def attention_gradient(grad, q, k, v, mask=None, causal=False, scale=None):
+    attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    out, logsumexp = attention(q, k, v, 0.0, causal, attn_mask=mask, scale=scale)
+    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+    return logsumexp, *backward(grad, q, k, v, out, logsumexp, 0.0, causal, attn_mask=mask, scale=scale)
+
+
+many, few = (torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 8)), (torch.randn(2, 2, 7, 8), torch.randn(2, 2, 7, 8))
+unseen = torch.where(torch.rand(2, 1, 5, 7) > 0.7, -torch.inf, torch.randn(2, 1, 5, 7))
+unseen[0, 0, 2] = -torch.inf  # a query that sees no key
+case("attention_gradient", attention_gradient, (*many, torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 8)))
+case("attention_gradient_causal", lambda *x: attention_gradient(*x, None, True, 0.3), (*many, torch.randn(2, 4, 5, 8), torch.randn(2, 4, 5, 8)))
+case("attention_gradient_of_shared_keys", attention_gradient, (*many, *few))
+case("attention_gradient_masked", attention_gradient, (*many, *few, unseen))
+
+
+class Attending(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter, self.leave = nn.Linear(8, 24), nn.Linear(8, 1)
+
+    def forward(self, x):
+        q, k, v = (y.unflatten(-1, (2, 4)).transpose(1, 2) for y in self.enter(x).split(8, -1))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return (self.leave(y.transpose(1, 2).flatten(2)) ** 2).mean()
+
+
+class Gradients(nn.Module):
+    """The loss and its gradients, as a joint graph gives them."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args):
+        with torch.enable_grad():
+            loss = self.module(*args)
+            return loss, *torch.autograd.grad(loss, list(self.module.parameters()))
+
+
+def joint_case(name, module, args):
+    from torch.export.experimental import _export_forward_backward
+    joint = lambda *a, **k: _export_forward_backward(torch.export.export(module, args))
+    case(name, Gradients(module), args, exporter=joint)
+
+
+joint_case("attention_joint", Attending(), (torch.randn(2, 5, 8),))
