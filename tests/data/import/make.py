@@ -365,3 +365,25 @@ def joint_case(name, module, args):
 
 
 joint_case("attention_joint", Attending(), (torch.randn(2, 5, 8),))
+
+
+# transformers' own operator, without transformers
+@torch.library.custom_op("transformers::grouped_mm_fallback_backward", mutates_args=())
+def grouped_gradient(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor,
+                     grad_output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    grad_input, grad_weight, start = torch.zeros_like(input), torch.zeros_like(weight), 0
+    for i, end in enumerate(offs.tolist()):
+        grad_input[start:end] = grad_output[start:end] @ weight[i].T
+        grad_weight[i] = input[start:end].T @ grad_output[start:end]
+        start = end
+    return grad_input, grad_weight
+
+
+@grouped_gradient.register_fake
+def _(input, weight, offs, grad_output):
+    return torch.empty_like(input), torch.empty_like(weight)
+
+
+for name, ends in (("all_rows", [2, 2, 5, 9]), ("rows_left_over", [0, 3, 4, 7])):
+    case(f"grouped_gradient_{name}", lambda *x: grouped_gradient(*x),
+         (torch.randn(9, 6), torch.randn(4, 6, 5), torch.tensor(ends, dtype=torch.int32), torch.randn(9, 5)))
