@@ -7,11 +7,10 @@ set(relocatable "$ORIGIN;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 
 add_library(libtern SHARED ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
 add_library(tern::tern ALIAS libtern)
-# Whole folders, since nothing inside the library itself asks for the public functions.
-set(whole tern_runtime tern_loader tern_schema tern_dtypes)
-target_link_libraries(libtern PRIVATE ${whole})
-foreach(folder IN LISTS whole)
-  set_target_properties(libtern PROPERTIES LINK_LIBRARY_OVERRIDE_${folder} WHOLE_ARCHIVE)
+# The objects of whole folders, since nothing inside the library itself asks for the public functions.
+foreach(folder IN ITEMS tern_runtime tern_loader tern_schema tern_dtypes)
+  target_sources(libtern PRIVATE $<TARGET_OBJECTS:${folder}>)
+  target_link_libraries(libtern PRIVATE ${folder})
 endforeach()
 target_compile_features(libtern INTERFACE cxx_std_20)
 target_include_directories(libtern INTERFACE
