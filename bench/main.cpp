@@ -17,13 +17,13 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bench/models.h"
 #include "exporter/archive_writer.h"
+#include "tools/machine.h"
 
 namespace {
 
@@ -41,11 +41,7 @@ T median(std::vector<T> v) {
 }
 
 double anonymous_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:")) return std::stod(line.substr(8)) / 1024;
-  }
-  return 0;
+  return tern::private_memory() / (1 << 20);
 }
 
 /// The largest anonymous memory while it lives.

@@ -14,11 +14,11 @@ namespace {
 using cpu::Window;
 using cpu::WindowAxis;
 
-constexpr std::int64_t kDepth = 256;
-constexpr std::int64_t kPanels = 8;              // of columns that are packed before weights are read: 256 KiB
-constexpr std::int64_t kWorthAThread = 1 << 18;  // multiplications
-constexpr std::size_t kPackedSlot = 4;           // of thread_buffer
-constexpr std::size_t kMostColumns = 32;
+using sgemm_micro::kDepth;
+using sgemm_micro::kPackedSlot;
+using sgemm_micro::kWorthAThread;
+
+constexpr std::int64_t kPanels = 8;  // of columns that are packed before weights are read: 256 KiB
 
 /// Windows beside each other in one line of the result.
 struct Run {
@@ -27,7 +27,7 @@ struct Run {
 };
 
 struct Panel {
-  std::array<Run, kMostColumns> runs;
+  std::array<Run, sgemm_micro::kMostColumns> runs;
   int count = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tern::sgemm_micro {
 
@@ -14,7 +15,12 @@ using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_co
 /// One or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);
 
-constexpr int kMostRows = 12;
+constexpr int kMostRows = 12, kMostColumns = 32;
+
+// What products and convolutions have in common: the steps of k after which sums are added to c, so that a packed panel
+// of b stays in the first cache; the multiplications that are worth a thread; the slot of thread_buffer for panels.
+constexpr std::int64_t kDepth = 256, kWorthAThread = 1 << 18;
+constexpr std::size_t kPackedSlot = 4;
 
 struct MicroKernels {
   int rows = 0, columns = 0;   ///< the size of a full block

@@ -26,11 +26,13 @@ const MicroKernels& micro_kernels() {
 
 namespace {
 
-// A panel of b (depth * columns floats) stays in the first cache, a block of a and the packed panels in the second.
-constexpr std::int64_t kDepth = 256, kHeight = 240, kWidth = 1024;
-constexpr std::int64_t kWorthAThread = 1 << 18;  // multiplications
+using sgemm_micro::kDepth;
+using sgemm_micro::kPackedSlot;
+using sgemm_micro::kWorthAThread;
+
+// A block of a and the packed panels stay in the second cache.
+constexpr std::int64_t kHeight = 240, kWidth = 1024;
 constexpr std::int64_t kFewRows = 2;
-constexpr std::size_t kPackedSlot = 4;  // of thread_buffer
 
 struct Operand {
   const float* data;
