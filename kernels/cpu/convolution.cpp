@@ -10,6 +10,7 @@
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/convolve.h"
 #include "kernels/cpu/window.h"
 
@@ -181,12 +182,19 @@ void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) 
 }
 
 struct State : KernelState {
+  std::unique_ptr<pointwise::Epilogue> epilogue;
   std::unique_ptr<dnnl_cpu::Convolution> convolution;
   DType dtype = DType::f32;
   bool constant_weight = false;
 };
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+/// The state of a convolution that oneDNN makes, or null.
+const State* dnnl_state(const KernelCall& c) {
+  const auto* s = static_cast<const State*>(c.state);
+  return s != nullptr && s->convolution != nullptr ? s : nullptr;
+}
+
+std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
@@ -221,6 +229,15 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return state;
 }
 
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  std::unique_ptr<State> state = prepare_dnnl(c);
+  if (auto epilogue = pointwise::Epilogue::make(c)) {
+    if (state == nullptr) state = std::make_unique<State>();
+    state->epilogue = std::move(epilogue);
+  }
+  return state;
+}
+
 /// Operands in the type of the sums; a part is null where the operand has that type already.
 struct Buffers {
   std::byte *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr, *work = nullptr;
@@ -240,7 +257,7 @@ Buffers buffers(const KernelCall& c, DType type, bool weight, std::int64_t work,
 }
 
 Buffers buffers(const KernelCall& c, ScratchParts& parts) {
-  if (const auto* s = static_cast<const State*>(c.state)) {
+  if (const State* s = dnnl_state(c)) {
     return buffers(c, s->dtype, !s->constant_weight, static_cast<std::int64_t>(s->convolution->scratch()), parts);
   }
   const Problem p = describe(c);
@@ -266,13 +283,12 @@ const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::by
   return buffer;
 }
 
-void run(KernelCall& c) {
+void run_sums(KernelCall& c) {
   const TensorView& y = c.out[0];
-  if (y.numel() == 0) return;
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
   const Buffers at = buffers(c, parts);
-  auto* s = static_cast<State*>(c.state);
+  const State* s = dnnl_state(c);
   const DType type = s != nullptr ? s->dtype : gemm_type(y.dtype);
   const std::byte* x = operand(c, 0, type, at.x);
   const std::byte* weight = operand(c, 1, type, at.weight);
@@ -308,10 +324,17 @@ void run(KernelCall& c) {
   if (at.y != nullptr) from_dense(sums, type, y);
 }
 
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  run_sums(c);
+  const auto* s = static_cast<const State*>(c.state);
+  if (s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
+}
+
 }  // namespace
 
 Kernel convolution_kernel() {
-  return {.run = run, .scratch = scratch, .prepare = prepare, .defers_weights = true};
+  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = ~0b111u, .defers_weights = true};
 }
 
 }  // namespace tern::cpu

@@ -10,6 +10,7 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/pointwise/epilogue.h"
 
 namespace tern::cpu {
 namespace {
@@ -91,10 +92,17 @@ Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
 }
 
 struct State : KernelState {
+  std::unique_ptr<pointwise::Epilogue> epilogue;
   std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
   std::int64_t m = 0, n = 0, k = 0;
   bool convert = false;  ///< operands and result have another type than the primitive, f32
 };
+
+/// The state of a product that oneDNN makes, or null.
+State* packed_state(const KernelCall& c) {
+  auto* s = static_cast<State*>(c.state);
+  return s != nullptr && s->packed != nullptr ? s : nullptr;
+}
 
 struct PackedBuffers {
   std::byte* primitive;
@@ -154,7 +162,7 @@ TensorView last_plane(const TensorView& v) {
   return plane;
 }
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
@@ -185,9 +193,18 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return state;
 }
 
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  std::unique_ptr<State> state = prepare_packed(c);
+  if (auto epilogue = pointwise::Epilogue::make(c)) {
+    if (state == nullptr) state = std::make_unique<State>();
+    state->epilogue = std::move(epilogue);
+  }
+  return state;
+}
+
 std::size_t scratch(const KernelCall& c) {
   ScratchParts parts;
-  if (const auto* s = static_cast<const State*>(c.state)) {
+  if (const State* s = packed_state(c)) {
     buffers(*s, parts);
   } else {
     buffers(describe(c), c.out[0].numel(), parts);
@@ -205,12 +222,11 @@ void run_packed(KernelCall& c, State& s, ScratchParts& parts) {
   from_dense(at.c, DType::f32, c.out[0]);
 }
 
-void run(KernelCall& c) {
+void run_product(KernelCall& c) {
   const TensorView& out = c.out[0];
-  if (out.numel() == 0) return;
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
-  if (auto* s = static_cast<State*>(c.state)) return run_packed(c, *s, parts);
+  if (State* s = packed_state(c)) return run_packed(c, *s, parts);
   const Problem p = describe(c);
   const Buffers at = buffers(p, out.numel(), parts);
   if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
@@ -226,10 +242,17 @@ void run(KernelCall& c) {
   if (p.convert_c) from_dense(sums, p.type, out);
 }
 
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  run_product(c);
+  const auto* s = static_cast<const State*>(c.state);
+  if (s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
+}
+
 }  // namespace
 
 Kernel matmul_kernel() {
-  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = 0b011, .defers_weights = true};
+  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = ~0b100u, .defers_weights = true};
 }
 
 }  // namespace tern::cpu

@@ -11,6 +11,7 @@
 #include "dtypes/cast.h"
 #include "dtypes/storage.h"
 #include "kernels/kernel.h"
+#include "schema/epilogue.h"
 #include "schema/infer.h"
 
 namespace tern::test {
@@ -87,7 +88,9 @@ class NodeRun : public OutputAllocator {
       types[i].shape.assign(views_[i].shape().begin(), views_[i].shape().end());
       pointers.push_back(node_.inputs[i] == kNoValue ? nullptr : &types[i]);
     }
-    return infer(program_, program_.pool, node_, pointers);
+    const bool fused = node_.op != Op::pointwise && !node_.expr.code.empty();
+    return fused ? infer_with_epilogue(program_, program_.pool, node_, pointers)
+                 : infer(program_, program_.pool, node_, pointers);
   }
 
   NodeRun& run() {

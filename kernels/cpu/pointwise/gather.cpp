@@ -55,7 +55,58 @@ void gather_as(const Plan& plan, const Load& load, const std::byte* data, std::i
   }
 }
 
+/// The position of an element in the collapsed dimensions.
+using Position = std::array<std::int64_t, kMaxRank>;
+Position position_of(const Plan& plan, std::int64_t element) {
+  Position at{};
+  for (auto d = static_cast<std::size_t>(plan.rank); d-- > 0;) {
+    at[d] = element % plan.sizes[d];
+    element /= plan.sizes[d];
+  }
+  return at;
+}
+
+template <class T>
+void gather_rows_as(const Plan& plan, const Load& load, const std::byte* data, const Rows& r, std::byte* dst) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  if (load.linear) {
+    for (std::int64_t i = 0; i < r.rows; ++i)
+      copy_run<T>(dst + i * r.columns * size, data + (r.begin + i * r.row_step) * size, 1, r.columns);
+    return;
+  }
+  // Divisions for the first row alone: from row to row the position advances by the digits of row_step.
+  const auto last = static_cast<std::size_t>(plan.rank) - 1;
+  Position at = position_of(plan, r.begin);
+  const Position step = position_of(plan, r.row_step);
+  for (std::int64_t i = 0; i < r.rows; ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d <= last; ++d) offset += at[d] * load.strides[d];
+    if (at[last] + r.columns <= plan.sizes[last]) {
+      copy_run<T>(dst, data + offset * size, load.strides[last], r.columns);
+    } else {
+      gather_as<T>(plan, load, data, r.begin + i * r.row_step, r.columns, dst);
+    }
+    dst += r.columns * size;
+    std::int64_t carry = 0;
+    for (std::size_t d = last + 1; d-- > 0;) {
+      at[d] += step[d] + carry;
+      carry = at[d] >= plan.sizes[d] ? 1 : 0;
+      at[d] -= carry != 0 ? plan.sizes[d] : 0;
+    }
+  }
+}
+
 }  // namespace
+
+void gather_rows(const Plan& plan, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst) {
+  switch (load.element) {
+    case 1: return gather_rows_as<std::uint8_t>(plan, load, data, rows, dst);
+    case 2: return gather_rows_as<std::uint16_t>(plan, load, data, rows, dst);
+    case 4: return gather_rows_as<std::uint32_t>(plan, load, data, rows, dst);
+    case 8: return gather_rows_as<std::uint64_t>(plan, load, data, rows, dst);
+    default: return gather_rows_as<Wide>(plan, load, data, rows, dst);
+  }
+}
 
 void gather(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst) {

@@ -13,6 +13,7 @@ constexpr std::size_t kCacheBytes = 32 * 1024;  // of all tiles together: the fi
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
 constexpr std::int64_t kRowLength = 128;  // rows at least this long are cut into tiles one by one
+constexpr std::int64_t kGrain = 1 << 15;  // additions that are worth a thread
 
 int cost_of(Scalar op) {
   if (op < Scalar::copysign) return op == Scalar::pow || op == Scalar::gcd || op == Scalar::lcm ? 16 : 1;
@@ -35,36 +36,40 @@ std::array<std::byte, 16> constant_bytes(const Instruction& i) {
   return bytes;
 }
 
+/// Which of the node's operands a load reads: an epilogue's first is the node's own result, the others follow the
+/// node's three.
+std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
+  const auto number = static_cast<std::ptrdiff_t>(load.integer);
+  if (node.op == Op::pointwise) return number;
+  return number == 0 ? kOwnResult : number + 2;
+}
+
 }  // namespace
 
-Plan::Plan(const KernelCall& call) {
-  const std::vector<Instruction>& code = call.node->expr.code;
-  std::vector<std::size_t> inputs;  // that the expression reads
-  std::vector<std::size_t> load_of_input(call.in.size(), 0);
-  std::vector<bool> seen(call.in.size(), false);
-  for (const Instruction& i : code) {
-    const auto input = static_cast<std::size_t>(i.integer);
-    if (i.op != Scalar::load || seen.at(input)) continue;
-    seen[input] = true;
-    load_of_input[input] = inputs.size();
-    inputs.push_back(input);
+Plan::Plan(const KernelCall& call, std::int64_t least) : block(least) {
+  std::vector<std::ptrdiff_t> operands;  // that the expression reads, each once
+  for (const Instruction& i : call.node->expr.code) {
+    if (i.op != Scalar::load) continue;
+    const std::ptrdiff_t operand = operand_of(*call.node, i);
+    if (std::ranges::find(operands, operand) == operands.end()) operands.push_back(operand);
   }
   total = call.out[0].numel();
-  collapse(call, inputs);
-  add_steps(call, load_of_input);
+  collapse(call, operands);
+  add_steps(call, operands);
   choose_tile();
   assign_slots();
 }
 
-void Plan::collapse(const KernelCall& call, const std::vector<std::size_t>& inputs) {
+void Plan::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
   const TensorView& out = call.out[0];
-  for (std::size_t input : inputs) {
-    const TensorView& in = call.in[input];
+  for (std::ptrdiff_t operand : operands) {
+    const TensorView& in = operand == kOwnResult ? out : call.in[static_cast<std::size_t>(operand)];
     Load l;
-    l.input = input;
+    l.operand = operand;
     l.element = element_size(in.dtype);
     // Packed elements do not broadcast (the shape rule says so): they are read in the output's order.
-    l.linear = in.dtype == DType::f4_e2m1;
+    l.linear =
+        operand == kOwnResult || in.dtype == DType::f4_e2m1 || (in.numel() == total && total != 1 && in.contiguous());
     l.uniform = !l.linear;
     const int skip = out.rank - in.rank;
     for (int d = 0; d < in.rank; ++d) {
@@ -96,28 +101,32 @@ void Plan::collapse(const KernelCall& call, const std::vector<std::size_t>& inpu
   }
 }
 
-void Plan::add_steps(const KernelCall& call, const std::vector<std::size_t>& load_of_input) {
+void Plan::add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
   const PointwiseExpr& expr = call.node->expr;
   const LoopTable& table = loop_table();
   cost = 0;
   for (const Instruction& i : expr.code) {
-    const int operands = scalar_info(i.op).operands;
+    const int count = scalar_info(i.op).operands;
     Step s;
     s.a = i.a;
     s.b = i.b;
     s.c = i.c;
     s.to = i.dtype;
-    s.uniform = operands > 0;
-    for (int k = 0; k < operands; ++k) s.uniform = s.uniform && steps[k == 0 ? s.a : k == 1 ? s.b : s.c].uniform;
+    s.uniform = s.fixed = count > 0;
+    for (int k = 0; k < count; ++k) {
+      const Step& from = steps[k == 0 ? s.a : k == 1 ? s.b : s.c];
+      s.uniform = s.uniform && from.uniform;
+      s.fixed = s.fixed && from.fixed;
+    }
     switch (i.op) {
       case Scalar::constant:
         s.kind = Step::Kind::constant;
-        s.uniform = true;
+        s.uniform = s.fixed = true;
         s.constant = constant_bytes(i);
         break;
       case Scalar::load:
         s.kind = Step::Kind::load;
-        s.load = load_of_input[static_cast<std::size_t>(i.integer)];
+        s.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
         s.uniform = loads[s.load].uniform;
         break;
       case Scalar::index: {
@@ -135,7 +144,7 @@ void Plan::add_steps(const KernelCall& call, const std::vector<std::size_t>& loa
         break;
       case Scalar::bitcast: s.kind = Step::Kind::bitcast; break;
       default: {
-        const std::uint16_t last = operands == 1 ? i.a : operands == 2 ? i.b : i.c;
+        const std::uint16_t last = count == 1 ? i.a : count == 2 ? i.b : i.c;
         s.loop = table.get(i.op, expr.code[last].dtype);
         if (s.loop == nullptr) {
           fail(ErrorCode::unsupported, "pointwise: no loop for " + std::string(scalar_info(i.op).name) + " of " +
@@ -170,7 +179,7 @@ void Plan::choose_tile() {
     tile = std::min(tile, (std::max<std::int64_t>(total, 1) + 1) / 2 * 2);
     tiles = (total + tile - 1) / tile;
   }
-  slot_bytes = (static_cast<std::size_t>(tile) * widest + 63) / 64 * 64;
+  slot_bytes = (static_cast<std::size_t>(std::max(tile, block)) * widest + 63) / 64 * 64;
 }
 
 Tile Plan::tile_at(std::int64_t number) const {
@@ -180,12 +189,16 @@ Tile Plan::tile_at(std::int64_t number) const {
   return {number / row_tiles * inner + at, std::max<std::int64_t>(0, std::min(tile, inner - at))};
 }
 
+std::int64_t Plan::grain() const {
+  return std::max<std::int64_t>(1, kGrain / (cost * tile));
+}
+
 bool Plan::needs_slot(const Step& s) const {
   if (s.uniform) return true;
   if (s.kind == Step::Kind::bitcast) return false;
   if (s.kind != Step::Kind::load) return true;
   const Load& l = loads[s.load];
-  return !l.linear && !(by_rows && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
+  return block > 0 ? l.operand != kOwnResult : !reads_in_place(l);
 }
 
 /// Values that are the same for all tiles keep their buffer; the others give it to a later step after their last use.

@@ -12,12 +12,15 @@
 
 namespace tern::pointwise {
 
-/// How an input is read, in the output's collapsed dimensions.
+/// The operand that is the output itself: what an epilogue starts from.
+inline constexpr std::ptrdiff_t kOwnResult = -1;
+
+/// How an operand is read, in the output's collapsed dimensions.
 struct Load {
-  std::size_t input = 0;
-  std::int64_t element = 0;  ///< bytes
-  bool uniform = false;      ///< one element for the whole output
-  bool linear = false;       ///< in the output's order: a tile is read where it lies
+  std::ptrdiff_t operand = 0;  ///< position in KernelCall::in, or kOwnResult
+  std::int64_t element = 0;    ///< bytes
+  bool uniform = false;        ///< one element for the whole output
+  bool linear = false;         ///< in the output's order: a tile is read where it lies
   std::array<std::int64_t, kMaxRank> strides{};
 };
 
@@ -25,6 +28,7 @@ struct Step {
   enum class Kind : std::uint8_t { constant, load, index, convert, loop, bitcast };
   Kind kind = Kind::loop;
   bool uniform = false;  ///< the same for every element: done once for each thread
+  bool fixed = false;    ///< uniform, and made of constants alone: the same for every run
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< steps
   DType from = DType::invalid, to = DType::invalid;
@@ -41,7 +45,9 @@ struct Tile {
 };
 
 struct Plan : KernelState {
-  explicit Plan(const KernelCall& call);
+  /// Of a pointwise node, or of another node's epilogue. With block > 0 there is room to bring any part of any operand
+  /// together, up to `block` elements.
+  explicit Plan(const KernelCall& call, std::int64_t block = 0);
 
   std::int64_t total = 0;  ///< elements of the output
   int rank = 1;            ///< collapsed, at least 1
@@ -49,6 +55,7 @@ struct Plan : KernelState {
   bool by_rows = false;   ///< tiles do not cross the innermost dimension
   std::int64_t tile = 0;  ///< elements, even
   std::int64_t tiles = 0;
+  std::int64_t block = 0;  ///< elements that every buffer has room for at least
   std::int64_t row_tiles = 1;
   std::int64_t cost = 1;  ///< of an element, in additions
   std::vector<Load> loads;
@@ -57,10 +64,16 @@ struct Plan : KernelState {
   std::size_t slot_bytes = 0;
 
   Tile tile_at(std::int64_t number) const;
+  /// Tiles that are worth a thread.
+  std::int64_t grain() const;
+  /// An operand as it lies in memory in place of a tile of it.
+  bool reads_in_place(const Load& l) const {
+    return l.linear || (by_rows && l.strides[static_cast<std::size_t>(rank) - 1] == 1);
+  }
 
  private:
-  void collapse(const KernelCall& call, const std::vector<std::size_t>& inputs);
-  void add_steps(const KernelCall& call, const std::vector<std::size_t>& load_of_input);
+  void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
+  void add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void choose_tile();
   void assign_slots();
   bool needs_slot(const Step& s) const;
@@ -69,6 +82,12 @@ struct Plan : KernelState {
 /// Copies the `count` elements from position `start` of the output's order to `dst`, contiguous.
 void gather(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst);
+/// Rows of an operand's elements in the output's order: `columns` from each of begin, begin + row_step, ...
+struct Rows {
+  std::int64_t begin = 0, row_step = 0, rows = 0, columns = 0;
+};
+/// Copies them to `dst`, one row after the other.
+void gather_rows(const Plan& plan, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst);
 /// Repeats one element.
 void fill(std::byte* dst, const std::byte* element, std::int64_t size, std::int64_t count);
 

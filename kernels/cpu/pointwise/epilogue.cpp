@@ -1,0 +1,92 @@
+#include "kernels/cpu/pointwise/epilogue.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/pointwise/worker.h"
+
+namespace tern::pointwise {
+namespace {
+
+constexpr std::int64_t kBlock = 2048;  // elements: a few such buffers of floats fit the first-level cache or nearly
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// A thread's buffers. Not those of thread_buffer: the kernel that calls may keep its block there.
+struct Memory {
+  std::vector<std::byte> bytes;
+  std::uint64_t owner = 0;  ///< the epilogue whose constants lie here
+};
+
+std::byte* aligned(std::vector<std::byte>& bytes) {
+  return reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) / 64 * 64);
+}
+
+/// The calling thread's worker for up to `count` elements at a time.
+Worker worker(const Plan& plan, const KernelCall& call, std::uint64_t number, std::int64_t count) {
+  thread_local Memory memory;
+  const std::size_t need = Worker::bytes(plan) + 64;
+  if (memory.bytes.size() < need) {
+    memory.owner = 0;
+    memory.bytes = std::vector<std::byte>(need);
+  }
+  const bool filled = memory.owner == number;
+  memory.owner = number;
+  return Worker(plan, call, aligned(memory.bytes), count, filled);
+}
+
+}  // namespace
+
+std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
+  return call.node->expr.code.empty() ? nullptr : std::make_unique<Epilogue>(call);
+}
+
+Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), plan_(call, kBlock) {
+  bool fits = call.out[0].dtype == DType::f32 && call.node->expr.code.back().dtype == DType::f32;
+  for (const Load& l : plan_.loads)
+    fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
+  if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
+}
+
+void Epilogue::apply(const KernelCall& call) const {
+  parallel_for(plan_.tiles, plan_.grain(), [&](std::int64_t begin, std::int64_t end) {
+    Worker w = worker(plan_, call, number_, plan_.tile);
+    for (std::int64_t i = begin; i < end; ++i) w.run_tile(plan_.tile_at(i));
+  });
+}
+
+void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t count) const {
+  if (count <= 0) return;
+  Worker w = worker(plan_, call, number_, std::min(count, plan_.tile));
+  const std::int64_t inner = plan_.sizes[static_cast<std::size_t>(plan_.rank) - 1];
+  while (count > 0) {
+    std::int64_t n = std::min(count, plan_.tile);
+    if (plan_.by_rows) n = std::min(n, inner - begin % inner);
+    w.run_tile({begin, n});
+    begin += n;
+    count -= n;
+  }
+}
+
+void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows,
+                           std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
+  if (rows <= 0 || columns <= 0) return;
+  const std::int64_t wide = std::min(columns, kBlock);
+  const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
+  Worker w = worker(plan_, call, number_, wide * high);
+  for (std::int64_t i = 0; i < rows; i += high) {
+    for (std::int64_t j = 0; j < columns; j += wide) {
+      const Rows at{begin + i * row_step + j, row_step, std::min(high, rows - i), std::min(wide, columns - j)};
+      w.run_block({block + i * ld + j, ld, at});
+    }
+  }
+}
+
+}  // namespace tern::pointwise

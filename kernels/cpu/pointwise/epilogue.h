@@ -1,0 +1,36 @@
+// What a product or convolution does to its result before it leaves the cache: the pointwise expression that was fused
+// into its node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/cpu/pointwise/plan.h"
+
+namespace tern::pointwise {
+
+/// The expression of a matmul or convolution node with a float32 result. Its load 0 is the op's own result, with the
+/// bias; load k is operand 3 + k - 1 of the node. Immutable: threads share it.
+///
+/// Every function gives the bits that a pointwise node after the op would give, whatever the cuts.
+class Epilogue {
+ public:
+  /// Null where the node has no expression. Called when the kernel is prepared.
+  static std::unique_ptr<Epilogue> make(const KernelCall& call);
+  explicit Epilogue(const KernelCall& call);
+
+  /// The whole output in place, on all threads: for kernels that cannot do better.
+  void apply(const KernelCall& call) const;
+  /// The elements begin..begin + count of the output, in row-major order, in place, on the calling thread.
+  void apply(const KernelCall& call, std::int64_t begin, std::int64_t count) const;
+  /// Replaces a block in scratch by the expression's value; the caller stores it. Element (i, j), at block[i * ld + j],
+  /// is the output's element number begin + i * row_step + j in row-major order. On the calling thread.
+  void apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+                   std::int64_t begin, std::int64_t row_step) const;
+
+ private:
+  std::uint64_t number_;  ///< no other epilogue has it
+  Plan plan_;
+};
+
+}  // namespace tern::pointwise

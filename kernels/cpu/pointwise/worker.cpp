@@ -1,0 +1,150 @@
+#include "kernels/cpu/pointwise/worker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dtypes/convert.h"
+
+namespace tern::pointwise {
+namespace {
+
+std::size_t pointer_bytes(const Plan& plan) {
+  return (plan.steps.size() * sizeof(std::byte*) + 63) / 64 * 64;
+}
+
+/// The positions along one axis of consecutive elements.
+void positions(const Step& s, std::int64_t start, std::int64_t count, std::int64_t* dst) {
+  std::int64_t position = start / s.inner % s.size;
+  std::int64_t left = s.inner - start % s.inner;
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t run = std::min(left, count - i);
+    for (std::int64_t k = 0; k < run; ++k) dst[i + k] = position;
+    i += run;
+    left = s.inner;
+    if (++position == s.size) position = 0;
+  }
+}
+
+std::int64_t offset(const Plan& plan, const Load& l, std::int64_t position) {
+  std::int64_t at = 0;
+  for (auto d = static_cast<std::size_t>(plan.rank); d-- > 0;) {
+    at += position % plan.sizes[d] * l.strides[d];
+    position /= plan.sizes[d];
+  }
+  return at;
+}
+
+}  // namespace
+
+std::size_t Worker::bytes(const Plan& plan) {
+  return pointer_bytes(plan) + (plan.slots + (plan.block > 0 ? 1 : 0)) * plan.slot_bytes;
+}
+
+Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
+    : plan_(plan),
+      call_(call),
+      where_(reinterpret_cast<const std::byte**>(memory)),
+      slots_(memory + pointer_bytes(plan)) {
+  // Constants fill their buffers: the memory may serve other workers of the plan.
+  const std::int64_t all = std::max(plan.tile, plan.block);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& s = plan.steps[i];
+    std::byte* dst = slot(i);
+    where_[i] = dst;
+    if (s.uniform && !(s.fixed && filled)) run(i, {0, s.fixed ? all : count}, dst);
+  }
+}
+
+std::byte* Worker::slot(std::size_t step) const {
+  const std::ptrdiff_t number = plan_.steps[step].slot;
+  return number < 0 ? nullptr : slots_ + static_cast<std::size_t>(number) * plan_.slot_bytes;
+}
+
+const std::byte* Worker::data(const Load& l) const {
+  return l.operand == kOwnResult ? call_.out[0].data : call_.in[static_cast<std::size_t>(l.operand)].data;
+}
+
+void Worker::copy(std::byte* to, const std::byte* from, std::int64_t count) const {
+  if (to != from) std::memcpy(to, from, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, count)));
+}
+
+void Worker::run_tile(const Tile& t) {
+  const std::size_t last = plan_.steps.size() - 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    if (!plan_.steps[i].uniform) run(i, t, slot(i));
+  }
+  std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
+  const Step& s = plan_.steps[last];
+  if (!s.uniform) run(last, t, out);
+  // A result that was not made in place: an operand as it is, or a value that is the same everywhere.
+  if (s.uniform || s.kind == Step::Kind::bitcast) copy(out, where_[last], t.count);
+}
+
+void Worker::run_block(const Block& b) {
+  const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
+  const bool dense = b.ld == columns || b.at.rows == 1;
+  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : slots_ + plan_.slots * plan_.slot_bytes;
+  const auto row_bytes = static_cast<std::size_t>(columns) * sizeof(float);
+  for (std::int64_t i = 0; i < b.at.rows && !dense; ++i)
+    std::memcpy(own + static_cast<std::size_t>(i) * row_bytes, b.data + i * b.ld, row_bytes);
+  const std::size_t last = plan_.steps.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const Step& s = plan_.steps[i];
+    std::byte* dst = i == last ? own : slot(i);
+    if (s.uniform) continue;
+    if (s.kind == Step::Kind::load) {
+      load_block(i, b.at, own);
+    } else if (s.kind == Step::Kind::index) {
+      for (std::int64_t r = 0; r < b.at.rows; ++r)
+        positions(s, b.at.begin + r * b.at.row_step, columns, reinterpret_cast<std::int64_t*>(dst) + r * columns);
+    } else {
+      run(i, {0, count}, dst);
+    }
+  }
+  const Step& s = plan_.steps[last];
+  if (s.uniform || s.kind == Step::Kind::bitcast || s.kind == Step::Kind::load) copy(own, where_[last], count);
+  for (std::int64_t i = 0; i < b.at.rows && !dense; ++i)
+    std::memcpy(b.data + i * b.ld, own + static_cast<std::size_t>(i) * row_bytes, row_bytes);
+}
+
+void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
+  const Load& l = plan_.loads[plan_.steps[i].load];
+  if (l.operand == kOwnResult) {
+    where_[i] = own;
+  } else if (l.linear && (at.rows == 1 || at.row_step == at.columns)) {
+    where_[i] = data(l) + at.begin * l.element;
+  } else {
+    where_[i] = slot(i) != nullptr ? slot(i) : own;
+    gather_rows(plan_, l, data(l), at, slot(i) != nullptr ? slot(i) : own);
+  }
+}
+
+void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
+  const Step& s = plan_.steps[i];
+  switch (s.kind) {
+    case Step::Kind::loop: s.loop(dst, where_[s.a], where_[s.b], where_[s.c], t.count); break;
+    case Step::Kind::convert: convert(where_[s.a], s.from, dst, s.to, t.count, s.overflow); break;
+    case Step::Kind::load: load(i, t, dst); break;
+    case Step::Kind::bitcast: where_[i] = where_[s.a]; break;
+    case Step::Kind::constant: fill(dst, s.constant.data(), element_size(s.to), t.count); break;
+    case Step::Kind::index: positions(s, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
+  }
+}
+
+void Worker::load(std::size_t i, const Tile& t, std::byte* dst) {
+  const Load& l = plan_.loads[plan_.steps[i].load];
+  const std::byte* from = data(l);
+  if (l.uniform) return fill(dst, from, l.element, t.count);
+  const bool result = i + 1 == plan_.steps.size();
+  if (l.linear) {
+    where_[i] = from + run_bytes(plan_.steps[i].to, t.start);
+  } else if (plan_.reads_in_place(l)) {
+    where_[i] = from + offset(plan_, l, t.start) * l.element;
+  } else {
+    if (!result) where_[i] = dst;
+    return gather(plan_, l, from, t.start, t.count, dst);
+  }
+  if (result) copy(dst, where_[i], t.count);
+}
+
+}  // namespace tern::pointwise

@@ -1,0 +1,45 @@
+// What one thread needs to run a pointwise plan: buffers, and where each step's values lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/pointwise/plan.h"
+
+namespace tern::pointwise {
+
+/// A block of a float result in scratch memory: element (i, j), at data[i * ld + j], is the output's element number
+/// at.begin + i * at.row_step + j.
+struct Block {
+  float* data = nullptr;
+  std::int64_t ld = 0;
+  Rows at;
+};
+
+class Worker {
+ public:
+  static std::size_t bytes(const Plan& plan);
+
+  /// `memory`: bytes(plan), 64-byte aligned. `filled`: a worker of this plan had it last, so that it holds the plan's
+  /// constants. `count`: elements of the largest tile or block that this worker is to run.
+  Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled = false);
+
+  void run_tile(const Tile& t);
+  /// Replaces the block by the expression's value; at most plan.block elements.
+  void run_block(const Block& b);
+
+ private:
+  std::byte* slot(std::size_t step) const;
+  const std::byte* data(const Load& l) const;
+  void run(std::size_t i, const Tile& t, std::byte* dst);
+  void load(std::size_t i, const Tile& t, std::byte* dst);
+  void load_block(std::size_t i, const Rows& at, std::byte* own);
+  void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
+
+  const Plan& plan_;
+  const KernelCall& call_;
+  const std::byte** where_;  ///< for each step
+  std::byte* slots_;
+};
+
+}  // namespace tern::pointwise
