@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
@@ -93,10 +94,17 @@ Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
 
 struct State : KernelState {
   std::unique_ptr<pointwise::Epilogue> epilogue;
+  std::unique_ptr<amx::Linear> tiles;  ///< or
   std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
   std::int64_t m = 0, n = 0, k = 0;
   bool convert = false;  ///< operands and result have another type than the primitive, f32
 };
+
+/// The state of a product on matrix tiles, or null.
+const State* tiles_state(const KernelCall& c) {
+  const auto* s = static_cast<const State*>(c.state);
+  return s != nullptr && s->tiles != nullptr ? s : nullptr;
+}
 
 /// The state of a product that oneDNN makes, or null.
 State* packed_state(const KernelCall& c) {
@@ -193,8 +201,25 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   return state;
 }
 
+/// On matrix tiles, which read the second operand where it lies, each of its columns in one piece.
+std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
+  if (!amx::available() || c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32) return nullptr;
+  if (c.out[0].dtype != DType::f32 || c.out[0].numel() == 0) return nullptr;
+  if (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1)) return nullptr;
+  const Problem p = describe(c);
+  if (p.batch.planes != 1 || p.convert_a || p.convert_b || (c.has(2) && c.in[2].size(0) != p.n)) return nullptr;
+  const int r = p.a.rank;
+  const amx::LinearShape shape{p.m, p.n, p.k, p.m == 1 ? p.k : p.a.stride(r - 2), p.b.stride(r - 1)};
+  const bool readable = p.a.stride(r - 1) == 1 && p.b.stride(r - 2) == 1;
+  if (!readable || !amx::Linear::suits(shape)) return nullptr;
+  auto state = std::make_unique<State>();
+  state->tiles = std::make_unique<amx::Linear>(shape);
+  return state;
+}
+
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  std::unique_ptr<State> state = prepare_packed(c);
+  std::unique_ptr<State> state = prepare_tiles(c);
+  if (state == nullptr) state = prepare_packed(c);
   if (auto epilogue = pointwise::Epilogue::make(c)) {
     if (state == nullptr) state = std::make_unique<State>();
     state->epilogue = std::move(epilogue);
@@ -207,6 +232,7 @@ std::size_t scratch(const KernelCall& c) {
   if (const State* s = packed_state(c)) {
     buffers(*s, parts);
   } else {
+    if (const State* t = tiles_state(c)) parts.take<std::byte>(static_cast<std::int64_t>(t->tiles->scratch()));
     buffers(describe(c), c.out[0].numel(), parts);
   }
   return parts.used();
@@ -222,11 +248,27 @@ void run_packed(KernelCall& c, State& s, ScratchParts& parts) {
   from_dense(at.c, DType::f32, c.out[0]);
 }
 
-void run_product(KernelCall& c) {
+/// With the epilogue. False when the result is to be computed in another way.
+bool run_tiles(KernelCall& c, const State& s, ScratchParts& parts) {
+  auto* room = parts.take<std::byte>(static_cast<std::int64_t>(s.tiles->scratch()));
+  return s.tiles->run({c.in[0].as<const float>(),
+                       c.in[1].as<const float>(),
+                       c.has(2) ? c.in[2].as<const float>() : nullptr,
+                       c.out[0].as<float>(),
+                       {s.epilogue.get(), &c}},
+                      room);
+}
+
+/// All but the epilogue, unless tiles did that too: then true.
+bool run_product(KernelCall& c) {
   const TensorView& out = c.out[0];
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
-  if (State* s = packed_state(c)) return run_packed(c, *s, parts);
+  if (State* s = packed_state(c)) {
+    run_packed(c, *s, parts);
+    return false;
+  }
+  if (const State* s = tiles_state(c); s != nullptr && run_tiles(c, *s, parts)) return true;
   const Problem p = describe(c);
   const Buffers at = buffers(p, out.numel(), parts);
   if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
@@ -240,13 +282,14 @@ void run_product(KernelCall& c) {
     multiply<T>(p, a, b, static_cast<T*>(sums), accumulate);
   });
   if (p.convert_c) from_dense(sums, p.type, out);
+  return false;
 }
 
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
-  run_product(c);
+  const bool finished = run_product(c);
   const auto* s = static_cast<const State*>(c.state);
-  if (s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
+  if (!finished && s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+// Float products on the processor's matrix tiles (AMX), which multiply bfloat16: each float is split into three of
+// those, and of the nine products of parts the six that a float's sum can notice are added.
+//
+// With x = x1 + x2 + x3, each part what is left rounded to 8 bits, x1 y1 + (x1 y2 + x2 y1) + (x1 y3 + x2 y2 + x3 y1)
+// differs from x y by less than 2^-22 |x y|, most of the time by a fourth of that, and sums are kept in floats: errors
+// are those of a product of floats, and smaller where many are added, since a tile adds 32 products before it rounds
+// into the sum (Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision
+// Computations", 2019). Parts below 2^-126 count as zero. Results are right where all of operands and sums are finite
+// and below 2^127; otherwise a result is not finite, the store says so, and the caller computes the whole again in
+// another way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tern::amx {
+
+constexpr std::int64_t kTile = 16;          ///< rows and columns of a tile of sums
+constexpr std::int64_t kStep = 32;          ///< products added by one instruction to each sum
+constexpr std::int64_t kTileBytes = 1024;   ///< of 16 x 32 bfloat16 or 16 x 16 floats
+constexpr std::int64_t kParts = 3;          ///< of a float
+constexpr std::int64_t kBlock = 2 * kTile;  ///< rows and columns that are computed at a time
+constexpr std::int64_t kBlockFloats = kBlock * kBlock;
+
+/// Whether this processor has tiles and the system lets this process use them. TERN_AMX=0 in the environment says no.
+bool available();
+
+/// The operand whose rows are read as floats and split while they are multiplied: row i begins at i * row, its k
+/// elements follow each other.
+struct Left {
+  const float* data = nullptr;
+  std::int64_t row = 0, rows = 0, k = 0;
+};
+
+/// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
+/// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,
+/// with rows `row` apart; all in bytes.
+struct Right {
+  const std::byte* data = nullptr;
+  std::span<const std::int64_t> steps;
+  std::int64_t part = 0, column_tile = 0, row = 0;
+};
+
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+
+/// Takes what was computed, a block at a time.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Rows from `row` and columns from 16 * `tile`: four tiles of 16 x 16 sums, (row tile 0, column tile 0), (0, 1), (1,
+  /// 0), (1, 1). `columns`: how many column tiles were computed, 1 or 2; the others hold nothing.
+  virtual void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) = 0;
+};
+
+/// Multiplies rows [32 blocks.begin, 32 blocks.end) of `left` by column tiles `tiles` of `right`, on the calling
+/// thread.
+void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink);
+
+}  // namespace tern::amx

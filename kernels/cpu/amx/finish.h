@@ -1,0 +1,20 @@
+// What is done to a block of results before it is stored: the node's epilogue, if it has one.
+#pragma once
+
+#include "kernels/cpu/pointwise/epilogue.h"
+
+namespace tern::amx {
+
+struct Finish {
+  const pointwise::Epilogue* epilogue = nullptr;
+  const KernelCall* call = nullptr;
+
+  explicit operator bool() const { return epilogue != nullptr; }
+  /// As Epilogue::apply_block.
+  void apply(float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns, std::int64_t begin,
+             std::int64_t row_step) const {
+    epilogue->apply_block(*call, block, ld, rows, columns, begin, row_step);
+  }
+};
+
+}  // namespace tern::amx

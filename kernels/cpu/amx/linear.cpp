@@ -1,0 +1,64 @@
+#include "kernels/cpu/amx/linear.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/parallel.h"
+
+namespace tern::amx {
+namespace {
+
+constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
+constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
+constexpr std::int64_t kPanelStep = kParts * kTileBytes;
+constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
+
+std::int64_t steps_of(std::int64_t k) {
+  return (k + kStep - 1) / kStep;
+}
+
+}  // namespace
+
+bool Linear::suits(const LinearShape& s) {
+  return available() && s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
+}
+
+Linear::Linear(const LinearShape& shape) : shape_(shape) {
+  const std::int64_t steps = steps_of(shape.k), panel = steps * kPanelStep;
+  rows_at_a_time_ = std::clamp<std::int64_t>(kMostBytes / panel * kTile / kBlock * kBlock, kBlock, kRowsAtATime);
+  rows_at_a_time_ = std::min(rows_at_a_time_, (shape.m + kTile - 1) / kTile * kTile);
+  for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * kPanelStep);
+}
+
+std::size_t Linear::scratch() const {
+  return static_cast<std::size_t>(rows_at_a_time_ / kTile * static_cast<std::int64_t>(steps_.size()) * kPanelStep);
+}
+
+bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
+  std::atomic<bool> finite = true;
+  const std::int64_t panel = static_cast<std::int64_t>(steps_.size()) * kPanelStep;
+  const Left left{o.weight, shape_.w_row, shape_.n, shape_.k};
+  const Right right{scratch, steps_, kTileBytes, panel, 64};
+  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
+  for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
+    const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
+    parallel_for(tiles, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t t = begin; t < end; ++t) {
+        split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile), shape_.k,
+                      scratch + t * panel);
+      }
+    });
+    TransposingSink sink(shape_, o, m, count, finite);
+    const bool by_rows = blocks >= omp_get_max_threads() || blocks >= (tiles + 1) / 2;
+    parallel_for(by_rows ? blocks : (tiles + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
+      if (by_rows) {
+        multiply(left, right, {begin, end}, {0, tiles}, sink);
+      } else {
+        multiply(left, right, {0, blocks}, {2 * begin, std::min(tiles, 2 * end)}, sink);
+      }
+    });
+  }
+  return finite;
+}
+
+}  // namespace tern::amx

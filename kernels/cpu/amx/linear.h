@@ -1,0 +1,40 @@
+// y = x w^T + bias on matrix tiles, with a weight that is read where it lies: nothing is packed, at load or later.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx/finish.h"
+
+namespace tern::amx {
+
+/// y [m, n] (dense) from x [m, k] (rows `x_row` apart) and w [n, k] (rows `w_row` apart).
+struct LinearShape {
+  std::int64_t m = 0, n = 0, k = 0, x_row = 0, w_row = 0;
+};
+
+struct LinearOperands {
+  const float *x = nullptr, *weight = nullptr;
+  const float* bias = nullptr;  ///< [n], or null
+  float* y = nullptr;
+  Finish finish;
+};
+
+class Linear {
+ public:
+  explicit Linear(const LinearShape& shape);
+  /// Whether tiles gain anything for this shape, here.
+  static bool suits(const LinearShape& shape);
+  std::size_t scratch() const;
+  /// On several threads. False when some result is not finite: then y is to be computed in another way. `scratch`:
+  /// as many bytes as asked for, 64-byte aligned.
+  bool run(const LinearOperands& o, std::byte* scratch) const;
+
+ private:
+  LinearShape shape_;
+  std::int64_t rows_at_a_time_;
+  std::vector<std::int64_t> steps_;
+};
+
+}  // namespace tern::amx

@@ -1,0 +1,60 @@
+// The parts of a product's second operand, and what becomes of its sums; compiled for AVX-512.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "kernels/cpu/amx/linear.h"
+
+namespace tern::amx {
+
+/// Splits rows [0, rows) (at most 16) of x, `row` apart, with k elements each, into the tiles of one column tile: those
+/// of step s at to + 3 KiB * s. Missing rows and elements are zeros.
+void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, std::byte* to);
+
+/// Stores blocks whose rows are columns of y: rows of y from `first`, `count` of them.
+class TransposingSink : public Sink {
+ public:
+  TransposingSink(const LinearShape& shape, const LinearOperands& o, std::int64_t first, std::int64_t count,
+                  std::atomic<bool>& finite)
+      : shape_(shape), o_(o), first_(first), count_(count), finite_(finite) {}
+  void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) override;
+
+ private:
+  const LinearShape& shape_;
+  const LinearOperands& o_;
+  std::int64_t first_, count_;
+  std::atomic<bool>& finite_;
+};
+
+/// Where 16 columns of sums go in a row of the result: those of `mask`, to `count` elements from `to` on.
+struct Destination {
+  std::uint16_t mask = 0;
+  std::int32_t count = 0;
+  std::int64_t to = 0;
+};
+
+/// Stores blocks whose rows are rows of y, `row` elements apart, with `bias` for each row.
+class PlainSink : public Sink {
+ public:
+  struct Target {
+    float* y = nullptr;
+    std::int64_t row = 0, rows = 0;
+    const float* bias = nullptr;  ///< of row 0, or null
+    Finish finish;
+    std::int64_t begin = 0;  ///< number of y's first element for `finish`
+  };
+  PlainSink(const Target& target, const std::vector<Destination>& tiles, std::atomic<bool>& finite)
+      : t_(target), tiles_(tiles), finite_(finite) {}
+  void store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) override;
+
+ private:
+  const Target& t_;
+  const std::vector<Destination>& tiles_;
+  std::atomic<bool>& finite_;
+};
+
+/// Splits `count` pairs of elements a[i], b[i] (b null: zeros), rounded, into the three parts' rows.
+void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* const to[kParts]);
+
+}  // namespace tern::amx

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/amx/tiles_amx.h"
+
+namespace tern::amx {
+namespace {
+
+constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
+
+/// The parts of 16 pairs of floats, each rounded to nearest: the low halves are a's.
+struct Parts {
+  __m512i of[kParts];
+};
+
+inline Parts split(__m512 a, __m512 b) {
+  Parts p;
+  for (auto& part : p.of) {
+    const __m512i low = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(a)));
+    const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(b))), 16);
+    part = _mm512_or_si512(low, high);
+    a = _mm512_sub_ps(a, _mm512_castsi512_ps(_mm512_slli_epi32(low, 16)));
+    b = _mm512_sub_ps(b, _mm512_castsi512_ps(high));
+  }
+  return p;
+}
+
+inline __mmask16 first(std::int64_t n) {
+  return static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
+}
+
+inline bool has_strange(__m512 v, __mmask16 mask) {
+  return _mm512_mask_fpclass_ps_mask(mask, v, kNotFinite) != 0;
+}
+
+}  // namespace
+
+void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, std::byte* to) {
+  for (std::int64_t at = 0; at < k; at += kStep, to += kParts * kTileBytes) {
+    const __mmask16 low = first(k - at), high = first(k - at - 16);
+    __m512i parts[kParts][16];
+    for (std::int64_t i = 0; i < kTile; ++i) {
+      Parts p{};
+      if (i < rows)
+        p = split(_mm512_maskz_loadu_ps(low, x + i * row + at), _mm512_maskz_loadu_ps(high, x + i * row + at + 16));
+      for (std::int64_t q = 0; q < kParts; ++q) parts[q][i] = p.of[q];
+    }
+    for (std::int64_t q = 0; q < kParts; ++q) {
+      transpose(parts[q]);
+      for (std::int64_t i = 0; i < kTile; ++i) _mm512_store_si512(to + q * kTileBytes + i * 64, parts[q][i]);
+    }
+  }
+}
+
+void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* const to[kParts]) {
+  for (std::int64_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = first(count - i);
+    const Parts p = split(_mm512_maskz_loadu_ps(mask, a + i),
+                          b == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, b + i));
+    for (std::int64_t q = 0; q < kParts; ++q) _mm512_mask_storeu_epi32(to[q] + i * 4, mask, p.of[q]);
+  }
+}
+
+void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
+  alignas(64) float block[kBlockFloats];
+  const std::int64_t n = std::min(kBlock, shape_.n - row), m0 = first_ + tile * kTile;
+  const std::int64_t m = std::min<std::int64_t>(columns * kTile, first_ + count_ - m0);
+  bool strange = false;
+  for (std::int64_t i = 0; i < n; i += kTile) {
+    const __mmask16 mask = first(n - i);
+    const __m512 bias = o_.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, o_.bias + row + i);
+    for (std::int64_t j = 0; j < m; j += kTile) {
+      __m512i r[16];
+      const float* from = tiles + (i / kTile * 2 + j / kTile) * kTile * kTile;
+      for (int q = 0; q < 16; ++q) r[q] = _mm512_load_si512(from + q * kTile);
+      transpose(r);
+      for (std::int64_t q = 0; q < std::min(kTile, m - j); ++q) {
+        const __m512 v = _mm512_add_ps(_mm512_castsi512_ps(r[q]), bias);
+        strange = strange || has_strange(v, mask);
+        if (!o_.finish) {
+          _mm512_mask_storeu_ps(o_.y + (m0 + j + q) * shape_.n + row + i, mask, v);
+        } else {
+          _mm512_store_ps(block + (j + q) * kBlock + i, v);
+        }
+      }
+    }
+  }
+  if (strange) finite_.store(false, std::memory_order_relaxed);
+  if (!o_.finish || m <= 0) return;
+  o_.finish.apply(block, kBlock, m, n, m0 * shape_.n + row, shape_.n);
+  for (std::int64_t j = 0; j < m; ++j)
+    std::memcpy(o_.y + (m0 + j) * shape_.n + row, block + j * kBlock, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
+  alignas(64) float block[kBlockFloats];
+  const std::int64_t rows = std::min(kBlock, t_.rows - row);
+  const Destination* d = tiles_.data() + tile;
+  const std::int64_t left = d[0].count, right = columns == 2 ? d[1].count : 0;
+  // What a row of two tiles gives lies in one piece: nothing valid lies between them in the result.
+  float* to = !t_.finish ? t_.y + row * t_.row + (left > 0 ? d[0].to : columns == 2 ? d[1].to : 0) : block;
+  const std::int64_t step = !t_.finish ? t_.row : kBlock;
+  bool strange = false;
+  for (std::int64_t i = 0; i < rows; ++i, to += step) {
+    const __m512 bias = _mm512_set1_ps(t_.bias == nullptr ? 0.0F : t_.bias[row + i]);
+    const float* from = tiles + i / kTile * 2 * kTile * kTile + i % kTile * kTile;
+    if (left > 0) {
+      const __m512 v = _mm512_maskz_compress_ps(d[0].mask, _mm512_add_ps(_mm512_load_ps(from), bias));
+      strange = strange || has_strange(v, first(left));
+      _mm512_mask_storeu_ps(to, first(left), v);
+    }
+    if (right > 0) {
+      const __m512 v = _mm512_maskz_compress_ps(d[1].mask, _mm512_add_ps(_mm512_load_ps(from + kTile * kTile), bias));
+      strange = strange || has_strange(v, first(right));
+      _mm512_mask_storeu_ps(to + left, first(right), v);
+    }
+  }
+  if (strange) finite_.store(false, std::memory_order_relaxed);
+  if (!t_.finish || left + right == 0) return;
+  const std::int64_t at = row * t_.row + (left > 0 ? d[0].to : d[1].to);
+  t_.finish.apply(block, kBlock, rows, left + right, t_.begin + at, t_.row);
+  for (std::int64_t i = 0; i < rows; ++i)
+    std::memcpy(t_.y + at + i * t_.row, block + i * kBlock, static_cast<std::size_t>(left + right) * sizeof(float));
+}
+
+}  // namespace tern::amx
