@@ -1,5 +1,6 @@
-// convolution: oneDNN for f32 and bf16 (and what widens to them); for other types, and what oneDNN cannot do, windows
-// are copied into the columns of a matrix, which is multiplied by the weight.
+// convolution: oneDNN for f32 and bf16 (and what widens to them), but for those with few input channels for each
+// output; for other types, and what oneDNN cannot do, windows are copied into the columns of a matrix, which is
+// multiplied by the weight.
 #include "kernels/cpu/dnnl/convolution.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/convolve.h"
 #include "kernels/cpu/window.h"
@@ -114,6 +116,17 @@ bool is_own(const Node& node, const TensorView& x, const TensorView& weight) {
          weight.size(0) / std::max<std::int64_t>(1, node.integer(AttrKey::groups, 1)) >= kOwnChannels;
 }
 
+planes::DirectConvolution direct(const Problem& p) {
+  return {p.window, p.batch, p.groups, p.in, p.out};
+}
+
+/// Depthwise, of few input channels, or of an image that is one window: by loops of its own.
+bool is_direct(const KernelCall& c) {
+  const DType type = c.in[0].dtype;
+  return gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) &&
+         c.node->integer(AttrKey::transposed) == 0 && c.in[1].numel() != 0 && planes::is_direct(direct(describe(c)));
+}
+
 void forward_by_blocks(const Problem& p, const float* x, const float* weight, float* y) {
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel), in_size = plane(p.window, &WindowAxis::in),
                      out_size = plane(p.window, &WindowAxis::out);
@@ -199,7 +212,7 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
   const Node& node = *c.node;
-  if (is_own(node, c.in[0], c.in[1])) return nullptr;
+  if (is_direct(c) || is_own(node, c.in[0], c.in[1])) return nullptr;
   // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
@@ -263,7 +276,7 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   const Problem p = describe(c);
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel);
-  if (is_own(*c.node, c.in[0], c.in[1])) return buffers(c, type, true, 0, parts);
+  if (is_direct(c) || is_own(*c.node, c.in[0], c.in[1])) return buffers(c, type, true, 0, parts);
   const std::int64_t work = p.transposed ? channels_at_a_time(p) * kernel * plane(p.window, &WindowAxis::out)
                                          : lines_at_a_time(p) * p.window[2].out * p.in * kernel;
   return buffers(c, type, true, work * element_size(type), parts);
@@ -283,7 +296,8 @@ const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::by
   return buffer;
 }
 
-void run_sums(KernelCall& c) {
+/// Applies the epilogue too, and returns true, where that is done piece by piece.
+bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   const TensorView& y = c.out[0];
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
@@ -296,6 +310,13 @@ void run_sums(KernelCall& c) {
   std::byte* sums = at.y != nullptr ? at.y : y.data;
   if (s != nullptr) {
     s->convolution->run(x, weight, bias, sums, at.work);
+  } else if (is_direct(c)) {
+    const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
+    planes::Finished finished;
+    if (epilogue != nullptr)
+      finished = [&](std::int64_t begin, std::int64_t count) { epilogue->apply(c, begin, count); };
+    planes::convolve(direct(describe(c)), floats(x), floats(weight), floats(bias), reinterpret_cast<float*>(sums),
+                     finished);
   } else {
     visit_gemm_type(type, [&](auto tag) {
       using T = decltype(tag);
@@ -322,13 +343,14 @@ void run_sums(KernelCall& c) {
     });
   }
   if (at.y != nullptr) from_dense(sums, type, y);
+  return s == nullptr && is_direct(c);
 }
 
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
-  run_sums(c);
   const auto* s = static_cast<const State*>(c.state);
-  if (s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
+  const pointwise::Epilogue* epilogue = s != nullptr ? s->epilogue.get() : nullptr;
+  if (!run_sums(c, epilogue) && epilogue != nullptr) epilogue->apply(c);
 }
 
 }  // namespace

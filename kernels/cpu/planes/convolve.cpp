@@ -1,0 +1,173 @@
+#include "kernels/cpu/planes/convolve.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/planes/layout.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tern::planes {
+namespace {
+
+using cpu::WindowAxis;
+
+constexpr std::int64_t kOnePlane = 6 << 10;       // floats of a depthwise band: half of a first cache
+constexpr std::int64_t kSeveralPlanes = 8 << 10;  // floats that many output channels share
+constexpr std::int64_t kSmallPlanes = 3 << 10;
+constexpr std::int64_t kWidest = 1 << 17;  // floats of the narrowest band
+constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
+constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
+constexpr std::int64_t kWorthAThread = 1 << 17;  // products
+constexpr std::int64_t kWorthReading = 1 << 16;  // weights
+constexpr std::int64_t kWorthFinishing = 1 << 10;
+constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
+
+/// Collects neighbouring results until they are worth a call.
+class Finishing {
+ public:
+  explicit Finishing(const Finished& f) : finished_(f) {}
+  void add(std::int64_t begin, std::int64_t count) {
+    if (!finished_) return;
+    if (begin != begin_ + count_) flush();
+    if (count_ == 0) begin_ = begin;
+    count_ += count;
+    if (count_ >= kWorthFinishing) flush();
+  }
+  void flush() {
+    if (count_ > 0) finished_(begin_, count_);
+    count_ = 0;
+  }
+
+ private:
+  const Finished& finished_;
+  std::int64_t begin_ = 0, count_ = 0;
+};
+
+Bands bands_for(const DirectConvolution& c, std::int64_t parts) {
+  return bands_of(c.window[1], c.window[2], c.in, c.in == 1 ? kOnePlane : kSeveralPlanes, parts);
+}
+
+/// Elements of a row of the weight.
+std::int64_t columns_of(const DirectConvolution& c) {
+  return c.in * cpu::plane(c.window, &WindowAxis::kernel);
+}
+
+/// Some rows of the results of one group's input.
+struct Part {
+  std::int64_t image = 0, group = 0, top = 0, rows = 0;
+};
+
+constexpr std::int64_t kMostTogether = 16;
+
+/// Images that are loaded before the first of them is worked on: loads that reach over several stores wait until
+/// those have left the processor.
+std::int64_t batch_of(const DirectConvolution& c, std::int64_t input) {
+  return c.out > 1 ? 1 : std::clamp<std::int64_t>(kSmallPlanes / input, 1, kMostTogether);
+}
+
+/// Every image is one window: each result is the product of a row of the weight with all of the image.
+bool is_one_window(const DirectConvolution& c) {
+  return std::ranges::all_of(c.window,
+                             [](const WindowAxis& a) {
+                               return a.in == a.kernel && a.out == 1 && a.before == 0 && (a.dilation == 1 || a.in == 1);
+                             }) &&
+         c.batch <= kMostProducts && columns_of(c) >= kFewestColumns && columns_of(c) <= kMostColumns;
+}
+
+void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
+              const Finished& finished) {
+  const PlaneLoops& loops = plane_loops();
+  const std::int64_t columns = columns_of(c);
+  for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
+    const std::int64_t first = i % c.groups * c.out;
+    parallel_for((c.out + kRows - 1) / kRows, (kWorthReading + kRows * columns - 1) / (kRows * columns),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const std::int64_t row = begin * kRows, rows = std::min(end * kRows, c.out) - row;
+                   loops.matvec(weight + (first + row) * columns, rows, columns, x + i * columns,
+                                bias == nullptr ? nullptr : bias + first + row, y + i * c.out + row);
+                   if (finished) finished(i * c.out + row, rows);
+                 });
+  }
+}
+
+}  // namespace
+
+bool is_direct(const DirectConvolution& c) {
+  if (is_one_window(c)) return true;
+  const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];
+  if (d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0 || h.before < 0 || w.before < 0) return false;
+  if (h.in * w.in * h.out * w.out == 0) return false;
+  if (c.in > kMostInputs || columns_of(c) > kMostTaps) return false;
+  // Where windows do not overlap or many results share an input, other ways are as good.
+  if (c.in > 1 && (h.stride > kMostStride || w.stride > kMostStride)) return false;
+  if (c.in == 1 && c.groups == 1 && h.kernel * w.kernel == 1) return false;
+  return bands_for(c, h.out).channel * c.in <= kWidest;
+}
+
+void convolve(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
+              const Finished& finished) {
+  if (is_one_window(c)) return multiply(c, x, weight, bias, y, finished);
+  const WindowAxis &h = c.window[1], &w = c.window[2];
+  const PlaneLoops& loops = plane_loops();
+  const std::int64_t images = c.batch * c.groups, threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const std::int64_t cost = c.in * h.kernel * w.kernel * c.out;  // of a position
+  const bool few = images < 4 * threads && images * h.out * w.out * cost >= 2 * kWorthAThread;
+  const Bands bands = bands_for(c, few ? (4 * threads + images - 1) / images : 1);
+  const std::vector<std::int64_t> taps = taps_of(bands, h, w, c.in);
+  const auto tap_count = static_cast<std::int64_t>(taps.size());
+  const std::int64_t plane_in = h.in * w.in, plane_out = h.out * w.out;
+  const std::int64_t ld = (bands.positions(bands.rows, w.out) + kSlack - 1) / kSlack * kSlack;
+  const std::int64_t band_cost = std::max<std::int64_t>(1, bands.rows * w.out * cost);
+  const std::int64_t input = bands.channel * c.in, batch = batch_of(c, input);
+  parallel_for(images * bands.count, (kWorthAThread + band_cost - 1) / band_cost,
+               [&](std::int64_t begin, std::int64_t end) {
+                 const std::int64_t floats = batch * input + kMostChannels * kSlack;
+                 const std::int64_t lines = std::max<std::int64_t>(batch, loops.channels);
+                 float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kInputSlot);
+                 float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kResultSlot);
+                 std::fill_n(padded, floats, 0.0F);
+                 Finishing finishing(finished);
+                 std::array<Part, kMostTogether> parts;
+                 Part next{begin / bands.count, begin / bands.count % c.groups, begin % bands.count * bands.rows, 0};
+                 const auto sum = [&](std::int64_t b, std::int64_t k, std::int64_t count, float* to) {
+                   const Part& part = parts[static_cast<std::size_t>(b)];
+                   const std::int64_t channel = part.group * c.out + k;
+                   loops.convolve(padded + b * input, taps.data(), tap_count, weight + channel * tap_count, tap_count,
+                                  bias == nullptr ? nullptr : bias + channel, static_cast<int>(count),
+                                  bands.positions(part.rows, w.out), to, ld);
+                 };
+                 const auto finish = [&](std::int64_t b, std::int64_t k, const float* from) {
+                   const Part& part = parts[static_cast<std::size_t>(b)];
+                   const std::int64_t at = (part.image * c.out + k) * plane_out + part.top * w.out;
+                   loops.store(from, bands.layout.pitch, w.out, part.rows, y + at);
+                   finishing.add(at, part.rows * w.out);
+                 };
+                 for (std::int64_t i = begin; i < end; i += batch) {
+                   const std::int64_t together = std::min(batch, end - i);
+                   for (std::int64_t b = 0; b < together; ++b) {
+                     next.rows = std::min(bands.rows, h.out - next.top);
+                     for (std::int64_t k = 0; k < c.in; ++k)
+                       loops.load(bands.layout, x + (next.image * c.in + k) * plane_in, next.top * h.stride, 0,
+                                  padded + b * input + k * bands.channel);
+                     parts[static_cast<std::size_t>(b)] = next;
+                     next.top += bands.rows;
+                     if (next.top < h.out) continue;
+                     next = {next.image + 1, next.group + 1 == c.groups ? 0 : next.group + 1, 0, 0};
+                   }
+                   if (c.out == 1) {
+                     for (std::int64_t b = 0; b < together; ++b) sum(b, 0, 1, sums + b * ld);
+                     for (std::int64_t b = 0; b < together; ++b) finish(b, 0, sums + b * ld);
+                     continue;
+                   }
+                   for (std::int64_t k = 0; k < c.out; k += loops.channels) {
+                     const std::int64_t count = std::min<std::int64_t>(loops.channels, c.out - k);
+                     sum(0, k, count, sums);
+                     for (std::int64_t j = 0; j < count; ++j) finish(0, k + j, sums + j * ld);
+                   }
+                 }
+                 finishing.flush();
+               });
+}
+
+}  // namespace tern::planes

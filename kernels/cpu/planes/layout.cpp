@@ -1,0 +1,66 @@
+#include "kernels/cpu/planes/layout.h"
+
+namespace tern::planes {
+namespace {
+
+using cpu::WindowAxis;
+
+/// How far an axis' last element of the window lies behind its first.
+std::int64_t extent(const WindowAxis& a) {
+  return (a.kernel - 1) * a.dilation;
+}
+
+/// Sets what depends on the number of output rows.
+void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
+  Layout& l = b.layout;
+  b.rows = rows;
+  b.count = (h.out + rows - 1) / rows;
+  l.rows = rows + extent(h) / h.stride;
+  l.phase = l.rows * l.pitch + std::max<std::int64_t>(0, l.reach - l.pitch);
+  l.whole = b.count == 1;
+  b.channel = l.phase * l.phases_h * l.phases_w;
+}
+
+}  // namespace
+
+Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, std::int64_t floats, std::int64_t parts) {
+  Bands b;
+  Layout& l = b.layout;
+  l.in_h = h.in;
+  l.in_w = w.in;
+  l.before_h = h.before;
+  l.before_w = w.before;
+  l.stride_h = h.stride;
+  l.stride_w = w.stride;
+  l.phases_h = std::min(h.stride, extent(h) + 1);
+  l.phases_w = std::min(w.stride, extent(w) + 1);
+  l.reach = w.out + extent(w) / w.stride;
+  // Padding before a row and behind the one above it need not be stored twice.
+  const std::int64_t lead = w.before / w.stride,
+                     trail = std::max<std::int64_t>(0, l.reach - (w.before + w.in + w.stride - 1) / w.stride);
+  l.pitch = std::max(w.out, l.reach - std::min(lead, trail));
+  const std::int64_t line = l.pitch * l.phases_h * l.phases_w * planes;
+  const std::int64_t fit = std::max<std::int64_t>(1, floats / std::max<std::int64_t>(1, line) - extent(h) / h.stride);
+  const std::int64_t count = std::clamp<std::int64_t>(std::max((h.out + fit - 1) / fit, parts), 1, h.out);
+  set_rows(b, h, (h.out + count - 1) / count);
+  return b;
+}
+
+std::vector<std::int64_t> taps_of(const Bands& b, const WindowAxis& h, const WindowAxis& w, std::int64_t planes) {
+  const Layout& l = b.layout;
+  std::vector<std::int64_t> taps;
+  taps.reserve(static_cast<std::size_t>(planes * h.kernel * w.kernel));
+  for (std::int64_t p = 0; p < planes; ++p) {
+    for (std::int64_t i = 0; i < h.kernel; ++i) {
+      const std::int64_t row = i * h.dilation;
+      for (std::int64_t j = 0; j < w.kernel; ++j) {
+        const std::int64_t column = j * w.dilation;
+        const std::int64_t phase = row % h.stride * l.phases_w + column % w.stride;
+        taps.push_back(p * b.channel + phase * l.phase + row / h.stride * l.pitch + column / w.stride);
+      }
+    }
+  }
+  return taps;
+}
+
+}  // namespace tern::planes
