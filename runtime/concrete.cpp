@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "schema/epilogue.h"
 #include "schema/infer.h"
 
 namespace tern {
@@ -96,7 +97,9 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     with_symbols.set(AttrKey::symbols, fresh);
     subject = &with_symbols;
   }
-  const std::vector<TensorType> found = infer(program_, pool, *subject, pointers);
+  const bool fused = declared.op != Op::pointwise && !declared.expr.code.empty();
+  const std::vector<TensorType> found =
+      fused ? infer_with_epilogue(program_, pool, *subject, pointers) : infer(program_, pool, *subject, pointers);
   for (std::size_t i = 0; i < found.size() && i < declared.outputs.size(); ++i) {
     if (declared.outputs[i] == kNoValue) continue;
     const TensorType& want = function.values[static_cast<std::size_t>(declared.outputs[i])].type;

@@ -97,9 +97,7 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
     }
     if (!truth(condition.run(to_condition.views(), frame.symbols())[0])) return;
     if (limit > 0 && iteration >= limit)
-      fail(ErrorCode::runtime,
-           fmt::format("{}: no end after {} iterations",
-                       describe(*frame.context().prepared->program, frame.function(), node), limit));
+      fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations", frame.describe(node), limit));
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
     std::copy_n(results.begin(), carried, current.begin());
   }

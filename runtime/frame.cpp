@@ -21,7 +21,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
     : context_(context),
       prepared_(*context.prepared),
       program_(*prepared_.program),
-      f_(program_.functions[function]),
+      f_(prepared_.functions[function]),
       facts_(prepared_.facts[function]),
       index_(function),
       symbols_(program_.pool.symbols().size(), kUndefined),
@@ -232,7 +232,7 @@ void Frame::execute(Plan& plan) {
       context_.profile == nullptr ? execute(plan, step) : measure(plan, step);
     } catch (const Error& e) {
       if (step.kind == Step::Kind::control) throw;  // names the node inside already
-      fail(e.code(), describe(program_, f_, step.node) + ": " + e.what());
+      fail(e.code(), describe(step.node) + ": " + e.what());
     }
   }
 }

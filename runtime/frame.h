@@ -60,6 +60,7 @@ class Frame {
   void plan(std::span<const std::int64_t> symbols);
 
   const Function& function() const { return f_; }
+  std::string describe(std::uint32_t node) const { return tern::describe(prepared_, index_, node); }
   SessionContext& context() { return context_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   Frame& child(std::uint32_t node, std::uint32_t slot);

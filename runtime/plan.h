@@ -33,7 +33,8 @@ struct Placed {
 struct Step {
   enum class Kind : std::uint8_t { kernel, copy, control, item, assert_dim, assert_true, placeholder };
   Kind kind = Kind::kernel;
-  std::uint32_t node = 0;  ///< in the function, for messages and control flow
+  std::uint32_t node = 0;    ///< in the function that runs
+  std::uint32_t number = 0;  ///< the node's in the exported function, for people
   const Kernel* kernel = nullptr;
   const Node* resolved = nullptr;  ///< the node with constant attributes
   std::uint32_t args = 0;          ///< first of this step's entries in Plan::args

@@ -68,7 +68,7 @@ class Planner {
   explicit Planner(PlanRequest request)
       : r_(std::move(request)),
         program_(*r_.prepared->program),
-        f_(program_.functions[r_.function]),
+        f_(r_.prepared->functions[r_.function]),
         facts_(r_.prepared->facts[r_.function]),
         concrete_(program_, r_.expressions),
         root_of_(f_.values.size(), -1) {}
@@ -80,7 +80,7 @@ class Planner {
       try {
         plan_node(i);
       } catch (const Error& e) {
-        fail(e.code(), describe(program_, f_, i) + ": " + e.what());
+        fail(e.code(), describe(*r_.prepared, r_.function, i) + ": " + e.what());
       }
     }
     if (r_.section + 1 == facts_.sections.size()) finish_function();
@@ -180,6 +180,7 @@ class Planner {
     plan_.steps.emplace_back();
     plan_.steps.back().kind = kind;
     plan_.steps.back().node = node;
+    if (!facts_.numbers.empty()) plan_.steps.back().number = facts_.numbers[node];
     plan_.steps.back().args = static_cast<std::uint32_t>(plan_.args.size());
     return plan_.steps.back();
   }
@@ -451,7 +452,7 @@ class Planner {
         call.state = s.state.get();
         if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
       } catch (const Error& e) {
-        fail(e.code(), describe(program_, f_, s.node) + ": " + e.what());
+        fail(e.code(), describe(*r_.prepared, r_.function, s.node) + ": " + e.what());
       }
       plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
       for (std::uint32_t i = 0; i < s.inputs && defers; ++i) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kernels/custom/library.h"
+#include "runtime/fuse/fuse.h"
 
 namespace tern {
 namespace {
@@ -160,17 +161,28 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
 
 }  // namespace
 
+std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node) {
+  const Program& program = *prepared.program;
+  const std::vector<std::uint32_t>& numbers = prepared.facts[function].numbers;
+  return describe(program, program.functions[function], node < numbers.size() ? numbers[node] : node);
+}
+
 bool passes_memory(const Node& node) {
   return node.op == Op::reshape;
 }
 
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options) {
+                                                       const PrepareOptions& options, Fusion fusion) {
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->kernels = &cpu_kernels();
   prepared->options = options;
   check_kernels(*program, *prepared->kernels);
-  for (const Function& f : program->functions) prepared->facts.push_back(analyse(*program, f, *prepared->kernels));
+  for (const Function& exported : program->functions) {
+    FusedFunction f = fusion == Fusion::on ? fuse(exported) : unfused(exported);
+    prepared->facts.push_back(analyse(*program, f.function, *prepared->kernels));
+    prepared->facts.back().numbers = std::move(f.numbers);
+    prepared->functions.push_back(std::move(f.function));
+  }
   prepared->read_in_bodies.assign(program->states.size(), false);
   for (const Function& f : program->functions) {
     for (const FunctionInput& in : f.inputs) {

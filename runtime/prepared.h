@@ -28,6 +28,7 @@ struct FunctionFacts {
   std::vector<std::uint32_t> last_use;    ///< for each value: number of the last node that reads it + 1, kUsedToTheEnd
                                           ///< for results and write-backs
   std::vector<std::uint32_t> section_of;  ///< for each value: the section that makes it (0 for inputs)
+  std::vector<std::uint32_t> numbers;     ///< for each node: its number in the exported function
   std::vector<std::uint32_t> symbols;     ///< those that its types and attributes depend on
   /// For each value: the number of the write-back whose target it becomes the content of, through updates in place
   /// alone, or -1.
@@ -37,8 +38,9 @@ struct FunctionFacts {
 struct PackRecorder;
 
 struct PreparedProgram {
-  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
   PrepareOptions options;
+  std::vector<Function> functions;   ///< what runs: the program's, fused; values have the same numbers
   std::vector<FunctionFacts> facts;  ///< one for each function
   std::vector<bool>
       read_in_bodies;  ///< for each state: a function that is not an entry reads it, so it is not overwritten early
@@ -54,9 +56,14 @@ struct PackRecorder {
   std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
 };
 
-/// Fails with the list of all ops that have no kernel.
+enum class Fusion : bool { off, on };
+
+/// Fails with the list of all ops that have no kernel. Fusion::off is for tests: results have the same bits.
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options);
+                                                       const PrepareOptions& options, Fusion fusion = Fusion::on);
+
+/// What messages call node `node` of function `function` of those that run.
+std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);
 
 /// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory
 /// on.

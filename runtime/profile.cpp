@@ -47,7 +47,7 @@ double flops_of(const Node& node, std::span<const TensorView> in, std::span<cons
 
 void Profile::add(std::uint32_t function, const Step& step, std::span<const TensorView> in,
                   std::span<const TensorView> out, double seconds) {
-  Entry& e = entries_[{function, step.node}];
+  Entry& e = entries_[{function, step.number}];
   e.seconds += seconds;
   ++e.runs;
   if (step.kind == Step::Kind::kernel && step.resolved != nullptr) e.flops += flops_of(*step.resolved, in, out);

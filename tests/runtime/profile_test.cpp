@@ -53,7 +53,7 @@ TEST(Profile, BytesAreOfOperandsAndResults) {
   profile.add(0, product, in, out, 0.5);
   profile.add(0, product, in, out, 0.25);
   Step select;
-  select.node = 1;
+  select.node = select.number = 1;
   select.resolved = &program.functions[0].nodes[1];
   const std::vector<TensorView> table = {view({1000, 4}), view({2})}, rows = {view({2, 4})};
   profile.add(0, select, table, rows, 1);

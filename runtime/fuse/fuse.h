@@ -1,0 +1,22 @@
+// Fusion: pointwise nodes are merged into the pointwise nodes that read them, and into the products and convolutions
+// whose results they read. Results keep their bits. Archives stay as they were exported: this is done when a program is
+// prepared.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern {
+
+struct FusedFunction {
+  Function function;
+  std::vector<std::uint32_t> numbers;  ///< for each node: its number as exported, for people
+};
+
+FusedFunction fuse(const Function& exported);
+/// The function as it is.
+FusedFunction unfused(const Function& exported);
+
+}  // namespace tern

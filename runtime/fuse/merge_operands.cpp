@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "runtime/fuse/expression.h"
+#include "runtime/fuse/uses.h"
+
+namespace tern {
+
+void merge_operands(FunctionInFusion& f, std::uint32_t i) {
+  Node& n = f.f.nodes[i];
+  if (f.has_pairs(n)) return;
+  const Dims& shape = f.type(n.outputs[0]).shape;
+  const Place made = f.operands_made(n.inputs);
+  std::vector<std::uint32_t> taken;
+  std::vector<bool> inlined(n.inputs.size());
+  std::size_t instructions = n.expr.code.size(), operands = n.inputs.size();
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const std::int32_t found = f.only_producer(n.inputs[k], i);
+    if (found < 0) continue;
+    const auto p = static_cast<std::uint32_t>(found);
+    const Node& producer = f.f.nodes[p];
+    if (producer.op != Op::pointwise || f.has_pairs(producer) || !f.may_wait(p, made)) continue;
+    // What is broadcast along an axis would be computed again and again.
+    if (f.type(n.inputs[k]).shape != shape && !f.one_element(n.inputs[k])) continue;
+    if (std::ranges::find(taken, p) == taken.end()) {
+      if (instructions + producer.expr.code.size() > kMostFusedInstructions ||
+          operands + producer.inputs.size() > kMostFusedOperands)
+        continue;
+      instructions += producer.expr.code.size();
+      operands += producer.inputs.size();
+      taken.push_back(p);
+    }
+    inlined[k] = true;
+  }
+  if (taken.empty()) return;
+
+  ExpressionBuilder b;
+  std::vector<std::uint16_t> loads;
+  bool sized = n.has(AttrKey::sizes);
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const ValueId v = n.inputs[k];
+    if (!inlined[k]) {
+      loads.push_back(b.load(v, f.type(v).dtype));
+      continue;
+    }
+    // Its operands take its place: the first of the node's is the one whose memory a state may be updated in.
+    const Node& producer = f.f.nodes[static_cast<std::size_t>(f.use(v).producer)];
+    std::vector<std::uint16_t> inner;
+    for (ValueId o : producer.inputs) inner.push_back(b.load(o, f.type(o).dtype));
+    loads.push_back(b.append(producer.expr, inner, f.type(v).shape != shape));
+    sized = sized || producer.has(AttrKey::sizes);
+  }
+  n.expr = b.finish(b.append(n.expr, loads));
+  if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may not say it any more
+  f.take_over(i, taken, b.operands());
+  f.places[i] = {made[0], i, 0};
+}
+
+}  // namespace tern

@@ -1,0 +1,151 @@
+#include "runtime/fuse/uses.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+constexpr std::uint32_t kFar = 32;  // nodes over which memory is not held for the sake of fusion
+
+}  // namespace
+
+std::vector<ValueId> distinct(const std::vector<ValueId>& values) {
+  std::vector<ValueId> d;
+  for (ValueId v : values) {
+    if (v != kNoValue && std::ranges::find(d, v) == d.end()) d.push_back(v);
+  }
+  return d;
+}
+
+FunctionInFusion::FunctionInFusion(const Function& exported)
+    : f(exported), gone(f.nodes.size()), uses_(f.values.size()) {
+  std::uint32_t section = 0;
+  for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+    const Node& n = f.nodes[i];
+    for (ValueId v : distinct(n.inputs)) ++use(v).readers;
+    for (ValueId v : n.outputs) {
+      if (v != kNoValue) use(v).producer = static_cast<std::int32_t>(i);
+    }
+    places.push_back({i, i, 0});
+    numbers.push_back(i);
+    sections_.push_back(section);
+    section += n.dims(AttrKey::symbols).empty() ? 0 : 1;
+  }
+  for (const FunctionOutput& o : f.outputs) {
+    if (o.value != kNoValue) use(o.value).pinned = true;
+  }
+  for (const WriteBack& w : f.writebacks) {
+    use(w.value).pinned = use(w.value).written_back = true;
+    for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+      const FunctionInput& in = f.inputs[i];
+      const bool target = w.target == WriteBack::Target::state
+                              ? in.kind == FunctionInput::Kind::state && in.state == w.index
+                              : i == w.index;
+      if (target && in.value != kNoValue) use(in.value).written = true;
+    }
+  }
+}
+
+FusedFunction FunctionInFusion::finish() {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+    if (!gone[i]) order.push_back(i);
+  }
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return places[i]; });
+  FusedFunction result;
+  std::vector<Node> nodes;
+  nodes.reserve(order.size());
+  for (std::uint32_t i : order) {
+    nodes.push_back(std::move(f.nodes[i]));
+    result.numbers.push_back(numbers[i]);
+  }
+  f.nodes = std::move(nodes);
+  result.function = std::move(f);
+  return result;
+}
+
+bool FunctionInFusion::one_element(ValueId v) const {
+  return std::ranges::all_of(type(v).shape, [](Dim d) { return d.is(1); });
+}
+
+bool FunctionInFusion::has_pairs(const Node& n) const {
+  const auto pairs = [&](ValueId v) { return v != kNoValue && type(v).dtype == DType::f4_e2m1; };
+  return std::ranges::any_of(n.inputs, pairs) || std::ranges::any_of(n.outputs, pairs);
+}
+
+std::int32_t FunctionInFusion::only_producer(ValueId v, std::uint32_t reader) {
+  if (v == kNoValue) return -1;
+  const Use& u = use(v);
+  if (u.producer < 0 || u.readers != 1 || u.pinned) return -1;
+  return sections_[static_cast<std::size_t>(u.producer)] == sections_[reader] ? u.producer : -1;
+}
+
+Place FunctionInFusion::operands_made(const std::vector<ValueId>& operands) {
+  Place last{0, 0, 0};
+  for (ValueId v : operands) {
+    if (v != kNoValue && use(v).producer >= 0) last = std::max(last, places[static_cast<std::size_t>(use(v).producer)]);
+  }
+  return last;
+}
+
+bool FunctionInFusion::may_wait(std::uint32_t i, Place place) {
+  if (place <= places[i]) return true;
+  const Node& n = f.nodes[i];
+  int large = 0;
+  for (ValueId v : distinct(n.inputs)) {
+    if (use(v).written) return false;
+    large += use(v).producer >= 0 && type(v).shape == type(n.outputs[0]).shape ? 1 : 0;
+  }
+  const bool far = place[0] - places[i][0] > kFar;
+  return !far || (n.op == Op::pointwise && large <= 1);
+}
+
+void FunctionInFusion::take_over(std::uint32_t i, const std::vector<std::uint32_t>& taken,
+                                 std::vector<ValueId> operands) {
+  for (ValueId v : distinct(f.nodes[i].inputs)) --use(v).readers;
+  for (std::uint32_t p : taken) {
+    for (ValueId v : distinct(f.nodes[p].inputs)) --use(v).readers;
+    gone[p] = true;
+  }
+  f.nodes[i].inputs = std::move(operands);
+  for (ValueId v : distinct(f.nodes[i].inputs)) ++use(v).readers;
+}
+
+ValueId FunctionInFusion::reshape(ValueId v, const Dims& shape, Place place, std::uint32_t near) {
+  Value value{type(v), f.values[static_cast<std::size_t>(v)].name};
+  value.type.shape = shape;
+  const auto result = static_cast<ValueId>(f.values.size());
+  f.values.push_back(std::move(value));
+  uses_.emplace_back();
+  add_reshape(v, result, place, near);
+  return result;
+}
+
+void FunctionInFusion::add_reshape(ValueId from, ValueId to, Place place, std::uint32_t near) {
+  use(to).producer = static_cast<std::int32_t>(f.nodes.size());
+  ++use(from).readers;
+  Node n;
+  n.op = Op::reshape;
+  n.inputs = {from};
+  n.outputs = {to};
+  n.set(AttrKey::sizes, type(to).shape);
+  n.origin = f.nodes[near].origin;
+  f.nodes.push_back(std::move(n));
+  gone.push_back(false);
+  places.push_back(place);
+  numbers.push_back(numbers[near]);
+  sections_.push_back(sections_[near]);
+}
+
+void FunctionInFusion::give_shape(std::uint32_t i, const Dims& shape) {
+  const ValueId output = f.nodes[i].outputs[0];
+  Value value{type(output), f.values[static_cast<std::size_t>(output)].name};
+  value.type.shape = shape;
+  const auto inner = static_cast<ValueId>(f.values.size());
+  f.values.push_back(std::move(value));
+  uses_.push_back({static_cast<std::int32_t>(i), 0, false, false, false});
+  f.nodes[i].outputs[0] = inner;
+  add_reshape(inner, output, {places[i][0], places[i][1], places[i][2] + 1}, i);
+}
+
+}  // namespace tern
