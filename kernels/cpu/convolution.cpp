@@ -14,6 +14,7 @@
 #include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/convolve.h"
+#include "kernels/cpu/tile_convolution.h"
 #include "kernels/cpu/window.h"
 
 namespace tern::cpu {
@@ -196,6 +197,7 @@ void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) 
 
 struct State : KernelState {
   std::unique_ptr<pointwise::Epilogue> epilogue;
+  std::unique_ptr<TileConvolution> tiles;  ///< or
   std::unique_ptr<dnnl_cpu::Convolution> convolution;
   DType dtype = DType::f32;
   bool constant_weight = false;
@@ -242,8 +244,20 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   return state;
 }
 
+std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
+  if (c.node->integer(AttrKey::transposed) != 0 || is_direct(c)) return nullptr;
+  const Problem p = describe(c);
+  auto tiles = TileConvolution::make(c, {p.window, p.batch, p.groups, p.in, p.out});
+  if (tiles == nullptr) return nullptr;
+  auto state = std::make_unique<State>();
+  state->unread = tiles->is_packed() ? 1u << 1 : 0;
+  state->tiles = std::move(tiles);
+  return state;
+}
+
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  std::unique_ptr<State> state = prepare_dnnl(c);
+  std::unique_ptr<State> state = prepare_tiles(c);
+  if (state == nullptr) state = prepare_dnnl(c);
   if (auto epilogue = pointwise::Epilogue::make(c)) {
     if (state == nullptr) state = std::make_unique<State>();
     state->epilogue = std::move(epilogue);
@@ -282,8 +296,14 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   return buffers(c, type, true, work * element_size(type), parts);
 }
 
+const TileConvolution* tiles_of(const KernelCall& c) {
+  const auto* s = static_cast<const State*>(c.state);
+  return s != nullptr ? s->tiles.get() : nullptr;
+}
+
 std::size_t scratch(const KernelCall& c) {
   ScratchParts parts;
+  if (const TileConvolution* t = tiles_of(c)) parts.take<std::byte>(static_cast<std::int64_t>(t->scratch()));
   buffers(c, parts);
   return parts.used();
 }
@@ -301,11 +321,20 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   const TensorView& y = c.out[0];
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
+  if (const TileConvolution* t = tiles_of(c)) {
+    if (t->run(c, epilogue, parts.take<std::byte>(static_cast<std::int64_t>(t->scratch())))) return true;
+  }
   const Buffers at = buffers(c, parts);
   const State* s = dnnl_state(c);
   const DType type = s != nullptr ? s->dtype : gemm_type(y.dtype);
   const std::byte* x = operand(c, 0, type, at.x);
   const std::byte* weight = operand(c, 1, type, at.weight);
+  std::vector<float> exported;
+  if (const TileConvolution* t = tiles_of(c); t != nullptr && t->is_packed()) {
+    exported.resize(static_cast<std::size_t>(c.in[1].numel()));
+    t->unpack(exported.data());
+    weight = reinterpret_cast<const std::byte*>(exported.data());
+  }
   const std::byte* bias = operand(c, 2, type, at.bias);
   std::byte* sums = at.y != nullptr ? at.y : y.data;
   if (s != nullptr) {

@@ -1,0 +1,248 @@
+#include "kernels/cpu/amx/convolve.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tern::amx {
+namespace {
+
+constexpr std::int64_t kPair = 4;               // bytes of two bfloat16
+constexpr std::int64_t kLine = 16;              // pairs in a line of the cache
+constexpr std::int64_t kBandBytes = 512 << 10;  // of a band's parts: they stay in the second cache
+constexpr std::int64_t kManyPositions = 1024;   // from here on threads share the image rather than the channels
+constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
+constexpr double kLeastUse = 0.25;              // of what tiles compute: below, plain multiply-adds are faster
+constexpr std::size_t kImageSlot = 7, kLineSlot = 0;
+
+std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/// Copies elements first, first + step ... of a line of `size` to `to`, zeros where there are none.
+void gather(const float* line, std::int64_t size, std::int64_t first, std::int64_t step, std::int64_t count,
+            float* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = first + i * step;
+    to[i] = line != nullptr && at >= 0 && at < size ? line[at] : 0.0F;
+  }
+}
+
+/// Places in the three parts that are written together.
+struct Places {
+  std::byte* at[kParts];
+  void zero(std::int64_t begin, std::int64_t end) const {
+    for (std::byte* p : at)
+      std::memset(p + begin * kPair, 0, static_cast<std::size_t>(std::max<std::int64_t>(0, end - begin) * kPair));
+  }
+  void split(const float* a, const float* b, std::int64_t begin, std::int64_t count) const {
+    std::byte* const to[kParts] = {at[0] + begin * kPair, at[1] + begin * kPair, at[2] + begin * kPair};
+    split_pairs(a, b, count, to);
+  }
+};
+
+}  // namespace
+
+Convolution::Axis Convolution::axis(const cpu::WindowAxis& w) {
+  Axis a;
+  std::int64_t highest = 0;
+  for (std::int64_t k = 0; k < w.kernel; ++k) {
+    const std::int64_t at = k * w.dilation - w.before, phase = (at % w.stride + w.stride) % w.stride,
+                       shift = (at - phase) / w.stride;
+    const auto found = std::ranges::find(a.phases, phase);
+    a.phase.push_back(found - a.phases.begin());
+    if (found == a.phases.end()) a.phases.push_back(phase);
+    a.shift.push_back(shift);
+    a.lowest = k == 0 ? shift : std::min(a.lowest, shift);
+    highest = k == 0 ? shift : std::max(highest, shift);
+  }
+  a.reach = highest - a.lowest;
+  return a;
+}
+
+bool Convolution::suits(const ConvolutionShape& s) {
+  const cpu::Window& w = s.window;
+  if (!available() || w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
+  const std::int64_t positions = w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
+  if (s.in * s.out * positions * taps < kWorthATile) return false;
+  const std::int64_t pitch = w[2].out + axis(w[2]).reach, computed = rounded_up(w[1].out * pitch, kTile);
+  const double use = static_cast<double>(s.in * s.out * positions) /
+                     static_cast<double>(rounded_up(s.in, kStep) * rounded_up(s.out, kTile) * computed);
+  return use >= kLeastUse;
+}
+
+Convolution::Convolution(const ConvolutionShape& shape)
+    : shape_(shape), height_(axis(shape.window[1])), width_(axis(shape.window[2])) {
+  const cpu::Window& w = shape.window;
+  taps_ = w[1].kernel * w[2].kernel;
+  chunks_ = (shape.in + kStep - 1) / kStep;
+  pitch_ = w[2].out + width_.reach;
+  const std::int64_t blocks = (shape.out + kBlock - 1) / kBlock, lines = w[1].out, threads = omp_get_max_threads();
+  by_bands_ = lines * pitch_ >= kManyPositions || blocks < threads || shape.batch * shape.groups >= 2 * threads;
+  band_lines_ = lines;
+  if (by_bands_) {
+    while (band_lines_ > 1 && bytes({0, band_lines_}) > kBandBytes) band_lines_ = (band_lines_ + 1) / 2;
+    const std::int64_t jobs = shape.batch * shape.groups,
+                       bands = rounded_up(jobs * ((lines + band_lines_ - 1) / band_lines_), threads) / jobs;
+    band_lines_ = std::max<std::int64_t>(1, (lines + bands - 1) / std::max<std::int64_t>(1, bands));
+  }
+}
+
+std::int64_t Convolution::left_k() const {
+  return taps_ == 1 ? shape_.in : taps_ * chunks_ * kStep;
+}
+
+std::int64_t Convolution::plane(Band band) const {
+  // An odd number of cache lines: rows of a tile, a plane apart, then fall on different sets of the cache.
+  const std::int64_t lines = ((band.end - band.begin + height_.reach) * pitch_ + kLine - 1) / kLine;
+  return (lines | 1) * kLine;
+}
+
+std::int64_t Convolution::planes() const {
+  return chunks_ * static_cast<std::int64_t>(height_.phases.size() * width_.phases.size()) * kParts * kTile;
+}
+
+std::int64_t Convolution::bytes(Band band) const {
+  return planes() * plane(band) * kPair + 4 * kTileBytes;  // the last tile reads beyond the last plane
+}
+
+std::size_t Convolution::scratch() const {
+  return by_bands_ ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
+}
+
+void Convolution::pack(const float* weight, float* to) const {
+  const std::int64_t rows = shape_.groups * shape_.out;
+  parallel_for(rows, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
+    std::fill(to + begin * left_k(), to + end * left_k(), 0.0F);
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < shape_.in; ++c) {
+        for (std::int64_t t = 0; t < taps_; ++t)
+          to[r * left_k() + t * chunks_ * kStep + c] = weight[(r * shape_.in + c) * taps_ + t];
+      }
+    }
+  });
+}
+
+void Convolution::unpack(const float* packed, float* to) const {
+  for (std::int64_t r = 0; r < shape_.groups * shape_.out; ++r) {
+    for (std::int64_t c = 0; c < shape_.in; ++c) {
+      for (std::int64_t t = 0; t < taps_; ++t)
+        to[(r * shape_.in + c) * taps_ + t] = packed[r * left_k() + t * chunks_ * kStep + c];
+    }
+  }
+}
+
+/// Pairs of channels [first, last) of the image at x.
+void Convolution::split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const {
+  const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
+  const std::int64_t size = h.in * w.in, lines = band.end - band.begin + height_.reach, stride = plane(band) * kPair;
+  const std::int64_t left = std::clamp<std::int64_t>(-width_.lowest, 0, pitch_),
+                     right = std::clamp<std::int64_t>(w.in - width_.lowest, left, pitch_);
+  const bool whole_lines = w.stride == 1 && pitch_ == w.in && width_.lowest == 0;
+  float* buffer = thread_buffer<float>(static_cast<std::size_t>(2 * pitch_), kLineSlot);
+  for (std::int64_t pair = first; pair < last; ++pair) {
+    const std::int64_t channel = pair / kTile * kStep + pair % kTile;
+    const float* a = channel < shape_.in ? x + channel * size : nullptr;
+    const float* b = channel + kTile < shape_.in ? x + (channel + kTile) * size : nullptr;
+    for (std::size_t i = 0; i < height_.phases.size(); ++i) {
+      for (std::size_t j = 0; j < width_.phases.size(); ++j) {
+        const auto phase = static_cast<std::int64_t>(
+            (static_cast<std::size_t>(pair / kTile) * height_.phases.size() + i) * width_.phases.size() + j);
+        std::byte* base = to + (phase * kParts * kTile + pair % kTile) * stride;
+        const Places places{{base, base + kTile * stride, base + 2 * kTile * stride}};
+        for (std::int64_t r = 0; r < lines; ++r) {
+          const std::int64_t row = (band.begin + r + height_.lowest) * h.stride + height_.phases[i], at = r * pitch_;
+          if (a == nullptr || row < 0 || row >= h.in) {
+            places.zero(at, at + pitch_);
+          } else if (whole_lines && h.stride == 1) {
+            const std::int64_t count = std::min(lines - r, h.in - row);
+            places.split(a + row * w.in, b == nullptr ? nullptr : b + row * w.in, at, count * pitch_);
+            r += count - 1;
+          } else if (w.stride == 1) {
+            const std::int64_t from = row * w.in + left + width_.lowest;
+            places.zero(at, at + left);
+            places.split(a + from, b == nullptr ? nullptr : b + from, at + left, right - left);
+            places.zero(at + right, at + pitch_);
+          } else {
+            const std::int64_t column = width_.lowest * w.stride + width_.phases[j];
+            gather(a + row * w.in, w.in, column, w.stride, pitch_, buffer);
+            gather(b == nullptr ? nullptr : b + row * w.in, w.in, column, w.stride, pitch_, buffer + pitch_);
+            places.split(buffer, buffer + pitch_, at, pitch_);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Blocks of channels of one group of one image in one band, whose parts were split.
+bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, Band band, Range blocks,
+                                const std::byte* parts) const {
+  const std::int64_t group = job % shape_.groups, out_width = shape_.window[2].out,
+                     positions = shape_.window[1].out * out_width, stride = plane(band);
+  std::vector<std::int64_t> steps;
+  for (std::size_t i = 0; i < height_.shift.size(); ++i) {
+    for (std::size_t j = 0; j < width_.shift.size(); ++j) {
+      for (std::int64_t q = 0; q < chunks_; ++q) {
+        const std::int64_t phase = (q * static_cast<std::int64_t>(height_.phases.size()) + height_.phase[i]) *
+                                       static_cast<std::int64_t>(width_.phases.size()) +
+                                   width_.phase[j];
+        steps.push_back((phase * kParts * kTile * stride + (height_.shift[i] - height_.lowest) * pitch_ +
+                         width_.shift[j] - width_.lowest) *
+                        kPair);
+      }
+    }
+  }
+  const std::int64_t computed = (band.end - band.begin - 1) * pitch_ + out_width;
+  std::vector<Destination> tiles(static_cast<std::size_t>((computed + kTile - 1) / kTile));
+  for (std::int64_t at = computed; at-- > 0;) {
+    if (at % pitch_ >= out_width) continue;
+    Destination& d = tiles[static_cast<std::size_t>(at / kTile)];
+    d.mask = static_cast<std::uint16_t>(d.mask | 1u << at % kTile);
+    d.to = at / pitch_ * out_width + at % pitch_;
+    ++d.count;
+  }
+  const std::int64_t begin = job * shape_.out * positions + band.begin * out_width;
+  const PlainSink::Target target{
+      o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
+  std::atomic<bool> finite = true;
+  PlainSink sink(target, tiles, finite);
+  const Left left{o.weight + group * shape_.out * left_k(), left_k(), shape_.out, left_k()};
+  multiply(left, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair}, blocks,
+           {0, static_cast<std::int64_t>(tiles.size())}, sink);
+  return finite;
+}
+
+bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
+  const std::int64_t lines = shape_.window[1].out, bands = (lines + band_lines_ - 1) / band_lines_,
+                     jobs = shape_.batch * shape_.groups, blocks = (shape_.out + kBlock - 1) / kBlock,
+                     image = shape_.in * shape_.window[1].in * shape_.window[2].in;
+  std::atomic<bool> finite = true;
+  if (by_bands_) {
+    parallel_for(jobs * bands, 1, [&](std::int64_t begin, std::int64_t end) {
+      auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, band_lines_})), kImageSlot);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t job = i / bands, first = i % bands * band_lines_;
+        const Band band{first, std::min(lines, first + band_lines_)};
+        split_image(o.x + job * image, band, 0, chunks_ * kTile, parts);
+        if (!multiply_band(o, job, band, {0, blocks}, parts)) finite = false;
+      }
+    });
+    return finite;
+  }
+  const Band all{0, lines};
+  for (std::int64_t job = 0; job < jobs; ++job) {
+    parallel_for(chunks_ * kTile, grain_for(plane(all)), [&](std::int64_t begin, std::int64_t end) {
+      split_image(o.x + job * image, all, begin, end, scratch);
+    });
+    parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      if (!multiply_band(o, job, all, {begin, end}, scratch)) finite = false;
+    });
+  }
+  return finite;
+}
+
+}  // namespace tern::amx

@@ -1,0 +1,71 @@
+// Convolutions on matrix tiles: the image is split once into planes of channel pairs with zeros around it, and every
+// element of the kernel multiplies the same planes, shifted. Nothing like im2col is made.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx/finish.h"
+#include "kernels/cpu/window.h"
+
+namespace tern::amx {
+
+struct ConvolutionShape {
+  cpu::Window window;                                   ///< the first axis has size 1 and a kernel of 1
+  std::int64_t batch = 1, groups = 1, in = 0, out = 0;  ///< channels of a group
+};
+
+struct ConvolutionOperands {
+  const float* x = nullptr;       ///< [batch, groups * in, height, width]
+  const float* weight = nullptr;  ///< as `pack` wrote it, or as it is where `reads_in_place`
+  const float* bias = nullptr;    ///< [groups * out], or null
+  float* y = nullptr;
+  Finish finish;
+};
+
+class Convolution {
+ public:
+  explicit Convolution(const ConvolutionShape& shape);
+  /// Whether tiles gain anything for this shape, here.
+  static bool suits(const ConvolutionShape& shape);
+
+  /// Kernels of one element need no other order of weights.
+  bool reads_in_place() const { return taps_ == 1; }
+  /// Floats of a packed weight: [groups * out, kernel, in rounded up to 32].
+  std::int64_t packed_size() const { return shape_.groups * shape_.out * left_k(); }
+  void pack(const float* weight, float* to) const;
+  void unpack(const float* packed, float* to) const;
+
+  std::size_t scratch() const;
+  /// As Linear::run.
+  bool run(const ConvolutionOperands& o, std::byte* scratch) const;
+
+ private:
+  /// One axis of the kernel against the image: element k reads line shift[k] - lowest of the phase's lines.
+  struct Axis {
+    std::vector<std::int64_t> phases;  ///< remainders of positions by the stride that elements touch
+    std::vector<std::int64_t> phase;   ///< for each element: number in `phases`
+    std::vector<std::int64_t> shift;
+    std::int64_t lowest = 0, reach = 0;  ///< of shifts; highest - lowest
+  };
+  /// Lines of the result that are made together.
+  struct Band {
+    std::int64_t begin = 0, end = 0;
+  };
+  static Axis axis(const cpu::WindowAxis& w);
+  std::int64_t left_k() const;
+  std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
+  std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases
+  std::int64_t bytes(Band band) const;
+  void split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const;
+  bool multiply_band(const ConvolutionOperands& o, std::int64_t image, Band band, Range blocks,
+                     const std::byte* parts) const;
+
+  ConvolutionShape shape_;
+  Axis height_, width_;
+  std::int64_t taps_ = 1, chunks_ = 1, pitch_ = 0, band_lines_ = 1;
+  bool by_bands_ = false;  ///< threads take bands of the image; else blocks of channels
+};
+
+}  // namespace tern::amx

@@ -1,0 +1,30 @@
+// A convolution node on matrix tiles.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/amx/convolve.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+class TileConvolution {
+ public:
+  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order.
+  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape);
+
+  std::size_t scratch() const { return convolution_.scratch(); }
+  /// The exported weight is not read, unless `run` fails.
+  bool is_packed() const { return packed_ != nullptr; }
+  /// With the epilogue. False when the result is to be computed in another way.
+  bool run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const;
+  /// The weight as exported.
+  void unpack(float* to) const { convolution_.unpack(packed_.get(), to); }
+
+ private:
+  explicit TileConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+  amx::Convolution convolution_;
+  std::shared_ptr<const float> packed_;
+};
+
+}  // namespace tern::cpu
