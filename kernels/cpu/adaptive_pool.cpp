@@ -5,6 +5,7 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
+#include "kernels/cpu/planes/loops.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
 
@@ -104,10 +105,30 @@ std::int64_t scaled(std::int64_t i, std::int64_t out, std::int64_t in) {
   return i / out * in + i % out * in / out;
 }
 
+/// The mean of each plane, of floats.
+void mean_of_planes(KernelCall& c, const Sizes& s) {
+  constexpr std::int64_t kTogether = 16;  // planes that are summed at a time
+  const planes::PlaneLoops& loops = planes::plane_loops();
+  parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.in_plane * kTogether),
+               [&](std::int64_t begin, std::int64_t end) {
+                 auto* buffer = thread_buffer<float>(static_cast<std::size_t>(s.in_plane * kTogether));
+                 for (std::int64_t p = begin * kTogether; p < std::min(s.planes, end * kTogether); p += kTogether) {
+                   const std::int64_t count = std::min(kTogether, s.planes - p);
+                   float means[kTogether];
+                   float* y = run_target(c.out[0], p, means);
+                   loops.sums(read_run(c.in[0], p * s.in_plane, count * s.in_plane, buffer), count, s.in_plane, y);
+                   for (std::int64_t i = 0; i < count; ++i) y[i] /= static_cast<float>(s.in_plane);
+                   write_run(c.out[0], p, count, y);
+                 }
+               });
+}
+
 void adaptive(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
+  const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
+  if (!max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
   const auto windows = [&](std::int64_t, std::size_t axis, std::int64_t i) {
     const std::int64_t in = s.in[axis], out = s.out[axis];
     const bool whole = (i + 1) % out * in % out == 0;

@@ -1,7 +1,11 @@
-// pool: windows over the last axes. One line of output at a time, element by element of the window, so that the
-// innermost loop runs along the line.
+// pool: windows over the last axes. Floats by padded planes; else one line of output at a time, element by element of
+// the window, so that the innermost loop runs along the line.
+#include "kernels/cpu/planes/pool.h"
+
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
@@ -128,6 +132,50 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
   }
 }
 
+/// The divisor of each mean is a product of one for its row and one for its column.
+class Divisors {
+ public:
+  explicit Divisors(const Problem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
+  void apply(float* y) const {
+    const planes::PlaneLoops& loops = planes::plane_loops();
+    const auto width = static_cast<std::int64_t>(w_.size());
+    for (const float row : h_) {
+      loops.divide(y, row, w_.data(), width);
+      y += width;
+    }
+  }
+
+ private:
+  static std::vector<float> axis(const Problem& p, std::size_t i) {
+    const WindowAxis& a = p.window[i];
+    std::vector<float> v(static_cast<std::size_t>(a.out), i == 1 ? static_cast<float>(p.divisor) : 1.0F);
+    for (std::int64_t o = 0; p.divisor == 0 && o < a.out; ++o) {
+      std::int64_t inside = 0, padded = 0;
+      counts(a, o, &inside, &padded);
+      // Sums of nothing stay zero.
+      v[static_cast<std::size_t>(o)] = static_cast<float>(std::max<std::int64_t>(1, p.count_pads ? padded : inside));
+    }
+    return v;
+  }
+  std::vector<float> h_, w_;
+};
+
+void pool_planes(KernelCall& c, const Problem& p) {
+  const std::int64_t kernel = p.window[1].kernel * p.window[2].kernel;
+  const Divisors divisors(p);
+  parallel_for(p.planes, grain_for(p.in + p.out * kernel / 4), [&](std::int64_t begin, std::int64_t end) {
+    planes::Pooling pooling(p.window, p.max);
+    auto* in_buffer = thread_buffer<float>(static_cast<std::size_t>(p.in), 0);
+    auto* out_buffer = thread_buffer<float>(static_cast<std::size_t>(p.out), 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      float* y = run_target(c.out[0], i * p.out, out_buffer);
+      pooling.run(read_run(c.in[0], i * p.in, p.in, in_buffer), y);
+      if (!p.max) divisors.apply(y);
+      write_run(c.out[0], i * p.out, p.out, y);
+    }
+  });
+}
+
 template <class T>
 void pool(KernelCall& c, const Problem& p) {
   const Window& w = p.window;
@@ -158,7 +206,12 @@ void pool(KernelCall& c, const Problem& p) {
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const Problem p = describe(c);
-  visit_plane_type(c.in[0].dtype, [&](auto tag) { pool<decltype(tag)>(c, p); });
+  visit_plane_type(c.in[0].dtype, [&](auto tag) {
+    if constexpr (std::is_same_v<decltype(tag), float>) {
+      if (!c.wants(1) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
+    }
+    pool<decltype(tag)>(c, p);
+  });
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ class NodeRun : public OutputAllocator {
   void set(AttrKey key, std::int64_t v) { node_.set(key, Dims{v}); }
   void set_number(AttrKey key, std::vector<double> v) { node_.set(key, std::move(v)); }
 
+  /// Output `i` is one that nobody reads.
+  void unwanted(std::size_t i) { unwanted_ = i; }
+
   void seed(std::uint64_t seed, std::uint64_t offset) { random_ = {seed, offset}; }
 
   /// `strides` in elements, row-major where absent; `values` are in row-major order all the same.
@@ -106,7 +109,7 @@ class NodeRun : public OutputAllocator {
       }
       make_contiguous(v);
       if (known) v.data = memory(static_cast<std::size_t>(v.numel()) * static_cast<std::size_t>(element_size(v.dtype)));
-      out_.push_back(v);
+      out_.push_back(out_.size() == unwanted_ ? TensorView{} : v);
     }
     const Kernel& kernel = cpu_kernels().kernels[static_cast<std::size_t>(node_.op)];
     KernelCall call;
@@ -162,6 +165,7 @@ class NodeRun : public OutputAllocator {
   Program program_;
   Node node_;
   std::vector<TensorView> views_, out_;
+  std::size_t unwanted_ = ~std::size_t{0};
   std::vector<bool> constant_;
   RandomState random_{42, 0};
   std::deque<std::vector<std::byte>> memory_;

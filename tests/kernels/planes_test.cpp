@@ -69,7 +69,7 @@ struct Padded {
   Padded(const PlaneLoops& loops, const WindowAxis& h, const WindowAxis& w, const std::vector<float>& x,
          std::int64_t planes, std::int64_t parts, std::int64_t band, float fill)
       : bands(bands_of(h, w, planes, 4096, parts)), taps(taps_of(bands, h, w, planes)) {
-    buffer.assign(static_cast<std::size_t>(bands.channel * planes + kMostChannels * kSlack), fill);
+    buffer.assign(static_cast<std::size_t>(bands.channel * planes + kMostTogether * kSlack), fill);
     for (std::int64_t p = 0; p < planes; ++p)
       loops.load(bands.layout, x.data() + p * h.in * w.in, band * bands.rows * h.stride, fill,
                  buffer.data() + p * bands.channel);

@@ -15,7 +15,6 @@ using cpu::WindowAxis;
 constexpr std::int64_t kOnePlane = 6 << 10;       // floats of a depthwise band: half of a first cache
 constexpr std::int64_t kSeveralPlanes = 8 << 10;  // floats that many output channels share
 constexpr std::int64_t kSmallPlanes = 3 << 10;
-constexpr std::int64_t kWidest = 1 << 17;  // floats of the narrowest band
 constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
 constexpr std::int64_t kWorthAThread = 1 << 17;  // products
@@ -58,12 +57,12 @@ struct Part {
   std::int64_t image = 0, group = 0, top = 0, rows = 0;
 };
 
-constexpr std::int64_t kMostTogether = 16;
+constexpr std::int64_t kMostParts = 16;
 
 /// Images that are loaded before the first of them is worked on: loads that reach over several stores wait until
 /// those have left the processor.
 std::int64_t batch_of(const DirectConvolution& c, std::int64_t input) {
-  return c.out > 1 ? 1 : std::clamp<std::int64_t>(kSmallPlanes / input, 1, kMostTogether);
+  return c.out > 1 ? 1 : std::clamp<std::int64_t>(kSmallPlanes / input, 1, kMostParts);
 }
 
 /// Every image is one window: each result is the product of a row of the weight with all of the image.
@@ -95,14 +94,12 @@ void multiply(const DirectConvolution& c, const float* x, const float* weight, c
 
 bool is_direct(const DirectConvolution& c) {
   if (is_one_window(c)) return true;
-  const WindowAxis &d = c.window[0], &h = c.window[1], &w = c.window[2];
-  if (d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0 || h.before < 0 || w.before < 0) return false;
-  if (h.in * w.in * h.out * w.out == 0) return false;
+  const WindowAxis &h = c.window[1], &w = c.window[2];
   if (c.in > kMostInputs || columns_of(c) > kMostTaps) return false;
   // Where windows do not overlap or many results share an input, other ways are as good.
   if (c.in > 1 && (h.stride > kMostStride || w.stride > kMostStride)) return false;
   if (c.in == 1 && c.groups == 1 && h.kernel * w.kernel == 1) return false;
-  return bands_for(c, h.out).channel * c.in <= kWidest;
+  return has_bands(c.window, c.in);
 }
 
 void convolve(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
@@ -122,13 +119,13 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
   const std::int64_t input = bands.channel * c.in, batch = batch_of(c, input);
   parallel_for(images * bands.count, (kWorthAThread + band_cost - 1) / band_cost,
                [&](std::int64_t begin, std::int64_t end) {
-                 const std::int64_t floats = batch * input + kMostChannels * kSlack;
+                 const std::int64_t floats = batch * input + kMostTogether * kSlack;
                  const std::int64_t lines = std::max<std::int64_t>(batch, loops.channels);
                  float* padded = thread_buffer<float>(static_cast<std::size_t>(floats), kInputSlot);
                  float* sums = thread_buffer<float>(static_cast<std::size_t>(ld * lines), kResultSlot);
                  std::fill_n(padded, floats, 0.0F);
                  Finishing finishing(finished);
-                 std::array<Part, kMostTogether> parts;
+                 std::array<Part, kMostParts> parts;
                  Part next{begin / bands.count, begin / bands.count % c.groups, begin % bands.count * bands.rows, 0};
                  const auto sum = [&](std::int64_t b, std::int64_t k, std::int64_t count, float* to) {
                    const Part& part = parts[static_cast<std::size_t>(b)];

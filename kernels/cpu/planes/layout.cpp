@@ -5,6 +5,8 @@ namespace {
 
 using cpu::WindowAxis;
 
+constexpr std::int64_t kWidest = 1 << 17;  // floats of the narrowest band
+
 /// How far an axis' last element of the window lies behind its first.
 std::int64_t extent(const WindowAxis& a) {
   return (a.kernel - 1) * a.dilation;
@@ -22,6 +24,17 @@ void set_rows(Bands& b, const WindowAxis& h, std::int64_t rows) {
 }
 
 }  // namespace
+
+bool has_bands(const cpu::Window& window, std::int64_t planes) {
+  const auto& [d, h, w] = window;
+  if (d.in != 1 || d.out != 1 || d.kernel != 1 || d.before != 0) return false;
+  for (const WindowAxis& a : {h, w}) {
+    const auto fits = [](std::int64_t n) { return n >= 0 && n <= kWidest; };
+    if (a.in == 0 || a.out == 0 || !fits(a.in) || !fits(a.out) || !fits(a.before)) return false;
+    if (!fits(a.kernel) || !fits(a.dilation) || !fits(extent(a))) return false;
+  }
+  return bands_of(h, w, planes, 0, h.out).channel * planes <= kWidest;
+}
 
 Bands bands_of(const WindowAxis& h, const WindowAxis& w, std::int64_t planes, std::int64_t floats, std::int64_t parts) {
   Bands b;

@@ -20,6 +20,9 @@ struct Bands {
   std::int64_t positions(std::int64_t n, std::int64_t out_w) const { return (n - 1) * layout.pitch + out_w; }
 };
 
+/// That a window has at most two dimensions, and a band of one row of its results is of a size for a cache.
+bool has_bands(const cpu::Window& w, std::int64_t planes);
+
 /// Bands whose input, of `planes` planes, takes about `floats` floats, and which are at least `parts` where the image
 /// has as many rows.
 Bands bands_of(const cpu::WindowAxis& h, const cpu::WindowAxis& w, std::int64_t planes, std::int64_t floats,

@@ -20,6 +20,8 @@ struct Layout {
 
 /// Channels that one call makes, at most.
 constexpr int kMostChannels = 8;
+/// Registers of positions that one call makes at a time, at most.
+constexpr int kMostTogether = 8;
 /// Floats behind a buffer of planes and behind each line of results that may be read or written.
 constexpr std::int64_t kSlack = 16;
 
