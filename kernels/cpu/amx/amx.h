@@ -27,12 +27,17 @@ constexpr std::int64_t kBlockFloats = kBlock * kBlock;
 /// Whether this processor has tiles and the system lets this process use them. TERN_AMX=0 in the environment says no.
 bool available();
 
-/// The operand whose rows are read as floats and split while they are multiplied: row i begins at i * row, its k
-/// elements follow each other.
+/// The operand whose rows are read as floats and split while they are multiplied. Its rows come in blocks of 32 and its
+/// elements in steps of 32, with as many elements between blocks, rows and steps as it says.
 struct Left {
   const float* data = nullptr;
-  std::int64_t row = 0, rows = 0, k = 0;
+  std::int64_t rows = 0, k = 0;
+  std::int64_t block = 0, row = 0, step = 0;
 };
+/// Rows that lie `row` apart, each in one piece.
+inline Left row_major(const float* data, std::int64_t rows, std::int64_t k, std::int64_t row) {
+  return {data, rows, k, kBlock * row, row, kStep};
+}
 
 /// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
 /// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,

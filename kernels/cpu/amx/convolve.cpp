@@ -13,7 +13,6 @@ namespace {
 constexpr std::int64_t kPair = 4;               // bytes of two bfloat16
 constexpr std::int64_t kLine = 16;              // pairs in a line of the cache
 constexpr std::int64_t kBandBytes = 512 << 10;  // of a band's parts: they stay in the second cache
-constexpr std::int64_t kManyPositions = 1024;   // from here on threads share the image rather than the channels
 constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
 constexpr double kLeastUse = 0.25;              // of what tiles compute: below, plain multiply-adds are faster
 constexpr std::size_t kImageSlot = 7, kLineSlot = 0;
@@ -25,10 +24,11 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
 /// Copies elements first, first + step ... of a line of `size` to `to`, zeros where there are none.
 void gather(const float* line, std::int64_t size, std::int64_t first, std::int64_t step, std::int64_t count,
             float* to) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t at = first + i * step;
-    to[i] = line != nullptr && at >= 0 && at < size ? line[at] : 0.0F;
-  }
+  const std::int64_t begin = std::clamp<std::int64_t>((step - 1 - first) / step, 0, count),
+                     end = std::clamp<std::int64_t>((size - first + step - 1) / step, begin, count);
+  std::fill(to, to + begin, 0.0F);
+  if (begin < end) take_every(line + first + begin * step, step, end - begin, to + begin);
+  std::fill(to + end, to + count, 0.0F);
 }
 
 /// Places in the three parts that are written together.
@@ -80,8 +80,10 @@ Convolution::Convolution(const ConvolutionShape& shape)
   taps_ = w[1].kernel * w[2].kernel;
   chunks_ = (shape.in + kStep - 1) / kStep;
   pitch_ = w[2].out + width_.reach;
-  const std::int64_t blocks = (shape.out + kBlock - 1) / kBlock, lines = w[1].out, threads = omp_get_max_threads();
-  by_bands_ = lines * pitch_ >= kManyPositions || blocks < threads || shape.batch * shape.groups >= 2 * threads;
+  blocks_ = (shape.out + kBlock - 1) / kBlock;
+  const std::int64_t lines = w[1].out, threads = omp_get_max_threads();
+  // Threads share what there is more of: positions or channels.
+  by_bands_ = lines * pitch_ >= shape.out || blocks_ < threads || shape.batch * shape.groups >= 2 * threads;
   band_lines_ = lines;
   if (by_bands_) {
     while (band_lines_ > 1 && bytes({0, band_lines_}) > kBandBytes) band_lines_ = (band_lines_ + 1) / 2;
@@ -113,14 +115,18 @@ std::size_t Convolution::scratch() const {
   return by_bands_ ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
 }
 
+std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {
+  const std::int64_t block = row / shape_.out * blocks_ + row % shape_.out / kBlock,
+                     step = tap * chunks_ + channel / kStep;
+  return block * kBlock * left_k() + (step * kBlock + row % shape_.out % kBlock) * kStep + channel % kStep;
+}
+
 void Convolution::pack(const float* weight, float* to) const {
-  const std::int64_t rows = shape_.groups * shape_.out;
-  parallel_for(rows, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
-    std::fill(to + begin * left_k(), to + end * left_k(), 0.0F);
+  std::fill_n(to, packed_size(), 0.0F);
+  parallel_for(shape_.groups * shape_.out, grain_for(left_k()), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       for (std::int64_t c = 0; c < shape_.in; ++c) {
-        for (std::int64_t t = 0; t < taps_; ++t)
-          to[r * left_k() + t * chunks_ * kStep + c] = weight[(r * shape_.in + c) * taps_ + t];
+        for (std::int64_t t = 0; t < taps_; ++t) to[packed_at(r, c, t)] = weight[(r * shape_.in + c) * taps_ + t];
       }
     }
   });
@@ -129,8 +135,7 @@ void Convolution::pack(const float* weight, float* to) const {
 void Convolution::unpack(const float* packed, float* to) const {
   for (std::int64_t r = 0; r < shape_.groups * shape_.out; ++r) {
     for (std::int64_t c = 0; c < shape_.in; ++c) {
-      for (std::int64_t t = 0; t < taps_; ++t)
-        to[(r * shape_.in + c) * taps_ + t] = packed[r * left_k() + t * chunks_ * kStep + c];
+      for (std::int64_t t = 0; t < taps_; ++t) to[(r * shape_.in + c) * taps_ + t] = packed[packed_at(r, c, t)];
     }
   }
 }
@@ -169,8 +174,8 @@ void Convolution::split_image(const float* x, Band band, std::int64_t first, std
           } else {
             const std::int64_t column = width_.lowest * w.stride + width_.phases[j];
             gather(a + row * w.in, w.in, column, w.stride, pitch_, buffer);
-            gather(b == nullptr ? nullptr : b + row * w.in, w.in, column, w.stride, pitch_, buffer + pitch_);
-            places.split(buffer, buffer + pitch_, at, pitch_);
+            if (b != nullptr) gather(b + row * w.in, w.in, column, w.stride, pitch_, buffer + pitch_);
+            places.split(buffer, b == nullptr ? nullptr : buffer + pitch_, at, pitch_);
           }
         }
       }
@@ -210,7 +215,14 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
       o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
   std::atomic<bool> finite = true;
   PlainSink sink(target, tiles, finite);
-  const Left left{o.weight + group * shape_.out * left_k(), left_k(), shape_.out, left_k()};
+  const Left left = reads_in_place()
+                        ? row_major(o.weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in)
+                        : Left{o.weight + group * blocks_ * kBlock * left_k(),
+                               shape_.out,
+                               left_k(),
+                               kBlock * left_k(),
+                               kStep,
+                               kBlock * kStep};
   multiply(left, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair}, blocks,
            {0, static_cast<std::int64_t>(tiles.size())}, sink);
   return finite;
@@ -218,8 +230,7 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
 
 bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
   const std::int64_t lines = shape_.window[1].out, bands = (lines + band_lines_ - 1) / band_lines_,
-                     jobs = shape_.batch * shape_.groups, blocks = (shape_.out + kBlock - 1) / kBlock,
-                     image = shape_.in * shape_.window[1].in * shape_.window[2].in;
+                     jobs = shape_.batch * shape_.groups, image = shape_.in * shape_.window[1].in * shape_.window[2].in;
   std::atomic<bool> finite = true;
   if (by_bands_) {
     parallel_for(jobs * bands, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -228,7 +239,7 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
         const std::int64_t job = i / bands, first = i % bands * band_lines_;
         const Band band{first, std::min(lines, first + band_lines_)};
         split_image(o.x + job * image, band, 0, chunks_ * kTile, parts);
-        if (!multiply_band(o, job, band, {0, blocks}, parts)) finite = false;
+        if (!multiply_band(o, job, band, {0, blocks_}, parts)) finite = false;
       }
     });
     return finite;
@@ -238,7 +249,7 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
     parallel_for(chunks_ * kTile, grain_for(plane(all)), [&](std::int64_t begin, std::int64_t end) {
       split_image(o.x + job * image, all, begin, end, scratch);
     });
-    parallel_for(blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(blocks_, 1, [&](std::int64_t begin, std::int64_t end) {
       if (!multiply_band(o, job, all, {begin, end}, scratch)) finite = false;
     });
   }

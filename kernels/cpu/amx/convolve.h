@@ -32,8 +32,8 @@ class Convolution {
 
   /// Kernels of one element need no other order of weights.
   bool reads_in_place() const { return taps_ == 1; }
-  /// Floats of a packed weight: [groups * out, kernel, in rounded up to 32].
-  std::int64_t packed_size() const { return shape_.groups * shape_.out * left_k(); }
+  /// Floats of a packed weight: [groups, out / 32, kernel, in / 32, 32, 32], filled up with zeros.
+  std::int64_t packed_size() const { return shape_.groups * blocks_ * kBlock * left_k(); }
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;
 
@@ -55,6 +55,7 @@ class Convolution {
   };
   static Axis axis(const cpu::WindowAxis& w);
   std::int64_t left_k() const;
+  std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
   std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases
   std::int64_t bytes(Band band) const;
@@ -64,7 +65,7 @@ class Convolution {
 
   ConvolutionShape shape_;
   Axis height_, width_;
-  std::int64_t taps_ = 1, chunks_ = 1, pitch_ = 0, band_lines_ = 1;
+  std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, band_lines_ = 1;
   bool by_bands_ = false;  ///< threads take bands of the image; else blocks of channels
 };
 

@@ -37,7 +37,7 @@ std::size_t Linear::scratch() const {
 bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = static_cast<std::int64_t>(steps_.size()) * kPanelStep;
-  const Left left{o.weight, shape_.w_row, shape_.n, shape_.k};
+  const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
   const Right right{scratch, steps_, kTileBytes, panel, 64};
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {

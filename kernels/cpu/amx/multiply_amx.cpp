@@ -56,7 +56,7 @@ inline void split(const Rows& r, std::int64_t begin, std::int64_t end, std::byte
 /// The rows of a block that will be read after this one.
 struct Ahead {
   const float* data = nullptr;
-  std::int64_t row = 0, rows = 0;
+  std::int64_t rows = 0;
 };
 
 template <int L>
@@ -82,6 +82,7 @@ inline void multiply_tiles() {
 struct Steps {
   std::byte* left;              ///< the left's parts
   Rows rows;                    ///< where they come from
+  std::int64_t step;            ///< elements from one step of them to the next
   bool split;                   ///< whether they are to be made
   const std::int64_t* offsets;  ///< of the right's steps
   const std::byte* right;       ///< its column tile
@@ -98,13 +99,13 @@ void multiply_steps(const Steps& s, const Right& right) {
   for (std::int64_t i = 0; i < s.count; ++i) {
     std::byte* left = s.left + i * kLeftStep;
     const std::byte* at = s.right + s.offsets[i];
-    const Rows next{s.rows.data + (i + 1) * kStep, s.rows.row, s.rows.rows, s.rows.k - (i + 1) * kStep};
+    const Rows next{s.rows.data + (i + 1) * s.step, s.rows.row, s.rows.rows, s.rows.k - (i + 1) * kStep};
     const bool more = s.split && i + 1 < s.count;
     const auto between = [&](int part) {
       if (more) split(next, kCuts[part], kCuts[part + 1], left + kLeftStep);
     };
     for (std::int64_t r = 0; r < s.ahead.rows; ++r) {
-      const float* line = s.ahead.data + r * s.ahead.row + i * kStep;
+      const float* line = s.ahead.data + r * s.rows.row + i * s.step;
       __builtin_prefetch(line, 0, 2);
       __builtin_prefetch(line + 16, 0, 2);
     }
@@ -179,7 +180,7 @@ class Multiplication {
 
  private:
   const float* element(std::int64_t block, std::int64_t step) const {
-    return left_.data + block * kBlock * left_.row + step * kStep;
+    return left_.data + block * left_.block + step * left_.step;
   }
 
   /// What follows block `b` of a group in these steps, for the columns of `pair`.
@@ -188,7 +189,7 @@ class Multiplication {
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
     if (block >= blocks_.end) return {};
     const std::int64_t rows = std::min(kBlock, left_.rows - block * kBlock), first = rows * pair / pairs_;
-    return {element(block, step) + first * left_.row, left_.row, rows * (pair + 1) / pairs_ - first};
+    return {element(block, step) + first * left_.row, rows * (pair + 1) / pairs_ - first};
   }
 
   void multiply_block(std::int64_t g, std::int64_t b, std::int64_t begin, std::int64_t end) {
@@ -199,6 +200,7 @@ class Multiplication {
       float* sums = sums_ + (in_one_ ? 0 : (b - g) * pairs_ + pair) * kBlockFloats;
       const Steps s{parts_,
                     {element(b, begin), left_.row, rows, left_.k - begin * kStep},
+                    left_.step,
                     pair == 0,
                     right_.steps.data() + begin,
                     right_.data + tile * right_.column_tile,

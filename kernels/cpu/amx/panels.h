@@ -54,6 +54,9 @@ class PlainSink : public Sink {
   std::atomic<bool>& finite_;
 };
 
+/// Copies elements 0, step, 2 * step ... of `from`; reads none behind the last.
+void take_every(const float* from, std::int64_t step, std::int64_t count, float* to);
+
 /// Splits `count` pairs of elements a[i], b[i] (b null: zeros), rounded, into the three parts' rows.
 void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* const to[kParts]);
 

@@ -62,6 +62,21 @@ void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* 
   }
 }
 
+void take_every(const float* from, std::int64_t step, std::int64_t count, float* to) {
+  std::int64_t i = 0;
+  if (step == 2) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    for (; i < count; i += 16) {
+      const std::int64_t floats = 2 * (count - i) - 1;
+      const __m512 low = _mm512_maskz_loadu_ps(first(floats), from + 2 * i),
+                   high = _mm512_maskz_loadu_ps(first(floats - 16), from + 2 * i + 16);
+      _mm512_mask_storeu_ps(to + i, first(count - i), _mm512_permutex2var_ps(low, even, high));
+    }
+    return;
+  }
+  for (; i < count; ++i) to[i] = from[i * step];
+}
+
 void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
   alignas(64) float block[kBlockFloats];
   const std::int64_t n = std::min(kBlock, shape_.n - row), m0 = first_ + tile * kTile;
