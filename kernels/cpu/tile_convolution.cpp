@@ -16,7 +16,7 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
   if (call.constant == nullptr || !call.constant[1] || call.in[1].data == nullptr) return nullptr;
   const TensorView& w = call.in[1];
   if (!w.contiguous()) return nullptr;
-  const std::string key = fmt::format("channels last, by 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
+  const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
                                       shape.window[1].kernel, shape.window[2].kernel);
   made->packed_ = amx::packed_weight(call, 1, key, convolution.packed_size(),
                                      [&](float* to) { convolution.pack(w.as<const float>(), to); });

@@ -117,7 +117,7 @@ std::size_t Convolution::scratch() const {
 
 std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {
   const std::int64_t block = row / shape_.out * blocks_ + row % shape_.out / kBlock,
-                     step = tap * chunks_ + channel / kStep;
+                     step = channel / kStep * taps_ + tap;
   return block * kBlock * left_k() + (step * kBlock + row % shape_.out % kBlock) * kStep + channel % kStep;
 }
 
@@ -189,9 +189,10 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
   const std::int64_t group = job % shape_.groups, out_width = shape_.window[2].out,
                      positions = shape_.window[1].out * out_width, stride = plane(band);
   std::vector<std::int64_t> steps;
-  for (std::size_t i = 0; i < height_.shift.size(); ++i) {
-    for (std::size_t j = 0; j < width_.shift.size(); ++j) {
-      for (std::int64_t q = 0; q < chunks_; ++q) {
+  // All elements of the kernel for some channels, then the next: the same lines are read again while they are close.
+  for (std::int64_t q = 0; q < chunks_; ++q) {
+    for (std::size_t i = 0; i < height_.shift.size(); ++i) {
+      for (std::size_t j = 0; j < width_.shift.size(); ++j) {
         const std::int64_t phase = (q * static_cast<std::int64_t>(height_.phases.size()) + height_.phase[i]) *
                                        static_cast<std::int64_t>(width_.phases.size()) +
                                    width_.phase[j];

@@ -32,7 +32,7 @@ class Convolution {
 
   /// Kernels of one element need no other order of weights.
   bool reads_in_place() const { return taps_ == 1; }
-  /// Floats of a packed weight: [groups, out / 32, kernel, in / 32, 32, 32], filled up with zeros.
+  /// Floats of a packed weight: [groups, out / 32, in / 32, kernel, 32, 32], filled up with zeros.
   std::int64_t packed_size() const { return shape_.groups * blocks_ * kBlock * left_k(); }
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;

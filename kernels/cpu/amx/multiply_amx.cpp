@@ -101,14 +101,15 @@ void multiply_steps(const Steps& s, const Right& right) {
     const std::byte* at = s.right + s.offsets[i];
     const Rows next{s.rows.data + (i + 1) * s.step, s.rows.row, s.rows.rows, s.rows.k - (i + 1) * kStep};
     const bool more = s.split && i + 1 < s.count;
+    // Asking for lines one after the other would hold up what multiplies: there are few places for those under way.
     const auto between = [&](int part) {
+      for (std::int64_t r = s.ahead.rows * part / 6; r < s.ahead.rows * (part + 1) / 6; ++r) {
+        const float* line = s.ahead.data + r * s.rows.row + i * s.step;
+        __builtin_prefetch(line, 0, 2);
+        __builtin_prefetch(line + 16, 0, 2);
+      }
       if (more) split(next, kCuts[part], kCuts[part + 1], left + kLeftStep);
     };
-    for (std::int64_t r = 0; r < s.ahead.rows; ++r) {
-      const float* line = s.ahead.data + r * s.rows.row + i * s.step;
-      __builtin_prefetch(line, 0, 2);
-      __builtin_prefetch(line + 16, 0, 2);
-    }
     load_left<L>(left);
     load_right<R>(at + 2 * right.part, right);
     multiply_tiles<L, R>();
