@@ -22,7 +22,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const KernelCall& c, std::size_t n) {
-  const TensorView &x = c.in[0], &y = c.out[0];
+  const TensorView &x = c.in[0], &y = sized_output(c);
   Sizes s;
   for (std::size_t i = 0; i < n; ++i) {
     const int axis = x.rank - static_cast<int>(n - i);
@@ -124,7 +124,7 @@ void mean_of_planes(KernelCall& c, const Sizes& s) {
 }
 
 void adaptive(KernelCall& c) {
-  if (c.out[0].numel() == 0) return;
+  if (sized_output(c).numel() == 0) return;
   const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
   const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
@@ -138,7 +138,7 @@ void adaptive(KernelCall& c) {
 }
 
 void fractional(KernelCall& c) {
-  if (c.out[0].numel() == 0) return;
+  if (sized_output(c).numel() == 0) return;
   const std::size_t n = c.node->dims(AttrKey::kernel).size();
   const Sizes s = sizes_of(c, n);
   std::array<std::int64_t, 3> kernel{1, 1, 1};

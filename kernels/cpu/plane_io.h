@@ -22,6 +22,11 @@ void visit_plane_type(DType t, F&& f) {
   }
 }
 
+/// An output of a pool that somebody wants: all have the same sizes.
+inline const TensorView& sized_output(const KernelCall& c) {
+  return c.out[c.wants(0) || !c.wants(1) ? 0 : 1];
+}
+
 /// `count` elements from element `at`, as T: in place, or converted into `buffer`.
 template <class T>
 const T* read_run(const TensorView& v, std::int64_t at, std::int64_t count, T* buffer) {
@@ -31,14 +36,16 @@ const T* read_run(const TensorView& v, std::int64_t at, std::int64_t count, T* b
   return buffer;
 }
 
-/// Where `count` elements at `at` may be computed: in place, or `buffer`; write_run then converts them.
+/// Where `count` elements at `at` may be computed: in place, or `buffer`; write_run then converts them, unless nobody
+/// wants them.
 template <class T>
 T* run_target(const TensorView& v, std::int64_t at, T* buffer) {
   return v.dtype == dtype_of_v<T> ? reinterpret_cast<T*>(v.data) + at : buffer;
 }
 template <class T>
 void write_run(const TensorView& v, std::int64_t at, std::int64_t count, const T* run) {
-  if (v.dtype != dtype_of_v<T>) convert(run, dtype_of_v<T>, v.data + at * element_size(v.dtype), v.dtype, count);
+  if (v.dtype != dtype_of_v<T> && v.dtype != DType::invalid)
+    convert(run, dtype_of_v<T>, v.data + at * element_size(v.dtype), v.dtype, count);
 }
 
 }  // namespace tern::cpu

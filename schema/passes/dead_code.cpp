@@ -60,7 +60,12 @@ void clean(Function& f, const std::vector<bool>& effects) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     if (!keep[i]) continue;
-    for (ValueId& v : f.nodes[i].outputs) mark(defined, v);
+    Node& n = f.nodes[i];
+    for (ValueId& v : n.outputs) {
+      // A kernel saves the work for a result that nobody wants: the positions of a pool's largest elements.
+      if (v != kNoValue && !needed[static_cast<std::size_t>(v)] && !has_effect(n) && n.functions.empty()) v = kNoValue;
+      mark(defined, v);
+    }
     if (kept != i) f.nodes[kept] = std::move(f.nodes[i]);
     ++kept;
   }

@@ -1,4 +1,5 @@
-// Removes what nobody needs: nodes without effect whose results are not used, and values that nothing defines any more.
+// Removes what nobody needs: nodes without effect whose results are not used, single results of others, and values that
+// nothing defines any more.
 #pragma once
 
 #include "schema/program.h"

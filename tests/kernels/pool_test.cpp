@@ -36,7 +36,9 @@ double pooled(const Case& c, const std::vector<double>& x, std::int64_t plane, s
   return inside == 0 ? 0.0 : sum / static_cast<double>(number);
 }
 
-void check(DType t, const Case& c, bool indices) {
+enum class Wanted { values, indices, both };
+
+void check(DType t, const Case& c, Wanted wanted) {
   const std::vector<std::int64_t> sizes{2, 3, c.size, c.size + 1};
   const std::vector<double> x = random_numbers(product(sizes), 1, 9);
   NodeRun run(Op::pool);
@@ -49,10 +51,20 @@ void check(DType t, const Case& c, bool indices) {
   run.set(AttrKey::ceil_mode, c.ceil);
   if (c.kind == PoolKind::avg) run.set(AttrKey::count_pads, c.count_pads);
   if (c.divisor != 0) run.set(AttrKey::divisor, c.divisor);
-  if (!indices) run.unwanted(1);
+  if (wanted != Wanted::both) run.unwanted(wanted == Wanted::values ? 1 : 0);
   run.run();
-  const auto got = run.output();
-  const std::int64_t height = run.shape()[2], width = run.shape()[3];
+  const std::vector<std::int64_t> shape = run.shape(wanted == Wanted::indices ? 1 : 0);
+  const std::int64_t height = shape[2], width = shape[3];
+  std::vector<Number> got;
+  if (wanted == Wanted::indices) {
+    for (const Number& at : run.output(1)) {
+      const auto plane = static_cast<std::int64_t>(got.size()) / (height * width);
+      got.emplace_back(
+          x[static_cast<std::size_t>(plane * c.size * (c.size + 1) + static_cast<std::int64_t>(at.real()))]);
+    }
+  } else {
+    got = run.output();
+  }
   for (std::size_t k = 0; k < got.size(); ++k) {
     const auto i = static_cast<std::int64_t>(k);
     const double expected = pooled(c, x, i / (height * width), i / width % height, i % width);
@@ -79,8 +91,10 @@ TEST(Pool, IsThatOfEachWindow) {
                 c.count_pads = option / 2;
                 c.divisor = option == 3 && size == 7 ? 7 : 0;
               }
-              for (const DType t : {DType::f32, DType::bf16, DType::f16}) check(t, c, false);
-              if (kind == PoolKind::max) check(DType::f32, c, true);
+              for (const DType t : {DType::f32, DType::bf16, DType::f16}) check(t, c, Wanted::values);
+              if (kind != PoolKind::max) continue;
+              check(DType::f32, c, Wanted::both);
+              check(DType::f32, c, Wanted::indices);
             }
           }
         }
