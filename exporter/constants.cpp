@@ -11,6 +11,16 @@
 namespace tern {
 
 std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
+  if (const auto found = replaced_.find(storage); found != replaced_.end()) {
+    const std::lock_guard lock(mutex_);
+    Replacement& r = found->second;
+    if (r.bytes.empty()) r.bytes = r.make();
+    return r.bytes;
+  }
+  return replaced_bytes(storage);
+}
+
+std::span<const std::byte> ExtendableSource::replaced_bytes(std::uint32_t storage) {
   if (storage < base_count_) return base_->bytes(storage);
   return added_.at(storage - base_count_);
 }
@@ -24,14 +34,30 @@ std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
   return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
 }
 
-std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
+void ExtendableSource::replace(std::uint32_t storage, std::function<std::vector<std::byte>()> make) {
+  replaced_[storage].make = std::move(make);
+}
+
+void ExtendableSource::discard(std::uint32_t storage) {
+  const auto found = replaced_.find(storage);
+  if (found == replaced_.end()) return;
+  const std::lock_guard lock(mutex_);
+  found->second.bytes = {};
+}
+
+ExtendableSource& extendable_source(Program& program) {
   auto source = std::dynamic_pointer_cast<ExtendableSource>(program.source);
   if (source == nullptr) {
     source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
     program.source = source;
   }
+  return *source;
+}
+
+std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
+  ExtendableSource& source = extendable_source(program);
   program.storages.push_back({bytes.size()});
-  return source->add(std::move(bytes));
+  return source.add(std::move(bytes));
 }
 
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes) {

@@ -2,7 +2,10 @@
 // beside the file's.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +15,7 @@ namespace tern {
 
 class Builder;
 
-/// Storages of a file first, then bytes added at export. Add nothing while another thread reads.
+/// Storages of a file first, then bytes added at export. Add and replace nothing while another thread reads.
 class ExtendableSource : public StorageSource {
  public:
   /// `base` holds the first `base_count` storages; null with 0 for a program that has none.
@@ -22,14 +25,29 @@ class ExtendableSource : public StorageSource {
   void release(std::uint32_t storage) override;
   /// Returns the new storage's number.
   std::uint32_t add(std::vector<std::byte> bytes);
+  /// The storage's bytes are from now on those that `make` returns, as many as before. They are made when they are
+  /// asked for, and again after `discard`, which ends the life of spans of them.
+  void replace(std::uint32_t storage, std::function<std::vector<std::byte>()> make);
+  void discard(std::uint32_t storage);
+  /// The bytes as they were before `replace`.
+  std::span<const std::byte> replaced_bytes(std::uint32_t storage);
 
  private:
+  struct Replacement {
+    std::function<std::vector<std::byte>()> make;
+    std::vector<std::byte> bytes;
+  };
   std::shared_ptr<StorageSource> base_;
   std::uint32_t base_count_;
   std::vector<std::vector<std::byte>> added_;
+  std::mutex mutex_;  ///< over the replacements' bytes
+  std::map<std::uint32_t, Replacement> replaced_;
 };
 
-/// Adds a storage with these bytes to the program, whose source becomes an ExtendableSource when it is not one.
+/// The program's source, which becomes an ExtendableSource when it is not one.
+ExtendableSource& extendable_source(Program& program);
+
+/// Adds a storage with these bytes to the program.
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
 
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal

@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include "exporter/import/entry.h"
+#include "exporter/layout/weights.h"
 #include "exporter/microscaling/pack.h"
 #include "exporter/pt2/parse.h"
 #include "schema/passes/dead_code.h"
@@ -45,6 +46,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    store_weights_by_columns(program_);
     if (report != nullptr) {
       for (const Function& f : program_.functions) report->nodes += f.nodes.size();
     }

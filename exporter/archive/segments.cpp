@@ -1,3 +1,4 @@
+#include "exporter/constants.h"
 #include "exporter/archive/segments.h"
 
 #include <fmt/format.h>
@@ -38,6 +39,7 @@ class Storages {
       done_ += entry.size;
       progress();
       program_.source->release(old);
+      if (auto* made = dynamic_cast<ExtendableSource*>(program_.source.get())) made->discard(old);
     }
     return std::move(out_);
   }

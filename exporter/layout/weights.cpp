@@ -1,0 +1,79 @@
+#include "exporter/layout/weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exporter/constants.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kLeast = 16;  // rows and columns
+constexpr std::int64_t kTile = 32;
+
+/// For each state: it is read, and by products alone, as their second operand.
+std::vector<bool> read_by_products(const Program& program) {
+  std::vector<bool> read(program.states.size()), other(program.states.size());
+  for (const Function& f : program.functions) {
+    std::vector<std::int64_t> state_of(f.values.size(), -1);
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.value != kNoValue)
+        state_of[static_cast<std::size_t>(in.value)] = in.state;
+    }
+    const auto mark = [&](ValueId v, std::vector<bool>& marks) {
+      if (v == kNoValue) return;
+      if (const std::int64_t s = state_of[static_cast<std::size_t>(v)]; s >= 0)
+        marks[static_cast<std::size_t>(s)] = true;
+    };
+    for (const Node& n : f.nodes) {
+      for (std::size_t i = 0; i < n.inputs.size(); ++i) mark(n.inputs[i], n.op == Op::matmul && i == 1 ? read : other);
+    }
+    for (const FunctionOutput& o : f.outputs) mark(o.value, other);
+    for (const WriteBack& w : f.writebacks) mark(w.value, other);
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) read[i] = read[i] && !other[i];
+  return read;
+}
+
+bool is_row_major(const Program& program, const State& s) {
+  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.block != 0 || s.type.rank() != 2 || s.offset != 0)
+    return false;
+  if (!s.type.shape[0].is_const() || !s.type.shape[1].is_const()) return false;
+  const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
+  std::uint64_t size = 0;
+  return rows >= kLeast && columns >= kLeast && s.strides == std::vector<std::int64_t>{columns, 1} &&
+         byte_size(s.type, &size) && program.storages[s.storage].size == size;
+}
+
+std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns) {
+  std::vector<std::byte> result(bytes.size());
+  const std::byte* from = bytes.data();
+  std::byte* to = result.data();
+  for (std::int64_t i = 0; i < rows; i += kTile) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t r = i; r < std::min(rows, i + kTile); ++r)
+        std::memcpy(to + (j * rows + r) * 4, from + (r * columns + j) * 4, 4);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void store_weights_by_columns(Program& program) {
+  const std::vector<bool> candidates = read_by_products(program);
+  std::vector<int> views(program.storages.size());
+  for (const State& s : program.states) ++views[s.storage];
+  for (std::size_t i = 0; i < program.states.size(); ++i) {
+    State& s = program.states[i];
+    if (!candidates[i] || views[s.storage] != 1 || !is_row_major(program, s)) continue;
+    const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
+    ExtendableSource& source = extendable_source(program);
+    source.replace(s.storage, [&source, storage = s.storage, rows, columns] {
+      return transposed(source.replaced_bytes(storage), rows, columns);
+    });
+    s.strides = {1, rows};
+  }
+}
+
+}  // namespace tern
