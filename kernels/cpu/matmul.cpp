@@ -12,6 +12,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/epilogue.h"
+#include "kernels/cpu/sgemm/sgemm.h"
 
 namespace tern::cpu {
 namespace {
@@ -178,6 +179,9 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
+  // Few rows: dot products read a weight as fast as memory gives it, if its columns lie in one piece each.
+  if (dtype == DType::f32 && p.m <= kFewRows && !p.convert_a && !p.convert_b && p.b.stride(p.b.rank - 2) == 1)
+    return nullptr;
   const bool own_type = dtype == DType::f32 || (dtype == DType::bf16 && dnnl_cpu::native_bf16());
   const TensorView& a = c.in[0];
   const bool readable =

@@ -32,7 +32,6 @@ using sgemm_micro::kWorthAThread;
 
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
-constexpr std::int64_t kFewRows = 2;
 
 struct Operand {
   const float* data;

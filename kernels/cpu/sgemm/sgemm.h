@@ -6,6 +6,10 @@
 
 namespace tern {
 
+/// Up to so many rows of a are multiplied by dot products where the columns of b lie in one piece each: b is then read
+/// once, as it lies.
+constexpr std::int64_t kFewRows = 2;
+
 /// c [m, n] (rows `ldc` apart) = a [m, k] b [k, n], plus what c held if `accumulate`. Element (i, p) of a lies at
 /// i * a_row + p * a_column, element (p, j) of b at p * b_row + j * b_column. m, n and k are at least 1. On several
 /// threads unless called from a parallel region; the bits do not depend on their number.
