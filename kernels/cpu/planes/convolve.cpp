@@ -13,7 +13,7 @@ namespace {
 using cpu::WindowAxis;
 
 constexpr std::int64_t kOnePlane = 6 << 10;       // floats of a depthwise band: half of a first cache
-constexpr std::int64_t kSeveralPlanes = 8 << 10;  // floats that many output channels share
+constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats that many output channels share
 constexpr std::int64_t kSmallPlanes = 3 << 10;
 constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
