@@ -1,4 +1,4 @@
-// layer_norm, rms_norm, group_norm and batch_norm. Means and variances are of two passes, in double.
+// layer_norm, rms_norm, group_norm and batch_norm. Means and variances are of two passes.
 #include "kernels/cpu/normalization.h"
 
 #include "kernels/cpu/reductions.h"
@@ -12,8 +12,13 @@ struct Moments {
 
 template <class T>
 Moments moments(const rows::RowLoops<T>& r, const T* x, std::int64_t n, double epsilon) {
-  const double mean = r.sum(x, n) / static_cast<double>(n);
-  return {mean, 1 / std::sqrt(r.distances(x, mean, n) / static_cast<double>(n) + epsilon)};
+  const auto count = static_cast<double>(n);
+  const double mean = r.block_sum(x, n) / count;
+  // Distances are taken from the mean as T has it; of (x - m)^2 the mean is that of (x - mean)^2 and (mean - m)^2.
+  const T from = static_cast<T>(mean);
+  const double off = mean - static_cast<double>(from);
+  const double variance = r.block_distances(x, from, n) / count - off * off;
+  return {mean, 1 / std::sqrt((variance < 0 ? 0 : variance) + epsilon)};  // a NaN stays one
 }
 
 template <class T>
@@ -58,7 +63,7 @@ void rms_norm(KernelCall& c) {
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
-      const double mean = r.distances(row, 0, n) / static_cast<double>(n);
+      const double mean = r.block_distances(row, T{}, n) / static_cast<double>(n);
       T* y = access.begin(c.out[0].data, t, buffer);
       r.normalize(row, T{}, static_cast<T>(1 / std::sqrt(mean + epsilon)), weight.data(), nullptr, y, n);
       access.end(c.out[0].data, t, y);
