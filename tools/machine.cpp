@@ -1,6 +1,9 @@
 #include "tools/machine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -14,7 +17,8 @@
 namespace tern {
 namespace {
 
-constexpr int kTries = 7;
+constexpr int kTries = 12;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// The shortest of several calls, in seconds.
 template <class F>
@@ -29,33 +33,56 @@ double shortest(F&& f) {
   return best;
 }
 
+/// Twice the last-level cache, so that little of it is found there, but no more than an eighth of the memory.
+std::int64_t words_to_stream() {
+  const std::int64_t cache = std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE));
+  const std::int64_t memory = std::max(0L, sysconf(_SC_PHYS_PAGES)) * std::max(0L, sysconf(_SC_PAGESIZE));
+  const std::int64_t bytes = std::clamp(2 * cache, 256 * kMiB, 1024 * kMiB);
+  return std::max(std::min(bytes, memory / 8), 16 * kMiB) / std::int64_t{sizeof(std::uint64_t)};
+}
+
+/// Reads four streams at once, each with sums of its own: a core's prefetchers follow several streams but none past a
+/// page, so that one stream alone waits at every page's beginning, and a product with weights reads several rows too.
 std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
-  std::uint64_t sums[32] = {};
-  for (std::int64_t i = 0; i + 32 <= n; i += 32) {
-    for (std::int64_t k = 0; k < 32; ++k) sums[k] += words[i + k];
+  constexpr std::int64_t kStreams = 4, kStep = 8;
+  const std::int64_t each = n / kStreams / kStep * kStep;
+  std::uint64_t sums[kStreams][kStep] = {};
+  for (std::int64_t i = 0; i < each; i += kStep) {
+    for (std::int64_t s = 0; s < kStreams; ++s) {
+      for (std::int64_t k = 0; k < kStep; ++k) sums[s][k] += words[s * each + i + k];
+    }
   }
   std::uint64_t sum = 0;
-  for (const std::uint64_t s : sums) sum += s;
+  for (const auto& stream : sums) {
+    for (const std::uint64_t s : stream) sum += s;
+  }
   return sum;
+}
+
+/// Bytes a second that are read and written by copying, and that are read alone.
+void measure_memory(MachinePeaks& peaks) {
+  const std::int64_t words = words_to_stream(), half = words / 2;
+  constexpr double kWord = sizeof(std::uint64_t);
+  std::vector<std::uint64_t> data(static_cast<std::size_t>(words), 1);
+  peaks.copy_bytes = 2 * kWord * static_cast<double>(half) / shortest([&] {
+                       parallel_for(half, 1, [&](std::int64_t begin, std::int64_t end) {
+                         std::memcpy(data.data() + half + begin, data.data() + begin,
+                                     static_cast<std::size_t>(end - begin) * sizeof(std::uint64_t));
+                       });
+                     });
+  std::atomic<std::uint64_t> seen = 0;  // so that the sums are not left out
+  peaks.read_bytes = kWord * static_cast<double>(words) / shortest([&] {
+                       parallel_for(words, 1, [&](std::int64_t begin, std::int64_t end) {
+                         seen += sum_of(data.data() + begin, end - begin);
+                       });
+                     });
 }
 
 }  // namespace
 
 MachinePeaks measure_peaks() {
   MachinePeaks peaks;
-  constexpr std::int64_t kBytes = std::int64_t{128} << 20, kWords = kBytes / 8;
-  std::vector<std::uint64_t> from(static_cast<std::size_t>(kWords), 1), to(from.size());
-  peaks.copy_bytes = 2 * static_cast<double>(kBytes) / shortest([&] {
-                       parallel_for(kWords, 1, [&](std::int64_t begin, std::int64_t end) {
-                         std::memcpy(to.data() + begin, from.data() + begin, static_cast<std::size_t>(end - begin) * 8);
-                       });
-                     });
-  volatile std::uint64_t seen = 0;
-  peaks.read_bytes = static_cast<double>(kBytes) / shortest([&] {
-                       parallel_for(kWords, 1, [&](std::int64_t begin, std::int64_t end) {
-                         seen = sum_of(from.data() + begin, end - begin);
-                       });
-                     });
+  measure_memory(peaks);
   constexpr std::int64_t kSide = 1024;
   std::vector<float> a(kSide * kSide, 0.5F), b(a), c(a.size());
   dnnl_cpu::PackedProduct p;

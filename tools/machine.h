@@ -5,11 +5,11 @@ namespace tern {
 
 struct MachinePeaks {
   double copy_bytes = 0;  ///< bytes read and written in a second by copying between buffers larger than the caches
-  double read_bytes = 0;  ///< bytes read in a second
+  double read_bytes = 0;  ///< bytes read in a second from a buffer larger than the caches
   double flops = 0;       ///< floating-point operations in a second of a large float32 matrix product
 };
 
-/// The best of several tries with the threads that OpenMP would take now; about half a second.
+/// The best of several tries with the threads that OpenMP would take now; one to two seconds.
 MachinePeaks measure_peaks();
 
 /// Private memory of this process (RssAnon) in bytes; 0 where the system does not say.
