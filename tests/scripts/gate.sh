@@ -74,6 +74,7 @@ conform import build $data/import
 conform models build $data/models
 conform conformance build $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
+part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part consumers $scripts/consumers.sh build

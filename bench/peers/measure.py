@@ -1,0 +1,140 @@
+"""Measures one model with all runtimes: makes files, compares outputs, loads in fresh processes, takes turns."""
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+
+from . import models, turns
+from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, private_bytes
+from .runtimes import RUNTIMES, Commands, load_ms
+
+LOADS, LOAD_SECONDS, MEMORY_RUNS = 5, 60, 3
+WORST = 1e-3  # error, as a part of the largest magnitude of the output
+
+
+def error_of(path, folder):
+    """The largest difference from PyTorch's float64 output, as a part of its largest magnitude."""
+    import numpy
+    from safetensors.numpy import load_file
+
+    right = load_file(folder / "data.safetensors")["out0"].astype(numpy.float64)
+    got = numpy.load(path) if path.suffix == ".npy" else next(iter(load_file(path).values()))
+    if got.shape != right.shape:
+        raise Failed(f"gives {got.shape} instead of {right.shape}")
+    error = float(numpy.abs(got - right).max() / numpy.abs(right).max())
+    if not error <= WORST:
+        raise Failed(f"its output differs from PyTorch's by {error:.1g} of the largest value")
+    return error
+
+
+class Measurement:
+    """One model. `result` is what the report needs, and stays useful when a runtime fails."""
+
+    def __init__(self, name, runtimes, out: pathlib.Path, threads, tern):
+        wanted = models.MODELS[name].runtimes or tuple(RUNTIMES)
+        self.name, self.folder = name, out / name
+        self.commands = {r: Commands(r, self.folder, threads, tern) for r in runtimes if r in wanted}
+        self.environment = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1",
+                                         "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor")}
+        self.result = {"what": models.MODELS[name].what, "runtimes": {}, "failures": {}}
+
+    def log(self, runtime, step):
+        return self.folder / f"{runtime}.{step}.log"
+
+    def each(self, step, do):
+        """Does a step with every runtime that has not failed yet."""
+        for runtime, commands in self.commands.items():
+            if runtime in self.result["failures"]:
+                continue
+            try:
+                do(runtime, commands, self.result["runtimes"].setdefault(runtime, {}))
+            except Failed as error:
+                self.fail(runtime, step, str(error))
+
+    def fail(self, runtime, step, why):
+        self.result["failures"][runtime] = f"{step}: {why}"
+        self.result["runtimes"].pop(runtime, None)
+        print(f"  {RUNTIMES[runtime].title}: {step}: {why}", file=sys.stderr, flush=True)
+
+    def prepare(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not (self.folder / "data.safetensors").exists():
+            call([sys.executable, "-m", "peers.prepare", self.name, str(self.folder)], self.log("pytorch", "prepare"),
+                 self.environment)
+
+    def convert(self, runtime, commands, _):
+        if not commands.file.exists():
+            try:
+                call(commands.convert(), self.log(runtime, "convert"), self.environment)
+            except Failed:
+                commands.file.unlink(missing_ok=True)
+                raise
+
+    def check(self, runtime, commands, result):
+        path = self.folder / f"{runtime}{'.safetensors' if runtime == 'tern' else '.npy'}"
+        call(commands.output(path), self.log(runtime, "output"), self.environment)
+        result["error"] = error_of(path, self.folder)
+        path.unlink()
+
+    def load(self, runtime, commands, result):
+        """From the runtime's own file to the first output, each time in a fresh process with the file in the page cache."""
+        figures, end = [], time.monotonic() + LOAD_SECONDS
+        while len(figures) < LOADS and (not figures or time.monotonic() < end):
+            figures.append(json.loads(call(commands.load(), self.log(runtime, "load"), self.environment)))
+        result["load_ms"] = turns.summary([load_ms(f) for f in figures])
+        result["before_mb"] = statistics.median(f.get("before_bytes", 0) for f in figures) / 1e6
+        if "peaks" in figures[0]:
+            self.result["machine"] = {key: max(f["peaks"][key] for f in figures) for key in figures[0]["peaks"]}
+
+    def memory(self, runtime, commands, result):
+        """Private memory after three runs and at most, in a process of its own, as sampling disturbs."""
+        process = TurnProcess(commands.turns(), self.log(runtime, "memory"), self.environment)
+        try:
+            with PeakMemory(process.process.pid) as sampled:
+                for _ in range(MEMORY_RUNS):
+                    process.run_ms()
+                after = private_bytes(process.process.pid)
+        finally:
+            process.close()
+        before = result["before_mb"]
+        result["memory_mb"], result["peak_mb"] = after / 1e6 - before, max(sampled.peak, after) / 1e6 - before
+
+    def time(self, reps):
+        """All runtimes in turns; and how much of the processors others took meanwhile."""
+        processes = {}
+
+        def start(runtime, commands, _):
+            processes[runtime] = TurnProcess(commands.turns(), self.log(runtime, "turns"), self.environment)
+            for _ in range(3):
+                processes[runtime].run_ms()
+            processes[runtime].rest()
+
+        def own():
+            return sum(p.cpu_seconds() for r, p in processes.items() if r not in self.result["failures"])
+
+        try:
+            self.each("start", start)
+            running = {r: p for r, p in processes.items() if r not in self.result["failures"]}
+            wall, busy, ours = time.monotonic(), busy_seconds(), own()
+            times, failures, restless = turns.take_turns(running, reps)
+            for runtime, why in failures.items():
+                self.fail(runtime, "run", why)
+            if not failures:
+                wall, busy, ours = time.monotonic() - wall, busy_seconds() - busy, own() - ours
+                self.result["others_share"] = max(0.0, busy - ours) / (wall * os.cpu_count())
+        finally:
+            for process in processes.values():
+                process.close()
+        for runtime, ms in times.items():
+            self.result["runtimes"][runtime] |= {"ms": turns.summary(ms), "turns_ms": ms}
+            if runtime in restless:
+                self.result["runtimes"][runtime]["restless"] = True
+
+    def all(self, reps):
+        self.prepare()
+        for step in (self.convert, self.check, self.load, self.memory):
+            self.each(step.__name__, step)
+        self.time(reps)
+        return self.result

@@ -1,0 +1,103 @@
+"""The models: float32, random weights from one seed. Each is a line of MODELS; make() gives the module and its inputs."""
+import dataclasses
+from typing import Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    what: str
+    make: Callable  # () -> (module, inputs)
+    runtimes: tuple[str, ...] = ()  # empty: all of them
+
+
+def _tokens(model, ids, **options):
+    import torch
+
+    from .modules import FirstTensor
+
+    return FirstTensor(model, options), (torch.randint(0, 8000, ids),)
+
+
+def _config(config):
+    config._attn_implementation = "sdpa"
+    return config
+
+
+def minilm():
+    from transformers import BertConfig, BertModel
+
+    config = _config(BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536))
+    return _tokens(BertModel(config, add_pooling_layer=False), (1, 128))
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return _tokens(GPT2LMHeadModel(_config(GPT2Config())), (1, 128), use_cache=False)
+
+
+def llama(tokens):
+    from transformers import LlamaConfig, LlamaModel
+
+    config = LlamaConfig(hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16,
+                         num_key_value_heads=4, vocab_size=8000)
+    return _tokens(LlamaModel(_config(config)), (1, tokens), use_cache=False)
+
+
+def llama_cached():
+    import torch
+
+    from .modules import CachedLlama
+
+    return CachedLlama(), (torch.randint(0, 8000, (1, 1)), torch.tensor([512]))
+
+
+def chain():
+    import torch
+
+    from .modules import Chain
+
+    return Chain(), (torch.randn(16, 1024, 1024),)
+
+
+def image(name):
+    import torch
+    import torchvision
+
+    return torchvision.models.get_model(name, weights=None), (torch.randn(1, 3, 224, 224),)
+
+
+MODELS = {
+    "resnet50": Model("1x3x224x224", lambda: image("resnet50")),
+    "mobilenet_v3_large": Model("1x3x224x224", lambda: image("mobilenet_v3_large")),
+    "efficientnet_b0": Model("1x3x224x224", lambda: image("efficientnet_b0")),
+    "vit_b_16": Model("1x3x224x224", lambda: image("vit_b_16")),
+    "minilm": Model("BERT of 6 layers, 1x128 tokens", minilm),
+    "gpt2": Model("1x128 tokens, all logits", gpt2),
+    "llama_prefill": Model("8 layers of 1024, 1x128 tokens", lambda: llama(128)),
+    "llama_decode": Model("the same, one token, no cache", lambda: llama(1)),
+    "llama_cached": Model("the same with a head of 8000, one token, 512 of 1024 slots of its cache filled", llama_cached,
+                          ("tern", "eager", "compile", "aoti", "ort")),
+    "chain": Model("ten pointwise operators over 64 MB", chain),
+}
+
+
+def import_classes(name):
+    """Imports what a pickled module of this model names."""
+    from . import modules  # noqa: F401
+
+    if name in ("minilm", "gpt2", "llama_prefill", "llama_decode"):
+        from transformers import BertModel, GPT2LMHeadModel, LlamaModel  # noqa: F401
+    elif name not in ("llama_cached", "chain"):
+        import torchvision  # noqa: F401
+
+
+def make(name):
+    """The module, ready to run, and its inputs; the same each time."""
+    import torch
+
+    torch.manual_seed(0)
+    module, inputs = MODELS[name].make()
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    return module.eval(), inputs

@@ -1,0 +1,150 @@
+"""Writes the figures as Markdown, and puts them between two markers of a document. Standard library alone."""
+import math
+
+BEGIN = "<!-- peers: begin; `./dev bench peers --docs` writes what follows -->"
+END = "<!-- peers: end -->"
+NONE = "–"
+
+
+def number(value):
+    """Three digits that count; whole numbers from 100."""
+    if value is None:
+        return NONE
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def count(n, what):
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def table(head, rows):
+    align = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, align, *rows]) + "\n"
+
+
+def best_peer(runtimes):
+    """The name of the fastest runtime but Tern, or None."""
+    peers = {name: r["ms"]["median"] for name, r in runtimes.items() if name != "tern" and "ms" in r}
+    return min(peers, key=peers.get) if peers else None
+
+
+def ratio(runtimes):
+    """Tern's time as a multiple of the best peer's; None where one of them is missing."""
+    best = best_peer(runtimes)
+    if best is None or "ms" not in runtimes.get("tern", {}):
+        return None
+    return runtimes["tern"]["ms"]["median"] / runtimes[best]["ms"]["median"]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def _titles(figures):
+    """The runtimes that occur, in the order of the command line, with their titles."""
+    seen = {name for m in figures["models"].values() for name in [*m["runtimes"], *m["failures"]]}
+    return {name: title for name, title in figures["titles"].items() if name in seen}
+
+
+def _cells(figures, titles, cell):
+    return [[name] + [cell(m["runtimes"].get(r)) for r in titles] for name, m in figures["models"].items()]
+
+
+def _times(figures, titles):
+    def cell(runtime):
+        if not runtime or "ms" not in runtime:
+            return NONE
+        ms = runtime["ms"]
+        return f"{number(ms['median'])} ±{50 * (ms['q3'] - ms['q1']) / ms['median']:.0f} %"
+
+    rows, ratios = [], []
+    for (name, *cells), model in zip(_cells(figures, titles, cell), figures["models"].values()):
+        r = ratio(model["runtimes"])
+        ratios += [] if r is None else [r]
+        best = best_peer(model["runtimes"])
+        rows.append([name, *cells, NONE if r is None else f"{r:.2f} ({titles[best]})"])
+    mean = geometric_mean(ratios)
+    if mean is not None:
+        rows.append([f"geometric mean of {len(ratios)}", *[""] * len(titles), f"{mean:.2f}"])
+    return table(["ms", *titles.values(), "Tern to the best peer"], rows)
+
+
+def _loads(figures, titles):
+    return table(["ms", *titles.values()],
+                 _cells(figures, titles, lambda r: number(r["load_ms"]["median"]) if r and "load_ms" in r else NONE))
+
+
+def _memory(figures, titles):
+    def cell(r):
+        return f"{number(r['memory_mb'])}, {number(r['peak_mb'])}" if r and "peak_mb" in r else NONE
+
+    return table(["MB", *titles.values()], _cells(figures, titles, cell))
+
+
+def _notes(figures, titles):
+    """What each model needs beside its row in the tables."""
+    lines = []
+    for name, m in figures["models"].items():
+        notes = [m["what"]]
+        if name == "llama_cached":
+            tokens = [f"{titles[r]} {number(1000 / f['ms']['median'])}" for r, f in m["runtimes"].items() if "ms" in f]
+            notes.append(f"tokens a second: {', '.join(tokens)}")
+        if name == "chain" and "machine" in m:
+            moved, copy = 2 * 64 * 2**20, m["machine"]["copy_bytes"]
+            reached = [f"{titles[r]} {100 * moved / (f['ms']['median'] / 1e3) / copy:.0f} %"
+                       for r, f in m["runtimes"].items() if "ms" in f]
+            notes.append(f"of copying's {copy / 1e9:.1f} GB/s reach {', '.join(reached)}")
+        if m.get("others_share", 0) > 0.05:
+            notes.append(f"other programs took {100 * m['others_share']:.0f} % of the processors meanwhile")
+        restless = [titles[r] for r, f in m["runtimes"].items() if f.get("restless")]
+        if restless:
+            notes.append(f"threads of {', '.join(restless)} were never at rest")
+        notes += [f"{titles[r]} failed at {why}" for r, why in m["failures"].items()]
+        lines.append(f"- {name}: {'; '.join(notes)}.")
+    return "\n".join(lines) + "\n"
+
+
+def markdown(figures):
+    """The whole section. The same figures give the same text."""
+    titles, machine = _titles(figures), figures["machine"]
+    peaks = [m["machine"] for m in figures["models"].values() if "machine" in m]
+    limits = ""
+    if peaks:
+        top = {key: max(p[key] for p in peaks) / 1e9 for key in peaks[0]}
+        limits = (f" At most, as `tern bench` measures it: {number(top['flops'])} GFLOP/s, copying {number(top['copy_bytes'])} GB/s, "
+                  f"reading {number(top['read_bytes'])} GB/s.")
+    versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
+    return f"""## Beside other runtimes
+
+`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')}, {count(figures['turns'], 'turn')}. A turn is a pause until no thread computes, one run that does
+not count, and the median of three; the order rotates. Each runtime is a process of its own and gives PyTorch's float64 output within
+1e-3 of its largest value.
+
+{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.{limits}
+Versions: {versions}.
+
+Median of the turns ± half of what lies between their quartiles. The last column is Tern's time as a multiple of the best peer's: below 1 Tern is faster.
+
+{_times(figures, titles)}
+{_notes(figures, titles)}
+From the runtime's own file, in the page cache, to the first output, without starting the process and its libraries; median of {figures['loads']} fresh
+processes, or of as many as a minute allows.
+
+{_loads(figures, titles)}
+Private memory (anonymous and shared, no mapped files) after three runs, and at most, less what the process had before loading (Python
+and the libraries). Tern's counts from nothing.
+
+{_memory(figures, titles)}"""
+
+
+def put_between_markers(document, section):
+    """The document with the section between the markers, or at its end where it has none yet."""
+    block = f"{BEGIN}\n{section.strip()}\n{END}\n"
+    if BEGIN not in document and END not in document:
+        return document.rstrip("\n") + "\n\n" + block
+    if (document.count(BEGIN), document.count(END)) != (1, 1) or document.index(BEGIN) > document.index(END):
+        raise ValueError("the document needs one begin marker and one end marker after it")
+    before, _, rest = document.partition(BEGIN)
+    return before + block + rest.partition(END)[2].removeprefix("\n")

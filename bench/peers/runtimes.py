@@ -1,0 +1,60 @@
+"""The runtimes: their titles, what they load, and the command lines that convert, run and time a model with them."""
+import dataclasses
+import pathlib
+import sys
+
+
+@dataclasses.dataclass(frozen=True)
+class Runtime:
+    title: str
+    file: str  # in the model's folder, made by conversion; it is what loading starts from
+    package: str = ""  # whose version the report names
+
+
+RUNTIMES = {
+    "tern": Runtime("Tern", "model.tern"),
+    "eager": Runtime("PyTorch eager", "module.pt", "torch"),
+    "compile": Runtime("torch.compile", "compiled.pt", "torch"),
+    "aoti": Runtime("AOTInductor", "aoti.pt2", "torch"),
+    "ort": Runtime("ONNX Runtime", "model.onnx", "onnxruntime"),
+    "ov": Runtime("OpenVINO", "model.xml", "openvino"),
+    "et": Runtime("ExecuTorch", "model.pte", "executorch"),
+}
+
+
+class Commands:
+    """Command lines for one runtime and one model. Each runs as a process of its own, so that one runtime's threads,
+    allocator and crashes stay its own."""
+
+    def __init__(self, name, folder: pathlib.Path, threads, tern):
+        self.name, self.folder, self.threads, self.tern = name, folder, threads, tern
+        self.file = folder / RUNTIMES[name].file
+
+    def _serve(self, *arguments):
+        return [sys.executable, "-m", "peers.serve", self.name, str(self.folder), "--threads", str(self.threads), *arguments]
+
+    def _tern(self, command, *arguments):
+        return [self.tern, command, str(self.file), "--inputs", str(self.folder / "data.safetensors"), "--threads",
+                str(self.threads), *arguments]
+
+    def convert(self):
+        if self.name == "tern":
+            return [self.tern, "export", str(self.folder / "model.pt2"), "-o", str(self.file)]
+        return self._serve("--convert")
+
+    def turns(self):
+        """Answers each line of standard input by one run's milliseconds."""
+        return self._tern("bench", "--turns") if self.name == "tern" else self._serve("--turns")
+
+    def output(self, path):
+        """Writes what a run returns."""
+        return self._tern("run", "-o", str(path)) if self.name == "tern" else self._serve("--output", str(path))
+
+    def load(self):
+        """Prints JSON with the milliseconds from the file to the first output."""
+        return self._tern("bench", "--runs", "1", "--json") if self.name == "tern" else self._serve("--load")
+
+
+def load_ms(figures):
+    """Of what the command of load() prints: loading and the first run, without starting the process or its libraries."""
+    return sum(figures[key] for key in ("open_ms", "prepare_ms", "first_run_ms"))
