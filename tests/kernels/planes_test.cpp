@@ -126,6 +126,39 @@ TEST(Planes, ConvolvesAsAPlainLoopDoes) {
   }
 }
 
+TEST(Planes, DepthwiseRowsAreThoseOfAPlainLoop) {
+  for (const PlaneLoops& loops : all_loops()) {
+    each_window([&](const WindowAxis& h, const WindowAxis& w) {
+      const std::vector<float> x = random_floats(h.in * w.in, 1), weight = random_floats(h.kernel * w.kernel, 2);
+      const std::int64_t parts = h.out > 4 ? 2 : 1;
+      for (std::int64_t band = 0; band < bands_of(h, w, 1, 4096, parts).count; ++band) {
+        const Padded p(loops, h, w, x, 1, parts, band, 0);
+        const std::vector<ColumnTaps> taps = columns_of(p.bands, h, w);
+        if (h.dilation > 1) {
+          ASSERT_TRUE(taps.empty());
+          return;
+        }
+        std::vector<float> y(static_cast<std::size_t>(p.rows * w.out + 1), 77);
+        loops.depthwise(p.buffer.data(), p.bands.layout.pitch, taps.data(), static_cast<std::int64_t>(taps.size()),
+                        weight.data(), 0.5F, p.rows, w.out, y.data());
+        ASSERT_EQ(y.back(), 77) << "written behind the end";
+        for (std::int64_t i = 0; i < p.rows * w.out; ++i) {
+          double expected = 0.5, size = 1;
+          each_inside(h, w, band * p.bands.rows + i / w.out, i % w.out, [&](std::int64_t at, std::int64_t tap) {
+            const double product =
+                static_cast<double>(x[static_cast<std::size_t>(at)]) * weight[static_cast<std::size_t>(tap)];
+            expected += product;
+            size += std::abs(product);
+          });
+          ASSERT_NEAR(y[static_cast<std::size_t>(i)], expected, size * 3e-7)
+              << "kernel " << h.kernel << " " << w.kernel << " stride " << h.stride << " " << w.stride << " pad "
+              << h.before << " in " << h.in << " " << w.in << " at " << i;
+        }
+      }
+    });
+  }
+}
+
 TEST(Planes, TheLargestIsTheFirstOfEqualsAndANaNStays) {
   for (const PlaneLoops& loops : all_loops()) {
     each_window([&](const WindowAxis& h, const WindowAxis& w) {

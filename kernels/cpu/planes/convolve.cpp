@@ -12,11 +12,12 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kOnePlane = 6 << 10;       // floats of a depthwise band: half of a first cache
+constexpr std::int64_t kOnePlane = 6 << 10;        // floats of a depthwise band: half of a first cache
 constexpr std::int64_t kSeveralPlanes = 24 << 10;  // floats that many output channels share
 constexpr std::int64_t kSmallPlanes = 3 << 10;
 constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
+constexpr std::int64_t kManyChannels = 4;        // that share an input plane better than rows of results do
 constexpr std::int64_t kWorthAThread = 1 << 17;  // products
 constexpr std::int64_t kWorthReading = 1 << 16;  // weights
 constexpr std::int64_t kWorthFinishing = 1 << 10;
@@ -48,7 +49,7 @@ Bands bands_for(const DirectConvolution& c, std::int64_t parts) {
 }
 
 /// Elements of a row of the weight.
-std::int64_t columns_of(const DirectConvolution& c) {
+std::int64_t row_of(const DirectConvolution& c) {
   return c.in * cpu::plane(c.window, &WindowAxis::kernel);
 }
 
@@ -71,13 +72,13 @@ bool is_one_window(const DirectConvolution& c) {
                              [](const WindowAxis& a) {
                                return a.in == a.kernel && a.out == 1 && a.before == 0 && (a.dilation == 1 || a.in == 1);
                              }) &&
-         c.batch <= kMostProducts && columns_of(c) >= kFewestColumns && columns_of(c) <= kMostColumns;
+         c.batch <= kMostProducts && row_of(c) >= kFewestColumns && row_of(c) <= kMostColumns;
 }
 
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   const PlaneLoops& loops = plane_loops();
-  const std::int64_t columns = columns_of(c);
+  const std::int64_t columns = row_of(c);
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t first = i % c.groups * c.out;
     parallel_for((c.out + kRows - 1) / kRows, (kWorthReading + kRows * columns - 1) / (kRows * columns),
@@ -95,7 +96,7 @@ void multiply(const DirectConvolution& c, const float* x, const float* weight, c
 bool is_direct(const DirectConvolution& c) {
   if (is_one_window(c)) return true;
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  if (c.in > kMostInputs || columns_of(c) > kMostTaps) return false;
+  if (c.in > kMostInputs || row_of(c) > kMostTaps) return false;
   // Where windows do not overlap or many results share an input, other ways are as good.
   if (c.in > 1 && (h.stride > kMostStride || w.stride > kMostStride)) return false;
   if (c.in == 1 && c.groups == 1 && h.kernel * w.kernel == 1) return false;
@@ -112,6 +113,8 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
   const bool few = images < 4 * threads && images * h.out * w.out * cost >= 2 * kWorthAThread;
   const Bands bands = bands_for(c, few ? (4 * threads + images - 1) / images : 1);
   const std::vector<std::int64_t> taps = taps_of(bands, h, w, c.in);
+  const std::vector<ColumnTaps> columns =
+      c.in == 1 && c.out < kManyChannels ? columns_of(bands, h, w) : std::vector<ColumnTaps>();
   const auto tap_count = static_cast<std::int64_t>(taps.size());
   const std::int64_t plane_in = h.in * w.in, plane_out = h.out * w.out;
   const std::int64_t ld = (bands.positions(bands.rows, w.out) + kSlack - 1) / kSlack * kSlack;
@@ -140,6 +143,17 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
                    loops.store(from, bands.layout.pitch, w.out, part.rows, y + at);
                    finishing.add(at, part.rows * w.out);
                  };
+                 const auto depthwise = [&](std::int64_t b) {
+                   const Part& part = parts[static_cast<std::size_t>(b)];
+                   for (std::int64_t k = 0; k < c.out; ++k) {
+                     const std::int64_t channel = part.group * c.out + k,
+                                        at = (part.image * c.out + k) * plane_out + part.top * w.out;
+                     loops.depthwise(padded + b * input, bands.layout.pitch, columns.data(),
+                                     static_cast<std::int64_t>(columns.size()), weight + channel * tap_count,
+                                     bias == nullptr ? 0 : bias[channel], part.rows, w.out, y + at);
+                     finishing.add(at, part.rows * w.out);
+                   }
+                 };
                  for (std::int64_t i = begin; i < end; i += batch) {
                    const std::int64_t together = std::min(batch, end - i);
                    for (std::int64_t b = 0; b < together; ++b) {
@@ -151,6 +165,10 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
                      next.top += bands.rows;
                      if (next.top < h.out) continue;
                      next = {next.image + 1, next.group + 1 == c.groups ? 0 : next.group + 1, 0, 0};
+                   }
+                   if (!columns.empty()) {
+                     for (std::int64_t b = 0; b < together; ++b) depthwise(b);
+                     continue;
                    }
                    if (c.out == 1) {
                      for (std::int64_t b = 0; b < together; ++b) sum(b, 0, 1, sums + b * ld);

@@ -76,4 +76,19 @@ std::vector<std::int64_t> taps_of(const Bands& b, const WindowAxis& h, const Win
   return taps;
 }
 
+std::vector<ColumnTaps> columns_of(const Bands& b, const WindowAxis& h, const WindowAxis& w) {
+  const Layout& l = b.layout;
+  std::vector<ColumnTaps> taps;
+  if (h.dilation != 1 || (h.kernel + h.stride - 1) / h.stride > kMostRows) return taps;
+  for (std::int64_t j = 0; j < w.kernel; ++j) {
+    const std::int64_t column = j * w.dilation;
+    for (std::int64_t p = 0; p < l.phases_h; ++p) {
+      const std::int64_t phase = p * l.phases_w + column % w.stride;
+      taps.push_back({phase * l.phase + column / w.stride, (h.kernel - p + h.stride - 1) / h.stride, p * w.kernel + j,
+                      h.stride * w.kernel});
+    }
+  }
+  return taps;
+}
+
 }  // namespace tern::planes

@@ -32,4 +32,7 @@ Bands bands_of(const cpu::WindowAxis& h, const cpu::WindowAxis& w, std::int64_t 
 std::vector<std::int64_t> taps_of(const Bands& b, const cpu::WindowAxis& h, const cpu::WindowAxis& w,
                                   std::int64_t planes);
 
+/// The same by columns of the window, of one plane; empty where they do not lie as ColumnTaps says.
+std::vector<ColumnTaps> columns_of(const Bands& b, const cpu::WindowAxis& h, const cpu::WindowAxis& w);
+
 }  // namespace tern::planes

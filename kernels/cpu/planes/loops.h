@@ -20,6 +20,14 @@ struct Layout {
 
 /// Channels that one call makes, at most.
 constexpr int kMostChannels = 8;
+/// Taps of a depthwise kernel that read the same column of rows below each other.
+struct ColumnTaps {
+  std::int64_t at = 0;                       ///< of the first in the padded planes
+  std::int64_t count = 0;                    ///< each `pitch` behind the one before; at most kMostRows
+  std::int64_t weight = 0, weight_step = 0;  ///< of the first, and between them
+};
+constexpr std::int64_t kMostRows = 7;
+
 /// Registers of positions that one call makes at a time, at most.
 constexpr int kMostTogether = 8;
 /// Floats behind a buffer of planes and behind each line of results that may be read or written.
@@ -39,6 +47,10 @@ struct PlaneLoops {
   void (*convolve)(const float* planes, const std::int64_t* taps, std::int64_t tap_count, const float* weight,
                    std::int64_t weight_row, const float* bias, int channels, std::int64_t n, float* to,
                    std::int64_t ld);
+  /// The same for one plane and one channel, with `width` positions in each of `rows` rows, straight to y, where rows
+  /// follow each other: what is loaded serves several rows.
+  void (*depthwise)(const float* plane, std::int64_t pitch, const ColumnTaps* taps, std::int64_t tap_count,
+                    const float* weight, float bias, std::int64_t rows, std::int64_t width, float* y);
   /// to[q] = the largest, or a NaN, of planes[taps[t] + q]; the first of several that are equal.
   void (*max)(const float* planes, const std::int64_t* taps, std::int64_t tap_count, std::int64_t n, float* to);
   void (*add)(const float* planes, const std::int64_t* taps, std::int64_t tap_count, std::int64_t n, float* to);
