@@ -3,9 +3,11 @@
 // and blocks of queries.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "dtypes/convert.h"
 #include "dtypes/storage.h"
+#include "kernels/cpu/amx/key_block.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
@@ -17,6 +19,7 @@ namespace tern::cpu {
 namespace {
 
 constexpr std::int64_t kQueries = 64, kKeys = 512;  // rows and columns of a block of scores: 128 KiB
+constexpr std::int64_t kManyQueries = 256;  // where keys are split for matrix tiles again for each block of queries
 
 /// The matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
 TensorView rows_of(const TensorView& v, std::int64_t offset, std::int64_t begin, std::int64_t count) {
@@ -99,14 +102,45 @@ struct Block {
   MatrixView<T> q;
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
+  amx::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
+  const T *split_keys = nullptr, *split_values = nullptr;
+  std::int64_t split_count = 0;  ///< the keys and values that `tiles` holds
 };
+
+/// Has the tiles hold these keys and values. False where products are to be made in another way.
+template <class T>
+bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (b.tiles == nullptr) return false;
+    const auto in_rows = [](const TensorView& m) {
+      return m.dtype == DType::f32 && (m.stride(1) == 1 || m.size(1) == 1);
+    };
+    if (!in_rows(k) || !in_rows(v) || b.q.column != 1) return false;
+    if (b.split_keys == k.as<const T>() && b.split_values == v.as<const T>() && b.split_count == n) return true;
+    b.split_keys = k.as<const T>();
+    b.split_values = v.as<const T>();
+    b.split_count = b.tiles->split({b.split_keys, k.stride(0)}, {b.split_values, v.stride(0)}, n) ? n : -1;
+    return b.split_count == n;
+  }
+  return false;
+}
+
+/// The block's scores against these keys, by tiles if they hold them.
+template <class T>
+void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Block<T>& b) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (held && b.tiles->scores({b.q.data, b.q.row}, b.rows, b.scores)) return;
+  }
+  const MatrixView<T> keys = readable(k, b.buffer);
+  gemm<T>(b.rows, n, width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
+}
 
 /// Takes keys [begin, begin + n) into the block's sums.
 template <class T>
 void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_offset, const TensorView& k,
                const TensorView& v, std::int64_t begin, std::int64_t n, Block<T>& b) {
-  const MatrixView<T> keys = readable(k, b.buffer);
-  gemm<T>(b.rows, n, s.width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
+  const bool held = hold(k, v, n, b);
+  score(k, s.width, n, held, b);
   for (std::int64_t r = 0; r < b.rows; ++r) {
     T* row = b.scores + r * n;
     const std::int64_t query = b.first + r;
@@ -132,13 +166,18 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
       for (std::int64_t i = 0; i < s.out_width; ++i) sums[i] *= shrink;
     }
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (held) return b.tiles->add_values(b.scores, b.rows, b.sums);
+  }
   gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
 }
 
 template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
-  const std::int64_t queries = std::min(kQueries, std::max<std::int64_t>(1, s.queries)),
+  const bool by_tiles = std::is_same_v<T, float> && amx::KeyBlock::suits(s.queries, s.keys, s.width, s.out_width);
+  const std::int64_t queries = std::min(by_tiles && s.keys > kKeys ? kManyQueries : kQueries,
+                                        std::max<std::int64_t>(1, s.queries)),
                      keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys));
   const std::int64_t blocks = (s.queries + queries - 1) / queries;
   TensorView mask_view;
@@ -163,6 +202,8 @@ void attend(KernelCall& c, const Shape& s, T scale) {
     cut(count, b, &q_buffer);
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
+    std::optional<amx::KeyBlock> tiles;
+    if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
       b.first = i % blocks * queries;

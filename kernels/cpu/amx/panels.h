@@ -42,7 +42,8 @@ class PlainSink : public Sink {
     std::int64_t row = 0, rows = 0;
     const float* bias = nullptr;  ///< of row 0, or null
     Finish finish;
-    std::int64_t begin = 0;  ///< number of y's first element for `finish`
+    std::int64_t begin = 0;   ///< number of y's first element for `finish`
+    bool accumulate = false;  ///< adds to what y holds; without a finish
   };
   PlainSink(const Target& target, const std::vector<Destination>& tiles, std::atomic<bool>& finite)
       : t_(target), tiles_(tiles), finite_(finite) {}
@@ -53,6 +54,10 @@ class PlainSink : public Sink {
   const std::vector<Destination>& tiles_;
   std::atomic<bool>& finite_;
 };
+
+/// Splits b [k, n] (rows `row` apart) into the tiles of its columns: those of column tile t and step s at
+/// to + 3 KiB * (t * steps + s). False where a number is not finite, or so large that its parts are not.
+bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to);
 
 /// Copies elements 0, step, 2 * step ... of `from`; reads none behind the last.
 void take_every(const float* from, std::int64_t step, std::int64_t count, float* to);

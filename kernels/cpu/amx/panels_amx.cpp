@@ -62,6 +62,27 @@ void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* 
   }
 }
 
+bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
+  const __m512 limit = _mm512_set1_ps(0x1p127F);
+  bool finite = true;
+  for (std::int64_t j = 0; j < n; j += kTile) {
+    const __mmask16 mask = first(n - j);
+    for (std::int64_t at = 0; at < k; at += kStep, to += kParts * kTileBytes) {
+      for (std::int64_t i = 0; i < kTile; ++i) {
+        const std::int64_t low = at + i, high = low + kTile;
+        const __m512 a = low < k ? _mm512_maskz_loadu_ps(mask, b + low * row + j) : _mm512_setzero_ps(),
+                     c = high < k ? _mm512_maskz_loadu_ps(mask, b + high * row + j) : _mm512_setzero_ps();
+        const __mmask16 fine = _mm512_cmp_ps_mask(_mm512_abs_ps(a), limit, _CMP_LT_OQ) &
+                               _mm512_cmp_ps_mask(_mm512_abs_ps(c), limit, _CMP_LT_OQ);
+        finite = finite && fine == 0xFFFF;
+        const Parts p = split(a, c);
+        for (std::int64_t q = 0; q < kParts; ++q) _mm512_store_si512(to + q * kTileBytes + i * 64, p.of[q]);
+      }
+    }
+  }
+  return finite;
+}
+
 void take_every(const float* from, std::int64_t step, std::int64_t count, float* to) {
   std::int64_t i = 0;
   if (step == 2) {
@@ -121,12 +142,14 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
     const __m512 bias = _mm512_set1_ps(t_.bias == nullptr ? 0.0F : t_.bias[row + i]);
     const float* from = tiles + i / kTile * 2 * kTile * kTile + i % kTile * kTile;
     if (left > 0) {
-      const __m512 v = _mm512_maskz_compress_ps(d[0].mask, _mm512_add_ps(_mm512_load_ps(from), bias));
+      __m512 v = _mm512_maskz_compress_ps(d[0].mask, _mm512_add_ps(_mm512_load_ps(from), bias));
+      if (t_.accumulate) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(first(left), to));
       strange = strange || has_strange(v, first(left));
       _mm512_mask_storeu_ps(to, first(left), v);
     }
     if (right > 0) {
-      const __m512 v = _mm512_maskz_compress_ps(d[1].mask, _mm512_add_ps(_mm512_load_ps(from + kTile * kTile), bias));
+      __m512 v = _mm512_maskz_compress_ps(d[1].mask, _mm512_add_ps(_mm512_load_ps(from + kTile * kTile), bias));
+      if (t_.accumulate) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(first(right), to + left));
       strange = strange || has_strange(v, first(right));
       _mm512_mask_storeu_ps(to + left, first(right), v);
     }

@@ -1,0 +1,43 @@
+// A block of keys and values on matrix tiles, split once for all queries that look at it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/cpu/amx/panels.h"
+
+namespace tern::amx {
+
+/// A matrix of floats whose rows are in one piece each.
+struct Rows {
+  const float* data = nullptr;
+  std::int64_t row = 0;  ///< elements from one to the next
+};
+
+/// Belongs to one thread, and uses its thread_buffer while it lives.
+class KeyBlock {
+ public:
+  /// Of at most `keys` keys of `width` elements, and values of `out_width`.
+  KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width);
+  static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
+
+  /// Makes the parts of n keys and values. False where some number is too large for that, or not finite.
+  bool split(Rows keys, Rows values, std::int64_t n);
+  /// scores [rows, n] (rows n apart) = q k^T. False where one is not finite.
+  bool scores(Rows q, std::int64_t rows, float* to);
+  /// sums [rows, out_width] += weights [rows, n] v, with weights from 0 to 1.
+  void add_values(const float* weights, std::int64_t rows, float* sums);
+
+ private:
+  struct Side {
+    std::byte* parts = nullptr;
+    std::vector<std::int64_t> steps;
+    std::vector<Destination> tiles;
+    void resize(std::int64_t columns, std::int64_t k);
+    Right right() const;
+  };
+  std::int64_t width_, out_width_, n_ = 0;
+  Side keys_, values_;
+};
+
+}  // namespace tern::amx
