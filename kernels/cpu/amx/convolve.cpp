@@ -15,33 +15,16 @@ constexpr std::int64_t kLine = 16;              // pairs in a line of the cache
 constexpr std::int64_t kBandBytes = 512 << 10;  // of a band's parts: they stay in the second cache
 constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
 constexpr double kLeastUse = 0.25;              // of what tiles compute: below, plain multiply-adds are faster
-constexpr std::size_t kImageSlot = 7, kLineSlot = 0;
+constexpr std::size_t kImageSlot = 7;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }
 
-/// Copies elements first, first + step ... of a line of `size` to `to`, zeros where there are none.
-void gather(const float* line, std::int64_t size, std::int64_t first, std::int64_t step, std::int64_t count,
-            float* to) {
-  const std::int64_t begin = std::clamp<std::int64_t>((step - 1 - first) / step, 0, count),
-                     end = std::clamp<std::int64_t>((size - first + step - 1) / step, begin, count);
-  std::fill(to, to + begin, 0.0F);
-  if (begin < end) take_every(line + first + begin * step, step, end - begin, to + begin);
-  std::fill(to + end, to + count, 0.0F);
-}
-
-/// Places in the three parts that are written together.
+/// The same place in the three parts.
 struct Places {
   std::byte* at[kParts];
-  void zero(std::int64_t begin, std::int64_t end) const {
-    for (std::byte* p : at)
-      std::memset(p + begin * kPair, 0, static_cast<std::size_t>(std::max<std::int64_t>(0, end - begin) * kPair));
-  }
-  void split(const float* a, const float* b, std::int64_t begin, std::int64_t count) const {
-    std::byte* const to[kParts] = {at[0] + begin * kPair, at[1] + begin * kPair, at[2] + begin * kPair};
-    split_pairs(a, b, count, to);
-  }
+  Places(std::byte* first, std::int64_t part) : at{first, first + part, first + 2 * part} {}
 };
 
 }  // namespace
@@ -144,10 +127,7 @@ void Convolution::unpack(const float* packed, float* to) const {
 void Convolution::split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const {
   const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
   const std::int64_t size = h.in * w.in, lines = band.end - band.begin + height_.reach, stride = plane(band) * kPair;
-  const std::int64_t left = std::clamp<std::int64_t>(-width_.lowest, 0, pitch_),
-                     right = std::clamp<std::int64_t>(w.in - width_.lowest, left, pitch_);
   const bool whole_lines = w.stride == 1 && pitch_ == w.in && width_.lowest == 0;
-  float* buffer = thread_buffer<float>(static_cast<std::size_t>(2 * pitch_), kLineSlot);
   for (std::int64_t pair = first; pair < last; ++pair) {
     const std::int64_t channel = pair / kTile * kStep + pair % kTile;
     const float* a = channel < shape_.in ? x + channel * size : nullptr;
@@ -157,25 +137,20 @@ void Convolution::split_image(const float* x, Band band, std::int64_t first, std
         const auto phase = static_cast<std::int64_t>(
             (static_cast<std::size_t>(pair / kTile) * height_.phases.size() + i) * width_.phases.size() + j);
         std::byte* base = to + (phase * kParts * kTile + pair % kTile) * stride;
-        const Places places{{base, base + kTile * stride, base + 2 * kTile * stride}};
+        const std::int64_t first_column = width_.lowest * w.stride + width_.phases[j];
         for (std::int64_t r = 0; r < lines; ++r) {
-          const std::int64_t row = (band.begin + r + height_.lowest) * h.stride + height_.phases[i], at = r * pitch_;
-          if (a == nullptr || row < 0 || row >= h.in) {
-            places.zero(at, at + pitch_);
-          } else if (whole_lines && h.stride == 1) {
-            const std::int64_t count = std::min(lines - r, h.in - row);
-            places.split(a + row * w.in, b == nullptr ? nullptr : b + row * w.in, at, count * pitch_);
+          const std::int64_t row = (band.begin + r + height_.lowest) * h.stride + height_.phases[i];
+          const bool inside = row >= 0 && row < h.in;
+          const Places places(base + r * pitch_ * kPair, kTile * stride);
+          const auto line = [&](const float* image) {
+            return image != nullptr && inside ? image + row * w.in : nullptr;
+          };
+          if (whole_lines && h.stride == 1 && inside) {  // all lines at once
+            const std::int64_t count = std::min(lines - r, h.in - row), size = count * w.in;
+            split_line({line(a), line(b), size}, 0, 1, size, places.at);
             r += count - 1;
-          } else if (w.stride == 1) {
-            const std::int64_t from = row * w.in + left + width_.lowest;
-            places.zero(at, at + left);
-            places.split(a + from, b == nullptr ? nullptr : b + from, at + left, right - left);
-            places.zero(at + right, at + pitch_);
           } else {
-            const std::int64_t column = width_.lowest * w.stride + width_.phases[j];
-            gather(a + row * w.in, w.in, column, w.stride, pitch_, buffer);
-            if (b != nullptr) gather(b + row * w.in, w.in, column, w.stride, pitch_, buffer + pitch_);
-            places.split(buffer, b == nullptr ? nullptr : buffer + pitch_, at, pitch_);
+            split_line({line(a), line(b), w.in}, first_column, w.stride, pitch_, places.at);
           }
         }
       }

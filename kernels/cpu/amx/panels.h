@@ -59,10 +59,13 @@ class PlainSink : public Sink {
 /// to + 3 KiB * (t * steps + s). False where a number is not finite, or so large that its parts are not.
 bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to);
 
-/// Copies elements 0, step, 2 * step ... of `from`; reads none behind the last.
-void take_every(const float* from, std::int64_t step, std::int64_t count, float* to);
-
-/// Splits `count` pairs of elements a[i], b[i] (b null: zeros), rounded, into the three parts' rows.
-void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* const to[kParts]);
+/// A line of a plane and the line of its partner (null: zeros), `size` floats each.
+struct LinePair {
+  const float *a = nullptr, *b = nullptr;
+  std::int64_t size = 0;
+};
+/// Splits elements first, first + step ... of both lines, `count` of them, zeros where there are none.
+void split_line(const LinePair& lines, std::int64_t first, std::int64_t step, std::int64_t count,
+                std::byte* const to[kParts]);
 
 }  // namespace tern::amx

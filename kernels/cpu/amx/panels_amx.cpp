@@ -53,15 +53,6 @@ void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int
   }
 }
 
-void split_pairs(const float* a, const float* b, std::int64_t count, std::byte* const to[kParts]) {
-  for (std::int64_t i = 0; i < count; i += 16) {
-    const __mmask16 mask = first(count - i);
-    const Parts p = split(_mm512_maskz_loadu_ps(mask, a + i),
-                          b == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, b + i));
-    for (std::int64_t q = 0; q < kParts; ++q) _mm512_mask_storeu_epi32(to[q] + i * 4, mask, p.of[q]);
-  }
-}
-
 bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
   const __m512 limit = _mm512_set1_ps(0x1p127F);
   bool finite = true;
@@ -83,19 +74,44 @@ bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n
   return finite;
 }
 
-void take_every(const float* from, std::int64_t step, std::int64_t count, float* to) {
-  std::int64_t i = 0;
-  if (step == 2) {
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    for (; i < count; i += 16) {
-      const std::int64_t floats = 2 * (count - i) - 1;
-      const __m512 low = _mm512_maskz_loadu_ps(first(floats), from + 2 * i),
-                   high = _mm512_maskz_loadu_ps(first(floats - 16), from + 2 * i + 16);
-      _mm512_mask_storeu_ps(to + i, first(count - i), _mm512_permutex2var_ps(low, even, high));
-    }
-    return;
+namespace {
+
+/// The lanes i for which begin <= i < end.
+inline __mmask16 lanes(std::int64_t begin, std::int64_t end) {
+  return static_cast<__mmask16>(first(end) & ~first(begin));
+}
+
+/// Elements at, at + 1 ... of a line; zeros beside it.
+inline __m512 load_inside(const float* line, std::int64_t size, std::int64_t at) {
+  return _mm512_maskz_loadu_ps(line == nullptr ? 0 : lanes(-at, size - at), line + at);
+}
+
+/// Elements at, at + 2 ... of a line.
+inline __m512 load_every_other(const float* line, std::int64_t size, std::int64_t at) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(load_inside(line, size, at), even, load_inside(line, size, at + 16));
+}
+
+inline __m512 load_every(const float* line, std::int64_t size, std::int64_t at, std::int64_t step) {
+  if (step == 1) return load_inside(line, size, at);
+  if (step == 2) return load_every_other(line, size, at);
+  alignas(64) float elements[kTile]{};
+  for (std::int64_t i = 0; i < kTile; ++i) {
+    const std::int64_t from = at + i * step;
+    if (line != nullptr && from >= 0 && from < size) elements[i] = line[from];
   }
-  for (; i < count; ++i) to[i] = from[i * step];
+  return _mm512_load_ps(elements);
+}
+
+}  // namespace
+
+void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
+                std::byte* const to[kParts]) {
+  for (std::int64_t i = 0; i < count; i += kTile) {
+    const std::int64_t at = begin + i * step;
+    const Parts p = split(load_every(lines.a, lines.size, at, step), load_every(lines.b, lines.size, at, step));
+    for (std::int64_t q = 0; q < kParts; ++q) _mm512_mask_storeu_epi32(to[q] + i * 4, first(count - i), p.of[q]);
+  }
 }
 
 void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
