@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "exporter/builder.h"
@@ -82,7 +83,10 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   if (size != 0) std::memcpy(copy.data(), bytes, size);
   State state;
   state.storage = add_storage(program, std::move(copy));
-  state.name = fmt::format("export.constant{}", program.states.size());
+  for (std::size_t number = program.states.size(); state.name.empty(); ++number) {
+    std::string name = fmt::format("export.constant{}", number);  // states that went may have left one further on
+    if (std::ranges::find(program.states, name, &State::name) == program.states.end()) state.name = std::move(name);
+  }
   state.kind = State::Kind::constant;
   state.type = type;
   state.strides.assign(sizes.size(), 1);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/fold/fold.h"
 #include "exporter/import/entry.h"
 #include "exporter/layout/weights.h"
 #include "exporter/microscaling/pack.h"
@@ -46,6 +47,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    if (options_.fold) fold_constants(program_);
     store_weights_by_columns(program_);
     if (report != nullptr) {
       for (const Function& f : program_.functions) report->nodes += f.nodes.size();

@@ -16,6 +16,7 @@ struct ImportOptions {
   /// plugin must provide, rather than errors.
   bool custom_ops = false;
   bool annotations = true;  ///< keep what torch.fx.traceback.annotate attached
+  bool fold = true;         ///< compute at export what depends on constants alone
   bool origins = true;      ///< keep module paths and lines of Python
 };
 

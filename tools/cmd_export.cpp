@@ -26,7 +26,7 @@ struct ExportArguments {
   std::string input, output, compress;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes;
-  bool custom_ops = false, no_origins = false, verify = false, json = false;
+  bool custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
 };
 
 /// "zstd" or "zstd:LEVEL", "none".
@@ -103,6 +103,7 @@ int run_export(ExportArguments& a) {
   for (const auto& [pattern, text] : a.annotations) annotations.emplace_back(pattern, parse_annotation(text));
   ImportOptions import_options;
   import_options.custom_ops = a.custom_ops;
+  import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   ImportReport import;
   Program program = import_pt2(a.input, import_options, &import);
@@ -145,6 +146,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_option("--size", a->sizes, "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it)")
       ->type_name("NAME=NUMBER");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");
+  c->add_flag("--no-fold", a->no_fold, "Keep what depends on weights alone, batch norms too, as it was traced");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and lines of Python");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
   c->add_flag("--json", a->json, "Print what was written as JSON");

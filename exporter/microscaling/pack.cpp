@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "exporter/constant_part.h"
 #include "exporter/constants.h"
-#include "exporter/microscaling/constant_part.h"
 #include "exporter/microscaling/forms.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
@@ -81,7 +81,7 @@ class Packer {
 
   bool try_value(Function& f, const ConstantPart& part, ValueId v, std::size_t at) {
     if (!is_floating(f.values[static_cast<std::size_t>(v)].type.dtype)) return false;
-    const Slice slice = part.slice(v);
+    const ConstantSlice slice = part.slice(v);
     std::vector<Form> forms = possible_forms(program_, slice.states);
     const Dim wanted = program_.pool.product(f.values[static_cast<std::size_t>(v)].type.shape);
     std::erase_if(forms, [&](const Form& form) { return program_.pool.product(form.type.shape) != wanted; });

@@ -222,7 +222,9 @@ class TracedModel : public TracedGraph {
     all.push_back({"t/byteorder", "little"});
     return write_zip(all);
   }
-  Program load(const ImportOptions& options = {}, ImportReport* report = nullptr) {
+  /// As traced: nothing is computed ahead of time.
+  Program load(ImportOptions options = {}, ImportReport* report = nullptr) {
+    options.fold = false;
     return import_pt2(open_text(archive()), options, report);
   }
 

@@ -1,4 +1,4 @@
-#include "exporter/microscaling/constant_part.h"
+#include "exporter/constant_part.h"
 
 #include <tern/tern.h>
 
@@ -6,11 +6,16 @@
 #include <map>
 #include <set>
 
-namespace tern::microscaling {
+namespace tern {
 namespace {
 
-/// What taking numbers apart and scaling them is made of: pure, and no work beyond its results' sizes.
-bool is_plain(const Node& n) {
+bool is_fixed(const TensorType& t) {
+  return std::all_of(t.shape.begin(), t.shape.end(), [](Dim d) { return d.is_const(); });
+}
+
+}  // namespace
+
+bool is_plain_op(const Node& n) {
   switch (n.op) {
     case Op::reshape:
     case Op::permute:
@@ -31,13 +36,7 @@ bool is_plain(const Node& n) {
   }
 }
 
-bool is_fixed(const TensorType& t) {
-  return std::all_of(t.shape.begin(), t.shape.end(), [](Dim d) { return d.is_const(); });
-}
-
-}  // namespace
-
-ConstantPart::ConstantPart(const Program& program, const Function& function)
+ConstantPart::ConstantPart(const Program& program, const Function& function, bool (*takes)(const Node&))
     : program_(program),
       function_(function),
       constant_(function.values.size()),
@@ -50,7 +49,7 @@ ConstantPart::ConstantPart(const Program& program, const Function& function)
   }
   for (std::size_t i = 0; i < function.nodes.size(); ++i) {
     const Node& n = function.nodes[i];
-    bool all = is_plain(n);
+    bool all = takes(n);
     for (ValueId v : n.inputs) all = all && (v == kNoValue || constant(v));
     for (ValueId v : n.outputs)
       all = all && (v == kNoValue || is_fixed(function.values[static_cast<std::size_t>(v)].type));
@@ -77,7 +76,7 @@ std::vector<ValueId> ConstantPart::results() const {
   return {found.begin(), found.end()};
 }
 
-Slice ConstantPart::slice(ValueId v) const {
+ConstantSlice ConstantPart::slice(ValueId v) const {
   std::set<std::size_t> nodes;
   std::set<std::uint32_t> states;
   for (std::vector<ValueId> open = {v}; !open.empty();) {
@@ -96,7 +95,7 @@ Slice ConstantPart::slice(ValueId v) const {
   return {{nodes.begin(), nodes.end()}, {states.begin(), states.end()}};
 }
 
-std::uint64_t ConstantPart::work(const Slice& slice) const {
+std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 62;
   // Making a program of it is work too.
   std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());
@@ -113,7 +112,8 @@ std::uint64_t ConstantPart::work(const Slice& slice) const {
   return sum;
 }
 
-void ConstantPart::evaluate(ValueId v, const Slice& slice, const std::function<void(const Tensor&)>& use) const {
+void ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
+                            const std::function<void(const Tensor&)>& use) const {
   auto part = std::make_shared<Program>();
   part->pool = program_.pool;
   part->storages = program_.storages;
@@ -155,4 +155,4 @@ void ConstantPart::evaluate(ValueId v, const Slice& slice, const std::function<v
   use(session.run({}).at(0));
 }
 
-}  // namespace tern::microscaling
+}  // namespace tern

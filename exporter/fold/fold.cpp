@@ -1,0 +1,149 @@
+#include "exporter/fold/fold.h"
+
+#include <tern/error.h>
+#include <tern/tensor.h>
+
+#include <algorithm>
+
+#include "exporter/builder.h"
+#include "exporter/constant_part.h"
+#include "exporter/constants.h"
+#include "schema/passes/dead_code.h"
+#include "schema/passes/unread_states.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uint64_t kMostWork = std::uint64_t{256} << 20;  // bytes computed for one constant
+constexpr std::uint64_t kAllWork = std::uint64_t{1} << 30;     // and for all, beside what the weights' sizes allow
+
+bool is_view(Op op) {
+  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided ||
+         op == Op::bitcast;
+}
+
+/// Pure, and not much more work than the sizes of its operands and results. Packed weights stay packed.
+bool is_foldable(const Node& n) {
+  for (const Attr& a : n.attrs) {
+    const auto* dims = std::get_if<Dims>(&a.data);
+    if (dims != nullptr && !std::ranges::all_of(*dims, &Dim::is_const)) return false;
+  }
+  switch (n.op) {
+    case Op::mx_dequantize: return false;
+    case Op::reduce:
+    case Op::scan:
+    case Op::from_dim:
+    case Op::slice_scatter:
+    case Op::scatter: return true;
+    default: return is_plain_op(n);
+  }
+}
+
+/// A constant that takes no work to speak of where it is made.
+bool is_trivial(Op op) {
+  return is_view(op) || op == Op::full || op == Op::iota || op == Op::from_dim;
+}
+
+class Folder {
+ public:
+  explicit Folder(Program& program) : program_(program), read_(program.states.size()) {
+    for (const Storage& s : program.storages) budget_ += std::min(s.size, std::uint64_t{1} << 40) * 8;
+  }
+
+  void run() {
+    fold_batch_norms(program_, read_);
+    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
+    if (std::ranges::find(read_, true) == read_.end()) return;
+    remove_dead_code(program_);
+    remove_unread_states(program_, read_);
+    remove_dead_code(program_);  // numbers values without those of the inputs that went
+  }
+
+ private:
+  void fold(std::uint32_t function) {
+    const Function f = program_.functions[function];  // as it was: constants are added to it
+    const ConstantPart part(program_, f, is_foldable);
+    std::vector<ValueId> done;
+    for (ValueId v : part.results()) {
+      // Views cost nothing where they are.
+      while (part.producer(v) >= 0) {
+        const Node& n = f.nodes[static_cast<std::size_t>(part.producer(v))];
+        if (!is_view(n.op)) break;
+        v = n.inputs[0];
+      }
+      if (part.producer(v) < 0 || std::ranges::find(done, v) != done.end()) continue;
+      done.push_back(v);
+      const ConstantSlice slice = part.slice(v);
+      if (!worth(f, v, slice)) continue;
+      const std::uint64_t work = part.work(slice);
+      if (work > kMostWork || work > budget_) continue;
+      budget_ -= work;
+      try {
+        part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); });
+      } catch (const Error&) {
+        continue;  // whatever is wrong with the program, its user will be told when it runs
+      }
+      read_.resize(program_.states.size());
+      for (std::uint32_t s : slice.states) read_[s] = true;
+    }
+  }
+
+  /// Whether it takes work to compute, and is small, or not larger than the states that only it reads.
+  bool worth(const Function& f, ValueId v, const ConstantSlice& slice) const {
+    const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
+    std::uint64_t bytes = 0;
+    if (slice.nodes.empty() || type.block != 0 || !byte_size(type, &bytes)) return false;
+    if (std::ranges::all_of(slice.nodes, [&](std::size_t i) { return is_trivial(f.nodes[i].op); })) return false;
+    if (bytes <= kSmallConstant) return true;
+    std::uint64_t replaced = 0;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind != FunctionInput::Kind::state || !std::ranges::binary_search(slice.states, in.state)) continue;
+      std::uint64_t size = 0;
+      if (!read_elsewhere(f, in, slice) && byte_size(program_.states[in.state].type, &size)) replaced += size;
+    }
+    return bytes <= replaced;
+  }
+
+  bool read_elsewhere(const Function& f, const FunctionInput& state, const ConstantSlice& slice) const {
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      if (!std::ranges::binary_search(slice.nodes, i) &&
+          std::ranges::find(f.nodes[i].inputs, state.value) != f.nodes[i].inputs.end())
+        return true;
+    }
+    const auto is = [&](ValueId v) { return v == state.value; };
+    if (std::ranges::any_of(f.outputs, is, &FunctionOutput::value)) return true;
+    const State& s = program_.states[state.state];
+    for (std::uint32_t other = 0; other < program_.states.size(); ++other) {
+      const State& o = program_.states[other];
+      if (other != state.state && o.storage == s.storage) return true;
+    }
+    return std::ranges::any_of(program_.functions, [&](const Function& g) {
+      return &g != &f && g.name != f.name && std::ranges::any_of(g.inputs, [&](const FunctionInput& in) {
+        return in.kind == FunctionInput::Kind::state && in.state == state.state;
+      });
+    });
+  }
+
+  /// `v` becomes a constant in everything that reads it.
+  void replace(std::uint32_t function, ValueId v, const Tensor& value) {
+    Builder b(program_, function);
+    const std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());
+    const ValueId constant = add_constant(b, value.dtype(), sizes, value.data());
+    Function& f = program_.functions[function];
+    for (Node& n : f.nodes) std::ranges::replace(n.inputs, v, constant);
+    for (FunctionOutput& o : f.outputs) o.value = o.value == v ? constant : o.value;
+    for (WriteBack& w : f.writebacks) w.value = w.value == v ? constant : w.value;
+  }
+
+  Program& program_;
+  std::vector<bool> read_;  ///< states of which constants were made
+  std::uint64_t budget_ = kAllWork;
+};
+
+}  // namespace
+
+void fold_constants(Program& program) {
+  Folder(program).run();
+}
+
+}  // namespace tern
