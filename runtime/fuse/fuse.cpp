@@ -8,7 +8,8 @@ FusedFunction fuse(const Function& exported) {
   FunctionInFusion f(exported);
   for (std::uint32_t i = 0; i < exported.nodes.size(); ++i) {
     if (f.f.nodes[i].op != Op::pointwise || f.f.nodes[i].outputs[0] == kNoValue) continue;
-    merge_operands(f, i);
+    while (merge_operands(f, i)) {
+    }
     join_product(f, i);
   }
   return f.finish();

@@ -5,9 +5,9 @@
 
 namespace tern {
 
-void merge_operands(FunctionInFusion& f, std::uint32_t i) {
+bool merge_operands(FunctionInFusion& f, std::uint32_t i) {
   Node& n = f.f.nodes[i];
-  if (f.has_pairs(n)) return;
+  if (f.has_pairs(n)) return false;
   const Dims& shape = f.type(n.outputs[0]).shape;
   const Place made = f.operands_made(n.inputs);
   std::vector<std::uint32_t> taken;
@@ -31,7 +31,7 @@ void merge_operands(FunctionInFusion& f, std::uint32_t i) {
     }
     inlined[k] = true;
   }
-  if (taken.empty()) return;
+  if (taken.empty()) return false;
 
   ExpressionBuilder b;
   std::vector<std::uint16_t> loads;
@@ -53,6 +53,7 @@ void merge_operands(FunctionInFusion& f, std::uint32_t i) {
   if (sized) n.set(AttrKey::sizes, shape);  // the operands alone may not say it any more
   f.take_over(i, taken, b.operands());
   f.places[i] = {made[0], i, 0};
+  return true;
 }
 
 }  // namespace tern

@@ -66,8 +66,9 @@ class FunctionInFusion {
   std::vector<std::uint32_t> sections_;
 };
 
-/// Takes the pointwise nodes that make operands of pointwise node `i` for it alone into it.
-void merge_operands(FunctionInFusion& f, std::uint32_t i);
+/// Takes the pointwise nodes that make operands of pointwise node `i` for it alone into it. False if there are none; if
+/// not, those that made operands of theirs may have become such nodes.
+bool merge_operands(FunctionInFusion& f, std::uint32_t i);
 /// Makes pointwise node `i` the epilogue of the product or convolution that makes one of its operands for it alone.
 void join_product(FunctionInFusion& f, std::uint32_t i);
 

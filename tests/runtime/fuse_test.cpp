@@ -69,6 +69,17 @@ TEST(Fuse, AChainBecomesOneNode) {
   expect_same_bits(p, {floats({3, 5}, some_floats(15, 1)), floats({5}, some_floats(5, 2))});
 }
 
+TEST(Fuse, WaysThatMeetAgainBecomeOneNode) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3, 5});
+  const ValueId a = p.b().expr("x * 2", {{"x", x}}, DType::f32);
+  const ValueId large = p.b().expr("a > 1", {{"a", a}}, DType::f32, DType::boolean);
+  const ValueId less = p.b().expr("a - 1", {{"a", a}}, DType::f32);
+  p.output(p.b().expr("c ? l : a", {{"c", large}, {"l", less}, {"a", a}}, DType::f32));
+  EXPECT_EQ(ops_of(p), (std::vector<Op>{Op::pointwise}));
+  expect_same_bits(p, {floats({3, 5}, some_floats(15, 1))});
+}
+
 TEST(Fuse, WhatOthersReadStays) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {4, 4});
