@@ -4,9 +4,12 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "kernels/cpu/pointwise/stream.h"
 
 namespace tern::pointwise {
 namespace {
+
+constexpr std::int64_t kPrefetchBytes = std::int64_t{1} << 20;  // operands that a second-level cache may not have
 
 std::size_t pointer_bytes(const Plan& plan) {
   return (plan.steps.size() * sizeof(std::byte*) + 63) / 64 * 64;
@@ -37,7 +40,7 @@ std::int64_t offset(const Plan& plan, const Load& l, std::int64_t position) {
 }  // namespace
 
 std::size_t Worker::bytes(const Plan& plan) {
-  return pointer_bytes(plan) + (plan.slots + (plan.block > 0 ? 1 : 0)) * plan.slot_bytes;
+  return pointer_bytes(plan) + (plan.slots + 1) * plan.slot_bytes;
 }
 
 Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
@@ -51,7 +54,35 @@ Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std:
     const Step& s = plan.steps[i];
     std::byte* dst = slot(i);
     where_[i] = dst;
-    if (s.uniform && !(s.fixed && filled)) run(i, {0, s.fixed ? all : count}, dst);
+    if (!s.uniform || (s.fixed && filled)) continue;
+    const std::int64_t wanted = s.fixed ? all : count;
+    if (s.kind == Step::Kind::loop && wanted > 1) {
+      run(i, {0, 1}, dst);
+      fill(dst, dst, element_size(s.to), wanted);
+    } else {
+      run(i, {0, wanted}, dst);
+    }
+  }
+}
+
+/// Memory is written past the caches where it is not read, and large.
+void Worker::expect_whole() {
+  const TensorView& out = call_.out[0];
+  prefetches_ = run_bytes(out.dtype, plan_.total) >= kPrefetchBytes && plan_.steps.size() > 2;
+  streams_ = run_bytes(out.dtype, plan_.total) >= kStreamBytes;
+  for (const Load& l : plan_.loads) streams_ = streams_ && data(l) != out.data;
+}
+
+/// While a tile is computed the next one's operands are brought in, a part at each step.
+void Worker::prefetch_next(std::size_t step, const Tile& t) const {
+  constexpr std::int64_t kLine = 64;
+  const auto steps = static_cast<std::int64_t>(plan_.steps.size()) - 1, at = static_cast<std::int64_t>(step);
+  for (const Load& l : plan_.loads) {
+    if (!l.linear) continue;
+    const std::int64_t lines = (t.count * l.element + kLine - 1) / kLine;
+    const std::byte* next = data(l) + (t.start + t.count) * l.element;
+    for (std::int64_t k = lines * at / steps; k < lines * (at + 1) / steps; ++k)
+      __builtin_prefetch(next + k * kLine, 0, 2);
   }
 }
 
@@ -71,10 +102,17 @@ void Worker::copy(std::byte* to, const std::byte* from, std::int64_t count) cons
 void Worker::run_tile(const Tile& t) {
   const std::size_t last = plan_.steps.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
+    if (prefetches_) prefetch_next(i, t);
     if (!plan_.steps[i].uniform) run(i, t, slot(i));
   }
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
   const Step& s = plan_.steps[last];
+  if (streams_ && !s.uniform && s.kind != Step::Kind::bitcast) {
+    std::byte* tile = spare();
+    run(last, t, tile);
+    stream(out, tile, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
+    return;
+  }
   if (!s.uniform) run(last, t, out);
   // A result that was not made in place: an operand as it is, or a value that is the same everywhere.
   if (s.uniform || s.kind == Step::Kind::bitcast) copy(out, where_[last], t.count);
@@ -83,7 +121,7 @@ void Worker::run_tile(const Tile& t) {
 void Worker::run_block(const Block& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
-  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : slots_ + plan_.slots * plan_.slot_bytes;
+  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
   const auto row_bytes = static_cast<std::size_t>(columns) * sizeof(float);
   for (std::int64_t i = 0; i < b.at.rows && !dense; ++i)
     std::memcpy(own + static_cast<std::size_t>(i) * row_bytes, b.data + i * b.ld, row_bytes);

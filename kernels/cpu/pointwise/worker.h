@@ -24,13 +24,18 @@ class Worker {
   /// constants. `count`: elements of the largest tile or block that this worker is to run.
   Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled = false);
 
+  /// All tiles follow one after the other: operands are prefetched, and results that are too large for the caches go
+  /// past them. end_stream() must follow the last tile.
+  void expect_whole();
   void run_tile(const Tile& t);
   /// Replaces the block by the expression's value; at most plan.block elements.
   void run_block(const Block& b);
 
  private:
   std::byte* slot(std::size_t step) const;
+  std::byte* spare() const { return slots_ + plan_.slots * plan_.slot_bytes; }
   const std::byte* data(const Load& l) const;
+  void prefetch_next(std::size_t step, const Tile& t) const;
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
   void load_block(std::size_t i, const Rows& at, std::byte* own);
@@ -40,6 +45,7 @@ class Worker {
   const KernelCall& call_;
   const std::byte** where_;  ///< for each step
   std::byte* slots_;
+  bool streams_ = false, prefetches_ = false;
 };
 
 }  // namespace tern::pointwise
