@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "dtypes/cpu_level.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
@@ -43,7 +44,7 @@ std::int64_t words_to_stream() {
 
 /// Reads four streams at once, each with sums of its own: a core's prefetchers follow several streams but none past a
 /// page, so that one stream alone waits at every page's beginning, and a product with weights reads several rows too.
-std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
+[[gnu::always_inline]] inline std::uint64_t sum_loop(const std::uint64_t* words, std::int64_t n) {
   constexpr std::int64_t kStreams = 4, kStep = 8;
   const std::int64_t each = n / kStreams / kStep * kStep;
   std::uint64_t sums[kStreams][kStep] = {};
@@ -57,6 +58,26 @@ std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
     for (const std::uint64_t s : stream) sum += s;
   }
   return sum;
+}
+
+#if TERN_X86_LEVELS
+[[gnu::target("avx2")]] std::uint64_t sum_avx2(const std::uint64_t* words, std::int64_t n) {
+  return sum_loop(words, n);
+}
+[[gnu::target("avx512f")]] std::uint64_t sum_avx512(const std::uint64_t* words, std::int64_t n) {
+  return sum_loop(words, n);
+}
+#endif
+
+std::uint64_t sum_of(const std::uint64_t* words, std::int64_t n) {
+#if TERN_X86_LEVELS
+  switch (cpu_level()) {
+    case CpuLevel::avx512: return sum_avx512(words, n);
+    case CpuLevel::avx2: return sum_avx2(words, n);
+    case CpuLevel::baseline: break;
+  }
+#endif
+  return sum_loop(words, n);
 }
 
 /// Bytes a second that are read and written by copying, and that are read alone.
