@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/parallel.h"
 #include "kernels/kernel.h"
 
 namespace tern {
@@ -84,30 +85,32 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   const std::int64_t work = count * inner.size * across.size;
   if (outer == 0 && across.size == 1 && work > (1 << 18)) {  // one long run: cut it up for the threads
     const std::int64_t chunk = 1 << 15, chunks = (inner.size + chunk - 1) / chunk;
-#pragma omp parallel for
-    for (std::int64_t c = 0; c < chunks; ++c) {
-      const std::int64_t at = c * chunk;
-      copy_row(from + at * inner.from, inner.from, to + at * inner.to, inner.to, std::min(chunk, inner.size - at));
-    }
+    parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t at = begin * chunk, last = std::min(inner.size, end * chunk);
+      copy_row(from + at * inner.from, inner.from, to + at * inner.to, inner.to, last - at);
+    });
     return;
   }
-#pragma omp parallel for if (work > (1 << 16) && count > 1)
-  for (std::int64_t o = 0; o < count; ++o) {
-    const T* f = from;
-    T* t = to;
-    std::int64_t rest = o;
-    for (int i = outer - 1; i >= 0; --i) {
-      const Axis& a = axes[static_cast<std::size_t>(i)];
-      f += rest % a.size * a.from;
-      t += rest % a.size * a.to;
-      rest /= a.size;
+  const std::int64_t worth_a_thread =
+      std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, inner.size * across.size));
+  parallel_for(count, worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t o = begin; o < end; ++o) {
+      const T* f = from;
+      T* t = to;
+      std::int64_t rest = o;
+      for (int i = outer - 1; i >= 0; --i) {
+        const Axis& a = axes[static_cast<std::size_t>(i)];
+        f += rest % a.size * a.from;
+        t += rest % a.size * a.to;
+        rest /= a.size;
+      }
+      if (across.size == 1) {
+        copy_row(f, inner.from, t, inner.to, inner.size);
+      } else {
+        copy_plane(f, t, across, inner);
+      }
     }
-    if (across.size == 1) {
-      copy_row(f, inner.from, t, inner.to, inner.size);
-    } else {
-      copy_plane(f, t, across, inner);
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Loops over threads: OpenMP with the caller's thread count, exceptions carried out of the parallel region.
+// Loops over threads: as many as the caller has set with omp_set_num_threads, exceptions carried out of the parallel
+// region.
 #pragma once
 
 #include <omp.h>
@@ -6,6 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <mutex>
+
+#include "kernels/cpu/thread_pool.h"
 
 namespace tern {
 
@@ -19,19 +23,25 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
     f(std::int64_t{0}, n);
     return;
   }
-  std::exception_ptr error;
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
-  for (std::int64_t p = 0; p < parts; ++p) {
-    const std::int64_t begin = p * (n / parts) + std::min(p, n % parts);
-    const std::int64_t end = begin + n / parts + (p < n % parts ? 1 : 0);
+  struct Loop {
+    F& f;
+    std::int64_t n, parts;
+    std::mutex mutex;
+    std::exception_ptr error;
+  } loop{f, n, parts, {}, {}};
+  const auto part = [](void* context, std::int64_t p) {
+    auto& l = *static_cast<Loop*>(context);
+    const std::int64_t begin = p * (l.n / l.parts) + std::min(p, l.n % l.parts);
+    const std::int64_t end = begin + l.n / l.parts + (p < l.n % l.parts ? 1 : 0);
     try {
-      f(begin, end);
+      l.f(begin, end);
     } catch (...) {
-#pragma omp critical(tern_parallel_for)
-      if (!error) error = std::current_exception();
+      const std::lock_guard lock(l.mutex);
+      if (!l.error) l.error = std::current_exception();
     }
-  }
-  if (error) std::rethrow_exception(error);
+  };
+  ThreadPool::shared().run(parts, part, &loop);
+  if (loop.error) std::rethrow_exception(loop.error);
 }
 
 }  // namespace tern

@@ -1,0 +1,93 @@
+// The threads that kernels share.
+#include "kernels/cpu/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "kernels/cpu/parallel.h"
+
+namespace tern {
+namespace {
+
+class Threads {
+ public:
+  explicit Threads(int n) : before_(omp_get_max_threads()) { omp_set_num_threads(n); }
+  ~Threads() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+std::int64_t sum_below(std::int64_t n) {
+  std::atomic<std::int64_t> sum = 0;
+  parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) sum += i;
+  });
+  return sum;
+}
+
+TEST(ThreadPool, EachPartOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    const Threads scope(threads);
+    for (std::int64_t n = 0; n < 200; ++n) ASSERT_EQ(sum_below(n), n * (n - 1) / 2);
+  }
+}
+
+TEST(ThreadPool, ManyCallersAtOnce) {
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 24; ++c) {
+    callers.emplace_back([&] {
+      omp_set_num_threads(4);
+      for (int i = 0; i < 500; ++i) wrong += sum_below(100 + i) != (100 + i) * (99 + i) / 2;
+    });
+  }
+  for (std::thread& t : callers) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ThreadPool, PartsOfPartsStayOnTheirThread) {
+  const Threads scope(4);
+  std::atomic<int> wrong = 0;
+  parallel_for(8, 1, [&](std::int64_t, std::int64_t) {
+    const auto self = std::this_thread::get_id();
+    parallel_for(8, 1, [&](std::int64_t begin, std::int64_t end) {
+      wrong += std::this_thread::get_id() != self || begin != 0 || end != 8;
+    });
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(omp_get_max_threads(), 4);
+}
+
+TEST(ThreadPool, ExceptionsReachTheCaller) {
+  const Threads scope(4);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_THROW(parallel_for(4, 1,
+                              [](std::int64_t begin, std::int64_t) {
+                                if (begin % 2 == 1) throw std::runtime_error("odd");
+                              }),
+                 std::runtime_error);
+  }
+  EXPECT_EQ(sum_below(10), 45);
+}
+
+TEST(ThreadPool, ACopyOfTheProcessWorksAlone) {
+  const Threads scope(4);
+  ASSERT_EQ(sum_below(100), 4950);
+  const pid_t child = fork();
+  if (child == 0) _exit(sum_below(100) == 4950 ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace tern
