@@ -316,6 +316,20 @@ const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::by
   return buffer;
 }
 
+/// The epilogue on elements [begin, begin + count) of the result: as a block of whole planes where they are such, since
+/// operands are mostly the same all over a channel's plane.
+void apply_by_planes(const KernelCall& c, const pointwise::Epilogue& epilogue, std::int64_t begin, std::int64_t count) {
+  const TensorView& y = c.out[0];
+  const std::int64_t plane = y.numel() / (y.size(0) * y.size(1));
+  while (count > 0) {
+    const std::int64_t at = begin % plane, rows = at == 0 ? std::max<std::int64_t>(1, count / plane) : 1;
+    const std::int64_t columns = std::min(count, plane - at);
+    epilogue.apply_block(c, y.as<float>() + begin, plane, rows, columns, begin, plane);
+    begin += rows * columns;
+    count -= rows * columns;
+  }
+}
+
 /// Applies the epilogue too, and returns true, where that is done piece by piece.
 bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   const TensorView& y = c.out[0];
@@ -342,8 +356,9 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   } else if (is_direct(c)) {
     const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
     planes::Finished finished;
-    if (epilogue != nullptr)
-      finished = [&](std::int64_t begin, std::int64_t count) { epilogue->apply(c, begin, count); };
+    if (epilogue != nullptr) {
+      finished = [&](std::int64_t begin, std::int64_t count) { apply_by_planes(c, *epilogue, begin, count); };
+    }
     planes::convolve(direct(describe(c)), floats(x), floats(weight), floats(bias), reinterpret_cast<float*>(sums),
                      finished);
   } else {
