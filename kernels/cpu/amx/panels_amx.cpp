@@ -114,6 +114,13 @@ void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, st
   }
 }
 
+/// Copies `count` (at most 32) floats.
+inline void copy_floats(const float* from, std::int64_t count, float* to) {
+  _mm512_mask_storeu_ps(to, first(count), _mm512_maskz_loadu_ps(first(count), from));
+  if (count > kTile)
+    _mm512_mask_storeu_ps(to + kTile, first(count - kTile), _mm512_maskz_loadu_ps(first(count - kTile), from + kTile));
+}
+
 void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
   alignas(64) float block[kBlockFloats];
   const std::int64_t n = std::min(kBlock, shape_.n - row), m0 = first_ + tile * kTile;
@@ -133,16 +140,15 @@ void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t t
         if (!o_.finish) {
           _mm512_mask_storeu_ps(o_.y + (m0 + j + q) * shape_.n + row + i, mask, v);
         } else {
-          _mm512_store_ps(block + (j + q) * kBlock + i, v);
+          _mm512_mask_storeu_ps(block + (j + q) * n + i, mask, v);
         }
       }
     }
   }
   if (strange) finite_.store(false, std::memory_order_relaxed);
   if (!o_.finish || m <= 0) return;
-  o_.finish.apply(block, kBlock, m, n, m0 * shape_.n + row, shape_.n);
-  for (std::int64_t j = 0; j < m; ++j)
-    std::memcpy(o_.y + (m0 + j) * shape_.n + row, block + j * kBlock, static_cast<std::size_t>(n) * sizeof(float));
+  o_.finish.apply(block, n, m, n, m0 * shape_.n + row, shape_.n);
+  for (std::int64_t j = 0; j < m; ++j) copy_floats(block + j * n, n, o_.y + (m0 + j) * shape_.n + row);
 }
 
 void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {
@@ -152,7 +158,7 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
   const std::int64_t left = d[0].count, right = columns == 2 ? d[1].count : 0;
   // What a row of two tiles gives lies in one piece: nothing valid lies between them in the result.
   float* to = !t_.finish ? t_.y + row * t_.row + (left > 0 ? d[0].to : columns == 2 ? d[1].to : 0) : block;
-  const std::int64_t step = !t_.finish ? t_.row : kBlock;
+  const std::int64_t step = !t_.finish ? t_.row : left + right;
   bool strange = false;
   for (std::int64_t i = 0; i < rows; ++i, to += step) {
     const __m512 bias = _mm512_set1_ps(t_.bias == nullptr ? 0.0F : t_.bias[row + i]);
@@ -173,9 +179,8 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
   if (strange) finite_.store(false, std::memory_order_relaxed);
   if (!t_.finish || left + right == 0) return;
   const std::int64_t at = row * t_.row + (left > 0 ? d[0].to : d[1].to);
-  t_.finish.apply(block, kBlock, rows, left + right, t_.begin + at, t_.row);
-  for (std::int64_t i = 0; i < rows; ++i)
-    std::memcpy(t_.y + at + i * t_.row, block + i * kBlock, static_cast<std::size_t>(left + right) * sizeof(float));
+  t_.finish.apply(block, step, rows, step, t_.begin + at, t_.row);
+  for (std::int64_t i = 0; i < rows; ++i) copy_floats(block + i * step, step, t_.y + at + i * t_.row);
 }
 
 }  // namespace tern::amx

@@ -23,6 +23,7 @@ std::uint64_t next_number() {
 struct Memory {
   std::vector<std::byte> bytes;
   std::uint64_t owner = 0;  ///< the epilogue whose constants lie here
+  std::vector<Kept> kept;   ///< of the owner's loads
 };
 
 std::byte* aligned(std::vector<std::byte>& bytes) {
@@ -39,7 +40,10 @@ Worker worker(const Plan& plan, const KernelCall& call, std::uint64_t number, st
   }
   const bool filled = memory.owner == number;
   memory.owner = number;
-  return Worker(plan, call, aligned(memory.bytes), count, filled);
+  if (!filled) memory.kept.assign(plan.loads.size(), {});
+  Worker made(plan, call, aligned(memory.bytes), count, filled);
+  made.keep(memory.kept.data());
+  return made;
 }
 
 }  // namespace

@@ -98,6 +98,14 @@ void Plan::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& o
   for (Load& l : loads) {
     const auto last = static_cast<std::size_t>(rank) - 1;
     l.linear = l.linear || (rank == 1 && (l.strides[last] == 1 || total == 1));
+    l.constant = l.operand != kOwnResult && call.constant != nullptr && call.constant[l.operand];
+    int axes = 0;
+    for (int d = 0; d < rank; ++d) {
+      if (l.strides[static_cast<std::size_t>(d)] == 0) continue;
+      l.axis = d;
+      ++axes;
+    }
+    if (axes != 1) l.axis = -1;
   }
 }
 
@@ -128,6 +136,7 @@ void Plan::add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& 
         s.kind = Step::Kind::load;
         s.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
         s.uniform = loads[s.load].uniform;
+        s.kept = block > 0 && !s.uniform && loads[s.load].constant && loads[s.load].axis >= 0;
         break;
       case Scalar::index: {
         s.kind = Step::Kind::index;
@@ -227,7 +236,7 @@ void Plan::assign_slots() {
     const auto release = [&](bool same_size_only) {
       for (std::size_t k : operands) {
         const Step& o = steps[k];
-        if (released[k] || last_use[k] > i || o.uniform || o.slot < 0) continue;
+        if (released[k] || last_use[k] > i || o.uniform || o.kept || o.slot < 0) continue;
         if (same_size_only && (s.kind != Step::Kind::loop || element_size(o.to) != element_size(s.to))) continue;
         released[k] = true;
         free.push_back(o.slot);
@@ -236,7 +245,7 @@ void Plan::assign_slots() {
     release(true);  // a loop may write over an operand
     const bool result = i + 1 == steps.size() && !s.uniform;
     if (needs_slot(s) && !result) {
-      if (!s.uniform && !free.empty()) {
+      if (!s.uniform && !s.kept && !free.empty()) {
         s.slot = free.back();
         free.pop_back();
       } else {

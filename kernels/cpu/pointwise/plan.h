@@ -22,6 +22,8 @@ struct Load {
   bool uniform = false;        ///< one element for the whole output
   bool linear = false;         ///< in the output's order: a tile is read where it lies
   std::array<std::int64_t, kMaxRank> strides{};
+  bool constant = false;  ///< its bytes never change
+  int axis = -1;          ///< of the collapsed dimensions, the only one that it varies along; -1: several
 };
 
 struct Step {
@@ -29,6 +31,7 @@ struct Step {
   Kind kind = Kind::loop;
   bool uniform = false;  ///< the same for every element: done once for each thread
   bool fixed = false;    ///< uniform, and made of constants alone: the same for every run
+  bool kept = false;     ///< an epilogue's constant operand of one axis: its buffer serves block after block
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< steps
   DType from = DType::invalid, to = DType::invalid;

@@ -145,6 +145,25 @@ void Worker::run_block(const Block& b) {
     std::memcpy(b.data + i * b.ld, own + static_cast<std::size_t>(i) * row_bytes, row_bytes);
 }
 
+/// Whether the kept operand's buffer holds these rows already; it is taken to hold them from now on.
+bool Worker::holds(std::size_t load, const Rows& at) {
+  const Load& l = plan_.loads[load];
+  std::int64_t inner = 1;
+  for (int d = plan_.rank - 1; d > l.axis; --d) inner *= plan_.sizes[static_cast<std::size_t>(d)];
+  const std::int64_t size = plan_.sizes[static_cast<std::size_t>(l.axis)];
+  // One element for each row, or one for each column: all other ways to lie are brought together anew.
+  const bool by_rows = at.row_step % inner == 0 && at.begin % inner + at.columns <= inner,
+             by_columns = inner == 1 && at.row_step % size == 0 && at.begin % size + at.columns <= size;
+  if (!by_rows && !by_columns) {
+    kept_[load] = {};
+    return false;
+  }
+  const Kept wanted{at.begin / inner % size, by_columns ? 0 : at.row_step / inner % size, at.rows, at.columns};
+  if (kept_[load] == wanted) return true;
+  kept_[load] = wanted;
+  return false;
+}
+
 void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   const Load& l = plan_.loads[plan_.steps[i].load];
   if (l.operand == kOwnResult) {
@@ -153,6 +172,7 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
     where_[i] = data(l) + at.begin * l.element;
   } else {
     where_[i] = slot(i) != nullptr ? slot(i) : own;
+    if (plan_.steps[i].kept && kept_ != nullptr && slot(i) != nullptr && holds(plan_.steps[i].load, at)) return;
     gather_rows(plan_, l, data(l), at, slot(i) != nullptr ? slot(i) : own);
   }
 }
@@ -180,6 +200,7 @@ void Worker::load(std::size_t i, const Tile& t, std::byte* dst) {
     where_[i] = from + offset(plan_, l, t.start) * l.element;
   } else {
     if (!result) where_[i] = dst;
+    if (kept_ != nullptr) kept_[plan_.steps[i].load] = {};
     return gather(plan_, l, from, t.start, t.count, dst);
   }
   if (result) copy(dst, where_[i], t.count);

@@ -16,6 +16,12 @@ struct Block {
   Rows at;
 };
 
+/// What a kept operand's buffer holds.
+struct Kept {
+  std::int64_t first = -1, step = 0, rows = 0, columns = 0;
+  friend bool operator==(const Kept&, const Kept&) = default;
+};
+
 class Worker {
  public:
   static std::size_t bytes(const Plan& plan);
@@ -28,6 +34,8 @@ class Worker {
   /// past them. end_stream() must follow the last tile.
   void expect_whole();
   void run_tile(const Tile& t);
+  /// What kept operands' buffers hold, one for each of the plan's loads; without it all are filled for each block.
+  void keep(Kept* kept) { kept_ = kept; }
   /// Replaces the block by the expression's value; at most plan.block elements.
   void run_block(const Block& b);
 
@@ -39,12 +47,14 @@ class Worker {
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
   void load_block(std::size_t i, const Rows& at, std::byte* own);
+  bool holds(std::size_t load, const Rows& at);
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
 
   const Plan& plan_;
   const KernelCall& call_;
   const std::byte** where_;  ///< for each step
   std::byte* slots_;
+  Kept* kept_ = nullptr;
   bool streams_ = false, prefetches_ = false;
 };
 
