@@ -54,12 +54,14 @@ class Torch(Adapter):
 
 
 class Compile(Torch):
-    """torch.compile with frozen weights; its cache of compiled code is warm when loading is timed."""
+    """torch.compile with frozen weights: the fastest runs, but code for frozen weights is not cached, and is compiled again
+    in each process."""
 
     def imports(self):
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(self.folder / "inductor")
         super().imports()
-        from torch._inductor import config
+        import torch._dynamo
+        from torch._inductor import compile_fx, config  # noqa: F401
 
         config.freezing = True
 
@@ -74,8 +76,15 @@ class Compile(Torch):
 class Aoti(Torch):
     """AOTInductor: a package that holds compiled code and weights."""
 
+    def imports(self):
+        super().imports()
+        import torch._inductor.package
+        from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+        pick_vec_isa()  # compiles, to see what the processor can do, which a loader in C++ does not ask
+
     def import_classes(self):
-        pass
+        pass  # a package needs none
 
     def convert(self):
         program = self.torch.export.load(self.folder / "model.pt2")

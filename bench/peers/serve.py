@@ -36,6 +36,7 @@ def main():
     for name in ("convert", "load", "turns"):
         parser.add_argument(f"--{name}", action="store_true")
     a = parser.parse_args()
+    a.folder = a.folder.resolve()
     adapter = ADAPTERS[a.runtime](a.folder.name, a.folder, RUNTIMES[a.runtime].file, a.threads)
     if a.convert:
         adapter.convert()
