@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -193,6 +194,30 @@ TEST(Fuse, MessagesKeepTheNumbersOfTheExportedNodes) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("node 2 of 'forward' (index_select"), std::string::npos) << e.what();
   }
+}
+
+/// Such results are stored past the caches, a tile later than they are computed.
+TEST(Fuse, ResultsLargerThanTheCachesAreWhole) {
+  constexpr std::int64_t kMany = (std::int64_t{8} << 20) + 77;
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {kMany});
+  const ValueId y = p.b().expr("x * 2 + 1", {{"x", x}}, DType::f32);
+  p.output(p.b().expr("max(abs(y), x)", {{"y", y}, {"x", x}}, DType::f32));
+  p.output(p.b().cast(x, DType::f64));
+  Tensor in(DType::f32, {kMany});
+  for (std::int64_t i = 0; i < kMany; ++i)
+    in.span<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i % 1001) - 500;
+  Session s(prepare(p, Fusion::on));
+  const std::vector<Tensor>& out = s.run({in});
+  const auto from = in.span<float>();
+  const auto a = out[0].span<const float>();
+  const auto b = out[1].span<const double>();
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const float want = std::max(std::abs(from[i] * 2 + 1), from[i]);
+    wrong += a[i] != want || b[i] != double{from[i]} ? 1 : 0;
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 /// A program of nodes chosen by chance: expressions over earlier values, products, convolutions, views and reductions.

@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
-#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
 
@@ -23,7 +22,7 @@ void run(KernelCall& call) {
     Worker worker(plan, call, thread_buffer<std::byte>(Worker::bytes(plan)), plan.tile);
     worker.expect_whole();
     for (std::int64_t i = begin; i < end; ++i) worker.run_tile(plan.tile_at(i));
-    end_stream();
+    worker.finish();
   });
 }
 

@@ -40,7 +40,7 @@ std::int64_t offset(const Plan& plan, const Load& l, std::int64_t position) {
 }  // namespace
 
 std::size_t Worker::bytes(const Plan& plan) {
-  return pointer_bytes(plan) + (plan.slots + 1) * plan.slot_bytes;
+  return pointer_bytes(plan) + (plan.slots + 2) * plan.slot_bytes;
 }
 
 Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
@@ -82,8 +82,22 @@ void Worker::prefetch_next(std::size_t step, const Tile& t) const {
     const std::int64_t lines = (t.count * l.element + kLine - 1) / kLine;
     const std::byte* next = data(l) + (t.start + t.count) * l.element;
     for (std::int64_t k = lines * at / steps; k < lines * (at + 1) / steps; ++k)
-      __builtin_prefetch(next + k * kLine, 0, 2);
+      __builtin_prefetch(next + k * kLine, 0, 3);
   }
+}
+
+/// Part `step` of `steps` of the tile before: a processor that stores all of it at once waits for memory meanwhile.
+void Worker::stream_pending(std::size_t step, std::size_t steps) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t lines = (pending_.bytes + kLine - 1) / kLine;
+  const std::size_t begin = lines * step / steps * kLine;
+  const std::size_t end = std::min(lines * (step + 1) / steps * kLine, pending_.bytes);
+  if (begin < end) stream(pending_.to + begin, pending_.from + begin, end - begin);
+}
+
+void Worker::finish() {
+  stream_pending(0, 1);
+  end_stream();
 }
 
 std::byte* Worker::slot(std::size_t step) const {
@@ -103,14 +117,16 @@ void Worker::run_tile(const Tile& t) {
   const std::size_t last = plan_.steps.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
     if (prefetches_) prefetch_next(i, t);
+    if (streams_) stream_pending(i, last);
     if (!plan_.steps[i].uniform) run(i, t, slot(i));
   }
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
   const Step& s = plan_.steps[last];
   if (streams_ && !s.uniform && s.kind != Step::Kind::bitcast) {
-    std::byte* tile = spare();
+    if (last == 0) stream_pending(0, 1);
+    std::byte* tile = spare(pending_.from == spare(0) ? 1 : 0);
     run(last, t, tile);
-    stream(out, tile, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
+    pending_ = {out, tile, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count))};
     return;
   }
   if (!s.uniform) run(last, t, out);
@@ -121,7 +137,7 @@ void Worker::run_tile(const Tile& t) {
 void Worker::run_block(const Block& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
-  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
+  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare(0);
   const auto row_bytes = static_cast<std::size_t>(columns) * sizeof(float);
   for (std::int64_t i = 0; i < b.at.rows && !dense; ++i)
     std::memcpy(own + static_cast<std::size_t>(i) * row_bytes, b.data + i * b.ld, row_bytes);
