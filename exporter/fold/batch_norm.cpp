@@ -9,27 +9,13 @@
 namespace tern {
 namespace {
 
-/// The numbers of an immutable state of one dimension.
+/// The numbers of an immutable state of one dimension that `v` is.
 std::optional<std::vector<double>> numbers(const Program& program, const Function& f, ValueId v,
                                            std::vector<std::uint32_t>& states) {
   for (const FunctionInput& in : f.inputs) {
     if (in.value != v || in.kind != FunctionInput::Kind::state) continue;
-    const State& s = program.states[in.state];
-    if (s.is_mutable || s.type.rank() != 1 || s.type.block != 0 || !is_floating(s.type.dtype) ||
-        elements_per_byte(s.type.dtype) != 1)
-      return std::nullopt;
-    const std::int64_t size = element_size(s.type.dtype);
-    const std::span<const std::byte> bytes = program.source->bytes(s.storage);
-    std::vector<double> result;
-    for (std::int64_t i = 0; i < s.type.shape[0].value(); ++i) {
-      const std::int64_t at = (s.offset + i * s.strides[0]) * size;
-      if (at < 0 || static_cast<std::uint64_t>(at + size) > bytes.size()) return std::nullopt;
-      double value = 0;
-      convert(bytes.data() + at, s.type.dtype, &value, DType::f64, 1);
-      result.push_back(value);
-    }
     states.push_back(in.state);
-    return result;
+    return constant_numbers(program, in.state);
   }
   return std::nullopt;
 }
@@ -83,6 +69,7 @@ bool fold(Program& program, std::uint32_t function, std::size_t at, std::vector<
     by[k] = by[k] / std::sqrt((*var)[k] + epsilon);
     plus[k] = plus[k] - (*mean)[k] * by[k];
   }
+  if (scale_convolution(program, function, at, by, plus, states)) return true;
   const DType compute = compute_type(x.dtype);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(x.rank()) - 1, 1);
   shape[0] = static_cast<std::int64_t>(by.size());
@@ -101,12 +88,32 @@ bool fold(Program& program, std::uint32_t function, std::size_t at, std::vector<
 
 }  // namespace
 
+std::optional<std::vector<double>> constant_numbers(const Program& program, std::uint32_t state) {
+  const State& s = program.states[state];
+  if (s.is_mutable || s.type.rank() != 1 || s.type.block != 0 || !is_floating(s.type.dtype) ||
+      elements_per_byte(s.type.dtype) != 1)
+    return std::nullopt;
+  const std::int64_t size = element_size(s.type.dtype);
+  const std::span<const std::byte> bytes = program.source->bytes(s.storage);
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < s.type.shape[0].value(); ++i) {
+    const std::int64_t at = (s.offset + i * s.strides[0]) * size;
+    if (at < 0 || static_cast<std::uint64_t>(at + size) > bytes.size()) return std::nullopt;
+    double value = 0;
+    convert(bytes.data() + at, s.type.dtype, &value, DType::f64, 1);
+    result.push_back(value);
+  }
+  return result;
+}
+
 void fold_batch_norms(Program& program, std::vector<bool>& read) {
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     for (std::size_t i = 0; i < program.functions[f].nodes.size(); ++i) {
       if (program.functions[f].nodes[i].op != Op::batch_norm) continue;
       std::vector<std::uint32_t> states;
+      const std::size_t before = program.functions[f].nodes.size();
       if (!fold(program, f, i, states)) continue;
+      i -= before - program.functions[f].nodes.size();
       for (std::uint32_t s : states) read[s] = true;
     }
   }

@@ -1,6 +1,9 @@
 // Constant folding at export.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "schema/program.h"
 
 namespace tern {
@@ -12,8 +15,18 @@ void fold_constants(Program& program);
 
 inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
 
-/// A batch norm with constant statistics becomes x * scale + shift, with the bits that it had: one number of each for
-/// a channel, computed in double. The states that it read are marked in `read`.
+/// A batch norm with constant statistics becomes x * scale + shift: one number of each for a channel, computed in
+/// double. Where x is the result of a convolution that nothing else reads, its weight and bias take them over. The
+/// states that it read are marked in `read`.
 void fold_batch_norms(Program& program, std::vector<bool>& read);
+
+/// Multiplies channel k of the convolution that makes the operand of node `norm` by by[k], adds plus[k], and removes
+/// the node. False where that cannot be. The weight keeps its name and its place in the file; its bytes are made when
+/// they are read. States that are not read any more are added to `states`.
+bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
+                       const std::vector<double>& plus, std::vector<std::uint32_t>& states);
+
+/// The numbers of an immutable state of one dimension and a floating type.
+std::optional<std::vector<double>> constant_numbers(const Program& program, std::uint32_t state);
 
 }  // namespace tern

@@ -124,5 +124,47 @@ TEST(Fold, ABatchNormThatLearnsStays) {
   EXPECT_EQ(fold(p), (std::vector<Op>{Op::pointwise, Op::batch_norm}));
 }
 
+/// A 1x1 convolution of two channels to two, and a batch norm of its result.
+struct Normed {
+  TestProgram p;
+  ValueId x, weight, convolved, result;
+  explicit Normed(bool mutable_weight = false) {
+    x = p.input(DType::f32, {1, 2, 2, 2});
+    weight = p.state({2, 2, 1, 1}, {1, 2, 3, 4}, mutable_weight);
+    convolved = p.b().add(Op::convolution, {x, weight, p.state({2}, {1, -1}, false)},
+                          {attr(AttrKey::strides, Dims{1, 1}), attr(AttrKey::before, Dims{0, 0}),
+                           attr(AttrKey::after, Dims{0, 0}), attr(AttrKey::dilations, Dims{1, 1})});
+    result = batch_norm(p, convolved,
+                        {p.state({2}, {1, 2}, false), p.state({2}, {3, 8}, false), p.state({2}, {2, 6}, false),
+                         p.state({2}, {0.5F, -0.5F}, false)},
+                        1);
+  }
+};
+
+TEST(Fold, BatchNormsOfConvolutionsGoIntoTheirWeights) {
+  Normed n;
+  n.p.output(n.result);
+  EXPECT_EQ(fold(n.p), (std::vector<Op>{Op::convolution}));
+  EXPECT_EQ(n.p.program().states.size(), 2u) << "the weight and a bias";
+  Session s(n.p.model().prepare());
+  // Scales 2 / sqrt(4) = 1 and 6 / sqrt(9) = 2; x is 1 in one channel and 10 in the other.
+  const Floats y = values_of(s.run({floats({1, 2, 2, 2}, {1, 1, 1, 1, 10, 10, 10, 10})})[0]);
+  EXPECT_EQ(y, (Floats{21.5F, 21.5F, 21.5F, 21.5F, 79.5F, 79.5F, 79.5F, 79.5F}));
+}
+
+TEST(Fold, ConvolutionsThatOthersReadKeepTheirWeights) {
+  Normed also_a_result;
+  also_a_result.p.output(also_a_result.result);
+  also_a_result.p.output(also_a_result.convolved);
+  EXPECT_EQ(fold(also_a_result.p), (std::vector<Op>{Op::convolution, Op::pointwise}));
+  Normed shared;
+  shared.p.output(shared.result);
+  shared.p.output(shared.p.b().expr("w + 1", {{"w", shared.weight}}, DType::f32));
+  EXPECT_EQ(fold(shared.p)[1], Op::pointwise);
+  Normed written(true);
+  written.p.output(written.result);
+  EXPECT_EQ(fold(written.p), (std::vector<Op>{Op::convolution, Op::pointwise}));
+}
+
 }  // namespace
 }  // namespace tern

@@ -14,15 +14,24 @@ struct Parts {
   __m512i of[kParts];
 };
 
+/// The upper half of x, rounded, in place: half a unit more, cut off.
+inline __m512i rounded(__m512 x) {
+  const __m512i half = _mm512_set1_epi32(0x8000), upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
+  return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), half), upper);
+}
+
 inline Parts split(__m512 a, __m512 b) {
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
   Parts p;
-  for (auto& part : p.of) {
-    const __m512i low = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(a)));
-    const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(b))), 16);
-    part = _mm512_or_si512(low, high);
-    a = _mm512_sub_ps(a, _mm512_castsi512_ps(_mm512_slli_epi32(low, 16)));
+  for (int i = 0; i < kParts - 1; ++i) {
+    const __m512i low = rounded(a), high = rounded(b);
+    p.of[i] = _mm512_or_si512(_mm512_srli_epi32(low, 16), high);
+    a = _mm512_sub_ps(a, _mm512_castsi512_ps(low));
     b = _mm512_sub_ps(b, _mm512_castsi512_ps(high));
   }
+  // What is left has no more than the upper half's digits. A NaN whose bits ran over above is one still.
+  p.of[kParts - 1] =
+      _mm512_ternarylogic_epi32(_mm512_castps_si512(b), upper, _mm512_srli_epi32(_mm512_castps_si512(a), 16), 0xEA);
   return p;
 }
 
@@ -107,7 +116,14 @@ inline __m512 load_every(const float* line, std::int64_t size, std::int64_t at, 
 
 void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
                 std::byte* const to[kParts]) {
-  for (std::int64_t i = 0; i < count; i += kTile) {
+  std::int64_t i = 0;
+  // Whole vectors inside both lines.
+  const std::int64_t inside = step == 1 && begin >= 0 && lines.b != nullptr ? std::min(count, lines.size - begin) : 0;
+  for (; i + kTile <= inside; i += kTile) {
+    const Parts p = split(_mm512_loadu_ps(lines.a + begin + i), _mm512_loadu_ps(lines.b + begin + i));
+    for (std::int64_t q = 0; q < kParts; ++q) _mm512_storeu_si512(to[q] + i * 4, p.of[q]);
+  }
+  for (; i < count; i += kTile) {
     const std::int64_t at = begin + i * step;
     const Parts p = split(load_every(lines.a, lines.size, at, step), load_every(lines.b, lines.size, at, step));
     for (std::int64_t q = 0; q < kParts; ++q) _mm512_mask_storeu_epi32(to[q] + i * 4, first(count - i), p.of[q]);
