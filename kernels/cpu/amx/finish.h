@@ -9,7 +9,12 @@ struct Finish {
   const pointwise::Epilogue* epilogue = nullptr;
   const KernelCall* call = nullptr;
 
-  explicit operator bool() const { return epilogue != nullptr; }
+  /// Whether whole blocks are to be given to `apply`.
+  explicit operator bool() const { return epilogue != nullptr && !epilogue->simple(); }
+  /// What is done in registers instead; null: nothing.
+  const pointwise::SimpleEpilogue* simple() const {
+    return epilogue != nullptr && epilogue->simple() ? &*epilogue->simple() : nullptr;
+  }
   /// As Epilogue::apply_block.
   void apply(float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns, std::int64_t begin,
              std::int64_t row_step) const {

@@ -130,6 +130,28 @@ void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, st
   }
 }
 
+/// A simple epilogue, or none, on vectors of results.
+class InRegisters {
+ public:
+  explicit InRegisters(const Finish& finish) : simple_(finish.simple()) {
+    if (simple_ == nullptr) return;
+    low_ = _mm512_set1_ps(simple_->low);
+    high_ = _mm512_set1_ps(simple_->high);
+    if (simple_->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple_->operand)].as<const float>();
+  }
+  /// `at`: the output's element number of the first lane. The second of two operands is returned where one is NaN.
+  __m512 operator()(__m512 v, __mmask16 mask, std::int64_t at) const {
+    if (simple_ == nullptr) return v;
+    if (operand_ != nullptr) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, operand_ + at));
+    return _mm512_min_ps(high_, _mm512_max_ps(low_, v));
+  }
+
+ private:
+  const pointwise::SimpleEpilogue* simple_;
+  const float* operand_ = nullptr;
+  __m512 low_{}, high_{};
+};
+
 /// Copies `count` (at most 32) floats.
 inline void copy_floats(const float* from, std::int64_t count, float* to) {
   _mm512_mask_storeu_ps(to, first(count), _mm512_maskz_loadu_ps(first(count), from));
@@ -141,6 +163,7 @@ void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t t
   alignas(64) float block[kBlockFloats];
   const std::int64_t n = std::min(kBlock, shape_.n - row), m0 = first_ + tile * kTile;
   const std::int64_t m = std::min<std::int64_t>(columns * kTile, first_ + count_ - m0);
+  const InRegisters simple(o_.finish);
   bool strange = false;
   for (std::int64_t i = 0; i < n; i += kTile) {
     const __mmask16 mask = first(n - i);
@@ -154,7 +177,8 @@ void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t t
         const __m512 v = _mm512_add_ps(_mm512_castsi512_ps(r[q]), bias);
         strange = strange || has_strange(v, mask);
         if (!o_.finish) {
-          _mm512_mask_storeu_ps(o_.y + (m0 + j + q) * shape_.n + row + i, mask, v);
+          const std::int64_t at = (m0 + j + q) * shape_.n + row + i;
+          _mm512_mask_storeu_ps(o_.y + at, mask, simple(v, mask, at));
         } else {
           _mm512_mask_storeu_ps(block + (j + q) * n + i, mask, v);
         }
@@ -175,21 +199,23 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
   // What a row of two tiles gives lies in one piece: nothing valid lies between them in the result.
   float* to = !t_.finish ? t_.y + row * t_.row + (left > 0 ? d[0].to : columns == 2 ? d[1].to : 0) : block;
   const std::int64_t step = !t_.finish ? t_.row : left + right;
+  const InRegisters simple(t_.finish);
+  std::int64_t number = t_.begin + row * t_.row + (left > 0 ? d[0].to : columns == 2 ? d[1].to : 0);
   bool strange = false;
-  for (std::int64_t i = 0; i < rows; ++i, to += step) {
+  for (std::int64_t i = 0; i < rows; ++i, to += step, number += t_.row) {
     const __m512 bias = _mm512_set1_ps(t_.bias == nullptr ? 0.0F : t_.bias[row + i]);
     const float* from = tiles + i / kTile * 2 * kTile * kTile + i % kTile * kTile;
     if (left > 0) {
       __m512 v = _mm512_maskz_compress_ps(d[0].mask, _mm512_add_ps(_mm512_load_ps(from), bias));
       if (t_.accumulate) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(first(left), to));
       strange = strange || has_strange(v, first(left));
-      _mm512_mask_storeu_ps(to, first(left), v);
+      _mm512_mask_storeu_ps(to, first(left), simple(v, first(left), number));
     }
     if (right > 0) {
       __m512 v = _mm512_maskz_compress_ps(d[1].mask, _mm512_add_ps(_mm512_load_ps(from + kTile * kTile), bias));
       if (t_.accumulate) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(first(right), to + left));
       strange = strange || has_strange(v, first(right));
-      _mm512_mask_storeu_ps(to + left, first(right), v);
+      _mm512_mask_storeu_ps(to + left, first(right), simple(v, first(right), number + left));
     }
   }
   if (strange) finite_.store(false, std::memory_order_relaxed);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kernels/cpu/parallel.h"
@@ -46,6 +48,33 @@ Worker worker(const Plan& plan, const KernelCall& call, std::uint64_t number, st
   return made;
 }
 
+/// Recognised from the last instruction backwards.
+std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, const Plan& plan) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  SimpleEpilogue simple{-1, -kInfinity, kInfinity};
+  std::size_t at = code.size() - 1;
+  const auto is = [&](std::size_t i, Scalar op) { return code[i].op == op && code[i].dtype == DType::f32; };
+  for (const Scalar bound : {Scalar::min, Scalar::max, Scalar::min}) {
+    if (!is(at, bound)) continue;
+    float& limit = bound == Scalar::min ? simple.high : simple.low;
+    const bool first = is(code[at].a, Scalar::constant);
+    const Instruction& c = code[first ? code[at].a : code[at].b];
+    if (!std::isinf(limit) || c.op != Scalar::constant || std::isnan(c.number)) return std::nullopt;
+    limit = static_cast<float>(c.number);
+    at = first ? code[at].b : code[at].a;
+  }
+  if (simple.low > simple.high) return std::nullopt;
+  const auto own = [&](std::size_t i) { return is(i, Scalar::load) && code[i].integer == 0; };
+  if (own(at)) return simple;
+  if (!is(at, Scalar::add) || own(code[at].a) == own(code[at].b)) return std::nullopt;
+  const std::size_t other = own(code[at].a) ? code[at].b : code[at].a;
+  if (!is(other, Scalar::load)) return std::nullopt;
+  const Load& load = plan.loads[plan.steps[other].load];
+  if (!load.linear || load.operand == kOwnResult) return std::nullopt;
+  simple.operand = load.operand;
+  return simple;
+}
+
 }  // namespace
 
 std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
@@ -57,6 +86,7 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), plan_(call,
   for (const Load& l : plan_.loads)
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
+  simple_ = simple_form(call.node->expr.code, plan_);
 }
 
 void Epilogue::apply(const KernelCall& call) const {

@@ -4,10 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "kernels/cpu/pointwise/plan.h"
 
 namespace tern::pointwise {
+
+/// An expression that is min(max(own result + operand, low), high), or less than that.
+struct SimpleEpilogue {
+  std::ptrdiff_t operand = -1;  ///< in KernelCall::in, float32 in the output's order; -1: nothing is added
+  float low, high;              ///< infinite where there is no bound
+};
 
 /// The expression of a matmul or convolution node with a float32 result. Its load 0 is the op's own result, with the
 /// bias; load k is operand 3 + k - 1 of the node. Immutable: threads share it.
@@ -18,6 +25,9 @@ class Epilogue {
   /// Null where the node has no expression. Called when the kernel is prepared.
   static std::unique_ptr<Epilogue> make(const KernelCall& call);
   explicit Epilogue(const KernelCall& call);
+
+  /// What a kernel may do itself while it has the result in registers: the same bits, NaN included.
+  const std::optional<SimpleEpilogue>& simple() const { return simple_; }
 
   /// The whole output in place, on all threads: for kernels that cannot do better.
   void apply(const KernelCall& call) const;
@@ -31,6 +41,7 @@ class Epilogue {
  private:
   std::uint64_t number_;  ///< no other epilogue has it
   Plan plan_;
+  std::optional<SimpleEpilogue> simple_;
 };
 
 }  // namespace tern::pointwise
