@@ -117,10 +117,11 @@ inline __m512 load_every(const float* line, std::int64_t size, std::int64_t at, 
 void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
                 std::byte* const to[kParts]) {
   std::int64_t i = 0;
-  // Whole vectors inside both lines.
-  const std::int64_t inside = step == 1 && begin >= 0 && lines.b != nullptr ? std::min(count, lines.size - begin) : 0;
+  // Whole vectors inside the lines.
+  const std::int64_t inside = step == 1 && begin >= 0 && lines.a != nullptr ? std::min(count, lines.size - begin) : 0;
   for (; i + kTile <= inside; i += kTile) {
-    const Parts p = split(_mm512_loadu_ps(lines.a + begin + i), _mm512_loadu_ps(lines.b + begin + i));
+    const __m512 b = lines.b == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(lines.b + begin + i);
+    const Parts p = split(_mm512_loadu_ps(lines.a + begin + i), b);
     for (std::int64_t q = 0; q < kParts; ++q) _mm512_storeu_si512(to[q] + i * 4, p.of[q]);
   }
   for (; i < count; i += kTile) {
