@@ -48,6 +48,12 @@ struct Right {
   std::int64_t part = 0, column_tile = 0, row = 0;
 };
 
+/// Whether each thread had better split the right operand for itself than read from another processor's cache what that
+/// one split: it has enough rows of the left one to multiply by it.
+constexpr bool splits_alone(std::int64_t rows, std::int64_t threads) {
+  return rows >= threads * kBlock;
+}
+
 struct Range {
   std::int64_t begin = 0, end = 0;
 };

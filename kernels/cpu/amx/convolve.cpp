@@ -221,12 +221,20 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
     return finite;
   }
   const Band all{0, lines};
+  const bool alone = splits_alone(shape_.out, omp_get_max_threads());
   for (std::int64_t job = 0; job < jobs; ++job) {
-    parallel_for(chunks_ * kTile, grain_for(plane(all)), [&](std::int64_t begin, std::int64_t end) {
-      split_image(o.x + job * image, all, begin, end, scratch);
-    });
+    const float* x = o.x + job * image;
+    if (!alone) {
+      parallel_for(chunks_ * kTile, grain_for(plane(all)),
+                   [&](std::int64_t begin, std::int64_t end) { split_image(x, all, begin, end, scratch); });
+    }
     parallel_for(blocks_, 1, [&](std::int64_t begin, std::int64_t end) {
-      if (!multiply_band(o, job, all, {begin, end}, scratch)) finite = false;
+      std::byte* parts = scratch;
+      if (alone) {
+        parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes(all)), kImageSlot);
+        split_image(x, all, 0, chunks_ * kTile, parts);
+      }
+      if (!multiply_band(o, job, all, {begin, end}, parts)) finite = false;
     });
   }
   return finite;

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
 
 namespace tern::amx {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
 constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
 constexpr std::int64_t kPanelStep = kParts * kTileBytes;
+constexpr std::size_t kPartsSlot = 7;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 
 std::int64_t steps_of(std::int64_t k) {
@@ -38,24 +40,30 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = static_cast<std::int64_t>(steps_.size()) * kPanelStep;
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
-  const Right right{scratch, steps_, kTileBytes, panel, 64};
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
+  const bool alone = splits_alone(shape_.n, omp_get_max_threads());
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
     const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
-    parallel_for(tiles, 1, [&](std::int64_t begin, std::int64_t end) {
+    const auto split = [&](std::int64_t begin, std::int64_t end, std::byte* to) {
       for (std::int64_t t = begin; t < end; ++t) {
         split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile), shape_.k,
-                      scratch + t * panel);
+                      to + t * panel);
       }
-    });
+    };
+    if (!alone) {
+      parallel_for(tiles, 1, [&](std::int64_t begin, std::int64_t end) { split(begin, end, scratch); });
+    }
     TransposingSink sink(shape_, o, m, count, finite);
     const bool by_rows = blocks >= omp_get_max_threads() || blocks >= (tiles + 1) / 2;
     parallel_for(by_rows ? blocks : (tiles + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-      if (by_rows) {
-        multiply(left, right, {begin, end}, {0, tiles}, sink);
-      } else {
-        multiply(left, right, {0, blocks}, {2 * begin, std::min(tiles, 2 * end)}, sink);
+      const Range columns = by_rows ? Range{0, tiles} : Range{2 * begin, std::min(tiles, 2 * end)};
+      std::byte* parts = scratch;
+      if (alone) {
+        parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
+        split(columns.begin, columns.end, parts);
       }
+      multiply(left, {parts, steps_, kTileBytes, panel, 64}, by_rows ? Range{begin, end} : Range{0, blocks}, columns,
+               sink);
     });
   }
   return finite;
