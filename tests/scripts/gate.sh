@@ -73,6 +73,11 @@ conform mx build $data/mx
 conform import build $data/import
 conform models build $data/models
 conform conformance build $data/conformance
+# Processors without matrix tiles take other ways.
+part 'models, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
+  --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/models
+part 'conformance, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
+  --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build

@@ -1,3 +1,5 @@
+#include "dtypes/cpu_level.h"
+#if TERN_X86_LEVELS
 #include <algorithm>
 #include <cstring>
 
@@ -227,3 +229,4 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
 }
 
 }  // namespace tern::amx
+#endif

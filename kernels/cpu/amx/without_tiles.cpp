@@ -1,0 +1,37 @@
+// What is called on matrix tiles alone, for processors that have none.
+#include <tern/error.h>
+
+#include "dtypes/cpu_level.h"
+#include "kernels/cpu/amx/panels.h"
+
+#if !TERN_X86_LEVELS
+namespace tern::amx {
+namespace {
+
+[[noreturn]] void none() {
+  fail(ErrorCode::internal, "this processor has no matrix tiles");
+}
+
+}  // namespace
+
+void multiply(const Left&, const Right&, Range, Range, Sink&) {
+  none();
+}
+void split_columns(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+  none();
+}
+bool split_rows(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+  none();
+}
+void split_line(const LinePair&, std::int64_t, std::int64_t, std::int64_t, std::byte* const*) {
+  none();
+}
+void TransposingSink::store(const float*, std::int64_t, std::int64_t, int) {
+  none();
+}
+void PlainSink::store(const float*, std::int64_t, std::int64_t, int) {
+  none();
+}
+
+}  // namespace tern::amx
+#endif
