@@ -95,7 +95,8 @@ std::int64_t Convolution::bytes(Band band) const {
 }
 
 std::size_t Convolution::scratch() const {
-  return by_bands_ ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
+  const bool alone = by_bands_ || splits_alone(shape_.out, omp_get_max_threads());
+  return alone ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
 }
 
 std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {

@@ -37,6 +37,7 @@ class Convolution {
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;
 
+  /// Bytes for as many threads as are set now.
   std::size_t scratch() const;
   /// As Linear::run.
   bool run(const ConvolutionOperands& o, std::byte* scratch) const;

@@ -33,6 +33,7 @@ Linear::Linear(const LinearShape& shape) : shape_(shape) {
 }
 
 std::size_t Linear::scratch() const {
+  if (splits_alone(shape_.n, omp_get_max_threads())) return 0;
   return static_cast<std::size_t>(rows_at_a_time_ / kTile * static_cast<std::int64_t>(steps_.size()) * kPanelStep);
 }
 

@@ -26,6 +26,7 @@ class Linear {
   explicit Linear(const LinearShape& shape);
   /// Whether tiles gain anything for this shape, here.
   static bool suits(const LinearShape& shape);
+  /// Bytes for as many threads as are set now.
   std::size_t scratch() const;
   /// On several threads. False when some result is not finite: then y is to be computed in another way. `scratch`:
   /// as many bytes as asked for, 64-byte aligned.
