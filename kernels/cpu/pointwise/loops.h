@@ -13,6 +13,15 @@ namespace tern::pointwise {
 /// otherwise. Booleans are bytes of 0 or 1. Operands that the operation does not have are not read.
 using Loop = void (*)(void* dst, const void* a, const void* b, const void* c, std::int64_t n);
 
+/// An operation of a chain: the chain's value x becomes x + y, y - x (sub_from) and the like, y being the operand.
+enum class ChainOp : std::uint8_t { add, sub, sub_from, mul, div, div_into, min, min_of, max, max_of, neg, abs };
+struct ChainLink {
+  ChainOp op{};
+  const float* operand = nullptr;  ///< of neg and abs, any address
+};
+/// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be one of the operands.
+using ChainLoop = void (*)(float* dst, const float* start, const ChainLink* links, std::size_t count, std::int64_t n);
+
 inline constexpr int kLoopScalars = 137;
 inline constexpr int kLoopTypes = 7;
 /// Position of a type of arithmetic in the tables, or -1.
@@ -32,6 +41,7 @@ constexpr int loop_type(DType t) {
 /// By operation and by the type of the last operand (the first is a boolean for `where`).
 struct LoopTable {
   Loop loops[kLoopScalars][kLoopTypes] = {};
+  ChainLoop chain = nullptr;
 
   // Always inlined: the callers are compiled for several instruction sets, and a shared copy would be of one of them.
   __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {

@@ -56,6 +56,7 @@ Plan::Plan(const KernelCall& call, std::int64_t least) : block(least) {
   total = call.out[0].numel();
   collapse(call, operands);
   add_steps(call, operands);
+  join_chains(call.node->expr.code);
   choose_tile();
   assign_slots();
 }
@@ -204,7 +205,7 @@ std::int64_t Plan::grain() const {
 
 bool Plan::needs_slot(const Step& s) const {
   if (s.uniform) return true;
-  if (s.kind == Step::Kind::bitcast) return false;
+  if (s.kind == Step::Kind::bitcast || s.kind == Step::Kind::merged) return false;
   if (s.kind != Step::Kind::load) return true;
   const Load& l = loads[s.load];
   return block > 0 ? l.operand != kOwnResult : !reads_in_place(l);
@@ -216,8 +217,10 @@ void Plan::assign_slots() {
   const auto operands_of = [&](std::size_t i) {
     const Step& s = steps[i];
     std::vector<std::size_t> v;
-    if (s.kind == Step::Kind::convert || s.kind == Step::Kind::bitcast) v = {s.a};
-    if (s.kind == Step::Kind::loop) v = {s.a, s.b, s.c};
+    const bool loop = s.kind == Step::Kind::loop, chain = s.kind == Step::Kind::chain;
+    if (loop || chain || s.kind == Step::Kind::convert || s.kind == Step::Kind::bitcast) v.push_back(s.a);
+    if (loop) v.insert(v.end(), {s.b, s.c});
+    for (const Link& l : s.links) v.push_back(l.operand);
     v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
     return v;
   };
@@ -237,7 +240,9 @@ void Plan::assign_slots() {
       for (std::size_t k : operands) {
         const Step& o = steps[k];
         if (released[k] || last_use[k] > i || o.uniform || o.kept || o.slot < 0) continue;
-        if (same_size_only && (s.kind != Step::Kind::loop || element_size(o.to) != element_size(s.to))) continue;
+        if (same_size_only &&
+            ((s.kind != Step::Kind::loop && s.kind != Step::Kind::chain) || element_size(o.to) != element_size(s.to)))
+          continue;
         released[k] = true;
         free.push_back(o.slot);
       }

@@ -26,8 +26,15 @@ struct Load {
   int axis = -1;          ///< of the collapsed dimensions, the only one that it varies along; -1: several
 };
 
+/// An operation of a chain of arithmetic, and the step that makes its operand.
+struct Link {
+  ChainOp op{};
+  std::size_t operand = 0;
+};
+
 struct Step {
-  enum class Kind : std::uint8_t { constant, load, index, convert, loop, bitcast };
+  /// chain: the links, applied in turn to step a; merged: a part of a later step's chain
+  enum class Kind : std::uint8_t { constant, load, index, convert, loop, bitcast, chain, merged };
   Kind kind = Kind::loop;
   bool uniform = false;  ///< the same for every element: done once for each thread
   bool fixed = false;    ///< uniform, and made of constants alone: the same for every run
@@ -39,7 +46,8 @@ struct Step {
   std::size_t load = 0;                  ///< number in Plan::loads
   std::int64_t inner = 1, size = 1;      ///< index: the position is element / inner % size
   std::array<std::byte, 16> constant{};  ///< one element
-  std::ptrdiff_t slot = -1;              ///< number of the tile buffer; -1: the bytes lie elsewhere
+  std::vector<Link> links;
+  std::ptrdiff_t slot = -1;  ///< number of the tile buffer; -1: the bytes lie elsewhere
 };
 
 /// A part of the output: `count` elements from `start`.
@@ -63,6 +71,7 @@ struct Plan : KernelState {
   std::int64_t cost = 1;  ///< of an element, in additions
   std::vector<Load> loads;
   std::vector<Step> steps;  ///< one for each instruction
+  std::int64_t units = 0;   ///< of work on a tile: one for each loop, and for each link of a chain
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 
@@ -77,6 +86,7 @@ struct Plan : KernelState {
  private:
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
+  void join_chains(const std::vector<Instruction>& code);  ///< chains.cpp
   void choose_tile();
   void assign_slots();
   bool needs_slot(const Step& s) const;

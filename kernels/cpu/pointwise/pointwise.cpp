@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
 
@@ -20,9 +21,9 @@ void run(KernelCall& call) {
   if (plan.total == 0) return;
   parallel_for(plan.tiles, plan.grain(), [&](std::int64_t begin, std::int64_t end) {
     Worker worker(plan, call, thread_buffer<std::byte>(Worker::bytes(plan)), plan.tile);
-    worker.expect_whole();
+    worker.stream_result();
     for (std::int64_t i = begin; i < end; ++i) worker.run_tile(plan.tile_at(i));
-    worker.finish();
+    end_stream();
   });
 }
 

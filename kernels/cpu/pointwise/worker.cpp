@@ -9,8 +9,6 @@
 namespace tern::pointwise {
 namespace {
 
-constexpr std::int64_t kPrefetchBytes = std::int64_t{1} << 20;  // operands that a second-level cache may not have
-
 std::size_t pointer_bytes(const Plan& plan) {
   return (plan.steps.size() * sizeof(std::byte*) + 63) / 64 * 64;
 }
@@ -40,14 +38,15 @@ std::int64_t offset(const Plan& plan, const Load& l, std::int64_t position) {
 }  // namespace
 
 std::size_t Worker::bytes(const Plan& plan) {
-  return pointer_bytes(plan) + (plan.slots + 2) * plan.slot_bytes;
+  return pointer_bytes(plan) + (plan.slots + 1) * plan.slot_bytes;
 }
 
 Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
     : plan_(plan),
       call_(call),
       where_(reinterpret_cast<const std::byte**>(memory)),
-      slots_(memory + pointer_bytes(plan)) {
+      slots_(memory + pointer_bytes(plan)),
+      loops_(loop_table()) {
   // Constants fill their buffers: the memory may serve other workers of the plan.
   const std::int64_t all = std::max(plan.tile, plan.block);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -66,38 +65,10 @@ Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std:
 }
 
 /// Memory is written past the caches where it is not read, and large.
-void Worker::expect_whole() {
+void Worker::stream_result() {
   const TensorView& out = call_.out[0];
-  prefetches_ = run_bytes(out.dtype, plan_.total) >= kPrefetchBytes && plan_.steps.size() > 2;
   streams_ = run_bytes(out.dtype, plan_.total) >= kStreamBytes;
   for (const Load& l : plan_.loads) streams_ = streams_ && data(l) != out.data;
-}
-
-/// While a tile is computed the next one's operands are brought in, a part at each step.
-void Worker::prefetch_next(std::size_t step, const Tile& t) const {
-  constexpr std::int64_t kLine = 64;
-  const auto steps = static_cast<std::int64_t>(plan_.steps.size()) - 1, at = static_cast<std::int64_t>(step);
-  for (const Load& l : plan_.loads) {
-    if (!l.linear) continue;
-    const std::int64_t lines = (t.count * l.element + kLine - 1) / kLine;
-    const std::byte* next = data(l) + (t.start + t.count) * l.element;
-    for (std::int64_t k = lines * at / steps; k < lines * (at + 1) / steps; ++k)
-      __builtin_prefetch(next + k * kLine, 0, 3);
-  }
-}
-
-/// Part `step` of `steps` of the tile before: a processor that stores all of it at once waits for memory meanwhile.
-void Worker::stream_pending(std::size_t step, std::size_t steps) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t lines = (pending_.bytes + kLine - 1) / kLine;
-  const std::size_t begin = lines * step / steps * kLine;
-  const std::size_t end = std::min(lines * (step + 1) / steps * kLine, pending_.bytes);
-  if (begin < end) stream(pending_.to + begin, pending_.from + begin, end - begin);
-}
-
-void Worker::finish() {
-  stream_pending(0, 1);
-  end_stream();
 }
 
 std::byte* Worker::slot(std::size_t step) const {
@@ -116,17 +87,13 @@ void Worker::copy(std::byte* to, const std::byte* from, std::int64_t count) cons
 void Worker::run_tile(const Tile& t) {
   const std::size_t last = plan_.steps.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
-    if (prefetches_) prefetch_next(i, t);
-    if (streams_) stream_pending(i, last);
     if (!plan_.steps[i].uniform) run(i, t, slot(i));
   }
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
   const Step& s = plan_.steps[last];
   if (streams_ && !s.uniform && s.kind != Step::Kind::bitcast) {
-    if (last == 0) stream_pending(0, 1);
-    std::byte* tile = spare(pending_.from == spare(0) ? 1 : 0);
-    run(last, t, tile);
-    pending_ = {out, tile, static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count))};
+    run(last, t, spare());
+    stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
     return;
   }
   if (!s.uniform) run(last, t, out);
@@ -137,7 +104,7 @@ void Worker::run_tile(const Tile& t) {
 void Worker::run_block(const Block& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
-  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare(0);
+  auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
   const auto row_bytes = static_cast<std::size_t>(columns) * sizeof(float);
   for (std::int64_t i = 0; i < b.at.rows && !dense; ++i)
     std::memcpy(own + static_cast<std::size_t>(i) * row_bytes, b.data + i * b.ld, row_bytes);
@@ -193,6 +160,16 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   }
 }
 
+void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst) {
+  constexpr std::size_t kMost = 64;
+  ChainLink links[kMost];
+  const std::size_t count = s.links.size();
+  for (std::size_t k = 0; k < count; ++k)
+    links[k] = {s.links[k].op, reinterpret_cast<const float*>(where_[s.links[k].operand])};
+  const auto* start = reinterpret_cast<const float*>(where_[s.a]);
+  loops_.chain(reinterpret_cast<float*>(dst), start, links, count, n);
+}
+
 void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
   const Step& s = plan_.steps[i];
   switch (s.kind) {
@@ -202,6 +179,8 @@ void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
     case Step::Kind::bitcast: where_[i] = where_[s.a]; break;
     case Step::Kind::constant: fill(dst, s.constant.data(), element_size(s.to), t.count); break;
     case Step::Kind::index: positions(s, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
+    case Step::Kind::chain: run_chain(s, t.count, dst); break;
+    case Step::Kind::merged: break;
   }
 }
 

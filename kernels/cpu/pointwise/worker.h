@@ -30,10 +30,8 @@ class Worker {
   /// constants. `count`: elements of the largest tile or block that this worker is to run.
   Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled = false);
 
-  /// All tiles follow one after the other: operands are prefetched, and results that are too large for the caches go
-  /// past them. finish() must follow the last tile.
-  void expect_whole();
-  void finish();
+  /// For whole outputs: results that are too large for the caches go past them. end_stream() must follow the last tile.
+  void stream_result();
   void run_tile(const Tile& t);
   /// What kept operands' buffers hold, one for each of the plan's loads; without it all are filled for each block.
   void keep(Kept* kept) { kept_ = kept; }
@@ -42,10 +40,9 @@ class Worker {
 
  private:
   std::byte* slot(std::size_t step) const;
-  std::byte* spare(std::size_t k) const { return slots_ + (plan_.slots + k) * plan_.slot_bytes; }
+  std::byte* spare() const { return slots_ + plan_.slots * plan_.slot_bytes; }
   const std::byte* data(const Load& l) const;
-  void stream_pending(std::size_t step, std::size_t steps);
-  void prefetch_next(std::size_t step, const Tile& t) const;
+  void run_chain(const Step& s, std::int64_t n, std::byte* dst);
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
   void load_block(std::size_t i, const Rows& at, std::byte* own);
@@ -56,13 +53,9 @@ class Worker {
   const KernelCall& call_;
   const std::byte** where_;  ///< for each step
   std::byte* slots_;
+  const LoopTable& loops_;
   Kept* kept_ = nullptr;
-  bool streams_ = false, prefetches_ = false;
-  /// The tile before, which is stored while the next one is computed.
-  struct {
-    std::byte *to = nullptr, *from = nullptr;
-    std::size_t bytes = 0;
-  } pending_;
+  bool streams_ = false;
 };
 
 }  // namespace tern::pointwise
