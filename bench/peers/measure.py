@@ -10,7 +10,7 @@ from . import models, turns
 from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, private_bytes
 from .runtimes import RUNTIMES, Commands, load_ms
 
-LOADS, LOAD_SECONDS, MEMORY_RUNS = 5, 60, 3
+LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
 WORST = 1e-3  # error, as a part of the largest magnitude of the output
 
 

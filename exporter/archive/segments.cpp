@@ -1,4 +1,3 @@
-#include "exporter/constants.h"
 #include "exporter/archive/segments.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "exporter/archive/frames.h"
+#include "exporter/constants.h"
 #include "loader/format.h"
 
 namespace tern::writing {
