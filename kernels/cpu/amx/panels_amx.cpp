@@ -94,7 +94,10 @@ inline __mmask16 lanes(std::int64_t begin, std::int64_t end) {
 
 /// Elements at, at + 1 ... of a line; zeros beside it.
 inline __m512 load_inside(const float* line, std::int64_t size, std::int64_t at) {
-  return _mm512_maskz_loadu_ps(line == nullptr ? 0 : lanes(-at, size - at), line + at);
+  if (line == nullptr) return _mm512_setzero_ps();
+  // The first lanes may lie before the line: an address, not a pointer into it.
+  const auto address = reinterpret_cast<std::uintptr_t>(line) + static_cast<std::uintptr_t>(at) * sizeof(float);
+  return _mm512_maskz_loadu_ps(lanes(-at, size - at), reinterpret_cast<const float*>(address));
 }
 
 /// Elements at, at + 2 ... of a line.
