@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/views.h"
+
 namespace tern {
 namespace {
 
@@ -16,13 +18,8 @@ bool is_fixed(const TensorType& t) {
 }  // namespace
 
 bool is_plain_op(const Node& n) {
+  if (is_view(n.op)) return true;
   switch (n.op) {
-    case Op::reshape:
-    case Op::permute:
-    case Op::slice:
-    case Op::expand:
-    case Op::as_strided:
-    case Op::bitcast:
     case Op::pointwise:
     case Op::full:
     case Op::iota:

@@ -61,6 +61,19 @@ std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
   return source.add(std::move(bytes));
 }
 
+bool is_own_float_storage(const Program& program, const State& state) {
+  std::uint64_t size = 0;
+  if (state.is_mutable || state.type.dtype != DType::f32 || state.type.block != 0 || state.offset != 0 ||
+      !byte_size(state.type, &size) || program.storages[state.storage].size != size)
+    return false;
+  std::int64_t expected = 1;
+  for (std::size_t i = state.strides.size(); i-- > 0;) {
+    if (!state.type.shape[i].is(1) && state.strides[i] != expected) return false;
+    expected *= state.type.shape[i].value();
+  }
+  return std::ranges::count(program.states, state.storage, &State::storage) == 1;
+}
+
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes) {
   Program& program = b.program();
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};

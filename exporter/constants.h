@@ -50,6 +50,10 @@ ExtendableSource& extendable_source(Program& program);
 /// Adds a storage with these bytes to the program.
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
 
+/// Whether the state is immutable, of float32, row-major, and the whole of a storage that no other state views: its
+/// bytes may be replaced.
+bool is_own_float_storage(const Program& program, const State& state);
+
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal
 /// constants are shared.
 ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& sizes, const void* bytes);

@@ -7,18 +7,14 @@
 
 #include "kernels/custom/library.h"
 #include "runtime/fuse/fuse.h"
+#include "runtime/views.h"
 
 namespace tern {
 namespace {
 
 bool runs_without_kernel(Op op) {
+  if (is_view(op)) return true;
   switch (op) {
-    case Op::reshape:
-    case Op::permute:
-    case Op::slice:
-    case Op::expand:
-    case Op::as_strided:
-    case Op::bitcast:
     case Op::cond:
     case Op::while_loop:
     case Op::scan_loop:

@@ -12,12 +12,10 @@ namespace {
 /// The numbers of an immutable state of one dimension that `v` is.
 std::optional<std::vector<double>> numbers(const Program& program, const Function& f, ValueId v,
                                            std::vector<std::uint32_t>& states) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.value != v || in.kind != FunctionInput::Kind::state) continue;
-    states.push_back(in.state);
-    return constant_numbers(program, in.state);
-  }
-  return std::nullopt;
+  const FunctionInput* in = state_input(f, v);
+  if (in == nullptr) return std::nullopt;
+  states.push_back(in->state);
+  return constant_numbers(program, in->state);
 }
 
 /// A number in the type of the arithmetic.
@@ -87,6 +85,13 @@ bool fold(Program& program, std::uint32_t function, std::size_t at, std::vector<
 }
 
 }  // namespace
+
+const FunctionInput* state_input(const Function& f, ValueId v) {
+  for (const FunctionInput& in : f.inputs) {
+    if (in.value == v && in.kind == FunctionInput::Kind::state) return &in;
+  }
+  return nullptr;
+}
 
 std::optional<std::vector<double>> constant_numbers(const Program& program, std::uint32_t state) {
   const State& s = program.states[state];

@@ -18,33 +18,16 @@ int uses(const Function& f, ValueId v) {
   return count;
 }
 
-const FunctionInput* state_input(const Function& f, ValueId v) {
-  for (const FunctionInput& in : f.inputs) {
-    if (in.value == v && in.kind == FunctionInput::Kind::state) return &in;
-  }
-  return nullptr;
-}
-
 /// Whether the state is a dense weight of float32 that only one node of the program reads.
 bool is_own_weight(const Program& program, std::uint32_t state) {
-  const State& s = program.states[state];
-  std::uint64_t size = 0;
-  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.block != 0 || s.offset != 0 || !byte_size(s.type, &size) ||
-      program.storages[s.storage].size != size)
-    return false;
-  std::int64_t expected = 1;
-  for (std::size_t i = s.strides.size(); i-- > 0;) {
-    if (s.type.shape[i].value() != 1 && s.strides[i] != expected) return false;
-    expected *= s.type.shape[i].value();
-  }
-  int readers = 0, views = 0;
-  for (const State& other : program.states) views += other.storage == s.storage ? 1 : 0;
+  if (!is_own_float_storage(program, program.states[state])) return false;
+  int readers = 0;
   for (const Function& f : program.functions) {
     for (const FunctionInput& in : f.inputs) {
       if (in.kind == FunctionInput::Kind::state && in.state == state) readers += uses(f, in.value);
     }
   }
-  return views == 1 && readers == 1;
+  return readers == 1;
 }
 
 std::vector<std::byte> scaled(std::span<const std::byte> bytes, const std::vector<double>& by) {

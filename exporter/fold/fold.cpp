@@ -8,6 +8,7 @@
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
+#include "runtime/views.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
@@ -16,11 +17,6 @@ namespace {
 
 constexpr std::uint64_t kMostWork = std::uint64_t{256} << 20;  // bytes computed for one constant
 constexpr std::uint64_t kAllWork = std::uint64_t{1} << 30;     // and for all, beside what the weights' sizes allow
-
-bool is_view(Op op) {
-  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided ||
-         op == Op::bitcast;
-}
 
 /// Pure, and not much more work than the sizes of its operands and results. Packed weights stay packed.
 bool is_foldable(const Node& n) {

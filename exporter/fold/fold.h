@@ -26,6 +26,9 @@ void fold_batch_norms(Program& program, std::vector<bool>& read);
 bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states);
 
+/// The input of the function that the value is, if that is a state; else null.
+const FunctionInput* state_input(const Function& f, ValueId v);
+
 /// The numbers of an immutable state of one dimension and a floating type.
 std::optional<std::vector<double>> constant_numbers(const Program& program, std::uint32_t state);
 

@@ -2,27 +2,17 @@
 
 #include <algorithm>
 
+#include "runtime/views.h"
+
 namespace tern::importing {
 namespace {
-
-bool is_view_op(Op op) {
-  switch (op) {
-    case Op::reshape:
-    case Op::permute:
-    case Op::slice:
-    case Op::expand:
-    case Op::as_strided:
-    case Op::bitcast: return true;
-    default: return false;
-  }
-}
 
 /// The view nodes that lead from `of` to `result`, in order. False when something else lies between.
 bool chain_between(const Function& f, ValueId of, ValueId result, std::size_t first, std::vector<Node>* chain) {
   for (std::size_t i = f.nodes.size(); result != of && i-- > first;) {
     const Node& n = f.nodes[i];
     if (n.outputs.size() != 1 || n.outputs[0] != result) continue;
-    if (!is_view_op(n.op)) return false;
+    if (!is_view(n.op)) return false;
     chain->push_back(n);
     result = n.inputs[0];
   }

@@ -35,14 +35,8 @@ std::vector<bool> read_by_products(const Program& program) {
   return read;
 }
 
-bool is_row_major(const Program& program, const State& s) {
-  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.block != 0 || s.type.rank() != 2 || s.offset != 0)
-    return false;
-  if (!s.type.shape[0].is_const() || !s.type.shape[1].is_const()) return false;
-  const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
-  std::uint64_t size = 0;
-  return rows >= kLeast && columns >= kLeast && s.strides == std::vector<std::int64_t>{columns, 1} &&
-         byte_size(s.type, &size) && program.storages[s.storage].size == size;
+bool is_large_matrix(const TensorType& t) {
+  return t.rank() == 2 && t.shape[0].value() >= kLeast && t.shape[1].value() >= kLeast;
 }
 
 std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns) {
@@ -62,11 +56,9 @@ std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t
 
 void store_weights_by_columns(Program& program) {
   const std::vector<bool> candidates = read_by_products(program);
-  std::vector<int> views(program.storages.size());
-  for (const State& s : program.states) ++views[s.storage];
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     State& s = program.states[i];
-    if (!candidates[i] || views[s.storage] != 1 || !is_row_major(program, s)) continue;
+    if (!candidates[i] || !is_own_float_storage(program, s) || !is_large_matrix(s.type)) continue;
     const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
     ExtendableSource& source = extendable_source(program);
     source.replace(s.storage, [&source, storage = s.storage, rows, columns] {

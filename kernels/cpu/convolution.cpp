@@ -340,6 +340,7 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   }
   const Buffers at = buffers(c, parts);
   const State* s = dnnl_state(c);
+  const bool by_planes = s == nullptr && is_direct(c);
   const DType type = s != nullptr ? s->dtype : gemm_type(y.dtype);
   const std::byte* x = operand(c, 0, type, at.x);
   const std::byte* weight = operand(c, 1, type, at.weight);
@@ -353,7 +354,7 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   std::byte* sums = at.y != nullptr ? at.y : y.data;
   if (s != nullptr) {
     s->convolution->run(x, weight, bias, sums, at.work);
-  } else if (is_direct(c)) {
+  } else if (by_planes) {
     const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
     planes::Finished finished;
     if (epilogue != nullptr) {
@@ -387,7 +388,7 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
     });
   }
   if (at.y != nullptr) from_dense(sums, type, y);
-  return s == nullptr && is_direct(c);
+  return by_planes;
 }
 
 void run(KernelCall& c) {

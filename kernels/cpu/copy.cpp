@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/kernel.h"
 
 namespace tern {
@@ -91,9 +92,7 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
     });
     return;
   }
-  const std::int64_t worth_a_thread =
-      std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(1, inner.size * across.size));
-  parallel_for(count, worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(count, grain_for(inner.size * across.size), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
       const T* f = from;
       T* t = to;

@@ -1,7 +1,6 @@
 #include "kernels/cpu/amx/convolve.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/parallel.h"
@@ -20,12 +19,6 @@ constexpr std::size_t kImageSlot = 7;
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
 }
-
-/// The same place in the three parts.
-struct Places {
-  std::byte* at[kParts];
-  Places(std::byte* first, std::int64_t part) : at{first, first + part, first + 2 * part} {}
-};
 
 }  // namespace
 
@@ -61,7 +54,7 @@ Convolution::Convolution(const ConvolutionShape& shape)
     : shape_(shape), height_(axis(shape.window[1])), width_(axis(shape.window[2])) {
   const cpu::Window& w = shape.window;
   taps_ = w[1].kernel * w[2].kernel;
-  chunks_ = (shape.in + kStep - 1) / kStep;
+  chunks_ = steps_of(shape.in);
   pitch_ = w[2].out + width_.reach;
   blocks_ = (shape.out + kBlock - 1) / kBlock;
   const std::int64_t lines = w[1].out, threads = omp_get_max_threads();
@@ -142,16 +135,17 @@ void Convolution::split_image(const float* x, Band band, std::int64_t first, std
         for (std::int64_t r = 0; r < lines; ++r) {
           const std::int64_t row = (band.begin + r + height_.lowest) * h.stride + height_.phases[i];
           const bool inside = row >= 0 && row < h.in;
-          const Places places(base + r * pitch_ * kPair, kTile * stride);
+          std::byte* const at = base + r * pitch_ * kPair;
+          std::byte* const places[kParts] = {at, at + kTile * stride, at + 2 * kTile * stride};
           const auto line = [&](const float* image) {
             return image != nullptr && inside ? image + row * w.in : nullptr;
           };
           if (whole_lines && h.stride == 1 && inside) {  // all lines at once
             const std::int64_t count = std::min(lines - r, h.in - row), size = count * w.in;
-            split_line({line(a), line(b), size}, 0, 1, size, places.at);
+            split_line({line(a), line(b), size}, 0, 1, size, places);
             r += count - 1;
           } else {
-            split_line({line(a), line(b), w.in}, first_column, w.stride, pitch_, places.at);
+            split_line({line(a), line(b), w.in}, first_column, w.stride, pitch_, places);
           }
         }
       }
@@ -179,7 +173,7 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
     }
   }
   const std::int64_t computed = (band.end - band.begin - 1) * pitch_ + out_width;
-  std::vector<Destination> tiles(static_cast<std::size_t>((computed + kTile - 1) / kTile));
+  std::vector<Destination> tiles(static_cast<std::size_t>(tiles_of(computed)));
   for (std::int64_t at = computed; at-- > 0;) {
     if (at % pitch_ >= out_width) continue;
     Destination& d = tiles[static_cast<std::size_t>(at / kTile)];

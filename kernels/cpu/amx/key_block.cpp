@@ -7,16 +7,8 @@
 namespace tern::amx {
 namespace {
 
-constexpr std::int64_t kPanelStep = kParts * kTileBytes;
 constexpr std::size_t kSlot = 7;
 constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
-
-std::int64_t in_steps(std::int64_t k) {
-  return (k + kStep - 1) / kStep;
-}
-std::int64_t in_tiles(std::int64_t n) {
-  return (n + kTile - 1) / kTile;
-}
 
 }  // namespace
 
@@ -27,24 +19,19 @@ bool KeyBlock::suits(std::int64_t queries, std::int64_t keys, std::int64_t width
 
 KeyBlock::KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width)
     : width_(width), out_width_(out_width) {
-  const std::int64_t of_keys = in_tiles(keys) * in_steps(width) * kPanelStep,
-                     of_values = in_tiles(out_width) * in_steps(keys) * kPanelStep;
+  const std::int64_t of_keys = tiles_of(keys) * steps_of(width) * kPanelStep,
+                     of_values = tiles_of(out_width) * steps_of(keys) * kPanelStep;
   keys_.parts = thread_buffer<std::byte>(static_cast<std::size_t>(of_keys + of_values), kSlot);
   values_.parts = keys_.parts + of_keys;
 }
 
 void KeyBlock::Side::resize(std::int64_t columns, std::int64_t k) {
-  steps.resize(static_cast<std::size_t>(in_steps(k)));
-  for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * kPanelStep;
-  tiles.resize(static_cast<std::size_t>(in_tiles(columns)));
+  steps = panel_steps(k);
+  tiles.resize(static_cast<std::size_t>(tiles_of(columns)));
   for (std::size_t t = 0; t < tiles.size(); ++t) {
     const std::int64_t to = static_cast<std::int64_t>(t) * kTile, count = std::min(kTile, columns - to);
     tiles[t] = {static_cast<std::uint16_t>((1u << count) - 1), static_cast<std::int32_t>(count), to};
   }
-}
-
-Right KeyBlock::Side::right() const {
-  return {parts, steps, kTileBytes, static_cast<std::int64_t>(steps.size()) * kPanelStep, 64};
 }
 
 bool KeyBlock::split(Rows keys, Rows values, std::int64_t n) {
@@ -53,7 +40,7 @@ bool KeyBlock::split(Rows keys, Rows values, std::int64_t n) {
   values_.resize(out_width_, n);
   for (std::int64_t i = 0; i < n; i += kTile) {
     split_columns(keys.data + i * keys.row, keys.row, std::min(kTile, n - i), width_,
-                  keys_.parts + i / kTile * in_steps(width_) * kPanelStep);
+                  keys_.parts + i / kTile * steps_of(width_) * kPanelStep);
   }
   return split_rows(values.data, values.row, n, out_width_, values_.parts);
 }
@@ -62,7 +49,7 @@ bool KeyBlock::scores(Rows q, std::int64_t rows, float* to) {
   std::atomic<bool> finite = true;
   const PlainSink::Target target{to, n_, rows};
   PlainSink sink(target, keys_.tiles, finite);
-  multiply(row_major(q.data, rows, width_, q.row), keys_.right(), {0, (rows + kBlock - 1) / kBlock},
+  multiply(row_major(q.data, rows, width_, q.row), panels(keys_.parts, keys_.steps), {0, (rows + kBlock - 1) / kBlock},
            {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
   return finite;
 }
@@ -72,7 +59,7 @@ void KeyBlock::add_values(const float* weights, std::int64_t rows, float* sums) 
   PlainSink::Target target{sums, out_width_, rows};
   target.accumulate = true;
   PlainSink sink(target, values_.tiles, finite);
-  multiply(row_major(weights, rows, n_, n_), values_.right(), {0, (rows + kBlock - 1) / kBlock},
+  multiply(row_major(weights, rows, n_, n_), panels(values_.parts, values_.steps), {0, (rows + kBlock - 1) / kBlock},
            {0, static_cast<std::int64_t>(values_.tiles.size())}, sink);
 }
 

@@ -34,7 +34,6 @@ class KeyBlock {
     std::vector<std::int64_t> steps;
     std::vector<Destination> tiles;
     void resize(std::int64_t columns, std::int64_t k);
-    Right right() const;
   };
   std::int64_t width_, out_width_, n_ = 0;
   Side keys_, values_;

@@ -11,13 +11,8 @@ namespace {
 
 constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
 constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
-constexpr std::int64_t kPanelStep = kParts * kTileBytes;
 constexpr std::size_t kPartsSlot = 7;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
-
-std::int64_t steps_of(std::int64_t k) {
-  return (k + kStep - 1) / kStep;
-}
 
 }  // namespace
 
@@ -25,26 +20,25 @@ bool Linear::suits(const LinearShape& s) {
   return available() && s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
 
-Linear::Linear(const LinearShape& shape) : shape_(shape) {
-  const std::int64_t steps = steps_of(shape.k), panel = steps * kPanelStep;
+Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k)) {
+  const std::int64_t panel = steps_of(shape.k) * kPanelStep;
   rows_at_a_time_ = std::clamp<std::int64_t>(kMostBytes / panel * kTile / kBlock * kBlock, kBlock, kRowsAtATime);
-  rows_at_a_time_ = std::min(rows_at_a_time_, (shape.m + kTile - 1) / kTile * kTile);
-  for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * kPanelStep);
+  rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
 }
 
 std::size_t Linear::scratch() const {
   if (splits_alone(shape_.n, omp_get_max_threads())) return 0;
-  return static_cast<std::size_t>(rows_at_a_time_ / kTile * static_cast<std::int64_t>(steps_.size()) * kPanelStep);
+  return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * kPanelStep);
 }
 
 bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
-  const std::int64_t panel = static_cast<std::int64_t>(steps_.size()) * kPanelStep;
+  const std::int64_t panel = steps_of(shape_.k) * kPanelStep;
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
   const bool alone = splits_alone(shape_.n, omp_get_max_threads());
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
-    const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
+    const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count);
     const auto split = [&](std::int64_t begin, std::int64_t end, std::byte* to) {
       for (std::int64_t t = begin; t < end; ++t) {
         split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile), shape_.k,
@@ -63,8 +57,7 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
         parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
         split(columns.begin, columns.end, parts);
       }
-      multiply(left, {parts, steps_, kTileBytes, panel, 64}, by_rows ? Range{begin, end} : Range{0, blocks}, columns,
-               sink);
+      multiply(left, panels(parts, steps_), by_rows ? Range{begin, end} : Range{0, blocks}, columns, sink);
     });
   }
   return finite;

@@ -2,11 +2,32 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/amx/linear.h"
 
 namespace tern::amx {
+
+/// Bytes of one step of a panel: how split_columns and split_rows lay out one column tile, and panels follow each
+/// other.
+constexpr std::int64_t kPanelStep = kParts * kTileBytes;
+constexpr std::int64_t steps_of(std::int64_t k) {
+  return (k + kStep - 1) / kStep;
+}
+constexpr std::int64_t tiles_of(std::int64_t columns) {
+  return (columns + kTile - 1) / kTile;
+}
+/// Where the steps of a panel of k elements begin.
+inline std::vector<std::int64_t> panel_steps(std::int64_t k) {
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(steps_of(k)));
+  for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * kPanelStep;
+  return steps;
+}
+/// Panels with these steps as an operand.
+inline Right panels(const std::byte* data, std::span<const std::int64_t> steps) {
+  return {data, steps, kTileBytes, static_cast<std::int64_t>(steps.size()) * kPanelStep, 64};
+}
 
 /// Splits rows [0, rows) (at most 16) of x, `row` apart, with k elements each, into the tiles of one column tile: those
 /// of step s at to + 3 KiB * s. Missing rows and elements are zeros.

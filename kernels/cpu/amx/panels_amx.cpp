@@ -1,7 +1,6 @@
 #include "dtypes/cpu_level.h"
 #if TERN_X86_LEVELS
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/amx/tiles_amx.h"
