@@ -1,6 +1,6 @@
-// convolution: oneDNN for f32 and bf16 (and what widens to them), but for those with few input channels for each
-// output; for other types, and what oneDNN cannot do, windows are copied into the columns of a matrix, which is
-// multiplied by the weight.
+// convolution, in the first of these ways that serves: planes, where each output has few input channels; matrix tiles;
+// own products of floats; oneDNN for f32 and bf16 (and what widens to them); for other types, and what oneDNN cannot
+// do, windows are copied into the columns of a matrix, which is multiplied by the weight.
 #include "kernels/cpu/dnnl/convolution.h"
 
 #include <algorithm>

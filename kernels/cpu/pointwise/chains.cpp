@@ -6,8 +6,6 @@
 namespace tern::pointwise {
 namespace {
 
-constexpr std::size_t kMostLinks = 32;
-
 /// X(scalar, link with the chain's value as first operand, as second operand)
 // clang-format off
 #define TERN_CHAIN_OPS(X) \

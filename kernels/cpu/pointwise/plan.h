@@ -26,6 +26,8 @@ struct Load {
   int axis = -1;          ///< of the collapsed dimensions, the only one that it varies along; -1: several
 };
 
+inline constexpr std::size_t kMostLinks = 32;  ///< of a chain
+
 /// An operation of a chain of arithmetic, and the step that makes its operand.
 struct Link {
   ChainOp op{};

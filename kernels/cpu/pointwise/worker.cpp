@@ -161,8 +161,7 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
 }
 
 void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst) {
-  constexpr std::size_t kMost = 64;
-  ChainLink links[kMost];
+  ChainLink links[kMostLinks];
   const std::size_t count = s.links.size();
   for (std::size_t k = 0; k < count; ++k)
     links[k] = {s.links[k].op, reinterpret_cast<const float*>(where_[s.links[k].operand])};
