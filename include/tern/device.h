@@ -1,0 +1,165 @@
+/* The interface of a device plugin: a shared library that lets Tern run programs on some kind of device.
+ *
+ * A plugin exports `tern_device_library` below, in plain C. Tern finds plugins in the folder `tern/devices` beside its
+ * own library or command and in the files and folders of TERN_DEVICE_PATH (separated by colons); `tern devices` lists
+ * them. With the functions below alone a device runs every op that Tern has portable kernels for: Tern supplies the
+ * kernels as source text in the dialect that the device compiles. examples/device shows a whole plugin.
+ *
+ * Rules for all functions
+ * - They return TERN_DEVICE_OK or another status. After another one, `last_message` says on the same thread what is
+ * wrong.
+ * - They may be called from several threads at once. Calls that name the same stream are never made at once, but for
+ *   stream_synchronize.
+ * - A device is named by its index, 0 to count - 1, and keeps it as long as the process lives.
+ * - Handles belong to the plugin; Tern gives each back once, through the function that ends it, and never uses it
+ * again.
+ * - Work on a stream runs in order, each part after the one before it has ended; streams are independent of each other.
+ *   A function that puts work on a stream may return before the work is done. What fails later is reported by the
+ *   next stream_synchronize or event_synchronize, and by every later one of the same stream.
+ * - Structs begin with their size: members beyond the `size` that the other side has written do not exist for it.
+ */
+#ifndef TERN_DEVICE_H
+#define TERN_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. A plugin made for another one is refused. It grows by members at the end of structs
+ * and by extensions; the number changes when what is here changes its meaning. */
+#define TERN_DEVICE_ABI 1
+
+typedef int32_t tern_device_status;
+enum {
+  TERN_DEVICE_OK = 0,
+  TERN_DEVICE_INVALID = 1,       /* a call that breaks a rule of this file */
+  TERN_DEVICE_OUT_OF_MEMORY = 2, /* Tern gives its unused memory back and tries once more */
+  TERN_DEVICE_UNSUPPORTED = 3,   /* the device cannot do it: an element type, a size */
+  TERN_DEVICE_COMPILE = 4,       /* the device's compiler refused a kernel; the message is its log */
+  TERN_DEVICE_FAILED = 5         /* anything else: the device was lost, the driver failed */
+};
+
+/* Addresses are numbers. Adding to an address stays inside its allocation; 0 is no address. */
+typedef uint64_t tern_device_address;
+typedef struct tern_device_stream_s* tern_device_stream;
+typedef struct tern_device_event_s* tern_device_event;
+typedef struct tern_device_module_s* tern_device_module;
+typedef struct tern_device_kernel_s* tern_device_kernel;
+
+/* The language of the kernels' text. Every text has one kernel, of the name that tern_device_source gives. */
+enum {
+  /* C++ for the host: `extern "C" void NAME(const void* const* args, int64_t begin, int64_t end)` runs the items
+   * begin..end - 1 of a launch; args[i] points to argument i, to the address or to the value. */
+  TERN_DIALECT_CPP = 0,
+  TERN_DIALECT_OPENCL =
+      1, /* OpenCL C 1.2; to be compiled without contraction, with correctly rounded division and roots */
+  TERN_DIALECT_CUDA = 2,
+  TERN_DIALECT_HIP = 3,
+  TERN_DIALECT_METAL = 4
+};
+
+enum {                              /* bits of tern_device_properties.features */
+       TERN_DEVICE_DOUBLE = 1 << 0, /* kernels may use double */
+       TERN_DEVICE_HOST_MEMORY =
+           1 << 1 /* addresses are the host's: no copy is needed once a stream has been synchronised */
+};
+
+typedef struct tern_device_properties {
+  uint32_t size; /* sizeof of the caller */
+  int32_t dialect;
+  uint64_t features;
+  uint64_t memory_bytes; /* in all; 0: unknown */
+  uint32_t units;        /* how many multiprocessors or cores; 0: unknown */
+  uint32_t reserved;
+  char name[128];   /* for people, zero at the end: "Intel(R) Arc(TM) A770" */
+  char driver[128]; /* name and version of what compiles and runs: part of the key of compiled kernels */
+} tern_device_properties;
+
+typedef struct tern_device_source {
+  uint32_t size; /* sizeof of the caller */
+  int32_t dialect;
+  const char* name; /* of the kernel */
+  const char* text; /* length bytes and a zero */
+  uint64_t length;
+} tern_device_source;
+
+typedef struct tern_device_argument {
+  const void* data;    /* the tern_device_address, or the bytes of the value */
+  uint32_t size;       /* bytes of the value */
+  uint32_t is_address; /* 1: an address, size is 8 */
+} tern_device_argument;
+
+typedef struct tern_device_launch {
+  uint32_t size; /* sizeof of the caller */
+  uint32_t argument_count;
+  const tern_device_argument* arguments; /* read before `launch` returns */
+  uint64_t items; /* the kernel runs for item 0 to items - 1 at least; it does nothing for items beyond */
+} tern_device_launch;
+
+typedef struct tern_device_plugin {
+  uint32_t size;    /* sizeof(tern_device_plugin) of the plugin */
+  uint32_t abi;     /* TERN_DEVICE_ABI of the plugin */
+  const char* name; /* what --device calls its devices: "xpu"; lower case letters and digits */
+
+  /* What is wrong with this thread's last call that did not return TERN_DEVICE_OK. Valid until the thread's next one.
+   */
+  const char* (*last_message)(void);
+  /* How many devices there are. 0 is no error; where a driver is missing, an error says so. */
+  tern_device_status (*count)(int32_t* count);
+  tern_device_status (*properties)(int32_t device, tern_device_properties* properties);
+
+  /* Memory, aligned to 64 bytes at least. Tern allocates large segments and divides them itself. `free` is called
+   * when no work that uses the memory is under way. */
+  tern_device_status (*allocate)(int32_t device, uint64_t bytes, tern_device_address* address);
+  tern_device_status (*free)(int32_t device, tern_device_address address);
+
+  /* Copies, on a stream. Host memory may be read until the stream has been synchronised, and is written by then. */
+  tern_device_status (*copy_to_device)(int32_t device, tern_device_stream stream, tern_device_address to,
+                                       const void* from, uint64_t bytes);
+  tern_device_status (*copy_to_host)(int32_t device, tern_device_stream stream, void* to, tern_device_address from,
+                                     uint64_t bytes);
+  tern_device_status (*copy_within)(int32_t device, tern_device_stream stream, tern_device_address to,
+                                    tern_device_address from, uint64_t bytes); /* the two do not overlap */
+
+  tern_device_status (*stream_create)(int32_t device, tern_device_stream* stream);
+  tern_device_status (*stream_destroy)(int32_t device, tern_device_stream stream); /* waits for its work */
+  tern_device_status (*stream_synchronize)(int32_t device, tern_device_stream stream);
+
+  /* An event happens when the work that was on the stream when it was recorded has ended; again after each record. */
+  tern_device_status (*event_create)(int32_t device, tern_device_event* event);
+  tern_device_status (*event_destroy)(int32_t device, tern_device_event event);
+  tern_device_status (*event_record)(int32_t device, tern_device_event event, tern_device_stream stream);
+  tern_device_status (*event_synchronize)(int32_t device, tern_device_event event); /* the host waits for it */
+  tern_device_status (*stream_wait)(int32_t device, tern_device_stream stream, tern_device_event event);
+
+  /* A module holds what one source became. The source is read before the function returns; a plugin may keep what it
+   * compiled on disk, but has to compile anew where anything that decides the result has changed. */
+  tern_device_status (*module_load)(int32_t device, const tern_device_source* source, tern_device_module* module);
+  tern_device_status (*module_unload)(int32_t device, tern_device_module module); /* ends its kernels too */
+  tern_device_status (*module_kernel)(int32_t device, tern_device_module module, const char* name,
+                                      tern_device_kernel* kernel);
+  tern_device_status (*launch)(int32_t device, tern_device_stream stream, tern_device_kernel kernel,
+                               const tern_device_launch* launch);
+
+  /* A further table of functions, or null where the plugin has none of that name and version: never an error. */
+  const void* (*get_extension)(const char* name, uint32_t version);
+} tern_device_plugin;
+
+#if defined(_WIN32)
+#define TERN_DEVICE_EXPORT __declspec(dllexport)
+#else
+#define TERN_DEVICE_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* What a plugin exports. Called once; the result stays valid as long as the library is loaded, which is for ever. It
+ * must succeed on a machine without the device: `count` is where a missing driver is reported. */
+TERN_DEVICE_EXPORT const tern_device_plugin* tern_device_library(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
