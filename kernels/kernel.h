@@ -14,8 +14,12 @@
 
 namespace tern {
 
-/// A tensor in memory. Strides count elements and may be zero (expanded) or negative (flipped). For f4_e2m1 and MX
-/// values the layout is always contiguous.
+namespace portable {
+class Launcher;
+}
+
+/// A tensor in memory: the host's, or a device's, whose addresses the host does not follow. Strides count elements and
+/// may be zero (expanded) or negative (flipped). For f4_e2m1 and MX values the layout is always contiguous.
 struct TensorView {
   std::byte* data = nullptr;
   DType dtype = DType::invalid;
@@ -87,8 +91,9 @@ struct KernelCall {
   KernelState* state = nullptr;  ///< what prepare returned
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
-  WeightAccess* weights = nullptr;  ///< in prepare; may be null
-  const bool* constant = nullptr;   ///< for each input: bytes never change over the life of the program (weights)
+  WeightAccess* weights = nullptr;       ///< in prepare; may be null
+  portable::Launcher* device = nullptr;  ///< what runs the portable kernels; null on the CPU
+  const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }

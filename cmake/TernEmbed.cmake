@@ -1,0 +1,10 @@
+# Writes OUTPUT, a source file with the texts FOLDER/*.inc as strings: cmake -DFOLDER= -DOUTPUT= -P TernEmbed.cmake
+file(GLOB texts ${FOLDER}/*.inc)
+set(content "// Made from kernels/portable/text/ by cmake/TernEmbed.cmake.\n#include \"kernels/portable/source.h\"\n\n#include <tern/error.h>\n\nnamespace tern::portable {\n\nstd::string_view text_file(std::string_view name) {\n")
+foreach(text IN LISTS texts)
+  get_filename_component(name ${text} NAME_WE)
+  file(READ ${text} body)
+  string(APPEND content "  if (name == \"${name}\") return R\"tern(${body})tern\";\n")
+endforeach()
+string(APPEND content "  fail(ErrorCode::internal, \"no kernel text '\" + std::string(name) + \"'\");\n}\n\n}  // namespace tern::portable\n")
+file(WRITE ${OUTPUT} "${content}")

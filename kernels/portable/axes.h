@@ -1,0 +1,42 @@
+// A tensor's axes in two groups: those that results keep, and those that are worked along.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/portable/source.h"
+
+namespace tern::portable {
+
+struct Axes {
+  std::vector<std::int64_t> sizes, strides;
+  std::int64_t count = 1;
+  void add(std::int64_t size, std::int64_t stride) {
+    sizes.push_back(size);
+    strides.push_back(stride);
+    count *= size;
+  }
+  /// at_NAME of the text.
+  void declare(Source& s, const std::string& name) const { s.view(name, sizes, strides); }
+};
+
+/// `kept` and `reduced` of an op with attribute `axes` (none: all are reduced).
+struct SplitAxes {
+  Axes kept, reduced;
+};
+SplitAxes split_axes(const TensorView& x, const Dims& axes);
+
+/// Those but one.
+Axes axes_without(const TensorView& x, int axis);
+
+/// The axis attribute, from 0.
+inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
+  const std::int64_t a = node.integer(key);
+  return static_cast<int>(a < 0 ? a + rank : a);
+}
+
+/// `v` with the sizes of `out`: axes that repeat have stride 0.
+TensorView broadcast(const TensorView& v, const TensorView& out);
+
+}  // namespace tern::portable

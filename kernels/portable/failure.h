@@ -1,0 +1,25 @@
+// What can go wrong in a kernel because of the data: a kernel writes the number, the host says the sentence.
+#pragma once
+
+#include <string_view>
+
+namespace tern::portable {
+
+// X(number, name, message); text/ has the names as TERN_FAIL_name.
+#define TERN_KERNEL_FAILURES(X)                                          \
+  X(1, index, "an index is out of range")                                \
+  X(2, negative_count, "a number of repetitions or a count is negative") \
+  X(3, singular, "a matrix is singular")                                 \
+  X(4, not_positive_definite, "a matrix is not positive definite")       \
+  X(5, no_convergence, "an iteration did not converge")                  \
+  X(6, argument, "an operand has a value that the op does not take")
+
+constexpr std::string_view failure_message(int number) {
+#define TERN_FAILURE_CASE(n, name, message) \
+  if (number == n) return message;
+  TERN_KERNEL_FAILURES(TERN_FAILURE_CASE)
+#undef TERN_FAILURE_CASE
+  return "a kernel failed";
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,58 @@
+// What the portable kernels need of a device: kernels compiled from text, launches, memory. The runtime implements it
+// over a plugin (runtime/devices/).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tern::portable {
+
+/// The languages of tern/device.h that text is emitted in, with the same numbers.
+enum class Dialect : std::uint8_t { cpp = 0, opencl = 1, cuda = 2, hip = 3, metal = 4 };
+
+/// What text depends on.
+struct Target {
+  Dialect dialect = Dialect::cpp;
+  bool has_double = true;
+};
+
+/// A compiled kernel of one device; valid as long as the device is open, which is to the end of the process.
+struct CompiledKernel;
+
+/// An argument of a launch: an address, or the bytes of a value.
+struct Argument {
+  const void* data = nullptr;
+  std::uint32_t size = 0;
+  bool is_address = false;
+};
+
+/// Device memory that ends with it. Addresses travel as pointers that the host never follows.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  std::byte* data = nullptr;
+};
+
+/// A stream of a device. Belongs to one session; everything runs in the order of the calls.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  virtual const Target& target() const = 0;
+  /// The kernel that `text` makes. Equal keys mean equal texts: the text is asked for once. Fails where the device's
+  /// compiler refuses it.
+  virtual const CompiledKernel* kernel(const std::string& key, const std::string& name,
+                                       const std::function<std::string()>& text) = 0;
+  virtual void launch(const CompiledKernel* kernel, std::span<const Argument> arguments, std::int64_t items) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;  ///< within the device
+  virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< done when it returns
+  virtual void download(void* to, const std::byte* from, std::uint64_t bytes) = 0;   ///< done when it returns
+  virtual std::unique_ptr<Memory> allocate(std::uint64_t bytes) = 0;
+  /// An int32 of the stream's, zero, where a kernel writes the number of a failure (failure.h).
+  virtual std::byte* failure() = 0;
+};
+
+}  // namespace tern::portable

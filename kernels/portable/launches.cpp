@@ -1,0 +1,65 @@
+#include "kernels/portable/launches.h"
+
+#include <array>
+
+namespace tern::portable {
+
+void Launches::add(Launch launch, std::int64_t items) {
+  if (items <= 0) return;
+  const Source& s = launch.source;
+  const CompiledKernel* kernel =
+      launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
+  std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
+  if (parameters.empty()) parameters.resize(sizeof(std::int64_t));
+  steps_.push_back({kernel, std::move(launch.places_), std::move(parameters), items});
+}
+
+std::uint64_t Launches::scratch(std::uint64_t bytes) {
+  const std::uint64_t at = scratch_bytes_;
+  scratch_bytes_ += (bytes + 63) / 64 * 64;
+  return at;
+}
+
+std::size_t Launches::table(std::span<const std::byte> bytes) {
+  tables_.push_back(launcher_.allocate(std::max<std::size_t>(bytes.size(), 1)));
+  if (!bytes.empty()) launcher_.upload(tables_.back()->data, bytes.data(), bytes.size());
+  return tables_.size() - 1;
+}
+
+std::byte* Launches::address(const KernelCall& call, const Launch::Place& place) const {
+  switch (place.kind) {
+    case Launch::Place::Kind::input: return call.in[place.index].data;
+    case Launch::Place::Kind::output: return call.out[place.index].data;
+    case Launch::Place::Kind::scratch: return call.scratch.data() + place.offset;
+    case Launch::Place::Kind::table: return tables_[place.index]->data;
+    case Launch::Place::Kind::failure: return call.device->failure();
+  }
+  return nullptr;
+}
+
+void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
+  constexpr std::size_t kMostArguments = 64;
+  std::array<std::byte*, kMostArguments> addresses;
+  std::array<Argument, kMostArguments + 1> arguments;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Step& s = steps_[i];
+    std::size_t n = 0;
+    for (const Launch::Place& place : s.places) {
+      addresses.at(n) = address(call, place);
+      arguments[n] = {&addresses[n], sizeof(std::byte*), true};
+      ++n;
+    }
+    arguments[n++] = {s.parameters.data(), static_cast<std::uint32_t>(s.parameters.size()), false};
+    call.device->launch(s.kernel, {arguments.data(), n}, s.items);
+  }
+}
+
+void run_launches(KernelCall& call) {
+  static_cast<const Launches*>(call.state)->run(call);
+}
+
+std::size_t scratch_of_launches(const KernelCall& call) {
+  return static_cast<const Launches*>(call.state)->scratch_bytes();
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,130 @@
+// A node as a list of launches: made once for each plan, run with the addresses of the moment.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/portable/launcher.h"
+#include "kernels/portable/source.h"
+
+namespace tern::portable {
+
+/// A kernel with its arguments, while a family puts it together. Arguments are declared in the text's order.
+class Launch {
+ public:
+  explicit Launch(std::string family) : source(std::move(family)) {}
+
+  Source source;
+
+  /// Operand `k` of the node, as elements of `t`.
+  void input(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
+  void output(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
+  /// Scratch from byte `offset` on (Launches::scratch).
+  void scratch(const std::string& name, std::uint64_t offset, DType t, bool writes) {
+    argument(name, t, {Place::Kind::scratch, 0, offset}, writes);
+  }
+  /// Table `k` of Launches::table.
+  void table(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::table, k, 0}, false); }
+  /// The kernel may TERN_FAIL(TERN_FAIL_index).
+  void may_fail() { argument("tern_failure", DType::i32, {Place::Kind::failure, 0, 0}, true); }
+
+  /// As Source, for the functions that families call most.
+  void load(const std::string& name, DType from, DType to) { source.load(name, from, to); }
+  void store(const std::string& name, DType from, DType to) { source.store(name, from, to); }
+  void type(const std::string& name, DType t) { source.type(name, t); }
+  template <class... T>
+  void parameter(const std::string& name, T... values) {
+    source.parameter(name, values...);
+  }
+
+  struct Place {
+    enum class Kind : std::uint8_t { input, output, scratch, table, failure };
+    Kind kind;
+    std::size_t index;
+    std::uint64_t offset;
+  };
+
+ private:
+  friend class Launches;
+  void argument(const std::string& name, DType t, Place place, bool writes) {
+    source.buffer(name, t, writes);
+    places_.push_back(place);
+  }
+  std::vector<Place> places_;
+};
+
+class Launches : public KernelState {
+ public:
+  explicit Launches(const KernelCall& call) : launcher_(*call.device) {}
+
+  /// Runs for items 0..items - 1 after those before it. `items` may be 0: then nothing runs.
+  void add(Launch launch, std::int64_t items);
+  /// Bytes of the node's scratch, 64-byte aligned: their offset.
+  std::uint64_t scratch(std::uint64_t bytes);
+  /// Memory of the plan's own, with these bytes: its number.
+  std::size_t table(std::span<const std::byte> bytes);
+
+  const Target& target() const { return launcher_.target(); }
+  std::uint64_t scratch_bytes() const { return scratch_bytes_; }
+  void run(KernelCall& call) const { run(call, 0, steps_.size()); }
+  /// Part of the list, for ops that look at results in between.
+  void run(KernelCall& call, std::size_t begin, std::size_t end) const;
+  std::size_t size() const { return steps_.size(); }
+
+ private:
+  struct Step {
+    const CompiledKernel* kernel;
+    std::vector<Launch::Place> places;
+    std::vector<std::byte> parameters;
+    std::int64_t items;
+  };
+  std::byte* address(const KernelCall& call, const Launch::Place& place) const;
+
+  Launcher& launcher_;
+  std::vector<Step> steps_;
+  std::vector<std::unique_ptr<Memory>> tables_;
+  std::uint64_t scratch_bytes_ = 0;
+};
+
+/// What a family is: it looks at the node and the sizes of its operands (no data), and adds launches.
+using Family = void (*)(const KernelCall& call, Launches& list);
+
+namespace detail {
+template <Family kFamily>
+std::unique_ptr<KernelState> prepare(const KernelCall& call) {
+  auto list = std::make_unique<Launches>(call);
+  kFamily(call, *list);
+  return list;
+}
+}  // namespace detail
+void run_launches(KernelCall& call);
+std::size_t scratch_of_launches(const KernelCall& call);
+
+/// The kernel of a family; all operands may have any strides.
+template <Family kFamily>
+Kernel kernel() {
+  Kernel k;
+  k.run = run_launches;
+  k.scratch = scratch_of_launches;
+  k.prepare = detail::prepare<kFamily>;
+  k.strided = kAllStrided;
+  return k;
+}
+
+/// Copies between views of the same shape and dtype, any strides.
+void copy(Launcher& launcher, const TensorView& from, const TensorView& to);
+
+void register_pointwise(KernelTable& t);
+void register_sources(KernelTable& t);
+void register_contractions(KernelTable& t);
+void register_reductions(KernelTable& t);
+
+}  // namespace tern::portable
+
+namespace tern {
+/// The kernels of every device but the CPU.
+const KernelTable& portable_kernels();
+}  // namespace tern

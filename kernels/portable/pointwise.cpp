@@ -1,0 +1,61 @@
+// pointwise: one kernel for each expression and way of reading its operands.
+#include "kernels/portable/pointwise.h"
+
+#include <fmt/format.h>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+namespace {
+
+/// A text as one macro.
+std::string one_macro(std::string text) {
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 3))
+    text.replace(at, 1, " \\\n");
+  return text;
+}
+
+void pointwise(const KernelCall& c, Launches& list) {
+  const TensorView& out = c.out[0];
+  const bool pairs = out.dtype == DType::f4_e2m1;
+  Launch k(pairs ? "pointwise_pairs" : "pointwise");
+  const std::int64_t count = out.numel();
+  k.parameter("count", count);
+  std::vector<std::string> loads(c.in.size()), positions(static_cast<std::size_t>(out.rank));
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    if (!c.has(i)) continue;
+    const DType t = c.in[i].dtype;
+    k.input(fmt::format("x{}", i), i, t);
+    k.source.view(fmt::format("x{}", i), broadcast(c.in[i], out));
+    k.source.load(fmt::format("LOAD{}", i), t, t);
+    loads[i] = fmt::format("LOAD{0}(x{0}, at_x{0}(i, &p))", i);
+  }
+  std::int64_t inner = 1;
+  for (int a = out.rank; a-- > 0;) {
+    positions[static_cast<std::size_t>(a)] = fmt::format("i / p.inner{0} % p.size{0}", a);
+    for (const Instruction& x : c.node->expr.code) {
+      if (x.op != Scalar::index || x.integer != a) continue;
+      k.parameter(fmt::format("inner{}", a), inner);
+      k.parameter(fmt::format("size{}", a), std::max<std::int64_t>(out.size(a), 1));
+      break;
+    }
+    inner *= std::max<std::int64_t>(out.size(a), 1);
+  }
+  k.output("out", 0, out.dtype);
+  std::string result;
+  const std::string text = emit_expression(k.source, c.node->expr, loads, positions, &result);
+  k.source.add("#define EXPRESSION \\\n" + one_macro(text) + "\n\n");
+  k.source.define("RESULT", result);
+  list.add(std::move(k), pairs ? (count + 1) / 2 : count);
+}
+
+}  // namespace
+
+void register_pointwise(KernelTable& t) {
+  Kernel k = kernel<pointwise>();
+  k.in_place = 0;
+  t.set(Op::pointwise, k);
+}
+
+}  // namespace tern::portable

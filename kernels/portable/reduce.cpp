@@ -1,0 +1,197 @@
+// reduce: one item for each result, or for a part of one where results are few.
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launches.h"
+#include "schema/kinds.h"
+
+namespace tern::portable {
+namespace {
+
+/// How a kind joins elements.
+struct Joining {
+  DType read = DType::invalid;  ///< elements are converted to this type ...
+  DType acc = DType::invalid;   ///< ... and joined in this one
+  std::string start, join;      ///< of a and b
+  std::string finish = "a";
+};
+
+std::string extreme(DType t, bool lowest) {
+  switch (t) {
+    case DType::i64: return lowest ? "(tern_i64)0x8000000000000000ul" : "(tern_i64)0x7ffffffffffffffful";
+    case DType::u64: return lowest ? "(tern_u64)0" : "(tern_u64)0xfffffffffffffffful";
+    case DType::f64: return lowest ? "(double)-TERN_INFINITY" : "(double)TERN_INFINITY";
+    default: return lowest ? "-TERN_INFINITY" : "TERN_INFINITY";
+  }
+}
+
+Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
+  Joining j;
+  switch (kind) {
+    case ReduceKind::sum:
+    case ReduceKind::mean:
+    case ReduceKind::prod:
+      j.read = number_type(out);
+      j.acc = wide_type(j.read, has_double);
+      j.start = literal(j.acc, std::int64_t{kind == ReduceKind::prod ? 1 : 0});
+      j.join = kind == ReduceKind::prod ? "ACC_MUL(a, b)" : "ACC_ADD(a, b)";
+      if (j.acc == DType::i64) {  // wraps
+        j.join = kind == ReduceKind::prod ? "(tern_i64)((tern_u64)(a) * (tern_u64)(b))"
+                                          : "(tern_i64)((tern_u64)(a) + (tern_u64)(b))";
+      }
+      break;
+    case ReduceKind::any:
+    case ReduceKind::all:
+      j.read = j.acc = DType::boolean;
+      j.start = kind == ReduceKind::any ? "0" : "1";
+      j.join = kind == ReduceKind::any ? "((a) | (b))" : "((a) & (b))";
+      break;
+    case ReduceKind::bit_xor:
+      j.read = j.acc = number_type(out);
+      j.start = "0";
+      j.join = "((a) ^ (b))";
+      break;
+    default: {
+      const bool max = kind == ReduceKind::max;
+      j.read = j.acc = number_type(x);
+      j.start = extreme(j.acc, max);
+      j.join = std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
+    }
+  }
+  return j;
+}
+
+constexpr std::int64_t kLongRun = 1024;  // a part of a result that is worth an item of its own
+constexpr std::int64_t kManyItems = 512;
+
+void declare_joining(Launch& k, const Joining& j) {
+  k.source.arithmetic("ACC", j.acc);
+  k.source.define("START", j.start);
+  k.source.define("JOIN(a, b)", j.join);
+}
+
+void join(const KernelCall& c, Launches& list, ReduceKind kind) {
+  const TensorView &x = c.in[0], &out = c.out[0];
+  const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
+  const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
+  const std::int64_t results = axes.kept.count, count = axes.reduced.count;
+  const std::int64_t wanted = results < kManyItems ? std::min(kManyItems / results, count / kLongRun) : 1;
+  const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1) : (count + wanted - 1) / wanted;
+  const std::int64_t parts = std::max<std::int64_t>((count + run - 1) / run, 1);
+  const std::string finish =
+      kind == ReduceKind::mean
+          ? (is_complex(j.acc) ? "tern_make_" + type_name(j.acc) + "((a).x / p.divisor, (a).y / p.divisor)"
+                               : "(a) / p.divisor")
+          : "(a)";
+  const DType divisor = j.acc == DType::f64 || j.acc == DType::c128 ? DType::f64 : DType::f32;
+  const std::uint64_t partial =
+      parts == 1
+          ? 0
+          : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
+  Launch k("reduce");
+  declare_joining(k, j);
+  k.input("x", 0, x.dtype);
+  k.source.load("LOAD_X", x.dtype, j.read, j.acc);
+  axes.kept.declare(k.source, "kept");
+  axes.reduced.declare(k.source, "reduced");
+  k.parameter("results", results);
+  k.parameter("parts", parts);
+  k.parameter("run", run);
+  k.parameter("count", count);
+  k.source.parameter("divisor", divisor, static_cast<double>(count));
+  if (parts == 1) {
+    k.output("out", 0, out.dtype);
+    k.store("STORE", j.acc, out.dtype);
+    k.source.define("FINISH(a)", finish);
+    return list.add(std::move(k), results);
+  }
+  k.scratch("out", partial, j.acc, true);
+  k.store("STORE", j.acc, j.acc);
+  k.source.define("FINISH(a)", "(a)");
+  list.add(std::move(k), results * parts);
+  // The parts of each result.
+  Launch last("reduce");
+  declare_joining(last, j);
+  last.scratch("x", partial, j.acc, false);
+  last.load("LOAD_X", j.acc, j.acc);
+  const std::int64_t sizes[] = {results, parts}, strides[] = {parts, 1};
+  last.source.view("kept", {sizes, 1}, {strides, 1});
+  last.source.view("reduced", {sizes + 1, 1}, {strides + 1, 1});
+  last.parameter("results", results);
+  last.parameter("parts", std::int64_t{1});
+  last.parameter("run", parts);
+  last.parameter("count", parts);
+  last.source.parameter("divisor", divisor, static_cast<double>(count));
+  last.output("out", 0, out.dtype);
+  last.store("STORE", j.acc, out.dtype);
+  last.source.define("FINISH(a)", finish);
+  list.add(std::move(last), results);
+}
+
+void argument(const KernelCall& c, Launches& list, bool max) {
+  const TensorView& x = c.in[0];
+  const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
+  const DType t = number_type(x.dtype);
+  Launch k("reduce_argument");
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, t);
+  k.type("VALUE_T", t);
+  k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
+  k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  axes.kept.declare(k.source, "kept");
+  axes.reduced.declare(k.source, "reduced");
+  k.parameter("results", axes.kept.count);
+  k.parameter("count", axes.reduced.count);
+  k.output("out", 0, DType::i64);
+  list.add(std::move(k), axes.kept.count);
+}
+
+void variance(const KernelCall& c, Launches& list) {
+  const TensorView &x = c.in[0], &out = c.out[0];
+  const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
+  const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
+  const DType part = sum == DType::c128 ? DType::f64 : sum == DType::c64 ? DType::f32 : sum;
+  const auto count = static_cast<double>(axes.reduced.count);
+  Launch k("reduce_variance");
+  k.source.arithmetic("SUM", sum);
+  k.type("PART_T", part);
+  k.source.define("OVER_COUNT(a)", is_complex(sum)
+                                       ? "tern_make_" + type_name(sum) + "((a).x / p.divide, (a).y / p.divide)"
+                                       : "((a) / p.divide)");
+  k.source.define("SQUARED(a)", is_complex(sum) ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, sum);
+  axes.kept.declare(k.source, "kept");
+  axes.reduced.declare(k.source, "reduced");
+  k.parameter("results", axes.kept.count);
+  k.parameter("count", axes.reduced.count);
+  k.source.parameter("divide", part, count);
+  k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction, 1)));
+  k.output("out", 0, out.dtype);
+  k.store("STORE", part, out.dtype);
+  list.add(std::move(k), axes.kept.count);
+}
+
+void reduce(const KernelCall& c, Launches& list) {
+  const auto kind = static_cast<ReduceKind>(c.node->integer(AttrKey::kind));
+  if (c.out[0].numel() == 0) return;
+  const bool chooses =
+      kind == ReduceKind::max || kind == ReduceKind::min || kind == ReduceKind::argmax || kind == ReduceKind::argmin;
+  if (chooses && c.in[0].numel() == 0) fail(ErrorCode::runtime, "the largest or smallest of no elements has no value");
+  switch (kind) {
+    case ReduceKind::argmax: return argument(c, list, true);
+    case ReduceKind::argmin: return argument(c, list, false);
+    case ReduceKind::var: return variance(c, list);
+    default: return join(c, list, kind);
+  }
+}
+
+}  // namespace
+
+void register_reductions(KernelTable& t) {
+  t.set(Op::reduce, kernel<reduce>());
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,17 @@
+#include "kernels/portable/launches.h"
+
+namespace tern {
+
+const KernelTable& portable_kernels() {
+  static const KernelTable table = [] {
+    KernelTable t;
+    portable::register_pointwise(t);
+    portable::register_sources(t);
+    portable::register_contractions(t);
+    portable::register_reductions(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace tern

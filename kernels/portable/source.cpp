@@ -1,0 +1,216 @@
+#include "kernels/portable/source.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "kernels/portable/failure.h"
+
+namespace tern::portable {
+namespace {
+
+std::string failure_numbers() {
+  std::string text;
+#define TERN_FAILURE_DEFINE(number, name, message) text += "#define TERN_FAIL_" #name " " #number "\n";
+  TERN_KERNEL_FAILURES(TERN_FAILURE_DEFINE)
+#undef TERN_FAILURE_DEFINE
+  return text;
+}
+
+/// A library text; "floats:f64" is text/floats.inc for that type.
+std::string library(const std::string& file) {
+  const std::size_t colon = file.find(':');
+  if (colon == std::string::npos) return std::string(text_file(file));
+  const std::string type = file.substr(colon + 1);
+  const bool wide = type == "f64" || type == "c128";
+  std::string text = fmt::format(
+      "#define T {}\n#define C tern_{}\n#define NAME(x) tern_##x##_{}\n#define MAKE(a, b) tern_make_{}(a, b)\n",
+      wide ? "double" : "float", type, type, type);
+  text += text_file(file.substr(0, colon));
+  return text + "#undef T\n#undef C\n#undef NAME\n#undef MAKE\n";
+}
+
+struct Axis {
+  std::int64_t size, stride;
+};
+
+/// Without axes of one element, and with axes merged that lie one after the other.
+std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    if (!axes.empty() && axes.back().stride == strides[i] * sizes[i]) {
+      axes.back() = {axes.back().size * sizes[i], strides[i]};
+    } else {
+      axes.push_back({sizes[i], strides[i]});
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
+void Source::use(const std::string& file) {
+  if (std::ranges::find(files_, file) == files_.end()) files_.push_back(file);
+}
+
+void Source::load(const std::string& name, DType from, DType by, DType to) {
+  const std::string element =
+      from == DType::f4_e2m1 ? "(tern_u8)((p)[(i) >> 1] >> (4 * ((i)&1)) & 15)" : std::string("(p)[i]");
+  define(name + "(p, i)", converted(by, to, converted(from, by, element)));
+}
+
+void Source::load(const std::string& name, DType from, DType to) {
+  load(name, from, from, to);
+}
+
+void Source::store(const std::string& name, DType from, DType to) {
+  if (to == DType::f4_e2m1) fail(ErrorCode::unsupported, "this kernel has no float4_e2m1 results");
+  define(name + "(p, i, v)", "(p)[i] = " + converted(from, to, "(v)"));
+}
+
+void Source::arithmetic(const std::string& prefix, DType t) {
+  type(prefix + "_T", t);
+  define(prefix + "_ZERO", literal(t, std::int64_t{0}));
+  define(prefix + "_ONE", literal(t, std::int64_t{1}));
+  if (is_complex(t)) {
+    use("complex:" + type_name(t));
+    for (const char* op : {"add", "sub", "mul", "div"}) {
+      std::string upper(op);
+      std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+      define(fmt::format("{}_{}(a, b)", prefix, upper), fmt::format("tern_{}_{}(a, b)", op, type_name(t)));
+    }
+    return;
+  }
+  define(prefix + "_ADD(a, b)", "((a) + (b))");
+  define(prefix + "_SUB(a, b)", "((a) - (b))");
+  define(prefix + "_MUL(a, b)", "((a) * (b))");
+  define(prefix + "_DIV(a, b)", "((a) / (b))");
+}
+
+void Source::buffer(const std::string& name, DType t, bool writes) {
+  buffers_.push_back({name, c_type(t), writes});
+}
+
+void Source::append(std::uint64_t slot) {
+  const auto bytes = std::bit_cast<std::array<std::byte, 8>>(slot);
+  values_.insert(values_.end(), bytes.begin(), bytes.end());
+}
+
+void Source::parameter(const std::string& name, std::span<const std::int64_t> values) {
+  struct_ += values.size() == 1 ? fmt::format("  tern_i64 {};\n", name)
+                                : fmt::format("  tern_i64 {}[{}];\n", name, std::max<std::size_t>(values.size(), 1));
+  for (std::int64_t v : values) append(static_cast<std::uint64_t>(v));
+  if (values.empty()) append(0);
+}
+
+void Source::parameter(const std::string& name, DType t, double value) {
+  if (t == DType::f64) {
+    struct_ += fmt::format("  double {};\n", name);
+    append(std::bit_cast<std::uint64_t>(value));
+  } else {
+    struct_ += fmt::format("  float {0};\n  float {0}_unused;\n", name);
+    append(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+  }
+}
+
+void Source::view(const std::string& name, const TensorView& v) {
+  view(name, v.shape(), {v.strides.data(), static_cast<std::size_t>(v.rank)});
+}
+
+void Source::view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  const std::vector<Axis> axes = collapse(sizes, strides);
+  std::string body;
+  if (axes.empty()) {
+    body = "  return 0;\n";
+  } else if (axes.size() == 1 && axes[0].stride == 1) {
+    body = "  return i;\n";
+  } else {
+    std::int64_t total = 1;
+    std::vector<std::int64_t> size_values, stride_values;
+    for (const Axis& a : axes) {
+      total *= a.size;
+      size_values.push_back(a.size);
+      stride_values.push_back(a.stride);
+    }
+    // Division of 32 bits is many times cheaper; which one it is becomes part of the text.
+    const char* type = total < (std::int64_t{1} << 31) ? "tern_u32" : "tern_u64";
+    const bool one = axes.size() == 1;
+    parameter(name + "_sizes", size_values);
+    parameter(name + "_strides", stride_values);
+    body = fmt::format("  {} rest = ({})i;\n  tern_i64 at = 0;\n", type, type);
+    for (std::size_t k = axes.size(); k-- > 1;) {
+      body += fmt::format(
+          "  {{\n    const {0} size = ({0})p->{1}_sizes[{2}];\n    const {0} quotient = rest / size;\n"
+          "    at += (tern_i64)(rest - quotient * size) * p->{1}_strides[{2}];\n    rest = quotient;\n  }}\n",
+          type, name, k);
+    }
+    body += fmt::format("  return at + (tern_i64)rest * p->{}_strides{};\n", name, one ? "" : "[0]");
+  }
+  views_ += fmt::format("TERN_FN tern_i64 at_{}(tern_i64 i, TERN_PARAM const struct tern_parameters* p) {{\n{}}}\n",
+                        name, body);
+}
+
+std::string Source::key() const {
+  std::string key = name_ + "\n";
+  for (const std::string& f : files_) key += f + "\n";
+  key += body_ + struct_ + views_;
+  for (const Buffer& b : buffers_) key += b.type + " " + b.name + (b.writes ? " writes\n" : "\n");
+  return key;
+}
+
+std::string Source::text(const Target& target) const {
+  const std::string kernel = "tern_" + name_;
+  std::string arguments, unpacked;
+  int position = 0;
+  for (const Buffer& b : buffers_) {
+    const std::string type = fmt::format("TERN_GLOBAL {}{}*", b.writes ? "" : "const ", b.type);
+    arguments += fmt::format("{} {}{}, ", type, b.name,
+                             target.dialect == Dialect::metal ? fmt::format(" [[buffer({})]]", position) : "");
+    unpacked += fmt::format("*({}{}* const*)args[{}], ", b.writes ? "" : "const ", b.type, position);
+    ++position;
+  }
+  std::string declaration;
+  switch (target.dialect) {
+    case Dialect::cpp:
+      declaration =
+          fmt::format("static void {}_items({}const struct tern_parameters p, tern_i64 tern_begin, tern_i64 tern_end)",
+                      kernel, arguments);
+      break;
+    case Dialect::opencl:
+      declaration = fmt::format("__kernel void {}({}const struct tern_parameters p)", kernel, arguments);
+      break;
+    case Dialect::cuda:
+    case Dialect::hip:
+      declaration = fmt::format("extern \"C\" __global__ void {}({}const struct tern_parameters p)", kernel, arguments);
+      break;
+    case Dialect::metal:
+      declaration = fmt::format(
+          "kernel void {}({}constant struct tern_parameters& p [[buffer({})]], uint tern_position "
+          "[[thread_position_in_grid]])",
+          kernel, arguments, position);
+      break;
+  }
+  std::string text = fmt::format("#define TERN_DOUBLE {}\n", target.has_double ? 1 : 0);
+  text += text_file("dialect");
+  text += failure_numbers();
+  text += text_file("convert");
+  for (const std::string& f : files_) text += library(f);
+  text += "struct tern_parameters {\n" + (struct_.empty() ? std::string("  tern_i64 unused;\n") : struct_) + "};\n";
+  text += views_ + body_;
+  text += "#define TERN_KERNEL " + declaration + "\n";
+  text += text_file(name_);
+  if (target.dialect == Dialect::cpp) {
+    text += fmt::format(
+        "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(const void* const* args, long begin, long end) "
+        "{{\n"
+        "  {0}_items({1}*(const struct tern_parameters*)args[{2}], begin, end);\n}}\n",
+        kernel, unpacked, position);
+  }
+  return text;
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,74 @@
+// The text of one kernel: what a family says about its operands, parameters and types, and the family's text file
+// (text/NAME.inc), put together in a device's dialect.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/portable/launcher.h"
+#include "kernels/portable/types.h"
+
+namespace tern::portable {
+
+/// The text file text/NAME.inc as it is in the sources.
+std::string_view text_file(std::string_view name);
+
+class Source {
+ public:
+  /// `name`: the family's text file, which uses TERN_KERNEL { ... } once, and `p.NAME` for parameters.
+  explicit Source(std::string name) : name_(std::move(name)) {}
+
+  /// A library text that this one needs; in the order in which they are named.
+  void use(const std::string& file);
+  void define(const std::string& name, const std::string& value) { add("#define " + name + " " + value + "\n"); }
+  void define(const std::string& name, std::int64_t value) { define(name, std::to_string(value)); }
+  /// NAME is the C type of elements of `t`.
+  void type(const std::string& name, DType t) { define(name, c_type(t)); }
+  /// NAME(p, i) is element i of p, memory of type `from`, as `to`.
+  void load(const std::string& name, DType from, DType to);
+  /// The same by way of a third type.
+  void load(const std::string& name, DType from, DType by, DType to);
+  /// NAME(p, i, v) makes v, of type `from`, element i of p, memory of type `to`.
+  void store(const std::string& name, DType from, DType to);
+  /// PREFIX_T is the type; PREFIX_ADD(a, b), _SUB, _MUL, _ZERO, _ONE its arithmetic. For types of sums.
+  void arithmetic(const std::string& prefix, DType t);
+  /// Text of its own, before the family's.
+  void add(const std::string& text) { body_ += text; }
+
+  // Arguments of the kernel, in this order when it is launched; the parameters come last.
+  void buffer(const std::string& name, DType t, bool writes);
+  /// A parameter `p.name`, an array where there are several (at least one).
+  void parameter(const std::string& name, std::span<const std::int64_t> values);
+  void parameter(const std::string& name, std::int64_t value) { parameter(name, std::span(&value, 1)); }
+  /// A floating parameter of the type f32 or f64.
+  void parameter(const std::string& name, DType t, double value);
+  /// at_NAME(i, &p) is where element i, in row-major order, of such a view lies. Contiguous ones cost nothing.
+  void view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
+  void view(const std::string& name, const TensorView& v);
+
+  const std::string& name() const { return name_; }
+  /// Different for texts that differ, on one device.
+  std::string key() const;
+  std::string text(const Target& target) const;
+  std::span<const std::byte> parameters() const { return values_; }
+
+ private:
+  struct Buffer {
+    std::string name, type;
+    bool writes;
+  };
+  void append(std::uint64_t slot);
+
+  std::string name_;
+  std::vector<std::string> files_;
+  std::string body_, struct_, views_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::byte> values_;
+};
+
+}  // namespace tern::portable
