@@ -1,5 +1,4 @@
 # The shared library that people deploy, made of the folder libraries up to runtime/, and what `cmake --install` puts where.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # DT_RPATH rather than DT_RUNPATH: it also serves what our libraries need in turn, so a packed tree works wherever it lies.

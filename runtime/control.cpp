@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "runtime/concrete.h"
@@ -55,12 +56,15 @@ void deliver(Frame& frame, const Node& node, std::size_t output, const TensorVie
   }
   frame.context().bytes_copied +=
       static_cast<std::uint64_t>(out.numel()) * static_cast<std::uint64_t>(element_size(out.dtype));
-  copy_strided(result, out);
+  frame.context().copy(result, out);
 }
 
-bool truth(const TensorView& v) {
-  const int n = element_size(v.dtype);
-  return std::any_of(v.data, v.data + n, [](std::byte b) { return b != std::byte{0}; });
+bool truth(const Frame& frame, const TensorView& v) {
+  std::array<std::byte, 16> element{};
+  const auto n = static_cast<std::size_t>(element_size(v.dtype));
+  frame.context().read(element.data(), v.data, n);
+  return std::any_of(element.begin(), element.begin() + static_cast<std::ptrdiff_t>(n),
+                     [](std::byte b) { return b != std::byte{0}; });
 }
 
 void run_body(Frame& frame, std::uint32_t node, std::uint32_t slot, std::span<TensorView> operands,
@@ -95,7 +99,7 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
       to_condition.set(i, current[i]);
       to_body.set(i, current[i]);
     }
-    if (!truth(condition.run(to_condition.views(), frame.symbols())[0])) return;
+    if (!truth(frame, condition.run(to_condition.views(), frame.symbols())[0])) return;
     if (limit > 0 && iteration >= limit)
       fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations", frame.describe(node), limit));
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
@@ -140,7 +144,7 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
       const TensorView to = row(out[i], step);
       if (!std::ranges::equal(results[i].shape(), to.shape()))
         fail(ErrorCode::runtime, "rows of a loop differ in shape");
-      copy_strided(results[i], to);
+      frame.context().copy(results[i], to);
     }
     std::copy_n(results.begin(), carried, current.begin());
   }
@@ -151,7 +155,7 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
 void run_control(Frame& frame, std::uint32_t node, const Node& resolved, std::span<TensorView> in,
                  std::span<TensorView> out) {
   switch (resolved.op) {
-    case Op::cond: return run_body(frame, node, truth(in[0]) ? 0 : 1, in.subspan(1), out);
+    case Op::cond: return run_body(frame, node, truth(frame, in[0]) ? 0 : 1, in.subspan(1), out);
     case Op::call: return run_body(frame, node, 0, in, out);
     case Op::while_loop: return run_while(frame, node, in, out);
     case Op::scan_loop:

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "dtypes/convert.h"
 #include "runtime/concrete.h"
+#include "runtime/devices/stream.h"
 #include "runtime/planner.h"
 
 namespace tern {
@@ -51,8 +53,8 @@ Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
 
 std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
   Buffer& b = dynamic_[v];
-  if (bytes > b.size()) b.reserve(std::max(bytes, b.size() * 2));
-  if (b.data() == nullptr) b.reserve(64);
+  if (bytes > b.size()) b.reserve(std::max(bytes, b.size() * 2), context_.device());
+  if (b.data() == nullptr) b.reserve(64, context_.device());
   return b.data();
 }
 
@@ -160,7 +162,8 @@ Plan& Frame::plan_for(std::uint32_t section) {
     s.plans.erase(std::min_element(s.plans.begin(), s.plans.end(),
                                    [](const auto& a, const auto& b) { return a->used < b->used; }));
   }
-  PlanRequest request{&prepared_, index_, section, expressions_, constants_, std::vector<Placed>(f_.values.size())};
+  PlanRequest request{&prepared_,     index_, section, expressions_, constants_, std::vector<Placed>(f_.values.size()),
+                      context_.stream};
   for (std::uint32_t before = 0; before < section; ++before) {
     for (const auto& [v, placed] : sections_[before].current->placed)
       request.values[static_cast<std::size_t>(v)] = placed;
@@ -207,8 +210,8 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     evaluate_expressions();
     plan = &plan_for(s);
     sections_[s].current = plan;
-    sections_[s].arena.reserve(plan->arena_bytes);
-    context_.scratch.reserve(plan->scratch_bytes);
+    sections_[s].arena.reserve(plan->arena_bytes, context_.device());
+    context_.scratch.reserve(plan->scratch_bytes, context_.device());
     locate(*plan, inputs);
     execute(*plan);
   }
@@ -240,6 +243,7 @@ void Frame::execute(Plan& plan) {
 void Frame::measure(Plan& plan, Step& step) {
   const auto start = std::chrono::steady_clock::now();
   execute(plan, step);
+  if (context_.stream != nullptr) context_.stream->synchronize();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const TensorView* args = plan.args.data() + step.args;
   context_.profile->add(index_, step, {args, step.inputs}, {args + step.inputs, step.outputs}, taken.count());
@@ -253,28 +257,23 @@ void Frame::execute(Plan& plan, Step& step) {
     case Step::Kind::copy:
       context_.bytes_copied +=
           static_cast<std::uint64_t>(out[0].numel()) * static_cast<std::uint64_t>(element_size(out[0].dtype));
-      return copy_strided(in[0], out[0]);
+      return context_.copy(in[0], out[0]);
     case Step::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
     case Step::Kind::item: {
+      if (!is_integral(in[0].dtype) && in[0].dtype != DType::boolean)
+        fail(ErrorCode::runtime, "only an integer or a boolean can become a size");
+      std::byte element[sizeof(std::int64_t)];
+      context_.read(element, in[0].data, static_cast<std::size_t>(element_size(in[0].dtype)));
       std::int64_t value = 0;
-      switch (in[0].dtype) {
-        case DType::i64:
-        case DType::u64: value = *in[0].as<std::int64_t>(); break;
-        case DType::i32: value = *in[0].as<std::int32_t>(); break;
-        case DType::u32: value = *in[0].as<std::uint32_t>(); break;
-        case DType::i16: value = *in[0].as<std::int16_t>(); break;
-        case DType::u16: value = *in[0].as<std::uint16_t>(); break;
-        case DType::i8: value = *in[0].as<std::int8_t>(); break;
-        case DType::u8: value = *in[0].as<std::uint8_t>(); break;
-        case DType::boolean: value = *in[0].as<std::uint8_t>() != 0; break;
-        default: fail(ErrorCode::runtime, "only an integer or a boolean can become a size");
-      }
+      convert(element, in[0].dtype, &value, DType::i64, 1);
       return bind(step.resolved->dims(AttrKey::symbols)[0], value);
     }
-    case Step::Kind::assert_true:
-      if (*in[0].as<std::uint8_t>() == 0)
-        fail(ErrorCode::runtime, "the program's check failed: " + step.resolved->text(AttrKey::text));
+    case Step::Kind::assert_true: {
+      std::uint8_t holds = 0;
+      context_.read(&holds, in[0].data, sizeof holds);
+      if (holds == 0) fail(ErrorCode::runtime, "the program's check failed: " + step.resolved->text(AttrKey::text));
       return;
+    }
     default: return;
   }
 }
@@ -315,6 +314,7 @@ void Frame::run_kernel(Plan& plan, Step& step) {
   call.state = step.state.get();
   call.allocator = &allocator;
   call.random = &context_.random;
+  call.device = context_.stream;
   call.constant = plan.constant.get() + step.args;
   step.kernel->run(call);
 }

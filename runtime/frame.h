@@ -8,44 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "runtime/context.h"
 #include "runtime/memory.h"
 #include "runtime/plan.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
 
 namespace tern {
-
-/// The state of a session as frames see it.
-class StateMemory {
- public:
-  explicit StateMemory(const PreparedProgram& prepared);
-  /// The first element of a state. Bytes of immutable ones come from the program's source, at first use.
-  std::byte* data(std::uint32_t state);
-  /// The same for an immutable state, without bringing its bytes in.
-  std::byte* address(std::uint32_t state) const;
-  /// Copies of the mutable states as the archive has them.
-  void reset();
-  std::uint64_t bytes() const;
-
- private:
-  const PreparedProgram& prepared_;
-  std::vector<std::byte*> pointers_;              ///< for each state; null before its first use
-  std::vector<std::unique_ptr<Buffer>> mutable_;  ///< for each storage that some mutable state views
-  void load(std::uint32_t storage);
-};
-
-/// What all frames of a session share.
-struct SessionContext {
-  const PreparedProgram* prepared = nullptr;
-  StateMemory* state = nullptr;
-  RandomState random;
-  Buffer scratch;
-  std::uint64_t clock = 0;
-  std::uint64_t plans_made = 0;
-  std::uint64_t bytes_copied = 0;
-  int depth = 0;               ///< of nested calls
-  Profile* profile = nullptr;  ///< where steps are measured, if they are
-};
 
 class Frame {
  public:
@@ -61,7 +30,7 @@ class Frame {
 
   const Function& function() const { return f_; }
   std::string describe(std::uint32_t node) const { return tern::describe(prepared_, index_, node); }
-  SessionContext& context() { return context_; }
+  SessionContext& context() const { return context_; }
   std::span<const std::int64_t> symbols() const { return symbols_; }
   Frame& child(std::uint32_t node, std::uint32_t slot);
   /// Memory of a data-dependent value, grown to `bytes`.

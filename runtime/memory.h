@@ -7,19 +7,23 @@
 
 namespace tern {
 
-/// 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
+class Device;
+
+struct FreeMemory {
+  Device* device = nullptr;
+  void operator()(std::byte* p) const;
+};
+
+/// Of the host, 64-byte aligned, or of a device; contents are lost when it grows. Fails with out_of_memory.
 class Buffer {
  public:
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
-  /// At least this many bytes.
-  void reserve(std::uint64_t bytes);
+  /// At least this many bytes; always of the same device, or of the host where that is null.
+  void reserve(std::uint64_t bytes, Device* device = nullptr);
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, Free> data_;
+  std::unique_ptr<std::byte, FreeMemory> data_;
   std::uint64_t size_ = 0;
 };
 

@@ -447,6 +447,7 @@ class Planner {
       call.out = {plan_.args.data() + s.args + s.inputs, s.outputs};
       call.constant = plan_.constant.get() + s.args;
       call.weights = &weights;
+      call.device = r_.launcher;
       try {
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();

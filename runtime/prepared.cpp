@@ -6,6 +6,9 @@
 #include <map>
 
 #include "kernels/custom/library.h"
+#include "kernels/portable/launches.h"
+#include "runtime/devices/constants.h"
+#include "runtime/devices/device.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
 
@@ -170,11 +173,15 @@ bool passes_memory(const Node& node) {
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
                                                        const PrepareOptions& options, Fusion fusion) {
   auto prepared = std::make_shared<PreparedProgram>();
-  prepared->kernels = &cpu_kernels();
   prepared->options = options;
+  if (!options.device.empty() && options.device != "cpu") {
+    prepared->device = &Device::open(options.device);
+    prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device);
+  }
+  prepared->kernels = prepared->device == nullptr ? &cpu_kernels() : &portable_kernels();
   check_kernels(*program, *prepared->kernels);
   for (const Function& exported : program->functions) {
-    FusedFunction f = fusion == Fusion::on ? fuse(exported) : unfused(exported);
+    FusedFunction f = fusion == Fusion::on ? fuse(exported, prepared->device == nullptr) : unfused(exported);
     prepared->facts.push_back(analyse(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));

@@ -36,6 +36,8 @@ struct FunctionFacts {
 };
 
 struct PackRecorder;
+class Device;
+class DeviceConstants;
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
@@ -46,8 +48,10 @@ struct PreparedProgram {
       read_in_bodies;  ///< for each state: a function that is not an entry reads it, so it is not overwritten early
   const KernelTable* kernels = nullptr;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
-      packings;                      ///< storage and key to the storage with the packed bytes
-  PackRecorder* recorder = nullptr;  ///< set while an archive is being made
+      packings;                                ///< storage and key to the storage with the packed bytes
+  Device* device = nullptr;                    ///< null: the CPU
+  std::shared_ptr<DeviceConstants> constants;  ///< the device's copies of immutable storages
+  PackRecorder* recorder = nullptr;            ///< set while an archive is being made
 };
 
 /// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/devices/transfer.h"
 #include "runtime/frame.h"
 
 namespace tern {
@@ -12,11 +13,16 @@ namespace tern {
 /// Everything that belongs to one user of a Prepared.
 class SessionImpl {
  public:
-  explicit SessionImpl(std::shared_ptr<const PreparedProgram> p) : prepared(std::move(p)), state(*prepared) {
+  explicit SessionImpl(std::shared_ptr<const PreparedProgram> p)
+      : prepared(std::move(p)),
+        transfer(prepared->device == nullptr ? nullptr : std::make_unique<DeviceTransfer>(*prepared->device)),
+        state(*prepared, transfer == nullptr ? nullptr : &transfer->stream()) {
     context.prepared = prepared.get();
     context.state = &state;
+    context.stream = transfer == nullptr ? nullptr : &transfer->stream();
   }
   std::shared_ptr<const PreparedProgram> prepared;
+  std::unique_ptr<DeviceTransfer> transfer;  ///< null on the CPU
   StateMemory state;
   SessionContext context;
   std::unique_ptr<Profile> profile;
@@ -124,7 +130,9 @@ const std::vector<Tensor>& Session::run(std::string_view function, std::span<con
   auto& frame = s.frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
   s.context.bytes_copied = 0;
-  const std::vector<TensorView>& results = frame->run(s.inputs, {});
+  if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);
+  const std::vector<TensorView>& on_device = frame->run(s.inputs, {});
+  const std::vector<TensorView>& results = s.transfer == nullptr ? on_device : s.transfer->take_back(f, on_device);
   s.outputs.resize(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorView& v = results[i];
@@ -176,7 +184,11 @@ Tensor Session::read_state(std::string_view name) const {
   const State& s = program.states[index];
   const TensorView from = state_view(s, impl_->state.data(index));
   Tensor t(s.type.dtype, std::vector<std::int64_t>(from.shape().begin(), from.shape().end()));
-  copy_strided(from, tensor_view(t));
+  if (impl_->transfer != nullptr) {
+    impl_->transfer->read(from, tensor_view(t));
+  } else {
+    copy_strided(from, tensor_view(t));
+  }
   return t;
 }
 
@@ -192,7 +204,11 @@ void Session::write_state(std::string_view name, const Tensor& value) {
     fail(ErrorCode::invalid_argument,
          fmt::format("state '{}' is {}; the value given is not", name, text_of(s.type, program.pool)));
   }
-  copy_strided(tensor_view(value), to);
+  if (impl_->transfer != nullptr) {
+    impl_->transfer->write(tensor_view(value), to);
+  } else {
+    copy_strided(tensor_view(value), to);
+  }
 }
 
 void Session::reset_state() {

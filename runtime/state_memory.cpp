@@ -3,12 +3,17 @@
 
 #include <cstring>
 
-#include "runtime/frame.h"
+#include "runtime/context.h"
+#include "runtime/devices/constants.h"
+#include "runtime/devices/stream.h"
 
 namespace tern {
 
-StateMemory::StateMemory(const PreparedProgram& prepared)
-    : prepared_(prepared), pointers_(prepared.program->states.size()), mutable_(prepared.program->storages.size()) {
+StateMemory::StateMemory(const PreparedProgram& prepared, DeviceStream* stream)
+    : prepared_(prepared),
+      stream_(stream),
+      pointers_(prepared.program->states.size()),
+      mutable_(prepared.program->storages.size()) {
   for (const State& s : prepared.program->states) {
     if (s.is_mutable && mutable_[s.storage] == nullptr) mutable_[s.storage] = std::make_unique<Buffer>();
   }
@@ -17,10 +22,14 @@ StateMemory::StateMemory(const PreparedProgram& prepared)
 void StateMemory::load(std::uint32_t storage) {
   const Program& program = *prepared_.program;
   const std::uint64_t size = program.storages[storage].size;
-  mutable_[storage]->reserve(std::max<std::uint64_t>(size, 1));
+  mutable_[storage]->reserve(std::max<std::uint64_t>(size, 1), prepared_.device);
   const auto bytes = program.source->bytes(storage);
   if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
-  std::memcpy(mutable_[storage]->data(), bytes.data(), size);
+  if (stream_ != nullptr) {
+    stream_->upload(mutable_[storage]->data(), bytes.data(), size);
+  } else {
+    std::memcpy(mutable_[storage]->data(), bytes.data(), size);
+  }
   program.source->release(storage);
 }
 
@@ -32,6 +41,8 @@ std::byte* StateMemory::data(std::uint32_t state) {
   if (mutable_[s.storage] != nullptr) {
     if (mutable_[s.storage]->data() == nullptr) load(s.storage);
     base = mutable_[s.storage]->data();
+  } else if (stream_ != nullptr) {
+    base = prepared_.constants->address(s.storage, *stream_);
   } else {
     base = const_cast<std::byte*>(program.source->bytes(s.storage).data());  // never written: the planner sees to it
   }
@@ -44,7 +55,8 @@ std::byte* StateMemory::data(std::uint32_t state) {
 std::byte* StateMemory::address(std::uint32_t state) const {
   static std::byte empty[64];
   const State& s = prepared_.program->states[state];
-  const std::byte* base = prepared_.program->source->address(s.storage);
+  const std::byte* base = stream_ != nullptr ? prepared_.constants->address(s.storage, *stream_)
+                                             : prepared_.program->source->address(s.storage);
   if (base == nullptr) return empty;
   return const_cast<std::byte*>(base) + s.offset * element_size(s.type.dtype) / elements_per_byte(s.type.dtype);
 }

@@ -23,6 +23,7 @@ struct ConformArguments {
   int jobs = 0;
   int threads = 1;
   bool direct = false;
+  std::string device = "cpu";
 };
 
 std::string name_of_case(const std::string& file, const std::vector<std::string>& paths) {
@@ -45,7 +46,7 @@ int run_conform(const ConformArguments& a) {
   const unsigned jobs = a.jobs > 0 ? static_cast<unsigned>(a.jobs) : cores;
   auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
-      results[i] = run_case(files[i], name_of_case(files[i], a.paths), {a.threads, !a.direct});
+      results[i] = run_case(files[i], name_of_case(files[i], a.paths), {a.threads, !a.direct, a.device});
       progress.advance();
     }
   };
@@ -75,6 +76,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();
   c->add_option("--threads", arguments->threads, "Threads of each case")->capture_default_str();
   c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
+  add_device_option(*c, arguments->device);
   c->footer(
       "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
       "exported, validated or prepared has failed.\n"

@@ -21,5 +21,12 @@ void add_run_command(CLI::App& app, CommandLine& line);
 void add_conform_command(CLI::App& app, CommandLine& line);
 void add_bench_command(CLI::App& app, CommandLine& line);
 void add_ops_command(CLI::App& app, CommandLine& line);
+void add_devices_command(CLI::App& app, CommandLine& line);
+
+/// --device
+inline void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "Where tensors are computed: cpu, or one that 'tern devices' lists")
+      ->capture_default_str();
+}
 
 }  // namespace tern

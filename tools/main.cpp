@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   tern::add_conform_command(app, line);
   tern::add_bench_command(app, line);
   tern::add_ops_command(app, line);
+  tern::add_devices_command(app, line);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   try {
     app.parse(argc, argv);

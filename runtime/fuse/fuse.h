@@ -15,7 +15,8 @@ struct FusedFunction {
   std::vector<std::uint32_t> numbers;  ///< for each node: its number as exported, for people
 };
 
-FusedFunction fuse(const Function& exported);
+/// `products`: whether products and convolutions take epilogues.
+FusedFunction fuse(const Function& exported, bool products = true);
 /// The function as it is.
 FusedFunction unfused(const Function& exported);
 

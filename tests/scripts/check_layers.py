@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that a folder includes only what stands below it: tools > exporter > runtime > loader > kernels > schema > dtypes.
 
-include/tern/ is open to all and includes nothing of the project but itself. Prints every wrong include; exit status 1 if any.
+include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself and
+<tern/device.h> alone: plugins are built without Tern. Prints every wrong include; exit status 1 if any.
 """
 import pathlib
 import re
@@ -38,6 +39,12 @@ def main():
         for number, kind, name in includes(path):
             if kind == '"' or (name.split("/")[0] in LAYERS):
                 wrong.append(f"{path}:{number}: include/tern/ includes {name}; it may include only <tern/...> and the library")
+    for path in sources(root, "devices"):
+        files += 1
+        own = "/".join(path.relative_to(root).parts[:2]) + "/"
+        for number, kind, name in includes(path):
+            if (name.startswith("tern/") and name != "tern/device.h") or (kind == '"' and not name.startswith(own)):
+                wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h> and its own folder")
     for line in wrong:
         print("FAIL", line)
     if not files:

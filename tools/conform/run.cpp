@@ -108,6 +108,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
     PrepareOptions prepare;
     prepare.threads = options.threads;
+    prepare.device = options.device;
     Session session(model.prepare(prepare));
     stage = "run";
     const std::string why = run_calls(c, functions.front(), session, &result.worst_ulp);

@@ -11,6 +11,7 @@ namespace tern {
 struct ConformOptions {
   int threads = 0;
   bool through_archive = true;  ///< write the archive and open it again, as a user would
+  std::string device = "cpu";
 };
 
 struct ConformResult {

@@ -1,0 +1,54 @@
+// What all frames of a session share: its state, its random numbers, and the device that it runs on.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/memory.h"
+#include "runtime/prepared.h"
+#include "runtime/profile.h"
+
+namespace tern {
+
+class DeviceStream;
+
+/// The state of a session as frames see it, in the memory of its device.
+class StateMemory {
+ public:
+  explicit StateMemory(const PreparedProgram& prepared, DeviceStream* stream = nullptr);
+  /// The first element of a state. Bytes of immutable ones come from the program's source, at first use.
+  std::byte* data(std::uint32_t state);
+  /// The same for an immutable state, without bringing its bytes in where the host's memory serves.
+  std::byte* address(std::uint32_t state) const;
+  /// Copies of the mutable states as the archive has them.
+  void reset();
+  std::uint64_t bytes() const;
+
+ private:
+  const PreparedProgram& prepared_;
+  DeviceStream* stream_;                          ///< null on the CPU
+  std::vector<std::byte*> pointers_;              ///< for each state; null before its first use
+  std::vector<std::unique_ptr<Buffer>> mutable_;  ///< for each storage that some mutable state views
+  void load(std::uint32_t storage);
+};
+
+struct SessionContext {
+  const PreparedProgram* prepared = nullptr;
+  StateMemory* state = nullptr;
+  DeviceStream* stream = nullptr;  ///< null on the CPU
+  RandomState random;
+  Buffer scratch;
+  std::uint64_t clock = 0;
+  std::uint64_t plans_made = 0;
+  std::uint64_t bytes_copied = 0;
+  int depth = 0;               ///< of nested calls
+  Profile* profile = nullptr;  ///< where steps are measured, if they are
+
+  Device* device() const { return prepared->device; }
+  /// Copies between views of one shape and dtype, where the session runs.
+  void copy(const TensorView& from, const TensorView& to) const;
+  /// Brings bytes to the host, where they are not there already. Fails where the device's work before has failed.
+  void read(void* to, const std::byte* from, std::size_t bytes) const;
+};
+
+}  // namespace tern

@@ -1,0 +1,95 @@
+#include "runtime/devices/allocator.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segments double up to this size
+
+std::uint64_t rounded(std::uint64_t bytes) {
+  return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+/// A new segment with at least this much; its address, or 0.
+std::uint64_t SegmentAllocator::grow(std::uint64_t bytes) {
+  for (std::uint64_t size : {std::max(bytes, next_segment_), bytes}) {
+    if (limit_ != 0 && stats_.reserved + size > limit_) continue;
+    const std::uint64_t address = source_.allocate(size);
+    if (address == 0) continue;
+    blocks_[address] = {size, false, true};
+    free_.insert({size, address});
+    stats_.reserved += size;
+    ++stats_.segments;
+    next_segment_ = std::min(next_segment_ * 2, kLargestStep);
+    return address;
+  }
+  return 0;
+}
+
+std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
+  if (bytes > (std::uint64_t{1} << 62)) return 0;
+  const std::uint64_t size = rounded(bytes);
+  auto at = free_.lower_bound({size, 0});
+  if (at == free_.end()) {
+    if (grow(size) == 0) {
+      trim();
+      if (grow(size) == 0) return 0;
+    }
+    at = free_.lower_bound({size, 0});
+  }
+  const auto [whole, address] = *at;
+  free_.erase(at);
+  Block& block = blocks_[address];
+  block.used = true;
+  block.size = size;
+  if (whole > size) {
+    blocks_[address + size] = {whole - size, false, false};
+    free_.insert({whole - size, address + size});
+  }
+  stats_.used += size;
+  stats_.peak = std::max(stats_.peak, stats_.used);
+  return address;
+}
+
+void SegmentAllocator::free(std::uint64_t address) {
+  auto at = blocks_.find(address);
+  if (at == blocks_.end() || !at->second.used) return;
+  at->second.used = false;
+  stats_.used -= at->second.size;
+  if (const auto next = std::next(at); same_segment(next) && !next->second.used) {
+    free_.erase({next->second.size, next->first});
+    at->second.size += next->second.size;
+    blocks_.erase(next);
+  }
+  if (!at->second.starts_segment) {
+    const auto before = std::prev(at);
+    if (!before->second.used) {
+      free_.erase({before->second.size, before->first});
+      before->second.size += at->second.size;
+      blocks_.erase(at);
+      at = before;
+    }
+  }
+  free_.insert({at->second.size, at->first});
+}
+
+void SegmentAllocator::trim() {
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    const auto next = std::next(at);
+    if (at->second.used || !at->second.starts_segment || same_segment(next)) {
+      at = next;
+      continue;
+    }
+    free_.erase({at->second.size, at->first});
+    stats_.reserved -= at->second.size;
+    --stats_.segments;
+    source_.free(at->first);
+    at = blocks_.erase(at);
+  }
+}
+
+}  // namespace tern

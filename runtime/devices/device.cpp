@@ -1,0 +1,147 @@
+#include "runtime/devices/device.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern {
+namespace {
+
+ErrorCode code_of(tern_device_status status) {
+  switch (status) {
+    case TERN_DEVICE_OUT_OF_MEMORY: return ErrorCode::out_of_memory;
+    case TERN_DEVICE_UNSUPPORTED: return ErrorCode::unsupported;
+    case TERN_DEVICE_INVALID:
+    case TERN_DEVICE_COMPILE: return ErrorCode::internal;
+    default: return ErrorCode::runtime;
+  }
+}
+
+std::string what_there_is() {
+  std::string list = "cpu";
+  for (const Plugin& p : device_plugins()) {
+    for (int i = 0; i < p.count; ++i) list += fmt::format(", {}:{}", p.name(), i);
+  }
+  return list;
+}
+
+}  // namespace
+
+Device& Device::open(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<Device>> devices;
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  std::size_t index = 0;
+  if (colon != std::string::npos) {
+    const std::string digits = name.substr(colon + 1);
+    if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("'{}' is no name of a device; such are: {}", name, what_there_is()));
+    index = std::stoul(digits);
+  }
+  const std::lock_guard lock(mutex);
+  for (const Plugin& p : device_plugins()) {
+    if (p.name() != kind) continue;
+    if (index >= static_cast<std::size_t>(p.count)) {
+      fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'{}; there are: {}", name,
+                                                    p.problem.empty() ? "" : " (" + p.problem + ")", what_there_is()));
+    }
+    auto& device = devices[fmt::format("{}:{}", kind, index)];
+    if (device == nullptr) device = std::make_unique<Device>(p, static_cast<int>(index));
+    return *device;
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'; there are: {}. 'tern devices' says what was "
+                                                "looked for, and why it was not loaded",
+                                                name, what_there_is()));
+}
+
+Device::Device(const Plugin& plugin, int index)
+    : table_(*plugin.table),
+      index_(index),
+      name_(fmt::format("{}:{}", plugin.name(), index)),
+      allocator_({[this](std::uint64_t bytes) -> std::uint64_t {
+                    tern_device_address address = 0;
+                    const tern_device_status status = table_.allocate(index_, bytes, &address);
+                    if (status == TERN_DEVICE_OUT_OF_MEMORY) return 0;
+                    check(status, "allocating memory");
+                    return address;
+                  },
+                  [this](std::uint64_t address) { check(table_.free(index_, address), "giving memory back"); }}) {
+  properties_.size = sizeof properties_;
+  check(table_.properties(index_, &properties_), "asking for the properties");
+  if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{} wants its kernels in dialect {}, which this Tern does not know", name_, properties_.dialect));
+  }
+  target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
+  target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
+}
+
+Device::~Device() = default;  // at the end of the process: the driver may be gone already
+
+void Device::check(tern_device_status status, const char* what) const {
+  if (status == TERN_DEVICE_OK) return;
+  const char* message = table_.last_message();
+  fail(code_of(status), fmt::format("{}: {}: {}", name_, what, message == nullptr ? "no message" : message));
+}
+
+std::byte* Device::allocate(std::uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  const std::uint64_t address = allocator_.allocate(bytes);
+  if (address == 0) {
+    const DeviceMemoryStats s = allocator_.stats();
+    fail(ErrorCode::out_of_memory, fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved)",
+                                               name_, bytes, s.used, s.reserved));
+  }
+  return reinterpret_cast<std::byte*>(address);
+}
+
+void Device::free(std::byte* data) {
+  if (data == nullptr) return;
+  {
+    // Whatever uses the block may still be under way; a failure there is reported where its results are asked for.
+    const std::lock_guard lock(streams_mutex_);
+    for (const auto& [stream, users] : streams_) table_.stream_synchronize(index_, stream);
+  }
+  const std::lock_guard lock(memory_mutex_);
+  allocator_.free(reinterpret_cast<std::uint64_t>(data));
+}
+
+DeviceMemoryStats Device::memory() const {
+  const std::lock_guard lock(memory_mutex_);
+  return allocator_.stats();
+}
+
+const portable::CompiledKernel* Device::kernel(const std::string& key, const std::string& name,
+                                               const std::function<std::string()>& text) {
+  {
+    const std::lock_guard lock(kernels_mutex_);
+    const auto at = kernels_.find(key);
+    if (at != kernels_.end()) return at->second.get();
+  }
+  const std::string source_text = text();
+  tern_device_source source{};
+  source.size = sizeof source;
+  source.dialect = properties_.dialect;
+  source.name = name.c_str();
+  source.text = source_text.c_str();
+  source.length = source_text.size();
+  auto compiled = std::make_unique<portable::CompiledKernel>();
+  check(table_.module_load(index_, &source, &compiled->module), ("compiling " + name).c_str());
+  check(table_.module_kernel(index_, compiled->module, name.c_str(), &compiled->kernel), ("finding " + name).c_str());
+  const std::lock_guard lock(kernels_mutex_);
+  auto& slot = kernels_[key];
+  if (slot != nullptr) {  // another thread was faster
+    table_.module_unload(index_, compiled->module);
+  } else {
+    slot = std::move(compiled);
+  }
+  return slot.get();
+}
+
+std::size_t Device::kernels_compiled() const {
+  const std::lock_guard lock(kernels_mutex_);
+  return kernels_.size();
+}
+
+}  // namespace tern

@@ -1,0 +1,69 @@
+// One device of a plugin, as the runtime uses it: checked calls, memory, compiled kernels. Open to the end of the
+// process, shared by all threads.
+#pragma once
+
+#include <tern/device.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "kernels/portable/launcher.h"
+#include "runtime/devices/allocator.h"
+#include "runtime/devices/plugin.h"
+
+namespace tern {
+
+class Device {
+ public:
+  /// "xpu" (the first one) or "xpu:1". Fails with what there is when there is no such device.
+  static Device& open(const std::string& name);
+
+  Device(const Plugin& plugin, int index);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& name() const { return name_; }
+  const tern_device_properties& properties() const { return properties_; }
+  const portable::Target& target() const { return target_; }
+  const tern_device_plugin& plugin() const { return table_; }
+  int index() const { return index_; }
+
+  /// Throws where `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
+  void check(tern_device_status status, const char* what) const;
+
+  /// 256-byte aligned. Fails with out_of_memory.
+  std::byte* allocate(std::uint64_t bytes);
+  /// Waits for all streams that are open.
+  void free(std::byte* data);
+  DeviceMemoryStats memory() const;
+
+  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
+                                         const std::function<std::string()>& text);
+  std::size_t kernels_compiled() const;
+
+ private:
+  friend class DeviceStream;
+  const tern_device_plugin& table_;
+  int index_;
+  std::string name_;
+  tern_device_properties properties_{};
+  portable::Target target_;
+  mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
+  SegmentAllocator allocator_;
+  std::unordered_map<std::string, std::unique_ptr<portable::CompiledKernel>> kernels_;
+  std::map<tern_device_stream, int> streams_;  ///< that are open
+};
+
+}  // namespace tern
+
+namespace tern::portable {
+struct CompiledKernel {
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+};
+}  // namespace tern::portable

@@ -1,0 +1,107 @@
+#include "runtime/devices/stream.h"
+
+#include <tern/error.h>
+
+#include <array>
+
+#include "kernels/portable/failure.h"
+
+namespace tern {
+namespace {
+
+class DeviceBlock : public portable::Memory {
+ public:
+  DeviceBlock(Device& device, std::uint64_t bytes) : device_(device) { data = device.allocate(bytes); }
+  ~DeviceBlock() override { device_.free(data); }
+  DeviceBlock(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(const DeviceBlock&) = delete;
+
+ private:
+  Device& device_;
+};
+
+tern_device_address address(const std::byte* p) {
+  return reinterpret_cast<tern_device_address>(p);
+}
+
+}  // namespace
+
+DeviceStream::DeviceStream(Device& device) : device_(device) {
+  device_.check(device_.plugin().stream_create(device_.index(), &stream_), "making a stream");
+  const std::lock_guard lock(device_.streams_mutex_);
+  device_.streams_[stream_] = 1;
+}
+
+DeviceStream::~DeviceStream() {
+  failure_.reset();
+  const std::lock_guard lock(device_.streams_mutex_);
+  device_.streams_.erase(stream_);
+  device_.plugin().stream_destroy(device_.index(), stream_);
+}
+
+void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
+                          std::int64_t items) {
+  constexpr std::size_t kMost = 80;
+  if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch can take");
+  std::array<tern_device_argument, kMost> list;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    list[i] = {arguments[i].data, arguments[i].size, arguments[i].is_address ? 1u : 0u};
+  tern_device_launch launch{};
+  launch.size = sizeof launch;
+  launch.argument_count = static_cast<std::uint32_t>(arguments.size());
+  launch.arguments = list.data();
+  launch.items = static_cast<std::uint64_t>(items);
+  device_.check(device_.plugin().launch(device_.index(), stream_, kernel->kernel, &launch), "launching a kernel");
+  ++launches_;
+}
+
+void DeviceStream::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes == 0 || to == from) return;
+  device_.check(device_.plugin().copy_within(device_.index(), stream_, address(to), address(from), bytes),
+                "copying within the device");
+}
+
+void DeviceStream::upload(std::byte* to, const void* from, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address(to), from, bytes),
+                "copying to the device");
+  synchronize();
+}
+
+void DeviceStream::download(void* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address(from), bytes),
+                "copying from the device");
+  synchronize();
+}
+
+std::unique_ptr<portable::Memory> DeviceStream::allocate(std::uint64_t bytes) {
+  return std::make_unique<DeviceBlock>(device_, bytes);
+}
+
+std::byte* DeviceStream::failure() {
+  if (failure_ == nullptr) {
+    failure_ = allocate(sizeof(std::int32_t));
+    const std::int32_t none = 0;
+    upload(failure_->data, &none, sizeof none);
+  }
+  may_have_failed_ = true;
+  return failure_->data;
+}
+
+void DeviceStream::synchronize() {
+  device_.check(device_.plugin().stream_synchronize(device_.index(), stream_), "waiting for the device");
+}
+
+void DeviceStream::finish() {
+  if (!may_have_failed_) return synchronize();
+  may_have_failed_ = false;
+  std::int32_t number = 0;
+  download(&number, failure_->data, sizeof number);
+  if (number == 0) return;
+  const std::int32_t none = 0;
+  upload(failure_->data, &none, sizeof none);
+  fail(ErrorCode::runtime, std::string(portable::failure_message(number)));
+}
+
+}  // namespace tern

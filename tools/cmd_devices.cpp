@@ -1,0 +1,77 @@
+// tern devices: what there is to run programs on, and what was found but cannot be used.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "runtime/devices/device.h"
+#include "tools/command.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+constexpr const char* kDialects[] = {"C++", "OpenCL C", "CUDA", "HIP", "Metal"};
+
+nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
+  const std::string name = fmt::format("{}:{}", plugin.name(), index);
+  nlohmann::ordered_json entry{{"name", name}, {"plugin", plugin.path}};
+  try {
+    const tern_device_properties& p = Device::open(name).properties();
+    entry["description"] = std::string(p.name);
+    entry["driver"] = std::string(p.driver);
+    entry["kernels"] = kDialects[p.dialect];
+    entry["float64"] = (p.features & TERN_DEVICE_DOUBLE) != 0;
+    entry["units"] = p.units;
+    entry["memory_bytes"] = p.memory_bytes;
+  } catch (const Error& e) {
+    entry["problem"] = e.what();
+  }
+  return entry;
+}
+
+std::string line_of(const nlohmann::ordered_json& d) {
+  const std::string name = escape_name(d["name"].get<std::string>());
+  if (d.contains("problem"))
+    return fmt::format("{:8}  cannot be used: {}\n", name, escape_name(d["problem"].get<std::string>()));
+  return fmt::format("{:8}  {} ({}), {} units, {:.1f} GiB, kernels in {}{}\n", name,
+                     escape_name(d["description"].get<std::string>()), escape_name(d["driver"].get<std::string>()),
+                     d["units"].get<std::uint32_t>(),
+                     static_cast<double>(d["memory_bytes"].get<std::uint64_t>()) / (1 << 30),
+                     d["kernels"].get<std::string>(), d["float64"].get<bool>() ? "" : ", no float64");
+}
+
+int run_devices(bool json) {
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array(), problems = nlohmann::ordered_json::array();
+  for (const Plugin& p : device_plugins()) {
+    if (!p.problem.empty()) problems.push_back({{"plugin", p.path}, {"problem", p.problem}});
+    for (int i = 0; i < p.count; ++i) devices.push_back(device_entry(p, i));
+  }
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"devices", devices}, {"problems", problems}}.dump(
+                           2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("{:8}  this processor\n", "cpu");
+  for (const auto& d : devices) std::fputs(line_of(d).c_str(), stdout);
+  for (const auto& p : problems) {
+    fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()),
+               escape_name(p["problem"].get<std::string>(), 4000));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, CommandLine& line) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* c = app.add_subcommand("devices", "List what programs can run on, and why a plugin was not loaded");
+  c->add_flag("--json", *json, "Print it as JSON");
+  c->footer(
+      "Plugins are looked for in the folder for devices beside this command, and in the files and folders of "
+      "TERN_DEVICE_PATH.\nExample:\n  tern devices\n  tern run model.tern --random --device xpu");
+  c->callback([json, &line] { line.status = run_devices(*json); });
+}
+
+}  // namespace tern
