@@ -1,0 +1,27 @@
+// The OpenCL devices of this machine that Tern can use: those with shared virtual memory, so that an address is a
+// number.
+#pragma once
+
+#include <CL/cl.h>
+#include <tern/device.h>
+
+#include <string>
+#include <vector>
+
+namespace tern::opencl {
+
+struct OpenClDevice {
+  cl_device_id id = nullptr;
+  cl_context context = nullptr;
+  std::string name, driver;  ///< driver: everything that decides what a compiled program is
+  bool has_double = false;
+  bool host_memory = false;
+  cl_ulong memory = 0;
+  cl_uint units = 0;
+  std::string options;  ///< for the compiler
+};
+
+/// Found at the first call. `why_none` says what is wrong where there are none.
+const std::vector<OpenClDevice>& devices(std::string* why_none = nullptr);
+
+}  // namespace tern::opencl

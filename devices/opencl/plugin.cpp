@@ -1,0 +1,277 @@
+// The plugin `xpu`: OpenCL devices with shared virtual memory. Kernels come as OpenCL C 1.2.
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "devices/opencl/devices.h"
+#include "devices/opencl/program_cache.h"
+#include "devices/opencl/status.h"
+
+using namespace tern::opencl;
+
+struct tern_device_stream_s {
+  cl_command_queue queue;
+};
+struct tern_device_event_s {
+  cl_event event;
+};
+struct tern_device_module_s {
+  cl_program program;
+  std::vector<tern_device_kernel> kernels;
+};
+struct tern_device_kernel_s {
+  cl_kernel kernel;
+  std::mutex mutex;  ///< arguments belong to the kernel object
+};
+
+namespace {
+
+constexpr std::uint64_t kGroup = 64;  // items of a work-group: no count of items is awkward to divide
+
+const OpenClDevice* find(std::int32_t device) {
+  const auto& all = devices();
+  if (device >= 0 && static_cast<std::size_t>(device) < all.size()) return &all[static_cast<std::size_t>(device)];
+  failed(TERN_DEVICE_INVALID, "there is no device " + std::to_string(device));
+  return nullptr;
+}
+
+void* pointer(tern_device_address a) {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a));
+}
+
+const char* last_message() {
+  return message().c_str();
+}
+
+tern_device_status count(std::int32_t* n) {
+  std::string why;
+  *n = static_cast<std::int32_t>(devices(&why).size());
+  return *n == 0 ? failed(TERN_DEVICE_FAILED, why) : TERN_DEVICE_OK;
+}
+
+tern_device_status properties(std::int32_t device, tern_device_properties* p) {
+  const OpenClDevice* d = find(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
+  tern_device_properties mine{};
+  mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
+  mine.dialect = TERN_DIALECT_OPENCL;
+  mine.features = (d->has_double ? TERN_DEVICE_DOUBLE : 0) | (d->host_memory ? TERN_DEVICE_HOST_MEMORY : 0);
+  mine.memory_bytes = d->memory;
+  mine.units = d->units;
+  std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
+  std::strncpy(mine.driver, d->driver.c_str(), sizeof mine.driver - 1);
+  std::memcpy(p, &mine, mine.size);
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address) {
+  const OpenClDevice* d = find(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
+  void* p = clSVMAlloc(d->context, CL_MEM_READ_WRITE, bytes, 0);
+  if (p == nullptr)
+    return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes of shared virtual memory are not there");
+  *address = reinterpret_cast<std::uintptr_t>(p);
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status release(std::int32_t device, tern_device_address address) {
+  const OpenClDevice* d = find(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
+  clSVMFree(d->context, pointer(address));
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status copy(tern_device_stream stream, void* to, const void* from, std::uint64_t bytes) {
+  return checked(clEnqueueSVMMemcpy(stream->queue, CL_FALSE, to, from, bytes, 0, nullptr, nullptr),
+                 "clEnqueueSVMMemcpy");
+}
+tern_device_status copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to, const void* from,
+                                  std::uint64_t bytes) {
+  return copy(stream, pointer(to), from, bytes);
+}
+tern_device_status copy_to_host(std::int32_t, tern_device_stream stream, void* to, tern_device_address from,
+                                std::uint64_t bytes) {
+  return copy(stream, to, pointer(from), bytes);
+}
+tern_device_status copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
+                               tern_device_address from, std::uint64_t bytes) {
+  return copy(stream, pointer(to), pointer(from), bytes);
+}
+
+tern_device_status stream_create(std::int32_t device, tern_device_stream* stream) {
+  const OpenClDevice* d = find(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
+  cl_int error = CL_SUCCESS;
+  const cl_command_queue queue = clCreateCommandQueueWithProperties(d->context, d->id, nullptr, &error);
+  if (error != CL_SUCCESS) return checked(error, "clCreateCommandQueueWithProperties");
+  *stream = new tern_device_stream_s{queue};
+  return TERN_DEVICE_OK;
+}
+tern_device_status stream_destroy(std::int32_t, tern_device_stream stream) {
+  const cl_int finished = clFinish(stream->queue);
+  clReleaseCommandQueue(stream->queue);
+  delete stream;
+  return checked(finished, "clFinish");
+}
+tern_device_status stream_synchronize(std::int32_t, tern_device_stream stream) {
+  return checked(clFinish(stream->queue), "clFinish");
+}
+
+tern_device_status event_create(std::int32_t, tern_device_event* event) {
+  *event = new tern_device_event_s{nullptr};
+  return TERN_DEVICE_OK;
+}
+tern_device_status event_destroy(std::int32_t, tern_device_event event) {
+  if (event->event != nullptr) clReleaseEvent(event->event);
+  delete event;
+  return TERN_DEVICE_OK;
+}
+tern_device_status event_record(std::int32_t, tern_device_event event, tern_device_stream stream) {
+  if (event->event != nullptr) clReleaseEvent(event->event);
+  event->event = nullptr;
+  return checked(clEnqueueMarkerWithWaitList(stream->queue, 0, nullptr, &event->event), "clEnqueueMarkerWithWaitList");
+}
+tern_device_status event_synchronize(std::int32_t, tern_device_event event) {
+  if (event->event == nullptr) return TERN_DEVICE_OK;
+  return checked(clWaitForEvents(1, &event->event), "clWaitForEvents");
+}
+tern_device_status stream_wait(std::int32_t, tern_device_stream stream, tern_device_event event) {
+  if (event->event == nullptr) return TERN_DEVICE_OK;
+  return checked(clEnqueueBarrierWithWaitList(stream->queue, 1, &event->event, nullptr),
+                 "clEnqueueBarrierWithWaitList");
+}
+
+/// The program of a kept binary, built, or null.
+cl_program from_cache(const OpenClDevice& d, const std::string& identity) {
+  const std::vector<unsigned char> binary = cached_program(identity);
+  if (binary.empty()) return nullptr;
+  const unsigned char* data = binary.data();
+  const std::size_t size = binary.size();
+  cl_int error = CL_SUCCESS;
+  cl_program program = clCreateProgramWithBinary(d.context, 1, &d.id, &size, &data, nullptr, &error);
+  if (error != CL_SUCCESS) return nullptr;
+  if (clBuildProgram(program, 1, &d.id, d.options.c_str(), nullptr, nullptr) == CL_SUCCESS) return program;
+  clReleaseProgram(program);
+  return nullptr;
+}
+
+void keep(cl_program program, const std::string& identity) {
+  std::size_t size = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS || size == 0)
+    return;
+  std::vector<unsigned char> binary(size);
+  unsigned char* data = binary.data();
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, static_cast<void*>(&data), nullptr) == CL_SUCCESS)
+    keep_program(identity, binary);
+}
+
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
+  std::string log(size, '\0');
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  constexpr std::size_t kMost = 4000;
+  return log.substr(0, kMost);
+}
+
+tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module) {
+  const OpenClDevice* d = find(device);
+  if (d == nullptr) return TERN_DEVICE_INVALID;
+  if (source->dialect != TERN_DIALECT_OPENCL)
+    return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles OpenCL C alone");
+  const std::string identity =
+      d->name + "\n" + d->driver + "\n" + d->options + "\n" + std::string(source->text, source->length);
+  cl_program program = from_cache(*d, identity);
+  if (program == nullptr) {
+    const char* text = source->text;
+    const std::size_t length = source->length;
+    cl_int error = CL_SUCCESS;
+    program = clCreateProgramWithSource(d->context, 1, &text, &length, &error);
+    if (error != CL_SUCCESS) return checked(error, "clCreateProgramWithSource");
+    error = clBuildProgram(program, 1, &d->id, d->options.c_str(), nullptr, nullptr);
+    if (error != CL_SUCCESS) {
+      const std::string log = build_log(program, d->id);
+      clReleaseProgram(program);
+      return failed(TERN_DEVICE_COMPILE, log.empty() ? "the compiler failed and says nothing" : log);
+    }
+    keep(program, identity);
+  }
+  *module = new tern_device_module_s{program, {}};
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status module_unload(std::int32_t, tern_device_module module) {
+  for (tern_device_kernel k : module->kernels) {
+    clReleaseKernel(k->kernel);
+    delete k;
+  }
+  clReleaseProgram(module->program);
+  delete module;
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status module_kernel(std::int32_t, tern_device_module module, const char* name,
+                                 tern_device_kernel* kernel) {
+  cl_int error = CL_SUCCESS;
+  const cl_kernel k = clCreateKernel(module->program, name, &error);
+  if (error != CL_SUCCESS) return checked(error, "clCreateKernel");
+  *kernel = new tern_device_kernel_s{k, {}};
+  module->kernels.push_back(*kernel);
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_kernel kernel,
+                          const tern_device_launch* l) {
+  const std::lock_guard lock(kernel->mutex);
+  for (std::uint32_t i = 0; i < l->argument_count; ++i) {
+    const tern_device_argument& a = l->arguments[i];
+    cl_int error = CL_SUCCESS;
+    if (a.is_address != 0) {
+      tern_device_address address = 0;
+      std::memcpy(&address, a.data, sizeof address);
+      error = clSetKernelArgSVMPointer(kernel->kernel, i, pointer(address));
+    } else {
+      error = clSetKernelArg(kernel->kernel, i, a.size, a.data);
+    }
+    if (error != CL_SUCCESS) return checked(error, ("argument " + std::to_string(i)).c_str());
+  }
+  const std::size_t group = std::min<std::uint64_t>(l->items, kGroup);
+  const std::size_t items = (l->items + group - 1) / group * group;
+  return checked(clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
+                 "clEnqueueNDRangeKernel");
+}
+
+const void* get_extension(const char*, std::uint32_t) {
+  return nullptr;
+}
+
+constexpr tern_device_plugin kPlugin = {sizeof(tern_device_plugin),
+                                        TERN_DEVICE_ABI,
+                                        "xpu",
+                                        last_message,
+                                        count,
+                                        properties,
+                                        allocate,
+                                        release,
+                                        copy_to_device,
+                                        copy_to_host,
+                                        copy_within,
+                                        stream_create,
+                                        stream_destroy,
+                                        stream_synchronize,
+                                        event_create,
+                                        event_destroy,
+                                        event_record,
+                                        event_synchronize,
+                                        stream_wait,
+                                        module_load,
+                                        module_unload,
+                                        module_kernel,
+                                        launch,
+                                        get_extension};
+
+}  // namespace
+
+const tern_device_plugin* tern_device_library(void) {
+  return &kPlugin;
+}
