@@ -76,6 +76,7 @@ constexpr Form kIntegerForms[] = {
 // ... for booleans, which are 0 or 1 ...
 constexpr Form kBooleanForms[] = {
     {Scalar::add, "(tern_boolean)({0} | {1})"},  {Scalar::max, "(tern_boolean)({0} | {1})"},
+    {Scalar::fmax, "(tern_boolean)({0} | {1})"}, {Scalar::fmin, "(tern_boolean)({0} & {1})"},
     {Scalar::mul, "(tern_boolean)({0} & {1})"},  {Scalar::min, "(tern_boolean)({0} & {1})"},
     {Scalar::and_, "(tern_boolean)({0} & {1})"}, {Scalar::or_, "(tern_boolean)({0} | {1})"},
     {Scalar::xor_, "(tern_boolean)({0} ^ {1})"}, {Scalar::not_, "(tern_boolean)({0} ^ 1)"},
@@ -101,7 +102,10 @@ std::string_view find(std::span<const Form> forms, Scalar op) {
 
 /// Functions that texts have for double alone (text/special.inc).
 bool is_special(Scalar op) {
-  return op >= Scalar::erfinv && op <= Scalar::legendre_p;
+  return op >= Scalar::erfinv && op <= Scalar::airy_ai;
+}
+bool is_polynomial(Scalar op) {
+  return op >= Scalar::chebyshev_t && op <= Scalar::legendre_p;
 }
 
 std::string fill(std::string_view form, const std::array<std::string, 3>& operands) {
@@ -177,9 +181,10 @@ class Emitter {
       // Close to a pole PyTorch's float results are those of a rounded product with pi.
       return fmt::format("(float)tern_{}_f64({})", i.op == Scalar::polygamma ? "polygamma_float" : op, arguments);
     }
-    source_.use(is_complex(t)    ? std::string("complex:") + type_name(t)
-                : is_floating(t) ? std::string("floats:") + type_name(t)
-                                 : std::string("integers"));
+    source_.use(is_polynomial(i.op) ? std::string("polynomials:") + type_name(t)
+                : is_complex(t)     ? std::string("complex:") + type_name(t)
+                : is_floating(t)    ? std::string("floats:") + type_name(t)
+                                    : std::string("integers"));
     return fmt::format("tern_{}_{}({})", op, type_name(t), arguments);
   }
 
