@@ -23,6 +23,14 @@ Axes axes_without(const TensorView& x, int axis) {
   return axes;
 }
 
+TensorView as_line(const TensorView& v) {
+  TensorView line = v;
+  if (v.rank > 0) return line;
+  line.rank = 1;
+  line.sizes[0] = line.strides[0] = 1;
+  return line;
+}
+
 TensorView broadcast(const TensorView& v, const TensorView& out) {
   TensorView b = out;
   const int skip = out.rank - v.rank;

@@ -36,6 +36,9 @@ inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   return static_cast<int>(a < 0 ? a + rank : a);
 }
 
+/// `v`, or a line of one element where it has no axes.
+TensorView as_line(const TensorView& v);
+
 /// `v` with the sizes of `out`: axes that repeat have stride 0.
 TensorView broadcast(const TensorView& v, const TensorView& out);
 

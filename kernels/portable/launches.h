@@ -120,6 +120,11 @@ void copy(Launcher& launcher, const TensorView& from, const TensorView& to);
 void register_pointwise(KernelTable& t);
 void register_sources(KernelTable& t);
 void register_contractions(KernelTable& t);
+void register_movement(KernelTable& t);
+void register_scans(KernelTable& t);
+void register_softmax(KernelTable& t);
+void register_normalizations(KernelTable& t);
+void register_selections(KernelTable& t);
 void register_reductions(KernelTable& t);
 
 }  // namespace tern::portable

@@ -19,7 +19,7 @@ TensorView planes(const TensorView& v, const TensorView& out) {
 
 void matmul(const KernelCall& c, Launches& list) {
   const TensorView &a = c.in[0], &b = c.in[1], &out = c.out[0];
-  const DType sum = number_type(a.dtype);
+  const DType sum = wide_type(number_type(a.dtype), list.target().has_double);
   Launch k("matmul");
   k.source.arithmetic("SUM", sum);
   k.input("a", 0, a.dtype);

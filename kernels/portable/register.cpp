@@ -8,6 +8,11 @@ const KernelTable& portable_kernels() {
     portable::register_pointwise(t);
     portable::register_sources(t);
     portable::register_contractions(t);
+    portable::register_movement(t);
+    portable::register_scans(t);
+    portable::register_softmax(t);
+    portable::register_normalizations(t);
+    portable::register_selections(t);
     portable::register_reductions(t);
     return t;
   }();

@@ -1,0 +1,161 @@
+// layer_norm, rms_norm, group_norm and batch_norm: the moments of rows first, then every element.
+#include <algorithm>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launches.h"
+#include "schema/pointwise.h"
+
+namespace tern::portable {
+namespace {
+
+/// How statistics and parameters follow the elements of x in row-major order.
+struct Layout {
+  std::int64_t run = 1, statistics = 1;            ///< elements of a row; rows
+  std::int64_t parameter_run = 1, parameters = 1;  ///< elements of an entry; entries
+};
+
+DType sum_type(const KernelCall& c, const Launches& list) {
+  return wide_type(compute_type(c.in[0].dtype) == DType::f64 ? DType::f64 : DType::f32, list.target().has_double);
+}
+
+/// Where moments() leaves mean and rstd: offsets in the scratch.
+struct Moments {
+  std::uint64_t mean, rstd;
+};
+
+/// Rows are the first axes of x, columns the others.
+Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, bool root_mean_square) {
+  const DType sum = sum_type(c, list);
+  const auto bytes = static_cast<std::uint64_t>(rows.count) * static_cast<std::uint64_t>(element_size(sum));
+  const Moments m{list.scratch(bytes), list.scratch(bytes)};
+  Launch k("moments");
+  k.type("SUM_T", sum);
+  k.source.define("ROOT_MEAN_SQUARE", root_mean_square ? 1 : 0);
+  k.input("x", 0, c.in[0].dtype);
+  k.load("LOAD_X", c.in[0].dtype, sum);
+  rows.declare(k.source, "rows");
+  columns.declare(k.source, "columns");
+  k.parameter("rows", rows.count);
+  k.parameter("length", columns.count);
+  k.source.parameter("epsilon", sum, c.node->number(AttrKey::epsilon));
+  k.scratch("means", m.mean, sum, true);
+  k.scratch("rstds", m.rstd, sum, true);
+  k.source.define("MEAN", c.wants(1) ? 1 : 0);
+  k.source.define("RSTD", c.wants(2) ? 1 : 0);
+  if (c.wants(1)) {
+    k.output("mean_out", 1, c.out[1].dtype);
+    k.store("STORE_MEAN", sum, c.out[1].dtype);
+  }
+  if (c.wants(2)) {
+    k.output("rstd_out", 2, c.out[2].dtype);
+    k.store("STORE_RSTD", sum, c.out[2].dtype);
+  }
+  list.add(std::move(k), rows.count);
+  return m;
+}
+
+/// The last launch, but for where the statistics come from. `weight` and `bias`: numbers of operands.
+Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std::size_t weight, std::size_t bias) {
+  const TensorView &x = c.in[0], &y = c.out[0];
+  const DType sum = sum_type(c, list);
+  Launch k("normalize");
+  k.type("SUM_T", sum);
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, sum);
+  k.source.view("x", x);
+  k.output("y", 0, y.dtype);
+  k.store("STORE", sum, y.dtype);
+  k.parameter("count", y.numel());
+  k.parameter("run", std::max<std::int64_t>(layout.run, 1));
+  k.parameter("statistics", std::max<std::int64_t>(layout.statistics, 1));
+  k.parameter("parameter_run", std::max<std::int64_t>(layout.parameter_run, 1));
+  k.parameter("parameters", std::max<std::int64_t>(layout.parameters, 1));
+  k.source.define("WEIGHT", c.has(weight) ? 1 : 0);
+  k.source.define("BIAS", c.has(bias) ? 1 : 0);
+  if (c.has(weight)) {
+    k.input("weight", weight, c.in[weight].dtype);
+    k.load("LOAD_WEIGHT", c.in[weight].dtype, sum);
+    k.source.view("weight", c.in[weight]);
+  }
+  if (c.has(bias)) {
+    k.input("bias", bias, c.in[bias].dtype);
+    k.load("LOAD_BIAS", c.in[bias].dtype, sum);
+    k.source.view("bias", c.in[bias]);
+  }
+  return k;
+}
+
+void apply(const KernelCall& c, Launches& list, const Moments& m, Launch k) {
+  const DType sum = sum_type(c, list);
+  k.source.define("VARIANCE", std::int64_t{0});
+  k.scratch("means", m.mean, sum, false);
+  k.scratch("rstds", m.rstd, sum, false);
+  k.load("LOAD_MEAN", sum, sum);
+  k.load("LOAD_RSTD", sum, sum);
+  list.add(std::move(k), c.out[0].numel());
+}
+
+constexpr std::size_t kAbsent = ~std::size_t{0};
+
+void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
+  const TensorView& x = c.in[0];
+  const auto last = static_cast<int>(c.node->integer(AttrKey::k));
+  Axes rows, columns;
+  for (int i = 0; i < x.rank; ++i) (i < x.rank - last ? rows : columns).add(x.size(i), x.stride(i));
+  const Moments m = moments(c, list, rows, columns, root_mean_square);
+  if (!c.wants(0)) return;
+  apply(c, list, m,
+        normalize(c, list, {columns.count, rows.count, 1, columns.count}, 1, root_mean_square ? kAbsent : 2));
+}
+
+void layer_norm(const KernelCall& c, Launches& list) {
+  by_last_axes(c, list, false);
+}
+void rms_norm(const KernelCall& c, Launches& list) {
+  by_last_axes(c, list, true);
+}
+
+void group_norm(const KernelCall& c, Launches& list) {
+  const TensorView& x = c.in[0];
+  const std::int64_t groups = c.node->integer(AttrKey::groups), channels = x.size(1);
+  Axes rows, columns;
+  rows.add(x.size(0), x.stride(0));
+  rows.add(groups, x.stride(1) * (channels / groups));
+  columns.add(channels / groups, x.stride(1));
+  std::int64_t inner = 1;
+  for (int i = 2; i < x.rank; ++i) {
+    columns.add(x.size(i), x.stride(i));
+    inner *= x.size(i);
+  }
+  const Moments m = moments(c, list, rows, columns, false);
+  if (!c.wants(0)) return;
+  apply(c, list, m, normalize(c, list, {columns.count, rows.count, inner, channels}, 1, 2));
+}
+
+void batch_norm(const KernelCall& c, Launches& list) {
+  const TensorView& x = c.in[0];
+  std::int64_t inner = 1;
+  for (int i = 2; i < x.rank; ++i) inner *= x.size(i);
+  const DType sum = sum_type(c, list);
+  Launch k = normalize(c, list, {inner, x.size(1), inner, x.size(1)}, 3, 4);
+  k.source.define("VARIANCE", 1);
+  k.source.parameter("epsilon", sum, c.node->number(AttrKey::epsilon));
+  k.input("means", 1, c.in[1].dtype);
+  k.input("rstds", 2, c.in[2].dtype);
+  k.load("LOAD_MEAN", c.in[1].dtype, sum);
+  k.load("LOAD_RSTD", c.in[2].dtype, sum);
+  list.add(std::move(k), c.out[0].numel());
+}
+
+}  // namespace
+
+void register_normalizations(KernelTable& t) {
+  t.set(Op::layer_norm, kernel<layer_norm>());
+  t.set(Op::rms_norm, kernel<rms_norm>());
+  t.set(Op::group_norm, kernel<group_norm>());
+  Kernel batch = kernel<batch_norm>();
+  batch.strided = ~0b110u;  // mean and variance are read one after the other
+  t.set(Op::batch_norm, batch);
+}
+
+}  // namespace tern::portable
