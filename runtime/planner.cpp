@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "kernels/channels_last.h"
 #include "runtime/arena.h"
 #include "runtime/concrete.h"
 #include "runtime/views.h"
@@ -41,6 +42,7 @@ class StepWeights : public WeightAccess {
   void fetch(std::size_t input) override {
     if (const auto storage = storage_of(input)) prepared_.program->source->bytes(*storage);
   }
+  bool collects() const override { return prepared_.recorder != nullptr; }
   void offer(std::size_t input, const std::string& key, std::span<const std::byte> bytes) override {
     const auto storage = storage_of(input);
     if (prepared_.recorder != nullptr && storage)
@@ -194,6 +196,50 @@ class Planner {
     s.inputs = s.outputs = 1;
   }
 
+  /// A version of `v` with channels last, copied if need be: its place and root.
+  std::pair<Placed, std::int32_t> channels_last(ValueId v, std::uint32_t node) {
+    const Placed from = placed(v);
+    const std::int32_t root = root_of_[static_cast<std::size_t>(v)];
+    if (is_channels_last(from.view)) return {from, root};
+    Placed to{from.view, {}};
+    make_channels_last(to.view);
+    if (from.view.contiguous() && in_channels_last_order(from.view, from.view.rank).contiguous()) {
+      to.at = from.at;  // one order as well as the other
+      return {to, root};
+    }
+    const std::int32_t copy = new_block(view_bytes(type(v), to.view));
+    to.at = roots_[static_cast<std::size_t>(copy)].at;
+    add_copy(node, from, root, to, copy);
+    return {to, copy};
+  }
+
+  /// Whether node `n` makes its result with channels last.
+  bool makes_channels_last(const Node& n, const Kernel& kernel) {
+    const auto others = std::span(n.outputs).subspan(std::min<std::size_t>(1, n.outputs.size()));
+    if (n.outputs.empty() || n.outputs[0] == kNoValue || !concrete_.known(type(n.outputs[0])) ||
+        std::ranges::any_of(others, [](ValueId v) { return v != kNoValue; }))
+      return false;
+    TensorView out = concrete_.view(type(n.outputs[0]));
+    if (n.op == Op::pointwise) {
+      if (std::ranges::any_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; }) ||
+          elements_per_byte(out.dtype) != 1 || type(n.outputs[0]).block != 0 ||
+          std::ranges::any_of(n.inputs,
+                              [&](ValueId v) { return type(v).block != 0 || elements_per_byte(type(v).dtype) != 1; }))
+        return false;
+      return std::ranges::any_of(n.inputs, [&](ValueId v) {
+        return std::ranges::equal(placed(v).view.shape(), out.shape()) && is_channels_last(placed(v).view);
+      });
+    }
+    if (kernel.channels_last == nullptr) return false;
+    std::vector<TensorView> in;
+    for (ValueId v : n.inputs) in.push_back(v == kNoValue ? TensorView{} : placed(v).view);
+    KernelCall call;
+    call.node = &n;
+    call.in = in;
+    call.out = {&out, 1};
+    return kernel.channels_last(call);
+  }
+
   /// A contiguous version of `v`, copied if need be: its place and root.
   std::pair<Placed, std::int32_t> contiguous(ValueId v, std::uint32_t node, bool always = false) {
     const Placed from = placed(v);
@@ -257,9 +303,9 @@ class Planner {
     const Placed& p = placed(v);
     const std::int32_t root = root_of_[static_cast<std::size_t>(v)];
     const Root& r = roots_[static_cast<std::size_t>(root)];
-    if (p.view.dtype != out.dtype || type(v).block != 0 || !std::ranges::equal(p.view.shape(), out.shape()) ||
-        !p.view.contiguous())
+    if (p.view.dtype != out.dtype || type(v).block != 0 || !std::ranges::equal(p.view.shape(), out.shape()))
       return false;
+    if (out.contiguous() ? !p.view.contiguous() : p.view.strides != out.strides) return false;
     if (r.last_use > i + 1) return false;
     if (r.at.kind == Location::Kind::state || r.at.kind == Location::Kind::input) {
       const std::int32_t w = facts_.written_to[static_cast<std::size_t>(n.outputs[k])];
@@ -303,10 +349,13 @@ class Planner {
   void plan_work(std::uint32_t i, const Node& n, bool control) {
     const Kernel& kernel = r_.prepared->kernels->kernels[static_cast<std::size_t>(n.op)];
     const bool has_kernel = !control && n.op != Op::item && n.op != Op::assert_true;
+    const bool last = has_kernel && makes_channels_last(n, kernel);
     std::vector<std::pair<Placed, std::int32_t>> inputs;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (n.inputs[k] == kNoValue) {
         inputs.push_back({Placed{}, -1});
+      } else if (last && n.op != Op::pointwise && k == 0) {
+        inputs.push_back(channels_last(n.inputs[k], i));
       } else if (has_kernel && (kernel.strided >> std::min<std::size_t>(k, 31) & 1) != 0) {
         inputs.push_back({placed(n.inputs[k]), root_of_[static_cast<std::size_t>(n.inputs[k])]});
       } else {
@@ -326,7 +375,8 @@ class Planner {
         p.at = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
         outputs.push_back({p, -1});
       } else {
-        const TensorView view = concrete_.view(type(v));
+        TensorView view = concrete_.view(type(v));
+        if (last) make_channels_last(view);
         const int from = has_kernel ? overwritten(i, n, kernel, k, view) : -1;
         std::int32_t root = -1;
         std::int64_t offset = 0;
@@ -340,6 +390,11 @@ class Planner {
         place(v, view, offset, root);
         outputs.push_back({placed(v), root});
       }
+    }
+    if (last && n.op == Op::pointwise) {  // axes mean nothing to it: in this order its result is contiguous
+      const int rank = outputs[0].first.view.rank;
+      for (auto& [p, root] : inputs) p.view = in_channels_last_order(p.view, rank);
+      for (auto& [p, root] : outputs) p.view = in_channels_last_order(p.view, rank);
     }
     for (const auto& [p, root] : inputs) add_arg(p, root);
     for (const auto& [p, root] : outputs) add_arg(p, root);

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/channels_last.h"
+#include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
@@ -123,8 +125,21 @@ void mean_of_planes(KernelCall& c, const Sizes& s) {
                });
 }
 
+/// The mean of whole images that lie so already.
+bool makes_channels_last(const KernelCall& c) {
+  const TensorView &x = c.in[0], &y = c.out[0];
+  const bool mean = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) != PoolKind::max;
+  return mean && x.dtype == DType::f32 && is_channels_last(x) && x.numel() != 0 && y.numel() == y.size(0) * y.size(1) &&
+         channels_last::suits(channels_last::Pool{{}, x.size(0), x.size(1)});
+}
+
 void adaptive(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
+  if (is_channels_last(c.in[0])) {
+    const TensorView& x = c.in[0];
+    const std::int64_t planes = x.size(0) * x.size(1);
+    return channels_last::mean(x.size(0), x.numel() / planes, x.size(1), x.as<const float>(), c.out[0].as<float>());
+  }
   const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
   const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
@@ -169,7 +184,7 @@ void fractional(KernelCall& c) {
 }  // namespace
 
 Kernel adaptive_pool_kernel() {
-  return {adaptive, nullptr, nullptr, 0, -1};
+  return {.run = adaptive, .channels_last = makes_channels_last};
 }
 Kernel fractional_pool_kernel() {
   return {fractional, nullptr, nullptr, 0, -1};

@@ -1,11 +1,13 @@
-// convolution, in the first of these ways that serves: planes, where each output has few input channels; matrix tiles;
-// own products of floats; oneDNN for f32 and bf16 (and what widens to them); for other types, and what oneDNN cannot
-// do, windows are copied into the columns of a matrix, which is multiplied by the weight.
+// convolution, in the first of these ways that serves: channels last, where the planner laid the image so; planes,
+// where each output has few input channels; matrix tiles; own products of floats; oneDNN for f32 and bf16 (and what
+// widens to them); for other types, and what oneDNN cannot do, windows are copied into the columns of a matrix, which
+// is multiplied by the weight.
 #include "kernels/cpu/dnnl/convolution.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/channels_last_convolution.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/dnnl/matmul.h"
@@ -195,7 +197,16 @@ void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) 
   }
 }
 
+channels_last::Convolution with_channels_last(const Problem& p) {
+  return {p.window, p.batch, p.groups, p.in, p.out};
+}
+
+bool makes_channels_last(const KernelCall& c) {
+  return c.node->integer(AttrKey::transposed) == 0 && wants_channels_last(c, with_channels_last(describe(c)));
+}
+
 struct State : KernelState {
+  std::unique_ptr<ChannelsLastConvolution> channels_last;  ///< or, with another epilogue:
   std::unique_ptr<pointwise::Epilogue> epilogue;
   std::unique_ptr<TileConvolution> tiles;  ///< or
   std::unique_ptr<dnnl_cpu::Convolution> convolution;
@@ -255,7 +266,18 @@ std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
   return state;
 }
 
+std::unique_ptr<State> prepare_channels_last(const KernelCall& c) {
+  if (c.node->integer(AttrKey::transposed) != 0) return nullptr;
+  auto made = ChannelsLastConvolution::make(c, with_channels_last(describe(c)));
+  if (made == nullptr) return nullptr;
+  auto state = std::make_unique<State>();
+  state->unread = made->is_packed() ? 1u << 1 : 0;
+  state->channels_last = std::move(made);
+  return state;
+}
+
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  if (auto state = prepare_channels_last(c)) return state;
   std::unique_ptr<State> state = prepare_tiles(c);
   if (state == nullptr) state = prepare_dnnl(c);
   if (auto epilogue = pointwise::Epilogue::make(c)) {
@@ -302,6 +324,7 @@ const TileConvolution* tiles_of(const KernelCall& c) {
 }
 
 std::size_t scratch(const KernelCall& c) {
+  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->channels_last != nullptr) return 0;
   ScratchParts parts;
   if (const TileConvolution* t = tiles_of(c)) parts.take<std::byte>(static_cast<std::int64_t>(t->scratch()));
   buffers(c, parts);
@@ -394,6 +417,7 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const auto* s = static_cast<const State*>(c.state);
+  if (s != nullptr && s->channels_last != nullptr) return s->channels_last->run(c);
   const pointwise::Epilogue* epilogue = s != nullptr ? s->epilogue.get() : nullptr;
   if (!run_sums(c, epilogue) && epilogue != nullptr) epilogue->apply(c);
 }
@@ -401,7 +425,12 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel convolution_kernel() {
-  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = ~0b111u, .defers_weights = true};
+  return {.run = run,
+          .scratch = scratch,
+          .prepare = prepare,
+          .strided = ~0b111u,
+          .channels_last = makes_channels_last,
+          .defers_weights = true};
 }
 
 }  // namespace tern::cpu

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
@@ -95,7 +97,9 @@ Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
 
 struct State : KernelState {
   std::unique_ptr<pointwise::Epilogue> epilogue;
-  std::unique_ptr<amx::Linear> tiles;  ///< or
+  std::unique_ptr<amx::Linear> tiles;              ///< or
+  std::optional<channels_last::Convolution> rows;  ///< or
+  const float* panels = nullptr;                   ///< of rows
   std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
   std::int64_t m = 0, n = 0, k = 0;
   bool convert = false;  ///< operands and result have another type than the primitive, f32
@@ -221,8 +225,28 @@ std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
   return state;
 }
 
+/// Rows by a weight that is read where it lies, each of its columns in one piece: a convolution of positions with their
+/// channels side by side.
+std::unique_ptr<State> prepare_rows(const KernelCall& c) {
+  if (c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32 || c.out[0].dtype != DType::f32) return nullptr;
+  if (c.out[0].numel() == 0 || (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1))) return nullptr;
+  const Problem p = describe(c);
+  if (p.batch.planes != 1 || p.m <= kFewRows || p.k == 0 || (c.has(2) && c.in[2].size(0) != p.n)) return nullptr;
+  const int r = p.a.rank;
+  const bool dense = !p.convert_a && !p.convert_b && p.a.stride(r - 2) == p.k && (p.a.stride(r - 1) == 1 || p.k == 1) &&
+                     (p.b.stride(r - 1) == p.k || p.n == 1) && (p.b.stride(r - 2) == 1 || p.k == 1);
+  if (!dense) return nullptr;
+  auto state = std::make_unique<State>();
+  state->rows.emplace(channels_last::Convolution{.in = p.k, .out = p.n});
+  state->rows->window[1].in = state->rows->window[1].out = p.m;
+  state->panels = channels_last::stored_panels(c, *state->rows);
+  state->unread = state->panels != nullptr ? 1u << 1 : 0;
+  return state;
+}
+
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   std::unique_ptr<State> state = prepare_tiles(c);
+  if (state == nullptr) state = prepare_rows(c);
   if (state == nullptr) state = prepare_packed(c);
   if (auto epilogue = pointwise::Epilogue::make(c)) {
     if (state == nullptr) state = std::make_unique<State>();
@@ -263,9 +287,21 @@ bool run_tiles(KernelCall& c, const State& s, ScratchParts& parts) {
                       room);
 }
 
-/// All but the epilogue, unless tiles did that too: then true.
+/// With the epilogue.
+void run_rows(KernelCall& c, const State& s) {
+  channels_last::convolve(*s.rows,
+                          {c.in[0].as<const float>(), c.in[1].as<const float>(),
+                           c.has(2) ? c.in[2].as<const float>() : nullptr, c.out[0].as<float>(), s.panels},
+                          {s.epilogue.get(), &c});
+}
+
+/// All but the epilogue, unless that was done piece by piece: then true.
 bool run_product(KernelCall& c) {
   const TensorView& out = c.out[0];
+  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->rows) {
+    run_rows(c, *s);
+    return true;
+  }
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
   if (State* s = packed_state(c)) {

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/channels_last.h"
+#include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
@@ -136,6 +138,8 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
 class Divisors {
  public:
   explicit Divisors(const Problem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
+  std::span<const float> rows() const { return h_; }
+  std::span<const float> columns() const { return w_; }
   void apply(float* y) const {
     const planes::PlaneLoops& loops = planes::plane_loops();
     const auto width = static_cast<std::int64_t>(w_.size());
@@ -176,6 +180,26 @@ void pool_planes(KernelCall& c, const Problem& p) {
   });
 }
 
+channels_last::Pool with_channels_last(const KernelCall& c) {
+  return {describe(c).window, c.in[0].size(0), c.in[0].size(1)};
+}
+
+/// Where the image lies so already.
+bool makes_channels_last(const KernelCall& c) {
+  return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
+         c.node->dims(AttrKey::kernel).size() + 2 == static_cast<std::size_t>(c.in[0].rank) &&
+         channels_last::suits(with_channels_last(c));
+}
+
+void pool_with_channels_last(const KernelCall& c, const Problem& p) {
+  const channels_last::Pool pool = with_channels_last(c);
+  const auto* x = c.in[0].as<const float>();
+  auto* y = c.out[0].as<float>();
+  if (p.max) return channels_last::max_pool(pool, x, y);
+  const Divisors divisors(p);
+  channels_last::average_pool(pool, x, divisors.rows(), divisors.columns(), y);
+}
+
 template <class T>
 void pool(KernelCall& c, const Problem& p) {
   const Window& w = p.window;
@@ -206,6 +230,7 @@ void pool(KernelCall& c, const Problem& p) {
 void run(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   const Problem p = describe(c);
+  if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     if constexpr (std::is_same_v<decltype(tag), float>) {
       if (!c.wants(1) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
@@ -217,7 +242,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel pool_kernel() {
-  return {run, nullptr, nullptr, 0, -1};
+  return {.run = run, .channels_last = makes_channels_last};
 }
 
 }  // namespace tern::cpu

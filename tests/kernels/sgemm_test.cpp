@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -146,6 +147,57 @@ TEST(SgemmMicro, EachInstructionSet) {
       check(a, b, sums, 4, false);
       kernels.dot(a.data.data(), b.data.data(), b.column, k, sums.data());
       check(a, b, sums, 4, false);
+    }
+  }
+}
+
+/// Windows of 2 taps: products of rows of 2 * 3 elements, with what is added and the bounds.
+TEST(SgemmMicro, WindowsOfEachInstructionSet) {
+  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets = {sgemm_micro::set_baseline};
+#if TERN_X86_LEVELS
+  if (cpu_level() != CpuLevel::baseline) sets.push_back(sgemm_micro::set_avx2);
+  if (cpu_level() == CpuLevel::avx512) sets.push_back(sgemm_micro::set_avx512);
+#endif
+  constexpr std::int64_t kDepth = 3, kStep = 5;
+  const std::ptrdiff_t taps[] = {0, 40};
+  for (const auto set : sets) {
+    sgemm_micro::MicroKernels kernels;
+    set(&kernels);
+    const std::int64_t ldc = kernels.columns + 1;
+    for (int rows = 1; rows <= kernels.rows; ++rows) {
+      for (int n = 1; n <= kernels.columns; ++n) {
+        const Matrix image = matrix(1, 40 + rows * kStep + kDepth, Order::rows, 17),
+                     b = matrix(kDepth * 2, n, Order::columns, 18), bias = matrix(1, kernels.columns, Order::rows, 19),
+                     add = matrix(rows, ldc, Order::rows, 20);
+        std::vector<float> panel(static_cast<std::size_t>(2 * kDepth * kernels.columns)),
+            c(static_cast<std::size_t>(rows * ldc), kUntouched);
+        kernels.pack(b.data.data(), b.row, b.column, 2 * kDepth, n, panel.data());
+        const sgemm_micro::Finish finish{bias.data.data(), add.data.data(), -0.5F, 0.75F};
+        sgemm_micro::WindowProduct p{image.data.data(),   kStep,    taps, 2, kDepth, panel.data(),
+                                     2 * kernels.columns, c.data(), ldc,  n, false,  nullptr};
+        const auto run = kernels.windows[n > kernels.columns / 2 ? 1 : 0][rows - 1];
+        run(p);
+        p.accumulate = true;
+        p.finish = &finish;
+        run(p);
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < ldc; ++j) {
+            const float got = c[static_cast<std::size_t>(i * ldc + j)];
+            if (j >= n) {
+              ASSERT_EQ(got, kUntouched) << "behind row " << i;
+              continue;
+            }
+            double sum = 0;
+            for (std::int64_t t = 0; t < 2; ++t) {
+              for (std::int64_t k = 0; k < kDepth; ++k)
+                sum +=
+                    static_cast<double>(image.at(0, i * kStep + taps[t] + k)) * static_cast<double>(b.at(2 * k + t, j));
+            }
+            sum = 2 * sum + static_cast<double>(bias.at(0, j)) + static_cast<double>(add.at(i, j));
+            ASSERT_NEAR(got, std::clamp(sum, -0.5, 0.75), 1e-5) << rows << "x" << n << " at " << i << ", " << j;
+          }
+        }
+      }
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/finish.h"
+#include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/window.h"
 
 namespace tern::amx {
@@ -21,7 +21,7 @@ struct ConvolutionOperands {
   const float* weight = nullptr;  ///< as `pack` wrote it, or as it is where `reads_in_place`
   const float* bias = nullptr;    ///< [groups * out], or null
   float* y = nullptr;
-  Finish finish;
+  pointwise::Finish finish;
 };
 
 class Convolution {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/amx/finish.h"
+#include "kernels/cpu/pointwise/finish.h"
 
 namespace tern::amx {
 
@@ -18,7 +18,7 @@ struct LinearOperands {
   const float *x = nullptr, *weight = nullptr;
   const float* bias = nullptr;  ///< [n], or null
   float* y = nullptr;
-  Finish finish;
+  pointwise::Finish finish;
 };
 
 class Linear {

@@ -62,7 +62,7 @@ class PlainSink : public Sink {
     float* y = nullptr;
     std::int64_t row = 0, rows = 0;
     const float* bias = nullptr;  ///< of row 0, or null
-    Finish finish;
+    pointwise::Finish finish;
     std::int64_t begin = 0;   ///< number of y's first element for `finish`
     bool accumulate = false;  ///< adds to what y holds; without a finish
   };

@@ -138,7 +138,7 @@ void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, st
 /// A simple epilogue, or none, on vectors of results.
 class InRegisters {
  public:
-  explicit InRegisters(const Finish& finish) : simple_(finish.simple()) {
+  explicit InRegisters(const pointwise::Finish& finish) : simple_(finish.simple()) {
     if (simple_ == nullptr) return;
     low_ = _mm512_set1_ps(simple_->low);
     high_ = _mm512_set1_ps(simple_->high);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace tern::sgemm_micro {
 
@@ -17,14 +18,39 @@ using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, s
 
 constexpr int kMostRows = 12, kMostColumns = 32;
 
+/// What is done to a result in registers before it is stored: min(max(result + bias + add, low), high).
+struct Finish {
+  const float* bias = nullptr;  ///< for each column, with room to read a whole register; null: none
+  const float* add = nullptr;   ///< one for each result, rows as far apart as those of the result; null: none
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+};
+
+/// Products whose rows are windows of an image: c [rows, columns] = the sum over t and p of a[i * a_row + taps[t] + p]
+/// * b[p * b_row + t * MicroKernels::columns + j], plus what c held if `accumulate`.
+struct WindowProduct {
+  const float* a = nullptr;
+  std::ptrdiff_t a_row = 0;
+  const std::ptrdiff_t* taps = nullptr;
+  std::ptrdiff_t tap_count = 0, depth = 0;
+  const float* b = nullptr;
+  std::ptrdiff_t b_row = 0;
+  float* c = nullptr;
+  std::ptrdiff_t ldc = 0;
+  int columns = 0;
+  bool accumulate = false;
+  const Finish* finish = nullptr;  ///< null: more is to be added
+};
+using Windows = void (*)(const WindowProduct& p);
+
 // What products and convolutions have in common: the steps of k after which sums are added to c, so that a packed panel
 // of b stays in the first cache; the multiplications that are worth a thread; the slot of thread_buffer for panels.
 constexpr std::int64_t kDepth = 256, kWorthAThread = 1 << 18;
 constexpr std::size_t kPackedSlot = 4;
 
 struct MicroKernels {
-  int rows = 0, columns = 0;   ///< the size of a full block
-  Micro of_rows[kMostRows]{};  ///< for 1 to `rows` rows
+  int rows = 0, columns = 0;        ///< the size of a full block
+  Micro of_rows[kMostRows]{};       ///< for 1 to `rows` rows
+  Windows windows[2][kMostRows]{};  ///< for up to half of the columns, and for all; for 1 to `rows` rows
   /// Writes b [k, n] (n at most `columns`) as k rows of `columns` floats, with zeros behind the nth.
   void (*pack)(const float* b, std::ptrdiff_t b_row, std::ptrdiff_t b_column, std::ptrdiff_t k, int n, float* to);
   Dots dot = nullptr, four_dots = nullptr;

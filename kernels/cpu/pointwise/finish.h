@@ -3,16 +3,16 @@
 
 #include "kernels/cpu/pointwise/epilogue.h"
 
-namespace tern::amx {
+namespace tern::pointwise {
 
 struct Finish {
-  const pointwise::Epilogue* epilogue = nullptr;
+  const Epilogue* epilogue = nullptr;
   const KernelCall* call = nullptr;
 
   /// Whether whole blocks are to be given to `apply`.
   explicit operator bool() const { return epilogue != nullptr && !epilogue->simple(); }
   /// What is done in registers instead; null: nothing.
-  const pointwise::SimpleEpilogue* simple() const {
+  const SimpleEpilogue* simple() const {
     return epilogue != nullptr && epilogue->simple() ? &*epilogue->simple() : nullptr;
   }
   /// As Epilogue::apply_block.
@@ -22,4 +22,4 @@ struct Finish {
   }
 };
 
-}  // namespace tern::amx
+}  // namespace tern::pointwise

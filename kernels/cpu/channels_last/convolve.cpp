@@ -1,0 +1,220 @@
+#include "kernels/cpu/channels_last/convolve.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/cpu/channels_last/band.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/sgemm/micro.h"
+
+namespace tern::channels_last {
+namespace {
+
+using cpu::WindowAxis;
+using sgemm_micro::kPackedSlot;
+using sgemm_micro::kWorthAThread;
+using sgemm_micro::MicroKernels;
+
+constexpr std::int64_t kDepth = 256;       // products after which sums are added to y, so that errors stay small
+constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
+constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
+constexpr std::size_t kBandSlot = 5, kBiasSlot = 6;
+
+/// Asks for rows of weights that will be packed next, some lines of the cache at a time.
+class Ahead {
+ public:
+  Ahead(const float* first, std::int64_t row, std::int64_t rows, std::int64_t depth, std::int64_t steps)
+      : first_(first),
+        row_(row),
+        rows_(rows),
+        lines_((depth + kLine - 1) / kLine),
+        step_((rows * lines_ + steps - 1) / std::max<std::int64_t>(1, steps)) {}
+  void step() {
+    for (std::int64_t i = 0; i < step_ && at_ < rows_ * lines_; ++i, ++at_)
+      __builtin_prefetch(first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, 0, 2);
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 16;
+  const float* first_;
+  std::int64_t row_, rows_, lines_, step_, at_ = 0;
+};
+
+/// Results [pixel, pixel + count) of one image, whose windows begin `step` floats apart.
+struct Run {
+  const float* a;
+  std::int64_t pixel, count;
+};
+
+/// Every window is one element, in order: all lines are one.
+bool is_plain(const cpu::Window& w) {
+  return std::ranges::all_of(
+      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out; });
+}
+
+/// The convolution with the axes of a plain one merged into a line of one result each.
+Convolution merged(Convolution c) {
+  if (!is_plain(c.window)) return c;
+  const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
+  c.batch = 1;
+  c.window = {};
+  c.window[1].in = c.window[1].out = positions;
+  return c;
+}
+
+class Part {
+ public:
+  Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
+      : c_(c), at_(at), finish_(finish), micro_(sgemm_micro::micro_kernels()), plain_(is_plain(c.window)) {}
+
+  /// Channels of panels [first, last) in lines [begin, end) of all images.
+  void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
+    const WindowAxis& h = c_.window[1];
+    const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
+    const bool inside = is_inside(c_.window);
+    const std::int64_t most =
+        inside ? end - begin : std::clamp<std::int64_t>(kBand / Band::floats(image, 1), 1, end - begin);
+    float* buffer =
+        inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot);
+    Band band(image, inside, 0, buffer);
+    std::vector<Run> runs;
+    while (begin < end) {
+      const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
+      band.load(at_.x + n * image.pitch * h.in * c_.window[2].in, top, top + count);
+      runs.clear();
+      const std::int64_t pixel = begin * c_.window[2].out;
+      if (plain_) {
+        runs.push_back({band.line(top), pixel, count});
+      } else {
+        for (std::int64_t i = 0; i < count; ++i)
+          runs.push_back({band.line(top + i), pixel + i * c_.window[2].out, c_.window[2].out});
+      }
+      for (std::int64_t p = first; p < last; ++p) run_panel(band, runs, p, p + 1 < last);
+      begin += count;
+    }
+  }
+
+ private:
+  void run_panel(const Band& band, const std::vector<Run>& runs, std::int64_t panel, bool more) {
+    const std::int64_t panels = (c_.out + micro_.columns - 1) / micro_.columns, group = panel / panels,
+                       column = panel % panels * micro_.columns, channel = group * c_.out + column;
+    const int columns = static_cast<int>(std::min<std::int64_t>(micro_.columns, c_.out - column));
+    const auto taps = static_cast<std::int64_t>(band.taps().size()), row = c_.in * taps, ld = c_.groups * c_.out;
+    const std::int64_t depth = std::min(c_.in, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
+    auto* packed = at_.panels != nullptr
+                       ? nullptr
+                       : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
+    sgemm_micro::Finish last = finish(channel, columns);
+    const float* add = last.add;
+    sgemm_micro::WindowProduct p;
+    p.a_row = plain_ ? c_.groups * c_.in : band.step();
+    p.ldc = ld;
+    p.columns = columns;
+    p.b_row = taps * micro_.columns;
+    std::int64_t tiles = 0;
+    for (const Run& run : runs) tiles += tiles_of(run);
+    for (std::int64_t k = 0; k < c_.in; k += depth) {
+      const std::int64_t channels = std::min(depth, c_.in - k);
+      const float* weight = at_.weight + channel * row + k * taps;
+      const float* rows_of_b = packed;
+      if (at_.panels != nullptr) {
+        rows_of_b = at_.panels + (panel * row + k * taps) * micro_.columns;
+      } else {
+        micro_.pack(weight, 1, row, channels * taps, columns, packed);
+      }
+      const bool another = k + depth < c_.in;
+      Ahead ahead(another ? weight + depth * taps : at_.weight + (channel + columns) * row, row,
+                  at_.panels == nullptr && (another || more) ? columns : 0, depth * taps, tiles);
+      const std::int64_t together = std::clamp<std::int64_t>(kDepth / channels, 1, taps),
+                         step = std::min(channels, kDepth);
+      for (const Run& run : runs) {
+        const std::int64_t parts = tiles_of(run);
+        for (std::int64_t t = 0; t < parts; ++t) {
+          const std::int64_t begin = t * run.count / parts, rows = (t + 1) * run.count / parts - begin;
+          ahead.step();
+          const std::int64_t result = (run.pixel + begin) * ld + channel;
+          p.c = at_.y + result;
+          last.add = add == nullptr ? nullptr : add + result;
+          const float* a = run.a + begin * p.a_row + group * c_.in + k;
+          for (std::int64_t tap = 0; tap < taps; tap += together) {
+            p.taps = band.taps().data() + tap;
+            p.tap_count = std::min(together, taps - tap);
+            for (std::int64_t q = 0; q < channels; q += step) {
+              p.depth = std::min(step, channels - q);
+              p.a = a + q;
+              p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
+              p.accumulate = k + tap + q > 0;
+              p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
+              micro_.windows[columns > micro_.columns / 2 ? 1 : 0][rows - 1](p);
+            }
+          }
+        }
+      }
+    }
+    if (!finish_) return;
+    for (const Run& run : runs) {
+      const std::int64_t result = run.pixel * ld + channel;
+      finish_.apply(at_.y + result, ld, run.count, columns, result, ld);
+    }
+  }
+
+  std::int64_t tiles_of(const Run& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
+
+  sgemm_micro::Finish finish(std::int64_t channel, int columns) const {
+    sgemm_micro::Finish f;
+    if (at_.bias != nullptr) {
+      auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
+      std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
+      std::copy_n(at_.bias + channel, columns, bias);
+      f.bias = bias;
+    }
+    if (const pointwise::SimpleEpilogue* s = finish_.simple()) {
+      f.low = s->low;
+      f.high = s->high;
+      if (s->operand >= 0) f.add = finish_.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
+    }
+    return f;
+  }
+
+  const Convolution& c_;
+  const Operands& at_;
+  const pointwise::Finish& finish_;
+  const MicroKernels& micro_;
+  bool plain_;
+};
+
+}  // namespace
+
+bool suits(const Convolution& c, bool arranged) {
+  const std::int64_t positions = cpu::plane(c.window, &WindowAxis::out),
+                     taps = cpu::plane(c.window, &WindowAxis::kernel);
+  if (c.window[0].in != 1 || c.window[0].out != 1 || c.window[0].kernel != 1 || positions < 4) return false;
+  constexpr std::int64_t kRegister = 16, kFewChannels = 4, kWorthArranging = 64;
+  if (c.depthwise()) return arranged && c.groups >= kRegister;
+  if (c.groups > 1 && (c.in < kFewChannels || c.out < kRegister)) return false;
+  return c.out >= kFewChannels && (arranged || c.out * taps >= kWorthArranging);
+}
+
+void convolve(const Convolution& exported, const Operands& at, const pointwise::Finish& finish) {
+  const Convolution c = merged(exported);
+  const MicroKernels& micro = sgemm_micro::micro_kernels();
+  const std::int64_t lines = c.batch * c.window[1].out, results = lines * c.window[2].out;
+  const std::int64_t panels = c.groups * ((c.out + micro.columns - 1) / micro.columns);
+  const std::int64_t row = c.in * cpu::plane(c.window, &WindowAxis::kernel);
+  Part part(c, at, finish);
+  const std::int64_t threads = omp_get_max_threads();
+  if (panels % threads == 0) {  // then no weight is packed twice
+    const std::int64_t cost = std::max<std::int64_t>(1, results * row * micro.columns);
+    parallel_for(panels, (kWorthAThread + cost - 1) / cost,
+                 [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
+    return;
+  }
+  const std::int64_t unit = is_plain(c.window) ? micro.rows : 1, units = (lines + unit - 1) / unit;
+  const std::int64_t cost = std::max<std::int64_t>(1, unit * c.window[2].out * row * c.groups * c.out);
+  parallel_for(units, (kWorthAThread + cost - 1) / cost, [&](std::int64_t first, std::int64_t last) {
+    Part(part).run(first * unit, std::min(lines, last * unit), 0, panels);
+  });
+}
+
+}  // namespace tern::channels_last

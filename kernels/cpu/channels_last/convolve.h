@@ -1,0 +1,33 @@
+// Float convolutions of images whose channels lie side by side: each position's channels are a row of a matrix, so that
+// nothing is put in another order but weights, a panel at a time, while it is in the first cache.
+#pragma once
+
+#include "kernels/cpu/pointwise/finish.h"
+#include "kernels/cpu/window.h"
+
+namespace tern::channels_last {
+
+struct Convolution {
+  cpu::Window window;
+  std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of one group
+
+  bool depthwise() const { return in == 1 && out == 1; }
+};
+
+struct Operands {
+  const float *x, *weight, *bias;  ///< weight [groups * out, in, ...] as exported; the bias may be null
+  float* y;
+  const float* panels = nullptr;  ///< the weight as `stored_panels` has it: `weight` is not read
+};
+
+/// Whether this is a good way for an image that lies so already, or (`arranged` false) has to be brought into this
+/// order.
+bool suits(const Convolution& c, bool arranged);
+
+/// y [batch, ..., groups * out] from x [batch, ..., groups * in]. `finish` is for a call whose views have their
+/// channels last, too. On several threads; the bits do not depend on their number.
+void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
+/// The same for one channel in and out of each group.
+void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
+
+}  // namespace tern::channels_last

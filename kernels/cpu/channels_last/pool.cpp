@@ -1,0 +1,96 @@
+#include "kernels/cpu/channels_last/pool.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kernels/cpu/channels_last/band.h"
+#include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tern::channels_last {
+namespace {
+
+constexpr std::int64_t kBand = 32 << 10;  // floats of input
+constexpr std::int64_t kFewestChannels = 16, kTogether = 64;
+constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
+
+/// Calls f(windows of one line of results, number of the line in its image) for all lines, `fill` around the images.
+template <class F>
+void for_each_line(const Pool& p, const float* x, float* y, float fill, F&& f) {
+  const cpu::WindowAxis &h = p.window[1], &w = p.window[2];
+  const Image image{p.window, p.channels, p.channels};
+  const std::int64_t taps = h.kernel * w.kernel, line = h.stride * w.in * p.channels;
+  const bool inside = is_inside(p.window);
+  parallel_for(p.batch * h.out, grain_for(w.out * taps * p.channels / 8), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t most = std::min(std::max<std::int64_t>(1, kBand / line), end - begin);
+    Band band(image, inside, fill,
+              inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
+    while (begin < end) {
+      const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
+      band.load(x + n * p.channels * h.in * w.in, top, top + count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        f(Windows{band.line(top + i), band.step(), band.taps().data(), taps, p.channels, w.out,
+                  y + (begin + i) * w.out * p.channels, p.channels},
+          top + i);
+      }
+      begin += count;
+    }
+  });
+}
+
+}  // namespace
+
+bool suits(const Pool& p) {
+  return p.channels >= kFewestChannels && p.window[0].in == 1 && p.window[0].out == 1 && p.window[0].kernel == 1;
+}
+
+void max_pool(const Pool& p, const float* x, float* y) {
+  for_each_line(p, x, y, -std::numeric_limits<float>::infinity(),
+                [](const Windows& w, std::int64_t) { loops().max(w); });
+}
+
+void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
+                  std::span<const float> column_divisors, float* y) {
+  for_each_line(p, x, y, 0, [&](const Windows& w, std::int64_t line) {
+    auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kWeightSlot);
+    std::fill_n(ones, w.channels, 1.0F);
+    std::fill_n(ones + w.channels, w.channels, 0.0F);
+    loops().depthwise(w, ones, 0, ones + w.channels);
+    for (std::ptrdiff_t i = 0; i < w.count; ++i) {
+      const float divisor =
+          line_divisors[static_cast<std::size_t>(line)] * column_divisors[static_cast<std::size_t>(i)];
+      for (std::ptrdiff_t c = 0; c < w.channels; ++c) w.y[i * w.y_step + c] /= divisor;
+    }
+  });
+}
+
+void mean(std::int64_t batch, std::int64_t positions, std::int64_t channels, const float* x, float* y) {
+  // Sums of a few positions are added to the total, so that chains of rounding stay short.
+  const std::int64_t units = channels / kFewestChannels;  // the last one takes the remainder
+  parallel_for(batch * units, grain_for(positions * kFewestChannels), [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t n = begin / units, unit = begin % units, next = std::min(units, unit + end - begin);
+      const std::int64_t first = unit * kFewestChannels,
+                         count = (next == units ? channels : next * kFewestChannels) - first;
+      auto* sums = thread_buffer<float>(static_cast<std::size_t>(3 * count), kWeightSlot);
+      float *total = sums, *part = sums + count, *ones = sums + 2 * count;
+      std::fill_n(total, count, 0.0F);
+      std::fill_n(ones, count, 1.0F);
+      std::ptrdiff_t taps[kTogether];
+      for (std::int64_t t = 0; t < kTogether; ++t) taps[t] = t * channels;
+      for (std::int64_t at = 0; at < positions; at += kTogether) {
+        loops().depthwise({x + (n * positions + at) * channels + first, 0, taps, std::min(kTogether, positions - at),
+                           count, 1, part, 0},
+                          ones, 0, total);
+        std::swap(total, part);
+      }
+      float* to = y + n * channels + first;
+      for (std::int64_t c = 0; c < count; ++c) to[c] = total[c] / static_cast<float>(positions);
+      begin += next - unit;
+    }
+  });
+}
+
+}  // namespace tern::channels_last

@@ -1,0 +1,26 @@
+// Pools of float images whose channels lie side by side.
+#pragma once
+
+#include <span>
+
+#include "kernels/cpu/window.h"
+
+namespace tern::channels_last {
+
+struct Pool {
+  cpu::Window window;  ///< axis 0 of size 1
+  std::int64_t batch = 1, channels = 1;
+};
+
+/// Enough channels to fill a register.
+bool suits(const Pool& p);
+
+/// y [batch, ..., channels] = the largest element of each window of x, or a NaN.
+void max_pool(const Pool& p, const float* x, float* y);
+/// The sum of each window over a divisor that is a product of one for its line and one for its column.
+void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
+                  std::span<const float> column_divisors, float* y);
+/// y [batch, channels] = the mean of all positions.
+void mean(std::int64_t batch, std::int64_t positions, std::int64_t channels, const float* x, float* y);
+
+}  // namespace tern::channels_last

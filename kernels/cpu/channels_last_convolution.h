@@ -1,0 +1,30 @@
+// A convolution node of floats whose image and result have their channels last.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+/// As Kernel::channels_last: one and two dimensions, where there are no matrix tiles.
+bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
+
+class ChannelsLastConvolution {
+ public:
+  /// Null where the views lie otherwise.
+  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+
+  /// The exported weight is not read.
+  bool is_packed() const { return panels_ != nullptr; }
+  /// With the epilogue.
+  void run(const KernelCall& call) const;
+
+ private:
+  channels_last::Convolution convolution_;
+  const float* panels_ = nullptr;
+  std::unique_ptr<pointwise::Epilogue> epilogue_;
+};
+
+}  // namespace tern::cpu

@@ -1,0 +1,217 @@
+// Convolutions and pools of images whose channels lie side by side, against plain loops in double.
+#include "kernels/channels_last.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "dtypes/cpu_level.h"
+#include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/channels_last/pool.h"
+
+namespace tern::channels_last {
+namespace {
+
+using cpu::WindowAxis;
+
+std::vector<float> random_floats(std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> element(-1, 1);
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (float& x : v) x = element(random);
+  return v;
+}
+
+WindowAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
+                std::int64_t after) {
+  return {in, (in + before + after - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, before};
+}
+
+/// Calls f(number of the input's position, number of the element) for the elements of window (i, j) inside the image.
+template <class F>
+void each_inside(const WindowAxis& h, const WindowAxis& w, std::int64_t i, std::int64_t j, F&& f) {
+  for (std::int64_t a = 0; a < h.kernel; ++a) {
+    for (std::int64_t b = 0; b < w.kernel; ++b) {
+      const std::int64_t r = h.position(i, a), c = w.position(j, b);
+      if (r >= 0 && r < h.in && c >= 0 && c < w.in) f(r * w.in + c, a * w.kernel + b);
+    }
+  }
+}
+
+struct Case {
+  const char* what;
+  std::int64_t batch, groups, in, out;
+  WindowAxis h, w;
+};
+const Case kCases[] = {
+    {"one element", 2, 1, 37, 45, axis(5, 1, 1, 1, 0, 0), axis(7, 1, 1, 1, 0, 0)},
+    {"one element, more than one sum", 1, 1, 300, 33, axis(3, 1, 1, 1, 0, 0), axis(5, 1, 1, 1, 0, 0)},
+    {"one element, every second", 2, 1, 24, 64, axis(9, 1, 2, 1, 0, 0), axis(8, 1, 2, 1, 0, 0)},
+    {"three by three, padded", 2, 1, 20, 40, axis(9, 3, 1, 1, 1, 1), axis(15, 3, 1, 1, 1, 1)},
+    {"three by three, many channels", 1, 1, 260, 96, axis(4, 3, 1, 1, 1, 1), axis(4, 3, 1, 1, 1, 1)},
+    {"not padded", 1, 1, 16, 17, axis(8, 3, 1, 1, 0, 0), axis(9, 2, 1, 1, 0, 0)},
+    {"first layer", 2, 1, 3, 16, axis(17, 7, 2, 1, 3, 3), axis(19, 7, 2, 1, 3, 3)},
+    {"dilated, uneven padding", 1, 1, 8, 12, axis(11, 3, 2, 2, 2, 1), axis(13, 3, 1, 3, 1, 4)},
+    {"wider than the image", 1, 1, 4, 8, axis(2, 5, 1, 1, 2, 2), axis(3, 5, 1, 1, 2, 2)},
+    {"groups", 2, 3, 8, 20, axis(6, 3, 1, 1, 1, 1), axis(7, 3, 1, 1, 1, 1)},
+    {"a line", 3, 1, 12, 16, axis(1, 1, 1, 1, 0, 0), axis(40, 5, 2, 1, 2, 2)},
+    {"depthwise", 2, 40, 1, 1, axis(9, 3, 1, 1, 1, 1), axis(11, 3, 1, 1, 1, 1)},
+    {"depthwise, many lines", 1, 24, 1, 1, axis(70, 3, 2, 1, 1, 0), axis(33, 3, 2, 1, 0, 1)},
+    {"depthwise, few positions", 1, 100, 1, 1, axis(7, 5, 1, 1, 2, 2), axis(7, 5, 1, 1, 2, 2)},
+    {"depthwise, dilated", 1, 16, 1, 1, axis(12, 5, 1, 2, 4, 4), axis(10, 5, 2, 2, 4, 4)},
+};
+
+std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, const std::vector<float>& weight,
+                            const std::vector<float>& bias, int threads) {
+  std::vector<float> y(static_cast<std::size_t>(c.batch * c.groups * c.out * cpu::plane(c.window, &WindowAxis::out)),
+                       12345);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  (c.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
+      c, {x.data(), weight.data(), bias.empty() ? nullptr : bias.data(), y.data()}, {});
+  omp_set_num_threads(before);
+  return y;
+}
+
+TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
+  for (const Case& k : kCases) {
+    for (const bool biased : {false, true}) {
+      SCOPED_TRACE(k.what);
+      const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+      const std::int64_t kernel = k.h.kernel * k.w.kernel, channels = k.groups * k.out, in = k.groups * k.in,
+                         positions = k.h.in * k.w.in;
+      const auto x = random_floats(k.batch * in * positions, 1), weight = random_floats(channels * k.in * kernel, 2),
+                 bias = random_floats(biased ? channels : 0, 3);
+      const auto y = convolve(c, x, weight, bias, 1);
+      EXPECT_EQ(y, convolve(c, x, weight, bias, 3)) << "the bits depend on the number of threads";
+      std::size_t at = 0;
+      for (std::int64_t n = 0; n < k.batch; ++n) {
+        for (std::int64_t window = 0; window < k.h.out * k.w.out; ++window) {
+          for (std::int64_t o = 0; o < channels; ++o, ++at) {
+            double sum = biased ? bias[static_cast<std::size_t>(o)] : 0, size = std::abs(sum);
+            each_inside(k.h, k.w, window / k.w.out, window % k.w.out, [&](std::int64_t position, std::int64_t e) {
+              for (std::int64_t i = 0; i < k.in; ++i) {
+                const double product =
+                    static_cast<double>(
+                        x[static_cast<std::size_t>((n * positions + position) * in + o / k.out * k.in + i)]) *
+                    static_cast<double>(weight[static_cast<std::size_t>((o * k.in + i) * kernel + e)]);
+                sum += product;
+                size += std::abs(product);
+              }
+            });
+            ASSERT_NEAR(y[at], sum, size * std::ldexp(static_cast<double>(k.in * kernel + 2), -24)) << "result " << at;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
+  for (const Case& k : kCases) {
+    if (k.h.dilation > 1 || k.w.dilation > 1) continue;
+    SCOPED_TRACE(k.what);
+    const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
+    const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
+    auto x = random_floats(p.batch * positions * p.channels, 4);
+    x[x.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> most(static_cast<std::size_t>(p.batch * windows * p.channels)), average(most.size());
+    std::vector<float> lines(static_cast<std::size_t>(k.h.out)), columns(static_cast<std::size_t>(k.w.out));
+    for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = 1 + static_cast<float>(i % 3);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = 1 + static_cast<float>(i % 2);
+    max_pool(p, x.data(), most.data());
+    average_pool(p, x.data(), lines, columns, average.data());
+    std::size_t at = 0;
+    for (std::int64_t n = 0; n < p.batch; ++n) {
+      for (std::int64_t window = 0; window < windows; ++window) {
+        for (std::int64_t c = 0; c < p.channels; ++c, ++at) {
+          const std::int64_t i = window / k.w.out, j = window % k.w.out;
+          float expected = -std::numeric_limits<float>::infinity();
+          double sum = 0;
+          each_inside(k.h, k.w, i, j, [&](std::int64_t position, std::int64_t) {
+            const float v = x[static_cast<std::size_t>((n * positions + position) * p.channels + c)];
+            expected = v > expected || std::isnan(v) ? v : expected;
+            sum += v;
+          });
+          ASSERT_TRUE(most[at] == expected || (std::isnan(most[at]) && std::isnan(expected))) << "result " << at;
+          const double mean = sum / (lines[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)]);
+          ASSERT_TRUE(std::abs(average[at] - mean) < 1e-5 || (std::isnan(average[at]) && std::isnan(mean)));
+        }
+      }
+    }
+  }
+}
+
+TEST(ChannelsLast, MeansOfManyPositionsStayExact) {
+  const std::int64_t batch = 2, positions = 5000, channels = 37;
+  const auto x = random_floats(batch * positions * channels, 5);
+  std::vector<float> y(static_cast<std::size_t>(batch * channels));
+  mean(batch, positions, channels, x.data(), y.data());
+  for (std::int64_t n = 0; n < batch; ++n) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      double sum = 0;
+      for (std::int64_t p = 0; p < positions; ++p)
+        sum += x[static_cast<std::size_t>((n * positions + p) * channels + c)];
+      ASSERT_NEAR(y[static_cast<std::size_t>(n * channels + c)], sum / static_cast<double>(positions), 1e-6);
+    }
+  }
+}
+
+TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
+  std::vector<Loops> all(1);
+  set_baseline(all.data());
+#if TERN_X86_LEVELS
+  if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
+  if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
+#endif
+  const std::ptrdiff_t channels = 43, count = 11, taps[] = {0, 50, 172};
+  const auto x = random_floats(count * channels + 172 + channels, 6), weight = random_floats(3 * channels, 7),
+             bias = random_floats(channels, 8);
+  for (const Loops& loops : all) {
+    std::vector<float> sums(static_cast<std::size_t>(count * channels)), most(sums.size());
+    Windows w{x.data(), channels, taps, 3, channels, count, sums.data(), channels};
+    loops.depthwise(w, weight.data(), channels, bias.data());
+    w.y = most.data();
+    loops.max(w);
+    for (std::ptrdiff_t i = 0; i < count * channels; ++i) {
+      double sum = bias[static_cast<std::size_t>(i % channels)];
+      float expected = x[static_cast<std::size_t>(i)];
+      for (std::ptrdiff_t t = 0; t < 3; ++t) {
+        const float v = x[static_cast<std::size_t>(taps[t] + i)];
+        sum +=
+            static_cast<double>(v) * static_cast<double>(weight[static_cast<std::size_t>(t * channels + i % channels)]);
+        expected = std::max(expected, v);
+      }
+      ASSERT_NEAR(sums[static_cast<std::size_t>(i)], sum, 1e-6) << loops.lanes;
+      ASSERT_EQ(most[static_cast<std::size_t>(i)], expected) << loops.lanes;
+    }
+  }
+}
+
+TEST(ChannelsLast, IsAnOrderOfStrides) {
+  TensorView v;
+  v.dtype = DType::f32;
+  v.rank = 4;
+  v.sizes = {2, 3, 4, 5};
+  make_contiguous(v);
+  EXPECT_FALSE(is_channels_last(v));
+  make_channels_last(v);
+  EXPECT_TRUE(is_channels_last(v));
+  EXPECT_EQ(v.stride(0), 60);
+  EXPECT_EQ(v.stride(1), 1);
+  EXPECT_EQ(v.stride(2), 15);
+  EXPECT_EQ(v.stride(3), 3);
+  const TensorView last = in_channels_last_order(v, 4);
+  EXPECT_TRUE(last.contiguous());
+  EXPECT_EQ(std::vector(last.sizes.begin(), last.sizes.begin() + 4), (std::vector<std::int64_t>{2, 4, 5, 3}));
+  v.sizes[1] = 1;  // then the orders are one
+  make_channels_last(v);
+  EXPECT_FALSE(is_channels_last(v));
+}
+
+}  // namespace
+}  // namespace tern::channels_last
