@@ -18,6 +18,7 @@ using sgemm_micro::MicroKernels;
 
 constexpr std::int64_t kDepth = 256;       // products after which sums are added to y, so that errors stay small
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
+constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
 constexpr std::size_t kBandSlot = 5, kBiasSlot = 6;
 
@@ -63,12 +64,16 @@ Convolution merged(Convolution c) {
   return c;
 }
 
+std::int64_t halves_of_group(const Convolution& c, const MicroKernels& micro) {
+  return (2 * c.out + micro.columns - 1) / micro.columns;
+}
+
 class Part {
  public:
   Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
       : c_(c), at_(at), finish_(finish), micro_(sgemm_micro::micro_kernels()), plain_(is_plain(c.window)) {}
 
-  /// Channels of panels [first, last) in lines [begin, end) of all images.
+  /// Channels of half panels [first, last) in lines [begin, end) of all images.
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const WindowAxis& h = c_.window[1];
     const Image image{c_.window, c_.groups * c_.in, c_.groups * c_.in};
@@ -90,16 +95,26 @@ class Part {
         for (std::int64_t i = 0; i < count; ++i)
           runs.push_back({band.line(top + i), pixel + i * c_.window[2].out, c_.window[2].out});
       }
-      for (std::int64_t p = first; p < last; ++p) run_panel(band, runs, p, p + 1 < last);
+      for (std::int64_t half = first; half < last;) {
+        const std::int64_t next = half_panels(half, last);
+        run_columns(band, runs, half, next, next < last);
+        half = next;
+      }
       begin += count;
     }
   }
 
  private:
-  void run_panel(const Band& band, const std::vector<Run>& runs, std::int64_t panel, bool more) {
-    const std::int64_t panels = (c_.out + micro_.columns - 1) / micro_.columns, group = panel / panels,
-                       column = panel % panels * micro_.columns, channel = group * c_.out + column;
-    const int columns = static_cast<int>(std::min<std::int64_t>(micro_.columns, c_.out - column));
+  /// The end of what is done at once: a whole panel, or the half of it that is there.
+  std::int64_t half_panels(std::int64_t half, std::int64_t last) const {
+    const std::int64_t of_group = half % halves_of_group(c_, micro_);
+    return of_group % 2 == 0 && of_group + 1 < halves_of_group(c_, micro_) && half + 1 < last ? half + 2 : half + 1;
+  }
+
+  void run_columns(const Band& band, const std::vector<Run>& runs, std::int64_t half, std::int64_t end, bool more) {
+    const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
+                       column = half % halves * width, channel = group * c_.out + column;
+    const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
     const auto taps = static_cast<std::int64_t>(band.taps().size()), row = c_.in * taps, ld = c_.groups * c_.out;
     const std::int64_t depth = std::min(c_.in, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
     auto* packed = at_.panels != nullptr
@@ -119,7 +134,8 @@ class Part {
       const float* weight = at_.weight + channel * row + k * taps;
       const float* rows_of_b = packed;
       if (at_.panels != nullptr) {
-        rows_of_b = at_.panels + (panel * row + k * taps) * micro_.columns;
+        const std::int64_t panel = group * ((halves + 1) / 2) + half % halves / 2;
+        rows_of_b = at_.panels + (panel * row + k * taps) * micro_.columns + half % halves % 2 * width;
       } else {
         micro_.pack(weight, 1, row, channels * taps, columns, packed);
       }
@@ -130,6 +146,7 @@ class Part {
                          step = std::min(channels, kDepth);
       for (const Run& run : runs) {
         const std::int64_t parts = tiles_of(run);
+        std::int64_t finished = 0;
         for (std::int64_t t = 0; t < parts; ++t) {
           const std::int64_t begin = t * run.count / parts, rows = (t + 1) * run.count / parts - begin;
           ahead.step();
@@ -146,16 +163,17 @@ class Part {
               p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
               p.accumulate = k + tap + q > 0;
               p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
-              micro_.windows[columns > micro_.columns / 2 ? 1 : 0][rows - 1](p);
+              micro_.windows[columns > width ? 1 : 0][rows - 1](p);
             }
           }
+          // While they are in the first cache; some more at a time, as each call costs something.
+          const std::int64_t end = begin + rows;
+          if (!finish_ || another || (end - finished < kFinished && end < run.count)) continue;
+          const std::int64_t done = (run.pixel + finished) * ld + channel;
+          finish_.apply(at_.y + done, ld, end - finished, columns, done, ld);
+          finished = end;
         }
       }
-    }
-    if (!finish_) return;
-    for (const Run& run : runs) {
-      const std::int64_t result = run.pixel * ld + channel;
-      finish_.apply(at_.y + result, ld, run.count, columns, result, ld);
     }
   }
 
@@ -199,22 +217,20 @@ bool suits(const Convolution& c, bool arranged) {
 void convolve(const Convolution& exported, const Operands& at, const pointwise::Finish& finish) {
   const Convolution c = merged(exported);
   const MicroKernels& micro = sgemm_micro::micro_kernels();
-  const std::int64_t lines = c.batch * c.window[1].out, results = lines * c.window[2].out;
-  const std::int64_t panels = c.groups * ((c.out + micro.columns - 1) / micro.columns);
-  const std::int64_t row = c.in * cpu::plane(c.window, &WindowAxis::kernel);
-  Part part(c, at, finish);
+  const std::int64_t lines = c.batch * c.window[1].out,
+                     line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
+  const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
   const std::int64_t threads = omp_get_max_threads();
-  if (panels % threads == 0) {  // then no weight is packed twice
-    const std::int64_t cost = std::max<std::int64_t>(1, results * row * micro.columns);
-    parallel_for(panels, (kWorthAThread + cost - 1) / cost,
-                 [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
-    return;
+  const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
+  Part part(c, at, finish);
+  // Threads share channels where these come out even: then no weight is packed twice.
+  const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
+  if (even || halves >= 8 * threads) {
+    return parallel_for(halves, grain(lines * line * width),
+                        [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
   }
-  const std::int64_t unit = is_plain(c.window) ? micro.rows : 1, units = (lines + unit - 1) / unit;
-  const std::int64_t cost = std::max<std::int64_t>(1, unit * c.window[2].out * row * c.groups * c.out);
-  parallel_for(units, (kWorthAThread + cost - 1) / cost, [&](std::int64_t first, std::int64_t last) {
-    Part(part).run(first * unit, std::min(lines, last * unit), 0, panels);
-  });
+  parallel_for(lines, grain(line * c.groups * c.out),
+               [&](std::int64_t begin, std::int64_t end) { Part(part).run(begin, end, 0, halves); });
 }
 
 }  // namespace tern::channels_last

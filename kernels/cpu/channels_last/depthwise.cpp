@@ -50,10 +50,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
       loops().depthwise(
           {band.line(top + i), band.step(), band.taps().data(), taps, channels, w.out, at.y + result, all},
           weights.weight, channels, weights.bias);
-    }
-    if (finish.epilogue != nullptr) {
-      const std::int64_t result = begin * w.out * all + first;
-      finish.apply(at.y + result, all, count * w.out, channels, result, all);
+      if (finish.epilogue != nullptr) finish.apply(at.y + result, all, w.out, channels, result, all);
     }
     begin += count;
   }
