@@ -168,13 +168,13 @@ TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
   if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
   if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
 #endif
-  const std::ptrdiff_t channels = 43, count = 11, taps[] = {0, 50, 172};
+  const std::ptrdiff_t channels = 43, count = 11, taps[] = {0, 50, 172}, rows[] = {0, channels, 2 * channels};
   const auto x = random_floats(count * channels + 172 + channels, 6), weight = random_floats(3 * channels, 7),
              bias = random_floats(channels, 8);
   for (const Loops& loops : all) {
     std::vector<float> sums(static_cast<std::size_t>(count * channels)), most(sums.size());
     Windows w{x.data(), channels, taps, 3, channels, count, sums.data(), channels};
-    loops.depthwise(w, weight.data(), channels, bias.data());
+    loops.depthwise(w, weight.data(), rows, bias.data());
     w.y = most.data();
     loops.max(w);
     for (std::ptrdiff_t i = 0; i < count * channels; ++i) {

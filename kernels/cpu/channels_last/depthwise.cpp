@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <vector>
 
-#include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/parallel.h"
@@ -11,11 +11,10 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kBand = 32 << 10;         // floats of input
 constexpr std::int64_t kFewLines = 16;           // fewer than that for each thread: they share channels
 constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
-constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
+constexpr std::size_t kWeightSlot = 6;
 
 /// Weights and biases of `channels` channels, the channels side by side.
 struct Weights {
@@ -30,29 +29,59 @@ Weights gather(const Operands& at, std::int64_t first, std::int64_t channels, st
   return {to, to + taps * channels};
 }
 
-/// Channels [first, first + channels) of lines [begin, end) of all images.
+/// The elements [begin, end) of an axis of the kernel that lie inside the image at window `i`.
+struct Inside {
+  std::int64_t begin, end;
+  friend bool operator==(const Inside&, const Inside&) = default;
+};
+Inside inside(const WindowAxis& a, std::int64_t i) {
+  const std::int64_t first = a.position(i, 0);
+  const std::int64_t begin = first >= 0 ? 0 : (-first + a.dilation - 1) / a.dilation;
+  return {begin, std::clamp<std::int64_t>((a.in - 1 - first) / a.dilation + 1, begin, a.kernel)};
+}
+
+/// Neighbouring windows of a line that have the same elements inside.
+struct Segment {
+  std::int64_t first, count;
+  Inside elements;
+};
+std::vector<Segment> segments_of(const WindowAxis& w) {
+  std::vector<Segment> all;
+  for (std::int64_t i = 0; i < w.out; ++i) {
+    const Inside elements = inside(w, i);
+    if (all.empty() || all.back().elements != elements) all.push_back({i, 0, elements});
+    ++all.back().count;
+  }
+  return all;
+}
+
+/// Channels [first, first + channels) of lines [begin, end) of all images. Nothing is copied: windows at the edges have
+/// fewer elements.
 void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  const std::int64_t all = c.groups, taps = cpu::plane(c.window, &WindowAxis::kernel);
-  const Image image{c.window, all, channels};
-  const Weights weights = gather(at, first, channels, taps);
-  const std::int64_t line = h.stride * w.in * channels;
-  const std::int64_t most = std::min(std::max<std::int64_t>(1, kBand / line), end - begin);
-  const bool inside = is_inside(c.window);
-  Band band(image, inside, 0,
-            inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
-  while (begin < end) {
-    const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-    band.load(at.x + n * all * h.in * w.in + first, top, top + count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t result = (begin + i) * w.out * all + first;
-      loops().depthwise(
-          {band.line(top + i), band.step(), band.taps().data(), taps, channels, w.out, at.y + result, all},
-          weights.weight, channels, weights.bias);
-      if (finish.epilogue != nullptr) finish.apply(at.y + result, all, w.out, channels, result, all);
+  const std::int64_t all = c.groups, line = w.in * all;
+  const auto kernel = static_cast<std::size_t>(h.kernel * w.kernel);
+  const Weights weights = gather(at, first, channels, h.kernel * w.kernel);
+  const std::vector<Segment> segments = segments_of(w);
+  std::vector<std::ptrdiff_t> taps(2 * kernel);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Inside rows = inside(h, i % h.out);
+    const float* image = at.x + i / h.out * h.in * line + first;
+    float* y = at.y + i * w.out * all + first;
+    for (const Segment& s : segments) {
+      std::size_t count = 0;
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        for (std::int64_t k = s.elements.begin; k < s.elements.end; ++k, ++count) {
+          taps[count] = h.position(i % h.out, r) * line + w.position(s.first, k) * all;
+          taps[kernel + count] = (r * w.kernel + k) * channels;
+        }
+      }
+      loops().depthwise({image, w.stride * all, taps.data(), static_cast<std::ptrdiff_t>(count), channels, s.count,
+                         y + s.first * all, all},
+                        weights.weight, taps.data() + kernel, weights.bias);
     }
-    begin += count;
+    if (finish.epilogue != nullptr) finish.apply(y, all, w.out, channels, i * w.out * all + first, all);
   }
 }
 

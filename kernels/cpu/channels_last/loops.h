@@ -19,8 +19,9 @@ struct Windows {
 
 struct Loops {
   int lanes = 1;
-  /// y[c] = bias[c] + the sum over taps of weight[t * weight_row + c] * x[c]
-  void (*depthwise)(const Windows& w, const float* weight, std::ptrdiff_t weight_row, const float* bias) = nullptr;
+  /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c]
+  void (*depthwise)(const Windows& w, const float* weight, const std::ptrdiff_t* weight_taps,
+                    const float* bias) = nullptr;
   /// y[c] = the largest x[c], or a NaN
   void (*max)(const Windows& w) = nullptr;
 };

@@ -57,7 +57,8 @@ void average_pool(const Pool& p, const float* x, std::span<const float> line_div
     auto* ones = thread_buffer<float>(static_cast<std::size_t>(2 * w.channels), kWeightSlot);
     std::fill_n(ones, w.channels, 1.0F);
     std::fill_n(ones + w.channels, w.channels, 0.0F);
-    loops().depthwise(w, ones, 0, ones + w.channels);
+    const std::vector<std::ptrdiff_t> first(static_cast<std::size_t>(w.tap_count));  // all ones alike
+    loops().depthwise(w, ones, first.data(), ones + w.channels);
     for (std::ptrdiff_t i = 0; i < w.count; ++i) {
       const float divisor =
           line_divisors[static_cast<std::size_t>(line)] * column_divisors[static_cast<std::size_t>(i)];
@@ -79,11 +80,12 @@ void mean(std::int64_t batch, std::int64_t positions, std::int64_t channels, con
       std::fill_n(total, count, 0.0F);
       std::fill_n(ones, count, 1.0F);
       std::ptrdiff_t taps[kTogether];
+      const std::ptrdiff_t none[kTogether] = {};
       for (std::int64_t t = 0; t < kTogether; ++t) taps[t] = t * channels;
       for (std::int64_t at = 0; at < positions; at += kTogether) {
         loops().depthwise({x + (n * positions + at) * channels + first, 0, taps, std::min(kTogether, positions - at),
                            count, 1, part, 0},
-                          ones, 0, total);
+                          ones, none, total);
         std::swap(total, part);
       }
       float* to = y + n * channels + first;
