@@ -120,7 +120,8 @@ def markdown(figures):
 
 `./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')}, {count(figures['turns'], 'turn')}. A turn is a pause until no thread computes, one run that does
 not count, and the median of three; the order rotates. Each runtime is a process of its own and gives PyTorch's float64 output within
-1e-3 of its largest value.
+1e-3 of its largest value. Tern's archives hold weights packed for this processor (`tern export --target cpu`), as the others pack them when they load or
+are converted.
 
 {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.{limits}
 Versions: {versions}.

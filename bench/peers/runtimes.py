@@ -39,7 +39,7 @@ class Commands:
 
     def convert(self):
         if self.name == "tern":
-            return [self.tern, "export", str(self.folder / "model.pt2"), "-o", str(self.file)]
+            return [self.tern, "export", "--target", "cpu", str(self.folder / "model.pt2"), "-o", str(self.file)]
         return self._serve("--convert")
 
     def turns(self):
