@@ -18,15 +18,6 @@ struct Joining {
   std::string finish = "a";
 };
 
-std::string extreme(DType t, bool lowest) {
-  switch (t) {
-    case DType::i64: return lowest ? "(tern_i64)0x8000000000000000ul" : "(tern_i64)0x7ffffffffffffffful";
-    case DType::u64: return lowest ? "(tern_u64)0" : "(tern_u64)0xfffffffffffffffful";
-    case DType::f64: return lowest ? "(double)-TERN_INFINITY" : "(double)TERN_INFINITY";
-    default: return lowest ? "-TERN_INFINITY" : "TERN_INFINITY";
-  }
-}
-
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   Joining j;
   switch (kind) {
@@ -56,7 +47,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
     default: {
       const bool max = kind == ReduceKind::max;
       j.read = j.acc = number_type(x);
-      j.start = extreme(j.acc, max);
+      j.start = lowest_or_highest(j.acc, max);
       j.join = std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
     }
   }

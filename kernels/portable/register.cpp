@@ -8,6 +8,9 @@ const KernelTable& portable_kernels() {
     portable::register_pointwise(t);
     portable::register_sources(t);
     portable::register_contractions(t);
+    portable::register_indexing(t);
+    portable::register_order(t);
+    portable::register_search(t);
     portable::register_movement(t);
     portable::register_scans(t);
     portable::register_softmax(t);

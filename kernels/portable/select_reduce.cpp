@@ -19,6 +19,7 @@ void select_reduce(const KernelCall& c, Launches& list) {
   k.type("VALUE_T", t);
   k.source.define("KIND", kind);
   k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  k.source.use("order");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);
   if (kind > static_cast<std::int64_t>(SelectKind::min)) {

@@ -118,6 +118,15 @@ DType number_type(DType t) {
   return t == DType::boolean ? DType::i64 : compute_type(t);
 }
 
+std::string lowest_or_highest(DType t, bool lowest) {
+  switch (t) {
+    case DType::i64: return lowest ? "(tern_i64)0x8000000000000000ul" : "(tern_i64)0x7ffffffffffffffful";
+    case DType::u64: return lowest ? "(tern_u64)0" : "(tern_u64)0xfffffffffffffffful";
+    case DType::f64: return lowest ? "(double)-TERN_INFINITY" : "(double)TERN_INFINITY";
+    default: return lowest ? "-TERN_INFINITY" : "TERN_INFINITY";
+  }
+}
+
 DType wide_type(DType t, bool has_double) {
   if (!has_double) return t;
   return t == DType::f32 ? DType::f64 : t == DType::c64 ? DType::c128 : t;

@@ -20,6 +20,8 @@ std::string literal(DType t, double real, double imaginary = 0);
 std::string literal(DType t, std::int64_t value);
 /// The compute type of `t`, booleans counting as i64: what reductions and products are made in.
 DType number_type(DType t);
+/// The constant that every element of `t`, a compute type, is at least (or at most) as large as.
+std::string lowest_or_highest(DType t, bool lowest);
 /// What sums of `t`, a compute type, are made in: double for float where the device has it.
 DType wide_type(DType t, bool has_double);
 /// Whether texts about `t` use double.
