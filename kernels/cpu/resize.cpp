@@ -17,24 +17,6 @@ struct Tables : KernelState {
   std::array<ResizeTable<T>, 3> axes;  ///< missing axes come first
 };
 
-/// PyTorch resizes uint8 images with weights of 15 bits and a precision that the largest of them allows. Elements of
-/// one output that read the same input element have their weights added first.
-void quantise(ResizeTable<double>& t) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < t.out; ++i) {
-    const auto row = static_cast<std::size_t>(i * t.taps);
-    for (std::size_t k = row + 1; k < row + static_cast<std::size_t>(t.taps); ++k) {
-      if (t.index[k] != t.index[k - 1]) continue;
-      t.weight[k] += t.weight[k - 1];
-      t.weight[k - 1] = 0;
-    }
-    for (std::size_t k = row; k < row + static_cast<std::size_t>(t.taps); ++k) largest = std::max(largest, t.weight[k]);
-  }
-  int precision = 0;
-  while (precision < 22 && static_cast<int>(0.5 + largest * (1 << (precision + 1))) < 1 << 15) ++precision;
-  for (double& w : t.weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? -0.5 : 0.5)), -precision);
-}
-
 bool is_image(const KernelCall& c) {
   const auto mode = static_cast<ResizeMode>(c.node->integer(AttrKey::mode));
   return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && mode != ResizeMode::nearest &&
@@ -58,7 +40,8 @@ std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
     r->axes[static_cast<std::size_t>(3 - n + i)] =
         resize_table<T>(a, static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);
     if constexpr (std::is_same_v<T, double>) {
-      if (is_image(c)) quantise(r->axes[static_cast<std::size_t>(3 - n + i)]);
+      ResizeTable<double>& t = r->axes[static_cast<std::size_t>(3 - n + i)];
+      if (is_image(c)) quantise(t.index, t.weight, t.out, t.taps);
     }
   }
   return r;

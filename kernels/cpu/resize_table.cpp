@@ -124,6 +124,24 @@ void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
 }  // namespace
 
 template <class T>
+void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps) {
+  T largest = 0;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const auto row = static_cast<std::size_t>(i * taps);
+    for (std::size_t k = row + 1; k < row + static_cast<std::size_t>(taps); ++k) {
+      if (index[k] != index[k - 1]) continue;
+      weight[k] += weight[k - 1];
+      weight[k - 1] = 0;
+    }
+    for (std::size_t k = row; k < row + static_cast<std::size_t>(taps); ++k) largest = std::max(largest, weight[k]);
+  }
+  int precision = 0;
+  while (precision < 22 && static_cast<int>(T(0.5) + largest * static_cast<T>(1 << (precision + 1))) < 1 << 15)
+    ++precision;
+  for (T& w : weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? T(-0.5) : T(0.5))), -precision);
+}
+
+template <class T>
 ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias) {
   ResizeTable<T> t;
   t.in = a.in;
@@ -149,6 +167,8 @@ ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias
   return t;
 }
 
+template void quantise(const std::vector<std::int64_t>&, std::vector<float>&, std::int64_t, std::int64_t);
+template void quantise(const std::vector<std::int64_t>&, std::vector<double>&, std::int64_t, std::int64_t);
 template ResizeTable<float> resize_table(const ResizeAxis&, ResizeMode, bool);
 template ResizeTable<double> resize_table(const ResizeAxis&, ResizeMode, bool);
 

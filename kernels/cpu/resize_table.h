@@ -28,4 +28,9 @@ struct ResizeAxis {
 template <class T>
 ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias);
 
+/// PyTorch resizes uint8 images with weights of 15 bits and a precision that the largest of them allows. Elements of
+/// one output that read the same input element have their weights added first.
+template <class T>
+void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps);
+
 }  // namespace tern::cpu

@@ -9,6 +9,9 @@ const KernelTable& portable_kernels() {
     portable::register_sources(t);
     portable::register_contractions(t);
     portable::register_indexing(t);
+    portable::register_convolutions(t);
+    portable::register_pools(t);
+    portable::register_sampling(t);
     portable::register_order(t);
     portable::register_search(t);
     portable::register_movement(t);

@@ -1,0 +1,147 @@
+// pool, adaptive_pool, fractional_pool and fold.
+#include "kernels/portable/axes.h"
+#include "kernels/portable/window.h"
+#include "schema/window_kinds.h"
+
+namespace tern::portable {
+namespace {
+
+/// The elements of a window that lie inside, and how long it is with padding.
+constexpr const char* kRange =
+    "const tern_i64 start##a = at[a] * p.strides[a] - p.before[a]; "
+    "const tern_i64 reach##a = start##a + (p.extent[a] - 1) * p.dilations[a] + 1; "
+    "const tern_i64 padded##a = (reach##a < p.x_sizes[a] + p.before[a] ? reach##a : p.x_sizes[a] + p.before[a]) - "
+    "start##a; "
+    "const tern_i64 begin##a = start##a >= 0 ? start##a : start##a + (-start##a + p.dilations[a] - 1) / p.dilations[a] "
+    "* "
+    "p.dilations[a]; const tern_i64 end##a = reach##a < p.x_sizes[a] ? reach##a : p.x_sizes[a];";
+/// floor(i * in / out) to ceil((i + 1) * in / out), without overflow.
+constexpr const char* kAdaptiveRange =
+    "const tern_i64 begin##a = at[a] / p.out_sizes[a] * p.x_sizes[a] + at[a] % p.out_sizes[a] * p.x_sizes[a] / "
+    "p.out_sizes[a]; const tern_i64 next##a = at[a] + 1; "
+    "const tern_i64 end##a = next##a / p.out_sizes[a] * p.x_sizes[a] + (next##a % p.out_sizes[a] * p.x_sizes[a] + "
+    "p.out_sizes[a] - 1) / p.out_sizes[a];";
+
+const TensorView& sized_output(const KernelCall& c) {
+  return c.wants(0) ? c.out[0] : c.out[1];
+}
+
+/// What all have: x by planes, results and their places.
+void declare(Launch& k, const KernelCall& c, std::size_t n, DType value, bool max) {
+  const TensorView& x = c.in[0];
+  Axes planes;
+  for (int i = 0; i < x.rank - static_cast<int>(n); ++i) planes.add(x.size(i), x.stride(i));
+  k.type("VALUE_T", value);
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, value);
+  planes.declare(k.source, "planes");
+  k.source.define("MAX", max ? 1 : 0);
+  k.source.define("LOWEST", lowest_or_highest(value, true));
+  k.source.define("VALUES", c.wants(0) ? 1 : 0);
+  k.source.define("INDICES", c.wants(1) ? 1 : 0);
+  if (c.wants(0)) {
+    k.output("out", 0, c.out[0].dtype);
+    k.store("STORE", value, c.out[0].dtype);
+  }
+  if (c.wants(1)) k.output("indices", 1, DType::i64);
+  k.parameter("count", sized_output(c).numel());
+  parameter(k, "x_sizes", last_sizes(x, n));
+  parameter(k, "x_strides", last_strides(x, n));
+  parameter(k, "out_sizes", last_sizes(sized_output(c), n));
+}
+
+bool is_max(const KernelCall& c) {
+  return static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
+}
+
+DType value_type(const KernelCall& c, const Launches& list, bool max) {
+  const DType t = number_type(c.in[0].dtype);
+  return max ? t : wide_type(t, list.target().has_double);
+}
+
+void pool(const KernelCall& c, Launches& list) {
+  const Node& node = *c.node;
+  const std::size_t n = node.dims(AttrKey::kernel).size();
+  Launch k("pool");
+  declare(k, c, n, value_type(c, list, is_max(c)), is_max(c));
+  k.source.define("RANGE(a)", kRange);
+  k.source.define("FIRST_PLACE", std::int64_t{-1});
+  const std::int64_t divisor = node.integer(AttrKey::divisor, 0);
+  k.source.define("DIVISOR", divisor != 0                             ? "p.divisor"
+                             : node.integer(AttrKey::count_pads) != 0 ? "padded0 * padded1 * padded2"
+                                                                      : "inside");
+  k.parameter("divisor", divisor);
+  const Three kernel = three_of(node, AttrKey::kernel, n, 1, 1);
+  Three strides = three_of(node, AttrKey::strides, n, 0, 1);
+  for (std::size_t i = 0; i < 3; ++i) strides[i] = strides[i] == 0 ? kernel[i] : strides[i];
+  parameter(k, "extent", kernel);
+  parameter(k, "strides", strides);
+  parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1, 1));
+  parameter(k, "before", three_of(node, AttrKey::before, n, 0, 0));
+  list.add(std::move(k), sized_output(c).numel());
+}
+
+void adaptive_pool(const KernelCall& c, Launches& list) {
+  const std::size_t n = c.node->dims(AttrKey::sizes).size();
+  Launch k("pool");
+  declare(k, c, n, value_type(c, list, is_max(c)), is_max(c));
+  k.source.define("RANGE(a)", kAdaptiveRange);
+  k.source.define("FIRST_PLACE", std::int64_t{-1});
+  k.source.define("DIVISOR", "inside");
+  parameter(k, "dilations", {1, 1, 1});
+  list.add(std::move(k), sized_output(c).numel());
+}
+
+void fractional_pool(const KernelCall& c, Launches& list) {
+  const std::size_t n = c.node->dims(AttrKey::kernel).size();
+  const DType value = number_type(c.in[0].dtype);
+  Launch k("fractional_pool");
+  declare(k, c, n, value, true);
+  k.source.define("AXES", static_cast<std::int64_t>(n));
+  k.input("samples", 1, c.in[1].dtype);
+  k.load("LOAD_S", c.in[1].dtype, value);
+  k.source.view("samples", c.in[1]);
+  parameter(k, "extent", three_of(*c.node, AttrKey::kernel, n, 1, 1));
+  list.add(std::move(k), sized_output(c).numel());
+}
+
+void fold(const KernelCall& c, Launches& list) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &out = c.out[0];
+  const std::size_t n = node.dims(AttrKey::kernel).size();
+  const DType sum = number_type(x.dtype);
+  const Three sizes = last_sizes(out, n), kernel = three_of(node, AttrKey::kernel, n, 1, 1),
+              strides = three_of(node, AttrKey::strides, n, 1, 1),
+              dilations = three_of(node, AttrKey::dilations, n, 1, 1),
+              before = three_of(node, AttrKey::before, n, 0, 0);
+  Three windows{};
+  for (std::size_t i = 0; i < 3; ++i)
+    windows[i] = (sizes[i] + 2 * before[i] - dilations[i] * (kernel[i] - 1) - 1) / strides[i] + 1;
+  Launch k("fold");
+  k.source.arithmetic("SUM", sum);
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, sum);
+  k.source.view("x", x);
+  k.output("out", 0, out.dtype);
+  k.store("STORE", sum, out.dtype);
+  k.parameter("count", out.numel());
+  k.parameter("columns", x.size(2));
+  parameter(k, "sizes", sizes);
+  parameter(k, "extent", kernel);
+  parameter(k, "strides", strides);
+  parameter(k, "dilations", dilations);
+  parameter(k, "before", before);
+  parameter(k, "windows", windows);
+  list.add(std::move(k), out.numel());
+}
+
+}  // namespace
+
+void register_pools(KernelTable& t) {
+  t.set(Op::pool, kernel<pool>());
+  t.set(Op::adaptive_pool, kernel<adaptive_pool>());
+  t.set(Op::fractional_pool, kernel<fractional_pool>());
+  t.set(Op::fold, kernel<fold>());
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,121 @@
+// resize and grid_sample.
+#include <span>
+
+#include "kernels/cpu/resize_table.h"
+#include "kernels/portable/window.h"
+#include "schema/pointwise.h"
+
+namespace tern::portable {
+namespace {
+
+bool is_image(const KernelCall& c) {
+  const auto mode = static_cast<ResizeMode>(c.node->integer(AttrKey::mode));
+  return c.in[0].dtype == DType::u8 && c.in[0].rank == 4 && mode != ResizeMode::nearest &&
+         mode != ResizeMode::nearest_exact;
+}
+
+/// An axis after the other, the innermost first; what is between lies in the scratch.
+template <class T>
+void resize_in(const KernelCall& c, Launches& list, DType t) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &out = c.out[0];
+  const std::vector<double>& factors = node.numbers(AttrKey::scales);
+  const bool image = is_image(c);
+  TensorView now = x;
+  bool first = true;
+  std::uint64_t from = 0;
+  for (int axis = x.rank - 1; axis >= 2; --axis) {
+    const auto a = static_cast<std::size_t>(axis - 2);
+    cpu::ResizeTable<T> table = cpu::resize_table<T>(
+        {x.size(axis), out.size(axis), factors.empty() ? 0.0 : factors[a], node.integer(AttrKey::align_corners) != 0},
+        static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);
+    if (image) cpu::quantise(table.index, table.weight, table.out, table.taps);
+    const bool last = axis == 2;
+    TensorView next = now;
+    next.sizes[static_cast<std::size_t>(axis)] = out.size(axis);
+    make_contiguous(next);
+    std::int64_t inner = 1;
+    for (int i = axis + 1; i < x.rank; ++i) inner *= now.size(i);
+    const std::uint64_t to = last ? 0 : list.scratch(static_cast<std::uint64_t>(next.numel()) * sizeof(T));
+    Launch k("resize_axis");
+    k.type("T", t);
+    k.source.define("IMAGE", image && !table.identity ? 1 : 0);
+    k.source.define("BYTES", last && out.dtype == DType::u8 ? 1 : 0);
+    const DType x_type = first ? x.dtype : t;
+    if (first) {
+      k.input("x", 0, x_type);
+      k.source.view("x", x);
+    } else {
+      k.scratch("x", from, x_type, false);
+      k.source.view("x", now);
+    }
+    k.load("LOAD_X", x_type, t);
+    k.table("places", list.table(std::as_bytes(std::span(table.index))), DType::i64);
+    k.table("weights", list.table(std::as_bytes(std::span(table.weight))), t);
+    if (last) {
+      k.output("out", 0, out.dtype);
+    } else {
+      k.scratch("out", to, t, true);
+    }
+    k.store("STORE", t, last ? out.dtype : t);
+    k.parameter("count", next.numel());
+    k.parameter("inner", inner);
+    k.parameter("in_size", x.size(axis));
+    k.parameter("out_size", out.size(axis));
+    k.parameter("taps", table.taps);
+    list.add(std::move(k), next.numel());
+    now = next;
+    from = to;
+    first = false;
+  }
+}
+
+void resize(const KernelCall& c, Launches& list) {
+  if (c.out[0].numel() == 0) return;
+  const bool wide = (c.in[0].dtype == DType::f64 || c.in[0].dtype == DType::u8) && list.target().has_double;
+  wide ? resize_in<double>(c, list, DType::f64) : resize_in<float>(c, list, DType::f32);
+}
+
+void grid_sample(const KernelCall& c, Launches& list) {
+  const TensorView &x = c.in[0], &grid = c.in[1], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const auto axes = static_cast<std::size_t>(x.rank - 2);
+  const DType t = compute_type(x.dtype);
+  Launch k("grid_sample");
+  k.type("T", t);
+  k.source.define("AXES", static_cast<std::int64_t>(axes));
+  k.source.define("MODE", c.node->integer(AttrKey::mode));
+  k.source.define("PADDING", c.node->integer(AttrKey::kind));
+  k.source.define("ALIGN_CORNERS", c.node->integer(AttrKey::align_corners) != 0 ? 1 : 0);
+  // PyTorch computes 16-bit types in the type itself.
+  k.source.define("ROUND(v)", x.dtype == t ? "(v)" : converted(x.dtype, t, converted(t, x.dtype, "(v)")));
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, t);
+  k.input("grid", 1, grid.dtype);
+  k.load("LOAD_GRID", grid.dtype, t);
+  k.source.view("grid", grid);
+  k.output("out", 0, out.dtype);
+  k.store("STORE", t, out.dtype);
+  Three sizes{1, 1, 1}, strides{};
+  for (std::size_t i = 0; i < axes; ++i) {  // the innermost first
+    sizes[i] = x.size(x.rank - 1 - static_cast<int>(i));
+    strides[i] = x.stride(x.rank - 1 - static_cast<int>(i));
+  }
+  k.parameter("count", out.numel());
+  k.parameter("channels", x.size(1));
+  k.parameter("points", out.numel() / (out.size(0) * x.size(1)));
+  k.parameter("x_batch", x.stride(0));
+  k.parameter("x_channel", x.stride(1));
+  parameter(k, "sizes", sizes);
+  parameter(k, "strides", strides);
+  list.add(std::move(k), out.numel());
+}
+
+}  // namespace
+
+void register_sampling(KernelTable& t) {
+  t.set(Op::resize, kernel<resize>());
+  t.set(Op::grid_sample, kernel<grid_sample>());
+}
+
+}  // namespace tern::portable
