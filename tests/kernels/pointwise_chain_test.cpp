@@ -1,7 +1,10 @@
 // Arithmetic that is done in one go, against one operation at a time in plain float.
 #include <cmath>
+#include <functional>
 #include <limits>
 
+#include "kernels/cpu/pointwise/loops.h"
+#include "kernels/cpu/pointwise/stream.h"
 #include "tests/kernels/pointwise_support.h"
 
 namespace tern::test {
@@ -14,7 +17,7 @@ float greatest(float x, float y) {
   return x > y || std::isnan(x) ? x : y;
 }
 
-/// Every link, with the chain's value as first and as second operand.
+/// Every link of one or two operands, with the chain's value as first and as second operand.
 std::uint16_t push_all(Code& c, std::uint16_t x, std::uint16_t y) {
   const DType f = DType::f32;
   x = c.push(Scalar::add, f, x, y);
@@ -45,7 +48,10 @@ float compute_all(float x, float y) {
   return x / y;
 }
 
-TEST(PointwiseChain, GivesWhatItsOperationsGive) {
+/// Expressions of two operands, against a function of one element: all pairs of special numbers, in runs of all
+/// lengths.
+void expect_same(const std::function<void(Code&, std::uint16_t, std::uint16_t)>& push,
+                 const std::function<float(float, float)>& compute) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const float special[] = {0.0F, -0.0F, 1.0F, -2.5F, inf, -inf, nan, 3e38F, -1e-40F};
   for (const std::int64_t n : {1, 7, 16, 31, 128, 200, 1999}) {
@@ -56,14 +62,14 @@ TEST(PointwiseChain, GivesWhatItsOperationsGive) {
     }
     Code c;
     const auto a = c.load(0, DType::f32), b = c.load(1, DType::f32);
-    push_all(c, a, b);
+    push(c, a, b);
     NodeRun run(Op::pointwise);
     run.input(DType::f32, {n}, x);
     run.input(DType::f32, {n}, y);
     run.node().expr = c.expr;
     const std::vector<Number> got = run.run().output();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const float want = compute_all(static_cast<float>(x[i]), static_cast<float>(y[i]));
+      const float want = compute(static_cast<float>(x[i]), static_cast<float>(y[i]));
       if (std::isnan(want)) {
         EXPECT_TRUE(std::isnan(got[i].real())) << x[i] << " " << y[i];
       } else {
@@ -72,6 +78,61 @@ TEST(PointwiseChain, GivesWhatItsOperationsGive) {
       }
     }
   }
+}
+
+TEST(PointwiseChain, GivesWhatItsOperationsGive) {
+  expect_same([](Code& c, std::uint16_t x, std::uint16_t y) { push_all(c, x, y); }, compute_all);
+}
+
+TEST(PointwiseChain, Fma) {
+  const DType f = DType::f32;
+  expect_same(
+      [&](Code& c, std::uint16_t x, std::uint16_t y) {
+        const auto first = c.push(Scalar::fma, f, c.push(Scalar::neg, f, x), y, x);
+        const auto second = c.push(Scalar::fma, f, y, first, x);
+        c.push(Scalar::fma, f, x, y, c.push(Scalar::abs, f, second));
+      },
+      [](float x, float y) { return std::fma(x, y, std::abs(std::fma(y, std::fma(-x, y, x), x))); });
+}
+
+TEST(PointwiseChain, Choices) {
+  const DType f = DType::f32;
+  const std::pair<Scalar, bool (*)(float, float)> comparisons[] = {
+      {Scalar::eq, [](float x, float y) { return x == y; }}, {Scalar::ne, [](float x, float y) { return x != y; }},
+      {Scalar::lt, [](float x, float y) { return x < y; }},  {Scalar::le, [](float x, float y) { return x <= y; }},
+      {Scalar::gt, [](float x, float y) { return x > y; }},  {Scalar::ge, [](float x, float y) { return x >= y; }}};
+  for (const auto& [op, holds] : comparisons) {
+    for (const bool first : {true, false}) {
+      expect_same(
+          [&, op = op](Code& c, std::uint16_t x, std::uint16_t y) {
+            const auto less = c.push(Scalar::neg, f, c.push(Scalar::abs, f, y));
+            const auto where = c.push(op, DType::boolean, x, y);
+            const auto chosen = c.push(Scalar::where, f, where, first ? less : x, first ? x : less);
+            c.push(Scalar::mul, f, chosen, y);
+          },
+          [&, holds = holds](float x, float y) { return (holds(x, y) == first ? -std::abs(y) : x) * y; });
+      // Alone, by the chain's own value, and of numbers that are the same everywhere.
+      expect_same(
+          [&, op = op](Code& c, std::uint16_t x, std::uint16_t y) {
+            const auto sum = c.push(Scalar::add, f, x, y), one = c.constant(f, 1), two = c.constant(f, 2);
+            const auto where = c.push(op, DType::boolean, sum, one);
+            c.push(Scalar::where, f, where, first ? sum : two, first ? two : sum);
+          },
+          [&, holds = holds](float x, float y) { return holds(x + y, 1) == first ? x + y : 2; });
+    }
+  }
+}
+
+TEST(PointwiseChain, ComparisonsThatOthersReadAreKept) {
+  Code c;
+  const auto x = c.load(0, DType::f32), zero = c.constant(DType::f32, 0), one = c.constant(DType::f32, 1);
+  const auto positive = c.push(Scalar::gt, DType::boolean, x, zero);
+  const auto y = c.push(Scalar::where, DType::f32, positive, c.push(Scalar::mul, DType::f32, x, x), one);
+  c.push(Scalar::where, DType::f32, positive, y, c.push(Scalar::sub, DType::f32, y, x));
+  NodeRun run(Op::pointwise);
+  run.input(DType::f32, {2}, std::vector<double>{3, -4});
+  run.node().expr = c.expr;
+  EXPECT_EQ(run.run().output(), (std::vector<Number>{9, 5}));
 }
 
 TEST(PointwiseChain, MagnitudesOfComplexNumbersStartOne) {
@@ -97,6 +158,87 @@ TEST(PointwiseChain, ValuesThatOthersReadAreKept) {
   const std::vector<Number> got = run.run().output();
   for (std::size_t i = 0; i < values.size(); ++i)
     EXPECT_EQ(got[i].real(), -(9 * values[i] * values[i] - values[i]) + 3 * values[i]);
+}
+
+TEST(PointwiseChain, AnotherLoopMayReadAValueBetween) {
+  // A square root needs the sum before the chain that the sum belongs to could be done.
+  Code c;
+  const DType f = DType::f32;
+  const auto x = c.load(0, f), y = c.load(1, f);
+  const auto sum = c.push(Scalar::add, f, c.push(Scalar::mul, f, x, x), c.push(Scalar::mul, f, y, y));
+  const auto root = c.push(Scalar::sqrt, f, sum);
+  const auto less = c.push(Scalar::sub, f, sum, root);
+  const auto again = c.push(Scalar::sqrt, f, less);
+  c.push(Scalar::add, f, c.push(Scalar::mul, f, less, again), sum);
+  NodeRun run(Op::pointwise);
+  run.input(f, {2}, std::vector<double>{3, 12});
+  run.input(f, {2}, std::vector<double>{4, 5});
+  run.node().expr = c.expr;
+  const std::vector<Number> got = run.run().output();
+  EXPECT_NEAR(got[0].real(), 20 * std::sqrt(20.0) + 25, 1e-5);
+  EXPECT_NEAR(got[1].real(), 156 * std::sqrt(156.0) + 169, 1e-3);
+}
+
+/// The loops of each instruction set that this processor has.
+std::vector<pointwise::LoopTable> all_tables() {
+  std::vector<pointwise::LoopTable> all(1);
+  pointwise::add_plain_loops_baseline(all.back());
+#if TERN_X86_LEVELS
+  if (cpu_level() >= CpuLevel::avx2) pointwise::add_plain_loops_avx2(all.emplace_back());
+  if (cpu_level() >= CpuLevel::avx512) pointwise::add_plain_loops_avx512(all.emplace_back());
+#endif
+  return all;
+}
+
+TEST(PointwiseChain, EveryLinkInEveryInstructionSet) {
+  using namespace pointwise;
+  constexpr std::size_t kCount = 300;
+  const std::vector<double> numbers = random_numbers(3 * kCount, 11, 3);
+  alignas(64) float x[kCount], y[kCount], z[kCount], first[kCount], got[kCount];
+  for (std::size_t i = 0; i < kCount; ++i) {
+    x[i] = i % 7 == 0 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(numbers[i]);
+    y[i] = i % 5 == 0 ? 0.0F : static_cast<float>(numbers[kCount + i]);
+    z[i] = i % 3 == 0 ? x[i] : i % 11 == 0 ? std::numeric_limits<float>::quiet_NaN() : y[i];
+  }
+  for (int op = 0; op <= static_cast<int>(ChainOp::where_le_of); ++op) {
+    const ChainLink link{static_cast<ChainOp>(op), {y, 1}, {z, 1}, {x, 1}, nullptr};
+    bool baseline = true;
+    for (const LoopTable& table : all_tables()) {
+      float* to = baseline ? first : got;
+      table.chain(to, {x, 1}, &link, 1, kCount, false);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        if (!std::isnan(first[i])) {
+          EXPECT_EQ(to[i], first[i]) << op << " of " << x[i] << " " << y[i];
+        } else {
+          EXPECT_TRUE(std::isnan(to[i])) << op << " of " << x[i] << " " << y[i];
+        }
+      }
+      baseline = false;
+    }
+  }
+}
+
+TEST(PointwiseChain, PastTheCachesTheSameIsStored) {
+  constexpr std::size_t kCount = 1000;
+  alignas(64) float x[kCount], stored[kCount], streamed[kCount], kept[kCount];
+  for (std::size_t i = 0; i < kCount; ++i) x[i] = static_cast<float>(i) - 300;
+  float two[16];
+  std::fill_n(two, 16, 2.0F);
+  using namespace pointwise;
+  const ChainLink links[] = {{ChainOp::mul, {two, 0}, {}, {}, kept}, {ChainOp::add, {kept, 1}, {}, {}, nullptr}};
+  for (const LoopTable& table : all_tables()) {
+    for (const std::int64_t n : {3, 64, 1000}) {
+      std::fill_n(stored, kCount, -1.0F);
+      std::fill_n(streamed, kCount, -1.0F);
+      table.chain(stored, {x, 1}, links, 2, n, false);
+      table.chain(streamed, {x, 1}, links, 2, n, true);
+      end_stream();
+      for (std::size_t i = 0; i < kCount; ++i) {
+        EXPECT_EQ(stored[i], i < static_cast<std::size_t>(n) ? 4 * x[i] : -1) << i;
+        EXPECT_EQ(streamed[i], stored[i]) << i;
+      }
+    }
+  }
 }
 
 }  // namespace

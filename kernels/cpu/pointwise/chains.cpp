@@ -1,5 +1,6 @@
 // Finds runs of arithmetic in an expression that one loop can do, the value in registers all the way.
 #include <algorithm>
+#include <optional>
 
 #include "kernels/cpu/pointwise/plan.h"
 
@@ -11,59 +12,162 @@ namespace {
 #define TERN_CHAIN_OPS(X) \
   X(add, add, add) X(sub, sub, sub_from) X(mul, mul, mul) X(div, div, div_into) \
   X(min, min, min_of) X(max, max, max_of) X(neg, neg, neg) X(abs, abs, abs)
+/// X(comparison, link that takes the chain's value where it holds, where it does not, whether left and right change places)
+#define TERN_CHAIN_CHOICES(X) \
+  X(eq, where_eq, where_eq_of, false) X(ne, where_ne, where_ne_of, false) X(lt, where_lt, where_lt_of, false) \
+  X(le, where_le, where_le_of, false) X(gt, where_lt, where_lt_of, true) X(ge, where_le, where_le_of, true)
 // clang-format on
 
-bool chain_op(Scalar op, bool second, ChainOp* found) {
-  switch (op) {
-#define TERN_CHAIN_CASE(scalar, first_op, second_op) \
-  case Scalar::scalar: *found = second ? ChainOp::second_op : ChainOp::first_op; return true;
-    TERN_CHAIN_OPS(TERN_CHAIN_CASE)
-#undef TERN_CHAIN_CASE
-    default: return false;
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// The operation of a step as a link whose chain arrives from step `from`.
+struct Candidate {
+  std::size_t from = 0;
+  Link link;
+  std::size_t comparison = kNone;  ///< the step of a `where`'s condition, which the link does too
+};
+
+std::size_t operand(const Instruction& n, int k) {
+  return k == 0 ? n.a : k == 1 ? n.b : n.c;
+}
+
+bool reads(const Instruction& n, std::size_t step) {
+  const int count = scalar_info(n.op).operands;
+  for (int k = 0; k < count; ++k) {
+    if (operand(n, k) == step) return true;
   }
+  return false;
 }
 
 struct Chain {
-  std::size_t start = 0;
+  std::size_t start = 0, last = 0;
   std::vector<Link> links;
+  std::vector<std::size_t> shared;  ///< steps whose value others than the next link read
+  int steps = 0;                    ///< with the comparisons
+};
+
+class Finder {
+ public:
+  Finder(const std::vector<Instruction>& code, const std::vector<Step>& steps)
+      : code_(code), steps_(steps), uses_(code.size()), chain_of_(code.size(), kNone) {
+    for (const Instruction& n : code) {
+      for (int k = 0; k < scalar_info(n.op).operands; ++k) ++uses_[operand(n, k)];
+    }
+    for (std::size_t i = 0; i < code.size(); ++i) visit(i);
+  }
+  const std::vector<Chain>& chains() const { return chains_; }
+  std::size_t chain_of(std::size_t step) const { return chain_of_[step]; }
+
+ private:
+  bool is_float(std::size_t i) const { return code_[i].dtype == DType::f32; }
+
+  /// Step i with its operand k as the chain's value.
+  std::optional<Candidate> candidate(std::size_t i, int k) const {
+    const Instruction& n = code_[i];
+    if (k >= scalar_info(n.op).operands) return std::nullopt;
+    Candidate c;
+    c.from = operand(n, k);
+    const auto as = [&](ChainOp op, std::size_t y) {
+      c.link = {op, y, y, y};
+      return c;
+    };
+    switch (n.op) {
+#define TERN_CHAIN_CASE(scalar, first, second) \
+  case Scalar::scalar: return as(k == 0 ? ChainOp::first : ChainOp::second, operand(n, 1 - k));
+      TERN_CHAIN_OPS(TERN_CHAIN_CASE)
+#undef TERN_CHAIN_CASE
+      case Scalar::fma:
+        as(k == 2 ? ChainOp::fma_add : ChainOp::fma, k == 0 ? n.b : n.a);
+        c.link.left = k == 2 ? n.b : n.c;
+        return c;
+      case Scalar::where: return choice(n, k, c);
+      default: return std::nullopt;
+    }
+  }
+
+  std::optional<Candidate> choice(const Instruction& n, int k, Candidate c) const {
+    const Instruction& condition = code_[n.a];
+    if (k == 0 || uses_[n.a] != 1 || steps_[n.a].uniform || !is_float(condition.a)) return std::nullopt;
+    c.comparison = n.a;
+    const auto as = [&](ChainOp op, bool reversed) {
+      c.link = {op, k == 1 ? n.c : n.b, condition.a, condition.b};
+      if (reversed) std::swap(c.link.left, c.link.right);
+      return c;
+    };
+    switch (condition.op) {
+#define TERN_CHAIN_CASE(comparison, first, second, reversed) \
+  case Scalar::comparison: return as(k == 1 ? ChainOp::first : ChainOp::second, reversed);
+      TERN_CHAIN_CHOICES(TERN_CHAIN_CASE)
+#undef TERN_CHAIN_CASE
+      default: return std::nullopt;
+    }
+  }
+
+  /// Whether step i may follow the last link. A chain is computed where its last step stands: whoever reads a value
+  /// that it stores on the way must stand behind.
+  bool continues(std::size_t number, std::size_t i, const Candidate& c) const {
+    const Chain& chain = chains_[number];
+    if (chain.last != c.from || chain.links.size() >= kMostLinks) return false;
+    const auto waits = [&](std::size_t value) {
+      for (std::size_t j = value + 1; j < i; ++j) {
+        if (j != c.comparison && chain_of_[j] != number && reads(code_[j], value)) return false;
+      }
+      return true;
+    };
+    return std::ranges::all_of(chain.shared, waits) && (uses_[c.from] == 1 || waits(c.from));
+  }
+
+  void visit(std::size_t i) {
+    if (steps_[i].kind != Step::Kind::loop || steps_[i].uniform || !is_float(i)) return;
+    std::optional<Candidate> start;
+    for (int k = 0; k < 3; ++k) {
+      const std::optional<Candidate> c = candidate(i, k);
+      if (!c || !is_float(c->from)) continue;  // abs takes complex numbers too
+      const std::size_t number = chain_of_[c->from];
+      if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
+      if (!start || steps_[start->from].uniform) start = c;
+    }
+    if (!start) return;
+    chains_.push_back({.start = start->from, .last = start->from, .links = {}, .shared = {}, .steps = 0});
+    add(chains_.size() - 1, i, *start);
+  }
+
+  void add(std::size_t number, std::size_t i, const Candidate& c) {
+    Chain& chain = chains_[number];
+    if (!chain.links.empty() && uses_[c.from] > 1) {
+      chain.links.back().keep = static_cast<std::ptrdiff_t>(c.from);
+      chain.shared.push_back(c.from);
+    }
+    chain.links.push_back(c.link);
+    chain.last = i;
+    chain_of_[i] = number;
+    chain.steps += c.comparison == kNone ? 1 : 2;
+    if (c.comparison != kNone) chain_of_[c.comparison] = number;
+  }
+
+  const std::vector<Instruction>& code_;
+  const std::vector<Step>& steps_;
+  std::vector<int> uses_;
+  std::vector<std::size_t> chain_of_;  ///< that does the step; kNone: its own loop
+  std::vector<Chain> chains_;
 };
 
 }  // namespace
 
 void Plan::join_chains(const std::vector<Instruction>& code) {
-  std::vector<int> uses(code.size());
-  for (const Instruction& i : code) {
-    const int operands = scalar_info(i.op).operands;
-    if (operands > 0) ++uses[i.a];
-    if (operands > 1) ++uses[i.b];
-    if (operands > 2) ++uses[i.c];
-  }
-  std::vector<Chain> chains(code.size());  // that end with the step; no links: not of this kind
+  const Finder found(code, steps);
   for (std::size_t i = 0; i < code.size(); ++i) {
-    const Instruction& n = code[i];
-    ChainOp op{};
-    if (steps[i].kind != Step::Kind::loop || steps[i].uniform || !chain_op(n.op, false, &op)) continue;
-    if (n.dtype != DType::f32 || code[n.a].dtype != DType::f32) continue;  // abs takes complex numbers too
-    const bool binary = scalar_info(n.op).operands == 2;
-    const auto continues = [&](std::size_t from) {
-      return uses[from] == 1 && !chains[from].links.empty() && chains[from].links.size() < kMostLinks;
-    };
-    const bool first = continues(n.a), second = !first && binary && continues(n.b);
-    Chain& chain = chains[i];
-    if (first || second) {
-      chain = std::move(chains[second ? n.b : n.a]);
-      steps[second ? n.b : n.a].kind = Step::Kind::merged;
-      chain_op(n.op, second, &op);
-    } else {
-      chain.start = n.a;
+    if (found.chain_of(i) == kNone) continue;
+    const Chain& chain = found.chains()[found.chain_of(i)];
+    if (chain.steps < 2) continue;
+    if (i != chain.last) {
+      steps[i].kind = Step::Kind::merged;
+      continue;
     }
-    chain.links.push_back({op, binary ? std::size_t{second ? n.a : n.b} : chain.start});
-  }
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    if (steps[i].kind != Step::Kind::loop || chains[i].links.size() < 2) continue;
     steps[i].kind = Step::Kind::chain;
-    steps[i].a = chains[i].start;
-    steps[i].links = std::move(chains[i].links);
+    steps[i].a = chain.start;
+    steps[i].links = chain.links;
+    for (const std::size_t s : chain.shared) steps[s].shared = true;
   }
 }
 

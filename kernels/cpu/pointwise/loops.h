@@ -14,13 +14,26 @@ namespace tern::pointwise {
 using Loop = void (*)(void* dst, const void* a, const void* b, const void* c, std::int64_t n);
 
 /// An operation of a chain: the chain's value x becomes x + y, y - x (sub_from) and the like, y being the operand.
-enum class ChainOp : std::uint8_t { add, sub, sub_from, mul, div, div_into, min, min_of, max, max_of, neg, abs };
+/// fma: x * y + left; fma_add: y * left + x. where_lt: x where left < right, y elsewhere; where_lt_of: the reverse.
+enum class ChainOp : std::uint8_t {
+  // clang-format off
+  add, sub, sub_from, mul, div, div_into, min, min_of, max, max_of, neg, abs, fma, fma_add,
+  where_eq, where_ne, where_lt, where_le, where_eq_of, where_ne_of, where_lt_of, where_le_of
+  // clang-format on
+};
+struct ChainOperand {
+  const float* data = nullptr;
+  std::int64_t step = 1;  ///< 0: one value for all elements, repeated for a register or for the whole run
+};
 struct ChainLink {
   ChainOp op{};
-  const float* operand = nullptr;  ///< of neg and abs, any address
+  ChainOperand y, left, right;  ///< those that the operation has not are not read
+  float* keep = nullptr;        ///< where the value goes too that the link makes, for this and later links and others
 };
-/// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be one of the operands.
-using ChainLoop = void (*)(float* dst, const float* start, const ChainLink* links, std::size_t count, std::int64_t n);
+/// dst[i] = the links applied in turn to start[i], for runs of `n`. dst may be one of the operands. Past the caches if
+/// `stream`: dst is then aligned to 64 bytes, and end_stream() has to follow.
+using ChainLoop = void (*)(float* dst, ChainOperand start, const ChainLink* links, std::size_t count, std::int64_t n,
+                           bool stream);
 
 inline constexpr int kLoopScalars = 137;
 inline constexpr int kLoopTypes = 7;

@@ -205,7 +205,8 @@ std::int64_t Plan::grain() const {
 
 bool Plan::needs_slot(const Step& s) const {
   if (s.uniform) return true;
-  if (s.kind == Step::Kind::bitcast || s.kind == Step::Kind::merged) return false;
+  if (s.kind == Step::Kind::merged) return s.shared;
+  if (s.kind == Step::Kind::bitcast) return false;
   if (s.kind != Step::Kind::load) return true;
   const Load& l = loads[s.load];
   return block > 0 ? l.operand != kOwnResult : !reads_in_place(l);
@@ -220,7 +221,7 @@ void Plan::assign_slots() {
     const bool loop = s.kind == Step::Kind::loop, chain = s.kind == Step::Kind::chain;
     if (loop || chain || s.kind == Step::Kind::convert || s.kind == Step::Kind::bitcast) v.push_back(s.a);
     if (loop) v.insert(v.end(), {s.b, s.c});
-    for (const Link& l : s.links) v.push_back(l.operand);
+    for (const Link& l : s.links) v.insert(v.end(), {l.y, l.left, l.right});
     v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
     return v;
   };

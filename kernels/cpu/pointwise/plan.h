@@ -28,10 +28,11 @@ struct Load {
 
 inline constexpr std::size_t kMostLinks = 32;  ///< of a chain
 
-/// An operation of a chain of arithmetic, and the step that makes its operand.
+/// An operation of a chain of arithmetic, and the steps that make its operands; those that it has not are as y.
 struct Link {
   ChainOp op{};
-  std::size_t operand = 0;
+  std::size_t y = 0, left = 0, right = 0;
+  std::ptrdiff_t keep = -1;  ///< the step that this link computes, where others read it too
 };
 
 struct Step {
@@ -40,6 +41,7 @@ struct Step {
   Kind kind = Kind::loop;
   bool uniform = false;  ///< the same for every element: done once for each thread
   bool fixed = false;    ///< uniform, and made of constants alone: the same for every run
+  bool shared = false;   ///< merged, and read by others than the next link: the chain stores it
   bool kept = false;     ///< an epilogue's constant operand of one axis: its buffer serves block after block
   Loop loop = nullptr;
   std::size_t a = 0, b = 0, c = 0;  ///< steps
@@ -73,7 +75,6 @@ struct Plan : KernelState {
   std::int64_t cost = 1;  ///< of an element, in additions
   std::vector<Load> loads;
   std::vector<Step> steps;  ///< one for each instruction
-  std::int64_t units = 0;   ///< of work on a tile: one for each loop, and for each link of a chain
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 

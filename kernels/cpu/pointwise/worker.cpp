@@ -92,6 +92,8 @@ void Worker::run_tile(const Tile& t) {
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
   const Step& s = plan_.steps[last];
   if (streams_ && !s.uniform && s.kind != Step::Kind::bitcast) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
+    if (s.kind == Step::Kind::chain && aligned) return run_chain(s, t.count, out, true);
     run(last, t, spare());
     stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
     return;
@@ -160,13 +162,18 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   }
 }
 
-void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst) {
+void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches) {
+  const auto operand = [&](std::size_t step) {
+    return ChainOperand{reinterpret_cast<const float*>(where_[step]), plan_.steps[step].uniform ? 0 : 1};
+  };
   ChainLink links[kMostLinks];
   const std::size_t count = s.links.size();
-  for (std::size_t k = 0; k < count; ++k)
-    links[k] = {s.links[k].op, reinterpret_cast<const float*>(where_[s.links[k].operand])};
-  const auto* start = reinterpret_cast<const float*>(where_[s.a]);
-  loops_.chain(reinterpret_cast<float*>(dst), start, links, count, n);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Link& l = s.links[k];
+    links[k] = {l.op, operand(l.y), operand(l.left), operand(l.right), nullptr};
+    if (l.keep >= 0) links[k].keep = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.keep)));
+  }
+  loops_.chain(reinterpret_cast<float*>(dst), operand(s.a), links, count, n, past_caches);
 }
 
 void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
@@ -178,7 +185,7 @@ void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
     case Step::Kind::bitcast: where_[i] = where_[s.a]; break;
     case Step::Kind::constant: fill(dst, s.constant.data(), element_size(s.to), t.count); break;
     case Step::Kind::index: positions(s, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
-    case Step::Kind::chain: run_chain(s, t.count, dst); break;
+    case Step::Kind::chain: run_chain(s, t.count, dst, false); break;
     case Step::Kind::merged: break;
   }
 }

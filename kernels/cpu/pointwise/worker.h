@@ -42,7 +42,7 @@ class Worker {
   std::byte* slot(std::size_t step) const;
   std::byte* spare() const { return slots_ + plan_.slots * plan_.slot_bytes; }
   const std::byte* data(const Load& l) const;
-  void run_chain(const Step& s, std::int64_t n, std::byte* dst);
+  void run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches);
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
   void load_block(std::size_t i, const Rows& at, std::byte* own);
