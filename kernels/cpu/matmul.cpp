@@ -1,6 +1,7 @@
 // matmul: operands are brought into the type that sums are made in where they have another, axes that the second
-// operand does not have are merged into rows, and each remaining plane is one product. A constant second operand is
-// packed once.
+// operand does not have are merged into rows, and each remaining plane is one product. A float32 matrix whose columns
+// lie in one piece each is read as it lies, unless it was packed at export; a constant one of a narrower type is packed
+// once.
 #include "kernels/cpu/dnnl/matmul.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/sgemm.h"
@@ -100,6 +102,7 @@ struct State : KernelState {
   std::unique_ptr<amx::Linear> tiles;              ///< or
   std::optional<channels_last::Convolution> rows;  ///< or
   const float* panels = nullptr;                   ///< of rows
+  std::optional<LinearShape> linear;               ///< or
   std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
   std::int64_t m = 0, n = 0, k = 0;
   bool convert = false;  ///< operands and result have another type than the primitive, f32
@@ -180,12 +183,10 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
+  if (dtype == DType::f32 && c.in[1].dtype == DType::f32) return nullptr;  // it is not worth memory of its own
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
-  // Few rows: dot products read a weight as fast as memory gives it, if its columns lie in one piece each.
-  if (dtype == DType::f32 && p.m <= kFewRows && !p.convert_a && !p.convert_b && p.b.stride(p.b.rank - 2) == 1)
-    return nullptr;
   const bool own_type = dtype == DType::f32 || (dtype == DType::bf16 && dnnl_cpu::native_bf16());
   const TensorView& a = c.in[0];
   const bool readable =
@@ -209,45 +210,53 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   return state;
 }
 
-/// On matrix tiles, which read the second operand where it lies, each of its columns in one piece.
-std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
-  if (!amx::available() || c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32) return nullptr;
-  if (c.out[0].dtype != DType::f32 || c.out[0].numel() == 0) return nullptr;
-  if (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1)) return nullptr;
+/// A float32 product that reads the second operand where it lies, each of its columns in one piece.
+std::optional<LinearShape> linear_shape(const KernelCall& c) {
+  if (c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32) return std::nullopt;
+  if (c.out[0].dtype != DType::f32 || c.out[0].numel() == 0) return std::nullopt;
+  if (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1)) return std::nullopt;
   const Problem p = describe(c);
-  if (p.batch.planes != 1 || p.convert_a || p.convert_b || (c.has(2) && c.in[2].size(0) != p.n)) return nullptr;
+  if (p.batch.planes != 1 || p.k == 0 || p.convert_a || p.convert_b || (c.has(2) && c.in[2].size(0) != p.n))
+    return std::nullopt;
   const int r = p.a.rank;
-  const amx::LinearShape shape{p.m, p.n, p.k, p.m == 1 ? p.k : p.a.stride(r - 2), p.b.stride(r - 1)};
-  const bool readable = p.a.stride(r - 1) == 1 && p.b.stride(r - 2) == 1;
-  if (!readable || !amx::Linear::suits(shape)) return nullptr;
+  if (p.a.stride(r - 1) != 1 || p.b.stride(r - 2) != 1) return std::nullopt;
+  return LinearShape{p.m, p.n, p.k, p.m == 1 ? p.k : p.a.stride(r - 2), p.b.stride(r - 1)};
+}
+
+std::unique_ptr<State> prepare_tiles(const LinearShape& s) {
+  const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row};
+  if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
   auto state = std::make_unique<State>();
   state->tiles = std::make_unique<amx::Linear>(shape);
   return state;
 }
 
-/// Rows by a weight that is read where it lies, each of its columns in one piece: a convolution of positions with their
-/// channels side by side.
-std::unique_ptr<State> prepare_rows(const KernelCall& c) {
-  if (c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32 || c.out[0].dtype != DType::f32) return nullptr;
-  if (c.out[0].numel() == 0 || (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1))) return nullptr;
-  const Problem p = describe(c);
-  if (p.batch.planes != 1 || p.m <= kFewRows || p.k == 0 || (c.has(2) && c.in[2].size(0) != p.n)) return nullptr;
-  const int r = p.a.rank;
-  const bool dense = !p.convert_a && !p.convert_b && p.a.stride(r - 2) == p.k && (p.a.stride(r - 1) == 1 || p.k == 1) &&
-                     (p.b.stride(r - 1) == p.k || p.n == 1) && (p.b.stride(r - 2) == 1 || p.k == 1);
-  if (!dense) return nullptr;
+/// With a weight that the archive has as panels: a convolution of positions with their channels side by side.
+std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
+  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.m <= kFewRows) return nullptr;
   auto state = std::make_unique<State>();
-  state->rows.emplace(channels_last::Convolution{.in = p.k, .out = p.n});
-  state->rows->window[1].in = state->rows->window[1].out = p.m;
+  state->rows.emplace(channels_last::Convolution{.in = s.k, .out = s.n});
+  state->rows->window[1].in = state->rows->window[1].out = s.m;
   state->panels = channels_last::stored_panels(c, *state->rows);
-  state->unread = state->panels != nullptr ? 1u << 1 : 0;
+  if (state->panels == nullptr) return nullptr;
+  state->unread = 1u << 1;
+  return state;
+}
+
+std::unique_ptr<State> prepare_product(const KernelCall& c) {
+  const std::optional<LinearShape> shape = linear_shape(c);
+  if (!shape) return prepare_packed(c);
+  std::unique_ptr<State> state = prepare_tiles(*shape);
+  if (state == nullptr) state = prepare_rows(c, *shape);
+  if (state == nullptr) {
+    state = std::make_unique<State>();
+    state->linear = shape;
+  }
   return state;
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  std::unique_ptr<State> state = prepare_tiles(c);
-  if (state == nullptr) state = prepare_rows(c);
-  if (state == nullptr) state = prepare_packed(c);
+  std::unique_ptr<State> state = prepare_product(c);
   if (auto epilogue = pointwise::Epilogue::make(c)) {
     if (state == nullptr) state = std::make_unique<State>();
     state->epilogue = std::move(epilogue);
@@ -295,11 +304,20 @@ void run_rows(KernelCall& c, const State& s) {
                           {s.epilogue.get(), &c});
 }
 
+/// With the epilogue.
+void run_linear(KernelCall& c, const State& s) {
+  linear(*s.linear, {c.in[0].as<const float>(),
+                     c.in[1].as<const float>(),
+                     c.has(2) ? c.in[2].as<const float>() : nullptr,
+                     c.out[0].as<float>(),
+                     {s.epilogue.get(), &c}});
+}
+
 /// All but the epilogue, unless that was done piece by piece: then true.
 bool run_product(KernelCall& c) {
   const TensorView& out = c.out[0];
-  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->rows) {
-    run_rows(c, *s);
+  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && (s->rows || s->linear)) {
+    s->rows ? run_rows(c, *s) : run_linear(c, *s);
     return true;
   }
   Scratch own(c, scratch(c));

@@ -1,0 +1,41 @@
+// The innermost loops of y = x w^T, compiled once for each instruction set. A block of y is made as its transpose: each
+// element of w is repeated for all lanes of a register, which hold neighbouring rows of x. So w is read where it lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tern::linear_micro {
+
+constexpr int kMostRows = 12;    // of w in a strip
+constexpr int kMostWidth = 32;   // rows of x in a panel
+constexpr int kMostDotRows = 4;  // of x whose dot products are made at once
+
+/// tile [rows, width] = w [rows, k] (rows `w_row` apart) times panel [k, width]. Sums are of at most 256 products, and
+/// added up then.
+using Micro = void (*)(const float* w, std::ptrdiff_t w_row, const float* panel, std::ptrdiff_t k, float* tile);
+
+/// sums[i * 4 + j] = row i of x (rows `x_row` apart) times row j of w (rows `w_row` apart) for four rows of w.
+using FourDots = void (*)(const float* x, std::ptrdiff_t x_row, const float* w, std::ptrdiff_t w_row, std::ptrdiff_t k,
+                          float* sums);
+
+struct MicroKernels {
+  int rows = 0;                ///< of a full strip
+  int widths[3]{};             ///< of panels, descending; 0: no more
+  Micro tile[3][kMostRows]{};  ///< by width, for 1 to `rows` rows
+  int dot_rows = 0;
+  FourDots four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
+  /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
+  void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
+  /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.
+  void (*store)(const float* tile, int width, int rows, int count, const float* bias, float* y, std::ptrdiff_t y_row);
+};
+
+/// The kernels for this processor.
+const MicroKernels& micro_kernels();
+
+void set_baseline(MicroKernels* kernels);
+void set_avx2(MicroKernels* kernels);
+void set_avx512(MicroKernels* kernels);
+
+}  // namespace tern::linear_micro
