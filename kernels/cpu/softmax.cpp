@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/rows/rows.h"
 #include "kernels/cpu/scratch.h"
@@ -10,6 +11,8 @@
 
 namespace tern {
 namespace {
+
+constexpr std::int64_t kRowBytes = 128 << 10;  // of a row that stays in the second cache from one loop to the next
 
 /// A row with neighbouring elements in `x`; the result goes to y, which may be x.
 template <class T>
@@ -20,6 +23,38 @@ void softmax_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t n, b
   } else {
     const double sum = r.exp_sum(x, top, y, n);
     r.scale(y, static_cast<T>(1 / sum), y, n);
+  }
+}
+
+/// A row that would be read from memory by each loop over it: the sum is made with the largest element so far, and both
+/// sweeps go by parts that stay in the first cache.
+template <class T>
+void softmax_long_row(const rows::RowLoops<T>& r, const T* x, T* y, std::int64_t n, bool log, bool past_caches) {
+  constexpr std::int64_t kPart = 4096;
+  constexpr T kNone = -std::numeric_limits<T>::infinity();
+  T top = kNone;
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; i += kPart) {
+    const std::int64_t m = std::min(kPart, n - i);
+    const T largest = std::max(top, r.max(x + i, m));
+    if (largest != top) sum *= std::exp(static_cast<double>(top) - static_cast<double>(largest));
+    sum += r.sum_exp(x + i, largest == kNone ? T{} : largest, m);
+    top = largest;
+  }
+  const T by = static_cast<T>(1 / sum), less = static_cast<T>(std::log(sum));
+  T made[kPart];
+  for (std::int64_t i = 0; i < n; i += kPart) {
+    const std::int64_t m = std::min(kPart, n - i);
+    T* to = past_caches ? made : y + i;
+    if (log) {
+      r.shift(x + i, top, less, to, m);
+    } else {
+      r.exp_sum(x + i, top, to, m);
+      r.scale(to, by, to, m);
+    }
+    if (past_caches)
+      pointwise::stream(reinterpret_cast<std::byte*>(y + i), reinterpret_cast<const std::byte*>(made),
+                        static_cast<std::size_t>(m) * sizeof(T));
   }
 }
 
@@ -54,19 +89,30 @@ class Softmax {
 
   void by_rows() {
     const Walk from = walk_without(x_, axis_);
+    const bool large =
+        y_.dtype == dtype_of_v<T> && x_.data != y_.data && y_.numel() * y_size_ >= pointwise::kStreamBytes;
+    const bool is_long = n_ * static_cast<std::int64_t>(sizeof(T)) > kRowBytes;
     parallel_for(from.count, grain_for(n_ * 4), [&](std::int64_t begin, std::int64_t end) {
       const auto& r = rows::loops<T>();
       const bool in_place = x_.dtype == dtype_of_v<T> && xs_ == 1, direct = y_.dtype == dtype_of_v<T>;
-      T* buffer = thread_buffer<T>(static_cast<std::size_t>(n_));
+      const bool in_buffer = !in_place || !direct || (large && !is_long);
+      T* buffer = thread_buffer<T>(static_cast<std::size_t>(in_buffer ? n_ : 0));
       for (std::int64_t t = begin; t < end; ++t) {
         const std::byte* px = x_.data + from.offset(t) * x_size_;
         std::byte* py = y_.data + t * n_ * y_size_;
         const T* x = in_place ? reinterpret_cast<const T*>(px) : buffer;
         if (!in_place) read(px, xs_, buffer, n_);
-        T* y = direct ? reinterpret_cast<T*>(py) : buffer;
-        softmax_row(r, x, y, n_, log_);
+        T* y = direct && (is_long || !large) ? reinterpret_cast<T*>(py) : buffer;
+        if (is_long) {
+          softmax_long_row(r, x, y, n_, log_, large);
+        } else {
+          softmax_row(r, x, y, n_, log_);
+          if (large)
+            pointwise::stream(py, reinterpret_cast<const std::byte*>(y), static_cast<std::size_t>(n_ * y_size_));
+        }
         if (!direct) convert(y, dtype_of_v<T>, py, y_.dtype, n_);
       }
+      if (large) pointwise::end_stream();
     });
   }
 

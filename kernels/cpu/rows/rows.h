@@ -1,5 +1,6 @@
 // Vectorised loops over a row of float or double, which softmax and the normalizations are made of. Sums are kept in
-// the same lanes whatever the instruction set, so that every processor gives the same bits.
+// the same lanes whatever the instruction set, so that every processor gives the same bits; exponentials have those of
+// processors with fused multiply-adds, or others.
 #pragma once
 
 #include <cstdint>
