@@ -1,9 +1,11 @@
-// One call of an ATen operator, lowered and run in float64.
+// One call of an ATen operator, lowered and run in float64 or complex128; complex numbers are pairs.
 #pragma once
 
 #include <tern/error.h>
 
 #include <algorithm>
+#include <complex>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,11 +24,16 @@ class LoweredCall {
   LoweredCall& tensor(std::string_view name, Sizes sizes, const Numbers& values, DType dtype = DType::f64) {
     Operand o;
     o.kind = Operand::Kind::tensor;
-    o.value = p_.input(dtype, Dims(sizes.begin(), sizes.end()));
+    o.value = p_->input(dtype, Dims(sizes.begin(), sizes.end()));
     call_.args.emplace_back(name, o);
     Tensor t(dtype, std::move(sizes));
     if (dtype == DType::i64) {
       std::copy(values.begin(), values.end(), t.span<std::int64_t>().begin());
+    } else if (dtype == DType::i32) {
+      std::copy(values.begin(), values.end(), t.span<std::int32_t>().begin());
+    } else if (dtype == DType::c128) {
+      auto to = t.span<std::complex<double>>();
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] = {values[2 * i], values[2 * i + 1]};
     } else if (dtype == DType::boolean) {
       std::transform(values.begin(), values.end(), static_cast<bool*>(t.data()), [](double v) { return v != 0; });
     } else {
@@ -68,24 +75,29 @@ class LoweredCall {
   }
   LoweredCall& none(std::string_view name) { return add(name, {}); }
 
-  /// The results as float64, None left out; each is recorded as `dtype`.
-  std::vector<Numbers> run(DType dtype = DType::f64) {
-    call_.builder = &p_.b();
+  /// The results, None left out; PyTorch is said to have recorded each as `dtype`.
+  std::vector<Tensor> results(DType dtype = DType::f64) {
+    call_.builder = &p_->b();
     call_.declared.assign(6, TensorType{dtype, {}});
     const LowerFn lower = find_lowering(call_.target);
     if (lower == nullptr) fail(ErrorCode::internal, "no lowering for " + call_.target);
-    for (const ValueId v : lower(p_.b(), call_)) {
-      if (v != kNoValue) p_.output(p_.b().cast(v, DType::f64));
+    for (const ValueId v : lower(p_->b(), call_)) {
+      if (v != kNoValue) p_->output(p_->b().cast(v, is_complex(p_->b().dtype(v)) ? DType::c128 : DType::f64));
     }
-    Session session(p_.model().prepare());
-    std::vector<Numbers> results;
-    for (const Tensor& t : session.run(inputs_)) {
-      Tensor kept = t.clone();
-      const auto values = kept.span<double>();
-      results.emplace_back(values.begin(), values.end());
-    }
-    return results;
+    Session session(p_->model().prepare());
+    std::vector<Tensor> kept;
+    for (const Tensor& t : session.run(inputs_)) kept.push_back(t.clone());
+    return kept;
   }
+  std::vector<Numbers> run(DType dtype = DType::f64) {
+    std::vector<Numbers> all;
+    for (Tensor& t : results(dtype)) {
+      const auto* first = static_cast<const double*>(t.data());
+      all.emplace_back(first, first + t.numel() * (t.dtype() == DType::c128 ? 2 : 1));
+    }
+    return all;
+  }
+  Numbers values(std::size_t output = 0, DType dtype = DType::f64) { return run(dtype).at(output); }
 
  private:
   LoweredCall& whole(std::string_view name, Operand::Kind kind, std::int64_t v) {
@@ -99,7 +111,7 @@ class LoweredCall {
     return *this;
   }
 
-  TestProgram p_;
+  std::shared_ptr<TestProgram> p_ = std::make_shared<TestProgram>();
   Call call_;
   std::vector<Tensor> inputs_;
 };
