@@ -95,6 +95,32 @@ TEST(PointwiseChain, Fma) {
       [](float x, float y) { return std::fma(x, y, std::abs(std::fma(y, std::fma(-x, y, x), x))); });
 }
 
+/// Within two units in the last place of the function in double, whatever the length of the run.
+TEST(PointwiseChain, Functions) {
+  const DType f = DType::f32;
+  const std::pair<Scalar, double (*)(double)> functions[] = {
+      {Scalar::exp, [](double x) { return std::exp(x); }},
+      {Scalar::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {Scalar::tanh, [](double x) { return std::tanh(x); }},
+      {Scalar::erf, [](double x) { return std::erf(x); }}};
+  for (const auto& [op, function] : functions) {
+    for (const std::int64_t n : {1, 15, 128, 333}) {
+      std::vector<double> x;
+      for (std::int64_t i = 0; i < n; ++i) x.push_back(static_cast<double>(static_cast<float>(0.037 * i - 4)));
+      Code c;
+      c.push(Scalar::neg, f, c.push(op, f, c.push(Scalar::neg, f, c.load(0, f))));
+      NodeRun run(Op::pointwise);
+      run.input(f, {n}, x);
+      run.node().expr = c.expr;
+      const std::vector<Number> got = run.run().output();
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double want = -function(-x[i]);
+        EXPECT_NEAR(got[i].real(), want, std::abs(want) * std::ldexp(1.0, -22)) << x[i];
+      }
+    }
+  }
+}
+
 TEST(PointwiseChain, Choices) {
   const DType f = DType::f32;
   const std::pair<Scalar, bool (*)(float, float)> comparisons[] = {

@@ -11,7 +11,8 @@ namespace {
 // clang-format off
 #define TERN_CHAIN_OPS(X) \
   X(add, add, add) X(sub, sub, sub_from) X(mul, mul, mul) X(div, div, div_into) \
-  X(min, min, min_of) X(max, max, max_of) X(neg, neg, neg) X(abs, abs, abs)
+  X(min, min, min_of) X(max, max, max_of) X(neg, neg, neg) X(abs, abs, abs) \
+  X(exp, exp, exp) X(sigmoid, sigmoid, sigmoid) X(tanh, tanh, tanh) X(erf, erf, erf)
 /// X(comparison, link that takes the chain's value where it holds, where it does not, whether left and right change places)
 #define TERN_CHAIN_CHOICES(X) \
   X(eq, where_eq, where_eq_of, false) X(ne, where_ne, where_ne_of, false) X(lt, where_lt, where_lt_of, false) \

@@ -18,6 +18,7 @@ using Loop = void (*)(void* dst, const void* a, const void* b, const void* c, st
 enum class ChainOp : std::uint8_t {
   // clang-format off
   add, sub, sub_from, mul, div, div_into, min, min_of, max, max_of, neg, abs, fma, fma_add,
+  exp, sigmoid, tanh, erf,
   where_eq, where_ne, where_lt, where_le, where_eq_of, where_ne_of, where_lt_of, where_le_of
   // clang-format on
 };
