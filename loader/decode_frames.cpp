@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/cpu/parallel.h"
 #include "loader/segment_source.h"
 
 namespace tern {
@@ -23,13 +24,14 @@ std::string decode_frames(std::span<const std::byte> stored, const SegmentInfo& 
   std::vector<std::uint64_t> starts(count);
   for (std::size_t i = 1; i < count; ++i) starts[i] = starts[i - 1] + segment.frames[i - 1];
   std::atomic<std::size_t> bad = count;
-#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
-  for (std::size_t i = 0; i < count; ++i) {
-    if (bad.load(std::memory_order_relaxed) < count) continue;
-    const std::uint64_t at = std::uint64_t{i} * segment.frame_size;
-    const auto target = out.subspan(at, std::min<std::uint64_t>(segment.frame_size, out.size() - at));
-    if (!decode_frame(stored.subspan(starts[i], segment.frames[i]), target)) bad = i;
-  }
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      if (bad.load(std::memory_order_relaxed) < count) return;
+      const std::uint64_t at = std::uint64_t{i} * segment.frame_size;
+      const auto target = out.subspan(at, std::min<std::uint64_t>(segment.frame_size, out.size() - at));
+      if (!decode_frame(stored.subspan(starts[i], segment.frames[i]), target)) bad = i;
+    }
+  });
   if (bad == count) return {};
   return fmt::format("zstd frame {} at byte {} is damaged, or has not the declared size", bad.load(),
                      segment.offset + starts[bad.load()]);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/parallel.h"
 #include "loader/format.h"
 
 namespace tern {
@@ -33,11 +34,12 @@ Hash128 hash_of(std::span<const std::byte> head, std::span<const std::byte> tail
 void SegmentHasher::add(std::span<const std::byte> bytes) {
   const std::size_t count = (bytes.size() + kHashPiece - 1) / kHashPiece, first = pieces_.size();
   pieces_.resize(first + count);
-#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = i * kHashPiece;
-    pieces_[first + i] = hash_of(bytes.subspan(at, std::min<std::size_t>(kHashPiece, bytes.size() - at)));
-  }
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const std::size_t at = i * kHashPiece;
+      pieces_[first + i] = hash_of(bytes.subspan(at, std::min<std::size_t>(kHashPiece, bytes.size() - at)));
+    }
+  });
 }
 
 Hash128 SegmentHasher::finish() const {

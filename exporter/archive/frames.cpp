@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/parallel.h"
+
 namespace tern::writing {
 
 void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& stored,
@@ -13,12 +15,14 @@ void Frames::compress(std::span<const std::byte> bytes, std::vector<std::byte>& 
   const std::size_t count = (bytes.size() + kFrameSize - 1) / kFrameSize;
   std::vector<std::vector<std::byte>> frames(count);
   std::vector<std::size_t> results(count);
-#pragma omp parallel for schedule(dynamic, 1) if (count > 1)
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto piece = bytes.subspan(i * kFrameSize, std::min<std::size_t>(kFrameSize, bytes.size() - i * kFrameSize));
-    frames[i].resize(ZSTD_compressBound(piece.size()));
-    results[i] = ZSTD_compress(frames[i].data(), frames[i].size(), piece.data(), piece.size(), level_);
-  }
+  parallel_for(static_cast<std::int64_t>(count), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const std::size_t at = i * kFrameSize;
+      const auto piece = bytes.subspan(at, std::min<std::size_t>(kFrameSize, bytes.size() - at));
+      frames[i].resize(ZSTD_compressBound(piece.size()));
+      results[i] = ZSTD_compress(frames[i].data(), frames[i].size(), piece.data(), piece.size(), level_);
+    }
+  });
   for (std::size_t i = 0; i < count; ++i) {
     if (ZSTD_isError(results[i]) != 0) {
       fail(ErrorCode::runtime, fmt::format("zstd cannot compress: {}", ZSTD_getErrorName(results[i])));
