@@ -12,7 +12,10 @@ namespace tern::portable {
   X(3, singular, "a matrix is singular")                                 \
   X(4, not_positive_definite, "a matrix is not positive definite")       \
   X(5, no_convergence, "an iteration did not converge")                  \
-  X(6, argument, "an operand has a value that the op does not take")
+  X(6, argument, "an operand has a value that the op does not take")     \
+  X(7, range, "the range of the elements is not finite: name a range")   \
+  X(8, extent, "a segment or bag does not lie within its elements")      \
+  X(9, box, "a box is not finite or names an image outside the batch")
 
 constexpr std::string_view failure_message(int number) {
 #define TERN_FAILURE_CASE(n, name, message) \

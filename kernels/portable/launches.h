@@ -131,6 +131,12 @@ void register_scans(KernelTable& t);
 void register_softmax(KernelTable& t);
 void register_normalizations(KernelTable& t);
 void register_selections(KernelTable& t);
+void register_data_sized(KernelTable& t);
+void register_unique(KernelTable& t);
+void register_histograms(KernelTable& t);
+void register_segments(KernelTable& t);
+void register_nms(KernelTable& t);
+void register_roi_align(KernelTable& t);
 void register_reductions(KernelTable& t);
 
 }  // namespace tern::portable

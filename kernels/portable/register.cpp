@@ -19,6 +19,12 @@ const KernelTable& portable_kernels() {
     portable::register_softmax(t);
     portable::register_normalizations(t);
     portable::register_selections(t);
+    portable::register_data_sized(t);
+    portable::register_unique(t);
+    portable::register_histograms(t);
+    portable::register_segments(t);
+    portable::register_nms(t);
+    portable::register_roi_align(t);
     portable::register_reductions(t);
     return t;
   }();

@@ -1,5 +1,5 @@
-// Runs one node through its shape rule and its CPU kernel, without program or session: what kernel tests are written
-// with.
+// Runs one node through its shape rule and its CPU kernel, or its portable one, without program or session: what kernel
+// tests are written with.
 #pragma once
 
 #include <complex>
@@ -11,6 +11,7 @@
 #include "dtypes/cast.h"
 #include "dtypes/storage.h"
 #include "kernels/kernel.h"
+#include "kernels/portable/launches.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"
 
@@ -40,6 +41,9 @@ class NodeRun : public OutputAllocator {
   void set(AttrKey key, std::vector<std::int64_t> v) { node_.set(key, Dims(v.begin(), v.end())); }
   void set(AttrKey key, std::int64_t v) { node_.set(key, Dims{v}); }
   void set_number(AttrKey key, std::vector<double> v) { node_.set(key, std::move(v)); }
+
+  /// By the portable kernel, in the host's memory.
+  void on(portable::Launcher* device) { device_ = device; }
 
   /// Output `i` is one that nobody reads.
   void unwanted(std::size_t i) { unwanted_ = i; }
@@ -111,8 +115,10 @@ class NodeRun : public OutputAllocator {
       if (known) v.data = memory(static_cast<std::size_t>(v.numel()) * static_cast<std::size_t>(element_size(v.dtype)));
       out_.push_back(out_.size() == unwanted_ ? TensorView{} : v);
     }
-    const Kernel& kernel = cpu_kernels().kernels[static_cast<std::size_t>(node_.op)];
+    const KernelTable& table = device_ == nullptr ? cpu_kernels() : portable_kernels();
+    const Kernel& kernel = table.kernels[static_cast<std::size_t>(node_.op)];
     KernelCall call;
+    call.device = device_;
     call.node = &node_;
     call.in = views_;
     call.out = out_;
@@ -165,6 +171,7 @@ class NodeRun : public OutputAllocator {
   Program program_;
   Node node_;
   std::vector<TensorView> views_, out_;
+  portable::Launcher* device_ = nullptr;
   std::size_t unwanted_ = ~std::size_t{0};
   std::vector<bool> constant_;
   RandomState random_{42, 0};

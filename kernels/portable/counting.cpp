@@ -1,0 +1,50 @@
+#include "kernels/portable/counting.h"
+
+#include <algorithm>
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kSmallBlock = 64, kManyBlocks = 4096;
+
+}  // namespace
+
+Counting make_counting(Launches& list, std::int64_t count) {
+  Counting n;
+  n.count = count;
+  n.block = std::max(kSmallBlock, (count + kManyBlocks - 1) / kManyBlocks);
+  n.blocks = (count + n.block - 1) / n.block;
+  n.total = list.scratch(sizeof(std::int64_t));
+  n.counts = list.scratch(static_cast<std::uint64_t>(n.blocks) * sizeof(std::int64_t));
+  return n;
+}
+
+void declare_counts(Launch& k, const Counting& n, bool writes) {
+  k.scratch("counts", n.counts, DType::i64, writes);
+  k.parameter("count", n.count);
+  k.parameter("block", n.block);
+  k.parameter("blocks", n.blocks);
+}
+
+void add_counting(Launches& list, Launch k, const Counting& n) {
+  declare_counts(k, n, true);
+  list.add(std::move(k), n.blocks);
+  Launch sums("prefix_sums");
+  sums.scratch("counts", n.counts, DType::i64, true);
+  sums.scratch("total", n.total, DType::i64, true);
+  sums.parameter("blocks", n.blocks);
+  list.add(std::move(sums), 1);
+}
+
+std::int64_t read_total(KernelCall& call) {
+  std::int64_t total = 0;
+  call.device->download(&total, call.scratch.data(), sizeof total);
+  return total;
+}
+
+void allocate_result(KernelCall& call, std::int64_t count, std::span<const std::int64_t> sizes) {
+  call.allocator->set_symbol(0, count);
+  call.allocator->allocate(0, sizes, &call.out[0]);
+}
+
+}  // namespace tern::portable

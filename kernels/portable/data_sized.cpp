@@ -1,0 +1,142 @@
+// nonzero, masked_select and repeat_interleave.
+#include "kernels/portable/axes.h"
+#include "kernels/portable/counting.h"
+#include "kernels/portable/movement.h"
+
+namespace tern::portable {
+namespace {
+
+/// Everything but the last launch, which writes the result once it has its memory.
+std::int64_t run_counting(KernelCall& call) {
+  const auto* list = static_cast<const Launches*>(call.state);
+  list->run(call, 0, list->size() - 1);
+  return read_total(call);
+}
+
+void run_writing(KernelCall& call, std::int64_t count, std::span<const std::int64_t> sizes) {
+  allocate_result(call, count, sizes);
+  const auto* list = static_cast<const Launches*>(call.state);
+  if (count > 0) list->run(call, list->size() - 1, list->size());
+}
+
+/// An operand whose elements are counted where they are not zero.
+void declare_counted(Launch& k, const KernelCall& c, std::size_t operand, const TensorView& view) {
+  k.input("mask", operand, c.in[operand].dtype);
+  k.load("LOAD_MASK", c.in[operand].dtype, DType::boolean);
+  k.source.view("mask", view);
+  k.source.define("IS_COUNTED(i)", "LOAD_MASK(mask, at_mask(i, &p))");
+}
+
+void nonzero(const KernelCall& c, Launches& list) {
+  const TensorView& x = c.in[0];
+  const Counting n = make_counting(list, x.numel());
+  Launch counts("count_blocks");
+  declare_counted(counts, c, 0, x);
+  add_counting(list, std::move(counts), n);
+  Launch k("nonzero");
+  declare_counted(k, c, 0, x);
+  declare_counts(k, n, false);
+  k.output("out", 0, DType::i64);
+  k.source.define("RANK", x.rank);
+  std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
+  sizes.push_back(0);  // an array even for a line
+  sizes.push_back(0);
+  k.source.parameter("sizes", sizes);
+  list.add(std::move(k), std::max<std::int64_t>(n.blocks, 1));
+}
+
+void run_nonzero(KernelCall& call) {
+  const std::int64_t count = run_counting(call);
+  const std::int64_t sizes[] = {count, call.in[0].rank};
+  run_writing(call, call.in[0].rank == 0 ? 0 : count, sizes);
+}
+
+void masked_select(const KernelCall& c, Launches& list) {
+  const TensorView &x = c.in[0], &mask = c.in[1];
+  TensorView both;
+  both.rank = std::max(x.rank, mask.rank);
+  for (int i = 0; i < both.rank; ++i) {
+    const int a = i - (both.rank - x.rank), b = i - (both.rank - mask.rank);
+    const std::int64_t size = a < 0 ? 1 : x.size(a);
+    both.sizes[static_cast<std::size_t>(i)] = size == 1 && b >= 0 ? mask.size(b) : size;
+  }
+  const Counting n = make_counting(list, both.numel());
+  Launch counts("count_blocks");
+  declare_counted(counts, c, 1, broadcast(mask, both));
+  add_counting(list, std::move(counts), n);
+  const DType t = carrier(x.dtype);
+  Launch k("masked_select");
+  declare_counted(k, c, 1, broadcast(mask, both));
+  k.input("x", 0, t);
+  k.source.view("x", broadcast(x, both));
+  declare_counts(k, n, false);
+  k.output("out", 0, t);
+  list.add(std::move(k), std::max<std::int64_t>(n.blocks, 1));
+}
+
+void run_masked_select(KernelCall& call) {
+  const std::int64_t count = run_counting(call);
+  run_writing(call, count, {&count, 1});
+}
+
+/// Where each slice begins in the result; the total at the scratch's begin, the starts after it.
+void repeat_interleave(const KernelCall& c, Launches& list) {
+  const TensorView x = as_line(c.in[0]);
+  const std::int64_t n = x.size(axis_of(*c.node, x.rank));
+  const std::uint64_t total = list.scratch(sizeof(std::int64_t));
+  Launch k("repeat_starts");
+  k.input("repeats", 1, c.in[1].dtype);
+  k.scratch("starts", list.scratch(static_cast<std::uint64_t>(n) * sizeof(std::int64_t)), DType::i64, true);
+  k.scratch("total", total, DType::i64, true);
+  k.may_fail();
+  k.parameter("count", n);
+  k.parameter("step", c.in[1].numel() == 1 ? 0 : c.in[1].stride(0));
+  list.add(std::move(k), 1);
+}
+
+void run_repeat_interleave(KernelCall& call) {
+  run_launches(call);
+  const std::int64_t count = read_total(call);
+  const TensorView& x = call.in[0];
+  const int axis = axis_of(*call.node, x.rank);
+  std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
+  sizes[static_cast<std::size_t>(axis)] = count;
+  allocate_result(call, count, sizes);
+  Axes outer, inner;
+  for (int i = 0; i < x.rank; ++i) {
+    if (i != axis) (i < axis ? outer : inner).add(x.size(i), x.stride(i));
+  }
+  const DType t = carrier(x.dtype);
+  Launches list(call);
+  list.scratch(sizeof(std::int64_t));            // the total
+  const std::uint64_t starts = list.scratch(0);  // as repeat_interleave laid them
+  Launch k("repeat_interleave");
+  k.input("x", 0, t);
+  k.scratch("starts", starts, DType::i64, false);
+  k.output("out", 0, t);
+  outer.declare(k.source, "outer");
+  inner.declare(k.source, "inner");
+  k.parameter("count", outer.count * count * inner.count);
+  k.parameter("rows", count);
+  k.parameter("slices", x.size(axis));
+  k.parameter("inner", inner.count);
+  k.parameter("x_step", x.stride(axis));
+  list.add(std::move(k), outer.count * count * inner.count);
+  list.run(call);
+}
+
+}  // namespace
+
+void register_data_sized(KernelTable& t) {
+  Kernel k = kernel<nonzero>();
+  k.run = run_nonzero;
+  t.set(Op::nonzero, k);
+  k = kernel<masked_select>();
+  k.run = run_masked_select;
+  t.set(Op::masked_select, k);
+  k = kernel<repeat_interleave>();
+  k.run = run_repeat_interleave;
+  t.set(Op::repeat_interleave, k);
+}
+
+}  // namespace tern::portable

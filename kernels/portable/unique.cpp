@@ -1,0 +1,155 @@
+// unique: places of rows in order, by a merge sort; then the first of each group of equals.
+#include "kernels/portable/axes.h"
+#include "kernels/portable/counting.h"
+#include "kernels/portable/movement.h"
+
+namespace tern::portable {
+namespace {
+
+/// Slices of x along an axis as rows; without an axis each element is a row.
+struct Rows {
+  Axes row, outer, inner, across;  ///< where a row begins; its other axes, before, after and all
+};
+
+Rows rows_of(const Node& node, const TensorView& x) {
+  Rows r;
+  const bool by_axis = node.has(AttrKey::axis);
+  const int axis = by_axis ? axis_of(node, x.rank) : -1;
+  for (int i = 0; i < x.rank; ++i) {
+    if (!by_axis || i == axis) {
+      r.row.add(x.size(i), x.stride(i));
+    } else {
+      (i < axis ? r.outer : r.inner).add(x.size(i), x.stride(i));
+      r.across.add(x.size(i), x.stride(i));
+    }
+  }
+  return r;
+}
+
+/// What the launches leave in the scratch, behind the numbers of the counting.
+struct Layout {
+  Counting groups;
+  std::uint64_t places[2], first, starts;
+};
+
+Layout layout_of(Launches& list, std::int64_t rows) {
+  Layout l;
+  l.groups = make_counting(list, rows);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(rows) * sizeof(std::int64_t);
+  l.places[0] = list.scratch(bytes);
+  l.places[1] = list.scratch(bytes);
+  l.first = list.scratch(bytes);
+  l.starts = list.scratch(bytes);
+  return l;
+}
+
+/// Passes of the sort: after them, the places lie in places[passes % 2].
+int passes_of(const Node& node, std::int64_t rows) {
+  int passes = 0;
+  for (std::int64_t run = 1; run < rows && node.integer(AttrKey::consecutive) == 0; run *= 2) ++passes;
+  return passes;
+}
+
+void declare_rows(Launch& k, const TensorView& x, const Rows& rows) {
+  const DType t = number_type(x.dtype);
+  k.type("VALUE_T", t);
+  k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  k.source.use("order");
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, t);
+  rows.row.declare(k.source, "row");
+  rows.across.declare(k.source, "across");
+  k.source.define("LOAD_ROW(r, k)", "LOAD_X(x, at_row(r, &p) + at_across(k, &p))");
+  k.parameter("width", rows.across.count);
+  k.parameter("count", rows.row.count);
+}
+
+void unique(const KernelCall& c, Launches& list) {
+  const TensorView& x = c.in[0];
+  const Rows rows = rows_of(*c.node, x);
+  const std::int64_t n = rows.row.count;
+  const Layout l = layout_of(list, n);
+  Launch start("iota_places");
+  start.scratch("places", l.places[0], DType::i64, true);
+  start.parameter("count", n);
+  list.add(std::move(start), n);
+  const int passes = passes_of(*c.node, n);
+  for (int i = 0; i < passes; ++i) {
+    Launch merge("unique_merge");
+    declare_rows(merge, x, rows);
+    merge.scratch("places", l.places[i % 2], DType::i64, false);
+    merge.scratch("to_places", l.places[1 - i % 2], DType::i64, true);
+    merge.parameter("run", std::int64_t{1} << i);
+    list.add(std::move(merge), n);
+  }
+  const std::uint64_t places = l.places[passes % 2];
+  Launch first("unique_first");
+  declare_rows(first, x, rows);
+  first.scratch("places", places, DType::i64, false);
+  first.scratch("first", l.first, DType::i64, true);
+  list.add(std::move(first), n);
+  Launch counts("count_blocks");
+  counts.scratch("first", l.first, DType::i64, false);
+  counts.source.define("IS_COUNTED(i)", "first[i] != 0");
+  add_counting(list, std::move(counts), l.groups);
+  Launch groups("unique_groups");
+  groups.scratch("first", l.first, DType::i64, false);
+  groups.scratch("places", places, DType::i64, false);
+  groups.scratch("starts", l.starts, DType::i64, true);
+  declare_counts(groups, l.groups, false);
+  groups.source.define("INVERSE", c.wants(1) ? 1 : 0);
+  if (c.wants(1)) groups.output("inverse", 1, DType::i64);
+  list.add(std::move(groups), l.groups.blocks);
+}
+
+void run_unique(KernelCall& call) {
+  run_launches(call);
+  const std::int64_t count = read_total(call);
+  const TensorView& x = call.in[0];
+  const Rows rows = rows_of(*call.node, x);
+  std::vector<std::int64_t> sizes = {count};
+  if (call.node->has(AttrKey::axis)) {
+    sizes.assign(x.shape().begin(), x.shape().end());
+    sizes[static_cast<std::size_t>(axis_of(*call.node, x.rank))] = count;
+  }
+  allocate_result(call, count, sizes);
+  const std::int64_t n = rows.row.count;
+  Launches list(call);
+  const Layout l = layout_of(list, n);
+  const DType t = carrier(x.dtype);
+  Launch k("unique_end");
+  k.source.define("GROUPS", std::int64_t{0});
+  k.scratch("places", l.places[passes_of(*call.node, n) % 2], DType::i64, false);
+  k.scratch("starts", l.starts, DType::i64, false);
+  k.input("x", 0, t);
+  k.output("out", 0, t);
+  rows.row.declare(k.source, "row");
+  rows.outer.declare(k.source, "outer");
+  rows.inner.declare(k.source, "inner");
+  const std::int64_t elements = rows.outer.count * count * rows.inner.count;
+  k.parameter("count", elements);
+  k.parameter("groups", count);
+  k.parameter("inner", rows.inner.count);
+  list.add(std::move(k), elements);
+  if (call.wants(2)) {
+    call.allocator->allocate(2, {&count, 1}, &call.out[2]);
+    Launch s("unique_end");
+    s.source.define("GROUPS", 1);
+    s.scratch("starts", l.starts, DType::i64, false);
+    s.output("sizes", 2, DType::i64);
+    s.parameter("count", count);
+    s.parameter("rows", n);
+    list.add(std::move(s), count);
+  }
+  list.run(call);
+}
+
+}  // namespace
+
+void register_unique(KernelTable& t) {
+  Kernel k = kernel<unique>();
+  k.run = run_unique;
+  t.set(Op::unique, k);
+}
+
+}  // namespace tern::portable
