@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kRowBytes = 128 << 10;  // of a row that stays in the second cache from one loop to the next
+constexpr std::int64_t kRowBytes = 256 << 10;  // of a row that stays in the second cache from one loop to the next
 
 /// A row with neighbouring elements in `x`; the result goes to y, which may be x.
 template <class T>
