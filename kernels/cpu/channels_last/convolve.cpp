@@ -22,9 +22,10 @@ constexpr std::int64_t kFinished = 48;     // results of a channel that are fini
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
 constexpr std::size_t kBandSlot = 5, kBiasSlot = 6;
 
-/// Asks for rows of weights that will be packed next, some lines of the cache at a time.
+/// Asks for rows of weights that will be read next, some lines of the cache at a time.
 class Ahead {
  public:
+  Ahead() = default;
   Ahead(const float* first, std::int64_t row, std::int64_t rows, std::int64_t depth, std::int64_t steps)
       : first_(first),
         row_(row),
@@ -38,8 +39,8 @@ class Ahead {
 
  private:
   static constexpr std::int64_t kLine = 16;
-  const float* first_;
-  std::int64_t row_, rows_, lines_, step_, at_ = 0;
+  const float* first_ = nullptr;
+  std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, at_ = 0;
 };
 
 /// Results [pixel, pixel + count) of one image, whose windows begin `step` floats apart.
@@ -132,16 +133,20 @@ class Part {
     for (std::int64_t k = 0; k < c_.in; k += depth) {
       const std::int64_t channels = std::min(depth, c_.in - k);
       const float* weight = at_.weight + channel * row + k * taps;
+      const bool another = k + depth < c_.in;
+      const std::int64_t products = channels * taps;
       const float* rows_of_b = packed;
+      Ahead ahead;
       if (at_.panels != nullptr) {
         const std::int64_t panel = group * ((halves + 1) / 2) + half % halves / 2;
-        rows_of_b = at_.panels + (panel * row + k * taps) * micro_.columns + half % halves % 2 * width;
+        const float* whole = at_.panels + (panel * row + k * taps) * micro_.columns;
+        rows_of_b = whole + half % halves % 2 * width;
+        if (another || more) ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, tiles);
       } else {
-        micro_.pack(weight, 1, row, channels * taps, columns, packed);
+        micro_.pack(weight, 1, row, products, columns, packed);
+        const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
+        if (another || more) ahead = Ahead(next, row, columns, products, tiles);
       }
-      const bool another = k + depth < c_.in;
-      Ahead ahead(another ? weight + depth * taps : at_.weight + (channel + columns) * row, row,
-                  at_.panels == nullptr && (another || more) ? columns : 0, depth * taps, tiles);
       const std::int64_t together = std::clamp<std::int64_t>(kDepth / channels, 1, taps),
                          step = std::min(channels, kDepth);
       for (const Run& run : runs) {
