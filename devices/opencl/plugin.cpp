@@ -235,7 +235,7 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
     }
     if (error != CL_SUCCESS) return checked(error, ("argument " + std::to_string(i)).c_str());
   }
-  const std::size_t group = std::min<std::uint64_t>(l->items, kGroup);
+  const std::size_t group = l->group != 0 ? l->group : std::min<std::uint64_t>(l->items, kGroup);
   const std::size_t items = (l->items + group - 1) / group * group;
   return checked(clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
                  "clEnqueueNDRangeKernel");

@@ -97,6 +97,9 @@ typedef struct tern_device_launch {
   uint32_t argument_count;
   const tern_device_argument* arguments; /* read before `launch` returns */
   uint64_t items; /* the kernel runs for item 0 to items - 1 at least; it does nothing for items beyond */
+  uint32_t group; /* 0: items are divided into work-groups (blocks) as the device likes. Else the kernel needs groups of
+                     exactly so many, and `items` is a multiple of it; not for TERN_DIALECT_CPP, which ignores it */
+  uint32_t reserved;
 } tern_device_launch;
 
 typedef struct tern_device_plugin {

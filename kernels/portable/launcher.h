@@ -46,7 +46,8 @@ class Launcher {
   /// compiler refuses it.
   virtual const CompiledKernel* kernel(const std::string& key, const std::string& name,
                                        const std::function<std::string()>& text) = 0;
-  virtual void launch(const CompiledKernel* kernel, std::span<const Argument> arguments, std::int64_t items) = 0;
+  virtual void launch(const CompiledKernel* kernel, std::span<const Argument> arguments, std::int64_t items,
+                      std::uint32_t group) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;  ///< within the device
   virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< done when it returns
   virtual void download(void* to, const std::byte* from, std::uint64_t bytes) = 0;   ///< done when it returns

@@ -4,14 +4,14 @@
 
 namespace tern::portable {
 
-void Launches::add(Launch launch, std::int64_t items) {
+void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
   const Source& s = launch.source;
   const CompiledKernel* kernel =
       launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
   if (parameters.empty()) parameters.resize(sizeof(std::int64_t));
-  steps_.push_back({kernel, std::move(launch.places_), std::move(parameters), items});
+  steps_.push_back({kernel, std::move(launch.places_), std::move(parameters), items, group});
 }
 
 std::uint64_t Launches::scratch(std::uint64_t bytes) {
@@ -50,7 +50,7 @@ void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
       ++n;
     }
     arguments[n++] = {s.parameters.data(), static_cast<std::uint32_t>(s.parameters.size()), false};
-    call.device->launch(s.kernel, {arguments.data(), n}, s.items);
+    call.device->launch(s.kernel, {arguments.data(), n}, s.items, s.group);
   }
 }
 

@@ -61,7 +61,8 @@ class Launches : public KernelState {
   explicit Launches(const KernelCall& call) : launcher_(*call.device) {}
 
   /// Runs for items 0..items - 1 after those before it. `items` may be 0: then nothing runs.
-  void add(Launch launch, std::int64_t items);
+  /// `group`: of a text that uses TERN_FOR_GROUPS, how many items a group has.
+  void add(Launch launch, std::int64_t items, std::uint32_t group = 0);
   /// Bytes of the node's scratch, 64-byte aligned: their offset.
   std::uint64_t scratch(std::uint64_t bytes);
   /// Memory of the plan's own, with these bytes: its number.
@@ -80,6 +81,7 @@ class Launches : public KernelState {
     std::vector<Launch::Place> places;
     std::vector<std::byte> parameters;
     std::int64_t items;
+    std::uint32_t group;
   };
   std::byte* address(const KernelCall& call, const Launch::Place& place) const;
 
@@ -127,6 +129,8 @@ void register_sampling(KernelTable& t);
 void register_order(KernelTable& t);
 void register_search(KernelTable& t);
 void register_movement(KernelTable& t);
+void register_microscaling(KernelTable& t);
+void register_optim(KernelTable& t);
 void register_scans(KernelTable& t);
 void register_softmax(KernelTable& t);
 void register_normalizations(KernelTable& t);

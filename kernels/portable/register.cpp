@@ -15,6 +15,8 @@ const KernelTable& portable_kernels() {
     portable::register_order(t);
     portable::register_search(t);
     portable::register_movement(t);
+    portable::register_microscaling(t);
+    portable::register_optim(t);
     portable::register_scans(t);
     portable::register_softmax(t);
     portable::register_normalizations(t);

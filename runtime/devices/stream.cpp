@@ -40,7 +40,7 @@ DeviceStream::~DeviceStream() {
 }
 
 void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
-                          std::int64_t items) {
+                          std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
   if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch can take");
   std::array<tern_device_argument, kMost> list;
@@ -51,6 +51,7 @@ void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<cons
   launch.argument_count = static_cast<std::uint32_t>(arguments.size());
   launch.arguments = list.data();
   launch.items = static_cast<std::uint64_t>(items);
+  launch.group = group;
   device_.check(device_.plugin().launch(device_.index(), stream_, kernel->kernel, &launch), "launching a kernel");
   ++launches_;
 }

@@ -21,8 +21,8 @@ class DeviceStream : public portable::Launcher {
                                          const std::function<std::string()>& text) override {
     return device_.kernel(key, name, text);
   }
-  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
-              std::int64_t items) override;
+  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+              std::uint32_t group) override;
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   void upload(std::byte* to, const void* from, std::uint64_t bytes) override;
   void download(void* to, const std::byte* from, std::uint64_t bytes) override;
