@@ -50,8 +50,8 @@ class HostLauncher : public portable::Launcher {
     return &kernels_.emplace(key, portable::CompiledKernel{run}).first->second;
   }
 
-  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
-              std::int64_t items) override {
+  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+              std::uint32_t) override {
     std::vector<const void*> list;
     for (const portable::Argument& a : arguments) list.push_back(a.data);
     kernel->run(list.data(), 0, items);
