@@ -1,0 +1,102 @@
+// Images that lie with their channels last inside of a program: what leaves it, or is seen through views, has the order
+// of its axes all the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+
+constexpr std::int64_t kBatch = 2, kIn = 6, kOut = 24, kHeight = 7, kWidth = 9, kPlane = kHeight * kWidth;
+
+std::vector<float> random_floats(std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> element(-1, 1);
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (float& x : v) x = element(random);
+  return v;
+}
+
+float at(const std::vector<float>& v, std::int64_t i) {
+  return v[static_cast<std::size_t>(i)];
+}
+
+/// Three by three, padded by one; `in` channels of each of the groups.
+std::vector<float> convolve(const std::vector<float>& x, const std::vector<float>& w, std::int64_t groups,
+                            std::int64_t in, std::int64_t out) {
+  std::vector<float> y;
+  for (std::int64_t n = 0; n < kBatch; ++n) {
+    for (std::int64_t o = 0; o < groups * out; ++o) {
+      for (std::int64_t p = 0; p < kPlane; ++p) {
+        double sum = 0;
+        for (std::int64_t c = 0; c < in; ++c) {
+          for (std::int64_t k = 0; k < 9; ++k) {
+            const std::int64_t h = p / kWidth + k / 3 - 1, v = p % kWidth + k % 3 - 1;
+            if (h < 0 || h >= kHeight || v < 0 || v >= kWidth) continue;
+            const std::int64_t channel = n * groups * in + o / out * in + c;
+            sum += static_cast<double>(at(x, channel * kPlane + h * kWidth + v)) *
+                   static_cast<double>(at(w, (o * in + c) * 9 + k));
+          }
+        }
+        y.push_back(static_cast<float>(sum));
+      }
+    }
+  }
+  return y;
+}
+
+TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
+  const auto x = random_floats(kBatch * kIn * kPlane, 1), dense = random_floats(kOut * kIn * 9, 2),
+             deep = random_floats(kOut * 9, 3), offset = random_floats(kOut, 4);
+  TestProgram p;
+  auto& b = p.b();
+  const auto convolution = [&](ValueId v, ValueId w, std::int64_t groups) {
+    using Sizes = std::vector<std::int64_t>;
+    return b.add(
+        Op::convolution, {v, w},
+        {attr(AttrKey::strides, Sizes{1, 1}), attr(AttrKey::dilations, Sizes{1, 1}), attr(AttrKey::before, Sizes{1, 1}),
+         attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::groups, Dim(groups))});
+  };
+  const ValueId in = p.input(DType::f32, {kBatch, kIn, kHeight, kWidth}),
+                other = p.input(DType::f32, {kBatch, kOut, kHeight, kWidth});
+  const ValueId first = convolution(in, p.state({kOut, kIn, 3, 3}, dense, false), 1);
+  const ValueId moved = b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kOut, 1, 1}, offset, false)}}, DType::f32);
+  const ValueId last = convolution(moved, p.state({kOut, 1, 3, 3}, deep, false), kOut);
+  p.output(moved);
+  p.output(last);
+  p.output(b.permute(last, {0, 2, 3, 1}));
+  p.output(b.reshape(last, {kBatch * kOut, kPlane}));
+  p.output(b.expr("a - b", {{"a", last}, {"b", other}}, DType::f32));
+
+  std::vector<float> want_moved = convolve(x, dense, 1, kIn, kOut);
+  for (std::int64_t i = 0; i < kBatch * kOut * kPlane; ++i) {
+    float& v = want_moved[static_cast<std::size_t>(i)];
+    v = std::abs(v) + at(offset, i / kPlane % kOut);
+  }
+  const std::vector<float> want = convolve(want_moved, deep, kOut, 1, 1),
+                           rest = random_floats(kBatch * kOut * kPlane, 5);
+
+  Session session(p.model().prepare());
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<Tensor>& got =
+        session.run({floats({kBatch, kIn, kHeight, kWidth}, x), floats({kBatch, kOut, kHeight, kWidth}, rest)});
+    for (std::int64_t i = 0; i < kBatch * kOut * kPlane; ++i) {
+      const std::int64_t n = i / kPlane / kOut, c = i / kPlane % kOut, position = i % kPlane;
+      ASSERT_NEAR(at(values_of(got[0]), i), at(want_moved, i), 1e-5) << i;
+      ASSERT_NEAR(at(values_of(got[1]), i), at(want, i), 1e-4) << i;
+      ASSERT_EQ(at(values_of(got[2]), (n * kPlane + position) * kOut + c), at(values_of(got[1]), i)) << i;
+      ASSERT_EQ(at(values_of(got[3]), i), at(values_of(got[1]), i)) << i;
+      ASSERT_EQ(at(values_of(got[4]), i), at(values_of(got[1]), i) - at(rest, i)) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern
