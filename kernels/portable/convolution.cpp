@@ -1,3 +1,7 @@
+// convolution: float32 in tiles of channels and positions, other types element by element.
+#include <algorithm>
+
+#include "kernels/portable/axes.h"
 #include "kernels/portable/window.h"
 
 namespace tern::portable {
@@ -11,21 +15,31 @@ constexpr const char* kTransposedPlace =
     "const tern_i64 y##a = at[a] + p.before[a] - k * p.dilations[a]; const tern_i64 x##a = y##a / p.strides[a]; "
     "if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
 
-void convolution(const KernelCall& c, Launches& list) {
+struct Problem {
+  std::int64_t groups, in, out, elements;  ///< in and out: channels of one group; elements of a window
+  bool transposed;
+  std::int64_t w_in, w_out;  ///< strides of the weight: [out, in, kernel], or transposed [in, out, kernel]
+};
+
+Problem describe(const KernelCall& c) {
+  const TensorView& w = c.in[1];
+  Problem p{c.node->integer(AttrKey::groups, 1), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
+  p.in = c.in[0].size(1) / p.groups;
+  p.out = c.out[0].size(1) / p.groups;
+  for (int i = 2; i < w.rank; ++i) p.elements *= w.size(i);
+  p.w_out = w.stride(p.transposed ? 1 : 0);
+  p.w_in = w.stride(p.transposed ? 0 : 1);
+  return p;
+}
+
+/// All but the weight and how items are laid out.
+void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) {
   const Node& node = *c.node;
-  const TensorView &x = c.in[0], &w = c.in[1], &out = c.out[0];
+  const TensorView &x = c.in[0], &out = c.out[0];
   const auto n = static_cast<std::size_t>(x.rank - 2);
-  const bool transposed = node.integer(AttrKey::transposed) != 0;
-  const std::int64_t groups = node.integer(AttrKey::groups, 1);
-  const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
-  Launch k("convolution");
   k.source.arithmetic("SUM", sum);
-  k.source.define("TRANSPOSED", transposed ? 1 : 0);
-  k.source.define("PLACE(a, k)", transposed ? kTransposedPlace : kPlace);
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, sum);
-  k.input("w", 1, w.dtype);
-  k.load("LOAD_W", w.dtype, sum);
   k.source.define("BIAS", c.has(2) ? 1 : 0);
   if (c.has(2)) {
     k.input("bias", 2, c.in[2].dtype);
@@ -34,24 +48,163 @@ void convolution(const KernelCall& c, Launches& list) {
   }
   k.output("out", 0, out.dtype);
   k.store("STORE", sum, out.dtype);
-  k.parameter("count", out.numel());
-  k.parameter("out_channels", out.size(1));
-  k.parameter("group_out", out.size(1) / groups);
-  k.parameter("group_in", x.size(1) / groups);
+  k.parameter("group_out", problem.out);
+  k.parameter("group_in", problem.in);
   k.parameter("x_batch", x.stride(0));
   k.parameter("x_channel", x.stride(1));
-  // A weight is [out, in, kernel], a transposed one [in, out, kernel].
-  k.parameter("w_out", w.stride(transposed ? 1 : 0));
-  k.parameter("w_in", w.stride(transposed ? 0 : 1));
   parameter(k, "x_sizes", last_sizes(x, n));
   parameter(k, "x_strides", last_strides(x, n));
   parameter(k, "out_sizes", last_sizes(out, n));
-  parameter(k, "extent", last_sizes(w, n));
-  parameter(k, "w_strides", last_strides(w, n));
+  parameter(k, "extent", last_sizes(c.in[1], n));
   parameter(k, "strides", three_of(node, AttrKey::strides, n, 1, 1));
   parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1, 1));
   parameter(k, "before", three_of(node, AttrKey::before, n, 0, 0));
+}
+
+void by_elements(const KernelCall& c, Launches& list, const Problem& problem, DType sum) {
+  const TensorView &w = c.in[1], &out = c.out[0];
+  Launch k("convolution");
+  declare(k, c, problem, sum);
+  k.source.define("TRANSPOSED", problem.transposed ? 1 : 0);
+  k.source.define("PLACE(a, k)", problem.transposed ? kTransposedPlace : kPlace);
+  k.input("w", 1, w.dtype);
+  k.load("LOAD_W", w.dtype, sum);
+  k.parameter("count", out.numel());
+  k.parameter("out_channels", out.size(1));
+  k.parameter("w_out", problem.w_out);
+  k.parameter("w_in", problem.w_in);
+  parameter(k, "w_strides", last_strides(w, static_cast<std::size_t>(w.rank - 2)));
   list.add(std::move(k), out.numel());
+}
+
+// Of the tiled kernel (text/convolution_tiled.inc).
+/// Where the window of position o starts along axis a, and where the element k of one that starts at `at` lies; below 0
+/// where a transposed convolution has none.
+constexpr const char* kStart = "((o) * (int)p.strides[a] - (int)p.before[a])";
+constexpr const char* kPlaced = "((at) + (k) * (int)p.dilations[a])";
+constexpr const char* kTransposedStart = "((o) + (int)p.before[a])";
+constexpr const char* kTransposedPlaced = "tern_divided((at) - (k) * (int)p.dilations[a], (int)p.strides[a])";
+constexpr std::int64_t kRows = 8;
+constexpr std::int64_t kFewChannels = 8;  // a tile of so few would be mostly empty
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
+
+/// Channels of a tile: as many as go without many empty ones.
+std::int64_t width_of(std::int64_t channels) {
+  for (std::int64_t width : {64, 32}) {
+    const std::int64_t padded = (channels + width - 1) / width * width;
+    if (8 * (padded - channels) <= padded) return width;
+  }
+  return 16;
+}
+
+/// How the channels of a group are cut into tiles.
+struct Tiles {
+  std::int64_t width, panels;  ///< channels of a tile; tiles of a group
+  std::int64_t weights;        ///< of all tiles
+};
+
+Tiles tiles_of(const Problem& problem) {
+  Tiles t{width_of(problem.out), 0, 0};
+  t.panels = (problem.out + t.width - 1) / t.width;
+  t.weights = problem.groups * t.panels * problem.elements * problem.in * t.width;
+  return t;
+}
+
+/// The weight with the channels of a tile side by side. Lacks only where it goes to.
+Launch pack(const KernelCall& c, const Problem& problem, const Tiles& tiles) {
+  const TensorView& w = c.in[1];
+  Launch k("pack_weight");
+  k.type("SUM_T", DType::f32);
+  k.source.define("WIDTH", tiles.width);
+  k.input("w", 1, w.dtype);
+  k.load("LOAD_W", w.dtype, DType::f32);
+  Axes element;
+  for (int i = 2; i < w.rank; ++i) element.add(w.size(i), w.stride(i));
+  element.declare(k.source, "element");
+  k.parameter("count", tiles.weights);
+  k.parameter("elements", problem.elements);
+  k.parameter("panels", tiles.panels);
+  k.parameter("group_in", problem.in);
+  k.parameter("group_out", problem.out);
+  k.parameter("w_group", w.stride(0) * (problem.transposed ? problem.in : problem.out));
+  k.parameter("w_out", problem.w_out);
+  k.parameter("w_in", problem.w_in);
+  return k;
+}
+
+/// Declares the packed weight: one that never changes is packed now, others whenever the node runs.
+void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Problem& problem, const Tiles& tiles) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(tiles.weights) * sizeof(float);
+  Launch packing = pack(c, problem, tiles);
+  if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) {
+    const std::uint64_t packed = list.scratch(bytes);
+    packing.scratch("to", packed, DType::f32, true);
+    list.add(std::move(packing), tiles.weights);
+    return k.scratch("w", packed, DType::f32, false);
+  }
+  const std::size_t packed = list.table(bytes);
+  packing.output("to", 0, DType::f32);
+  Launches once(c);
+  once.add(std::move(packing), tiles.weights);
+  TensorView to;
+  to.data = list.table_data(packed);
+  KernelCall call = c;
+  call.out = {&to, 1};
+  once.run(call);
+  k.table("w", packed, DType::f32);
+}
+
+void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
+  const TensorView& out = c.out[0];
+  const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
+  const std::int64_t blocks = (positions + kRows - 1) / kRows;
+  const Tiles tiles = tiles_of(problem);
+  Launch k("convolution_tiled");
+  declare(k, c, problem, DType::f32);
+  declare_packed(k, c, list, problem, tiles);
+  k.type("X_T", c.in[0].dtype);
+  k.source.define("WIDTH", tiles.width);
+  k.source.define("ROWS", kRows);
+  k.source.define("START(a, o)", problem.transposed ? kTransposedStart : kStart);
+  k.source.define("PLACED(a, at, k)", problem.transposed ? kTransposedPlaced : kPlaced);
+  k.parameter("positions", positions);
+  k.parameter("position_blocks", blocks);
+  k.parameter("panels", tiles.panels);
+  k.parameter("groups", problem.groups);
+  k.parameter("depth", problem.elements * problem.in);
+  list.add(std::move(k), out.size(0) * problem.groups * tiles.panels * blocks * tiles.width,
+           static_cast<std::uint32_t>(tiles.width));
+}
+
+bool fits(std::int64_t a, std::int64_t b) {
+  return b == 0 || a <= kMostPositions / b;
+}
+
+/// Whether positions fit 32 bits, as the tiled kernel counts them.
+bool is_small(const KernelCall& c) {
+  const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
+  const Three in = last_sizes(c.in[0], n), out = last_sizes(c.out[0], n), window = last_sizes(c.in[1], n);
+  const Three strides = three_of(*c.node, AttrKey::strides, n, 1, 1);
+  const Three dilations = three_of(*c.node, AttrKey::dilations, n, 1, 1);
+  const Three before = three_of(*c.node, AttrKey::before, n, 0, 0);
+  std::int64_t positions = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!fits(in[i], strides[i]) || !fits(out[i], strides[i]) || !fits(window[i], dilations[i]) ||
+        !fits(before[i], 1) || !fits(out[i], positions))
+      return false;
+    positions *= out[i];
+  }
+  return true;
+}
+
+void convolution(const KernelCall& c, Launches& list) {
+  const DType number = number_type(c.in[0].dtype);
+  const Problem problem = describe(c);
+  if (number == DType::f32 && problem.out >= kFewChannels && c.out[0].numel() > 0 &&
+      c.out[0].numel() * problem.in * problem.elements >= kLeastWork && is_small(c))
+    return tiled(c, list, problem);
+  by_elements(c, list, problem, wide_type(number, list.target().has_double));
 }
 
 }  // namespace

@@ -20,10 +20,15 @@ std::uint64_t Launches::scratch(std::uint64_t bytes) {
   return at;
 }
 
-std::size_t Launches::table(std::span<const std::byte> bytes) {
-  tables_.push_back(launcher_.allocate(std::max<std::size_t>(bytes.size(), 1)));
-  if (!bytes.empty()) launcher_.upload(tables_.back()->data, bytes.data(), bytes.size());
+std::size_t Launches::table(std::uint64_t bytes) {
+  tables_.push_back(launcher_.allocate(std::max<std::uint64_t>(bytes, 1)));
   return tables_.size() - 1;
+}
+
+std::size_t Launches::table(std::span<const std::byte> bytes) {
+  const std::size_t k = table(static_cast<std::uint64_t>(bytes.size()));
+  if (!bytes.empty()) launcher_.upload(tables_[k]->data, bytes.data(), bytes.size());
+  return k;
 }
 
 std::byte* Launches::address(const KernelCall& call, const Launch::Place& place) const {

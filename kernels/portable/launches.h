@@ -67,6 +67,9 @@ class Launches : public KernelState {
   std::uint64_t scratch(std::uint64_t bytes);
   /// Memory of the plan's own, with these bytes: its number.
   std::size_t table(std::span<const std::byte> bytes);
+  /// The same, for the family to fill by launches of its own.
+  std::size_t table(std::uint64_t bytes);
+  std::byte* table_data(std::size_t k) const { return tables_[k]->data; }
 
   const Target& target() const { return launcher_.target(); }
   std::uint64_t scratch_bytes() const { return scratch_bytes_; }
