@@ -1,6 +1,8 @@
-// Convolutions against their definition in double, on small integers, so that every type must be exact.
+// Convolutions against their definition in double, on small integers, so that every type must be exact; by the CPU's
+// kernels and by the portable ones.
 #include <gtest/gtest.h>
 
+#include "tests/kernels/host_launcher.h"
 #include "tests/kernels/node_run.h"
 
 namespace tern::test {
@@ -68,8 +70,9 @@ std::vector<double> reference(const Case& c, const std::vector<double>& x, const
   return y;
 }
 
-void check(DType t, const Case& c, bool constant) {
+void check(DType t, const Case& c, bool constant, portable::Launcher* device = nullptr) {
   NodeRun run(Op::convolution);
+  run.on(device);
   const auto x = random_numbers(product(c.x), 1), w = random_numbers(product(c.weight), 2);
   const std::int64_t channels = c.transposed ? c.weight[1] * c.groups : c.weight[0];
   const auto bias = random_numbers(channels, 3);
@@ -96,31 +99,42 @@ void check(DType t, const Case& c, bool constant) {
   }
 }
 
+const Case kCases[] = {
+    {{2, 3, 9}, {4, 3, 3}, {1}, {1}, {0}, {0}, {0}},
+    {{2, 3, 9}, {4, 3, 4}, {2}, {2}, {1}, {2}, {0}},
+    {{1, 4, 7, 6}, {6, 2, 3, 2}, {2, 1}, {1, 2}, {1, 0}, {1, 2}, {0, 0}, 2},
+    {{2, 4, 5, 5}, {4, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 4},
+    {{1, 16, 8, 8}, {16, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
+    {{1, 2, 4, 5, 4}, {3, 2, 2, 3, 1}, {1, 2, 1}, {2, 1, 1}, {0, 1, 0}, {1, 1, 0}, {0, 0, 0}},
+    // Eight channels of a group's result and more: several blocks of windows, of channels, and of 256 products.
+    {{2, 10, 37}, {9, 10, 3}, {1}, {1}, {2}, {0}, {0}},
+    {{1, 30, 11, 13}, {17, 30, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
+    {{1, 3, 40, 38}, {64, 3, 7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {0, 0}},
+    {{2, 8, 9, 7}, {20, 4, 3, 3}, {1, 2}, {2, 1}, {2, 0}, {1, 3}, {0, 0}, 2},
+    {{1, 3, 5, 6, 7}, {8, 3, 2, 3, 2}, {1, 1, 2}, {2, 1, 1}, {1, 0, 1}, {0, 2, 1}, {0, 0, 0}},
+    {{1, 270, 3, 2}, {40, 270, 1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
+    {{1, 12, 4, 4}, {40, 12, 1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
+    {{2, 3, 5}, {3, 4, 3}, {2}, {1}, {1}, {1}, {1}, 1, true},
+    {{1, 4, 4, 3}, {4, 3, 3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 0}, {1, 2}, 2, true},
+    {{1, 4, 4, 3}, {4, 3, 3, 2}, {1, 1}, {2, 3}, {1, 1}, {1, 1}, {1, 2}, 2, true},
+    {{1, 2, 3, 2, 3}, {2, 2, 2, 2, 2}, {1, 2, 1}, {1, 1, 2}, {0, 0, 0}, {0, 0, 0}, {0, 1, 0}, 1, true},
+    {{2, 9, 6, 5}, {9, 12, 3, 2}, {2, 3}, {1, 2}, {1, 0}, {1, 0}, {1, 2}, 1, true},
+    {{1, 16, 9, 8}, {16, 10, 3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2, true},
+};
+
 TEST(Convolution, IsExactOnSmallIntegers) {
-  const Case cases[] = {
-      {{2, 3, 9}, {4, 3, 3}, {1}, {1}, {0}, {0}, {0}},
-      {{2, 3, 9}, {4, 3, 4}, {2}, {2}, {1}, {2}, {0}},
-      {{1, 4, 7, 6}, {6, 2, 3, 2}, {2, 1}, {1, 2}, {1, 0}, {1, 2}, {0, 0}, 2},
-      {{2, 4, 5, 5}, {4, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 4},
-      {{1, 16, 8, 8}, {16, 16, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
-      {{1, 2, 4, 5, 4}, {3, 2, 2, 3, 1}, {1, 2, 1}, {2, 1, 1}, {0, 1, 0}, {1, 1, 0}, {0, 0, 0}},
-      // Eight channels of a group's result and more: several blocks of windows, of channels, and of 256 products.
-      {{2, 10, 37}, {9, 10, 3}, {1}, {1}, {2}, {0}, {0}},
-      {{1, 30, 11, 13}, {17, 30, 3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},
-      {{1, 3, 40, 38}, {64, 3, 7, 7}, {2, 2}, {1, 1}, {3, 3}, {3, 3}, {0, 0}},
-      {{2, 8, 9, 7}, {20, 4, 3, 3}, {1, 2}, {2, 1}, {2, 0}, {1, 3}, {0, 0}, 2},
-      {{1, 3, 5, 6, 7}, {8, 3, 2, 3, 2}, {1, 1, 2}, {2, 1, 1}, {1, 0, 1}, {0, 2, 1}, {0, 0, 0}},
-      {{1, 270, 3, 2}, {40, 270, 1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
-      {{1, 12, 4, 4}, {40, 12, 1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}, {0, 0}},
-      {{2, 3, 5}, {3, 4, 3}, {2}, {1}, {1}, {1}, {1}, 1, true},
-      {{1, 4, 4, 3}, {4, 3, 3, 2}, {2, 3}, {1, 2}, {1, 0}, {0, 0}, {1, 2}, 2, true},
-      {{1, 4, 4, 3}, {4, 3, 3, 2}, {1, 1}, {2, 3}, {1, 1}, {1, 1}, {1, 2}, 2, true},
-      {{1, 2, 3, 2, 3}, {2, 2, 2, 2, 2}, {1, 2, 1}, {1, 1, 2}, {0, 0, 0}, {0, 0, 0}, {0, 1, 0}, 1, true},
-  };
   for (DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::c64}) {
-    for (const Case& c : cases) {
+    for (const Case& c : kCases) {
       if (t == DType::bf16 && product(c.weight) > 2000) continue;  // sums beyond its exact range
       for (bool constant : {false, true}) check(t, c, constant);
+    }
+  }
+}
+
+TEST(Convolution, IsExactOnDevices) {
+  for (DType t : {DType::f32, DType::f16, DType::i64}) {
+    for (const Case& c : kCases) {
+      for (bool constant : {false, true}) check(t, c, constant, &HostLauncher::instance());
     }
   }
 }
