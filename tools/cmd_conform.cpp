@@ -24,6 +24,7 @@ struct ConformArguments {
   int threads = 1;
   bool direct = false;
   std::string device = "cpu";
+  std::size_t every = 1;
 };
 
 std::string name_of_case(const std::string& file, const std::vector<std::string>& paths) {
@@ -36,8 +37,20 @@ std::string name_of_case(const std::string& file, const std::vector<std::string>
   return fs::path(file).stem().string();
 }
 
+/// Every `every`-th case, and the first one of each folder: one per op.
+std::vector<std::string> sample(const std::vector<std::string>& files, std::size_t every) {
+  std::vector<std::string> some;
+  std::string folder;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string here = std::filesystem::path(files[i]).parent_path().string();
+    if (i % std::max<std::size_t>(every, 1) == 0 || here != folder) some.push_back(files[i]);
+    folder = here;
+  }
+  return some;
+}
+
 int run_conform(const ConformArguments& a) {
-  const std::vector<std::string> files = find_cases(a.paths);
+  const std::vector<std::string> files = sample(find_cases(a.paths), a.every);
   if (files.empty()) fail(ErrorCode::invalid_argument, "no .pt2 file was found there");
   std::vector<ConformResult> results(files.size());
   Progress progress("conform", files.size());
@@ -76,6 +89,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();
   c->add_option("--threads", arguments->threads, "Threads of each case")->capture_default_str();
   c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
+  c->add_option("--every", arguments->every, "Only every N-th case, and the first of each folder")->capture_default_str();
   add_device_option(*c, arguments->device);
   c->footer(
       "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "

@@ -52,6 +52,28 @@ try 'an operator that nobody provides is named at export' refused "$prefix/bin/t
   -o "$work/none.tern"
 try 'an operator that nobody provides is named at run' refused "$prefix/bin/tern" run "$work/rope.tern" \
   --input examples/custom_op/rope.safetensors
+# A device from outside, and what `tern devices` says of a library that is none.
+device() {
+  local plugin=$work/device/example_device.so
+  TERN_DEVICE_PATH=$plugin "$prefix/bin/tern" devices | grep -q '^example:0 ' &&
+    TERN_DEVICE_PATH=$plugin "$prefix/bin/tern" conform "${device_cases[@]}" --device example
+}
+no_device() {
+  TERN_DEVICE_PATH=$work/custom_op/librope.so "$prefix/bin/tern" devices | grep -q 'does not export tern_device_library'
+}
+unknown_device() {
+  local status=0
+  "$prefix/bin/tern" run "$work/digits.tern" --random --device nothing >"$work/unknown.log" 2>&1 || status=$?
+  ((status == 2)) && grep -q "there is no device 'nothing'" "$work/unknown.log"
+}
+device_cases=()
+for op in add sum softmax mm cumsum gather; do
+  [[ -d $folder/test-data/conformance/$op ]] && device_cases+=("$folder/test-data/conformance/$op")
+done
+try 'examples/device compiles' with_cmake examples/device device
+try 'examples/device runs cases' device
+try 'a library that is no device is said to be none' no_device
+try 'a device that is not there is named' unknown_device
 # What the library exports is the public API and nothing else of the project or of the libraries it is made with.
 hidden() {
   local library leaked

@@ -78,6 +78,15 @@ part 'models, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/models
 part 'conformance, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/conformance
+# xpu NAME EVERY: cases on an OpenCL runtime; every one of EVERY and the first of each op, all of them with --full.
+xpu() {
+  local runtime=$1 every=$2
+  [[ $full == --full ]] && every=1
+  part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
+    --may-pass --known "tests/data/device_expected_failures/$runtime.txt" --reports "$reports/$runtime" $data/programs $data/conformance
+}
+xpu intel 10
+[[ $full == --full ]] && xpu pocl 1 # compiles slowly
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# device.sh intel|pocl COMMAND...: runs the command where xpu is that OpenCL runtime alone.
+set -euo pipefail
+runtime=$1
+shift
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+case $runtime in
+  intel)
+    export OCL_ICD_VENDORS=$root/build/opencl-intel/vendors
+    export LD_LIBRARY_PATH=$root/build/opencl-intel/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    ;;
+  pocl)
+    mkdir -p "$root/build/opencl-pocl/vendors"
+    cp -f /etc/OpenCL/vendors/pocl.icd "$root/build/opencl-pocl/vendors/"
+    export OCL_ICD_VENDORS=$root/build/opencl-pocl/vendors
+    export POCL_CACHE_DIR=$root/build/opencl-pocl/cache
+    ;;
+  *)
+    echo "device.sh: no runtime '$runtime'" >&2
+    exit 2
+    ;;
+esac
+export TERN_CACHE=$root/build/device-cache
+exec "$@"
