@@ -145,6 +145,10 @@ void register_segments(KernelTable& t);
 void register_nms(KernelTable& t);
 void register_roi_align(KernelTable& t);
 void register_reductions(KernelTable& t);
+void register_attention(KernelTable& t);
+void register_fft(KernelTable& t);
+void register_grouped_matmul(KernelTable& t);
+void register_distances(KernelTable& t);
 
 }  // namespace tern::portable
 

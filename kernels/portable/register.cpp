@@ -28,6 +28,10 @@ const KernelTable& portable_kernels() {
     portable::register_nms(t);
     portable::register_roi_align(t);
     portable::register_reductions(t);
+    portable::register_attention(t);
+    portable::register_fft(t);
+    portable::register_grouped_matmul(t);
+    portable::register_distances(t);
     return t;
   }();
   return table;

@@ -1,0 +1,124 @@
+// attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and part of the keys
+// where queries are few.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kWidest = 128;  // values that one item sums
+constexpr std::int64_t kManyItems = 512, kShortPart = 128;
+
+/// The axes before the last two of the result, as `v` lies: axes of one element repeat, and so do heads of keys and
+/// values, each `per_group` times.
+void declare_planes(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
+  Axes planes;
+  for (int i = 0; i < out.rank - 2; ++i) {
+    const int at = i - (out.rank - v.rank);
+    const std::int64_t size = out.size(i), own = at < 0 ? 1 : v.size(at);
+    if (own <= 1) {
+      planes.add(size, 0);
+    } else {
+      planes.add(own, v.stride(at));
+      planes.add(size / own, 0);
+    }
+  }
+  planes.declare(k.source, name);
+}
+
+std::int64_t step(const TensorView& v, int from_end) {
+  return v.rank < from_end || v.size(v.rank - from_end) == 1 ? 0 : v.stride(v.rank - from_end);
+}
+
+void attention(const KernelCall& c, Launches& list) {
+  const TensorView &q = c.in[0], &key = c.in[1], &v = c.in[2], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const int r = out.rank;
+  const DType t = compute_type(q.dtype);
+  const std::int64_t queries = out.size(r - 2), keys = key.size(r - 2), width = q.size(r - 1),
+                     out_width = out.size(r - 1), rows = out.numel() / out_width;
+  const std::int64_t chunk = std::min(out_width, kWidest), chunks = (out_width + chunk - 1) / chunk;
+  const std::int64_t items = rows * chunks;
+  const std::int64_t wanted = items < kManyItems ? std::min(kManyItems / items, keys / kShortPart) : 1;
+  const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(keys, 1) : (keys + wanted - 1) / wanted;
+  const std::int64_t parts = std::max<std::int64_t>((keys + run - 1) / run, 1);
+
+  Launch k("attention");
+  k.type("T", t);
+  k.source.define("CHUNK", chunk);
+  k.source.define("CAUSAL", c.node->integer(AttrKey::causal) != 0 ? 1 : 0);
+  k.input("q", 0, q.dtype);
+  k.input("k", 1, key.dtype);
+  k.input("v", 2, v.dtype);
+  k.load("LOAD_Q", q.dtype, t);
+  k.load("LOAD_K", key.dtype, t);
+  k.load("LOAD_V", v.dtype, t);
+  // Weights of 16-bit values are rounded to the type of those, as on the CPU.
+  k.source.define("ROUND(w)", converted(v.dtype, t, converted(t, v.dtype, "(w)")));
+  const bool masked = c.has(3);
+  k.source.define("MASK", !masked ? 0 : c.in[3].dtype == DType::boolean ? 1 : 2);
+  if (masked) {
+    const TensorView& mask = c.in[3];
+    k.input("mask", 3, mask.dtype);
+    k.load("LOAD_MASK", mask.dtype, mask.dtype == DType::boolean ? DType::boolean : t);
+    declare_planes(k, "mask", mask, out);
+    k.parameter("mask_row", step(mask, 2));
+    k.parameter("mask_column", step(mask, 1));
+  }
+  declare_planes(k, "q", q, out);
+  declare_planes(k, "k", key, out);
+  declare_planes(k, "v", v, out);
+  k.parameter("q_row", q.stride(r - 2));
+  k.parameter("q_column", q.stride(r - 1));
+  k.parameter("k_row", key.stride(r - 2));
+  k.parameter("k_column", key.stride(r - 1));
+  k.parameter("v_row", v.stride(r - 2));
+  k.parameter("v_column", v.stride(r - 1));
+  k.parameter("rows", rows);
+  k.parameter("queries", queries);
+  k.parameter("keys", keys);
+  k.parameter("width", width);
+  k.parameter("out_width", out_width);
+  k.parameter("chunks", chunks);
+  k.parameter("run", run);
+  k.parameter("count", items * parts);
+  k.source.parameter("scale", t, c.node->number(AttrKey::scale, 1 / std::sqrt(static_cast<double>(width))));
+  k.source.define("PARTS", parts == 1 ? 0 : 1);
+  if (parts == 1) {
+    k.output("out", 0, out.dtype);
+    k.store("STORE", t, out.dtype);
+    return list.add(std::move(k), items);
+  }
+  const auto bytes = static_cast<std::uint64_t>(element_size(t)) * static_cast<std::uint64_t>(rows * parts);
+  const std::uint64_t sums = list.scratch(bytes * static_cast<std::uint64_t>(out_width));
+  const std::uint64_t tops = list.scratch(bytes), totals = list.scratch(bytes);
+  k.scratch("out", sums, t, true);
+  k.scratch("tops", tops, t, true);
+  k.scratch("totals", totals, t, true);
+  k.store("STORE", t, t);
+  list.add(std::move(k), items * parts);
+
+  Launch join("attention_join");
+  join.type("T", t);
+  join.scratch("sums", sums, t, false);
+  join.scratch("tops", tops, t, false);
+  join.scratch("totals", totals, t, false);
+  join.output("out", 0, out.dtype);
+  join.store("STORE", t, out.dtype);
+  join.parameter("rows", rows);
+  join.parameter("out_width", out_width);
+  join.parameter("parts", parts);
+  join.parameter("count", out.numel());
+  list.add(std::move(join), out.numel());
+}
+
+}  // namespace
+
+void register_attention(KernelTable& t) {
+  t.set(Op::attention, kernel<attention>());
+}
+
+}  // namespace tern::portable

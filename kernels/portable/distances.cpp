@@ -1,0 +1,61 @@
+// cdist: an element for each item.
+#include <cmath>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+namespace {
+
+/// The axes of `v` but for the last two, with the sizes of the result's.
+void declare_planes(Launch& k, const char* name, const TensorView& v, const TensorView& out) {
+  Axes planes;
+  for (int i = 0; i < out.rank - 2; ++i) {
+    const int at = i - (out.rank - v.rank);
+    planes.add(out.size(i), at < 0 || v.size(at) == 1 ? 0 : v.stride(at));
+  }
+  planes.declare(k.source, name);
+}
+
+void cdist(const KernelCall& c, Launches& list) {
+  const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const DType t = compute_type(x.dtype), sum = wide_type(t, list.target().has_double);
+  const double p = c.node->number(AttrKey::p, 2.0);
+  Launch k("cdist");
+  k.type("T", t);
+  k.type("SUM_T", sum);
+  k.input("x", 0, x.dtype);
+  k.input("y", 1, y.dtype);
+  k.load("LOAD_X", x.dtype, t);
+  k.load("LOAD_Y", y.dtype, t);
+  declare_planes(k, "x", x, out);
+  declare_planes(k, "y", y, out);
+  const bool largest = std::isinf(p);
+  k.source.define("LARGEST", largest ? 1 : 0);
+  k.source.define("TERM(d)", largest || p == 1 ? "(d)"
+                             : p == 2          ? "((d) * (d))"
+                             : p == 0          ? "((d) != 0 ? (SUM_T)1 : (SUM_T)0)"
+                                               : "pow((SUM_T)(d), p.power)");
+  k.source.define("ROOT(s)", largest || p == 1 || p == 0 ? "(s)" : p == 2 ? "sqrt(s)" : "pow((SUM_T)(s), 1 / p.power)");
+  k.source.parameter("power", sum, largest ? 0 : p);
+  k.parameter("count", out.numel());
+  k.parameter("rows", out.size(out.rank - 2));
+  k.parameter("columns", out.size(out.rank - 1));
+  k.parameter("length", x.size(x.rank - 1));
+  k.parameter("x_row", x.stride(x.rank - 2));
+  k.parameter("x_step", x.stride(x.rank - 1));
+  k.parameter("y_row", y.stride(y.rank - 2));
+  k.parameter("y_step", y.stride(y.rank - 1));
+  k.output("out", 0, out.dtype);
+  k.store("STORE", sum, out.dtype);
+  list.add(std::move(k), out.numel());
+}
+
+}  // namespace
+
+void register_distances(KernelTable& t) {
+  t.set(Op::cdist, kernel<cdist>());
+}
+
+}  // namespace tern::portable
