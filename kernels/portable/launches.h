@@ -149,6 +149,11 @@ void register_attention(KernelTable& t);
 void register_fft(KernelTable& t);
 void register_grouped_matmul(KernelTable& t);
 void register_distances(KernelTable& t);
+void register_ldl(KernelTable& t);
+void register_spectra(KernelTable& t);
+void register_reflections(KernelTable& t);
+void register_solvers(KernelTable& t);
+void register_factorizations(KernelTable& t);
 
 }  // namespace tern::portable
 

@@ -32,6 +32,11 @@ const KernelTable& portable_kernels() {
     portable::register_fft(t);
     portable::register_grouped_matmul(t);
     portable::register_distances(t);
+    portable::register_ldl(t);
+    portable::register_spectra(t);
+    portable::register_reflections(t);
+    portable::register_solvers(t);
+    portable::register_factorizations(t);
     return t;
   }();
   return table;

@@ -1,0 +1,67 @@
+// ldl_factor: a matrix for each item. ldl_solve: a right hand side for each.
+#include "kernels/portable/linalg.h"
+
+namespace tern::portable {
+namespace {
+
+void ldl_factor(const KernelCall& c, Launches& list) {
+  const TensorView& a = c.in[0];
+  const Numbers w(a.dtype, list.target());
+  const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
+  Launch k("ldl_factor");
+  w.declare(k);
+  k.input("a", 0, a.dtype);
+  k.load("LOAD_A", a.dtype, w.number);
+  declare_matrix(k, "a", a, a);
+  k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
+  k.source.define("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
+  k.source.define("FACTORS", c.wants(0) ? 1 : 0);
+  k.source.define("PIVOTS", c.wants(1) ? 1 : 0);
+  k.source.define("INFO", c.wants(2) ? 1 : 0);
+  k.source.define("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
+  if (c.wants(0)) {
+    k.output("factors", 0, a.dtype);
+    k.store("STORE", w.number, a.dtype);
+  }
+  if (c.wants(1)) k.output("pivots", 1, DType::i32);
+  if (c.wants(2)) k.output("info", 2, DType::i32);
+  k.may_fail();
+  k.parameter("count", count);
+  k.parameter("n", n);
+  list.add(std::move(k), count);
+}
+
+void ldl_solve(const KernelCall& c, Launches& list) {
+  const TensorView &a = c.in[0], &b = c.in[2], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const Numbers w(a.dtype, list.target());
+  const std::int64_t n = a.size(a.rank - 1), matrices = matrix_count(out), vectors = out.numel() / n / matrices;
+  Launch k("ldl_solve");
+  w.declare(k);
+  k.input("a", 0, a.dtype);
+  k.input("pivots", 1, DType::i32);
+  k.input("b", 2, b.dtype);
+  k.load("LOAD_A", a.dtype, w.number);
+  k.load("LOAD_B", b.dtype, w.number);
+  declare_matrix(k, "a", a, out);
+  declare_matrix(k, "pivots", c.in[1], out, 1, 2);
+  declare_matrix(k, "b", b, out);
+  k.source.define("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
+  k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
+  k.output("out", 0, out.dtype);
+  k.store("STORE", w.number, out.dtype);
+  k.may_fail();
+  k.parameter("count", matrices * vectors);
+  k.parameter("n", n);
+  k.parameter("vectors", vectors);
+  list.add(std::move(k), matrices * vectors);
+}
+
+}  // namespace
+
+void register_ldl(KernelTable& t) {
+  t.set(Op::ldl_factor, kernel<ldl_factor>());
+  t.set(Op::ldl_solve, kernel<ldl_solve>());
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,27 @@
+// What the families of linear algebra share: the numbers they compute with, and operands read matrix by matrix.
+#pragma once
+
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+/// The types that a matrix of `t` is worked on in: double where the device has it.
+struct Numbers {
+  Numbers(DType t, const Target& target);
+  DType number, real;
+  /// W_T with its arithmetic, and R_T, the type of its parts: W_CONJ, W_REAL, W_OF(r), W_SCALE(a, r), W_SIZE (a norm
+  /// that is cheap: LAPACK's cabs1), W_NORM2 (the square of the absolute value).
+  void declare(Launch& k) const;
+  std::uint64_t bytes(std::int64_t count) const;
+  std::uint64_t real_bytes(std::int64_t count) const;
+};
+
+/// How many matrices a tensor holds whose last `core` axes are one.
+std::int64_t matrix_count(const TensorView& v, int core = 2);
+
+/// at_NAME(b) is where matrix (or with core 1 vector) `b` of `v` begins, whose batch is broadcast to that of `result`;
+/// p.NAME_row and p.NAME_column are its strides, exchanged with `transposed`.
+void declare_matrix(Launch& k, const std::string& name, const TensorView& v, const TensorView& result, int core = 2,
+                    int result_core = 2, bool transposed = false);
+
+}  // namespace tern::portable

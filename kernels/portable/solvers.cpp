@@ -1,0 +1,76 @@
+// triangular_solve, lu_solve: a right hand side for each item.
+#include "kernels/portable/linalg.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::portable {
+namespace {
+
+/// How a triangle is gone through: not at all, divided by its diagonal, or with a diagonal of ones.
+enum Triangle : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
+
+/// A matrix and right hand sides. X op(A) = B is op(A)^T X^T = B^T, which the strides say.
+struct Sides {
+  explicit Sides(const KernelCall& c) {
+    left = c.node->integer(AttrKey::left) != 0;
+    const auto op = static_cast<Transpose>(c.node->integer(AttrKey::transpose, 0));
+    transposed = (op != Transpose::none) == left;
+    conjugate = op == Transpose::adjoint;
+  }
+  bool left, transposed, conjugate;
+};
+
+void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs, Triangle lower, Triangle upper,
+           bool swaps) {
+  const TensorView &a = c.in[0], &b = c.in[rhs], &out = c.out[0];
+  if (out.numel() == 0) return;
+  const Numbers w(a.dtype, list.target());
+  const std::int64_t n = a.size(a.rank - 1), matrices = matrix_count(out), vectors = out.numel() / n / matrices;
+  Launch k("solve");
+  w.declare(k);
+  k.input("a", 0, a.dtype);
+  k.input("b", rhs, b.dtype);
+  k.load("LOAD_A", a.dtype, w.number);
+  k.load("LOAD_B", b.dtype, w.number);
+  declare_matrix(k, "a", a, out, 2, 2, s.transposed);
+  declare_matrix(k, "b", b, out, 2, 2, !s.left);
+  k.source.define("CONJUGATE", s.conjugate ? 1 : 0);
+  k.source.define("LOWER", lower);
+  k.source.define("UPPER", upper);
+  k.source.define("SWAPS", !swaps ? 0 : s.transposed ? 2 : 1);
+  if (swaps) {
+    k.input("pivots", 1, DType::i32);
+    declare_matrix(k, "pivots", c.in[1], out, 1, 2);
+    k.may_fail();
+  }
+  k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
+  k.output("out", 0, out.dtype);
+  k.store("STORE", w.number, out.dtype);
+  k.parameter("count", matrices * vectors);
+  k.parameter("n", n);
+  k.parameter("vectors", vectors);
+  k.parameter("out_row", s.left ? vectors : 1);
+  k.parameter("out_column", s.left ? 1 : n);
+  list.add(std::move(k), matrices * vectors);
+}
+
+void triangular_solve(const KernelCall& c, Launches& list) {
+  const Sides s(c);
+  const bool upper = (c.node->integer(AttrKey::upper) != 0) != s.transposed;
+  const Triangle triangle = c.node->integer(AttrKey::unit) != 0 ? kUnit : kPlain;
+  solve(c, list, s, 1, upper ? kNone : triangle, upper ? triangle : kNone, false);
+}
+
+// P L U, or its transpose U^T L^T P^T.
+void lu_solve(const KernelCall& c, Launches& list) {
+  const Sides s(c);
+  solve(c, list, s, 2, s.transposed ? kPlain : kUnit, s.transposed ? kUnit : kPlain, true);
+}
+
+}  // namespace
+
+void register_solvers(KernelTable& t) {
+  t.set(Op::triangular_solve, kernel<triangular_solve>());
+  t.set(Op::lu_solve, kernel<lu_solve>());
+}
+
+}  // namespace tern::portable
