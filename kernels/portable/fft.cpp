@@ -114,7 +114,7 @@ std::vector<Stage> stages_of(const KernelCall& c) {
   return stages;
 }
 
-constexpr std::int64_t kUnrolled = 16;
+constexpr std::int64_t kUnrolled = 8;
 
 void fft(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &out = c.out[0];

@@ -147,6 +147,7 @@ void register_roi_align(KernelTable& t);
 void register_reductions(KernelTable& t);
 void register_attention(KernelTable& t);
 void register_fft(KernelTable& t);
+void register_rnn(KernelTable& t);
 void register_random(KernelTable& t);
 void register_grouped_matmul(KernelTable& t);
 void register_distances(KernelTable& t);

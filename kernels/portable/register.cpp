@@ -30,6 +30,7 @@ const KernelTable& portable_kernels() {
     portable::register_reductions(t);
     portable::register_attention(t);
     portable::register_fft(t);
+    portable::register_rnn(t);
     portable::register_random(t);
     portable::register_grouped_matmul(t);
     portable::register_distances(t);

@@ -1,12 +1,18 @@
-// eigh, svd by Jacobi's rotations, matrix_exp: a matrix for each item.
+// eigh and svd by Jacobi's rotations, lstsq by svd, eig, matrix_exp: a matrix for each item.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/portable/linalg.h"
+#include "schema/linalg_kinds.h"
 
 namespace tern::portable {
 namespace {
+
+/// The type of the parts of numbers of `t`.
+DType real_part(DType t) {
+  return t == DType::c128 ? DType::f64 : t == DType::c64 ? DType::f32 : t;
+}
 
 double epsilon_of(DType real) {
   return real == DType::f64 ? std::numeric_limits<double>::epsilon()
@@ -44,14 +50,15 @@ void eigh(const KernelCall& c, Launches& list) {
   list.add(std::move(k), n == 0 ? 0 : count);
 }
 
-void svd(const KernelCall& c, Launches& list) {
+/// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`.
+template <class Declare>
+void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool values, bool vh,
+             const Declare& declare) {
   const TensorView& a = c.in[0];
-  const Numbers w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t length = std::max(rows, columns), n = std::min(rows, columns);
-  const bool full = c.node->integer(AttrKey::full) != 0, wide = rows < columns;
-  const bool vectors = c.wants(0) || c.wants(2);
-  const std::int64_t basis = full && vectors ? length : n;  // columns that are orthogonal in the end
+  const bool wide = rows < columns;
+  const std::int64_t basis = full && (u || vh) ? length : n;  // columns that are orthogonal in the end
   Launch k("svd");
   w.declare(k);
   k.input("a", 0, a.dtype);
@@ -61,17 +68,11 @@ void svd(const KernelCall& c, Launches& list) {
   k.scratch("right", list.scratch(w.bytes(count * n * n)), w.number, true);
   k.scratch("lengths", list.scratch(w.real_bytes(count * basis)), w.real, true);
   k.source.define("WIDE", wide ? 1 : 0);
-  k.source.define("VECTORS", vectors ? 1 : 0);
-  k.source.define("U", c.wants(0) ? 1 : 0);
-  k.source.define("VALUES", c.wants(1) ? 1 : 0);
-  k.source.define("VH", c.wants(2) ? 1 : 0);
-  if (c.wants(0)) k.output("u", 0, a.dtype);
-  if (c.wants(1)) {
-    k.output("values", 1, c.out[1].dtype);
-    k.store("STORE_VALUE", w.real, c.out[1].dtype);
-  }
-  if (c.wants(2)) k.output("vh", 2, a.dtype);
-  k.store("STORE", w.number, a.dtype);
+  k.source.define("VECTORS", u || vh ? 1 : 0);
+  k.source.define("U", u ? 1 : 0);
+  k.source.define("VALUES", values ? 1 : 0);
+  k.source.define("VH", vh ? 1 : 0);
+  declare(k);
   k.may_fail();
   k.parameter("count", count);
   k.parameter("length", length);
@@ -81,6 +82,97 @@ void svd(const KernelCall& c, Launches& list) {
   k.source.parameter("epsilon", w.real, epsilon);
   k.source.parameter("tolerance", w.real, epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(length, 1))));
   list.add(std::move(k), count);
+}
+
+void svd(const KernelCall& c, Launches& list) {
+  const Numbers w(c.in[0].dtype, list.target());
+  const bool full = c.node->integer(AttrKey::full) != 0;
+  add_svd(c, list, w, full, c.wants(0), c.wants(1), c.wants(2), [&](Launch& k) {
+    if (c.wants(0)) k.output("u", 0, c.out[0].dtype);
+    if (c.wants(1)) k.output("values", 1, c.out[1].dtype);
+    if (c.wants(2)) k.output("vh", 2, c.out[2].dtype);
+    k.store("STORE", w.number, c.in[0].dtype);
+    k.store("STORE_VALUE", w.real, real_part(c.in[0].dtype));
+  });
+}
+
+// By the singular values for every driver: the shortest of the best solutions.
+void lstsq(const KernelCall& c, Launches& list) {
+  const TensorView &a = c.in[0], &b = c.in[1];
+  const Numbers w(a.dtype, list.target());
+  const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
+  const std::int64_t n = std::min(rows, columns), vectors = b.size(b.rank - 1);
+  const auto driver = static_cast<LstsqDriver>(c.node->integer(AttrKey::mode));
+  const DType real = real_part(a.dtype);
+  const std::uint64_t u = list.scratch(w.bytes(count * rows * n)), values = list.scratch(w.real_bytes(count * n)),
+                      vh = list.scratch(w.bytes(count * n * columns));
+  add_svd(c, list, w, false, true, true, true, [&](Launch& k) {
+    k.scratch("u", u, w.number, true);
+    k.scratch("values", values, w.real, true);
+    k.scratch("vh", vh, w.number, true);
+    k.store("STORE", w.number, w.number);
+    k.store("STORE_VALUE", w.real, w.real);
+  });
+  const bool residuals = c.wants(1) && c.out[1].numel() > 0;
+  const bool ranks = c.wants(2) && driver != LstsqDriver::gels, stored = c.wants(3) && c.out[3].numel() > 0;
+  const double epsilon = c.node->number(AttrKey::epsilon, -1.0);
+  Launch k("lstsq");
+  w.declare(k);
+  k.scratch("u", u, w.number, false);
+  k.scratch("values", values, w.real, false);
+  k.scratch("vh", vh, w.number, false);
+  k.input("a", 0, a.dtype);
+  k.input("b", 1, b.dtype);
+  k.load("LOAD_A", a.dtype, w.number);
+  k.load("LOAD_B", b.dtype, w.number);
+  declare_matrix(k, "a", a, a);
+  declare_matrix(k, "b", b, a);
+  k.scratch("work", list.scratch(w.bytes(count * columns * vectors)), w.number, true);
+  k.source.define("SOLUTION", c.wants(0) ? 1 : 0);
+  k.source.define("RESIDUALS", residuals ? 1 : 0);
+  k.source.define("FULL_RANK", driver == LstsqDriver::gels ? 1 : 0);
+  k.source.define("RANKS", ranks ? 1 : 0);
+  k.source.define("VALUES", stored ? 1 : 0);
+  if (c.wants(0)) k.output("x", 0, a.dtype);
+  if (residuals) k.output("residuals", 1, real);
+  if (ranks) k.output("ranks", 2, DType::i64);
+  if (stored) k.output("values_out", 3, real);
+  k.store("STORE", w.number, a.dtype);
+  k.store("STORE_REAL", w.real, real);
+  k.may_fail();
+  k.parameter("count", count * (vectors + 1));
+  k.parameter("rows", rows);
+  k.parameter("columns", columns);
+  k.parameter("n", n);
+  k.parameter("vectors", vectors);
+  k.source.parameter("cutoff", w.real, epsilon < 0 ? epsilon_of(real) : epsilon);
+  list.add(std::move(k), count * (vectors + 1));
+}
+
+void eig(const KernelCall& c, Launches& list) {
+  const TensorView& a = c.in[0];
+  const Numbers w(c.out[0].dtype, list.target());
+  const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
+  Launch k("eig");
+  w.declare(k);
+  k.source.use("complex:" + type_name(w.number));
+  k.source.define("W_SQRT(a)", "tern_sqrt_" + type_name(w.number) + "(a)");
+  k.input("a", 0, a.dtype);
+  k.load("LOAD_A", a.dtype, w.number);
+  declare_matrix(k, "a", a, a);
+  k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
+  k.scratch("basis", list.scratch(w.bytes(a.numel())), w.number, true);
+  k.scratch("turns", list.scratch(w.bytes(2 * count * n)), w.number, true);
+  k.source.define("VALUES", c.wants(0) ? 1 : 0);
+  k.source.define("VECTORS", c.wants(1) ? 1 : 0);
+  if (c.wants(0)) k.output("values", 0, c.out[0].dtype);
+  if (c.wants(1)) k.output("vectors", 1, c.out[0].dtype);
+  k.store("STORE", w.number, c.out[0].dtype);
+  k.may_fail();
+  k.parameter("count", count);
+  k.parameter("n", n);
+  k.source.parameter("epsilon", w.real, epsilon_of(w.real));
+  list.add(std::move(k), n == 0 ? 0 : count);
 }
 
 void matrix_exp(const KernelCall& c, Launches& list) {
@@ -106,6 +198,8 @@ void matrix_exp(const KernelCall& c, Launches& list) {
 void register_spectra(KernelTable& t) {
   t.set(Op::eigh, kernel<eigh>());
   t.set(Op::svd, kernel<svd>());
+  t.set(Op::lstsq, kernel<lstsq>());
+  t.set(Op::eig, kernel<eig>());
   t.set(Op::matrix_exp, kernel<matrix_exp>());
 }
 

@@ -1,0 +1,198 @@
+// rnn: for each layer and direction what the inputs give to the gates of all steps at once, then a launch for each
+// step.
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "kernels/portable/launches.h"
+#include "schema/window_kinds.h"
+
+namespace tern::portable {
+namespace {
+
+class Rnn {
+ public:
+  Rnn(const KernelCall& c, Launches& list) : c_(c), list_(list), t_(compute_type(c.in[0].dtype)) {
+    const Node& node = *c.node;
+    kind_ = static_cast<RnnKind>(node.integer(AttrKey::kind));
+    layers_ = node.integer(AttrKey::layers, 1);
+    directions_ = node.integer(AttrKey::bidirectional) != 0 ? 2 : 1;
+    steps_ = c.in[0].size(0);
+    batch_ = c.in[0].size(1);
+    input_ = c.in[0].size(2);
+    projected_ = c.in[1].size(2);
+    hidden_ = lstm() ? c.in[2].size(2) : projected_;
+    parts_ = lstm() ? 4 : kind_ == RnnKind::gru ? 3 : 1;
+  }
+
+  void add() {
+    if (batch_ * projected_ == 0) return;
+    if (steps_ == 0) fail(ErrorCode::runtime, "a recurrent network needs at least one step");
+    const std::int64_t width = directions_ * projected_;
+    from_input_ = scratch(steps_ * batch_ * parts_ * hidden_);
+    cell_ = scratch(batch_ * hidden_);
+    fresh_ = scratch(batch_ * hidden_);
+    std::uint64_t from = scratch(steps_ * batch_ * width), to = scratch(steps_ * batch_ * width);
+    for (std::int64_t layer = 0; layer < layers_; ++layer) {
+      for (std::int64_t d = 0; d < directions_; ++d) add_cell(layer, d, from, to);
+      std::swap(from, to);
+    }
+    if (c_.wants(0)) store(0, 0, from, 0, steps_ * batch_, width, width);
+  }
+
+ private:
+  bool lstm() const { return kind_ == RnnKind::lstm; }
+  std::uint64_t scratch(std::int64_t count) {
+    return list_.scratch(static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(t_)));
+  }
+  /// Operand `input`, in rows.
+  void weight(Launch& k, const std::string& name, const std::string& load, std::size_t input) const {
+    const TensorView& w = c_.in[input];
+    k.input(name, input, w.dtype);
+    k.load(load, w.dtype, t_);
+    k.parameter(name + "_row", w.stride(0));
+    if (w.rank > 1) k.parameter(name + "_column", w.stride(1));
+  }
+
+  /// Rows of scratch to an output.
+  void store(std::size_t output, std::int64_t at, std::uint64_t from, std::int64_t from_at, std::int64_t rows,
+             std::int64_t width, std::int64_t from_row) {
+    Launch k("rnn_store");
+    k.scratch("x", from, t_, false);
+    k.output("y", output, c_.out[output].dtype);
+    k.store("STORE", t_, c_.out[output].dtype);
+    k.parameter("count", rows * width);
+    k.parameter("width", width);
+    k.parameter("x_at", from_at);
+    k.parameter("x_row", from_row);
+    k.parameter("y_at", at);
+    list_.add(std::move(k), rows * width);
+  }
+
+  void add_inputs(std::int64_t layer, std::size_t first, std::uint64_t from) {
+    const std::int64_t width = layer == 0 ? input_ : directions_ * projected_, gates = parts_ * hidden_;
+    Launch k("rnn_input");
+    k.type("T", t_);
+    if (layer == 0) {
+      k.input("x", 0, c_.in[0].dtype);
+      k.load("LOAD_X", c_.in[0].dtype, t_);
+      k.parameter("x_step", c_.in[0].stride(0));
+      k.parameter("x_row", c_.in[0].stride(1));
+      k.parameter("x_column", c_.in[0].stride(2));
+    } else {
+      k.scratch("x", from, t_, false);
+      k.load("LOAD_X", t_, t_);
+      k.parameter("x_step", batch_ * width);
+      k.parameter("x_row", width);
+      k.parameter("x_column", std::int64_t{1});
+    }
+    weight(k, "w", "LOAD_W", first);
+    k.source.define("BIAS", c_.has(first + 2) ? 1 : 0);
+    if (c_.has(first + 2)) weight(k, "bias", "LOAD_BIAS", first + 2);
+    k.scratch("y", from_input_, t_, true);
+    k.parameter("count", steps_ * batch_ * gates);
+    k.parameter("batch", batch_);
+    k.parameter("gates", gates);
+    k.parameter("width", width);
+    list_.add(std::move(k), steps_ * batch_ * gates);
+  }
+
+  /// Where the state lies that a step begins with: the operand, or what the step before made in `to`.
+  void previous(Launch& k, std::int64_t cell, bool begins, std::uint64_t to, std::int64_t at) const {
+    const TensorView& h = c_.in[1];
+    if (begins) {
+      k.input("h", 1, h.dtype);
+      k.load("LOAD_H", h.dtype, t_);
+      k.parameter("h_at", cell * h.stride(0));
+      k.parameter("h_row", h.stride(1));
+      k.parameter("h_column", h.stride(2));
+    } else {
+      k.scratch("h", to, t_, false);
+      k.load("LOAD_H", t_, t_);
+      k.parameter("h_at", at);
+      k.parameter("h_row", directions_ * projected_);
+      k.parameter("h_column", std::int64_t{1});
+    }
+  }
+
+  void add_step(std::int64_t cell, std::size_t first, std::int64_t i, std::uint64_t to) {
+    const std::int64_t direction = cell % directions_, row = directions_ * projected_;
+    const auto position = [&](std::int64_t at) {
+      return (direction == 0 ? at : steps_ - 1 - at) * batch_ * row + direction * projected_;
+    };
+    const bool projects = c_.has(first + 4);
+    Launch k("rnn_step");
+    k.type("T", t_);
+    k.source.define("KIND", static_cast<std::int64_t>(kind_));
+    k.source.define("PARTS", parts_);
+    k.scratch("from_input", from_input_, t_, false);
+    previous(k, cell, i == 0, to, i == 0 ? 0 : position(i - 1));
+    weight(k, "w", "LOAD_W", first + 1);
+    k.source.define("BIAS", c_.has(first + 3) ? 1 : 0);
+    if (c_.has(first + 3)) weight(k, "bias", "LOAD_BIAS", first + 3);
+    k.source.define("BEGINS", i == 0 ? 1 : 0);
+    if (lstm()) {
+      const TensorView& c0 = c_.in[2];
+      if (i == 0) {
+        k.input("c0", 2, c0.dtype);
+        k.load("LOAD_C", c0.dtype, t_);
+        k.parameter("c_at", cell * c0.stride(0));
+        k.parameter("c_row", c0.stride(1));
+        k.parameter("c_column", c0.stride(2));
+      }
+      k.scratch("cell", cell_, t_, true);
+    }
+    k.scratch("y", projects ? fresh_ : to, t_, true);
+    k.parameter("y_at", projects ? 0 : position(i));
+    k.parameter("y_row", projects ? hidden_ : row);
+    k.parameter("step", direction == 0 ? i : steps_ - 1 - i);
+    k.parameter("count", batch_ * hidden_);
+    k.parameter("batch", batch_);
+    k.parameter("hidden", hidden_);
+    k.parameter("projected", projected_);
+    list_.add(std::move(k), batch_ * hidden_);
+    if (!projects) return;
+    Launch p("rnn_project");
+    p.type("T", t_);
+    p.scratch("x", fresh_, t_, false);
+    weight(p, "w", "LOAD_W", first + 4);
+    p.scratch("y", to, t_, true);
+    p.parameter("y_at", position(i));
+    p.parameter("y_row", row);
+    p.parameter("count", batch_ * projected_);
+    p.parameter("hidden", hidden_);
+    p.parameter("projected", projected_);
+    list_.add(std::move(p), batch_ * projected_);
+  }
+
+  void add_cell(std::int64_t layer, std::int64_t direction, std::uint64_t from, std::uint64_t to) {
+    const std::int64_t cell = layer * directions_ + direction, row = directions_ * projected_;
+    const auto first = static_cast<std::size_t>(3 + 5 * cell);
+    add_inputs(layer, first, from);
+    for (std::int64_t i = 0; i < steps_; ++i) add_step(cell, first, i, to);
+    const std::int64_t last = direction == 0 ? steps_ - 1 : 0;
+    if (c_.wants(1)) {
+      store(1, cell * batch_ * projected_, to, last * batch_ * row + direction * projected_, batch_, projected_, row);
+    }
+    if (lstm() && c_.wants(2)) store(2, cell * batch_ * hidden_, cell_, 0, batch_, hidden_, hidden_);
+  }
+
+  const KernelCall& c_;
+  Launches& list_;
+  DType t_;
+  RnnKind kind_;
+  std::int64_t layers_, directions_, steps_, batch_, input_, projected_, hidden_, parts_;
+  std::uint64_t from_input_ = 0, cell_ = 0, fresh_ = 0;
+};
+
+void rnn(const KernelCall& c, Launches& list) {
+  Rnn(c, list).add();
+}
+
+}  // namespace
+
+void register_rnn(KernelTable& t) {
+  t.set(Op::rnn, kernel<rnn>());
+}
+
+}  // namespace tern::portable
