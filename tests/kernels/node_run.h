@@ -1,8 +1,9 @@
 // Runs one node through its shape rule and its CPU kernel, or its portable one, without program or session: what kernel
-// tests are written with.
+// tests are written with. With TERN_TEST_PORTABLE in the environment every node runs by its portable kernel.
 #pragma once
 
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <random>
@@ -14,6 +15,7 @@
 #include "kernels/portable/launches.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"
+#include "tests/kernels/host_launcher.h"
 
 namespace tern::test {
 
@@ -36,7 +38,10 @@ inline std::vector<double> random_numbers(std::int64_t n, std::uint32_t seed, in
 
 class NodeRun : public OutputAllocator {
  public:
-  explicit NodeRun(Op op) { node_.op = op; }
+  explicit NodeRun(Op op) {
+    node_.op = op;
+    if (std::getenv("TERN_TEST_PORTABLE") != nullptr) device_ = &HostLauncher::instance();
+  }
 
   void set(AttrKey key, std::vector<std::int64_t> v) { node_.set(key, Dims(v.begin(), v.end())); }
   void set(AttrKey key, std::int64_t v) { node_.set(key, Dims{v}); }
@@ -133,6 +138,7 @@ class NodeRun : public OutputAllocator {
     const std::size_t bytes = kernel.scratch != nullptr ? kernel.scratch(call) : 0;
     call.scratch = {memory(bytes), bytes};
     kernel.run(call);
+    if (device_ == &HostLauncher::instance()) HostLauncher::instance().finish();
     return *this;
   }
 
