@@ -86,9 +86,10 @@ struct RandomState {
 };
 
 struct KernelCall {
-  const Node* node = nullptr;    ///< op, attrs (all integers constant), expr
-  std::span<TensorView> in;      ///< data is nullptr for an absent operand (dtype invalid)
-  std::span<TensorView> out;     ///< contiguous, or as Kernel::channels_last asked; data is nullptr where nobody wants it or the kernel allocates it
+  const Node* node = nullptr;  ///< op, attrs (all integers constant), expr
+  std::span<TensorView> in;    ///< data is nullptr for an absent operand (dtype invalid)
+  std::span<TensorView> out;   ///< contiguous, or as Kernel::channels_last asked; data is nullptr where nobody wants it
+                               ///< or the kernel allocates it
   std::span<std::byte> scratch;  ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
   KernelState* state = nullptr;  ///< what prepare returned
   OutputAllocator* allocator = nullptr;
@@ -118,8 +119,8 @@ struct Kernel {
   /// For ops with several outputs: the input whose memory output `k` may take over on the same terms, or -1. Null:
   /// in_place.
   int (*in_place_of)(const Node& node, std::size_t k) = nullptr;
-  /// Whether input 0 is to be brought, and output 0 made, with channels last (`kernels/channels_last.h`). Sizes are set,
-  /// and the strides of inputs as they are. Null: never.
+  /// Whether input 0 is to be brought, and output 0 made, with channels last (`kernels/channels_last.h`). Sizes are
+  /// set, and the strides of inputs as they are. Null: never.
   bool (*channels_last)(const KernelCall&) = nullptr;
   /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
   bool defers_weights = false;

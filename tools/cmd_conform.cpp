@@ -89,7 +89,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();
   c->add_option("--threads", arguments->threads, "Threads of each case")->capture_default_str();
   c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
-  c->add_option("--every", arguments->every, "Only every N-th case, and the first of each folder")->capture_default_str();
+  c->add_option("--every", arguments->every, "Only every N-th case, and the first of each folder")
+      ->capture_default_str();
   add_device_option(*c, arguments->device);
   c->footer(
       "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
