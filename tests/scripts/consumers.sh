@@ -63,7 +63,7 @@ no_device() {
 }
 unknown_device() {
   local status=0
-  "$prefix/bin/tern" run "$work/digits.tern" --random --device nothing >"$work/unknown.log" 2>&1 || status=$?
+  "$prefix/bin/tern" run "$work/digits.tern" --random --size s34=2 --device nothing >"$work/unknown.log" 2>&1 || status=$?
   ((status == 2)) && grep -q "there is no device 'nothing'" "$work/unknown.log"
 }
 device_cases=()
