@@ -1,9 +1,13 @@
-// Which of the instruction sets that the conversions are compiled for this processor has.
+// Which of the instruction sets that loops are compiled for this processor has. TERN_CPU in the environment (baseline,
+// avx2, avx512) takes no more than that, for tests.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define TERN_X86_LEVELS 1
 #include <cpuid.h>
+
+#include <cstdlib>
+#include <string_view>
 #else
 #define TERN_X86_LEVELS 0
 #endif
@@ -15,13 +19,15 @@ enum class CpuLevel { baseline, avx2, avx512 };  // avx2 includes f16c; avx512 i
 inline CpuLevel cpu_level() {
 #if TERN_X86_LEVELS
   static const CpuLevel level = [] {
+    const char* wanted = std::getenv("TERN_CPU");
+    const std::string_view most = wanted != nullptr ? wanted : "";
     unsigned a = 0, b = 0, c = 0, d = 0;
     const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
     __builtin_cpu_init();
-    if (!f16c || !__builtin_cpu_supports("avx2")) return CpuLevel::baseline;
+    if (!f16c || !__builtin_cpu_supports("avx2") || most == "baseline") return CpuLevel::baseline;
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    return avx512 ? CpuLevel::avx512 : CpuLevel::avx2;
+    return avx512 && most != "avx2" ? CpuLevel::avx512 : CpuLevel::avx2;
   }();
   return level;
 #else

@@ -7,6 +7,7 @@
 
 #include "kernels/custom/library.h"
 #include "kernels/portable/launches.h"
+#include "kernels/reproducible.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
 #include "runtime/fuse/fuse.h"
@@ -178,10 +179,15 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     prepared->device = &Device::open(options.device);
     prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device);
   }
-  prepared->kernels = prepared->device == nullptr ? &cpu_kernels() : &portable_kernels();
+  const bool on_cpu = prepared->device == nullptr;
+  prepared->kernels = !on_cpu                ? &portable_kernels()
+                      : options.reproducible ? &reproducible_cpu_kernels()
+                                             : &cpu_kernels();
   check_kernels(*program, *prepared->kernels);
   for (const Function& exported : program->functions) {
-    FusedFunction f = fusion == Fusion::on ? fuse(exported, prepared->device == nullptr) : unfused(exported);
+    // Epilogues are worked on before a product is rounded to its type, and devices have none.
+    const bool products = on_cpu && !options.reproducible;
+    FusedFunction f = fusion == Fusion::on ? fuse(exported, products) : unfused(exported);
     prepared->facts.push_back(analyse(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));

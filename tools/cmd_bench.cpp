@@ -20,7 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct BenchArguments {
-  std::string model, function, device = "cpu";
+  std::string model, function;
+  DeviceChoice device;
   InputChoice inputs;
   int threads = 0, runs = 0, nodes = 0;
   double seconds = 3;
@@ -204,7 +205,8 @@ int run_bench(const BenchArguments& a) {
   const std::vector<Tensor> inputs = gather_inputs(f, choice);
   PrepareOptions options;
   options.threads = a.threads;
-  options.device = a.device;
+  options.device = a.device.name;
+  options.reproducible = a.device.reproducible;
   start = Clock::now();
   Session session(model.prepare(options));
   r.prepared = ms_since(start);
@@ -228,7 +230,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_input_options(c, a->inputs);
   c->add_option("-f,--function", a->function, "The function to run, if there are several");
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
-  add_device_option(*c, a->device);
+  add_device_options(*c, a->device);
   c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
   c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
   c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");

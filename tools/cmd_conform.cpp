@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tools/command.h"
+#include "tools/conform/bits.h"
 #include "tools/conform/case.h"
 #include "tools/conform/report.h"
 #include "tools/conform/run.h"
@@ -23,7 +24,9 @@ struct ConformArguments {
   int jobs = 0;
   int threads = 1;
   bool direct = false;
-  std::string device = "cpu";
+  DeviceChoice device;
+  std::vector<std::string> same_bits;
+  std::string save_bits, check_bits;
   std::size_t every = 1;
 };
 
@@ -49,17 +52,20 @@ std::vector<std::string> sample(const std::vector<std::string>& files, std::size
   return some;
 }
 
-int run_conform(const ConformArguments& a) {
+int run_conform(ConformArguments& a) {
   const std::vector<std::string> files = sample(find_cases(a.paths), a.every);
   if (files.empty()) fail(ErrorCode::invalid_argument, "no .pt2 file was found there");
   std::vector<ConformResult> results(files.size());
+  if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
+  const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
+  const ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible};
   Progress progress("conform", files.size());
   std::atomic<std::size_t> next{0};
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned jobs = a.jobs > 0 ? static_cast<unsigned>(a.jobs) : cores;
   auto work = [&] {
     for (std::size_t i = next++; i < files.size(); i = next++) {
-      results[i] = run_case(files[i], name_of_case(files[i], a.paths), {a.threads, !a.direct, a.device});
+      results[i] = run_case(files[i], name_of_case(files[i], a.paths), options);
       progress.advance();
     }
   };
@@ -68,9 +74,11 @@ int run_conform(const ConformArguments& a) {
   work();
   workers.clear();
   progress.finish();
-  ReportOptions options = a.report;
-  options.table = !a.no_table;
-  std::fputs(conform_report(results, options).c_str(), stdout);
+  if (!a.check_bits.empty()) compare_bits(expected, results);
+  if (!a.save_bits.empty()) write_bits(a.save_bits, results);
+  ReportOptions report = a.report;
+  report.table = !a.no_table;
+  std::fputs(conform_report(results, report).c_str(), stdout);
   const bool all = std::ranges::all_of(results, &ConformResult::passed);
   return all ? 0 : kExitFindings;
 }
@@ -91,7 +99,13 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
   c->add_option("--every", arguments->every, "Only every N-th case, and the first of each folder")
       ->capture_default_str();
-  add_device_option(*c, arguments->device);
+  add_device_options(*c, arguments->device);
+  c->add_option("--same-bits", arguments->same_bits,
+                "Run each case on each of these devices (cpu,xpu): it fails where one gives other bits than the first")
+      ->delimiter(',');
+  c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file");
+  c->add_option("--check-bits", arguments->check_bits,
+                "A case fails whose results have another hash than in this file, which --save-bits wrote elsewhere");
   c->footer(
       "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
       "exported, validated or prepared has failed.\n"

@@ -17,7 +17,7 @@ namespace {
 struct RunArguments {
   std::string model, function, output;
   InputChoice inputs;
-  std::string device = "cpu";
+  DeviceChoice device;
   bool json = false;
   int threads = 0, repeat = 1;
 };
@@ -94,7 +94,8 @@ int run_run(RunArguments& a) {
   const std::vector<Tensor> inputs = gather_inputs(f, a.inputs);
   PrepareOptions options;
   options.threads = a.threads;
-  options.device = a.device;
+  options.device = a.device.name;
+  options.reproducible = a.device.reproducible;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
   const std::vector<Tensor>* outputs = nullptr;
@@ -123,7 +124,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
       ->capture_default_str();
-  add_device_option(*c, a->device);
+  add_device_options(*c, a->device);
   c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
   c->footer(
       "Example:\n  tern run model.tern --input image.npy --output result.npz\n  tern run model.tern --random --size "

@@ -23,10 +23,16 @@ void add_bench_command(CLI::App& app, CommandLine& line);
 void add_ops_command(CLI::App& app, CommandLine& line);
 void add_devices_command(CLI::App& app, CommandLine& line);
 
-/// --device
-inline void add_device_option(CLI::App& command, std::string& device) {
-  command.add_option("--device", device, "Where tensors are computed: cpu, or one that 'tern devices' lists")
+/// --device and --reproducible
+struct DeviceChoice {
+  std::string name = "cpu";
+  bool reproducible = false;
+};
+inline void add_device_options(CLI::App& command, DeviceChoice& device) {
+  command.add_option("--device", device.name, "Where tensors are computed: cpu, or one that 'tern devices' lists")
       ->capture_default_str();
+  command.add_flag("--reproducible", device.reproducible,
+                   "The same bits on every device and processor, for some speed");
 }
 
 }  // namespace tern

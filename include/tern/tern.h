@@ -79,6 +79,7 @@ struct PrepareOptions {
   int threads = 0;                  ///< for each run; 0: what OpenMP would take (OMP_NUM_THREADS, else all cores)
   int cached_plans = 16;            ///< how many sets of input sizes keep their memory plan, for each function
   std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
+  bool reproducible = false;        ///< the same bits on every device and processor, for some speed
 };
 
 class TERN_API Prepared {

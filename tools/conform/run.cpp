@@ -10,6 +10,7 @@
 
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
+#include "tools/conform/bits.h"
 #include "tools/conform/case.h"
 
 namespace tern {
@@ -49,16 +50,20 @@ class TemporaryFile {
   std::string path_;
 };
 
+/// What a device made: outputs, and inputs that were written to, of all calls.
+using Results = std::vector<std::pair<std::string, HostTensor>>;
+
 /// Compares one tensor; the message is empty when it is close enough.
 std::string differs(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c,
-                    double* worst) {
-  const HostTensor host = to_host(actual);
+                    double* worst, Results* results) {
+  const HostTensor& host = results->emplace_back(what, to_host(actual)).second;
   const Comparison result = compare(host, golden, c.tolerance);
   *worst = std::max(*worst, result.worst_ulp);
   return result.ok ? std::string() : what + ": " + describe(result, host, golden);
 }
 
-std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& session, double* worst) {
+std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& session, double* worst,
+                      Results* results) {
   for (std::size_t k = 0; k < c.calls.size(); ++k) {
     const CaseCall& call = c.calls[k];
     std::vector<Tensor> inputs;
@@ -68,16 +73,25 @@ std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& s
     for (const auto& [i, golden] : call.outputs) {
       if (static_cast<std::size_t>(i) >= outputs.size())
         return fmt::format("{}output {} is missing: there are {}", where, i, outputs.size());
-      std::string why =
-          differs(fmt::format("{}output {}", where, i), outputs[static_cast<std::size_t>(i)], *golden, c, worst);
+      std::string why = differs(fmt::format("{}output {}", where, i), outputs[static_cast<std::size_t>(i)], *golden, c,
+                                worst, results);
       if (!why.empty()) return why;
     }
     for (const auto& [i, golden] : call.mutated) {
       if (static_cast<std::size_t>(i) >= inputs.size()) return fmt::format("{}input {} is missing", where, i);
       std::string why = differs(fmt::format("{}input {} after the call", where, i), inputs[static_cast<std::size_t>(i)],
-                                *golden, c, worst);
+                                *golden, c, worst, results);
       if (!why.empty()) return why;
     }
+  }
+  return {};
+}
+
+/// What has other bits; nothing where all are the same. Bit for bit, but all NaN are one.
+std::string other_bits(const Results& actual, const Results& expected) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Comparison result = compare(actual[i].second, expected[i].second, Tolerance{0, 0});
+    if (!result.ok) return expected[i].first + ": " + describe(result, actual[i].second, expected[i].second);
   }
   return {};
 }
@@ -102,18 +116,34 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       write_archive(*program, file.path(), {});
       program = Model::open(file.path(), {Access::map, Verify::now}).program();
     }
-    stage = "prepare";
     Model model(program);
     const std::vector<FunctionInfo> functions = model.functions();
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
-    PrepareOptions prepare;
-    prepare.threads = options.threads;
-    prepare.device = options.device;
-    Session session(model.prepare(prepare));
-    stage = "run";
-    const std::string why = run_calls(c, functions.front(), session, &result.worst_ulp);
-    stage = why.empty() ? "" : "compare";
-    result.message = why;
+    Results first;
+    for (const std::string& device : options.devices) {
+      const std::string on = options.devices.size() > 1 ? device + ": " : std::string();
+      stage = "prepare";
+      PrepareOptions prepare;
+      prepare.threads = options.threads;
+      prepare.device = device;
+      prepare.reproducible = options.reproducible;
+      Session session(model.prepare(prepare));
+      stage = "run";
+      Results results;
+      std::string why = run_calls(c, functions.front(), session, &result.worst_ulp, &results);
+      stage = "compare";
+      if (why.empty() && !first.empty()) {
+        why = other_bits(results, first);
+        stage = "bits";
+      }
+      if (!why.empty()) {
+        result.message = on + why;
+        break;
+      }
+      stage = "";
+      if (first.empty()) first = std::move(results);
+    }
+    for (const auto& [what, tensor] : first) result.bits = hash_bits(result.bits, tensor);
   } catch (const std::exception& e) {
     result.message = e.what();
   }

@@ -1,6 +1,7 @@
 // Runs one conformance case: export, validate, run, compare.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,18 @@ namespace tern {
 
 struct ConformOptions {
   int threads = 0;
-  bool through_archive = true;  ///< write the archive and open it again, as a user would
-  std::string device = "cpu";
+  bool through_archive = true;                 ///< write the archive and open it again, as a user would
+  std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
+  bool reproducible = false;
 };
 
 struct ConformResult {
   std::string name, op, dtype;
-  std::string
-      stage;  ///< where it failed: "read", "export", "archive", "prepare", "run", "compare"; empty when it passed
+  std::string stage;  ///< where it failed: "read", "export", "archive", "prepare", "run", "compare", "bits"; empty when
+                      ///< it passed
   std::string message;  ///< why it failed
   double worst_ulp = 0;
+  std::uint64_t bits = 0;  ///< a hash of all results (bits.h)
   double seconds = 0;
   std::vector<OperatorUse> operators;  ///< of the program as imported
   bool passed() const { return stage.empty(); }
