@@ -1,7 +1,7 @@
 // matmul: operands are brought into the type that sums are made in where they have another, axes that the second
-// operand does not have are merged into rows, and each remaining plane is one product. A float32 matrix whose columns
-// lie in one piece each is read as it lies, unless it was packed at export; a constant one of a narrower type is packed
-// once.
+// operand does not have are merged into rows, and each remaining plane is one product. A matrix of float32 or narrower
+// floats whose columns lie in one piece each is read as it lies, unless it was packed at export; a constant bfloat16
+// one is packed once where the processor multiplies that type, and other narrow ones where their columns do not.
 #include "kernels/cpu/dnnl/matmul.h"
 
 #include <algorithm>
@@ -97,12 +97,20 @@ Buffers buffers(const Problem& p, std::int64_t result, ScratchParts& parts) {
           p.convert_c ? parts.take<std::byte>(result * size) : nullptr};
 }
 
+/// A product that reads the second operand where it lies. The other operands and the result are float32 while it is
+/// made.
+struct InPlace {
+  LinearShape shape;
+  bool convert_x = false, convert_bias = false, convert_y = false;
+  bool bf16 = false;  ///< but x is multiplied in bfloat16, as the second operand
+};
+
 struct State : KernelState {
   std::unique_ptr<pointwise::Epilogue> epilogue;
   std::unique_ptr<amx::Linear> tiles;              ///< or
   std::optional<channels_last::Convolution> rows;  ///< or
   const float* panels = nullptr;                   ///< of rows
-  std::optional<LinearShape> linear;               ///< or
+  std::optional<InPlace> linear;                   ///< or
   std::unique_ptr<dnnl_cpu::PackedMatmul> packed;
   std::int64_t m = 0, n = 0, k = 0;
   bool convert = false;  ///< operands and result have another type than the primitive, f32
@@ -118,6 +126,21 @@ const State* tiles_state(const KernelCall& c) {
 State* packed_state(const KernelCall& c) {
   auto* s = static_cast<State*>(c.state);
   return s != nullptr && s->packed != nullptr ? s : nullptr;
+}
+
+struct LinearBuffers {
+  float *x, *bias, *y;
+};
+LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
+  return {l.convert_x ? parts.take<float>(l.shape.m * l.shape.k) : nullptr,  // room for bfloat16 too
+          l.convert_bias ? parts.take<float>(l.shape.n) : nullptr,
+          l.convert_y ? parts.take<float>(l.shape.m * l.shape.n) : nullptr};
+}
+
+/// The product that reads the second operand where it lies, or null.
+const InPlace* linear_state(const KernelCall& c) {
+  const auto* s = static_cast<const State*>(c.state);
+  return s != nullptr && s->linear ? &*s->linear : nullptr;
 }
 
 struct PackedBuffers {
@@ -210,17 +233,35 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   return state;
 }
 
-/// A float32 product that reads the second operand where it lies, each of its columns in one piece.
-std::optional<LinearShape> linear_shape(const KernelCall& c) {
-  if (c.in[0].dtype != DType::f32 || c.in[1].dtype != DType::f32) return std::nullopt;
-  if (c.out[0].dtype != DType::f32 || c.out[0].numel() == 0) return std::nullopt;
-  if (c.has(2) && (c.in[2].dtype != DType::f32 || c.in[2].rank != 1)) return std::nullopt;
+bool is_float(DType t) {
+  return t == DType::f32 || is_narrow(t);
+}
+
+/// Rows that are multiplied as fast widened as by oneDNN in bfloat16: what takes time is reading the weight.
+constexpr std::int64_t kFewRows = 8;
+
+/// Needs columns of the second operand that lie in one piece each.
+std::optional<InPlace> in_place(const KernelCall& c) {
+  const TensorView &x = c.in[0], &w = c.in[1], &y = c.out[0];
+  if (!is_float(x.dtype) || !is_float(w.dtype) || !is_float(y.dtype) || y.numel() == 0) return std::nullopt;
   const Problem p = describe(c);
-  if (p.batch.planes != 1 || p.k == 0 || p.convert_a || p.convert_b || (c.has(2) && c.in[2].size(0) != p.n))
-    return std::nullopt;
-  const int r = p.a.rank;
-  if (p.a.stride(r - 1) != 1 || p.b.stride(r - 2) != 1) return std::nullopt;
-  return LinearShape{p.m, p.n, p.k, p.m == 1 ? p.k : p.a.stride(r - 2), p.b.stride(r - 1)};
+  if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
+  if (c.has(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
+  if (x.dtype == DType::f32 && (p.convert_a || p.a.stride(p.a.rank - 1) != 1)) return std::nullopt;
+  const int r = w.rank;
+  if (w.stride(r - 2) != 1 || w.stride(r - 1) < 0) return std::nullopt;
+  const std::int64_t x_row = p.m == 1 ? p.k : p.a.stride(p.a.rank - 2);
+  InPlace in{{p.m, p.n, p.k, x_row, w.stride(r - 1)},
+             x.dtype != DType::f32,
+             c.has(2) && c.in[2].dtype != DType::f32,
+             y.dtype != DType::f32};
+  if (x.dtype != DType::bf16 || w.dtype != DType::bf16 || p.m <= kFewRows) return in;
+  if (!amx::available() && multiplies_bf16(in.shape)) {
+    in.bf16 = true;
+    in.convert_x = !x.contiguous();
+    return in;
+  }
+  return dnnl_cpu::native_bf16() ? std::nullopt : std::optional(in);
 }
 
 std::unique_ptr<State> prepare_tiles(const LinearShape& s) {
@@ -244,13 +285,16 @@ std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
 }
 
 std::unique_ptr<State> prepare_product(const KernelCall& c) {
-  const std::optional<LinearShape> shape = linear_shape(c);
-  if (!shape) return prepare_packed(c);
-  std::unique_ptr<State> state = prepare_tiles(*shape);
-  if (state == nullptr) state = prepare_rows(c, *shape);
+  const std::optional<InPlace> linear = in_place(c);
+  if (!linear) return prepare_packed(c);
+  std::unique_ptr<State> state;
+  if (c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y) {
+    state = prepare_tiles(linear->shape);
+    if (state == nullptr) state = prepare_rows(c, linear->shape);
+  }
   if (state == nullptr) {
     state = std::make_unique<State>();
-    state->linear = shape;
+    state->linear = linear;
   }
   return state;
 }
@@ -268,6 +312,8 @@ std::size_t scratch(const KernelCall& c) {
   ScratchParts parts;
   if (const State* s = packed_state(c)) {
     buffers(*s, parts);
+  } else if (const InPlace* l = linear_state(c)) {
+    buffers(*l, parts);
   } else {
     if (const State* t = tiles_state(c)) parts.take<std::byte>(static_cast<std::int64_t>(t->tiles->scratch()));
     buffers(describe(c), c.out[0].numel(), parts);
@@ -304,24 +350,38 @@ void run_rows(KernelCall& c, const State& s) {
                           {s.epilogue.get(), &c});
 }
 
-/// With the epilogue.
-void run_linear(KernelCall& c, const State& s) {
-  linear(*s.linear, {c.in[0].as<const float>(),
-                     c.in[1].as<const float>(),
-                     c.has(2) ? c.in[2].as<const float>() : nullptr,
-                     c.out[0].as<float>(),
-                     {s.epilogue.get(), &c}});
+/// With the epilogue, unless the result has a type of its own: then false.
+bool run_linear(KernelCall& c, const InPlace& l, ScratchParts& parts) {
+  const LinearBuffers at = buffers(l, parts);
+  const void* x = c.in[0].data;
+  if (l.convert_x) {
+    to_dense(planes_without_repeats(c.in[0]), l.bf16 ? DType::bf16 : DType::f32, at.x);
+    x = at.x;
+  }
+  if (l.convert_bias) to_dense(c.in[2], DType::f32, at.bias);
+  const float* bias = l.convert_bias ? at.bias : c.has(2) ? c.in[2].as<const float>() : nullptr;
+  float* y = l.convert_y ? at.y : c.out[0].as<float>();
+  if (l.bf16) {
+    linear(l.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
+  } else {
+    const auto* s = static_cast<const State*>(c.state);
+    const pointwise::Finish finish = l.convert_y ? pointwise::Finish{} : pointwise::Finish{s->epilogue.get(), &c};
+    linear(l.shape, {static_cast<const float*>(x), c.in[1].data, bias, y, finish, c.in[1].dtype});
+  }
+  if (l.convert_y) from_dense(at.y, DType::f32, c.out[0]);
+  return !l.convert_y && !l.bf16;
 }
 
 /// All but the epilogue, unless that was done piece by piece: then true.
 bool run_product(KernelCall& c) {
   const TensorView& out = c.out[0];
-  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && (s->rows || s->linear)) {
-    s->rows ? run_rows(c, *s) : run_linear(c, *s);
+  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->rows) {
+    run_rows(c, *s);
     return true;
   }
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
+  if (const InPlace* l = linear_state(c)) return run_linear(c, *l, parts);
   if (State* s = packed_state(c)) {
     run_packed(c, *s, parts);
     return false;

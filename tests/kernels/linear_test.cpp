@@ -1,5 +1,5 @@
 // Products with weights as they lie against sums in double: every size of a last strip and panel, rows that lie apart,
-// and each instruction set that this processor has.
+// weights of narrower types, and each instruction set that this processor has.
 #include "kernels/cpu/linear/linear.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/linear/micro.h"
 
@@ -41,15 +42,22 @@ void expect_sum(double got, const float* x, const float* w, std::int64_t k, doub
   ASSERT_NEAR(got, sum, size * std::ldexp(static_cast<double>(k + 2), -24)) << what;
 }
 
-void multiply(const LinearShape& s, bool with_bias) {
-  const std::vector<float> x = random_floats(s.m * s.x_row, 1), w = random_floats(s.n * s.w_row, 2),
-                           bias = random_floats(s.n, 3);
-  constexpr float kUntouched = 12345;
-  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kUntouched);
-  linear(s, {x.data(), w.data(), with_bias ? bias.data() : nullptr, y.data(), {}});
+/// `v` in another type, and what its elements are there.
+std::vector<std::byte> narrowed(std::vector<float>& v, DType type) {
+  const auto count = static_cast<std::int64_t>(v.size());
+  std::vector<std::byte> bytes(static_cast<std::size_t>(run_bytes(type, count)));
+  convert(v.data(), DType::f32, bytes.data(), type, count);
+  convert(bytes.data(), type, v.data(), DType::f32, count);
+  return bytes;
+}
+
+constexpr float kUntouched = 12345;
+
+void expect_products(const LinearShape& s, const std::vector<float>& x, const std::vector<float>& w, const float* bias,
+                     const std::vector<float>& y) {
   for (std::int64_t i = 0; i < s.m; ++i) {
     for (std::int64_t j = 0; j < s.n; ++j) {
-      const double plus = with_bias ? static_cast<double>(bias[static_cast<std::size_t>(j)]) : 0;
+      const double plus = bias != nullptr ? static_cast<double>(bias[j]) : 0;
       expect_sum(static_cast<double>(y[static_cast<std::size_t>(i * s.n + j)]), x.data() + i * s.x_row,
                  w.data() + j * s.w_row, s.k, plus, "of a product");
       if (::testing::Test::HasFatalFailure()) {
@@ -58,6 +66,15 @@ void multiply(const LinearShape& s, bool with_bias) {
     }
   }
   for (std::size_t i = static_cast<std::size_t>(s.m * s.n); i < y.size(); ++i) ASSERT_EQ(y[i], kUntouched);
+}
+
+void multiply(const LinearShape& s, bool with_bias, DType type = DType::f32) {
+  const std::vector<float> x = random_floats(s.m * s.x_row, 1), bias = random_floats(s.n, 3);
+  std::vector<float> w = random_floats(s.n * s.w_row, 2);
+  const std::vector<std::byte> weight = narrowed(w, type);
+  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kUntouched);
+  linear(s, {x.data(), weight.data(), with_bias ? bias.data() : nullptr, y.data(), {}, type});
+  expect_products(s, x, w, with_bias ? bias.data() : nullptr, y);
 }
 
 TEST(Linear, EverySizeOfALastPanelAndStrip) {
@@ -77,6 +94,59 @@ TEST(Linear, ManyRowsAndLongOnes) {
   multiply({9, 25, 2000, 2000, 2048}, true);   // rows that collide in the cache
   multiply({70, 13, 5000, 5000, 5000}, true);  // several parts of the sums
   multiply({129, 3, 33, 33, 33}, false);       // panels go to threads
+}
+
+TEST(Linear, NarrowWeights) {
+  for (const DType type : {DType::f16, DType::bf16, DType::f8_e4m3fn, DType::f8_e5m2, DType::f6_e2m3}) {
+    for (const std::int64_t m : {1, 2, 3, 4, 8, 9, 17, 40, 300}) {
+      multiply({m, 30, 70, 75, 73}, true, type);
+      multiply({m, 99, 64, 64, 64}, false, type);  // more than the strips that are widened together
+    }
+    multiply({3, 5, 1100, 1100, 1101}, true, type);
+    multiply({33, 25, 1100, 1100, 1024 + 100}, true, type);  // several depths
+  }
+}
+
+TEST(Linear, EveryNumberOfANarrowType) {
+  // Times one: infinities and what lies below the normal numbers too.
+  for (const DType type : {DType::f16, DType::bf16}) {
+    std::vector<std::uint16_t> all(1 << 16);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
+    std::vector<float> want(all.size());
+    convert(all.data(), type, want.data(), DType::f32, 1 << 16);
+    for (const std::int64_t m : {1, 9}) {
+      const std::vector<float> x(static_cast<std::size_t>(m), 1.0F);
+      std::vector<float> y(static_cast<std::size_t>(m) << 16);
+      linear({m, 1 << 16, 1, 1, 1}, {x.data(), all.data(), nullptr, y.data(), {}, type});
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (std::isnan(want[i])) {
+          EXPECT_TRUE(std::isnan(y[i])) << i;
+        } else {
+          EXPECT_EQ(want[i], y[i]) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
+  if (linear_micro::pair_kernels() == nullptr) GTEST_SKIP() << "no AVX512_BF16";
+  for (const std::int64_t m : {9, 16, 17, 31, 33, 64, 65, 300}) {
+    for (const std::int64_t k : {2, 4, 30, 32, 514, 3000}) {
+      const LinearShape s{m, 29, k, k + 2, k + 6};
+      ASSERT_TRUE(multiplies_bf16(s));
+      std::vector<float> x = random_floats(s.m * s.x_row, 1), w = random_floats(s.n * s.w_row, 2);
+      const std::vector<float> bias = random_floats(s.n, 3);
+      const std::vector<std::byte> narrow_x = narrowed(x, DType::bf16), narrow_w = narrowed(w, DType::bf16);
+      std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 16, kUntouched);
+      linear(s, Bf16Operands{reinterpret_cast<const BFloat16*>(narrow_x.data()),
+                             reinterpret_cast<const BFloat16*>(narrow_w.data()), bias.data(), y.data()});
+      expect_products(s, x, w, bias.data(), y);
+    }
+  }
+  EXPECT_FALSE(multiplies_bf16({9, 4, 3, 4, 4}));
+  EXPECT_FALSE(multiplies_bf16({9, 4, 4, 5, 4}));
+  EXPECT_FALSE(multiplies_bf16({9, 4, 4, 4, 5}));
 }
 
 TEST(Linear, TheSameBitsForAnyNumberOfThreads) {
@@ -102,6 +172,40 @@ TEST(Linear, InfinitiesStayWhereTheyAre) {
   std::vector<float> y(static_cast<std::size_t>(s.m * s.n));
   linear(s, {x.data(), w.data(), nullptr, y.data(), {}});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isinf(y[i]), i % 12 == 5) << i;
+}
+
+/// Sums of random numbers, then every number there is, by itself.
+template <class W>
+void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
+  constexpr std::int64_t kDepth = 300;
+  const std::vector<float> x = random_floats(linear_micro::kMostDotRows * kDepth, 1);
+  std::vector<float> w = random_floats(4 * kDepth, 2);
+  const std::vector<std::byte> narrow = narrowed(w, type);
+  for (int count = 1; count <= rows; ++count) {
+    float sums[4 * linear_micro::kMostDotRows];
+    dots[count - 1](x.data(), kDepth, reinterpret_cast<const W*>(narrow.data()), kDepth, kDepth, sums);
+    for (int i = 0; i < count; ++i) {
+      for (int j = 0; j < 4; ++j)
+        expect_sum(static_cast<double>(sums[i * 4 + j]), x.data() + i * kDepth, w.data() + j * kDepth, kDepth, 0,
+                   "of narrow dot products");
+    }
+  }
+  constexpr int kLanes = 16;
+  for (std::uint32_t bits = 0; bits < 1 << 16; bits += 4) {
+    std::uint16_t four[4][kLanes] = {};
+    float want[4], ones[kLanes] = {}, sums[4];
+    ones[bits / 4 % kLanes] = 1;
+    for (std::uint32_t j = 0; j < 4; ++j) four[j][bits / 4 % kLanes] = static_cast<std::uint16_t>(bits + j);
+    for (std::uint32_t j = 0; j < 4; ++j) convert(&four[j][bits / 4 % kLanes], type, want + j, DType::f32, 1);
+    dots[0](ones, kLanes, reinterpret_cast<const W*>(four), kLanes, kLanes, sums);
+    for (std::uint32_t j = 0; j < 4; ++j) {
+      if (std::isnan(want[j])) {
+        EXPECT_TRUE(std::isnan(sums[j])) << bits + j;
+      } else {
+        EXPECT_EQ(want[j], sums[j]) << bits + j;
+      }
+    }
+  }
 }
 
 TEST(Linear, EveryInstructionSet) {
@@ -142,6 +246,8 @@ TEST(Linear, EveryInstructionSet) {
                      "of dot products");
       }
     }
+    expect_dots(kernels.dot_rows, kernels.half_dots, DType::f16);
+    expect_dots(kernels.dot_rows, kernels.bf16_dots, DType::bf16);
   }
 }
 

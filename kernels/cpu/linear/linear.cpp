@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/linear/micro.h"
 #include "kernels/cpu/parallel.h"
@@ -25,6 +26,19 @@ const MicroKernels& micro_kernels() {
   return kernels;
 }
 
+const MicroKernels* pair_kernels() {
+#if TERN_X86_LEVELS
+  static const MicroKernels kernels = [] {
+    MicroKernels k;
+    if (cpu_level() == CpuLevel::avx512 && __builtin_cpu_supports("avx512bf16")) set_avx512bf16(&k);
+    return k;
+  }();
+  return kernels.rows > 0 ? &kernels : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
 }  // namespace linear_micro
 
 namespace {
@@ -35,13 +49,15 @@ using linear_micro::kMostRows;
 using linear_micro::kMostWidth;
 using linear_micro::micro_kernels;
 using linear_micro::MicroKernels;
+using linear_micro::pair_kernels;
 
 constexpr std::int64_t kRowsAtATime = 256;        // of x
 constexpr std::int64_t kFewRows = 8;              // of x, for which its panels would be mostly empty
 constexpr std::int64_t kSecondCache = 768 << 10;  // bytes of it for panels
 constexpr std::int64_t kStripsTogether = 8;       // whose results fill whole cache lines of y
 constexpr std::int64_t kWorthAThread = 1 << 17;   // multiplications
-constexpr std::size_t kPanelSlot = 7;
+constexpr std::int64_t kWideDepth = 512;          // of w that is widened at a time
+constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
 
 struct Range {
   std::int64_t begin = 0, end = 0;
@@ -71,10 +87,30 @@ std::vector<Panel> panels_of(Range rows, const MicroKernels& kernels) {
   return panels;
 }
 
+/// Elements of w, as they lie or widened.
+struct Weight {
+  const void* at = nullptr;
+  std::int64_t row = 0;
+  DType type = DType::f32;
+  const void* element(std::int64_t n, std::int64_t k) const {
+    return static_cast<const std::byte*>(at) + (n * row + k) * element_size(type);
+  }
+};
+
+/// `rows` times `depth` elements of w as float32, which are `w` itself or lie in this thread's buffer.
+Weight widened(const Weight& w, Range rows, Range depth) {
+  if (w.type == DType::f32) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
+  const std::int64_t row = (depth.size() + 15) / 16 * 16 + 16;  // an odd number of cache lines would do as well
+  auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
+  for (std::int64_t n = 0; n < rows.size(); ++n)
+    convert(w.element(rows.begin + n, depth.begin), w.type, to + n * row, DType::f32, depth.size());
+  return {to, row, DType::f32};
+}
+
 /// Rows of w in a strip. Rows that are multiples of half a page apart share places of the first cache, which has room
 /// for eight of them, or fewer.
-int strip_rows(const LinearShape& s, const MicroKernels& kernels) {
-  const bool collide = s.w_row * static_cast<std::int64_t>(sizeof(float)) % 2048 == 0;
+int strip_rows(const LinearShape& s, DType type, const MicroKernels& kernels) {
+  const bool collide = type == DType::f32 && s.w_row * static_cast<std::int64_t>(sizeof(float)) % 2048 == 0;
   return collide ? std::min(kernels.rows, 6) : kernels.rows;
 }
 
@@ -88,10 +124,11 @@ void finish(const LinearShape& s, const LinearOperands& o, Range rows, Range col
 /// What one thread does: some rows of x with some strips of w.
 class Part {
  public:
-  Part(const LinearShape& s, const LinearOperands& o, Range rows, Range strips)
-      : s_(s), o_(o), panels_(panels_of(rows, kernels_)), strips_(strips) {
+  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows, Range strips)
+      : kernels_(kernels), s_(s), o_(o), panels_(panels_of(rows, kernels_)), strips_(strips) {
     for (const Panel& p : panels_) width_ += p.width;
     depth_ = std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width_ / 256 * 256));
+    if (o.type != DType::f32) depth_ = std::min(depth_, kWideDepth);
     packed_ = thread_buffer<float>(static_cast<std::size_t>(width_ * depth_), kPanelSlot);
   }
 
@@ -112,13 +149,14 @@ class Part {
  private:
   /// The products of `depth` of neighbouring strips with all panels.
   void multiply(Range rows, Range depth) const {
-    const float* w = o_.weight + depth.begin;
+    const Weight w = widened({o_.weight, s_.w_row, o_.type}, rows, depth);
     const float* panel = packed_;
     for (const Panel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {
         const auto count = static_cast<int>(std::min<std::int64_t>(height_, rows.end - n));
         alignas(64) float tile[kMostRows * kMostWidth];
-        kernels_.tile[p.kind][count - 1](w + n * s_.w_row, s_.w_row, panel, depth.size(), tile);
+        kernels_.tile[p.kind][count - 1](static_cast<const float*>(w.element(n - rows.begin, 0)), w.row, panel,
+                                         depth.size(), tile);
         static constexpr float kZeros[kMostRows] = {};
         const float* bias = depth.begin > 0 ? nullptr : o_.bias != nullptr ? o_.bias + n : kZeros;
         kernels_.store(tile, p.width, count, p.count, bias, o_.y + p.row * s_.n + n, s_.n);
@@ -128,43 +166,45 @@ class Part {
     if (depth.end == s_.k) finish(s_, o_, {panels_.front().row, panels_.back().row + panels_.back().count}, rows);
   }
 
+  const MicroKernels& kernels_;
   const LinearShape& s_;
   const LinearOperands& o_;
-  const MicroKernels& kernels_ = micro_kernels();
   std::vector<Panel> panels_;
   Range strips_;
-  std::int64_t height_ = strip_rows(s_, kernels_), width_ = 0, depth_ = 0;
+  std::int64_t height_ = strip_rows(s_, o_.type, kernels_), width_ = 0, depth_ = 0;
   float* packed_ = nullptr;
 };
 
 /// Strips go to threads; where there are too few, some rows of x with all strips.
-void by_panels(const LinearShape& s, const LinearOperands& o, Range rows) {
-  const MicroKernels& kernels = micro_kernels();
-  const std::int64_t height = strip_rows(s, kernels), strips = (s.n + height - 1) / height, width = kernels.widths[0],
-                     panels = (rows.size() + width - 1) / width;
+void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
+  const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
+                     width = kernels.widths[0], panels = (rows.size() + width - 1) / width;
   if (strips >= panels) {
     parallel_for(strips, grain(height * s.k * rows.size()), [&](std::int64_t begin, std::int64_t end) {
-      Part(s, o, rows, {begin, end}).run();
+      Part(kernels, s, o, rows, {begin, end}).run();
     });
   } else {
     parallel_for(panels, grain(s.n * s.k * width), [&](std::int64_t begin, std::int64_t end) {
-      Part(s, o, {rows.begin + begin * width, std::min(rows.end, rows.begin + end * width)}, {0, strips}).run();
+      Part(kernels, s, o, {rows.begin + begin * width, std::min(rows.end, rows.begin + end * width)}, {0, strips})
+          .run();
     });
   }
 }
 
-/// y[:, j..j + 4) for rows [i, i + count) of x; the last rows of w may be fewer than four.
-void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t i, std::int64_t count, std::int64_t j) {
-  const FourDots dots = micro_kernels().four_dots[count - 1];
+/// y[:, j..j + 4) for rows [i, i + count) of x; the last rows of w may be fewer than four. `w` is row j.
+template <class W>
+void four_columns(const LinearShape& s, const LinearOperands& o, const FourDots<W>* all_dots, std::int64_t i,
+                  std::int64_t count, std::int64_t j, const W* w, std::int64_t w_row) {
+  const FourDots<W> dots = all_dots[count - 1];
   const std::int64_t columns = std::min<std::int64_t>(4, s.n - j);
-  const float *x = o.x + i * s.x_row, *w = o.weight + j * s.w_row;
+  const float* x = o.x + i * s.x_row;
   float sums[4 * kMostDotRows];
   if (columns == 4) {
-    dots(x, s.x_row, w, s.w_row, s.k, sums);
+    dots(x, s.x_row, w, w_row, s.k, sums);
   } else {
     for (std::int64_t q = 0; q < columns; ++q) {  // four times the same row
       float same[4 * kMostDotRows];
-      dots(x, s.x_row, w + q * s.w_row, 0, s.k, same);
+      dots(x, s.x_row, w + q * w_row, 0, s.k, same);
       for (std::int64_t r = 0; r < count; ++r) sums[r * 4 + q] = same[r * 4];
     }
   }
@@ -174,23 +214,51 @@ void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t i,
   }
 }
 
+/// The same for all rows of x, in the type that w has, or widened first where there are no loops for it.
+void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j) {
+  const MicroKernels& kernels = micro_kernels();
+  const auto all_rows = [&](const auto* dots, const auto* w, std::int64_t w_row) {
+    for (std::int64_t i = 0; i < s.m; i += kernels.dot_rows)
+      four_columns(s, o, dots, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, w, w_row);
+  };
+  const Weight w{o.weight, s.w_row, o.type};
+  if (o.type == DType::f16) return all_rows(kernels.half_dots, static_cast<const Half*>(w.element(j, 0)), w.row);
+  if (o.type == DType::bf16) return all_rows(kernels.bf16_dots, static_cast<const BFloat16*>(w.element(j, 0)), w.row);
+  const Weight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
+  all_rows(kernels.four_dots, static_cast<const float*>(wide.at), wide.row);
+}
+
 /// Every row of w is read from memory once.
 void by_dots(const LinearShape& s, const LinearOperands& o) {
-  const std::int64_t together = micro_kernels().dot_rows;
   parallel_for((s.n + 3) / 4, grain(4 * s.k * s.m), [&](std::int64_t begin, std::int64_t end) {
     const Range columns{begin * 4, std::min(s.n, end * 4)};
-    for (std::int64_t j = columns.begin; j < columns.end; j += 4) {
-      for (std::int64_t i = 0; i < s.m; i += together) four_columns(s, o, i, std::min(together, s.m - i), j);
-    }
+    for (std::int64_t j = columns.begin; j < columns.end; j += 4) four_columns(s, o, j);
     finish(s, o, {0, s.m}, columns);
   });
 }
 
 }  // namespace
 
+bool is_narrow(DType t) {
+  return is_floating(t) && t != DType::f32 && t != DType::f64 && t != DType::f4_e2m1;
+}
+
+bool multiplies_bf16(const LinearShape& s) {
+  return s.m > kFewRows && s.k % 2 == 0 && s.x_row % 2 == 0 && s.w_row % 2 == 0 && pair_kernels() != nullptr;
+}
+
 void linear(const LinearShape& s, const LinearOperands& o) {
   if (s.m <= kFewRows) return by_dots(s, o);
-  for (std::int64_t m = 0; m < s.m; m += kRowsAtATime) by_panels(s, o, {m, std::min(s.m, m + kRowsAtATime)});
+  for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
+    by_panels(micro_kernels(), s, o, {m, std::min(s.m, m + kRowsAtATime)});
+}
+
+void linear(const LinearShape& s, const Bf16Operands& o) {
+  LinearShape pairs = s;
+  for (std::int64_t* size : {&pairs.k, &pairs.x_row, &pairs.w_row}) *size /= 2;
+  const LinearOperands by_pairs{reinterpret_cast<const float*>(o.x), o.weight, o.bias, o.y, {}};
+  for (std::int64_t m = 0; m < s.m; m += kRowsAtATime)
+    by_panels(*pair_kernels(), pairs, by_pairs, {m, std::min(s.m, m + kRowsAtATime)});
 }
 
 }  // namespace tern

@@ -1,8 +1,12 @@
-// y = x w^T + bias in float32 with a weight that is read where it lies: nothing is packed, at load or later.
+// y = x w^T + bias in float32 with a weight that is read where it lies: nothing is packed, at load or later. A weight
+// of a narrower type is read in that type and widened in the caches.
 #pragma once
+
+#include <tern/dtype.h>
 
 #include <cstdint>
 
+#include "dtypes/small_float.h"
 #include "kernels/cpu/pointwise/finish.h"
 
 namespace tern {
@@ -13,14 +17,30 @@ struct LinearShape {
 };
 
 struct LinearOperands {
-  const float *x = nullptr, *weight = nullptr;
-  const float* bias = nullptr;  ///< [n], or null
+  const float* x = nullptr;
+  const void* weight = nullptr;  ///< elements of `type`
+  const float* bias = nullptr;   ///< [n], or null
   float* y = nullptr;
   pointwise::Finish finish;
+  DType type = DType::f32;  ///< or one that is_narrow
 };
+
+/// Whether `linear` widens weights of this type: floats of two bytes or of one.
+bool is_narrow(DType t);
 
 /// On several threads unless called from a parallel region; the bits do not depend on their number. m, n and k are at
 /// least 1.
 void linear(const LinearShape& s, const LinearOperands& o);
+
+/// Operands in bfloat16, multiplied as such and added in float32.
+struct Bf16Operands {
+  const BFloat16 *x = nullptr, *weight = nullptr;
+  const float* bias = nullptr;
+  float* y = nullptr;
+};
+
+/// Whether this processor can, for such a shape: more than a few rows, and even counts.
+bool multiplies_bf16(const LinearShape& s);
+void linear(const LinearShape& s, const Bf16Operands& o);
 
 }  // namespace tern

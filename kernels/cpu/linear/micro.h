@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dtypes/small_float.h"
+
 namespace tern::linear_micro {
 
 constexpr int kMostRows = 12;    // of w in a strip
@@ -16,7 +18,8 @@ constexpr int kMostDotRows = 4;  // of x whose dot products are made at once
 using Micro = void (*)(const float* w, std::ptrdiff_t w_row, const float* panel, std::ptrdiff_t k, float* tile);
 
 /// sums[i * 4 + j] = row i of x (rows `x_row` apart) times row j of w (rows `w_row` apart) for four rows of w.
-using FourDots = void (*)(const float* x, std::ptrdiff_t x_row, const float* w, std::ptrdiff_t w_row, std::ptrdiff_t k,
+template <class W>
+using FourDots = void (*)(const float* x, std::ptrdiff_t x_row, const W* w, std::ptrdiff_t w_row, std::ptrdiff_t k,
                           float* sums);
 
 struct MicroKernels {
@@ -24,7 +27,9 @@ struct MicroKernels {
   int widths[3]{};             ///< of panels, descending; 0: no more
   Micro tile[3][kMostRows]{};  ///< by width, for 1 to `rows` rows
   int dot_rows = 0;
-  FourDots four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
+  FourDots<float> four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
+  FourDots<Half> half_dots[kMostDotRows]{};
+  FourDots<BFloat16> bf16_dots[kMostDotRows]{};
   /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
   void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
   /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.
@@ -33,9 +38,13 @@ struct MicroKernels {
 
 /// The kernels for this processor.
 const MicroKernels& micro_kernels();
+/// Those for products of bfloat16, without dot products: a "float" of w, x and the panel is a pair of neighbours in k,
+/// and `k` counts pairs. Null: the processor has no such instruction.
+const MicroKernels* pair_kernels();
 
 void set_baseline(MicroKernels* kernels);
 void set_avx2(MicroKernels* kernels);
 void set_avx512(MicroKernels* kernels);
+void set_avx512bf16(MicroKernels* kernels);
 
 }  // namespace tern::linear_micro
