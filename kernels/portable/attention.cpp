@@ -48,6 +48,7 @@ void attention(const KernelCall& c, Launches& list) {
 
   Launch k("attention");
   k.type("T", t);
+  k.source.math("MATH", t);
   k.source.define("CHUNK", chunk);
   k.source.define("CAUSAL", c.node->integer(AttrKey::causal) != 0 ? 1 : 0);
   k.input("q", 0, q.dtype);
@@ -103,6 +104,7 @@ void attention(const KernelCall& c, Launches& list) {
 
   Launch join("attention_join");
   join.type("T", t);
+  join.source.math("MATH", t);
   join.scratch("sums", sums, t, false);
   join.scratch("tops", tops, t, false);
   join.scratch("totals", totals, t, false);

@@ -24,37 +24,13 @@ constexpr Form kFloatForms[] = {
     {Scalar::fma, "fma({0}, {1}, {2})"},
     {Scalar::abs, "fabs({0})"},
     {Scalar::fmod, "fmod({0}, {1})"},
-    {Scalar::pow, "pow({0}, {1})"},
     {Scalar::floor, "floor({0})"},
     {Scalar::ceil, "ceil({0})"},
     {Scalar::trunc, "trunc({0})"},
     {Scalar::round, "rint({0})"},
     {Scalar::copysign, "copysign({0}, {1})"},
     {Scalar::nextafter, "nextafter({0}, {1})"},
-    {Scalar::hypot, "hypot({0}, {1})"},
-    {Scalar::atan2, "atan2({0}, {1})"},
     {Scalar::sqrt, "sqrt({0})"},
-    {Scalar::exp, "exp({0})"},
-    {Scalar::exp2, "exp2({0})"},
-    {Scalar::expm1, "expm1({0})"},
-    {Scalar::log, "log({0})"},
-    {Scalar::log2, "log2({0})"},
-    {Scalar::log10, "log10({0})"},
-    {Scalar::log1p, "log1p({0})"},
-    {Scalar::sin, "sin({0})"},
-    {Scalar::cos, "cos({0})"},
-    {Scalar::tan, "tan({0})"},
-    {Scalar::asin, "asin({0})"},
-    {Scalar::acos, "acos({0})"},
-    {Scalar::atan, "atan({0})"},
-    {Scalar::sinh, "sinh({0})"},
-    {Scalar::cosh, "cosh({0})"},
-    {Scalar::tanh, "tanh({0})"},
-    {Scalar::asinh, "asinh({0})"},
-    {Scalar::acosh, "acosh({0})"},
-    {Scalar::atanh, "atanh({0})"},
-    {Scalar::erf, "erf({0})"},
-    {Scalar::erfc, "erfc({0})"},
     {Scalar::isnan, "(tern_boolean)({0} != {0})"},
     {Scalar::conj, "{0}"},
     {Scalar::real, "{0}"},
@@ -100,6 +76,11 @@ std::string_view find(std::span<const Form> forms, Scalar op) {
   return {};
 }
 
+/// Those of text/*_math.inc.
+bool is_math(Scalar op) {
+  return op == Scalar::pow || op == Scalar::hypot || op == Scalar::atan2 ||
+         (op >= Scalar::exp && op <= Scalar::sigmoid) || op == Scalar::erf || op == Scalar::erfc;
+}
 /// Functions that texts have for double alone (text/special.inc).
 bool is_special(Scalar op) {
   return op >= Scalar::erfinv && op <= Scalar::airy_ai;
@@ -181,10 +162,11 @@ class Emitter {
       // Close to a pole PyTorch's float results are those of a rounded product with pi.
       return fmt::format("(float)tern_{}_f64({})", i.op == Scalar::polygamma ? "polygamma_float" : op, arguments);
     }
-    source_.use(is_polynomial(i.op) ? std::string("polynomials:") + type_name(t)
-                : is_complex(t)     ? std::string("complex:") + type_name(t)
-                : is_floating(t)    ? std::string("floats:") + type_name(t)
-                                    : std::string("integers"));
+    source_.use(is_math(i.op) && is_floating(t) ? std::string("math")
+                : is_polynomial(i.op)           ? std::string("polynomials:") + type_name(t)
+                : is_complex(t)                 ? std::string("complex:") + type_name(t)
+                : is_floating(t)                ? std::string("floats:") + type_name(t)
+                                                : std::string("integers"));
     return fmt::format("tern_{}_{}({})", op, type_name(t), arguments);
   }
 

@@ -38,6 +38,7 @@ void optim(const KernelCall& c, Launches& list) {
   Launch k("optim");
   k.type("T", t);
   k.type("SCALAR_T", scalar);
+  k.source.math("SCALAR_MATH", scalar);
   k.load("LOAD", param.dtype, t);
   k.store("STORE", t, param.dtype);
   k.source.define("KIND", node.integer(AttrKey::kind));

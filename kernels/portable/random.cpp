@@ -138,6 +138,7 @@ void sample(const KernelCall& c, RandomLaunches& list, const std::string& kind) 
   k.source.use("philox");
   if (t == DType::f64) k.source.use("philox_double");
   k.type("T", t);
+  k.source.math("MATH", t);
   k.source.define("UNIFORM(w, u)",
                   t == DType::f64 ? "tern_random_uniform_f64(w, u)" : "tern_random_uniform_f32(w, 2 * (u))");
   k.source.define("BELOW_ONE", t == DType::f64 ? literal(t, 1 - 0x1p-53) : literal(t, 1 - 0x1p-24));

@@ -123,6 +123,7 @@ class Rnn {
     const bool projects = c_.has(first + 4);
     Launch k("rnn_step");
     k.type("T", t_);
+    k.source.math("MATH", t_);
     k.source.define("KIND", static_cast<std::int64_t>(kind_));
     k.source.define("PARTS", parts_);
     k.scratch("from_input", from_input_, t_, false);

@@ -13,6 +13,7 @@ void softmax(const KernelCall& c, Launches& list) {
   const Axes from = axes_without(x, axis), to = axes_without(y, axis);
   Launch k("softmax");
   k.type("T", t);
+  k.source.math("MATH", t);
   k.type("SUM_T", wide_type(t, list.target().has_double));
   k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
   k.input("x", 0, x.dtype);

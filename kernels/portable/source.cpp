@@ -27,10 +27,11 @@ std::string library(const std::string& file) {
   const std::string type = file.substr(colon + 1);
   const bool wide = type == "f64" || type == "c128";
   std::string text = fmt::format(
-      "#define T {}\n#define C tern_{}\n#define NAME(x) tern_##x##_{}\n#define MAKE(a, b) tern_make_{}(a, b)\n",
-      wide ? "double" : "float", type, type, type);
+      "#define T {}\n#define C tern_{}\n#define NAME(x) tern_##x##_{}\n#define REAL(x) tern_##x##_{}\n"
+      "#define MAKE(a, b) tern_make_{}(a, b)\n",
+      wide ? "double" : "float", type, type, wide ? "f64" : "f32", type);
   text += text_file(file.substr(0, colon));
-  return text + "#undef T\n#undef C\n#undef NAME\n#undef MAKE\n";
+  return text + "#undef T\n#undef C\n#undef NAME\n#undef REAL\n#undef MAKE\n";
 }
 
 struct Axis {
@@ -54,7 +55,20 @@ std::vector<Axis> collapse(std::span<const std::int64_t> sizes, std::span<const 
 }  // namespace
 
 void Source::use(const std::string& file) {
-  if (std::ranges::find(files_, file) == files_.end()) files_.push_back(file);
+  static constexpr std::string_view kMath[] = {"double_math", "float_math", "wide_math"};
+  static constexpr std::string_view kWithout[] = {"integers", "order"};
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(files_, name) == files_.end()) files_.push_back(name);
+  };
+  if (std::ranges::find(kWithout, file) == std::end(kWithout)) {
+    for (const std::string_view name : kMath) add(std::string(name));
+  }
+  if (file != "math") add(file);
+}
+
+void Source::math(const std::string& macro, DType t) {
+  use("math");
+  define(macro + "(name)", "tern_##name##_" + type_name(t));
 }
 
 void Source::load(const std::string& name, DType from, DType by, DType to) {

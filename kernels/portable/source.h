@@ -23,8 +23,10 @@ class Source {
   /// `name`: the family's text file, which uses TERN_KERNEL { ... } once, and `p.NAME` for parameters.
   explicit Source(std::string name) : name_(std::move(name)) {}
 
-  /// A library text that this one needs; in the order in which they are named.
+  /// A library text that this one needs, after those that it needs; "math" is the functions alone.
   void use(const std::string& file);
+  /// MACRO(exp)(x) is the exponential of a value of the type f32 or f64; likewise for all functions.
+  void math(const std::string& macro, DType t);
   void define(const std::string& name, const std::string& value) { add("#define " + name + " " + value + "\n"); }
   void define(const std::string& name, std::int64_t value) { define(name, std::to_string(value)); }
   /// NAME is the C type of elements of `t`.

@@ -8,7 +8,8 @@
 namespace tern::pointwise {
 
 void register_pointwise(KernelTable& t);
-void register_sources(KernelTable& t);  ///< full, iota, from_dim
+void register_reproducible_pointwise(KernelTable& t);  ///< with the bits of the portable kernels
+void register_sources(KernelTable& t);                 ///< full, iota, from_dim
 void register_random(KernelTable& t);
 void sample(KernelCall& call, const std::string& kind);  ///< random: poisson, binomial, gamma
 void register_mx(KernelTable& t);                        ///< mx_pack, mx_dequantize

@@ -21,4 +21,20 @@ const LoopTable& loop_table() {
   return table;
 }
 
+const LoopTable& reproducible_loop_table() {
+  static const LoopTable table = [] {
+    LoopTable t = loop_table();
+#if TERN_X86_LEVELS
+    const CpuLevel level = __builtin_cpu_supports("fma") != 0 ? cpu_level() : CpuLevel::baseline;
+    if (level == CpuLevel::avx2) add_text_loops_avx2(t);
+    if (level == CpuLevel::avx512) add_text_loops_avx512(t);
+    if (level != CpuLevel::baseline) return t;
+#endif
+    add_plain_loops_fused(t);
+    add_text_loops_baseline(t);
+    return t;
+  }();
+  return table;
+}
+
 }  // namespace tern::pointwise

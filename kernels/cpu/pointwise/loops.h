@@ -78,9 +78,20 @@ void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
 // of the results are the same for all.
 void add_plain_loops_baseline(LoopTable& t);
+/// With fused multiply-adds even where they are slow: the bits of processors that have them.
+void add_plain_loops_fused(LoopTable& t);
 #if TERN_X86_LEVELS
 void add_plain_loops_avx2(LoopTable& t);    ///< AVX2 and FMA
 void add_plain_loops_avx512(LoopTable& t);  ///< AVX-512 F, BW, DQ and VL
+#endif
+
+/// The loops whose results docs/reproducible.md defines: the same on every processor, and on devices.
+const LoopTable& reproducible_loop_table();
+// The functions of the texts of portable kernels, for several instruction sets.
+void add_text_loops_baseline(LoopTable& t);
+#if TERN_X86_LEVELS
+void add_text_loops_avx2(LoopTable& t);
+void add_text_loops_avx512(LoopTable& t);
 #endif
 
 }  // namespace tern::pointwise

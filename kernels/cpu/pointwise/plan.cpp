@@ -46,7 +46,7 @@ std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
 
 }  // namespace
 
-Plan::Plan(const KernelCall& call, std::int64_t least) : block(least) {
+Plan::Plan(const KernelCall& call, std::int64_t least, const LoopTable& loops) : table(loops), block(least) {
   std::vector<std::ptrdiff_t> operands;  // that the expression reads, each once
   for (const Instruction& i : call.node->expr.code) {
     if (i.op != Scalar::load) continue;
@@ -112,7 +112,6 @@ void Plan::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& o
 
 void Plan::add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
   const PointwiseExpr& expr = call.node->expr;
-  const LoopTable& table = loop_table();
   cost = 0;
   for (const Instruction& i : expr.code) {
     const int count = scalar_info(i.op).operands;

@@ -62,7 +62,9 @@ struct Tile {
 struct Plan : KernelState {
   /// Of a pointwise node, or of another node's epilogue. With block > 0 there is room to bring any part of any operand
   /// together, up to `block` elements.
-  explicit Plan(const KernelCall& call, std::int64_t block = 0);
+  explicit Plan(const KernelCall& call, std::int64_t block = 0, const LoopTable& table = loop_table());
+
+  const LoopTable& table;  ///< that the steps are from
 
   std::int64_t total = 0;  ///< elements of the output
   int rank = 1;            ///< collapsed, at least 1

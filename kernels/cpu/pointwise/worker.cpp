@@ -58,7 +58,7 @@ Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std:
       call_(call),
       where_(reinterpret_cast<const std::byte**>(memory)),
       slots_(memory + pointer_bytes(plan)),
-      loops_(loop_table()) {
+      loops_(plan.table) {
   // Constants fill their buffers: the memory may serve other workers of the plan.
   const std::int64_t all = std::max(plan.tile, plan.block);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
