@@ -4,11 +4,14 @@
 
 #include "kernels/portable/launches.h"
 #include "runtime/devices/stream.h"
+#include "runtime/graph/recording.h"
 
 namespace tern {
 
 void SessionContext::copy(const TensorView& from, const TensorView& to) const {
-  if (stream == nullptr) {
+  if (recording != nullptr) {
+    recording->add(RecordedCopy{from, to});
+  } else if (stream == nullptr) {
     copy_strided(from, to);
   } else {
     portable::copy(*stream, from, to);

@@ -11,6 +11,7 @@
 namespace tern {
 
 class DeviceStream;
+struct Recording;
 
 /// The state of a session as frames see it, in the memory of its device.
 class StateMemory {
@@ -41,11 +42,12 @@ struct SessionContext {
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
-  int depth = 0;               ///< of nested calls
-  Profile* profile = nullptr;  ///< where steps are measured, if they are
+  int depth = 0;                   ///< of nested calls
+  Profile* profile = nullptr;      ///< where steps are measured, if they are
+  Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
 
   Device* device() const { return prepared->device; }
-  /// Copies between views of one shape and dtype, where the session runs.
+  /// Copies between views of one shape and dtype, where the session runs; recorded during a capture.
   void copy(const TensorView& from, const TensorView& to) const;
   /// Brings bytes to the host, where they are not there already. Fails where the device's work before has failed.
   void read(void* to, const std::byte* from, std::size_t bytes) const;

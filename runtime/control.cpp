@@ -1,5 +1,7 @@
 // Control flow: cond, while_loop, scan_loop, map_loop and call run bodies in frames of their own; results are copied to
 // the caller's memory.
+#include "runtime/control.h"
+
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -8,34 +10,21 @@
 #include <vector>
 
 #include "runtime/concrete.h"
-#include "runtime/frame.h"
 
 namespace tern {
-namespace {
 
-/// Operands in the places of a body's inputs: those of kind user take them in order.
-class Arguments {
- public:
-  explicit Arguments(const Function& body) : body_(body), views_(body.inputs.size()) {}
-  void set(std::size_t operand, const TensorView& v) {
-    std::size_t k = 0;
-    for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
-      if (body_.inputs[i].kind == FunctionInput::Kind::state) continue;
-      if (k++ == operand) {
-        views_[i] = v;
-        return;
-      }
+void BodyOperands::set(std::size_t operand, const TensorView& v) {
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
+    if (body_.inputs[i].kind == FunctionInput::Kind::state) continue;
+    if (k++ == operand) {
+      views_[i] = v;
+      return;
     }
-    fail(ErrorCode::internal, "a body has fewer inputs than operands");
   }
-  std::span<const TensorView> views() const { return views_; }
+  fail(ErrorCode::internal, "a body has fewer inputs than operands");
+}
 
- private:
-  const Function& body_;
-  std::vector<TensorView> views_;
-};
-
-/// Copies a body's result into the node's output, whose memory grows if its size depends on data.
 void deliver(Frame& frame, const Node& node, std::size_t output, const TensorView& result, TensorView& out) {
   const ValueId v = node.outputs[output];
   if (v == kNoValue) return;
@@ -59,10 +48,10 @@ void deliver(Frame& frame, const Node& node, std::size_t output, const TensorVie
   frame.context().copy(result, out);
 }
 
-bool truth(const Frame& frame, const TensorView& v) {
+bool truth(const SessionContext& context, const TensorView& v) {
   std::array<std::byte, 16> element{};
   const auto n = static_cast<std::size_t>(element_size(v.dtype));
-  frame.context().read(element.data(), v.data, n);
+  context.read(element.data(), v.data, n);
   return std::any_of(element.begin(), element.begin() + static_cast<std::ptrdiff_t>(n),
                      [](std::byte b) { return b != std::byte{0}; });
 }
@@ -70,18 +59,20 @@ bool truth(const Frame& frame, const TensorView& v) {
 void run_body(Frame& frame, std::uint32_t node, std::uint32_t slot, std::span<TensorView> operands,
               std::span<TensorView> out) {
   Frame& body = frame.child(node, slot);
-  Arguments arguments(body.function());
+  BodyOperands arguments(body.function());
   for (std::size_t i = 0; i < operands.size(); ++i) arguments.set(i, operands[i]);
   const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
   const Node& n = frame.function().nodes[node];
   for (std::size_t i = 0; i < out.size(); ++i) deliver(frame, n, i, results[i], out[i]);
 }
 
+namespace {
+
 void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
   const Node& n = frame.function().nodes[node];
   const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried));
   Frame &condition = frame.child(node, 0), &body = frame.child(node, 1);
-  Arguments to_condition(condition.function()), to_body(body.function());
+  BodyOperands to_condition(condition.function()), to_body(body.function());
   for (std::size_t i = carried; i < in.size(); ++i) {
     to_condition.set(i, in[i]);
     to_body.set(i, in[i]);
@@ -99,7 +90,7 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
       to_condition.set(i, current[i]);
       to_body.set(i, current[i]);
     }
-    if (!truth(frame, condition.run(to_condition.views(), frame.symbols())[0])) return;
+    if (!truth(frame.context(), condition.run(to_condition.views(), frame.symbols())[0])) return;
     if (limit > 0 && iteration >= limit)
       fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations", frame.describe(node), limit));
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
@@ -124,7 +115,7 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
   const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried)),
              mapped = static_cast<std::size_t>(n.integer(AttrKey::mapped));
   Frame& body = frame.child(node, 0);
-  Arguments arguments(body.function());
+  BodyOperands arguments(body.function());
   for (std::size_t i = carried + mapped; i < in.size(); ++i) arguments.set(i, in[i]);
   std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
   const std::int64_t rows = in[carried].size(0);
@@ -154,10 +145,15 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
 
 void run_control(Frame& frame, std::uint32_t node, const Node& resolved, std::span<TensorView> in,
                  std::span<TensorView> out) {
+  const bool recorded = frame.context().recording != nullptr;
   switch (resolved.op) {
-    case Op::cond: return run_body(frame, node, truth(frame, in[0]) ? 0 : 1, in.subspan(1), out);
+    case Op::cond:
+      if (recorded) return record_cond(frame, node, in, out);
+      return run_body(frame, node, truth(frame.context(), in[0]) ? 0 : 1, in.subspan(1), out);
     case Op::call: return run_body(frame, node, 0, in, out);
-    case Op::while_loop: return run_while(frame, node, in, out);
+    case Op::while_loop:
+      if (recorded) return record_while(frame, node, in, out);
+      return run_while(frame, node, in, out);
     case Op::scan_loop:
     case Op::map_loop: return run_rows(frame, node, in, out);
     default: fail(ErrorCode::internal, "not control flow");

@@ -232,7 +232,13 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 void Frame::execute(Plan& plan) {
   for (Step& step : plan.steps) {
     try {
-      context_.profile == nullptr ? execute(plan, step) : measure(plan, step);
+      if (context_.recording != nullptr) {
+        record(plan, step);
+      } else if (context_.profile != nullptr) {
+        measure(plan, step);
+      } else {
+        execute(plan, step);
+      }
     } catch (const Error& e) {
       if (step.kind == Step::Kind::control) throw;  // names the node inside already
       fail(e.code(), describe(step.node) + ": " + e.what());

@@ -52,6 +52,7 @@ class Frame {
   void execute(Plan& plan);
   void execute(Plan& plan, Step& step);
   void measure(Plan& plan, Step& step);
+  void record(Plan& plan, Step& step);
   void run_kernel(Plan& plan, Step& step);
   std::byte* base(const Location& at, std::span<const TensorView> inputs);
 

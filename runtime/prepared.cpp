@@ -10,6 +10,7 @@
 #include "kernels/reproducible.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
+#include "runtime/devices/override.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
 
@@ -180,9 +181,11 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device);
   }
   const bool on_cpu = prepared->device == nullptr;
-  prepared->kernels = !on_cpu                ? &portable_kernels()
-                      : options.reproducible ? &reproducible_cpu_kernels()
-                                             : &cpu_kernels();
+  if (on_cpu) {
+    prepared->kernels = options.reproducible ? &reproducible_cpu_kernels() : &cpu_kernels();
+  } else {
+    prepared->kernels = options.reproducible ? &portable_kernels() : &device_kernels(*prepared->device);
+  }
   check_kernels(*program, *prepared->kernels);
   for (const Function& exported : program->functions) {
     // Epilogues are worked on before a product is rounded to its type, and devices have none.

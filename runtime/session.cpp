@@ -1,3 +1,5 @@
+#include "runtime/session.h"
+
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -5,33 +7,44 @@
 #include <cstring>
 #include <map>
 
-#include "runtime/devices/transfer.h"
-#include "runtime/frame.h"
+#include "runtime/graph/graph.h"
 
 namespace tern {
 
-/// Everything that belongs to one user of a Prepared.
-class SessionImpl {
- public:
-  explicit SessionImpl(std::shared_ptr<const PreparedProgram> p)
-      : prepared(std::move(p)),
-        transfer(prepared->device == nullptr ? nullptr : std::make_unique<DeviceTransfer>(*prepared->device)),
-        state(*prepared, transfer == nullptr ? nullptr : &transfer->stream()) {
-    context.prepared = prepared.get();
-    context.state = &state;
-    context.stream = transfer == nullptr ? nullptr : &transfer->stream();
-  }
-  std::shared_ptr<const PreparedProgram> prepared;
-  std::unique_ptr<DeviceTransfer> transfer;  ///< null on the CPU
-  StateMemory state;
-  SessionContext context;
-  std::unique_ptr<Profile> profile;
-  std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
-  std::vector<TensorView> inputs;
-  std::vector<Tensor> outputs;
-};
+SessionImpl::SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s)
+    : prepared(std::move(p)),
+      stream(s),
+      transfer(prepared->device == nullptr ? nullptr : std::make_unique<DeviceTransfer>(stream.impl()->work)),
+      state(*prepared, stream.impl()->work.get()) {
+  context.prepared = prepared.get();
+  context.state = &state;
+  context.stream = stream.impl()->work.get();
+}
 
-Session::Session(const Prepared& prepared) : impl_(std::make_unique<SessionImpl>(prepared.impl())) {}
+namespace {
+
+std::string device_of(const Prepared& prepared) {
+  const Device* device = prepared.impl()->device;
+  return device == nullptr ? "cpu" : device->name();
+}
+
+Stream stream_for(const Prepared& prepared) {
+  const std::string device = device_of(prepared);
+  auto scoped = scoped_stream(device);
+  return scoped == nullptr ? Stream(device) : Stream(std::move(scoped));
+}
+
+}  // namespace
+
+Session::Session(const Prepared& prepared) : Session(prepared, stream_for(prepared)) {}
+Session::Session(const Prepared& prepared, const Stream& stream) {
+  const std::string device = device_of(prepared);
+  if (stream.device() != device) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the program is prepared for {}, but the stream is one of {}", device, stream.device()));
+  }
+  impl_ = std::make_shared<SessionImpl>(prepared.impl(), stream);
+}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
@@ -59,8 +72,8 @@ std::string list_entries(const Program& program) {
   return names;
 }
 
-/// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
-/// sizes.
+}  // namespace
+
 void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
                  std::vector<TensorView>& views) {
   views.resize(f.inputs.size());
@@ -106,7 +119,17 @@ void fill_inputs(const Program& program, const Function& f, std::span<const Tens
   }
 }
 
-}  // namespace
+void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>& outputs) {
+  outputs.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorView& v = results[i];
+    Tensor& t = outputs[i];
+    t.dtype_ = v.dtype;
+    t.sizes_.assign(v.sizes.begin(), v.sizes.begin() + v.rank);
+    t.data_ = v.data;
+    t.bytes_ = static_cast<std::size_t>(DeviceTransfer::bytes_of(v));
+  }
+}
 
 const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
   const Program& program = *impl_->prepared->program;
@@ -114,40 +137,55 @@ const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
 }
 
 const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {
+  const std::vector<Tensor>& outputs = enqueue(function, inputs);
+  if (!impl_->stream.is_capturing()) impl_->stream.synchronize();
+  return outputs;
+}
+
+namespace {
+
+std::uint32_t find_function(const Program& program, std::string_view name) {
+  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
+    if (program.functions[i].entry && program.functions[i].name == name) return i;
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("the program has no function '{}'; it has: {}", name, list_entries(program)));
+}
+
+}  // namespace
+
+const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
   SessionImpl& s = *impl_;
   const Program& program = *s.prepared->program;
-  std::uint32_t index = 0;
-  while (index < program.functions.size() &&
-         !(program.functions[index].entry && program.functions[index].name == function))
-    ++index;
-  if (index == program.functions.size()) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("the program has no function '{}'; it has: {}", function, list_entries(program)));
-  }
+  const std::uint32_t index = find_function(program, function);
   const Function& f = program.functions[index];
-  fill_inputs(program, f, inputs, s.inputs);
   if (s.prepared->options.threads > 0) omp_set_num_threads(s.prepared->options.threads);
+  if (GraphImpl* graph = s.stream.impl()->capture) return graph->record(impl_, index, inputs);
+  fill_inputs(program, f, inputs, s.inputs);
   auto& frame = s.frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
   s.context.bytes_copied = 0;
-  if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);
-  const std::vector<TensorView>& on_device = frame->run(s.inputs, {});
-  const std::vector<TensorView>& results = s.transfer == nullptr ? on_device : s.transfer->take_back(f, on_device);
-  s.outputs.resize(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const TensorView& v = results[i];
-    Tensor& t = s.outputs[i];
-    t.dtype_ = v.dtype;
-    t.sizes_.assign(v.sizes.begin(), v.sizes.begin() + v.rank);
-    t.data_ = v.data;
-    const std::int64_t per = v.dtype == DType::invalid ? 1 : elements_per_byte(v.dtype);
-    t.bytes_ =
-        v.dtype == DType::invalid ? 0 : static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype));
+  try {
+    if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);
+    const std::vector<TensorView>& results = frame->run(s.inputs, {});
+    SessionImpl::lend(s.transfer == nullptr ? results : s.transfer->take_back(f, results), s.outputs);
+  } catch (...) {
+    if (s.context.stream != nullptr) s.context.stream->recover();
+    throw;
   }
   return s.outputs;
 }
 
+const Stream& Session::stream() const {
+  return impl_->stream;
+}
+
 namespace {
+
+void refuse_during_capture(const SessionImpl& s) {
+  if (s.stream.is_capturing())
+    fail(ErrorCode::invalid_argument, "a session's state is neither read nor written while its stream is captured");
+}
 
 std::uint32_t find_state(const Program& program, std::string_view name) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
@@ -179,6 +217,7 @@ TensorView tensor_view(const Tensor& t) {
 }  // namespace
 
 Tensor Session::read_state(std::string_view name) const {
+  refuse_during_capture(*impl_);
   const Program& program = *impl_->prepared->program;
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
@@ -193,6 +232,7 @@ Tensor Session::read_state(std::string_view name) const {
 }
 
 void Session::write_state(std::string_view name, const Tensor& value) {
+  refuse_during_capture(*impl_);
   const Program& program = *impl_->prepared->program;
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
@@ -212,6 +252,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
 }
 
 void Session::reset_state() {
+  refuse_during_capture(*impl_);
   impl_->state.reset();
 }
 

@@ -22,14 +22,18 @@ StateMemory::StateMemory(const PreparedProgram& prepared, DeviceStream* stream)
 void StateMemory::load(std::uint32_t storage) {
   const Program& program = *prepared_.program;
   const std::uint64_t size = program.storages[storage].size;
-  mutable_[storage]->reserve(std::max<std::uint64_t>(size, 1), prepared_.device);
   const auto bytes = program.source->bytes(storage);
   if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+  Buffer& memory = *mutable_[storage];
+  Buffer fresh;
+  Buffer& to = memory.data() == nullptr ? fresh : memory;  // what is half filled is not there
+  to.reserve(std::max<std::uint64_t>(size, 1), prepared_.device);
   if (stream_ != nullptr) {
-    stream_->upload(mutable_[storage]->data(), bytes.data(), size);
+    stream_->upload(to.data(), bytes.data(), size);
   } else {
-    std::memcpy(mutable_[storage]->data(), bytes.data(), size);
+    std::memcpy(to.data(), bytes.data(), size);
   }
+  if (&to == &fresh) memory = std::move(fresh);
   program.source->release(storage);
 }
 

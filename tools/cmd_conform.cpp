@@ -23,7 +23,7 @@ struct ConformArguments {
   bool no_table = false;
   int jobs = 0;
   int threads = 1;
-  bool direct = false;
+  bool direct = false, graph = false;
   DeviceChoice device;
   std::vector<std::string> same_bits;
   std::string save_bits, check_bits;
@@ -58,7 +58,7 @@ int run_conform(ConformArguments& a) {
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
-  const ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible};
+  const ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible, a.graph};
   Progress progress("conform", files.size());
   std::atomic<std::size_t> next{0};
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
@@ -103,6 +103,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   c->add_option("--same-bits", arguments->same_bits,
                 "Run each case on each of these devices (cpu,xpu): it fails where one gives other bits than the first")
       ->delimiter(',');
+  c->add_flag("--graph", arguments->graph,
+              "Capture each call as a graph and replay that, but where sizes depend on data");
   c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file");
   c->add_option("--check-bits", arguments->check_bits,
                 "A case fails whose results have another hash than in this file, which --save-bits wrote elsewhere");

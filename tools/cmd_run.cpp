@@ -1,5 +1,6 @@
 // tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
 #include <fmt/format.h>
+#include <tern/graph.h>
 #include <tern/tern.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ struct RunArguments {
   std::string model, function, output;
   InputChoice inputs;
   DeviceChoice device;
-  bool json = false;
+  bool json = false, graph = false;
   int threads = 0, repeat = 1;
 };
 
@@ -98,8 +99,16 @@ int run_run(RunArguments& a) {
   options.reproducible = a.device.reproducible;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
-  const std::vector<Tensor>* outputs = nullptr;
-  for (int i = 0; i < std::max(1, a.repeat); ++i) outputs = &session.run(f.name, inputs);
+  Graph graph;
+  if (a.graph) graph.capture_begin(session.stream());
+  const std::vector<Tensor>* outputs = &session.run(f.name, inputs);
+  if (a.graph) {
+    graph.capture_end();
+    for (int i = 0; i < std::max(1, a.repeat); ++i) graph.replay();
+    session.stream().synchronize();
+  } else {
+    for (int i = 1; i < a.repeat; ++i) outputs = &session.run(f.name, inputs);
+  }
   if (!a.output.empty()) {
     NamedTensors named;
     for (std::size_t i = 0; i < outputs->size(); ++i) {
@@ -125,6 +134,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
       ->capture_default_str();
   add_device_options(*c, a->device);
+  c->add_flag("--graph", a->graph, "Capture the run as a graph, and replay that");
   c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
   c->footer(
       "Example:\n  tern run model.tern --input image.npy --output result.npz\n  tern run model.tern --random --size "

@@ -48,6 +48,8 @@ typedef struct tern_device_stream_s* tern_device_stream;
 typedef struct tern_device_event_s* tern_device_event;
 typedef struct tern_device_module_s* tern_device_module;
 typedef struct tern_device_kernel_s* tern_device_kernel;
+typedef struct tern_device_graph_s* tern_device_graph;
+typedef struct tern_device_override_s* tern_device_override;
 
 /* The language of the kernels' text. Every text has one kernel, of the name that tern_device_source gives. */
 enum {
@@ -147,9 +149,105 @@ typedef struct tern_device_plugin {
   tern_device_status (*launch)(int32_t device, tern_device_stream stream, tern_device_kernel kernel,
                                const tern_device_launch* launch);
 
-  /* A further table of functions, or null where the plugin has none of that name and version: never an error. */
+  /* A further table of functions, or null where the plugin has none of that name and version: never an error. The
+   * tables that Tern asks for are below. */
   const void* (*get_extension)(const char* name, uint32_t version);
 } tern_device_plugin;
+
+/* Extensions. Each is a struct that begins with its size; a plugin that has it fills all members, but those that are
+ * called optional, and keeps it as long as the library is loaded. Without them everything runs, too. */
+#define TERN_DEVICE_EXTENSION_VERSION 1
+
+/* "events": what streams and events are asked for beside the required functions. */
+typedef struct tern_device_event_functions {
+  uint32_t size; /* sizeof(tern_device_event_functions) of the plugin */
+  uint32_t reserved;
+  /* 1 when the event has happened, 0 when not yet. It was recorded. */
+  tern_device_status (*query)(int32_t device, tern_device_event event, int32_t* happened);
+  /* Seconds between two events that have happened. */
+  tern_device_status (*elapsed)(int32_t device, tern_device_event from, tern_device_event to, double* seconds);
+} tern_device_event_functions;
+
+/* "graph": launches that the device keeps and puts on a stream together. Without this table Tern replays them. */
+typedef struct tern_device_graph_functions {
+  uint32_t size; /* sizeof(tern_device_graph_functions) of the plugin */
+  uint32_t reserved;
+  /* From here to `end`, what is put on the stream (launch, copy_within, and what overrides put there) is recorded with
+   * its arguments, and does not run. Nothing else is asked of the stream meanwhile. */
+  tern_device_status (*begin)(int32_t device, tern_device_stream stream);
+  /* Ends the recording, whatever it returns. TERN_DEVICE_UNSUPPORTED: the device cannot keep that; Tern replays it
+   * itself. `graph` is null where Tern does not want it any more. */
+  tern_device_status (*end)(int32_t device, tern_device_stream stream, tern_device_graph* graph);
+  /* Puts everything recorded on a stream of the device, in its order. */
+  tern_device_status (*launch)(int32_t device, tern_device_stream stream, tern_device_graph graph);
+  /* No run of it is under way. */
+  tern_device_status (*destroy)(int32_t device, tern_device_graph graph);
+  /* Optional. While recording: what the launches that follow are for, for profilers and dumps: "forward:12 matmul from
+   * aten.linear.default in encoder.fc1". Valid during the call. */
+  tern_device_status (*annotate)(int32_t device, tern_device_stream stream, const char* text);
+} tern_device_graph_functions;
+
+/* "graph_conditional": control flow inside of graphs, for plugins that have "graph". Without this table Tern reads the
+ * predicates and replays the bodies, each a graph. Bodies nest; every begin_... has its end_body. While recording: */
+typedef struct tern_device_graph_conditional_functions {
+  uint32_t size; /* sizeof(tern_device_graph_conditional_functions) of the plugin */
+  uint32_t reserved;
+  /* The body that follows runs where the byte at `predicate` is not 0 when the stream gets there. */
+  tern_device_status (*begin_if)(int32_t device, tern_device_stream stream, tern_device_address predicate);
+  /* The rest of the body runs where it was 0. */
+  tern_device_status (*begin_else)(int32_t device, tern_device_stream stream);
+  /* The body that follows runs again and again, as long as the byte is not 0 before it. The body writes it. */
+  tern_device_status (*begin_while)(int32_t device, tern_device_stream stream, tern_device_address predicate);
+  tern_device_status (*end_body)(int32_t device, tern_device_stream stream);
+} tern_device_graph_conditional_functions;
+
+/* "override": the device's own kernels, from a vendor's library or of its own. A node that the plugin does not take
+ * runs by Tern's. */
+#define TERN_DEVICE_MAX_RANK 16
+
+typedef struct tern_device_tensor {
+  tern_device_address data; /* 0 in `prepare`, and where the operand or result is absent */
+  int32_t dtype;            /* the numbers of tern/dtype.h: 1 bool, 2 uint8, ...; 0: absent */
+  int32_t rank;
+  int64_t sizes[TERN_DEVICE_MAX_RANK];
+  int64_t strides[TERN_DEVICE_MAX_RANK]; /* in elements; 0 where an axis is expanded, negative where it is flipped */
+} tern_device_tensor;
+
+enum { TERN_ATTRIBUTE_INTEGERS = 1, TERN_ATTRIBUTE_NUMBERS = 2, TERN_ATTRIBUTE_TEXT = 3 };
+
+typedef struct tern_device_attribute {
+  const char* name; /* as `tern ops OP` lists them: "axis" */
+  int32_t kind;
+  int32_t count;           /* of the array that `kind` says; of a text's bytes, a zero follows them */
+  const int64_t* integers; /* booleans, enumerations and symbolic sizes too */
+  const double* numbers;
+  const char* text;
+} tern_device_attribute;
+
+typedef struct tern_device_op {
+  uint32_t size; /* sizeof(tern_device_op) of the caller */
+  uint32_t version;
+  const char* name; /* "matmul", as `tern ops` lists them */
+  int32_t input_count, output_count, attribute_count, reserved;
+  const tern_device_tensor* inputs;  /* with any strides */
+  const tern_device_tensor* outputs; /* without gaps; they share no memory with operands, unless they lie exactly on one
+                                        that the op may overwrite */
+  const tern_device_attribute* attributes;
+} tern_device_op;
+
+typedef struct tern_device_override_functions {
+  uint32_t size; /* sizeof(tern_device_override_functions) of the plugin */
+  uint32_t reserved;
+  /* Asked once for each node when its sizes are known. TERN_DEVICE_UNSUPPORTED: not this one. Else `override` is what
+   * the plugin keeps for it, and `scratch_bytes` how much memory it needs while it runs. */
+  tern_device_status (*prepare)(int32_t device, const tern_device_op* op, tern_device_override* override,
+                                uint64_t* scratch_bytes);
+  /* Puts the node on the stream. Everything but the addresses is as in `prepare`. Called at once by several threads for
+   * different overrides only. */
+  tern_device_status (*run)(int32_t device, tern_device_stream stream, tern_device_override override,
+                            const tern_device_op* op, tern_device_address scratch);
+  tern_device_status (*release)(int32_t device, tern_device_override override);
+} tern_device_override_functions;
 
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)

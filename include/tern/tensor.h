@@ -42,7 +42,7 @@ class TERN_API Tensor {
   Tensor clone() const;
 
  private:
-  friend class Session;
+  friend class SessionImpl;
   DType dtype_ = DType::invalid;
   std::vector<std::int64_t> sizes_;
   void* data_ = nullptr;

@@ -11,6 +11,7 @@
 
 #include <tern/dtype.h>
 #include <tern/error.h>
+#include <tern/stream.h>
 #include <tern/tensor.h>
 
 #include <cstddef>
@@ -134,7 +135,9 @@ struct NodeTime {
 
 class TERN_API Session {
  public:
+  /// On a stream of its own, or on this thread's current one inside a StreamScope for the device.
   explicit Session(const Prepared& prepared);
+  Session(const Prepared& prepared, const Stream& stream);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -147,6 +150,10 @@ class TERN_API Session {
     return run(std::span(inputs.begin(), inputs.size()));
   }
   const std::vector<Tensor>& run(std::string_view function, std::span<const Tensor> inputs);
+  /// Puts a run on the stream and does not wait, but where the host has to look at data. Results hold their values, and
+  /// inputs may be changed or freed, once the stream has been synchronised: that fails with what failed in the run.
+  const std::vector<Tensor>& enqueue(std::string_view function, std::span<const Tensor> inputs);
+  const Stream& stream() const;
 
   /// A copy of a parameter or buffer as this session sees it.
   Tensor read_state(std::string_view name) const;
@@ -166,7 +173,7 @@ class TERN_API Session {
   std::vector<NodeTime> profile() const;
 
  private:
-  std::unique_ptr<SessionImpl> impl_;
+  std::shared_ptr<SessionImpl> impl_;
 };
 
 }  // namespace tern

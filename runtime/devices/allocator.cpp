@@ -17,7 +17,7 @@ std::uint64_t rounded(std::uint64_t bytes) {
 /// A new segment with at least this much; its address, or 0.
 std::uint64_t SegmentAllocator::grow(std::uint64_t bytes) {
   for (std::uint64_t size : {std::max(bytes, next_segment_), bytes}) {
-    if (limit_ != 0 && stats_.reserved + size > limit_) continue;
+    if (stats_.limit != 0 && (size > stats_.limit || stats_.reserved > stats_.limit - size)) continue;
     const std::uint64_t address = source_.allocate(size);
     if (address == 0) continue;
     blocks_[address] = {size, false, true};
@@ -31,13 +31,19 @@ std::uint64_t SegmentAllocator::grow(std::uint64_t bytes) {
 }
 
 std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
-  if (bytes > (std::uint64_t{1} << 62)) return 0;
+  if (bytes > (std::uint64_t{1} << 62)) {
+    ++stats_.out_of_memory;
+    return 0;
+  }
   const std::uint64_t size = rounded(bytes);
   auto at = free_.lower_bound({size, 0});
   if (at == free_.end()) {
     if (grow(size) == 0) {
       trim();
-      if (grow(size) == 0) return 0;
+      if (grow(size) == 0) {
+        ++stats_.out_of_memory;
+        return 0;
+      }
     }
     at = free_.lower_bound({size, 0});
   }
@@ -52,6 +58,7 @@ std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
   }
   stats_.used += size;
   stats_.peak = std::max(stats_.peak, stats_.used);
+  ++stats_.allocations;
   return address;
 }
 
@@ -84,11 +91,12 @@ void SegmentAllocator::trim() {
       at = next;
       continue;
     }
-    free_.erase({at->second.size, at->first});
+    const std::uint64_t address = at->first;
+    free_.erase({at->second.size, address});
     stats_.reserved -= at->second.size;
     --stats_.segments;
-    source_.free(at->first);
     at = blocks_.erase(at);
+    source_.free(address);
   }
 }
 

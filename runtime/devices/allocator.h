@@ -1,6 +1,8 @@
 // A device's memory: large segments from the plugin, divided into blocks that are kept when they are given back.
 #pragma once
 
+#include <tern/memory.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -8,13 +10,6 @@
 #include <utility>
 
 namespace tern {
-
-struct DeviceMemoryStats {
-  std::uint64_t used = 0;      ///< bytes of blocks that are in use
-  std::uint64_t peak = 0;      ///< the most that `used` has been
-  std::uint64_t reserved = 0;  ///< bytes of all segments
-  std::uint64_t segments = 0;
-};
 
 /// Not thread-safe: the device locks.
 class SegmentAllocator {
@@ -32,7 +27,7 @@ class SegmentAllocator {
   /// Gives segments without blocks in use back.
   void trim();
   /// No more than this many bytes of segments; 0: no limit.
-  void set_limit(std::uint64_t bytes) { limit_ = bytes; }
+  void set_limit(std::uint64_t bytes) { stats_.limit = bytes; }
   const DeviceMemoryStats& stats() const { return stats_; }
 
  private:
@@ -48,7 +43,7 @@ class SegmentAllocator {
   Source source_;
   Blocks blocks_;                                           ///< by address
   std::set<std::pair<std::uint64_t, std::uint64_t>> free_;  ///< size and address
-  std::uint64_t limit_ = 0, next_segment_ = 1 << 20;
+  std::uint64_t next_segment_ = 1 << 20;
   DeviceMemoryStats stats_;
 };
 

@@ -16,8 +16,10 @@ std::byte* DeviceConstants::address(std::uint32_t storage, DeviceStream& stream)
   const std::uint64_t size = program_.storages[storage].size;
   const auto bytes = program_.source->bytes(storage);
   if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
-  copy.reserve(std::max<std::uint64_t>(size, 64), &device_);
-  stream.upload(copy.data(), bytes.data(), size);
+  Buffer filled;
+  filled.reserve(std::max<std::uint64_t>(size, 64), &device_);
+  stream.upload(filled.data(), bytes.data(), size);
+  copy = std::move(filled);
   program_.source->release(storage);
   return copy.data();
 }

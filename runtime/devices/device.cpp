@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <cstdlib>
+#include <string_view>
+
 namespace tern {
 namespace {
 
@@ -22,6 +25,37 @@ std::string what_there_is() {
     for (int i = 0; i < p.count; ++i) list += fmt::format(", {}:{}", p.name(), i);
   }
   return list;
+}
+
+/// "512M" as bytes; 0 for nothing.
+std::uint64_t memory_limit_of_environment() {
+  const char* text = std::getenv("TERN_DEVICE_MEMORY");
+  if (text == nullptr || *text == 0) return 0;
+  constexpr std::string_view kUnits = "KMGT";
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(text, &end, 10);
+  const std::string_view rest = end;
+  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
+  const int shift = rest.empty() ? 0 : 10 * static_cast<int>(unit + 1);
+  if (*text < '0' || *text > '9' || (!rest.empty() && unit == std::string_view::npos) ||
+      number > (~std::uint64_t{0} >> shift))
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("TERN_DEVICE_MEMORY is '{}'; it takes a number of bytes, with K, M, G or T after it or not", text));
+  return number << shift;
+}
+
+/// The plugin's table of that name, or null. T begins with its size, and all its members after `reserved` are
+/// functions.
+template <class T>
+const T* extension(const tern_device_plugin& plugin, const char* name, std::size_t required) {
+  const auto* table = static_cast<const T*>(plugin.get_extension(name, TERN_DEVICE_EXTENSION_VERSION));
+  if (table == nullptr) return nullptr;
+  if (table->size < required)
+    fail(ErrorCode::unsupported,
+         fmt::format("the plugin '{}' has a table '{}' of {} bytes, less than {}: compile it anew", plugin.name, name,
+                     table->size, required));
+  return table;
 }
 
 }  // namespace
@@ -73,6 +107,12 @@ Device::Device(const Plugin& plugin, int index)
     fail(ErrorCode::unsupported,
          fmt::format("{} wants its kernels in dialect {}, which this Tern does not know", name_, properties_.dialect));
   }
+  graphs_ = extension<tern_device_graph_functions>(table_, "graph", sizeof(tern_device_graph_functions));
+  conditionals_ = extension<tern_device_graph_conditional_functions>(table_, "graph_conditional",
+                                                                     sizeof(tern_device_graph_conditional_functions));
+  events_ = extension<tern_device_event_functions>(table_, "events", sizeof(tern_device_event_functions));
+  overrides_ = extension<tern_device_override_functions>(table_, "override", sizeof(tern_device_override_functions));
+  allocator_.set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
 }
@@ -90,19 +130,23 @@ std::byte* Device::allocate(std::uint64_t bytes) {
   const std::uint64_t address = allocator_.allocate(bytes);
   if (address == 0) {
     const DeviceMemoryStats s = allocator_.stats();
-    fail(ErrorCode::out_of_memory, fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved)",
-                                               name_, bytes, s.used, s.reserved));
+    fail(ErrorCode::out_of_memory,
+         fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved{})", name_, bytes, s.used,
+                     s.reserved, s.limit == 0 ? "" : fmt::format(", the limit is {}", s.limit)));
   }
   return reinterpret_cast<std::byte*>(address);
 }
 
+void Device::wait() noexcept {
+  const std::lock_guard lock(streams_mutex_);
+  for (const auto& [stream, recorded] : streams_) {
+    if (!recorded) table_.stream_synchronize(index_, stream);
+  }
+}
+
 void Device::free(std::byte* data) {
   if (data == nullptr) return;
-  {
-    // Whatever uses the block may still be under way; a failure there is reported where its results are asked for.
-    const std::lock_guard lock(streams_mutex_);
-    for (const auto& [stream, users] : streams_) table_.stream_synchronize(index_, stream);
-  }
+  wait();  // whatever uses the block may be under way; a failure there is reported where its results are asked for
   const std::lock_guard lock(memory_mutex_);
   allocator_.free(reinterpret_cast<std::uint64_t>(data));
 }
@@ -110,6 +154,28 @@ void Device::free(std::byte* data) {
 DeviceMemoryStats Device::memory() const {
   const std::lock_guard lock(memory_mutex_);
   return allocator_.stats();
+}
+
+void Device::set_memory_limit(std::uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  allocator_.set_limit(bytes);
+}
+
+void Device::release_memory() {
+  const std::lock_guard lock(memory_mutex_);
+  allocator_.trim();
+}
+
+DeviceMemoryStats device_memory(const std::string& device) {
+  return Device::open(device).memory();
+}
+
+void set_device_memory_limit(const std::string& device, std::uint64_t bytes) {
+  Device::open(device).set_memory_limit(bytes);
+}
+
+void release_device_memory(const std::string& device) {
+  Device::open(device).release_memory();
 }
 
 const portable::CompiledKernel* Device::kernel(const std::string& key, const std::string& name,
@@ -128,7 +194,12 @@ const portable::CompiledKernel* Device::kernel(const std::string& key, const std
   source.length = source_text.size();
   auto compiled = std::make_unique<portable::CompiledKernel>();
   check(table_.module_load(index_, &source, &compiled->module), ("compiling " + name).c_str());
-  check(table_.module_kernel(index_, compiled->module, name.c_str(), &compiled->kernel), ("finding " + name).c_str());
+  try {
+    check(table_.module_kernel(index_, compiled->module, name.c_str(), &compiled->kernel), ("finding " + name).c_str());
+  } catch (...) {
+    table_.module_unload(index_, compiled->module);
+    throw;
+  }
   const std::lock_guard lock(kernels_mutex_);
   auto& slot = kernels_[key];
   if (slot != nullptr) {  // another thread was faster

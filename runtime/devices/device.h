@@ -36,11 +36,22 @@ class Device {
   /// Throws where `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
   void check(tern_device_status status, const char* what) const;
 
+  /// Tables of further functions (tern/device.h); null where the plugin has none.
+  const tern_device_graph_functions* graphs() const { return graphs_; }
+  const tern_device_graph_conditional_functions* graph_conditionals() const { return conditionals_; }
+  const tern_device_event_functions* events() const { return events_; }
+  const tern_device_override_functions* overrides() const { return overrides_; }
+
   /// 256-byte aligned. Fails with out_of_memory.
   std::byte* allocate(std::uint64_t bytes);
-  /// Waits for all streams that are open.
+  /// Waits for all streams that are open, too.
   void free(std::byte* data);
+  /// Waits for all streams that are open.
+  void wait() noexcept;
   DeviceMemoryStats memory() const;
+  void set_memory_limit(std::uint64_t bytes);
+  /// Gives segments without blocks in use back.
+  void release_memory();
 
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text);
@@ -56,7 +67,12 @@ class Device {
   mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
   SegmentAllocator allocator_;
   std::unordered_map<std::string, std::unique_ptr<portable::CompiledKernel>> kernels_;
-  std::map<tern_device_stream, int> streams_;  ///< that are open
+  std::map<tern_device_stream, bool>
+      streams_;  ///< that are open; true: the device is recording it, nothing is under way
+  const tern_device_graph_functions* graphs_ = nullptr;
+  const tern_device_graph_conditional_functions* conditionals_ = nullptr;
+  const tern_device_event_functions* events_ = nullptr;
+  const tern_device_override_functions* overrides_ = nullptr;
 };
 
 }  // namespace tern

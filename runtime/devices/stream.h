@@ -1,4 +1,4 @@
-// A stream of a device, for one session.
+// A stream of a device.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@ class DeviceStream : public portable::Launcher {
   DeviceStream& operator=(const DeviceStream&) = delete;
 
   Device& device() { return device_; }
+  tern_device_stream handle() const { return stream_; }
   const portable::Target& target() const override { return device_.target(); }
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text) override {
@@ -29,16 +30,49 @@ class DeviceStream : public portable::Launcher {
   std::unique_ptr<portable::Memory> allocate(std::uint64_t bytes) override;
   std::byte* failure() override;
 
+  /// As upload and download, done when the stream has been synchronised.
+  void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes);
+  void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes);
+
   void synchronize();
+  /// Nothing was put on it since it was synchronised.
+  bool idle() const { return idle_; }
   /// Waits, and fails where a kernel has written a failure.
   void finish();
+  /// Puts a copy of what kernels may have written as their failure on the stream: 0, or a number of failure.h.
+  void enqueue_failure(std::int32_t* to);
+  /// After an exception: waits, and forgets failures, so that the next run begins anew. Fails never.
+  void recover() noexcept;
+  /// Waits, and leaves what failed for whoever asks.
+  void settle() noexcept;
+  /// Puts work that the device has recorded on the stream.
+  void run_graph(tern_device_graph graph);
   std::uint64_t launches() const { return launches_; }
 
+  /// While it lives, the device records what is put on the stream (tern_device_graph_functions::begin).
+  class Recorded {
+   public:
+    explicit Recorded(DeviceStream& stream);
+    ~Recorded();
+    /// What was recorded, or null where the device cannot hold it.
+    tern_device_graph end();
+    Recorded(const Recorded&) = delete;
+    Recorded& operator=(const Recorded&) = delete;
+
+   private:
+    tern_device_status stop(tern_device_graph* graph);
+    DeviceStream& stream_;
+    bool open_ = true;
+  };
+
  private:
+  void refuse_while_recorded(const char* what) const;
+  void set_recorded(bool recorded);
+
   Device& device_;
   tern_device_stream stream_ = nullptr;
   std::unique_ptr<portable::Memory> failure_;
-  bool may_have_failed_ = false;
+  bool may_have_failed_ = false, recorded_ = false, idle_ = true;
   std::uint64_t launches_ = 0;
 };
 

@@ -5,15 +5,11 @@
 #include "kernels/portable/launches.h"
 
 namespace tern {
-namespace {
-
-std::uint64_t bytes_of(const TensorView& v) {
+std::uint64_t DeviceTransfer::bytes_of(const TensorView& v) {
   if (v.dtype == DType::invalid) return 0;
   const std::int64_t per = elements_per_byte(v.dtype);
   return static_cast<std::uint64_t>((v.numel() + per - 1) / per * element_size(v.dtype));
 }
-
-}  // namespace
 
 void DeviceTransfer::bring(const Function& f, std::vector<TensorView>& inputs) {
   inputs_.resize(std::max(inputs_.size(), inputs.size()));
@@ -22,24 +18,24 @@ void DeviceTransfer::bring(const Function& f, std::vector<TensorView>& inputs) {
     if (f.inputs[i].kind != FunctionInput::Kind::user || f.inputs[i].value == kNoValue) continue;
     const std::uint64_t bytes = bytes_of(inputs[i]);
     inputs_[i].reserve(std::max<std::uint64_t>(bytes, 64), &stream_.device());
-    stream_.upload(inputs_[i].data(), inputs[i].data, bytes);
+    stream_.enqueue_upload(inputs_[i].data(), inputs[i].data, bytes);
     inputs[i].data = inputs_[i].data();
   }
 }
 
 const std::vector<TensorView>& DeviceTransfer::take_back(const Function& f, const std::vector<TensorView>& results) {
-  stream_.finish();
   outputs_.resize(std::max(outputs_.size(), results.size()));
   results_ = results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::uint64_t bytes = bytes_of(results[i]);
+    if (bytes > outputs_[i].size()) stream_.settle();  // a run before may still write there
     outputs_[i].reserve(std::max<std::uint64_t>(bytes, 64));
-    stream_.download(outputs_[i].data(), results[i].data, bytes);
+    stream_.enqueue_download(outputs_[i].data(), results[i].data, bytes);
     results_[i].data = results[i].dtype == DType::invalid ? nullptr : outputs_[i].data();
   }
   for (const WriteBack& w : f.writebacks) {
     if (w.target != WriteBack::Target::input) continue;
-    stream_.download(given_[w.index].data, inputs_[w.index].data(), bytes_of(given_[w.index]));
+    stream_.enqueue_download(given_[w.index].data, inputs_[w.index].data(), bytes_of(given_[w.index]));
   }
   return results_;
 }

@@ -1,6 +1,7 @@
 // A session's tensors between the host and its device.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,21 +14,27 @@ namespace tern {
 
 class DeviceTransfer {
  public:
-  explicit DeviceTransfer(Device& device) : stream_(device) {}
-  DeviceStream& stream() { return stream_; }
+  explicit DeviceTransfer(std::shared_ptr<DeviceStream> stream) : shared_(std::move(stream)), stream_(*shared_) {}
+  ~DeviceTransfer() { stream_.settle(); }
+  DeviceTransfer(const DeviceTransfer&) = delete;
+  DeviceTransfer& operator=(const DeviceTransfer&) = delete;
 
   /// Copies the inputs of kind user to the device: their views then point there.
   void bring(const Function& f, std::vector<TensorView>& inputs);
-  /// Waits for the run, copies what it wrote to inputs back to the caller's memory, and its results to memory of this
-  /// object. Fails with what failed on the device.
+  /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object; done
+  /// when the stream has been synchronised.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results);
 
   /// Between a view on the device with any strides and a contiguous one on the host.
   void read(const TensorView& from, const TensorView& to);
   void write(const TensorView& from, const TensorView& to);
 
+  /// Bytes of a contiguous tensor.
+  static std::uint64_t bytes_of(const TensorView& v);
+
  private:
-  DeviceStream stream_;
+  std::shared_ptr<DeviceStream> shared_;
+  DeviceStream& stream_;
   std::vector<Buffer> inputs_;   ///< on the device
   std::vector<Buffer> outputs_;  ///< on the host
   std::vector<TensorView> results_;

@@ -1,6 +1,7 @@
 #include "tools/conform/run.h"
 
 #include <fmt/format.h>
+#include <tern/graph.h>
 #include <tern/tern.h>
 #include <unistd.h>
 
@@ -62,13 +63,32 @@ std::string differs(const std::string& what, const Tensor& actual, const HostTen
   return result.ok ? std::string() : what + ": " + describe(result, host, golden);
 }
 
-std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& session, double* worst,
+/// A run by the replay of a graph; as it is where a graph cannot hold it. The results are the graph's.
+const std::vector<Tensor>& run_as_graph(Session& session, const std::string& function,
+                                        const std::vector<Tensor>& inputs, Graph& graph) {
+  graph.capture_begin(session.stream());
+  const std::vector<Tensor>* outputs = nullptr;
+  try {
+    outputs = &session.run(function, inputs);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::unsupported) throw;
+  }
+  graph.capture_end();
+  if (outputs == nullptr) return session.run(function, inputs);
+  graph.replay();
+  session.stream().synchronize();
+  return *outputs;
+}
+
+std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& session, bool as_graph, double* worst,
                       Results* results) {
   for (std::size_t k = 0; k < c.calls.size(); ++k) {
     const CaseCall& call = c.calls[k];
     std::vector<Tensor> inputs;
     for (const auto& [i, tensor] : call.inputs) inputs.push_back(to_tensor(*tensor));
-    const std::vector<Tensor>& outputs = session.run(info.name, inputs);
+    Graph graph;
+    const std::vector<Tensor>& outputs =
+        as_graph ? run_as_graph(session, info.name, inputs, graph) : session.run(info.name, inputs);
     const std::string where = c.calls.size() > 1 ? fmt::format("call {}, ", k) : std::string();
     for (const auto& [i, golden] : call.outputs) {
       if (static_cast<std::size_t>(i) >= outputs.size())
@@ -130,7 +150,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       Session session(model.prepare(prepare));
       stage = "run";
       Results results;
-      std::string why = run_calls(c, functions.front(), session, &result.worst_ulp, &results);
+      std::string why = run_calls(c, functions.front(), session, options.graph, &result.worst_ulp, &results);
       stage = "compare";
       if (why.empty() && !first.empty()) {
         why = other_bits(results, first);

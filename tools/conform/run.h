@@ -14,6 +14,7 @@ struct ConformOptions {
   bool through_archive = true;                 ///< write the archive and open it again, as a user would
   std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
   bool reproducible = false;
+  bool graph = false;  ///< capture each call as a graph and replay it, where its sizes do not depend on data
 };
 
 struct ConformResult {

@@ -1,0 +1,55 @@
+// What is behind Graph: runs of sessions, each with frames and memory of its own.
+#pragma once
+
+#include <tern/graph.h>
+
+#include <list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/graph/recording.h"
+#include "runtime/session.h"
+
+namespace tern {
+
+struct CapturedRun {
+  std::shared_ptr<SessionImpl> session;
+  SessionContext context;
+  std::unique_ptr<Frame> frame;
+  Recording recording;
+  std::vector<Tensor> inputs, outputs;  ///< the inputs keep the caller's memory, as far as it has an owner
+  std::vector<TensorView> results;      ///< where the session runs
+  std::vector<Buffer> on_device, on_host;
+};
+
+class GraphImpl {
+ public:
+  ~GraphImpl() { reset(); }
+  void begin(const Stream& stream);
+  void end();
+  void replay();
+  void reset() noexcept;
+  /// Records a run of a session; its results hold values after a replay.
+  const std::vector<Tensor>& record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
+                                    std::span<const Tensor> inputs);
+
+  const std::vector<GraphNode>& nodes() const { return nodes_; }
+  std::uint64_t memory_bytes() const;
+  std::size_t device_graphs() const;
+
+ private:
+  bool chain(const Tensor& given, const TensorView& input, CapturedRun& run) const;
+  void bring(CapturedRun& run, const Function& f, std::vector<TensorView>& views);
+  void take_back(CapturedRun& run, const Function& f, std::span<const TensorView> given,
+                 std::span<const TensorView> on_device);
+
+  void list_nodes(const CapturedRun& run, const Recording& recording, int depth);
+
+  std::shared_ptr<StreamImpl> stream_;
+  std::vector<GraphNode> nodes_;
+  bool complete_ = false;
+  std::list<CapturedRun> runs_;
+};
+
+}  // namespace tern

@@ -1,0 +1,93 @@
+// How a frame is recorded: its plans are made and its memory is there, and its steps go to a list instead of being run.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "runtime/control.h"
+#include "runtime/graph/recording.h"
+
+namespace tern {
+namespace {
+
+/// While it lives, steps go to another recording.
+class Into {
+ public:
+  Into(SessionContext& context, Recording& recording) : context_(context), outer_(context.recording) {
+    context.recording = &recording;
+  }
+  ~Into() { context_.recording = outer_; }
+  Into(const Into&) = delete;
+  Into& operator=(const Into&) = delete;
+
+ private:
+  SessionContext& context_;
+  Recording* outer_;
+};
+
+std::unique_ptr<Recording> empty_like(const Recording& outer) {
+  auto recording = std::make_unique<Recording>();
+  recording->function = outer.function;
+  recording->node = outer.node;
+  return recording;
+}
+
+}  // namespace
+
+void Frame::record(Plan& plan, Step& step) {
+  Recording& recording = *context_.recording;
+  recording.function = index_;
+  recording.node = step.node;
+  const Node& node = f_.nodes[step.node];
+  if (step.kind != Step::Kind::copy && !node.dims(AttrKey::symbols).empty())
+    fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which a graph cannot hold",
+                                             step.kind == Step::Kind::control ? describe(step.node) + ": " : ""));
+  const std::span<TensorView> in(plan.args.data() + step.args, step.inputs),
+      out(plan.args.data() + step.args + step.inputs, step.outputs);
+  switch (step.kind) {
+    case Step::Kind::kernel:
+      return recording.add(
+          RecordedKernel{&step, {in.data(), in.data() + step.inputs + step.outputs}, plan.constant.get() + step.args});
+    case Step::Kind::copy: return recording.add(RecordedCopy{in[0], out[0]});
+    case Step::Kind::control: return run_control(*this, step.node, *step.resolved, in, out);
+    case Step::Kind::assert_true: return recording.add(RecordedCheck{in[0], step.resolved->text(AttrKey::text)});
+    default: return;
+  }
+}
+
+void record_cond(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
+  SessionContext& context = frame.context();
+  RecordedBranch branch{in[0], empty_like(*context.recording), empty_like(*context.recording)};
+  for (std::uint32_t slot = 0; slot < 2; ++slot) {
+    const Into into(context, slot == 0 ? *branch.chosen : *branch.otherwise);
+    run_body(frame, node, slot, in.subspan(1), out);
+  }
+  context.recording->node = node;
+  context.recording->add(std::move(branch));
+}
+
+void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
+  SessionContext& context = frame.context();
+  const Node& n = frame.function().nodes[node];
+  const auto carried = static_cast<std::size_t>(n.integer(AttrKey::carried));
+  Frame &condition = frame.child(node, 0), &body = frame.child(node, 1);
+  BodyOperands to_condition(condition.function()), to_body(body.function());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    // The carried values live in the node's outputs.
+    if (i < carried) deliver(frame, n, i, in[i], out[i]);
+    to_condition.set(i, i < carried ? out[i] : in[i]);
+    to_body.set(i, i < carried ? out[i] : in[i]);
+  }
+  RecordedLoop loop{{}, empty_like(*context.recording), empty_like(*context.recording)};
+  {
+    const Into into(context, *loop.condition);
+    loop.predicate = condition.run(to_condition.views(), frame.symbols())[0];
+  }
+  {
+    const Into into(context, *loop.body);
+    const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
+    for (std::size_t i = 0; i < carried; ++i) deliver(frame, n, i, results[i], out[i]);
+  }
+  context.recording->node = node;
+  context.recording->add(std::move(loop));
+}
+
+}  // namespace tern

@@ -1,0 +1,89 @@
+// What a captured run does: its steps with all their addresses, in order. Bodies of control flow are recordings of
+// their own.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/plan.h"
+
+namespace tern {
+
+class Device;
+struct Recording;
+
+/// Plans, and with them steps, belong to the frames of the captured run.
+struct RecordedKernel {
+  const Step* step = nullptr;
+  std::vector<TensorView> args;    ///< operands, then results
+  const bool* constant = nullptr;  ///< KernelCall::constant
+};
+struct RecordedCopy {
+  TensorView from, to;
+};
+/// From the caller's memory, and back to the host's.
+struct RecordedUpload {
+  std::byte* to = nullptr;
+  const void* from = nullptr;
+  std::uint64_t bytes = 0;
+};
+struct RecordedDownload {
+  void* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint64_t bytes = 0;
+};
+/// A check of the program's: one boolean.
+struct RecordedCheck {
+  TensorView value;
+  std::string text;
+};
+struct RecordedBranch {
+  TensorView predicate;
+  std::unique_ptr<Recording> chosen, otherwise;
+};
+/// Runs the condition, which makes the predicate, and the body for as long as it holds.
+struct RecordedLoop {
+  TensorView predicate;
+  std::unique_ptr<Recording> condition, body;
+};
+/// Steps that the device holds as a graph of its own.
+class DeviceGraph {
+ public:
+  DeviceGraph(Device& device, tern_device_graph graph) : device_(&device), graph_(graph) {}
+  ~DeviceGraph();
+  DeviceGraph(DeviceGraph&& other) noexcept : device_(other.device_), graph_(std::exchange(other.graph_, nullptr)) {}
+  DeviceGraph& operator=(DeviceGraph&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+  tern_device_graph handle() const { return graph_; }
+
+ private:
+  Device* device_;
+  tern_device_graph graph_;
+};
+
+struct RecordedItem {
+  std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
+               RecordedLoop, DeviceGraph>
+      what;
+  std::uint32_t function = 0, node = 0;  ///< of those that run, where `what` belongs to a node
+};
+
+struct Recording {
+  std::vector<RecordedItem> items;
+  std::uint32_t function = 0, node = 0;  ///< of what is added
+
+  template <class T>
+  void add(T what) {
+    items.push_back({std::move(what), function, node});
+  }
+};
+
+}  // namespace tern

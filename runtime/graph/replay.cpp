@@ -1,0 +1,83 @@
+#include "runtime/graph/replay.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <chrono>
+
+#include "runtime/control.h"
+#include "runtime/devices/stream.h"
+
+namespace tern {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace
+
+void Replay::run(const Recording& recording) const {
+  for (const RecordedItem& item : recording.items) run(item);
+}
+
+void Replay::run(const RecordedItem& item) const {
+  const SessionContext& c = captured;
+  std::visit(Overloaded{[&](const RecordedKernel& k) { run_kernel(item, k); },
+                        [&](const RecordedCopy& copy) { c.copy(copy.from, copy.to); },
+                        [&](const RecordedUpload& u) { c.stream->enqueue_upload(u.to, u.from, u.bytes); },
+                        [&](const RecordedDownload& d) { c.stream->enqueue_download(d.to, d.from, d.bytes); },
+                        [&](const RecordedCheck& check) {
+                          if (!truth(c, check.value)) {
+                            fail(ErrorCode::runtime, describe(*c.prepared, item.function, item.node) +
+                                                         ": the program's check failed: " + check.text);
+                          }
+                        },
+                        [&](const RecordedBranch& b) { run(truth(c, b.predicate) ? *b.chosen : *b.otherwise); },
+                        [&](const RecordedLoop& loop) { run_loop(item, loop); },
+                        [&](const DeviceGraph& graph) { c.stream->run_graph(graph.handle()); }},
+             item.what);
+}
+
+void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const {
+  const std::int64_t limit = captured.prepared->options.max_iterations;
+  for (std::int64_t iteration = 0;; ++iteration) {
+    run(*loop.condition);
+    if (!truth(captured, loop.predicate)) return;
+    if (limit > 0 && iteration >= limit) {
+      fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations",
+                                           describe(*captured.prepared, item.function, item.node), limit));
+    }
+    run(*loop.body);
+  }
+}
+
+void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const {
+  const Step& step = *kernel.step;
+  // Kernels fill in results whose sizes they find out; there are none here, so that nothing is written.
+  auto* args = const_cast<TensorView*>(kernel.args.data());
+  KernelCall call;
+  call.node = step.resolved;
+  call.in = {args, step.inputs};
+  call.out = {args + step.inputs, step.outputs};
+  call.scratch = {captured.scratch.data(), step.scratch};
+  call.state = step.state.get();
+  call.random = &session.random;
+  call.device = captured.stream;
+  call.constant = kernel.constant;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    step.kernel->run(call);
+  } catch (const Error& e) {
+    fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
+  }
+  if (session.profile == nullptr) return;
+  if (captured.stream != nullptr) captured.stream->synchronize();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  session.profile->add(item.function, step, call.in, call.out, taken.count());
+}
+
+}  // namespace tern

@@ -1,0 +1,20 @@
+// Runs what was recorded.
+#pragma once
+
+#include "runtime/context.h"
+#include "runtime/graph/recording.h"
+
+namespace tern {
+
+struct Replay {
+  SessionContext& captured;  ///< of the captured run: its scratch
+  SessionContext& session;   ///< random numbers and profile
+  void run(const Recording& recording) const;
+  void run(const RecordedItem& item) const;
+
+ private:
+  void run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const;
+  void run_loop(const RecordedItem& item, const RecordedLoop& loop) const;
+};
+
+}  // namespace tern

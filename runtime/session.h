@@ -1,0 +1,39 @@
+// Everything that belongs to one user of a Prepared.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/devices/transfer.h"
+#include "runtime/frame.h"
+#include "runtime/stream.h"
+
+namespace tern {
+
+class SessionImpl {
+ public:
+  SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s);
+  /// Makes tensors of views on the host; they borrow the memory.
+  static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
+
+  std::shared_ptr<const PreparedProgram> prepared;
+  Stream stream;
+  std::unique_ptr<DeviceTransfer> transfer;  ///< null on the CPU
+  StateMemory state;
+  SessionContext context;
+  std::unique_ptr<Profile> profile;
+  std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
+  std::vector<TensorView> inputs;
+  std::vector<Tensor> outputs;
+};
+
+/// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
+/// sizes.
+void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
+                 std::vector<TensorView>& views);
+
+}  // namespace tern
