@@ -85,6 +85,12 @@ xpu() {
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
     --may-pass --known "tests/data/device_expected_failures/$runtime.txt" --reports "$reports/$runtime" $data/programs $data/conformance
 }
+# on_runtime NAME: streams, events and graphs there.
+on_runtime() {
+  check "streams and graphs, $1" env TERN_TEST_NEEDS=xpu $scripts/device.sh "$1" build/test_devices '--gtest_filter=*xpu*:Devices.*'
+}
+on_runtime intel
+[[ $full == --full ]] && on_runtime pocl
 xpu intel 10
 [[ $full == --full ]] && xpu pocl 1 # compiles slowly
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build

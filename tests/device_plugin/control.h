@@ -1,0 +1,28 @@
+// How tests reach into the test plugins: the table "test" of get_extension.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+
+namespace tern::testing {
+
+/// What is out at the moment, over all devices of the plugin.
+struct DeviceCounts {
+  std::int64_t streams = 0, events = 0, modules = 0, allocations = 0, graphs = 0, overrides = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct DeviceControl {
+  /// The nth call from now (1: the next) of this function of tern/device.h fails with `status`; 0: none does.
+  void (*fail)(const char* function, int nth, tern_device_status status);
+  /// Whether that failure has come.
+  bool (*failed)();
+  DeviceCounts (*counts)();
+  void (*set_memory)(std::uint64_t bytes);  ///< how much allocate gives in all
+  std::uint64_t (*launches)();              ///< of kernels, so far
+  std::uint64_t (*overridden)();            ///< nodes that ran by a kernel of the plugin's
+  const char* (*annotations)();             ///< all texts that graphs were given, a line each
+};
+
+}  // namespace tern::testing

@@ -1,0 +1,53 @@
+// Streams that do their work as late as tern/device.h allows: when they are waited for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tern::testing {
+
+using Work = std::function<void()>;
+using WorkList = std::vector<Work>;
+
+inline void run_all(const WorkList& list) {
+  for (const Work& w : list) w();
+}
+
+struct Queue {
+  std::deque<Work> work;
+  std::uint64_t put = 0, done = 0;
+  std::vector<std::shared_ptr<WorkList>> recorded;  ///< while a graph is recorded: it, and the bodies open in it
+
+  void add(Work w) {
+    if (!recorded.empty()) {
+      recorded.back()->push_back(std::move(w));
+      return;
+    }
+    work.push_back(std::move(w));
+    ++put;
+  }
+  /// Does what was put before the `until`th.
+  void run(std::uint64_t until) {
+    while (done < until) {
+      const Work w = std::move(work.front());
+      work.pop_front();
+      ++done;
+      w();
+    }
+  }
+};
+
+struct Moment {
+  std::shared_ptr<Queue> queue;  ///< null before the first record
+  std::uint64_t place = 0;
+  double seconds = 0;  ///< when it happened
+
+  void wait() const {
+    if (queue != nullptr) queue->run(place);
+  }
+};
+
+}  // namespace tern::testing

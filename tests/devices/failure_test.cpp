@@ -1,0 +1,237 @@
+// Every function of a device fails once, at every place where it is called: a clear error, nothing is lost, and the
+// same session goes on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "tests/devices/programs.h"
+#include "tests/devices/test_devices.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+/// (predicate, x, index): a constant's rows, a state that counts, a body, a norm, a failure that a kernel may tell.
+TestProgram program_of_everything() {
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId predicate = p.input(DType::boolean, {}), x = p.input(DType::f32, {kVector}),
+                index = p.input(DType::i64, {1});
+  const ValueId table = p.state({3, kVector}, std::vector<float>(3 * kVector, 4), false);
+  const ValueId count = p.state({kVector}, std::vector<float>(kVector, 10), true);
+  const std::uint32_t yes = add_map(p, "x * 2 + 1", kVector), no = add_map(p, "x - 3", kVector);
+  const ValueId chosen = add_control(p, 0, Op::cond, {predicate, x}, {yes, no})[0];
+  const ValueId row = b.index_select(table, index, 0);
+  const ValueId norm =
+      b.add(Op::rms_norm, {row, kNoValue}, {attr(AttrKey::k, Dim(1)), attr_number(AttrKey::epsilon, 0)});
+  const ValueId next = b.expr("c + x", {{"c", count}, {"x", chosen}}, DType::f32);
+  p.write_back(1, next);
+  p.output(b.expr("n + c", {{"n", norm}, {"c", next}}, DType::f32));
+  return p;
+}
+
+struct Setting {
+  std::optional<Stream> stream, other;
+  std::optional<Session> session;
+  std::optional<Event> event;
+  std::optional<Graph> graph;
+  std::vector<Tensor> inputs;
+
+  Setting() {
+    inputs = {Tensor(DType::boolean, {}), floats({kVector}, {1, 2, 3, 4, 5}), Tensor(DType::i64, {1})};
+    inputs[0].span<bool>()[0] = true;
+    inputs[2].span<std::int64_t>()[0] = 2;
+  }
+  void make(const std::string& device) {
+    if (!stream) stream.emplace(device);
+    if (!other) other.emplace(device);
+    if (!session) session.emplace(program_of_everything().model().prepare(on(device)), *stream);
+    event.emplace();
+    graph.emplace();
+  }
+  /// Two steps, the second by a graph.
+  void run(const std::string& device) {
+    make(device);
+    session->reset_state();
+    // The norm of equal elements is 1; the state was 10; the body makes 3, 5, 7, 9, 11.
+    EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
+    event->record(*stream);
+    other->wait(*event);
+    other->synchronize();
+    event->synchronize();
+    graph->capture_begin(*stream);
+    const std::vector<Tensor>& outputs = session->run(inputs);
+    graph->capture_end();
+    graph->replay();
+    stream->synchronize();
+    EXPECT_EQ(values_of(outputs[0]), (std::vector<float>{17, 21, 25, 29, 33}));
+  }
+};
+
+/// What must be none once everything has been given back.
+std::int64_t left(const DeviceCounts& c) {
+  return c.streams + c.events + c.graphs + c.overrides + c.allocations;
+}
+
+class FailureTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FailureTest, AtEveryCall) {
+  const std::string function = GetParam();
+  const bool once_per_device = function == "properties" || function.starts_with("module_");
+  // What ends a handle is called where nobody can be told. Memory is freed after waiting for what uses it: what fails
+  // there would be said again by whoever waits for results, but for the test's failure, which comes once.
+  const bool silent = function.ends_with("_destroy") || function.ends_with("_synchronize");
+  std::string device = fresh_device("full");
+  const DeviceControl& control = control_of("full");
+  const std::int64_t before = left(control.counts());  // of other devices
+  int failures = 0, told = 0;
+  for (int n = 1; n < 200; ++n) {
+    if (once_per_device) device = fresh_device("full");
+    SCOPED_TRACE(function + ", call " + std::to_string(n));
+    std::string message;
+    {
+      Setting s;
+      control.fail(function.c_str(), n, TERN_DEVICE_FAILED);
+      try {
+        s.run(device);
+      } catch (const Error& e) {
+        message = e.what();
+        EXPECT_EQ(e.code(), ErrorCode::runtime) << message;
+      }
+      if (control.failed() && !(silent && message.empty())) {
+        ++told;
+        EXPECT_NE(message.find("the test wants " + function + " to fail"), std::string::npos) << message;
+        EXPECT_NE(message.find(device), std::string::npos) << message;
+      }
+      if (control.failed()) s.run(device);  // the same session, as far as there is one
+    }
+    try {
+      release_device_memory(device);
+    } catch (const Error& e) {
+      message = e.what();
+      EXPECT_EQ(function, "free") << message;
+    }
+    const bool came = control.failed();
+    control.fail("", 0, TERN_DEVICE_OK);
+    if (!came) break;
+    ++failures;
+    if (!silent) {
+      EXPECT_FALSE(message.empty());
+    }
+    release_device_memory(device);
+    // A block that the device does not take back is the device's.
+    EXPECT_EQ(left(control.counts()), before + (function == "free" ? failures : 0));
+  }
+  EXPECT_GT(failures, 0);
+  EXPECT_LT(failures, 199);
+  EXPECT_TRUE(told > 0 || function.ends_with("_destroy") || function == "free");
+}
+INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
+                         ::testing::Values("properties", "allocate", "copy_to_device", "copy_to_host", "copy_within",
+                                           "stream_create", "stream_destroy", "stream_synchronize", "event_create",
+                                           "event_destroy", "event_record", "event_synchronize", "stream_wait",
+                                           "module_load", "module_kernel", "launch", "graph_begin", "graph_end",
+                                           "graph_launch", "begin_if", "begin_else", "end_body", "override_prepare",
+                                           "override_run", "free"),
+                         name_of_case);
+
+TEST(Failures, APluginThatFindsNoDriverSaysSo) {
+  const auto& plugins = all_plugins();
+  const auto broken = std::ranges::find_if(plugins, [](const Plugin& p) { return p.name() == "broken"; });
+  ASSERT_NE(broken, plugins.end());
+  EXPECT_EQ(broken->problem, "the driver is missing");
+  try {
+    Device::open("broken");
+    ADD_FAILURE() << "there is a device";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the driver is missing"), std::string::npos) << e.what();
+  }
+}
+
+constexpr std::int64_t kLarge = std::int64_t{1} << 21;  // 8 MiB of floats
+
+TestProgram large_program() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {kLarge});
+  p.output(p.b().reduce(p.b().expr("x + 1", {{"x", x}}, DType::f32), "max", {0}, false, DType::f32));
+  return p;
+}
+
+TEST(DeviceMemory, WhereThereIsNoneLeftARunFailsAndTheNextSucceeds) {
+  const std::string device = fresh_device("plain");
+  const DeviceControl& control = control_of(device);
+  const TestProgram p = large_program();
+  Session session(p.model().prepare(on(device)));
+  const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
+  control.set_memory(control.counts().bytes + (9 << 20));
+  try {
+    session.run(input);
+    ADD_FAILURE() << "16 MiB lie in 9";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(e.what()).find(device + ": "), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("could not be allocated"), std::string::npos) << e.what();
+  }
+  EXPECT_GT(device_memory(device).out_of_memory, 0u);
+  control.set_memory(std::uint64_t{1} << 40);
+  EXPECT_EQ(values_of(session.run(input)[0]), std::vector<float>{1});
+}
+
+TEST(DeviceMemory, UnusedSegmentsGoBackBeforeARunFails) {
+  const std::string device = fresh_device("plain");
+  const DeviceControl& control = control_of(device);
+  const TestProgram p = large_program();
+  const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
+  { Session(p.model().prepare(on(device))).run(input); }
+  const DeviceMemoryStats kept = device_memory(device);
+  EXPECT_EQ(kept.used, 0u);
+  EXPECT_GT(kept.reserved, 0u);
+  EXPECT_GE(kept.peak, 2u * kLarge * sizeof(float));
+  // Other sizes, which the segments at hand do not have.
+  control.set_memory(control.counts().bytes + (1 << 20));
+  TestProgram other;
+  const ValueId x = other.input(DType::f32, {kLarge * 2});
+  other.output(other.b().reduce(x, "max", {0}, false, DType::f32));
+  EXPECT_EQ(values_of(Session(other.model().prepare(on(device))).run({Tensor(DType::f32, {kLarge * 2})})[0]),
+            std::vector<float>{0});
+  control.set_memory(std::uint64_t{1} << 40);
+  release_device_memory(device);
+  EXPECT_EQ(device_memory(device).reserved, 0u);
+}
+
+TEST(DeviceMemory, OneRefusalIsTriedAgain) {
+  const std::string device = fresh_device("plain");
+  const DeviceControl& control = control_of(device);
+  const TestProgram p = large_program();
+  Session session(p.model().prepare(on(device)));
+  control.fail("allocate", 1, TERN_DEVICE_OUT_OF_MEMORY);
+  EXPECT_EQ(values_of(session.run({Tensor(DType::f32, {kLarge})})[0]), std::vector<float>{1});
+  EXPECT_TRUE(control.failed());
+}
+
+TEST(DeviceMemory, ALimitHoldsAndIsNamed) {
+  const std::string device = fresh_device("plain");
+  set_device_memory_limit(device, 9 << 20);
+  const TestProgram p = large_program();
+  Session session(p.model().prepare(on(device)));
+  const std::vector<Tensor> input = {Tensor(DType::f32, {kLarge})};
+  try {
+    session.run(input);
+    ADD_FAILURE() << "16 MiB lie in 9";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(e.what()).find("the limit is 9437184"), std::string::npos) << e.what();
+  }
+  EXPECT_LE(device_memory(device).reserved, 9u << 20);
+  set_device_memory_limit(device, 0);
+  EXPECT_EQ(values_of(session.run(input)[0]), std::vector<float>{1});
+}
+
+TEST(DeviceMemory, TheHostsIsNotDivided) {
+  EXPECT_THROW(device_memory("cpu"), Error);
+}
+
+}  // namespace
+}  // namespace tern
