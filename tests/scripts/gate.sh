@@ -69,6 +69,7 @@ check layers $scripts/check_layers.py
 part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
+part 'programs, as graphs' build/tern conform --graph --no-table $data/programs
 conform mx build $data/mx
 conform import build $data/import
 conform models build $data/models
