@@ -30,6 +30,8 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   const Moments m{list.scratch(bytes), list.scratch(bytes)};
   Launch k("moments");
   k.type("SUM_T", sum);
+  k.source.use("parts");
+  k.source.add("TERN_FN SUM_T squared(SUM_T a) { return a * a; }\n");
   k.source.define("ROOT_MEAN_SQUARE", root_mean_square ? 1 : 0);
   k.input("x", 0, c.in[0].dtype);
   k.load("LOAD_X", c.in[0].dtype, sum);
@@ -60,11 +62,13 @@ Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std:
   const DType sum = sum_type(c, list);
   Launch k("normalize");
   k.type("SUM_T", sum);
+  const DType t = compute_type(x.dtype);
+  k.type("T", t);
   k.input("x", 0, x.dtype);
-  k.load("LOAD_X", x.dtype, sum);
+  k.load("LOAD_X", x.dtype, t);
   k.source.view("x", x);
   k.output("y", 0, y.dtype);
-  k.store("STORE", sum, y.dtype);
+  k.store("STORE", t, y.dtype);
   k.parameter("count", y.numel());
   k.parameter("run", std::max<std::int64_t>(layout.run, 1));
   k.parameter("statistics", std::max<std::int64_t>(layout.statistics, 1));
@@ -74,12 +78,12 @@ Launch normalize(const KernelCall& c, Launches& list, const Layout& layout, std:
   k.source.define("BIAS", c.has(bias) ? 1 : 0);
   if (c.has(weight)) {
     k.input("weight", weight, c.in[weight].dtype);
-    k.load("LOAD_WEIGHT", c.in[weight].dtype, sum);
+    k.load("LOAD_WEIGHT", c.in[weight].dtype, t);
     k.source.view("weight", c.in[weight]);
   }
   if (c.has(bias)) {
     k.input("bias", bias, c.in[bias].dtype);
-    k.load("LOAD_BIAS", c.in[bias].dtype, sum);
+    k.load("LOAD_BIAS", c.in[bias].dtype, t);
     k.source.view("bias", c.in[bias]);
   }
   return k;

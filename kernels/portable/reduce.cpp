@@ -15,7 +15,7 @@ struct Joining {
   DType read = DType::invalid;  ///< elements are converted to this type ...
   DType acc = DType::invalid;   ///< ... and joined in this one
   std::string start, join;      ///< of a and b
-  std::string finish = "a";
+  bool fold = false;            ///< in the order of text/parts.inc; any order has the same bits otherwise
 };
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
@@ -26,6 +26,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
     case ReduceKind::prod:
       j.read = number_type(out);
       j.acc = wide_type(j.read, has_double);
+      j.fold = is_floating(j.acc) || is_complex(j.acc);
       j.start = literal(j.acc, std::int64_t{kind == ReduceKind::prod ? 1 : 0});
       j.join = kind == ReduceKind::prod ? "ACC_MUL(a, b)" : "ACC_ADD(a, b)";
       if (j.acc == DType::i64) {  // wraps
@@ -54,10 +55,12 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   return j;
 }
 
-constexpr std::int64_t kLongRun = 1024;  // a part of a result that is worth an item of its own
+constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
 
-void declare_joining(Launch& k, const Joining& j) {
+void declare_joining(Launch& k, const Joining& j, bool fold) {
+  if (fold) k.source.use("parts");
+  k.source.define("FOLD", fold ? 1 : 0);
   k.source.arithmetic("ACC", j.acc);
   k.source.define("START", j.start);
   k.source.define("JOIN(a, b)", j.join);
@@ -69,20 +72,23 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
   const std::int64_t wanted = results < kManyItems ? std::min(kManyItems / results, count / kLongRun) : 1;
-  const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1) : (count + wanted - 1) / wanted;
+  const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
+                           : j.fold    ? kLongRun
+                                       : (count + wanted - 1) / wanted;
   const std::int64_t parts = std::max<std::int64_t>((count + run - 1) / run, 1);
   const std::string finish =
       kind == ReduceKind::mean
           ? (is_complex(j.acc) ? "tern_make_" + type_name(j.acc) + "((a).x / p.divisor, (a).y / p.divisor)"
                                : "(a) / p.divisor")
-          : "(a)";
+      : (kind == ReduceKind::max || kind == ReduceKind::min) && is_floating(j.acc) ? "((a) + 0)"  // a zero has no sign
+                                                                                   : "(a)";
   const DType divisor = j.acc == DType::f64 || j.acc == DType::c128 ? DType::f64 : DType::f32;
   const std::uint64_t partial =
       parts == 1
           ? 0
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
   Launch k("reduce");
-  declare_joining(k, j);
+  declare_joining(k, j, j.fold);
   k.input("x", 0, x.dtype);
   k.source.load("LOAD_X", x.dtype, j.read, j.acc);
   axes.kept.declare(k.source, "kept");
@@ -104,7 +110,7 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   list.add(std::move(k), results * parts);
   // The parts of each result.
   Launch last("reduce");
-  declare_joining(last, j);
+  declare_joining(last, j, false);
   last.scratch("x", partial, j.acc, false);
   last.load("LOAD_X", j.acc, j.acc);
   const std::int64_t sizes[] = {results, parts}, strides[] = {parts, 1};
@@ -151,7 +157,9 @@ void variance(const KernelCall& c, Launches& list) {
   k.source.define("OVER_COUNT(a)", is_complex(sum)
                                        ? "tern_make_" + type_name(sum) + "((a).x / p.divide, (a).y / p.divide)"
                                        : "((a) / p.divide)");
-  k.source.define("SQUARED(a)", is_complex(sum) ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
+  k.source.use("parts");
+  k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
+               std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, sum);
   axes.kept.declare(k.source, "kept");

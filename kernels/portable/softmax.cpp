@@ -10,11 +10,14 @@ void softmax(const KernelCall& c, Launches& list) {
   const int axis = axis_of(*c.node, x.rank);
   const bool wide = compute_type(x.dtype) == DType::f64 || compute_type(y.dtype) == DType::f64;
   const DType t = wide ? DType::f64 : DType::f32;
+  const DType sum = wide_type(t, list.target().has_double);
   const Axes from = axes_without(x, axis), to = axes_without(y, axis);
   Launch k("softmax");
   k.type("T", t);
   k.source.math("MATH", t);
-  k.type("SUM_T", wide_type(t, list.target().has_double));
+  k.type("SUM_T", sum);
+  k.source.math("SUM_MATH", sum);
+  k.source.use("parts");
   k.source.define("LOG", c.node->integer(AttrKey::log) != 0 ? 1 : 0);
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);

@@ -13,6 +13,7 @@
 #include "dtypes/storage.h"
 #include "kernels/kernel.h"
 #include "kernels/portable/launches.h"
+#include "kernels/reproducible.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"
 #include "tests/kernels/host_launcher.h"
@@ -49,6 +50,9 @@ class NodeRun : public OutputAllocator {
 
   /// By the portable kernel, in the host's memory.
   void on(portable::Launcher* device) { device_ = device; }
+
+  /// By the CPU's reproducible kernel.
+  void reproducible() { reproducible_ = true; }
 
   /// Output `i` is one that nobody reads.
   void unwanted(std::size_t i) { unwanted_ = i; }
@@ -120,7 +124,9 @@ class NodeRun : public OutputAllocator {
       if (known) v.data = memory(static_cast<std::size_t>(v.numel()) * static_cast<std::size_t>(element_size(v.dtype)));
       out_.push_back(out_.size() == unwanted_ ? TensorView{} : v);
     }
-    const KernelTable& table = device_ == nullptr ? cpu_kernels() : portable_kernels();
+    const KernelTable& table = device_ != nullptr ? portable_kernels()
+                               : reproducible_    ? reproducible_cpu_kernels()
+                                                  : cpu_kernels();
     const Kernel& kernel = table.kernels[static_cast<std::size_t>(node_.op)];
     KernelCall call;
     call.device = device_;
@@ -154,6 +160,11 @@ class NodeRun : public OutputAllocator {
     return r;
   }
 
+  /// An output's memory.
+  std::vector<std::byte> bytes(std::size_t i = 0) const {
+    return {out_[i].data, out_[i].data + out_[i].numel() * element_size(out_[i].dtype)};
+  }
+
   void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) override {
     TensorView& v = out_[output];
     v.rank = static_cast<std::int32_t>(sizes.size());
@@ -178,6 +189,7 @@ class NodeRun : public OutputAllocator {
   Node node_;
   std::vector<TensorView> views_, out_;
   portable::Launcher* device_ = nullptr;
+  bool reproducible_ = false;
   std::size_t unwanted_ = ~std::size_t{0};
   std::vector<bool> constant_;
   RandomState random_{42, 0};

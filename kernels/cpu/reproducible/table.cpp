@@ -1,4 +1,5 @@
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/cpu/reproducible/reproducible.h"
 #include "kernels/reproducible.h"
 
 namespace tern {
@@ -7,6 +8,9 @@ const KernelTable& reproducible_cpu_kernels() {
   static const KernelTable table = [] {
     KernelTable t = cpu_kernels();
     pointwise::register_reproducible_pointwise(t);
+    register_reproducible_reduce(t);
+    register_reproducible_softmax(t);
+    register_reproducible_normalizations(t);
     return t;
   }();
   return table;

@@ -1,0 +1,209 @@
+// Sums and products of floating numbers as docs/reproducible.md defines them: parts of kPart elements; of a part whole
+// groups of kLanes go to as many lanes, each in order, the lanes are joined by halves, then with what is left of the
+// part in order; parts are joined in order. In double. For sums that is what kernels/cpu/rows/ does with kPart
+// elements.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/rows/rows.h"
+
+namespace tern {
+
+inline constexpr std::int64_t kPart = 512, kLanes = 16;
+static_assert(kPart == kRun, "a part is read at once");
+
+/// A fold has: L, Acc; start; term(element, number of its line); join(a, b).
+template <class T>
+struct SumFold {
+  using L = T;
+  using Acc = wide_t<T>;
+  static constexpr Acc start{};
+  Acc term(L x, std::int64_t) const { return static_cast<Acc>(x); }
+  static Acc join(Acc a, Acc b) { return a + b; }
+};
+template <class T>
+struct ProductFold {
+  using L = T;
+  using Acc = wide_t<T>;
+  static constexpr Acc start{1};
+  Acc term(L x, std::int64_t) const { return static_cast<Acc>(x); }
+  static Acc join(Acc a, Acc b) {
+    if constexpr (is_std_complex_v<Acc>) {
+      return {std::fma(a.real(), b.real(), -(a.imag() * b.imag())), std::fma(a.real(), b.imag(), a.imag() * b.real())};
+    } else {
+      return a * b;
+    }
+  }
+};
+/// Of squared distances from each line's mean.
+template <class T>
+struct DistanceFold {
+  using L = T;
+  using Acc = double;
+  static constexpr Acc start = 0;
+  const wide_t<T>* means;
+  Acc term(L x, std::int64_t line) const {
+    const auto d = static_cast<wide_t<T>>(x) - means[line];
+    if constexpr (is_std_complex_v<T>)
+      return d.real() * d.real() + d.imag() * d.imag();
+    else
+      return d * d;
+  }
+  static Acc join(Acc a, Acc b) { return a + b; }
+};
+
+/// A part of a line, its elements one after the other.
+template <class Fold>
+typename Fold::Acc fold_part(const Fold& f, const typename Fold::L* x, std::int64_t n, std::int64_t line) {
+  using Acc = typename Fold::Acc;
+  using L = typename Fold::L;
+  if constexpr (std::is_same_v<Fold, SumFold<L>> && std::is_floating_point_v<L>) return rows::loops<L>().sum(x, n);
+  if constexpr (std::is_same_v<Fold, DistanceFold<L>> && std::is_floating_point_v<L>)
+    return rows::loops<L>().distances(x, f.means[line], n);
+  Acc lanes[kLanes], rest = Fold::start;
+  std::fill_n(lanes, kLanes, Fold::start);
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Fold::join(lanes[j], f.term(x[i + j], line));
+  }
+  for (; i < n; ++i) rest = Fold::join(rest, f.term(x[i], line));
+  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::int64_t j = 0; j < width; ++j) lanes[j] = Fold::join(lanes[j], lanes[j + width]);
+  }
+  return Fold::join(lanes[0], rest);
+}
+
+/// A contiguous line.
+template <class Fold>
+typename Fold::Acc fold_line(const Fold& f, const typename Fold::L* x, std::int64_t n, std::int64_t line = 0) {
+  typename Fold::Acc total = Fold::start;
+  for (std::int64_t i = 0; i < n; i += kPart)
+    total = Fold::join(total, fold_part(f, x + i, std::min(kPart, n - i), line));
+  return total;
+}
+template <class T>
+wide_t<T> sum_line(const T* x, std::int64_t n) {
+  return fold_line(SumFold<T>{}, x, n);
+}
+
+/// All lines of a plan.
+template <class Fold>
+class Folder {
+ public:
+  using Acc = typename Fold::Acc;
+  using L = typename Fold::L;
+
+  Folder(const TensorView& x, const ReducePlan& plan, const Fold& fold)
+      : x_(x), plan_(plan), fold_(fold), size_(element_size(x.dtype)) {
+    const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
+    const Walk &k = plan.kept, &r = plan.reduced;
+    columns_ = k.axes > 0 && (r.axes == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
+    width_ = columns_ ? std::clamp<std::int64_t>(k.inner_size(), 1, kTile) : 1;
+  }
+
+  std::vector<Acc> run() const {
+    const std::int64_t lines = plan_.kept.count, count = plan_.reduced.count, parts = (count + kPart - 1) / kPart;
+    std::vector<Acc> totals(static_cast<std::size_t>(lines), Fold::start);
+    if (lines == 0 || count == 0) return totals;
+    const std::int64_t inner = columns_ ? plan_.kept.inner_size() : 1, per_row = (inner + width_ - 1) / width_;
+    const std::int64_t tiles = lines / inner * per_row;
+    // Few tiles: parts side by side, joined afterwards.
+    const bool split = tiles < kFew && parts > 1;
+    std::vector<Acc> made(static_cast<std::size_t>(split ? tiles * parts * width_ : 0));
+    const std::int64_t units = split ? tiles * parts : tiles;
+    parallel_for(units, grain_for(split ? kPart * width_ : count * width_), [&](std::int64_t begin, std::int64_t end) {
+      RunReader<L> reader(x_.dtype);
+      std::vector<Acc> own(static_cast<std::size_t>((kLanes + 2) * width_));
+      for (std::int64_t u = begin; u < end; ++u) {
+        const std::int64_t tile = split ? u / parts : u;
+        const Tile t{tile / per_row * inner + tile % per_row * width_,
+                     std::min(width_, inner - tile % per_row * width_)};
+        if (split) {
+          part(reader, t, u % parts, own.data(), made.data() + u * width_);
+          continue;
+        }
+        for (std::int64_t p = 0; p < parts; ++p) {
+          Acc* value = own.data() + (kLanes + 1) * width_;
+          part(reader, t, p, own.data(), value);
+          join(totals.data() + t.first, value, t.lines);
+        }
+      }
+    });
+    if (!split) return totals;
+    for (std::int64_t u = 0; u < units; ++u) {
+      const std::int64_t tile = u / parts, first = tile / per_row * inner + tile % per_row * width_;
+      join(totals.data() + first, made.data() + u * width_, std::min(width_, inner - tile % per_row * width_));
+    }
+    return totals;
+  }
+
+ private:
+  static constexpr std::int64_t kTile = 128;  ///< neighbouring lines that are worked on together
+  static constexpr std::int64_t kFew = 16;
+  struct Tile {
+    std::int64_t first, lines;
+  };
+
+  static void join(Acc* to, const Acc* from, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = Fold::join(to[i], from[i]);
+  }
+
+  void part(RunReader<L>& reader, const Tile& t, std::int64_t number, Acc* lanes, Acc* value) const {
+    const std::int64_t begin = number * kPart, end = std::min(begin + kPart, plan_.reduced.count);
+    const std::byte* base = x_.data + plan_.kept.offset(t.first) * size_;
+    if (columns_) {
+      part_of_columns(reader, base, t, begin, end, lanes, value);
+    } else {
+      *value = part_of_row(reader, base, t.first, begin, end);
+    }
+  }
+
+  Acc part_of_row(RunReader<L>& reader, const std::byte* base, std::int64_t line, std::int64_t begin,
+                  std::int64_t end) const {
+    const Walk& r = plan_.reduced;
+    const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
+    if (begin % inner + (end - begin) <= inner)
+      return fold_part(fold_, reader.read(base + r.offset(begin) * size_, stride, end - begin), end - begin, line);
+    L together[kPart];
+    for (std::int64_t i = begin; i < end;) {
+      const std::int64_t n = std::min(inner - i % inner, end - i);
+      std::copy_n(reader.read(base + r.offset(i) * size_, stride, n), n, together + (i - begin));
+      i += n;
+    }
+    return fold_part(fold_, together, end - begin, line);
+  }
+
+  /// As fold_part, for some lines side by side.
+  void part_of_columns(RunReader<L>& reader, const std::byte* base, const Tile& t, std::int64_t begin, std::int64_t end,
+                       Acc* lanes, Acc* value) const {
+    const std::int64_t whole = (end - begin) / kLanes * kLanes;
+    std::fill_n(lanes, (kLanes + 1) * width_, Fold::start);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const L* x = reader.read(base + plan_.reduced.offset(i) * size_, plan_.kept.inner_stride(), t.lines);
+      Acc* lane = lanes + (i - begin < whole ? (i - begin) % kLanes : kLanes) * width_;
+      if constexpr (std::is_same_v<Fold, SumFold<L>> && std::is_floating_point_v<L>) {
+        rows::loops<L>().add_each(lane, x, t.lines);
+      } else {
+        for (std::int64_t j = 0; j < t.lines; ++j) lane[j] = Fold::join(lane[j], fold_.term(x[j], t.first + j));
+      }
+    }
+    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::int64_t j = 0; j < half; ++j) join(lanes + j * width_, lanes + (j + half) * width_, t.lines);
+    }
+    join(lanes, lanes + kLanes * width_, t.lines);
+    std::copy_n(lanes, t.lines, value);
+  }
+
+  const TensorView& x_;
+  const ReducePlan& plan_;
+  const Fold& fold_;
+  std::int64_t size_, width_ = 1;
+  bool columns_ = false;
+};
+
+}  // namespace tern

@@ -1,0 +1,92 @@
+// reduce: sums, means, products and variances in the order that docs/reproducible.md defines. What is exact is the
+// CPU's own, but that a zero that wins has no sign.
+#include "kernels/cpu/reduce.h"
+
+#include <cstring>
+
+#include "kernels/cpu/reductions.h"
+#include "kernels/cpu/reproducible/fold.h"
+#include "kernels/cpu/reproducible/reproducible.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+/// Writes `values` as elements of the result, each as `finish` gives it.
+template <class R, class A, class Finish>
+void write(const TensorView& out, const std::vector<A>& values, Finish finish) {
+  RunWriter<R> writer(out.dtype);
+  const auto total = static_cast<std::int64_t>(values.size());
+  for (std::int64_t i = 0; i < total; i += kRun) {
+    const std::int64_t n = std::min(kRun, total - i);
+    std::byte* at = out.data + i * element_size(out.dtype);
+    R* results = writer.begin(at, 1);
+    for (std::int64_t k = 0; k < n; ++k) results[k] = static_cast<R>(finish(values[static_cast<std::size_t>(i + k)]));
+    writer.end(at, 1, n);
+  }
+}
+
+template <class L>
+void sum(const KernelCall& c, const ReducePlan& plan, bool mean) {
+  const auto count = static_cast<double>(plan.reduced.count);
+  write<L>(c.out[0], Folder<SumFold<L>>(c.in[0], plan, {}).run(), [&](auto v) { return mean ? v / count : v; });
+}
+
+template <class L>
+void product(const KernelCall& c, const ReducePlan& plan) {
+  write<L>(c.out[0], Folder<ProductFold<L>>(c.in[0], plan, {}).run(), [](auto v) { return v; });
+}
+
+template <class L>
+void variance(const KernelCall& c, const ReducePlan& plan) {
+  const auto count = static_cast<double>(plan.reduced.count);
+  const double divisor = std::max(0.0, count - c.node->number(AttrKey::correction, 1));
+  auto means = Folder<SumFold<L>>(c.in[0], plan, {}).run();
+  for (auto& m : means) m = m / count;
+  const DistanceFold<L> distances{means.data()};
+  write<double>(c.out[0], Folder<DistanceFold<L>>(c.in[0], plan, distances).run(),
+                [&](double v) { return v / divisor; });
+}
+
+template <class Bits>
+void drop_sign_of_zeros(const TensorView& v) {
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  Bits* at = v.as<Bits>();
+  for (std::int64_t i = 0, n = v.numel(); i < n; ++i) at[i] = at[i] == sign ? Bits{0} : at[i];
+}
+
+void extremum(KernelCall& c, const ReducePlan& plan) {
+  reduce_extremum(c, plan);
+  switch (c.out[0].dtype) {
+    case DType::f16:
+    case DType::bf16: return drop_sign_of_zeros<std::uint16_t>(c.out[0]);
+    case DType::f32: return drop_sign_of_zeros<std::uint32_t>(c.out[0]);
+    case DType::f64: return drop_sign_of_zeros<std::uint64_t>(c.out[0]);
+    default: return;
+  }
+}
+
+void reduce(KernelCall& c) {
+  const auto kind = static_cast<ReduceKind>(c.node->integer(AttrKey::kind));
+  const DType t = kind == ReduceKind::var ? c.in[0].dtype : c.out[0].dtype;
+  if (!is_floating(t) && !is_complex(t)) return cpu_reduce(c);
+  const ReducePlan plan = plan_reduce(c);
+  if (kind == ReduceKind::max || kind == ReduceKind::min) return extremum(c, plan);
+  if (kind != ReduceKind::sum && kind != ReduceKind::mean && kind != ReduceKind::prod && kind != ReduceKind::var)
+    return cpu_reduce(c);
+  visit_compute(compute_type(t), [&]<class L>(std::type_identity<L>) {
+    if constexpr (!std::is_integral_v<L>) {
+      if (kind == ReduceKind::var) return variance<L>(c, plan);
+      if (kind == ReduceKind::prod) return product<L>(c, plan);
+      sum<L>(c, plan, kind == ReduceKind::mean);
+    }
+  });
+}
+
+}  // namespace
+
+void register_reproducible_reduce(KernelTable& t) {
+  t.set(Op::reduce, {.run = reduce, .strided = kAllStrided});
+}
+
+}  // namespace tern

@@ -1,0 +1,12 @@
+// The families of kernels/reproducible.h, one file each. docs/reproducible.md defines what they compute.
+#pragma once
+
+#include "kernels/kernel.h"
+
+namespace tern {
+
+void register_reproducible_reduce(KernelTable& t);
+void register_reproducible_softmax(KernelTable& t);
+void register_reproducible_normalizations(KernelTable& t);
+
+}  // namespace tern
