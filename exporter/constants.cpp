@@ -15,13 +15,16 @@ std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
   if (const auto found = replaced_.find(storage); found != replaced_.end()) {
     const std::lock_guard lock(mutex_);
     Replacement& r = found->second;
-    if (r.bytes.empty()) r.bytes = r.make();
+    if (r.bytes.empty()) {
+      r.bytes = r.changes.front()(original_bytes(storage));
+      for (std::size_t i = 1; i < r.changes.size(); ++i) r.bytes = r.changes[i](r.bytes);
+    }
     return r.bytes;
   }
-  return replaced_bytes(storage);
+  return original_bytes(storage);
 }
 
-std::span<const std::byte> ExtendableSource::replaced_bytes(std::uint32_t storage) {
+std::span<const std::byte> ExtendableSource::original_bytes(std::uint32_t storage) {
   if (storage < base_count_) return base_->bytes(storage);
   return added_.at(storage - base_count_);
 }
@@ -35,8 +38,10 @@ std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
   return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
 }
 
-void ExtendableSource::replace(std::uint32_t storage, std::function<std::vector<std::byte>()> make) {
-  replaced_[storage].make = std::move(make);
+void ExtendableSource::replace(std::uint32_t storage, Change change) {
+  Replacement& r = replaced_[storage];
+  r.changes.push_back(std::move(change));
+  r.bytes = {};
 }
 
 void ExtendableSource::discard(std::uint32_t storage) {

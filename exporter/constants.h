@@ -25,18 +25,19 @@ class ExtendableSource : public StorageSource {
   void release(std::uint32_t storage) override;
   /// Returns the new storage's number.
   std::uint32_t add(std::vector<std::byte> bytes);
-  /// The storage's bytes are from now on those that `make` returns, as many as before. They are made when they are
+  /// What the storage's bytes become, given what they were before.
+  using Change = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
+  /// From now on the storage has the bytes that `change` makes, after earlier changes. They are made when they are
   /// asked for, and again after `discard`, which ends the life of spans of them.
-  void replace(std::uint32_t storage, std::function<std::vector<std::byte>()> make);
+  void replace(std::uint32_t storage, Change change);
   void discard(std::uint32_t storage);
-  /// The bytes as they were before `replace`.
-  std::span<const std::byte> replaced_bytes(std::uint32_t storage);
 
  private:
   struct Replacement {
-    std::function<std::vector<std::byte>()> make;
+    std::vector<Change> changes;
     std::vector<std::byte> bytes;
   };
+  std::span<const std::byte> original_bytes(std::uint32_t storage);
   std::shared_ptr<StorageSource> base_;
   std::uint32_t base_count_;
   std::vector<std::vector<std::byte>> added_;

@@ -7,6 +7,7 @@
 #include "exporter/import/entry.h"
 #include "exporter/layout/weights.h"
 #include "exporter/microscaling/pack.h"
+#include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
 #include "schema/passes/dead_code.h"
 
@@ -49,6 +50,9 @@ class Importer {
     pack_microscaling(program_);
     if (options_.fold) fold_constants(program_);
     store_weights_by_columns(program_);
+    const std::size_t narrowed =
+        options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);
+    if (report != nullptr) report->narrowed = narrowed;
     if (report != nullptr) {
       for (const Function& f : program_.functions) report->nodes += f.nodes.size();
     }

@@ -18,6 +18,8 @@ struct ImportOptions {
   bool annotations = true;  ///< keep what torch.fx.traceback.annotate attached
   bool fold = true;         ///< compute at export what depends on constants alone
   bool origins = true;      ///< keep module paths and lines of Python
+  /// float16 or bfloat16: weights that only matrix products read are stored in it. invalid: all stay as they are.
+  DType precision = DType::invalid;
 };
 
 struct MissingOp {
@@ -34,6 +36,7 @@ struct ImportReport {
   std::vector<std::string> warnings;
   std::size_t traced_nodes = 0;  ///< in the file, subgraphs included
   std::size_t nodes = 0;         ///< in the program
+  std::size_t narrowed = 0;      ///< weights that `precision` changed
 };
 
 /// All models of the file, each an entry function of its name ("forward" when "model" is the only one). States of one

@@ -23,7 +23,7 @@ namespace tern {
 namespace {
 
 struct ExportArguments {
-  std::string input, output, compress;
+  std::string input, output, compress, precision;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes;
   bool custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
@@ -42,6 +42,16 @@ void parse_compress(const std::string& text, WriteOptions* options) {
                      escape_name(text)));
   }
   options->codec = WriteOptions::Codec::zstd;
+}
+
+DType parse_precision(const std::string& text) {
+  if (text.empty()) return DType::invalid;
+  const DType t = text == "bf16" ? DType::bf16 : text == "f16" ? DType::f16 : dtype_from_name(text);
+  if (t != DType::bf16 && t != DType::f16) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--precision takes bfloat16 or float16, not '{}'", escape_name(text)));
+  }
+  return t;
 }
 
 void verify_archive(const std::string& path) {
@@ -105,8 +115,13 @@ int run_export(ExportArguments& a) {
   import_options.custom_ops = a.custom_ops;
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
+  import_options.precision = parse_precision(a.precision);
   ImportReport import;
   Program program = import_pt2(a.input, import_options, &import);
+  if (import_options.precision != DType::invalid && import.narrowed == 0) {
+    fail(ErrorCode::invalid_argument,
+         "--precision: no constant float32 matrix of the program is read by matrix products alone");
+  }
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
       fail(ErrorCode::invalid_argument,
@@ -143,6 +158,9 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_option("--target", a->targets,
                 "cpu: store weights packed for this machine's processor too, so that nothing is packed at load")
       ->type_name("DEVICE");
+  c->add_option("--precision", a->precision,
+                "bfloat16 or float16: store weights of matrix products in it; sums and all else stay as they are")
+      ->type_name("TYPE");
   c->add_option("--size", a->sizes, "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it)")
       ->type_name("NAME=NUMBER");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");

@@ -66,9 +66,8 @@ bool scale_convolution(Program& program, std::uint32_t function, std::size_t nor
     states.push_back(bias->state);
     for (std::size_t k = 0; k < by.size(); ++k) shift[k] += (*numbers)[k] * by[k];
   }
-  ExtendableSource& source = extendable_source(program);
-  const std::uint32_t storage = state.storage;
-  source.replace(storage, [&source, storage, by] { return scaled(source.replaced_bytes(storage), by); });
+  extendable_source(program).replace(state.storage,
+                                     [by](std::span<const std::byte> before) { return scaled(before, by); });
   const std::vector<float> floats(shift.begin(), shift.end());
   Builder b(program, function);
   const ValueId bias = add_constant(b, DType::f32, {static_cast<std::int64_t>(by.size())}, floats.data());

@@ -60,10 +60,8 @@ void store_weights_by_columns(Program& program) {
     State& s = program.states[i];
     if (!candidates[i] || !is_own_float_storage(program, s) || !is_large_matrix(s.type)) continue;
     const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
-    ExtendableSource& source = extendable_source(program);
-    source.replace(s.storage, [&source, storage = s.storage, rows, columns] {
-      return transposed(source.replaced_bytes(storage), rows, columns);
-    });
+    extendable_source(program).replace(
+        s.storage, [rows, columns](std::span<const std::byte> before) { return transposed(before, rows, columns); });
     s.strides = {1, rows};
   }
 }

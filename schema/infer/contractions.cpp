@@ -30,9 +30,10 @@ void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* w
 }
 
 // a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
-// dtype: of the result; that of `a` where absent. a and b have one dtype, or two real floating ones of 8 bits. Products
-// are summed in float32 (f16, bf16 and the small floats), in the type itself (f32, f64, complex), or in 64 bits with
-// the low bits kept (integers). The bias is added before the one rounding to the result.
+// dtype: of the result; that of `a` where absent. a and b have one dtype, or two real floating ones of 8 bits, or a is
+// float32 and b float16 or bfloat16. Products are summed in float32 (f16, bf16 and the small floats), in the type
+// itself (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the one
+// rounding to the result.
 void matmul(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);
@@ -41,7 +42,8 @@ void matmul(Inference& c) {
   c.require(a.rank() >= 2 && b.rank() >= 2, "both operands need at least two axes");
   const bool bytes =
       element_size(a.dtype) == 1 && is_floating(a.dtype) && element_size(b.dtype) == 1 && is_floating(b.dtype);
-  if (!bytes) require_same_dtype(c, 0, 1);
+  const bool narrow = a.dtype == DType::f32 && (b.dtype == DType::f16 || b.dtype == DType::bf16);
+  if (!bytes && !narrow) require_same_dtype(c, 0, 1);
   c.same(a.shape.back(), b.shape[b.shape.size() - 2], "the contracted sizes");
   Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
   shape.push_back(a.shape[a.shape.size() - 2]);

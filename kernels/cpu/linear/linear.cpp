@@ -56,7 +56,7 @@ constexpr std::int64_t kFewRows = 8;              // of x, for which its panels 
 constexpr std::int64_t kSecondCache = 768 << 10;  // bytes of it for panels
 constexpr std::int64_t kStripsTogether = 8;       // whose results fill whole cache lines of y
 constexpr std::int64_t kWorthAThread = 1 << 17;   // multiplications
-constexpr std::int64_t kWideDepth = 512;          // of w that is widened at a time
+constexpr std::int64_t kWideDepth = 1024;         // of w that is widened at a time
 constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
 
 struct Range {
