@@ -148,7 +148,9 @@ void ConstantPart::evaluate(ValueId v, const ConstantSlice& slice,
     f.nodes.push_back(std::move(n));
   }
   f.outputs.push_back({FunctionOutput::Kind::tensor, number(v), "value"});
-  Session session(Model(std::move(part)).prepare());
+  PrepareOptions options;
+  options.reproducible = true;  // an archive is the same whatever processor made it
+  Session session(Model(std::move(part)).prepare(options));
   use(session.run({}).at(0));
 }
 

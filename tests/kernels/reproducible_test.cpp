@@ -93,6 +93,7 @@ TEST(Reproducible, ReducesAsThePortableKernels) {
                      std::to_string(i));
         const Case& c = cases[i];
         if (kind == ReduceKind::var && is_complex(t)) continue;  // its result has another type
+        if (t != DType::f32 && i >= 3) break;                    // each is a kernel to compile
         std::vector<double> v = uneven(test::product(c.sizes), 7);
         expect_same_bits(reduce(kind, t, c.sizes, v, c.axes, c.strides),
                          reduce(kind, t, c.sizes, v, c.axes, c.strides));
