@@ -34,6 +34,14 @@ std::string library(const std::string& file) {
   return text + "#undef T\n#undef C\n#undef NAME\n#undef REAL\n#undef MAKE\n";
 }
 
+/// For a device without double: what a kernel says beyond the library texts, which ask for it themselves.
+void refuse_double(std::string_view said) {
+  for (const char* word : {"f64", "c128", "double"}) {
+    if (said.find(word) != std::string_view::npos)
+      fail(ErrorCode::unsupported, "it computes in float64, which this device does not have");
+  }
+}
+
 struct Axis {
   std::int64_t size, stride;
 };
@@ -177,6 +185,12 @@ std::string Source::key() const {
 }
 
 std::string Source::text(const Target& target) const {
+  if (!target.has_double) {
+    std::string said = body_ + struct_;
+    for (const Buffer& b : buffers_) said += b.type + " ";
+    for (const std::string& f : files_) said += f + " ";
+    refuse_double(said);
+  }
   const std::string kernel = "tern_" + name_;
   std::string arguments, unpacked;
   int position = 0;

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # device.sh intel|pocl COMMAND...: runs the command where xpu is that OpenCL runtime alone.
+# device.sh example COMMAND...: runs it where the device of examples/device is there, which it builds first.
 set -euo pipefail
 runtime=$1
 shift
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 case $runtime in
   intel)
-    export OCL_ICD_VENDORS=$root/build/opencl-intel/vendors
-    export LD_LIBRARY_PATH=$root/build/opencl-intel/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export OCL_ICD_VENDORS=$root/build/device-tools/vendors
+    export LD_LIBRARY_PATH=$root/build/device-tools/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     ;;
   pocl)
     mkdir -p "$root/build/opencl-pocl/vendors"
     cp -f /etc/OpenCL/vendors/pocl.icd "$root/build/opencl-pocl/vendors/"
     export OCL_ICD_VENDORS=$root/build/opencl-pocl/vendors
     export POCL_CACHE_DIR=$root/build/opencl-pocl/cache
+    ;;
+  example)
+    mkdir -p "$root/build/test-devices"
+    export TERN_DEVICE_PATH=$root/build/test-devices/example_device.so
+    g++ -std=c++17 -O2 -shared -fPIC -I"$root/include" "$root/examples/device/device.cpp" -o "$TERN_DEVICE_PATH"
     ;;
   *)
     echo "device.sh: no runtime '$runtime'" >&2

@@ -84,7 +84,7 @@ xpu() {
   local runtime=$1 every=$2
   [[ $full == --full ]] && every=1
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known "tests/data/device_expected_failures/$runtime.txt" --reports "$reports/$runtime" $data/programs $data/conformance
+    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/models $data/conformance
 }
 # on_runtime NAME: streams, events and graphs there.
 on_runtime() {
@@ -93,7 +93,17 @@ on_runtime() {
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
 xpu intel 10
-[[ $full == --full ]] && xpu pocl 1 # compiles slowly
+# The device of examples/device, and PoCL: both compile slowly.
+if [[ $full == --full ]]; then
+  xpu pocl 1
+  part 'device, example' $scripts/device.sh example $scripts/conform.py --tern build/tern --device example --may-pass \
+    --known tests/data/device_expected_failures.txt --reports "$reports/example" $data/programs $data/models $data/conformance
+fi
+# Every kernel's text through the compilers of all dialects: some of float32, all of them with --full.
+some=(--dtype f32 --most 2)
+[[ $full == --full ]] && some=()
+part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/test-devices/texts_device.so "${some[@]}" \
+  $data/programs $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
