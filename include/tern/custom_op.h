@@ -16,9 +16,10 @@
 extern "C" {
 #endif
 
-/* The version of this interface. A library made for another one is refused. */
-#define TERN_OP_ABI 1
+/* The version of this interface. Libraries of version 1, which had no kernels, are taken too; others are refused. */
+#define TERN_OP_ABI 2
 #define TERN_OP_MAX_RANK 16
+#define TERN_OP_MAX_PARAMETERS 16
 
 /* Numbers of tern::DType (tern/dtype.h): 1 bool, 2 uint8, ... */
 typedef int32_t tern_dtype;
@@ -74,10 +75,39 @@ typedef struct tern_op {
   int (*run)(tern_op_call* call);
 } tern_op;
 
+/* How a device runs an operator for some sizes: `function` of `text` is called as
+ *   function(item, tensors of the arguments ..., results ..., integers ..., numbers ...)
+ * for the items 0 to items - 1, in any order. tern/custom_kernel.h says what `text` is written in. Pointers are to
+ * contiguous elements; one to a result that nobody uses may be written all the same. The texts are read when a program
+ * is planned. */
+typedef struct tern_op_plan {
+  uint32_t size; /* sizeof(tern_op_plan) of the caller */
+  uint32_t reserved;
+  const char* text;
+  const char* function;
+  int64_t items;
+  int32_t integer_count;
+  int32_t number_count;
+  int64_t integers[TERN_OP_MAX_PARAMETERS];
+  float numbers[TERN_OP_MAX_PARAMETERS];
+} tern_op_plan;
+
+/* An operator of the library on devices other than the CPU. One without such an entry runs on the host there: its
+ * arguments are copied to the host and its results back, and `tern conform --device` fails its cases. */
+typedef struct tern_op_kernel {
+  const char* name; /* of one of the library's operators */
+  /* Fills in the plan for the arguments' types and sizes and those of the results, as `infer` gave them; no data
+   * pointer is set. */
+  int (*plan)(tern_op_call* call, tern_op_plan* plan);
+} tern_op_kernel;
+
 typedef struct tern_ops {
   uint32_t abi; /* TERN_OP_ABI */
   uint32_t count;
   const tern_op* ops;
+  /* Since version 2: */
+  const tern_op_kernel* kernels;
+  uint32_t kernel_count;
 } tern_ops;
 
 #if defined(_WIN32)

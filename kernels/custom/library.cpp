@@ -15,6 +15,7 @@ namespace {
 struct Operator {
   const tern_op* op;
   std::string library;
+  const tern_op_kernel* kernel = nullptr;
 };
 
 struct Registry {
@@ -42,7 +43,8 @@ void load(Registry& r, const std::string& path) {
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tern_op_library"));
   if (entry == nullptr) refuse(path, "it does not export tern_op_library");
   const tern_ops* ops = entry();
-  if (ops == nullptr || ops->abi != TERN_OP_ABI) {
+  constexpr std::uint32_t kWithoutKernels = 1;
+  if (ops == nullptr || ops->abi < kWithoutKernels || ops->abi > TERN_OP_ABI) {
     refuse(path, fmt::format("it was made for version {} of tern/custom_op.h, this Tern has {}: compile it anew",
                              ops == nullptr ? 0 : ops->abi, TERN_OP_ABI));
   }
@@ -53,6 +55,13 @@ void load(Registry& r, const std::string& path) {
       refuse(path, fmt::format("its operator {} lacks a name or a function", i));
     const auto [at, added] = r.ops.try_emplace(op.name, Operator{&op, path});
     if (!added) refuse(path, fmt::format("{} has '{}' already", at->second.library, op.name));
+  }
+  for (std::uint32_t i = 0; ops->abi > kWithoutKernels && i < ops->kernel_count; ++i) {
+    const tern_op_kernel& kernel = ops->kernels[i];
+    const auto at = kernel.name == nullptr ? r.ops.end() : r.ops.find(kernel.name);
+    if (at == r.ops.end() || at->second.library != path || kernel.plan == nullptr)
+      refuse(path, fmt::format("its kernel {} lacks a plan, or names no operator of the library", i));
+    at->second.kernel = &kernel;
   }
 }
 
@@ -73,6 +82,18 @@ const tern_op* find_custom_op(std::string_view name) {
   }
   const auto at = r.ops.find(name);
   return at == r.ops.end() ? nullptr : at->second.op;
+}
+
+const tern_op_kernel* find_custom_kernel(std::string_view name) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto at = r.ops.find(name);
+  return at == r.ops.end() ? nullptr : at->second.kernel;
+}
+
+std::uint64_t& custom_nodes_on_host() {
+  static thread_local std::uint64_t count = 0;
+  return count;
 }
 
 std::string custom_op_name(std::string_view target) {

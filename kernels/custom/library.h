@@ -3,6 +3,7 @@
 
 #include <tern/custom_op.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,10 +15,17 @@ namespace tern {
 /// of them cannot be loaded. Valid for the life of the process; from any thread.
 const tern_op* find_custom_op(std::string_view name);
 
+/// How devices run it, or null where its library does not say. Of a name that find_custom_op has found.
+const tern_op_kernel* find_custom_kernel(std::string_view name);
+
+/// How many custom nodes this thread has run on the host for another device.
+std::uint64_t& custom_nodes_on_host();
+
 /// An operator's name as libraries give it: "mylib.scale.default" of an exported program is "mylib::scale".
 std::string custom_op_name(std::string_view target);
 
-/// The kernel of Op::custom, which calls them.
+/// The kernels of Op::custom, which call them.
 void register_custom(KernelTable& t);
+void register_custom_on_devices(KernelTable& t);
 
 }  // namespace tern

@@ -1,3 +1,4 @@
+#include "kernels/custom/library.h"
 #include "kernels/portable/launches.h"
 
 namespace tern {
@@ -39,6 +40,7 @@ const KernelTable& portable_kernels() {
     portable::register_reflections(t);
     portable::register_solvers(t);
     portable::register_factorizations(t);
+    register_custom_on_devices(t);
     return t;
   }();
   return table;

@@ -66,12 +66,29 @@ unknown_device() {
   "$prefix/bin/tern" run "$work/digits.tern" --random --size s34=2 --device nothing >"$work/unknown.log" 2>&1 || status=$?
   ((status == 2)) && grep -q "there is no device 'nothing'" "$work/unknown.log"
 }
+# The operator of examples/custom_op as text, compiled by that device; one of a library without text runs on the host, and
+# its case fails.
+custom_op_on_device() {
+  TERN_DEVICE_PATH=$work/device/example_device.so "$prefix/bin/tern" conform examples/custom_op/rope.pt2 \
+    --ops "$work/custom_op/librope.so" --device example
+}
+without_text() {
+  sed 's/{TERN_OP_ABI, 1, ops, kernels, 1}/{1, 1, ops}/' examples/custom_op/rope.c >"$work/rope_host.c" &&
+    gcc -O2 -shared -fPIC -I"$prefix/include" "$work/rope_host.c" -o "$work/librope_host.so" -lm &&
+    TERN_DEVICE_PATH=$work/device/example_device.so "$prefix/bin/tern" run "$work/rope.tern" --device example \
+      --input examples/custom_op/rope.safetensors --ops "$work/librope_host.so" &&
+    ! TERN_DEVICE_PATH=$work/device/example_device.so "$prefix/bin/tern" conform examples/custom_op/rope.pt2 \
+      --ops "$work/librope_host.so" --device example >"$work/host.log" &&
+    grep -q '2 nodes ran on the host' "$work/host.log"
+}
 device_cases=()
 for op in add sum softmax mm cumsum gather; do
   [[ -d $folder/test-data/conformance/$op ]] && device_cases+=("$folder/test-data/conformance/$op")
 done
 try 'examples/device compiles' with_cmake examples/device device
 try 'examples/device runs cases' device
+try 'examples/custom_op runs on a device' custom_op_on_device
+try 'an operator without text runs on the host, and is counted' without_text
 try 'a library that is no device is said to be none' no_device
 try 'a device that is not there is named' unknown_device
 # What the library exports is the public API and nothing else of the project or of the libraries it is made with.

@@ -11,6 +11,7 @@
 
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
+#include "kernels/custom/library.h"
 #include "tools/conform/bits.h"
 #include "tools/conform/case.h"
 
@@ -150,8 +151,13 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       Session session(model.prepare(prepare));
       stage = "run";
       Results results;
+      const std::uint64_t before = custom_nodes_on_host();
       std::string why = run_calls(c, functions.front(), session, options.graph, &result.worst_ulp, &results);
       stage = "compare";
+      if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
+        why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);
+        stage = "run";
+      }
       if (why.empty() && !first.empty()) {
         why = other_bits(results, first);
         stage = "bits";

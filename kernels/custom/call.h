@@ -1,0 +1,41 @@
+// A call of a library's operator, for the sizes of one plan.
+#pragma once
+
+#include <tern/custom_op.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "schema/custom_arguments.h"
+
+namespace tern {
+
+class CustomCall {
+ public:
+  /// Asks the operator for its results' types. Fails where it refuses its arguments, or where the exported program has
+  /// other results.
+  explicit CustomCall(const KernelCall& c);
+  CustomCall(const CustomCall&) = delete;
+  CustomCall& operator=(const CustomCall&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::vector<tern_tensor>& results() const { return results_; }
+  /// Runs the operator on the host, on elements in these places; null for a result that nobody uses.
+  void run(const std::vector<void*>& in, const std::vector<void*>& out);
+  /// How a device runs it. Only where its library has a kernel for it.
+  tern_op_plan plan(const tern_op_kernel& kernel);
+
+ private:
+  void invoke(const std::function<int(tern_op_call*)>& function, const char* what);
+
+  std::string name_;
+  const tern_op* op_ = nullptr;
+  std::vector<CustomArgument> arguments_;
+  std::vector<std::int64_t> integers_;
+  std::vector<tern_tensor> tensors_, results_;
+  std::vector<tern_argument> list_;
+};
+
+}  // namespace tern
