@@ -81,6 +81,14 @@ without_text() {
       --ops "$work/librope_host.so" --device example >"$work/host.log" &&
     grep -q '2 nodes ran on the host' "$work/host.log"
 }
+# odd_library PATTERN MESSAGE: rope.c with one thing changed is refused when it is loaded, or when a program is planned.
+odd_library() {
+  sed "$1" examples/custom_op/rope.c >"$work/odd.c" && ! cmp -s "$work/odd.c" examples/custom_op/rope.c &&
+    gcc -O2 -shared -fPIC -I"$prefix/include" "$work/odd.c" -o "$work/libodd.so" -lm &&
+    ! TERN_DEVICE_PATH=$work/device/example_device.so "$prefix/bin/tern" run "$work/rope.tern" --device example \
+      --input examples/custom_op/rope.safetensors --ops "$work/libodd.so" >"$work/odd.log" 2>&1 &&
+    grep -q "$2" "$work/odd.log" || { cat "$work/odd.log"; return 1; }
+}
 device_cases=()
 for op in add sum softmax mm cumsum gather; do
   [[ -d $folder/test-data/conformance/$op ]] && device_cases+=("$folder/test-data/conformance/$op")
@@ -89,6 +97,11 @@ try 'examples/device compiles' with_cmake examples/device device
 try 'examples/device runs cases' device
 try 'examples/custom_op runs on a device' custom_op_on_device
 try 'an operator without text runs on the host, and is counted' without_text
+try 'a library of a later interface is refused' odd_library 's/{TERN_OP_ABI, 1, ops/{99, 1, ops/' 'made for version 99'
+try 'a kernel of no operator is refused' odd_library 's/{"mylib::rope", plan}/{"mylib::other", plan}/' 'names no operator'
+try 'a plan without a text is refused' odd_library 's/plan->text = rope_text/plan->text = NULL/' 'lacks a text'
+try 'a plan with too many parameters is refused' odd_library 's/integer_count = 3/integer_count = 17/' 'more than 16 integers'
+try 'a text without its function is refused' odd_library 's/plan->function = "rope"/plan->function = "none"/' 'compiling tern_custom'
 try 'a library that is no device is said to be none' no_device
 try 'a device that is not there is named' unknown_device
 # What the library exports is the public API and nothing else of the project or of the libraries it is made with.
