@@ -69,7 +69,6 @@ check layers $scripts/check_layers.py
 part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
-part 'programs, as graphs' build/tern conform --graph --no-table $data/programs
 conform mx build $data/mx
 conform import build $data/import
 conform models build $data/models
@@ -90,12 +89,29 @@ xpu() {
 on_runtime() {
   check "streams and graphs, $1" env TERN_TEST_NEEDS=xpu $scripts/device.sh "$1" build/test_devices '--gtest_filter=*xpu*:Devices.*'
 }
+# same_bits NAME EVERY: the CPU's bits on an OpenCL runtime.
+same_bits() {
+  local runtime=$1 every=$2
+  [[ $full == --full ]] && every=1
+  part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --same-bits cpu,xpu --every "$every" \
+    --may-pass --known "tests/data/same_bits_expected_failures/xpu.txt" $data/conformance
+}
+# As same_bits, for instruction sets: each other one against the first.
+for level in avx2 avx512 baseline; do
+  use=check
+  [[ $level == avx2 ]] && use=save
+  part "same bits, $level" env "TERN_CPU=$level" $scripts/conform.py --tern build/tern "--$use-bits" $reports/bits.txt \
+    --every "$([[ $full == --full ]] && echo 1 || echo 10)" --may-pass \
+    --known tests/data/same_bits_expected_failures/cpu.txt $data/conformance
+done
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
 xpu intel 10
+same_bits intel 10
 # The device of examples/device, and PoCL: both compile slowly.
 if [[ $full == --full ]]; then
   xpu pocl 1
+  same_bits pocl 1
   part 'device, example' $scripts/device.sh example $scripts/conform.py --tern build/tern --device example --may-pass \
     --known tests/data/device_expected_failures.txt --reports "$reports/example" $data/programs $data/models $data/conformance
 fi
