@@ -1,5 +1,7 @@
 // tern bench: how long a program takes, what it does in that time, and how far that is from what the machine can do.
 #include <fmt/format.h>
+#include <tern/graph.h>
+#include <tern/memory.h>
 #include <tern/tern.h>
 
 #include <algorithm>
@@ -25,7 +27,7 @@ struct BenchArguments {
   InputChoice inputs;
   int threads = 0, runs = 0, nodes = 0;
   double seconds = 3;
-  bool turns = false, json = false;
+  bool turns = false, json = false, graph = false;
 };
 
 double ms_since(Clock::time_point start) {
@@ -66,13 +68,27 @@ int take_turns(Session& session, const std::string& function, const std::vector<
 void measure(const BenchArguments& a, Session& session, const std::string& function, const std::vector<Tensor>& inputs,
              Result& r) {
   constexpr int kWarmUp = 3, kProfiled = 10;
-  for (int i = 0; i < kWarmUp; ++i) session.run(function, inputs);
+  Graph graph;
+  if (a.graph) {
+    graph.capture_begin(session.stream());
+    session.run(function, inputs);
+    graph.capture_end();
+  }
+  const auto run = [&] {
+    if (!a.graph) {
+      session.run(function, inputs);
+      return;
+    }
+    graph.replay();
+    session.stream().synchronize();
+  };
+  for (int i = 0; i < kWarmUp; ++i) run();
   {
     Progress progress("running", static_cast<std::uint64_t>(std::max(0, a.runs)));
     const auto begin = Clock::now();
     do {
       const auto start = Clock::now();
-      session.run(function, inputs);
+      run();
       r.runs.push_back(ms_since(start));
       progress.advance();
     } while (a.runs > 0 ? r.runs.size() < static_cast<std::size_t>(a.runs) : ms_since(begin) < a.seconds * 1000);
@@ -167,6 +183,12 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
   fmt::print(
       "  memory                    {:.1f} MB private, {:.1f} MB of it for intermediate values, {:.1f} MB state\n",
       r.memory / 1e6, static_cast<double>(r.stats.arena_bytes) / 1e6, static_cast<double>(r.stats.state_bytes) / 1e6);
+  if (a.device.name != "cpu") {
+    const DeviceMemoryStats m = device_memory(a.device.name);
+    fmt::print("  memory of {:15} {:.1f} MB in use, at most {:.1f} MB, {:.1f} MB in {} segments\n", a.device.name,
+               static_cast<double>(m.used) / 1e6, static_cast<double>(m.peak) / 1e6,
+               static_cast<double>(m.reserved) / 1e6, m.segments);
+  }
   print_nodes(r, a.nodes);
 }
 
@@ -234,6 +256,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
   c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
   c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");
+  c->add_flag("--graph", a->graph, "Measure replays of a captured run; nodes are measured without");
   c->add_flag("--turns", a->turns,
               "One run for each line of standard input, answered by a line with its milliseconds: for a benchmark that "
               "lets several programs take turns");

@@ -14,17 +14,33 @@ namespace {
 
 constexpr const char* kDialects[] = {"C++", "OpenCL C", "CUDA", "HIP", "Metal"};
 
+/// The tables of further functions that the plugin has, of those that Tern asks for.
+std::vector<std::string> extensions_of(const Device& device) {
+  const std::pair<const char*, bool> tables[] = {{"events", device.events() != nullptr},
+                                                 {"graph", device.graphs() != nullptr},
+                                                 {"graph_conditional", device.graph_conditionals() != nullptr},
+                                                 {"override", device.overrides() != nullptr}};
+  std::vector<std::string> names;
+  for (const auto& [name, there] : tables) {
+    if (there) names.emplace_back(name);
+  }
+  return names;
+}
+
 nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
   const std::string name = fmt::format("{}:{}", plugin.name(), index);
   nlohmann::ordered_json entry{{"name", name}, {"plugin", plugin.path}};
   try {
-    const tern_device_properties& p = Device::open(name).properties();
+    const Device& device = Device::open(name);
+    const tern_device_properties& p = device.properties();
     entry["description"] = std::string(p.name);
     entry["driver"] = std::string(p.driver);
     entry["kernels"] = kDialects[p.dialect];
     entry["float64"] = (p.features & TERN_DEVICE_DOUBLE) != 0;
     entry["units"] = p.units;
     entry["memory_bytes"] = p.memory_bytes;
+    if (const std::uint64_t limit = device.memory().limit; limit != 0) entry["memory_limit"] = limit;
+    entry["extensions"] = extensions_of(device);
   } catch (const Error& e) {
     entry["problem"] = e.what();
   }
@@ -35,11 +51,17 @@ std::string line_of(const nlohmann::ordered_json& d) {
   const std::string name = escape_name(d["name"].get<std::string>());
   if (d.contains("problem"))
     return fmt::format("{:8}  cannot be used: {}\n", name, escape_name(d["problem"].get<std::string>()));
-  return fmt::format("{:8}  {} ({}), {} units, {:.1f} GiB, kernels in {}{}\n", name,
+  std::string further;
+  for (const auto& e : d["extensions"]) further += (further.empty() ? "; has " : ", ") + e.get<std::string>();
+  if (d.contains("memory_limit"))
+    further = fmt::format(", limited to {:.1f} GiB",
+                          static_cast<double>(d["memory_limit"].get<std::uint64_t>()) / (1 << 30)) +
+              further;
+  return fmt::format("{:8}  {} ({}), {} units, {:.1f} GiB, kernels in {}{}{}\n", name,
                      escape_name(d["description"].get<std::string>()), escape_name(d["driver"].get<std::string>()),
                      d["units"].get<std::uint32_t>(),
                      static_cast<double>(d["memory_bytes"].get<std::uint64_t>()) / (1 << 30),
-                     d["kernels"].get<std::string>(), d["float64"].get<bool>() ? "" : ", no float64");
+                     d["kernels"].get<std::string>(), d["float64"].get<bool>() ? "" : ", no float64", further);
 }
 
 int run_devices(bool json) {

@@ -102,7 +102,8 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   const OpenClDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
   cl_int error = CL_SUCCESS;
-  const cl_command_queue queue = clCreateCommandQueueWithProperties(d->context, d->id, nullptr, &error);
+  const cl_queue_properties clocked[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+  const cl_command_queue queue = clCreateCommandQueueWithProperties(d->context, d->id, clocked, &error);
   if (error != CL_SUCCESS) return checked(error, "clCreateCommandQueueWithProperties");
   *stream = new tern_device_stream_s{queue};
   return TERN_DEVICE_OK;
@@ -140,6 +141,30 @@ tern_device_status stream_wait(std::int32_t, tern_device_stream stream, tern_dev
   return checked(clEnqueueBarrierWithWaitList(stream->queue, 1, &event->event, nullptr),
                  "clEnqueueBarrierWithWaitList");
 }
+
+tern_device_status event_query(std::int32_t, tern_device_event event, std::int32_t* happened) {
+  cl_int state = CL_COMPLETE;
+  cl_int error = CL_SUCCESS;
+  if (event->event != nullptr)
+    error = clGetEventInfo(event->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+  *happened = state == CL_COMPLETE || state < 0 ? 1 : 0;  // below 0: it failed
+  return checked(error, "clGetEventInfo");
+}
+tern_device_status event_elapsed(std::int32_t, tern_device_event from, tern_device_event to, double* seconds) {
+  cl_ulong times[2] = {};
+  const tern_device_event events[] = {from, to};
+  for (int i = 0; i < 2; ++i) {
+    const cl_int error =
+        events[i]->event == nullptr
+            ? CL_INVALID_EVENT
+            : clGetEventProfilingInfo(events[i]->event, CL_PROFILING_COMMAND_END, sizeof times[i], &times[i], nullptr);
+    if (error != CL_SUCCESS) return checked(error, "clGetEventProfilingInfo");
+  }
+  *seconds = (static_cast<double>(times[1]) - static_cast<double>(times[0])) * 1e-9;
+  return TERN_DEVICE_OK;
+}
+
+constexpr tern_device_event_functions kEvents = {sizeof(tern_device_event_functions), 0, event_query, event_elapsed};
 
 /// The program of a kept binary, built, or null.
 cl_program from_cache(const OpenClDevice& d, const std::string& identity) {
@@ -241,8 +266,9 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
                  "clEnqueueNDRangeKernel");
 }
 
-const void* get_extension(const char*, std::uint32_t) {
-  return nullptr;
+const void* get_extension(const char* name, std::uint32_t version) {
+  const bool events = std::strcmp(name, "events") == 0 && version == TERN_DEVICE_EXTENSION_VERSION;
+  return events ? &kEvents : nullptr;
 }
 
 constexpr tern_device_plugin kPlugin = {sizeof(tern_device_plugin),
