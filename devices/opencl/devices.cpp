@@ -93,4 +93,11 @@ const std::vector<OpenClDevice>& devices(std::string* why_none) {
   return found.devices;
 }
 
+const OpenClDevice* find(std::int32_t device) {
+  const auto& all = devices();
+  if (device >= 0 && static_cast<std::size_t>(device) < all.size()) return &all[static_cast<std::size_t>(device)];
+  failed(TERN_DEVICE_INVALID, "there is no device " + std::to_string(device));
+  return nullptr;
+}
+
 }  // namespace tern::opencl

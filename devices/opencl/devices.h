@@ -23,5 +23,7 @@ struct OpenClDevice {
 
 /// Found at the first call. `why_none` says what is wrong where there are none.
 const std::vector<OpenClDevice>& devices(std::string* why_none = nullptr);
+/// That of the index, or null, after failing.
+const OpenClDevice* find(std::int32_t device);
 
 }  // namespace tern::opencl

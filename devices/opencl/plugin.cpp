@@ -4,36 +4,16 @@
 #include <mutex>
 
 #include "devices/opencl/devices.h"
+#include "devices/opencl/graph.h"
+#include "devices/opencl/handles.h"
 #include "devices/opencl/program_cache.h"
 #include "devices/opencl/status.h"
 
 using namespace tern::opencl;
 
-struct tern_device_stream_s {
-  cl_command_queue queue;
-};
-struct tern_device_event_s {
-  cl_event event;
-};
-struct tern_device_module_s {
-  cl_program program;
-  std::vector<tern_device_kernel> kernels;
-};
-struct tern_device_kernel_s {
-  cl_kernel kernel;
-  std::mutex mutex;  ///< arguments belong to the kernel object
-};
-
 namespace {
 
 constexpr std::uint64_t kGroup = 64;  // items of a work-group: no count of items is awkward to divide
-
-const OpenClDevice* find(std::int32_t device) {
-  const auto& all = devices();
-  if (device >= 0 && static_cast<std::size_t>(device) < all.size()) return &all[static_cast<std::size_t>(device)];
-  failed(TERN_DEVICE_INVALID, "there is no device " + std::to_string(device));
-  return nullptr;
-}
 
 void* pointer(tern_device_address a) {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a));
@@ -93,8 +73,9 @@ tern_device_status copy_to_host(std::int32_t, tern_device_stream stream, void* t
                                 std::uint64_t bytes) {
   return copy(stream, to, pointer(from), bytes);
 }
-tern_device_status copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
+tern_device_status copy_within(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes) {
+  if (stream->recorded != nullptr) return record_copy(*find(device), *stream, to, from, bytes);
   return copy(stream, pointer(to), pointer(from), bytes);
 }
 
@@ -105,7 +86,7 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   const cl_queue_properties clocked[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
   const cl_command_queue queue = clCreateCommandQueueWithProperties(d->context, d->id, clocked, &error);
   if (error != CL_SUCCESS) return checked(error, "clCreateCommandQueueWithProperties");
-  *stream = new tern_device_stream_s{queue};
+  *stream = new tern_device_stream_s{queue, nullptr};
   return TERN_DEVICE_OK;
 }
 tern_device_status stream_destroy(std::int32_t, tern_device_stream stream) {
@@ -262,13 +243,15 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
   }
   const std::size_t group = l->group != 0 ? l->group : std::min<std::uint64_t>(l->items, kGroup);
   const std::size_t items = (l->items + group - 1) / group * group;
+  if (stream->recorded != nullptr) return record_launch(*stream, kernel->kernel, items, group);
   return checked(clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
                  "clEnqueueNDRangeKernel");
 }
 
 const void* get_extension(const char* name, std::uint32_t version) {
-  const bool events = std::strcmp(name, "events") == 0 && version == TERN_DEVICE_EXTENSION_VERSION;
-  return events ? &kEvents : nullptr;
+  if (version != TERN_DEVICE_EXTENSION_VERSION) return nullptr;
+  if (std::strcmp(name, "events") == 0) return &kEvents;
+  return std::strcmp(name, "graph") == 0 ? graph_functions() : nullptr;
 }
 
 constexpr tern_device_plugin kPlugin = {sizeof(tern_device_plugin),

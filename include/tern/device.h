@@ -173,7 +173,8 @@ typedef struct tern_device_graph_functions {
   uint32_t size; /* sizeof(tern_device_graph_functions) of the plugin */
   uint32_t reserved;
   /* From here to `end`, what is put on the stream (launch, copy_within, and what overrides put there) is recorded with
-   * its arguments, and does not run. Nothing else is asked of the stream meanwhile. */
+   * its arguments, and does not run. Nothing else is asked of the stream meanwhile. TERN_DEVICE_UNSUPPORTED: this
+   * device has no graphs, and nothing has begun. */
   tern_device_status (*begin)(int32_t device, tern_device_stream stream);
   /* Ends the recording, whatever it returns. TERN_DEVICE_UNSUPPORTED: the device cannot keep that; Tern replays it
    * itself. `graph` is null where Tern does not want it any more. */

@@ -161,7 +161,10 @@ void DeviceStream::set_recorded(bool recorded) {
 
 DeviceStream::Recorded::Recorded(DeviceStream& stream) : stream_(stream) {
   Device& d = stream.device_;
-  d.check(d.graphs()->begin(d.index(), stream.stream_), "beginning a graph");
+  const tern_device_status status = d.graphs()->begin(d.index(), stream.stream_);
+  open_ = status != TERN_DEVICE_UNSUPPORTED;
+  if (!open_) return;
+  d.check(status, "beginning a graph");
   stream.set_recorded(true);
 }
 

@@ -54,6 +54,8 @@ class DeviceStream : public portable::Launcher {
    public:
     explicit Recorded(DeviceStream& stream);
     ~Recorded();
+    /// False where the device records nothing.
+    bool open() const { return open_; }
     /// What was recorded, or null where the device cannot hold it.
     tern_device_graph end();
     Recorded(const Recorded&) = delete;
@@ -62,7 +64,7 @@ class DeviceStream : public portable::Launcher {
    private:
     tern_device_status stop(tern_device_graph* graph);
     DeviceStream& stream_;
-    bool open_ = true;
+    bool open_ = false;
   };
 
  private:

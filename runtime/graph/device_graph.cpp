@@ -80,6 +80,7 @@ class Maker {
 
   tern_device_graph record(std::span<const RecordedItem> items) {
     DeviceStream::Recorded recorded(stream_);
+    if (!recorded.open()) return nullptr;
     for (const RecordedItem& item : items) put(item);
     return recorded.end();
   }

@@ -62,7 +62,12 @@ TEST_P(GraphTest, ACondIsDecidedAtEachReplay) {
     if (i == 10) allocations = memory_of(device());
   }
   EXPECT_EQ(memory_of(device()), allocations) << "replays allocate";
-  EXPECT_EQ(c.graph.device_graphs(), is("full") ? 1u : is("graph") ? 2u : 0u);
+  const std::size_t whole = 1, bodies = 2;
+  if (is("xpu")) {
+    EXPECT_TRUE(c.graph.device_graphs() == bodies || c.graph.device_graphs() == 0) << "the driver decides";
+  } else {
+    EXPECT_EQ(c.graph.device_graphs(), is("full") ? whole : is("graph") ? bodies : 0);
+  }
 }
 
 TEST_P(GraphTest, ANestedCondIsDecidedAtEachReplay) {

@@ -1,0 +1,20 @@
+// Graphs of the device's own, as command buffers of OpenCL (cl_khr_command_buffer).
+#pragma once
+
+#include <cstdint>
+
+#include "devices/opencl/devices.h"
+#include "devices/opencl/handles.h"
+
+namespace tern::opencl {
+
+/// The table "graph".
+const tern_device_graph_functions* graph_functions();
+
+// What the stream's graph takes instead of the queue. A command that the buffer refuses spoils the graph alone: its end
+// says that the device cannot keep it.
+tern_device_status record_launch(tern_device_stream_s& stream, cl_kernel kernel, std::size_t items, std::size_t group);
+tern_device_status record_copy(const OpenClDevice& device, tern_device_stream_s& stream, tern_device_address to,
+                               tern_device_address from, std::uint64_t bytes);
+
+}  // namespace tern::opencl

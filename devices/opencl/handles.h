@@ -1,0 +1,28 @@
+// What the handles of the interface point to.
+#pragma once
+
+#include <CL/cl.h>
+#include <tern/device.h>
+
+#include <mutex>
+#include <vector>
+
+namespace tern::opencl {
+struct Recorded;
+}
+
+struct tern_device_stream_s {
+  cl_command_queue queue;
+  tern::opencl::Recorded* recorded;  ///< the graph that takes what is put on it, if any
+};
+struct tern_device_event_s {
+  cl_event event;
+};
+struct tern_device_module_s {
+  cl_program program;
+  std::vector<tern_device_kernel> kernels;
+};
+struct tern_device_kernel_s {
+  cl_kernel kernel;
+  std::mutex mutex;  ///< arguments belong to the kernel object
+};
