@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "tests/devices/programs.h"
@@ -227,6 +228,23 @@ TEST(DeviceMemory, ALimitHoldsAndIsNamed) {
   EXPECT_LE(device_memory(device).reserved, 9u << 20);
   set_device_memory_limit(device, 0);
   EXPECT_EQ(values_of(session.run(input)[0]), std::vector<float>{1});
+}
+
+TEST(DeviceMemory, TheEnvironmentSetsTheLimitOfADeviceThatIsOpened) {
+  all_plugins();
+  setenv("TERN_DEVICE_MEMORY", "9M", 1);
+  EXPECT_EQ(device_memory(fresh_device("plain")).limit, 9u << 20);
+  for (const char* wrong : {"many", "9Q", "-1", "99999999999999T"}) {
+    setenv("TERN_DEVICE_MEMORY", wrong, 1);
+    try {
+      device_memory(fresh_device("plain"));
+      ADD_FAILURE() << wrong;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+      EXPECT_NE(std::string(e.what()).find("TERN_DEVICE_MEMORY"), std::string::npos) << e.what();
+    }
+  }
+  unsetenv("TERN_DEVICE_MEMORY");
 }
 
 TEST(DeviceMemory, TheHostsIsNotDivided) {
