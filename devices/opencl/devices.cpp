@@ -52,6 +52,8 @@ std::string add(cl_device_id id, Found& found) {
   d.host_memory = (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) != 0;
   d.memory = number<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
   d.units = number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+  if ((number<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0)
+    d.vector_floats = number<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   d.options = "-cl-std=CL1.2";
   if ((number<cl_device_fp_config>(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
     d.options += " -cl-fp32-correctly-rounded-divide-sqrt";

@@ -18,7 +18,8 @@ struct OpenClDevice {
   bool host_memory = false;
   cl_ulong memory = 0;
   cl_uint units = 0;
-  std::string options;  ///< for the compiler
+  cl_uint vector_floats = 0;  ///< of a CPU
+  std::string options;        ///< for the compiler
 };
 
 /// Found at the first call. `why_none` says what is wrong where there are none.

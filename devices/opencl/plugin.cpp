@@ -38,6 +38,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   mine.features = (d->has_double ? TERN_DEVICE_DOUBLE : 0) | (d->host_memory ? TERN_DEVICE_HOST_MEMORY : 0);
   mine.memory_bytes = d->memory;
   mine.units = d->units;
+  mine.vector_floats = d->vector_floats;
   std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
   std::strncpy(mine.driver, d->driver.c_str(), sizeof mine.driver - 1);
   std::memcpy(p, &mine, mine.size);

@@ -73,11 +73,12 @@ typedef struct tern_device_properties {
   uint32_t size; /* sizeof of the caller */
   int32_t dialect;
   uint64_t features;
-  uint64_t memory_bytes; /* in all; 0: unknown */
-  uint32_t units;        /* how many multiprocessors or cores; 0: unknown */
-  uint32_t reserved;
-  char name[128];   /* for people, zero at the end: "Intel(R) Arc(TM) A770" */
-  char driver[128]; /* name and version of what compiles and runs: part of the key of compiled kernels */
+  uint64_t memory_bytes;  /* in all; 0: unknown */
+  uint32_t units;         /* how many multiprocessors or cores; 0: unknown */
+  uint32_t vector_floats; /* how many floats a register holds of the processor that runs an item by itself; 0: items
+                             that are neighbours run in step, and read memory best side by side */
+  char name[128];         /* for people, zero at the end: "Intel(R) Arc(TM) A770" */
+  char driver[128];       /* name and version of what compiles and runs: part of the key of compiled kernels */
 } tern_device_properties;
 
 typedef struct tern_device_source {

@@ -2,18 +2,20 @@
 #include <algorithm>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/vectors.h"
 #include "kernels/portable/window.h"
 
 namespace tern::portable {
 namespace {
 
-/// Where the element k of a window lies along axis a; skips what lies outside.
+/// Where the element k of a window lies along axis a, and whether that is inside. A transposed convolution leaves out
+/// what is not.
 constexpr const char* kPlace =
     "const tern_i64 x##a = at[a] * p.strides[a] + k * p.dilations[a] - p.before[a]; "
-    "if (x##a < 0 || x##a >= p.x_sizes[a]) continue;";
+    "const int inside##a = x##a >= 0 && x##a < p.x_sizes[a];";
 constexpr const char* kTransposedPlace =
     "const tern_i64 y##a = at[a] + p.before[a] - k * p.dilations[a]; const tern_i64 x##a = y##a / p.strides[a]; "
-    "if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
+    "const int inside##a = 1; if (y##a < 0 || y##a % p.strides[a] != 0 || x##a >= p.x_sizes[a]) continue;";
 
 struct Problem {
   std::int64_t groups, in, out, elements;  ///< in and out: channels of one group; elements of a window
@@ -84,28 +86,37 @@ constexpr const char* kStart = "((o) * (int)p.strides[a] - (int)p.before[a])";
 constexpr const char* kPlaced = "((at) + (k) * (int)p.dilations[a])";
 constexpr const char* kTransposedStart = "((o) + (int)p.before[a])";
 constexpr const char* kTransposedPlaced = "tern_divided((at) - (k) * (int)p.dilations[a], (int)p.strides[a])";
-constexpr std::int64_t kRows = 8;
+constexpr std::int64_t kMostRows = 8;
 constexpr std::int64_t kFewChannels = 8;  // a tile of so few would be mostly empty
 constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 29;  // positions are counted in 32 bits
 
-/// Channels of a tile: as many as go without many empty ones.
-std::int64_t width_of(std::int64_t channels) {
-  for (std::int64_t width : {64, 32}) {
-    const std::int64_t padded = (channels + width - 1) / width * width;
-    if (8 * (padded - channels) <= padded) return width;
+/// A tile with as many channels as go without many empty ones.
+Tile tile_of(const Target& target, std::int64_t channels) {
+  Tile t = widest_tile(target);
+  t.rows = std::min(t.rows, kMostRows);
+  const auto many_empty = [&] {
+    const std::int64_t padded = (channels + t.panel() - 1) / t.panel() * t.panel();
+    return 8 * (padded - channels) > padded;
+  };
+  if (t.has_vectors()) {
+    if (many_empty()) t.vectors = 1;
+    return t;
   }
-  return 16;
+  while (t.items > 16 && many_empty()) t.items /= 2;
+  return t;
 }
 
 /// How the channels of a group are cut into tiles.
 struct Tiles {
+  Tile tile;
   std::int64_t width, panels;  ///< channels of a tile; tiles of a group
   std::int64_t weights;        ///< of all tiles
 };
 
-Tiles tiles_of(const Problem& problem) {
-  Tiles t{width_of(problem.out), 0, 0};
+Tiles tiles_of(const Problem& problem, const Target& target) {
+  const Tile tile = tile_of(target, problem.out);
+  Tiles t{tile, tile.panel(), 0, 0};
   t.panels = (problem.out + t.width - 1) / t.width;
   t.weights = problem.groups * t.panels * problem.elements * problem.in * t.width;
   return t;
@@ -158,14 +169,14 @@ void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Proble
 void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
   const TensorView& out = c.out[0];
   const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
-  const std::int64_t blocks = (positions + kRows - 1) / kRows;
-  const Tiles tiles = tiles_of(problem);
+  const Tiles tiles = tiles_of(problem, list.target());
+  const std::int64_t blocks = (positions + tiles.tile.rows - 1) / tiles.tile.rows;
   Launch k("convolution_tiled");
   declare(k, c, problem, DType::f32);
   declare_packed(k, c, list, problem, tiles);
   k.type("X_T", c.in[0].dtype);
-  k.source.define("WIDTH", tiles.width);
-  k.source.define("ROWS", kRows);
+  declare_tile(k.source, tiles.tile);
+  k.source.define("TRANSPOSED", problem.transposed ? 1 : 0);
   k.source.define("START(a, o)", problem.transposed ? kTransposedStart : kStart);
   k.source.define("PLACED(a, at, k)", problem.transposed ? kTransposedPlaced : kPlaced);
   k.parameter("positions", positions);
@@ -173,8 +184,8 @@ void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
   k.parameter("panels", tiles.panels);
   k.parameter("groups", problem.groups);
   k.parameter("depth", problem.elements * problem.in);
-  list.add(std::move(k), out.size(0) * problem.groups * tiles.panels * blocks * tiles.width,
-           static_cast<std::uint32_t>(tiles.width));
+  list.add(std::move(k), out.size(0) * problem.groups * tiles.panels * blocks * tiles.tile.items,
+           static_cast<std::uint32_t>(tiles.tile.items));
 }
 
 bool fits(std::int64_t a, std::int64_t b) {
@@ -204,7 +215,7 @@ void convolution(const KernelCall& c, Launches& list) {
   if (number == DType::f32 && problem.out >= kFewChannels && c.out[0].numel() > 0 &&
       c.out[0].numel() * problem.in * problem.elements >= kLeastWork && is_small(c))
     return tiled(c, list, problem);
-  by_elements(c, list, problem, wide_type(number, list.target().has_double));
+  by_elements(c, list, problem, number);
 }
 
 }  // namespace

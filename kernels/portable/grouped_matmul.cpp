@@ -7,7 +7,7 @@ namespace {
 void grouped_matmul(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &out = c.out[0];
   if (out.numel() == 0) return;
-  const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
+  const DType sum = number_type(x.dtype);
   Launch k("grouped_matmul");
   k.source.arithmetic("SUM", sum);
   k.input("x", 0, x.dtype);

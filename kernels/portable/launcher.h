@@ -18,6 +18,7 @@ enum class Dialect : std::uint8_t { cpp = 0, opencl = 1, cuda = 2, hip = 3, meta
 struct Target {
   Dialect dialect = Dialect::cpp;
   bool has_double = true;
+  std::uint32_t vector_floats = 0;  ///< as tern_device_properties has it
 };
 
 /// A compiled kernel of one device; valid as long as the device is open, which is to the end of the process.

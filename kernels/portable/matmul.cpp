@@ -1,14 +1,23 @@
 // matmul: the batch axes broadcast, sums in the type that the op's rule says.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/vectors.h"
 
 namespace tern::portable {
 namespace {
+
+/// Matrices [length, depth] of an operand: rows of a, columns of b.
+struct Operand {
+  std::size_t index;  ///< of the node's inputs
+  TensorView planes;  ///< the batch axes, with the sizes of the result's
+  std::int64_t length, depth, step, depth_step;
+};
 
 /// The batch axes of `v`, with the sizes of the result's.
 TensorView planes(const TensorView& v, const TensorView& out) {
   TensorView b = out;
   b.rank = out.rank - 2;
+  b.dtype = v.dtype;
   const int skip = out.rank - v.rank;
   for (int i = 0; i < b.rank; ++i) {
     const bool repeats = i < skip || v.size(i - skip) == 1;
@@ -17,32 +26,78 @@ TensorView planes(const TensorView& v, const TensorView& out) {
   return b;
 }
 
-// Of the tiled kernel (text/matmul_tiled.inc).
-constexpr std::int64_t kWidth = 64, kRun = 256;
-constexpr std::int64_t kRowsWorthPacking = 16;
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth its set-up
-
-/// How many rows an item makes: as many as a vector machine has registers for.
-std::int64_t rows_of(std::int64_t rows) {
-  for (std::int64_t r : {12, 8, 4, 2}) {
-    if (rows >= r) return r;
-  }
-  return 1;
+Operand left(const KernelCall& c) {
+  const TensorView& a = c.in[0];
+  return {0, planes(a, c.out[0]), a.size(a.rank - 2), a.size(a.rank - 1), a.stride(a.rank - 2), a.stride(a.rank - 1)};
+}
+Operand right(const KernelCall& c) {
+  const TensorView& b = c.in[1];
+  return {1, planes(b, c.out[0]), b.size(b.rank - 1), b.size(b.rank - 2), b.stride(b.rank - 1), b.stride(b.rank - 2)};
 }
 
-/// What both kernels have, but for how items are laid out.
-void declare(Launch& k, const KernelCall& c, DType sum) {
-  const TensorView &a = c.in[0], &b = c.in[1], &out = c.out[0];
+/// Planes that are multiplied by the same matrix, and follow each other, become rows of one plane.
+void merge_planes(Operand& a, Operand& b) {
+  for (int i = a.planes.rank - 1; i >= 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t size = a.planes.sizes[at];
+    if (size != 1) {
+      if (b.planes.strides[at] != 0) return;
+      if (a.length == 1) a.step = a.planes.strides[at];
+      if (a.planes.strides[at] != a.length * a.step) return;
+      a.length *= size;
+      a.planes.sizes[at] = b.planes.sizes[at] = 1;
+    }
+  }
+}
+
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 15;  // products that are worth a tile's set-up
+constexpr std::int64_t kWorthPacking = 32;                  // how often a panel is read
+constexpr std::int64_t kRun = 64;                           // steps of k that an item packs
+
+/// The operand in the scratch, `width` of its rows side by side; planes that repeat are there once.
+void declare_packed(Launch& k, const char* name, const Operand& m, std::int64_t width, bool by_elements,
+                    Launches& list) {
+  TensorView once = m.planes, dense = m.planes;
+  for (int i = 0; i < once.rank; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (once.strides[at] == 0) once.sizes[at] = 1;
+  }
+  const std::int64_t panels = (m.length + width - 1) / width, size = panels * width * m.depth;
+  std::int64_t stride = size;
+  for (int i = dense.rank - 1; i >= 0; --i) {
+    const auto at = static_cast<std::size_t>(i);
+    dense.strides[at] = once.strides[at] == 0 ? 0 : stride;
+    stride *= once.sizes[at];
+  }
+  const std::int64_t each = by_elements ? 1 : width, run = by_elements ? 1 : kRun, runs = (m.depth + run - 1) / run;
+  const std::uint64_t packed = list.scratch(static_cast<std::uint64_t>(once.numel() * size) * sizeof(float));
+  Launch pack("pack_panels");
+  pack.type("SUM_T", DType::f32);
+  pack.source.define("WIDTH", width);
+  pack.source.define("EACH", each);
+  pack.source.define("RUN", run);
+  pack.source.define("STEP", m.step == 1 ? "1" : "p.step");
+  pack.source.define("DEPTH_STEP", m.depth_step == 1 ? "1" : "p.depth_step");
+  pack.input("from", m.index, m.planes.dtype);
+  pack.load("LOAD", m.planes.dtype, DType::f32);
+  pack.scratch("to", packed, DType::f32, true);
+  pack.source.view("planes", once);
+  pack.parameter("count", once.numel() * panels * runs * (width / each));
+  pack.parameter("runs", runs);
+  pack.parameter("panels", panels);
+  pack.parameter("length", m.length);
+  pack.parameter("depth", m.depth);
+  pack.parameter("step", m.step);
+  pack.parameter("depth_step", m.depth_step);
+  list.add(std::move(pack), once.numel() * panels * runs * (width / each));
+  k.scratch(name, packed, DType::f32, false);
+  k.source.view(name, dense);
+}
+
+/// The result, and the bias.
+void declare_result(Launch& k, const KernelCall& c, DType sum) {
+  const TensorView& out = c.out[0];
   k.source.arithmetic("SUM", sum);
-  k.input("a", 0, a.dtype);
-  k.load("LOAD_A", a.dtype, sum);
-  k.load("LOAD_B", b.dtype, sum);
-  k.parameter("rows", out.size(out.rank - 2));
-  k.parameter("columns", out.size(out.rank - 1));
-  k.parameter("depth", a.size(a.rank - 1));
-  k.parameter("a_row", a.stride(a.rank - 2));
-  k.parameter("a_depth", a.stride(a.rank - 1));
-  k.source.view("a", planes(a, out));
   k.source.define("BIAS", c.has(2) ? 1 : 0);
   if (c.has(2)) {
     k.input("bias", 2, c.in[2].dtype);
@@ -53,75 +108,74 @@ void declare(Launch& k, const KernelCall& c, DType sum) {
   k.store("STORE", sum, out.dtype);
 }
 
-/// b where it lies.
-void declare_b(Launch& k, const TensorView& b, const TensorView& out) {
-  k.input("b", 1, b.dtype);
-  k.parameter("b_depth", b.stride(b.rank - 2));
-  k.parameter("b_column", b.stride(b.rank - 1));
-  k.source.view("b", planes(b, out));
-}
-
-/// b in the scratch, with its columns side by side; planes that repeat are packed again and again.
-void declare_packed_b(Launch& k, const TensorView& b, const TensorView& out, Launches& list) {
-  const TensorView by_plane = planes(b, out);
-  const std::int64_t rows = b.size(b.rank - 2), columns = b.size(b.rank - 1), count = by_plane.numel() * rows * columns;
-  const std::uint64_t packed =
-      list.scratch(static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(element_size(b.dtype)));
-  Launch pack("pack_columns");
-  pack.input("from", 1, b.dtype);
-  pack.scratch("to", packed, b.dtype, true);
-  pack.source.view("planes", by_plane);
-  pack.parameter("count", count);
-  pack.parameter("rows", rows);
-  pack.parameter("columns", columns);
-  pack.parameter("row_step", b.stride(b.rank - 2));
-  pack.parameter("column_step", b.stride(b.rank - 1));
-  list.add(std::move(pack), count);
-  TensorView dense = by_plane;
-  make_contiguous(dense);
-  for (int i = 0; i < dense.rank; ++i) dense.strides[static_cast<std::size_t>(i)] *= rows * columns;
-  k.scratch("b", packed, b.dtype, false);
-  k.parameter("b_depth", columns);
-  k.parameter("b_column", std::int64_t{1});
-  k.source.view("b", dense);
-}
-
-void tiled(const KernelCall& c, Launches& list, DType sum) {
-  const TensorView &a = c.in[0], &b = c.in[1], &out = c.out[0];
-  const std::int64_t rows = out.size(out.rank - 2), columns = out.size(out.rank - 1);
-  const std::int64_t row_blocks = (rows + rows_of(rows) - 1) / rows_of(rows), panels = (columns + kWidth - 1) / kWidth;
-  const std::int64_t items = planes(a, out).numel() * row_blocks * panels * kWidth;
-  const bool side_by_side = b.stride(b.rank - 1) == 1;
-  const bool packs = !side_by_side && rows >= kRowsWorthPacking;
-  Launch k("matmul_tiled");
-  declare(k, c, sum);
-  if (packs) {
-    declare_packed_b(k, b, out, list);
-  } else {
-    declare_b(k, b, out);
+void tiled(const KernelCall& c, Launches& list) {
+  Operand a = left(c), b = right(c);
+  merge_planes(a, b);
+  Tile tile = widest_tile(list.target());
+  for (std::int64_t fewer : {8, 6, 4, 2, 1}) {
+    if (a.length < tile.rows && fewer < tile.rows) tile.rows = fewer;
   }
-  k.type("A_T", a.dtype);
-  k.type("B_T", b.dtype);
-  k.source.define("ROWS", rows_of(rows));
-  k.source.define("WIDTH", kWidth);
-  k.source.define("RUN", kRun);
-  k.source.define("WHOLE_PANELS", columns % kWidth == 0 ? std::int64_t{1} : std::int64_t{0});
-  k.source.define("A_DEPTH", a.stride(a.rank - 1) == 1 ? "1" : "p.a_depth");
-  k.source.define("B_COLUMN", side_by_side || packs ? "1" : "p.b_column");
+  const std::int64_t width = tile.panel(), row_blocks = (a.length + tile.rows - 1) / tile.rows,
+                     panels = (b.length + width - 1) / width;
+  const bool packs_a = row_blocks > 1 && b.length >= kWorthPacking;
+  const bool packs_b = a.length >= kWorthPacking;
+  const bool beside = b.step == 1 && b.planes.dtype == DType::f32 && b.length % width == 0;
+  Launch k("matmul_tiled");
+  declare_tile(k.source, tile);
+  declare_result(k, c, DType::f32);
+  k.load("LOAD_A", a.planes.dtype, DType::f32);
+  k.load("LOAD_B", b.planes.dtype, DType::f32);
+  k.type("A_T", packs_a ? DType::f32 : a.planes.dtype);
+  k.type("B_T", packs_b ? DType::f32 : b.planes.dtype);
+  k.source.define("A_PACKED", packs_a ? 1 : 0);
+  k.source.define("A_DEPTH", a.depth_step == 1 ? "1" : "p.a_depth");
+  k.source.define("B_PACKED", packs_b ? 1 : 0);
+  k.source.define("B_BESIDE", beside ? 1 : 0);
+  k.source.define("B_COLUMN", b.step == 1 ? "1" : "p.b_column");
+  if (packs_a) {
+    declare_packed(k, "a", a, tile.rows, !tile.has_vectors(), list);
+  } else {
+    k.input("a", 0, a.planes.dtype);
+    k.source.view("a", a.planes);
+  }
+  if (packs_b) {
+    declare_packed(k, "b", b, width, !tile.has_vectors(), list);
+  } else {
+    k.input("b", 1, b.planes.dtype);
+    k.source.view("b", b.planes);
+  }
+  k.parameter("rows", a.length);
+  k.parameter("columns", b.length);
+  k.parameter("depth", a.depth);
+  k.parameter("a_row", a.step);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("b_depth", b.depth_step);
+  k.parameter("b_column", b.step);
   k.parameter("row_blocks", row_blocks);
   k.parameter("panels", panels);
-  list.add(std::move(k), items, static_cast<std::uint32_t>(kWidth));
+  list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
 void matmul(const KernelCall& c, Launches& list) {
-  const TensorView &a = c.in[0], &b = c.in[1], &out = c.out[0];
-  const DType number = number_type(a.dtype);
-  if (number == DType::f32 && out.numel() > 0 && out.numel() * a.size(a.rank - 1) >= kLeastWork)
-    return tiled(c, list, number);
-  const DType sum = wide_type(number, list.target().has_double);
+  const TensorView& out = c.out[0];
+  const Operand a = left(c), b = right(c);
+  const DType sum = number_type(a.planes.dtype);
+  if (sum == DType::f32 && out.numel() > 0 && out.numel() * a.depth >= kLeastWork) return tiled(c, list);
   Launch k("matmul");
-  declare(k, c, sum);
-  declare_b(k, b, out);
+  declare_result(k, c, sum);
+  k.input("a", 0, a.planes.dtype);
+  k.load("LOAD_A", a.planes.dtype, sum);
+  k.source.view("a", a.planes);
+  k.input("b", 1, b.planes.dtype);
+  k.load("LOAD_B", b.planes.dtype, sum);
+  k.source.view("b", b.planes);
+  k.parameter("rows", a.length);
+  k.parameter("columns", b.length);
+  k.parameter("depth", a.depth);
+  k.parameter("a_row", a.step);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("b_depth", b.depth_step);
+  k.parameter("b_column", b.step);
   k.parameter("count", out.numel());
   list.add(std::move(k), out.numel());
 }

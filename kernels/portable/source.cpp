@@ -105,8 +105,10 @@ void Source::arithmetic(const std::string& prefix, DType t) {
       std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
       define(fmt::format("{}_{}(a, b)", prefix, upper), fmt::format("tern_{}_{}(a, b)", op, type_name(t)));
     }
+    define(prefix + "_FMA(a, b, c)", fmt::format("tern_fma_{}(a, b, c)", type_name(t)));
     return;
   }
+  define(prefix + "_FMA(a, b, c)", is_floating(t) ? "fma(a, b, c)" : "((a) * (b) + (c))");
   define(prefix + "_ADD(a, b)", "((a) + (b))");
   define(prefix + "_SUB(a, b)", "((a) - (b))");
   define(prefix + "_MUL(a, b)", "((a) * (b))");

@@ -37,7 +37,7 @@ class Source {
   void load(const std::string& name, DType from, DType by, DType to);
   /// NAME(p, i, v) makes v, of type `from`, element i of p, memory of type `to`.
   void store(const std::string& name, DType from, DType to);
-  /// PREFIX_T is the type; PREFIX_ADD(a, b), _SUB, _MUL, _ZERO, _ONE its arithmetic. For types of sums.
+  /// PREFIX_T is the type; PREFIX_ADD(a, b), _SUB, _MUL, _FMA(a, b, c), _ZERO, _ONE its arithmetic. For types of sums.
   void arithmetic(const std::string& prefix, DType t);
   /// Text of its own, before the family's.
   void add(const std::string& text) { body_ += text; }

@@ -115,6 +115,7 @@ Device::Device(const Plugin& plugin, int index)
   allocator_.set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
+  target_.vector_floats = properties_.vector_floats;
 }
 
 Device::~Device() = default;  // at the end of the process: the driver may be gone already
