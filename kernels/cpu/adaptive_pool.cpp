@@ -133,6 +133,8 @@ bool makes_channels_last(const KernelCall& c) {
          channels_last::suits(channels_last::Pool{{}, x.size(0), x.size(1)});
 }
 
+/// In order: rows of a window are summed, then the rows.
+template <bool InOrder>
 void adaptive(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   if (is_channels_last(c.in[0])) {
@@ -143,7 +145,7 @@ void adaptive(KernelCall& c) {
   const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
   const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
   const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
-  if (!max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
+  if (!InOrder && !max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
   const auto windows = [&](std::int64_t, std::size_t axis, std::int64_t i) {
     const std::int64_t in = s.in[axis], out = s.out[axis];
     const bool whole = (i + 1) % out * in % out == 0;
@@ -184,7 +186,10 @@ void fractional(KernelCall& c) {
 }  // namespace
 
 Kernel adaptive_pool_kernel() {
-  return {.run = adaptive, .channels_last = makes_channels_last};
+  return {.run = adaptive<false>, .channels_last = makes_channels_last};
+}
+Kernel adaptive_pool_in_order_kernel() {
+  return {.run = adaptive<true>};
 }
 Kernel fractional_pool_kernel() {
   return {fractional, nullptr, nullptr, 0, -1};

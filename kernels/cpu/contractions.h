@@ -20,4 +20,9 @@ Kernel cdist_kernel();
 Kernel roi_align_kernel();
 Kernel nms_kernel();
 
+/// The same, sums made in the order of docs/reproducible.md.
+Kernel grouped_matmul_in_order_kernel();
+Kernel pool_in_order_kernel();
+Kernel adaptive_pool_in_order_kernel();
+
 }  // namespace tern::cpu

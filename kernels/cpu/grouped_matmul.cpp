@@ -6,6 +6,7 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/reproducible/product.h"
 
 namespace tern::cpu {
 namespace {
@@ -32,6 +33,7 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
+template <bool InOrder>
 void run(KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &y = c.out[0];
   if (y.numel() == 0) return;
@@ -67,7 +69,11 @@ void run(KernelCall& c) {
         to_dense(group, type, at.weight);
         weight = {reinterpret_cast<const T*>(at.weight), n, 1};
       }
-      gemm<T>(end - begin, n, k, {rows + begin * k, k, 1}, weight, out + begin * n, n, false);
+      if constexpr (InOrder) {
+        reproducible::product<T>(end - begin, n, k, {rows + begin * k, k, 1}, weight, out + begin * n, n);
+      } else {
+        gemm<T>(end - begin, n, k, {rows + begin * k, k, 1}, weight, out + begin * n, n, false);
+      }
       begin = end;
     }
     std::fill_n(out + begin * n, (x.size(0) - begin) * n, T(0));
@@ -78,7 +84,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grouped_matmul_kernel() {
-  return {run, scratch, nullptr, 0b010, -1};
+  return {run<false>, scratch, nullptr, 0b010, -1};
+}
+Kernel grouped_matmul_in_order_kernel() {
+  return {run<true>, scratch, nullptr, 0b010, -1};
 }
 
 }  // namespace tern::cpu

@@ -227,13 +227,15 @@ void pool(KernelCall& c, const Problem& p) {
   });
 }
 
+/// In order: the elements of each window are added one after the other, row by row.
+template <bool InOrder>
 void run(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   const Problem p = describe(c);
   if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     if constexpr (std::is_same_v<decltype(tag), float>) {
-      if (!c.wants(1) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
+      if (!c.wants(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
     }
     pool<decltype(tag)>(c, p);
   });
@@ -242,7 +244,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel pool_kernel() {
-  return {.run = run, .channels_last = makes_channels_last};
+  return {.run = run<false>, .channels_last = makes_channels_last};
+}
+Kernel pool_in_order_kernel() {
+  return {.run = run<true>, .channels_last = makes_channels_last};
 }
 
 }  // namespace tern::cpu

@@ -1,16 +1,13 @@
 // attention without scores in memory (FlashAttention, Dao et al. 2022): a query for each item, and part of the keys
 // where queries are few.
-#include <algorithm>
 #include <cmath>
 
+#include "kernels/attention_parts.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
 namespace {
-
-constexpr std::int64_t kWidest = 128;  // values that one item sums
-constexpr std::int64_t kManyItems = 512, kShortPart = 128;
 
 /// The axes before the last two of the result, as `v` lies: axes of one element repeat, and so do heads of keys and
 /// values, each `per_group` times.
@@ -40,11 +37,8 @@ void attention(const KernelCall& c, Launches& list) {
   const DType t = compute_type(q.dtype);
   const std::int64_t queries = out.size(r - 2), keys = key.size(r - 2), width = q.size(r - 1),
                      out_width = out.size(r - 1), rows = out.numel() / out_width;
-  const std::int64_t chunk = std::min(out_width, kWidest), chunks = (out_width + chunk - 1) / chunk;
+  const auto [chunk, chunks, run, parts] = attention_parts(rows, keys, out_width);
   const std::int64_t items = rows * chunks;
-  const std::int64_t wanted = items < kManyItems ? std::min(kManyItems / items, keys / kShortPart) : 1;
-  const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(keys, 1) : (keys + wanted - 1) / wanted;
-  const std::int64_t parts = std::max<std::int64_t>((keys + run - 1) / run, 1);
 
   Launch k("attention");
   k.type("T", t);

@@ -54,17 +54,13 @@ bool is_max(const KernelCall& c) {
   return static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
 }
 
-DType value_type(const KernelCall& c, const Launches& list, bool max) {
-  const DType t = number_type(c.in[0].dtype);
-  return max ? t : wide_type(t, list.target().has_double);
-}
-
 void pool(const KernelCall& c, Launches& list) {
   const Node& node = *c.node;
   const std::size_t n = node.dims(AttrKey::kernel).size();
   Launch k("pool");
-  declare(k, c, n, value_type(c, list, is_max(c)), is_max(c));
+  declare(k, c, n, number_type(c.in[0].dtype), is_max(c));
   k.source.define("RANGE(a)", kRange);
+  k.source.define("ROWS_FIRST", 0);
   k.source.define("FIRST_PLACE", std::int64_t{-1});
   const std::int64_t divisor = node.integer(AttrKey::divisor, 0);
   k.source.define("DIVISOR", divisor != 0                             ? "p.divisor"
@@ -84,8 +80,9 @@ void pool(const KernelCall& c, Launches& list) {
 void adaptive_pool(const KernelCall& c, Launches& list) {
   const std::size_t n = c.node->dims(AttrKey::sizes).size();
   Launch k("pool");
-  declare(k, c, n, value_type(c, list, is_max(c)), is_max(c));
+  declare(k, c, n, number_type(c.in[0].dtype), is_max(c));
   k.source.define("RANGE(a)", kAdaptiveRange);
+  k.source.define("ROWS_FIRST", 1);
   k.source.define("FIRST_PLACE", std::int64_t{-1});
   k.source.define("DIVISOR", "inside");
   parameter(k, "dilations", {1, 1, 1});

@@ -136,7 +136,7 @@ TEST(SgemmMicro, EachInstructionSet) {
         const std::int64_t ldc = kernels.columns + 1;
         std::vector<float> c(static_cast<std::size_t>(rows * ldc), kUntouched);
         kernels.of_rows[rows - 1](a.data.data(), a.row, a.column, panel.data(), kernels.columns, 6, c.data(), ldc, n,
-                                  false);
+                                  sgemm_micro::Sums::stored);
         check(a, b, c, ldc, false);
       }
     }

@@ -117,7 +117,8 @@ class Part {
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
     const auto taps = static_cast<std::int64_t>(band.taps().size()), row = c_.in * taps, ld = c_.groups * c_.out;
-    const std::int64_t depth = std::min(c_.in, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
+    const std::int64_t depth =
+        c_.in_order ? c_.in : std::min(c_.in, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
@@ -147,8 +148,8 @@ class Part {
         const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
         if (another || more) ahead = Ahead(next, row, columns, products, tiles);
       }
-      const std::int64_t together = std::clamp<std::int64_t>(kDepth / channels, 1, taps),
-                         step = std::min(channels, kDepth);
+      const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
+                         step = c_.in_order ? channels : std::min(channels, kDepth);
       for (const Run& run : runs) {
         const std::int64_t parts = tiles_of(run);
         std::int64_t finished = 0;

@@ -11,6 +11,10 @@ struct Convolution {
   cpu::Window window;
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of one group
 
+  /// Sums are one chain of fused multiply-adds over the elements of the kernel and, for each, the channels in; zeros
+  /// around the image are multiplied, and the bias is added last. Where there are such instructions.
+  bool in_order = false;
+
   bool depthwise() const { return in == 1 && out == 1; }
 };
 

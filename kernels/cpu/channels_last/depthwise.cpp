@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/parallel.h"
@@ -14,7 +15,8 @@ using cpu::WindowAxis;
 constexpr std::int64_t kFewLines = 16;           // fewer than that for each thread: they share channels
 constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
-constexpr std::size_t kWeightSlot = 6;
+constexpr std::int64_t kBand = 64 << 10;         // floats of input lines that are copied at a time
+constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
 
 /// Weights and biases of `channels` channels, the channels side by side.
 struct Weights {
@@ -85,10 +87,46 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
   }
 }
 
+/// Lines [begin, end) of all images, every element of every window multiplied in order, the bias added last.
+void run_in_order(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
+                  std::int64_t end) {
+  const WindowAxis &h = c.window[1], &w = c.window[2];
+  const std::int64_t all = c.groups, kernel = h.kernel * w.kernel;
+  const Image image{c.window, all, all};
+  const bool inside = is_inside(c.window);
+  const std::int64_t most = std::clamp<std::int64_t>(kBand / (h.stride * w.in * all), 1, end - begin);
+  Band band(image, inside, 0,
+            inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
+  const Weights weights = gather(at, 0, all, kernel);
+  const std::vector<float> zeros(static_cast<std::size_t>(all));
+  std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));
+  for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * all;
+  while (begin < end) {
+    const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
+    band.load(at.x + n * all * h.in * w.in, top, top + count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t first = (begin + i) * w.out * all;
+      float* y = at.y + first;
+      loops().depthwise({band.line(top + i), band.step(), band.taps().data(), kernel, all, w.out, y, all},
+                        weights.weight, weight_taps.data(), zeros.data());
+      for (std::int64_t p = 0; at.bias != nullptr && p < w.out; ++p) {
+        for (std::int64_t channel = 0; channel < all; ++channel) y[p * all + channel] += weights.bias[channel];
+      }
+      if (finish.epilogue != nullptr) finish.apply(y, all, w.out, all, first, all);
+    }
+    begin += count;
+  }
+}
+
 }  // namespace
 
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
   const std::int64_t lines = c.batch * c.window[1].out;
+  if (c.in_order) {
+    const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
+    return parallel_for(lines, kWorthAThread / products + 1,
+                        [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
+  }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
   const std::int64_t units = c.groups / kUnit;  // the last one takes the remainder
   if (lines >= kFewLines * omp_get_max_threads() || units < omp_get_max_threads()) {

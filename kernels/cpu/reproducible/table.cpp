@@ -1,4 +1,5 @@
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 #include "kernels/reproducible.h"
 
@@ -11,6 +12,7 @@ const KernelTable& reproducible_cpu_kernels() {
     register_reproducible_reduce(t);
     register_reproducible_softmax(t);
     register_reproducible_normalizations(t);
+    reproducible::register_contractions(t);
     return t;
   }();
   return table;

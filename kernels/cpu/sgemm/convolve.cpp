@@ -115,7 +115,7 @@ void convolve_part(const FloatConvolution& c, const float* x, const float* weigh
         for (std::int64_t p = 0; p < count; ++p) {
           kernels.of_rows[channels - 1](weight + i * rows + at, rows, 1, packed + p * width * depth, width, depth,
                                         y + i * positions + begin + p * width, positions, static_cast<int>(columns(p)),
-                                        true);
+                                        sgemm_micro::Sums::added);
         }
       }
     }

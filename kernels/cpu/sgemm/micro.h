@@ -7,11 +7,14 @@
 
 namespace tern::sgemm_micro {
 
-/// c [rows, columns] (rows `ldc` apart) = a [rows, k] b [k, columns], plus what c held if `accumulate`. Element (i, p)
-/// of a lies at i * a_row + p * a_column; row p of b at p * b_row, with `MicroKernels::columns` readable floats.
+/// What becomes of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
+/// chain of fused multiply-adds.
+enum class Sums { stored, added, continued };
+
+/// c [rows, columns] (rows `ldc` apart) and a [rows, k] b [k, columns], as `sums` says. Element (i, p) of a lies at
+/// i * a_row + p * a_column; row p of b at p * b_row, with `MicroKernels::columns` readable floats.
 using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_column, const float* b,
-                       std::ptrdiff_t b_row, std::ptrdiff_t k, float* c, std::ptrdiff_t ldc, int columns,
-                       bool accumulate);
+                       std::ptrdiff_t b_row, std::ptrdiff_t k, float* c, std::ptrdiff_t ldc, int columns, Sums sums);
 
 /// One or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);

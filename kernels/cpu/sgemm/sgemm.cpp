@@ -29,6 +29,7 @@ namespace {
 using sgemm_micro::kDepth;
 using sgemm_micro::kPackedSlot;
 using sgemm_micro::kWorthAThread;
+using sgemm_micro::Sums;
 
 // A block of a and the packed panels stay in the second cache.
 constexpr std::int64_t kHeight = 240, kWidth = 1024;
@@ -57,7 +58,7 @@ struct Panels {
   bool reads_in_place(std::int64_t j) const { return in_place && j + kernels.columns <= width; }
 };
 
-void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, bool accumulate) {
+void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c, std::int64_t ldc, Sums sums) {
   const sgemm_micro::MicroKernels& kernels = p.kernels;
   for (std::int64_t top = 0; top < m; top += kHeight) {
     const std::int64_t bottom = std::min(m, top + kHeight);
@@ -68,7 +69,7 @@ void multiply_block(const Panels& p, const Operand& a, std::int64_t m, float* c,
       for (std::int64_t i = top; i < bottom; i += kernels.rows) {
         const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(kernels.rows, bottom - i));
         kernels.of_rows[rows - 1](a.at(i, 0), a.row, a.column, panel, direct ? p.b.row : kernels.columns, p.depth,
-                                  c + i * ldc + j, ldc, columns, accumulate);
+                                  c + i * ldc + j, ldc, columns, sums);
       }
     }
   }
@@ -95,8 +96,9 @@ void multiply_by_dots(std::int64_t m, std::int64_t n, std::int64_t k, const Oper
 }
 
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, const Operand& b, float* c,
-              std::int64_t ldc, bool accumulate) {
-  if (m <= kFewRows && b.row == 1 && a.column == 1) return multiply_by_dots(m, n, k, a, b, c, ldc, accumulate);
+              std::int64_t ldc, Sums sums) {
+  if (sums != Sums::continued && m <= kFewRows && b.row == 1 && a.column == 1)
+    return multiply_by_dots(m, n, k, a, b, c, ldc, sums == Sums::added);
   const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
   const std::int64_t width = std::min(kWidth, (n + kernels.columns - 1) / kernels.columns * kernels.columns);
   float* packed = thread_buffer<float>(static_cast<std::size_t>(width * std::min(kDepth, k)), kPackedSlot);
@@ -107,17 +109,16 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& a, 
       const Panels panels{
           kernels, {b.at(p, j), b.row, b.column}, std::min(kWidth, n - j), std::min(kDepth, k - p), packed, in_place};
       panels.pack();
-      multiply_block(panels, {a.at(0, p), a.row, a.column}, m, c + j, ldc, accumulate || p > 0);
+      // The first block of k has nothing to continue.
+      const Sums here = sums == Sums::continued ? (p > 0 ? sums : Sums::stored) : p > 0 ? Sums::added : sums;
+      multiply_block(panels, {a.at(0, p), a.row, a.column}, m, c + j, ldc, here);
     }
   }
 }
 
-}  // namespace
-
-void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_column,
-           const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate) {
+void multiply_by_threads(std::int64_t m, std::int64_t n, std::int64_t k, const Operand& left, const Operand& right,
+                         float* c, std::int64_t ldc, Sums sums) {
   const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
-  const Operand left{a, a_row, a_column}, right{b, b_row, b_column};
   // Threads take columns where there are at least as many as rows: then none of b is packed twice.
   const bool by_columns = n >= m;
   const std::int64_t step = by_columns ? kernels.columns : kernels.rows, length = by_columns ? n : m,
@@ -127,11 +128,25 @@ void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::
                [&](std::int64_t first, std::int64_t last) {
                  const std::int64_t begin = first * step, count = std::min(length, last * step) - begin;
                  if (by_columns) {
-                   multiply(m, count, k, left, {right.at(0, begin), b_row, b_column}, c + begin, ldc, accumulate);
+                   multiply(m, count, k, left, {right.at(0, begin), right.row, right.column}, c + begin, ldc, sums);
                  } else {
-                   multiply(count, n, k, {left.at(begin, 0), a_row, a_column}, right, c + begin * ldc, ldc, accumulate);
+                   multiply(count, n, k, {left.at(begin, 0), left.row, left.column}, right, c + begin * ldc, ldc, sums);
                  }
                });
+}
+
+}  // namespace
+
+void sgemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row, std::int64_t a_column,
+           const float* b, std::int64_t b_row, std::int64_t b_column, float* c, std::int64_t ldc, bool accumulate) {
+  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc,
+                      accumulate ? Sums::added : Sums::stored);
+}
+
+void sgemm_in_order(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t a_row,
+                    std::int64_t a_column, const float* b, std::int64_t b_row, std::int64_t b_column, float* c,
+                    std::int64_t ldc) {
+  multiply_by_threads(m, n, k, {a, a_row, a_column}, {b, b_row, b_column}, c, ldc, Sums::continued);
 }
 
 }  // namespace tern

@@ -1,0 +1,251 @@
+// convolution: floats with channels last, where processors have fused multiply-adds; plain products of matrices; all
+// else a plane of the result at a time, element of the kernel after element and channel after channel.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "dtypes/cpu_level.h"
+#include "kernels/channels_last.h"
+#include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/reproducible/contractions.h"
+#include "kernels/cpu/reproducible/loops.h"
+#include "kernels/cpu/reproducible/product.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/window.h"
+
+namespace tern::reproducible {
+namespace {
+
+using cpu::plane;
+using cpu::Window;
+using cpu::WindowAxis;
+
+struct Problem {
+  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  bool transposed;
+  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
+};
+
+Problem describe(const KernelCall& c) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
+  Problem p{x.size(0), node.integer(AttrKey::groups, 1), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
+  p.in = x.size(1) / p.groups;
+  p.out = y.size(1) / p.groups;
+  const auto n = static_cast<std::size_t>(x.rank - 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
+    if (p.transposed) std::swap(a.in, a.out);
+    a.stride = cpu::list_value(node, AttrKey::strides, i, 1);
+    a.dilation = cpu::list_value(node, AttrKey::dilations, i, 1);
+    a.before = cpu::list_value(node, AttrKey::before, i, 0);
+    p.window[3 - n + i] = a;
+  }
+  return p;
+}
+
+channels_last::Convolution with_channels_last(const Problem& p) {
+  return {p.window, p.batch, p.groups, p.in, p.out, true};
+}
+
+bool makes_channels_last(const KernelCall& c) {
+  const TensorView& x = c.in[0];
+  const bool floats =
+      std::ranges::all_of(c.in, [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
+  if (!floats || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || c.in[1].numel() == 0 || c.out[0].numel() == 0)
+    return false;
+  if (cpu_level() == CpuLevel::baseline || c.node->integer(AttrKey::transposed) != 0) return false;
+  return channels_last::suits(with_channels_last(describe(c)), is_channels_last(x));
+}
+
+bool lies_so(const TensorView& v) {
+  return in_channels_last_order(v, v.rank).contiguous();
+}
+
+/// One line of a plane of sums that the innermost axis of windows makes, for one element of the kernel and one channel.
+template <class T>
+struct Line {
+  const WindowAxis& axis;
+  std::int64_t element;
+  AddScaled<T> add;
+
+  void run(T weight, const T* line, T* sums) const {
+    std::int64_t begin = 0, end = 0;
+    if (line != nullptr) windows_inside(axis, element, &begin, &end);
+    add_zeros(weight, sums, begin);
+    if (begin < end) add(weight, line + axis.position(begin, element), axis.stride, end - begin, sums + begin);
+    add_zeros(weight, sums + end, axis.out - end);
+  }
+  /// Products with what lies beside the input: they change sums that are not finite, or negative zeros.
+  void add_zeros(T weight, T* sums, std::int64_t count) const {
+    if constexpr (!std::is_integral_v<T>) {
+      const T zero = 0;
+      add(weight, &zero, 0, count, sums);
+    }
+  }
+};
+
+/// The element `line` of x's plane where element (d, h) of the kernel meets window line (od, oh); null beside it.
+template <class T>
+const T* input_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, std::int64_t d, std::int64_t h) {
+  const std::int64_t id = w[0].position(od, d), ih = w[1].position(oh, h);
+  const bool inside = id >= 0 && id < w[0].in && ih >= 0 && ih < w[1].in;
+  return inside ? x + (id * w[1].in + ih) * w[2].in : nullptr;
+}
+
+template <class F>
+void for_each_element(const Window& w, F&& f) {
+  std::int64_t element = 0;
+  for (std::int64_t d = 0; d < w[0].kernel; ++d) {
+    for (std::int64_t h = 0; h < w[1].kernel; ++h) {
+      for (std::int64_t k = 0; k < w[2].kernel; ++k) f(element++, d, h, k);
+    }
+  }
+}
+
+/// The plane of the result that channel `o` of image `n` is, without its bias.
+template <class T>
+void forward_plane(const Problem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
+  const Window& w = p.window;
+  const std::int64_t kernel = plane(w, &WindowAxis::kernel), size = plane(w, &WindowAxis::in);
+  const T* group = x + (n * p.groups + o / p.out) * p.in * size;
+  std::fill_n(y, plane(w, &WindowAxis::out), T(0));
+  for_each_element(w, [&](std::int64_t element, std::int64_t d, std::int64_t h, std::int64_t k) {
+    const Line<T> line{w[2], k, add_scaled(T{})};
+    for (std::int64_t c = 0; c < p.in; ++c) {
+      const T by = weight[(o * p.in + c) * kernel + element];
+      T* to = y;
+      for (std::int64_t od = 0; od < w[0].out; ++od) {
+        for (std::int64_t oh = 0; oh < w[1].out; ++oh, to += w[2].out)
+          line.run(by, input_line(w, group + c * size, od, oh, d, h), to);
+      }
+    }
+  });
+}
+
+/// The same of a transposed convolution: the products of each element of the kernel are summed by themselves.
+template <class T>
+void transposed_plane(const Problem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
+  const Window& w = p.window;  // its results are this one's input
+  const std::int64_t kernel = plane(w, &WindowAxis::kernel), size = plane(w, &WindowAxis::out), g = o / p.out;
+  const T* group = x + (n * p.groups + g) * p.in * size;
+  std::fill_n(y, plane(w, &WindowAxis::in), T(0));
+  T* part = thread_buffer<T>(static_cast<std::size_t>(size), 0);
+  for_each_element(w, [&](std::int64_t element, std::int64_t d, std::int64_t h, std::int64_t k) {
+    std::fill_n(part, size, T(0));
+    for (std::int64_t c = 0; c < p.in; ++c)
+      add_scaled(T{})(weight[((g * p.in + c) * p.out + o % p.out) * kernel + element], group + c * size, 1, size, part);
+    std::int64_t begin = 0, end = 0;
+    windows_inside(w[2], k, &begin, &end);
+    const T* from = part;
+    for (std::int64_t od = 0; od < w[0].out; ++od) {
+      for (std::int64_t oh = 0; oh < w[1].out; ++oh, from += w[2].out) {
+        const T* line = input_line<T>(w, y, od, oh, d, h);
+        if (line == nullptr) continue;
+        T* to = y + (line - y) + w[2].position(0, k);
+        for (std::int64_t i = begin; i < end; ++i) to[i * w[2].stride] += from[i];
+      }
+    }
+  });
+}
+
+/// Every window is one element of x, in order.
+bool is_plain(const Problem& p) {
+  return !p.transposed && std::ranges::all_of(p.window, [](const WindowAxis& a) {
+    return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
+  });
+}
+
+template <class T>
+void plain(const Problem& p, const T* x, const T* weight, T* y) {
+  const std::int64_t size = plane(p.window, &WindowAxis::in);
+  for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
+    const T *from = x + g * p.in * size, *w = weight + g % p.groups * p.out * p.in;
+    T* to = y + g * p.out * size;
+    if (size == 1) {  // one row of results, so that they lie side by side
+      product<T>(1, p.out, p.in, {from, 0, 1}, {w, 1, p.in}, to, p.out);
+    } else {
+      product<T>(p.out, size, p.in, {w, p.in, 1}, {from, size, 1}, to, size);
+    }
+  }
+}
+
+template <class T>
+void convolve(const Problem& p, const T* x, const T* weight, const T* bias, T* y) {
+  const std::int64_t channels = p.groups * p.out,
+                     size = plane(p.window, p.transposed ? &WindowAxis::in : &WindowAxis::out);
+  if (is_plain(p)) plain<T>(p, x, weight, y);
+  const std::int64_t cost = size * (is_plain(p) ? 1 : p.in * plane(p.window, &WindowAxis::kernel));
+  parallel_for(p.batch * channels, grain_for(cost), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      T* to = y + i * size;
+      if (!is_plain(p))
+        (p.transposed ? transposed_plane<T> : forward_plane<T>)(p, x, weight, i / channels, i % channels, to);
+      if (bias == nullptr) continue;
+      const T b = bias[i % channels];
+      for (std::int64_t k = 0; k < size; ++k) to[k] += b;
+    }
+  });
+}
+
+struct Buffers {
+  std::byte *x = nullptr, *weight = nullptr, *bias = nullptr, *y = nullptr;
+};
+Buffers buffers(const KernelCall& c, ScratchParts& parts) {
+  const DType type = gemm_type(c.in[0].dtype);
+  const auto part = [&](const TensorView& v) {
+    return v.dtype == type || v.dtype == DType::invalid ? nullptr
+                                                        : parts.take<std::byte>(v.numel() * element_size(type));
+  };
+  return {part(c.in[0]), part(c.in[1]), c.has(2) ? part(c.in[2]) : nullptr, part(c.out[0])};
+}
+
+std::size_t scratch(const KernelCall& c) {
+  ScratchParts parts;
+  buffers(c, parts);
+  return parts.used();
+}
+
+/// Operand `i` in `type`: itself, or converted into `buffer`.
+const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::byte* buffer) {
+  if (!c.has(i)) return nullptr;
+  if (buffer == nullptr) return c.in[i].data;
+  to_dense(c.in[i], type, buffer);
+  return buffer;
+}
+
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  const Problem p = describe(c);
+  if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
+    const channels_last::Convolution convolution = with_channels_last(p);
+    return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
+        convolution,
+        {c.in[0].as<const float>(), c.in[1].as<const float>(), c.has(2) ? c.in[2].as<const float>() : nullptr,
+         c.out[0].as<float>()},
+        {});
+  }
+  Scratch own(c, scratch(c));
+  ScratchParts parts(own.data());
+  const Buffers at = buffers(c, parts);
+  const DType type = gemm_type(c.in[0].dtype);
+  std::byte* sums = at.y != nullptr ? at.y : c.out[0].data;
+  visit_gemm_type(type, [&](auto tag) {
+    using T = decltype(tag);
+    convolve<T>(p, reinterpret_cast<const T*>(operand(c, 0, type, at.x)),
+                reinterpret_cast<const T*>(operand(c, 1, type, at.weight)),
+                reinterpret_cast<const T*>(operand(c, 2, type, at.bias)), reinterpret_cast<T*>(sums));
+  });
+  if (at.y != nullptr) from_dense(sums, type, c.out[0]);
+}
+
+}  // namespace
+
+Kernel convolution_kernel() {
+  return {.run = run, .scratch = scratch, .strided = ~0b111u, .channels_last = makes_channels_last};
+}
+
+}  // namespace tern::reproducible
