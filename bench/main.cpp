@@ -2,6 +2,7 @@
 // takes.
 //
 //   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
+//   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
 // The figure is the time from before open to after the first output, less the median of later runs; the share of
@@ -168,11 +169,58 @@ void made_on_the_spot() {
   std::filesystem::remove_all(folder);
 }
 
+/// Milliseconds of a run on each device, in turns; the first of each are not counted.
+void on_devices(const tern::bench::BenchModel& model, const std::string& path, const std::vector<std::string>& names) {
+  constexpr int kTurns = 25;
+  struct Device {
+    std::unique_ptr<tern::Session> session;
+    std::vector<double> times;
+  };
+  const tern::Model opened = tern::Model::open(path);
+  tern::Tensor x(tern::DType::f32, model.input);
+  std::ranges::fill(x.span<float>(), 0.5F);
+  std::vector<Device> devices;
+  for (const std::string& name : names) {
+    tern::PrepareOptions options;
+    options.device = name;
+    devices.push_back({std::make_unique<tern::Session>(opened.prepare(options)), {}});
+    for (int i = 0; i < 3; ++i) devices.back().session->run({x});
+  }
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (Device& d : devices) {
+      const auto start = Clock::now();
+      d.session->run({x});
+      d.times.push_back(ms_since(start));
+    }
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    fmt::print("{} ({}) on {}: {:.2f} ms (best {:.2f}), {:.0f} GFLOP/s\n", model.name, model.what, names[i],
+               median(devices[i].times), std::ranges::min(devices[i].times),
+               2 * model.products / median(devices[i].times) / 1e6);
+  }
+}
+
+template <class F>
+void with_archive(const tern::bench::BenchModel& model, F&& f) {
+  const auto path = (std::filesystem::temp_directory_path() / fmt::format("tern_bench.{}.tern", getpid())).string();
+  tern::write_archive(model.program, path);
+  f(path);
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
     if (argc == 5 && std::string_view(argv[1]) == "--measure") return measure_as_child(argv);
+    if (argc > 2 && std::string_view(argv[1]) == "--devices") {
+      const std::vector<std::string> names(argv + 2, argv + argc);
+      for (auto make : {tern::bench::product, tern::bench::convolution}) {
+        const tern::bench::BenchModel model = make();
+        with_archive(model, [&](const std::string& path) { on_devices(model, path, names); });
+      }
+      return 0;
+    }
     if (argc == 1) made_on_the_spot();
     for (int i = 1; i < argc; ++i) report(argv[i], argv[i]);
   } catch (const std::exception& error) {

@@ -36,6 +36,13 @@ class Maker {
     return builder_.constant(DType::f32, sizes, values.data());
   }
   ValueId relu(ValueId x) { return builder_.expr("max(x, 0)", {{"x", x}}, DType::f32); }
+  /// With a border of one zero, so that images keep their size.
+  ValueId convolve(ValueId x, ValueId weight, ValueId bias) {
+    const std::vector<std::int64_t> ones{1, 1}, zeros{0, 0};
+    return builder_.add(Op::convolution, {x, weight, bias},
+                        {attr(AttrKey::strides, ones), attr(AttrKey::dilations, ones), attr(AttrKey::before, ones),
+                         attr(AttrKey::after, ones), attr(AttrKey::groups, Dim(1)), attr(AttrKey::output_pads, zeros)});
+  }
   void output(ValueId y) { builder_.function().outputs.push_back({FunctionOutput::Kind::tensor, y, "y"}); }
 
  private:
@@ -47,7 +54,7 @@ class Maker {
 }  // namespace
 
 BenchModel linear_layers() {
-  BenchModel model{"linear", "22 linear layers of 1024 x 1024, batch 8", {}, {}};
+  BenchModel model{"linear", "22 linear layers of 1024 x 1024, batch 8", {}, {}, 0};
   Maker m(model);
   ValueId x = m.input({8, 1024});
   for (int layer = 0; layer < 22; ++layer) {
@@ -60,19 +67,31 @@ BenchModel linear_layers() {
 }
 
 BenchModel convolutions() {
-  BenchModel model{"convolution", "10 convolutions of 3 x 3, 512 to 512 channels, 14 x 14 pixels", {}, {}};
+  BenchModel model{"convolution", "10 convolutions of 3 x 3, 512 to 512 channels, 14 x 14 pixels", {}, {}, 0};
   Maker m(model);
   ValueId x = m.input({1, 512, 14, 14});
-  const std::vector<std::int64_t> ones{1, 1}, zeros{0, 0};
   for (int layer = 0; layer < 10; ++layer) {
     const ValueId weight = m.weight({512, 512, 3, 3}, 0.036);  // sqrt(6 / 4608)
     const ValueId bias = m.weight({512}, 0.1);
-    x = m.relu(
-        m.b().add(Op::convolution, {x, weight, bias},
-                  {attr(AttrKey::strides, ones), attr(AttrKey::dilations, ones), attr(AttrKey::before, ones),
-                   attr(AttrKey::after, ones), attr(AttrKey::groups, Dim(1)), attr(AttrKey::output_pads, zeros)}));
+    x = m.relu(m.convolve(x, weight, bias));
   }
   m.output(x);
+  return model;
+}
+
+BenchModel product() {
+  BenchModel model{"matmul", "1024 x 1024 x 1024", {}, {}, 1024.0 * 1024 * 1024};
+  Maker m(model);
+  const ValueId x = m.input({1024, 1024});
+  m.output(m.b().add(Op::matmul, {x, m.weight({1024, 1024}, 0.1)}));
+  return model;
+}
+
+BenchModel convolution() {
+  BenchModel model{"convolution", "3 x 3, 128 to 128 channels, 56 x 56", {}, {}, 9.0 * 128 * 128 * 56 * 56};
+  Maker m(model);
+  const ValueId x = m.input({1, 128, 56, 56});
+  m.output(m.convolve(x, m.weight({128, 128, 3, 3}, 0.1), m.weight({128}, 0.1)));
   return model;
 }
 
