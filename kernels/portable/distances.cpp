@@ -25,6 +25,7 @@ void cdist(const KernelCall& c, Launches& list) {
   Launch k("cdist");
   k.type("T", t);
   k.type("SUM_T", sum);
+  k.source.math("MATH", sum);
   k.input("x", 0, x.dtype);
   k.input("y", 1, y.dtype);
   k.load("LOAD_X", x.dtype, t);
@@ -36,8 +37,10 @@ void cdist(const KernelCall& c, Launches& list) {
   k.source.define("TERM(d)", largest || p == 1 ? "(d)"
                              : p == 2          ? "((d) * (d))"
                              : p == 0          ? "((d) != 0 ? (SUM_T)1 : (SUM_T)0)"
-                                               : "pow((SUM_T)(d), p.power)");
-  k.source.define("ROOT(s)", largest || p == 1 || p == 0 ? "(s)" : p == 2 ? "sqrt(s)" : "pow((SUM_T)(s), 1 / p.power)");
+                                               : "MATH(pow)((SUM_T)(d), p.power)");
+  k.source.define("ROOT(s)", largest || p == 1 || p == 0 ? "(s)"
+                             : p == 2                    ? "sqrt(s)"
+                                                         : "MATH(pow)((SUM_T)(s), 1 / p.power)");
   k.source.parameter("power", sum, largest ? 0 : p);
   k.parameter("count", out.numel());
   k.parameter("rows", out.size(out.rank - 2));

@@ -16,16 +16,11 @@ void lu_factor(const KernelCall& c, Launches& list) {
   k.load("LOAD_A", a.dtype, w.number);
   declare_matrix(k, "a", a, a);
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
-  k.source.define("FACTORS", c.wants(0) ? 1 : 0);
-  k.source.define("PIVOTS", c.wants(1) ? 1 : 0);
-  k.source.define("INFO", c.wants(2) ? 1 : 0);
-  k.source.define("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  if (c.wants(0)) {
-    k.output("factors", 0, a.dtype);
-    k.store("STORE", w.number, a.dtype);
-  }
-  if (c.wants(1)) k.output("pivots", 1, DType::i32);
-  if (c.wants(2)) k.output("info", 2, DType::i32);
+  k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
+  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants(0));
+  k.store("STORE", w.number, a.dtype);
+  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
+  k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
   k.may_fail();
   k.parameter("count", count);
   k.parameter("rows", rows);
@@ -46,15 +41,11 @@ void cholesky(const KernelCall& c, Launches& list) {
   // The upper triangle is that of the adjoint; its factor is L^H.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
-  k.source.define("UPPER", upper ? 1 : 0);
-  k.source.define("FACTOR", c.wants(0) ? 1 : 0);
-  k.source.define("INFO", c.wants(1) ? 1 : 0);
-  k.source.define("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  if (c.wants(0)) {
-    k.output("factor", 0, a.dtype);
-    k.store("STORE", w.number, a.dtype);
-  }
-  if (c.wants(1)) k.output("info", 1, DType::i32);
+  k.source.choice("UPPER", upper ? 1 : 0);
+  k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
+  k.optional_output("FACTOR", "factor", 0, a.dtype, c.wants(0));
+  k.store("STORE", w.number, a.dtype);
+  k.optional_output("INFO", "info", 1, DType::i32, c.wants(1));
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);

@@ -116,6 +116,15 @@ std::vector<Stage> stages_of(const KernelCall& c) {
 
 constexpr std::int64_t kUnrolled = 8;
 
+TensorView line(std::int64_t n, DType t) {
+  TensorView v;
+  v.dtype = t;
+  v.rank = 1;
+  v.sizes[0] = n;
+  make_contiguous(v);
+  return v;
+}
+
 void fft(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &out = c.out[0];
   if (out.numel() == 0) return;
@@ -138,11 +147,10 @@ void fft(const KernelCall& c, Launches& list) {
     if (s.first) table = list.table(roots(s.size, s.forward, t));
     Launch k("fft");
     k.source.arithmetic("SUM", sum);
-    if (s.radix <= kUnrolled) {
+    if (s.radix == 2 || s.radix == 4 || s.radix == 8) {
       k.source.define("RADIX", s.radix);
     } else {
-      k.source.define("RADIX", "p.radix");
-      k.parameter("radix", s.radix);
+      k.source.choice("RADIX", s.radix);
     }
     const DType in = begins ? x.dtype : t;
     if (begins) {
@@ -150,8 +158,7 @@ void fft(const KernelCall& c, Launches& list) {
       k.source.view("x", x);
     } else {
       k.scratch("x", between[(i - 1) % 2], in, false);
-      const std::int64_t all[] = {s.outer * s.in_size() * s.inner}, one[] = {1};
-      k.source.view("x", all, one);
+      k.source.view("x", line(s.outer * s.in_size() * s.inner, in));
     }
     k.load("LOAD_X", in, sum);
     k.table("roots", table, t);
@@ -162,9 +169,8 @@ void fft(const KernelCall& c, Launches& list) {
       k.scratch("y", between[i % 2], t, true);
     }
     k.store("STORE", sum, ends ? out.dtype : t);
-    k.source.define("HALF", s.half_in ? 1 : 0);
-    k.source.define("SCALE", ends && scale != 1 ? 1 : 0);
-    k.source.parameter("scale", sum == DType::c128 ? DType::f64 : DType::f32, scale);
+    k.source.choice("HALF", s.half_in ? 1 : 0);
+    k.source.parameter("scale", sum == DType::c128 ? DType::f64 : DType::f32, ends ? scale : 1.0);
     k.parameter("count", s.count());
     k.parameter("inner", s.inner);
     k.parameter("in_size", s.in_size());

@@ -133,7 +133,6 @@ void histogram(const KernelCall& c, Launches& list) {
   Launch e("histogram_edges");
   e.type("T", t);
   e.source.define("GIVEN", given ? 1 : 0);
-  e.source.define("WANTED", c.wants(1) ? 1 : 0);
   if (given) {
     e.input("given", 1, c.in[1].dtype);
     e.load("LOAD_EDGE", c.in[1].dtype, t);
@@ -143,10 +142,9 @@ void histogram(const KernelCall& c, Launches& list) {
     e.scratch("highs", ends.highs, t, false);
   }
   e.scratch("edges", edges, t, true);
-  if (c.wants(1)) {
-    e.output("out", 1, c.out[1].dtype);
-    e.store("STORE", t, c.out[1].dtype);
-  }
+  const DType edge = c.wants(1) ? c.out[1].dtype : t;
+  e.optional_output("WANTED", "out", 1, edge, c.wants(1));
+  e.store("STORE", t, edge);
   e.parameter("bins", bins);
   list.add(std::move(e), bins + 1);
   if (bins <= 0 || !c.wants(0)) return;
@@ -188,7 +186,7 @@ void histogram(const KernelCall& c, Launches& list) {
   Launch out("histogram_store");
   out.type("T", t);
   out.type("SUM_T", sum);
-  out.source.define("DENSITY", c.node->integer(AttrKey::density) != 0 ? 1 : 0);
+  out.source.choice("DENSITY", c.node->integer(AttrKey::density) != 0 ? 1 : 0);
   out.scratch("counts", counts, sum, false);
   out.scratch("edges", edges, t, false);
   out.output("out", 0, c.out[0].dtype);

@@ -19,6 +19,8 @@ struct Target {
   Dialect dialect = Dialect::cpp;
   bool has_double = true;
   std::uint32_t vector_floats = 0;  ///< as tern_device_properties has it
+  /// One text for views of any rank and strides: where all texts are compiled beforehand.
+  bool any_strides = false;
 };
 
 /// A compiled kernel of one device; valid as long as the device is open, which is to the end of the process.

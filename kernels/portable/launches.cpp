@@ -6,7 +6,8 @@ namespace tern::portable {
 
 void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
-  const Source& s = launch.source;
+  Source& s = launch.source;
+  s.complete(launcher_.target());
   const CompiledKernel* kernel =
       launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
@@ -37,7 +38,8 @@ std::byte* Launches::address(const KernelCall& call, const Launch::Place& place)
     case Launch::Place::Kind::output: return call.out[place.index].data;
     case Launch::Place::Kind::scratch: return call.scratch.data() + place.offset;
     case Launch::Place::Kind::table: return tables_[place.index]->data;
-    case Launch::Place::Kind::failure: return call.device->failure();
+    case Launch::Place::Kind::failure:
+    case Launch::Place::Kind::none: return call.device->failure();
   }
   return nullptr;
 }

@@ -22,6 +22,15 @@ class Launch {
   /// Operand `k` of the node, as elements of `t`.
   void input(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::input, k, 0}, false); }
   void output(const std::string& name, std::size_t k, DType t) { argument(name, t, {Place::Kind::output, k, 0}, true); }
+  /// The same where a node may lack it; HAS says whether it is there, and the text asks before it looks.
+  void optional_input(const std::string& has, const std::string& name, std::size_t k, DType t, bool there) {
+    source.choice(has, there ? 1 : 0);
+    argument(name, t, {there ? Place::Kind::input : Place::Kind::none, k, 0}, false);
+  }
+  void optional_output(const std::string& has, const std::string& name, std::size_t k, DType t, bool wanted) {
+    source.choice(has, wanted ? 1 : 0);
+    argument(name, t, {wanted ? Place::Kind::output : Place::Kind::none, k, 0}, true);
+  }
   /// Scratch from byte `offset` on (Launches::scratch).
   void scratch(const std::string& name, std::uint64_t offset, DType t, bool writes) {
     argument(name, t, {Place::Kind::scratch, 0, offset}, writes);
@@ -41,7 +50,7 @@ class Launch {
   }
 
   struct Place {
-    enum class Kind : std::uint8_t { input, output, scratch, table, failure };
+    enum class Kind : std::uint8_t { input, output, scratch, table, failure, none };
     Kind kind;
     std::size_t index;
     std::uint64_t offset;

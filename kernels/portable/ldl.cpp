@@ -14,17 +14,12 @@ void ldl_factor(const KernelCall& c, Launches& list) {
   k.load("LOAD_A", a.dtype, w.number);
   declare_matrix(k, "a", a, a);
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
-  k.source.define("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
-  k.source.define("FACTORS", c.wants(0) ? 1 : 0);
-  k.source.define("PIVOTS", c.wants(1) ? 1 : 0);
-  k.source.define("INFO", c.wants(2) ? 1 : 0);
-  k.source.define("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
-  if (c.wants(0)) {
-    k.output("factors", 0, a.dtype);
-    k.store("STORE", w.number, a.dtype);
-  }
-  if (c.wants(1)) k.output("pivots", 1, DType::i32);
-  if (c.wants(2)) k.output("info", 2, DType::i32);
+  k.source.choice("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
+  k.source.choice("CHECK", c.node->integer(AttrKey::check) != 0 ? 1 : 0);
+  k.optional_output("FACTORS", "factors", 0, a.dtype, c.wants(0));
+  k.store("STORE", w.number, a.dtype);
+  k.optional_output("PIVOTS", "pivots", 1, DType::i32, c.wants(1));
+  k.optional_output("INFO", "info", 2, DType::i32, c.wants(2));
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);
@@ -46,7 +41,7 @@ void ldl_solve(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, out);
   declare_matrix(k, "pivots", c.in[1], out, 1, 2);
   declare_matrix(k, "b", b, out);
-  k.source.define("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
+  k.source.choice("HERMITIAN", c.node->integer(AttrKey::hermitian) != 0 && is_complex(a.dtype) ? 1 : 0);
   k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
   k.output("out", 0, out.dtype);
   k.store("STORE", w.number, out.dtype);

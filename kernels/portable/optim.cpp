@@ -1,5 +1,4 @@
-// Optimizer steps, as PyTorch's fused kernels compute them (kernels/cpu/optim.cpp); and collectives of a process on its
-// own.
+// Optimizer steps, and collectives of a process on its own.
 #include <tern/error.h>
 
 #include <array>
@@ -18,55 +17,69 @@ struct Part {
   std::size_t operand;
   const char *name, *has, *out;
 };
-constexpr Part kParts[] = {{kParam, "param", "HAS_PARAM", "PARAM"},
-                           {kGrad, "grad", "HAS_GRAD", "GRAD"},
-                           {kM, "m", "HAS_M", "M"},
-                           {kV, "v", "HAS_V", "V"},
-                           {kVmax, "vmax", "HAS_VMAX", "VMAX"}};
+constexpr Part kParts[] = {{kParam, "param", "HAS_PARAM", "OUT_PARAM"},
+                           {kGrad, "grad", "HAS_GRAD", "OUT_GRAD"},
+                           {kM, "m", "HAS_M", "OUT_M"},
+                           {kV, "v", "HAS_V", "OUT_V"},
+                           {kVmax, "vmax", "HAS_VMAX", "OUT_VMAX"}};
 // Operands of one number.
 constexpr Part kScalars[] = {{kStep, "steps", "HAS_STEP", "LOAD_STEP"},
                              {kLr, "lr", "HAS_LR", "LOAD_LR"},
                              {kScale, "scale", "HAS_SCALE", "LOAD_SCALE"},
                              {kInf, "inf", "HAS_INF", "LOAD_INF"}};
+constexpr std::array kHyper{"lr", "a", "b", "weight_decay", "eps"};
+constexpr std::uint64_t kSettings = 5;  // numbers that text/optim_settings.inc makes
+
+void declare_hyper(const KernelCall& c, Launch& k, DType scalar) {
+  const std::vector<double>& h = c.node->numbers(AttrKey::hyper);
+  for (std::size_t i = 0; i < kHyper.size(); ++i) k.source.parameter(kHyper[i], scalar, h.at(i));
+}
+
+void add_settings(const KernelCall& c, Launches& list, DType scalar, std::uint64_t settings) {
+  Launch k("optim_settings");
+  k.type("SCALAR_T", scalar);
+  k.source.math("SCALAR_MATH", scalar);
+  k.source.choice("KIND", c.node->integer(AttrKey::kind));
+  for (const Part& part : kScalars) {
+    const bool given = c.has(part.operand);
+    const DType t = given ? c.in[part.operand].dtype : scalar;
+    k.optional_input(part.has, part.name, part.operand, t, given);
+    k.load(part.out, t, scalar);
+  }
+  k.scratch("settings", settings, scalar, true);
+  declare_hyper(c, k, scalar);
+  list.add(std::move(k), 1);
+}
 
 void optim(const KernelCall& c, Launches& list) {
   const Node& node = *c.node;
-  const std::vector<double>& h = node.numbers(AttrKey::hyper);
   const TensorView& param = c.in[kParam];
   const DType t = compute_type(param.dtype), scalar = list.target().has_double ? DType::f64 : DType::f32;
+  const std::uint64_t settings = list.scratch(kSettings * static_cast<std::uint64_t>(element_size(scalar)));
+  add_settings(c, list, scalar, settings);
+  const auto kind = static_cast<OptimKind>(node.integer(AttrKey::kind));
   const std::int64_t mode = node.integer(AttrKey::mode, 0);
   Launch k("optim");
   k.type("T", t);
-  k.type("SCALAR_T", scalar);
-  k.source.math("SCALAR_MATH", scalar);
   k.load("LOAD", param.dtype, t);
   k.store("STORE", t, param.dtype);
-  k.source.define("KIND", node.integer(AttrKey::kind));
-  k.source.define("NESTEROV", mode & 1);
-  k.source.define("FIRST", mode >> 1 & 1);
-  k.source.define("MAXIMIZE", node.integer(AttrKey::maximize, 0) != 0 ? 1 : 0);
+  k.source.define("KIND", static_cast<std::int64_t>(kind == OptimKind::adamw ? OptimKind::adam : kind));
+  k.source.choice("DECOUPLED", kind == OptimKind::adamw ? 1 : 0);
+  k.source.choice("NESTEROV", mode & 1);
+  k.source.choice("FIRST", mode >> 1 & 1);
+  k.source.choice("MAXIMIZE", node.integer(AttrKey::maximize, 0) != 0 ? 1 : 0);
+  k.source.choice("SCALED", c.has(kScale) ? 1 : 0);
   std::size_t output = 0;
   for (const Part& part : kParts) {
     const bool given = c.has(part.operand);
-    k.source.define(part.has, given ? 1 : 0);
-    if (given) {
-      k.input(part.name, part.operand, param.dtype);
-      k.source.view(part.name, c.in[part.operand]);
-    }
+    k.optional_input(part.has, part.name, part.operand, param.dtype, given);
+    k.source.view(part.name, given ? c.in[part.operand] : param);
     const bool results = part.operand == kGrad ? c.has(kScale) : given;
-    const bool wanted = results && c.wants(output);
-    k.source.define(std::string("OUT_") + part.out, wanted ? 1 : 0);
-    if (wanted) k.output(std::string("out_") + part.name, output, param.dtype);
+    k.optional_output(part.out, std::string("out_") + part.name, output, param.dtype, results && c.wants(output));
     output += results ? 1 : 0;
   }
-  for (const Part& part : kScalars) {
-    k.source.define(part.has, c.has(part.operand) ? 1 : 0);
-    if (!c.has(part.operand)) continue;
-    k.input(part.name, part.operand, c.in[part.operand].dtype);
-    k.load(part.out, c.in[part.operand].dtype, scalar);
-  }
-  const std::array<const char*, 5> names{"lr", "a", "b", "weight_decay", "eps"};
-  for (std::size_t i = 0; i < names.size(); ++i) k.source.parameter(names[i], scalar, h.at(i));
+  k.scratch("settings", settings, scalar, false);
+  declare_hyper(c, k, scalar);
   k.parameter("count", param.numel());
   list.add(std::move(k), param.numel());
 }

@@ -17,10 +17,10 @@ struct Reflected {
 };
 
 void declare_reflected(Launch& k, Launches& list, const Reflected& s, const Numbers& w) {
-  k.source.define("RIGHT", s.right ? 1 : 0);
-  k.source.define("ADJOINT", s.adjoint ? 1 : 0);
+  k.source.choice("RIGHT", s.right ? 1 : 0);
+  k.source.choice("ADJOINT", s.adjoint ? 1 : 0);
   // Q C and C Q^H begin with the last reflection.
-  k.source.define("BACKWARD", s.right == s.adjoint ? 1 : 0);
+  k.source.choice("BACKWARD", s.right == s.adjoint ? 1 : 0);
   k.scratch("work", list.scratch(w.bytes(s.count * s.length * s.vectors)), w.number, true);
   k.parameter("count", s.count * s.vectors);
   k.parameter("length", s.length);
@@ -45,12 +45,9 @@ void qr(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   k.scratch("work", work, w.number, true);
   k.scratch("taus", taus, w.number, true);
-  k.source.define("REFLECTORS", reflectors && c.wants(0) ? 1 : 0);
-  k.source.define("TAUS", reflectors && c.wants(1) ? 1 : 0);
-  k.source.define("TRIANGLE", !reflectors && c.wants(1) ? 1 : 0);
-  if (reflectors && c.wants(0)) k.output("factors", 0, a.dtype);
-  if (reflectors && c.wants(1)) k.output("tau_out", 1, a.dtype);
-  if (!reflectors && c.wants(1)) k.output("triangle", 1, a.dtype);
+  k.optional_output("REFLECTORS", "factors", 0, a.dtype, reflectors && c.wants(0));
+  k.optional_output("TAUS", "tau_out", 1, a.dtype, reflectors && c.wants(1));
+  k.optional_output("TRIANGLE", "triangle", 1, a.dtype, !reflectors && c.wants(1));
   k.store("STORE", w.number, a.dtype);
   k.parameter("count", count);
   k.parameter("rows", rows);

@@ -51,7 +51,14 @@ class Rnn {
     k.input(name, input, w.dtype);
     k.load(load, w.dtype, t_);
     k.parameter(name + "_row", w.stride(0));
-    if (w.rank > 1) k.parameter(name + "_column", w.stride(1));
+    k.parameter(name + "_column", w.stride(1));
+  }
+  void bias(Launch& k, std::size_t input) const {
+    const bool there = c_.has(input);
+    const DType t = there ? c_.in[input].dtype : c_.in[0].dtype;
+    k.optional_input("BIAS", "bias", input, t, there);
+    k.load("LOAD_BIAS", t, t_);
+    k.parameter("bias_row", there ? c_.in[input].stride(0) : 0);
   }
 
   /// Rows of scratch to an output.
@@ -87,8 +94,7 @@ class Rnn {
       k.parameter("x_column", std::int64_t{1});
     }
     weight(k, "w", "LOAD_W", first);
-    k.source.define("BIAS", c_.has(first + 2) ? 1 : 0);
-    if (c_.has(first + 2)) weight(k, "bias", "LOAD_BIAS", first + 2);
+    bias(k, first + 2);
     k.scratch("y", from_input_, t_, true);
     k.parameter("count", steps_ * batch_ * gates);
     k.parameter("batch", batch_);
@@ -129,18 +135,18 @@ class Rnn {
     k.scratch("from_input", from_input_, t_, false);
     previous(k, cell, i == 0, to, i == 0 ? 0 : position(i - 1));
     weight(k, "w", "LOAD_W", first + 1);
-    k.source.define("BIAS", c_.has(first + 3) ? 1 : 0);
-    if (c_.has(first + 3)) weight(k, "bias", "LOAD_BIAS", first + 3);
-    k.source.define("BEGINS", i == 0 ? 1 : 0);
+    bias(k, first + 3);
     if (lstm()) {
       const TensorView& c0 = c_.in[2];
       if (i == 0) {
-        k.input("c0", 2, c0.dtype);
-        k.load("LOAD_C", c0.dtype, t_);
-        k.parameter("c_at", cell * c0.stride(0));
-        k.parameter("c_row", c0.stride(1));
-        k.parameter("c_column", c0.stride(2));
+        k.input("before", 2, c0.dtype);
+      } else {
+        k.scratch("before", cell_, t_, false);
       }
+      k.load("LOAD_C", i == 0 ? c0.dtype : t_, t_);
+      k.parameter("c_at", i == 0 ? cell * c0.stride(0) : 0);
+      k.parameter("c_row", i == 0 ? c0.stride(1) : hidden_);
+      k.parameter("c_column", i == 0 ? c0.stride(2) : 1);
       k.scratch("cell", cell_, t_, true);
     }
     k.scratch("y", projects ? fresh_ : to, t_, true);

@@ -17,8 +17,8 @@ void roi_align(const KernelCall& c, Launches& list) {
   const DType t = x.dtype == DType::f64 ? DType::f64 : DType::f32;
   Launch k("roi_align");
   k.type("T", t);
-  k.source.define("SAMPLES", samples ? 1 : 0);
-  k.source.define("BY_POSITION", by_position ? 1 : 0);
+  k.source.choice("SAMPLES", samples ? 1 : 0);
+  k.source.choice("BY_POSITION", by_position ? 1 : 0);
   k.source.define("LOWEST", literal(t, t == DType::f64 ? std::numeric_limits<double>::lowest()
                                                        : std::numeric_limits<float>::lowest()));
   k.input("image_data", 0, x.dtype);

@@ -83,10 +83,10 @@ void grid_sample(const KernelCall& c, Launches& list) {
   const DType t = compute_type(x.dtype);
   Launch k("grid_sample");
   k.type("T", t);
-  k.source.define("AXES", static_cast<std::int64_t>(axes));
+  k.source.choice("AXES", static_cast<std::int64_t>(axes));
   k.source.define("MODE", c.node->integer(AttrKey::mode));
-  k.source.define("PADDING", c.node->integer(AttrKey::kind));
-  k.source.define("ALIGN_CORNERS", c.node->integer(AttrKey::align_corners) != 0 ? 1 : 0);
+  k.source.choice("PADDING", c.node->integer(AttrKey::kind));
+  k.source.choice("ALIGN_CORNERS", c.node->integer(AttrKey::align_corners) != 0 ? 1 : 0);
   // PyTorch computes 16-bit types in the type itself.
   k.source.define("ROUND(v)", x.dtype == t ? "(v)" : converted(x.dtype, t, converted(t, x.dtype, "(v)")));
   k.input("x", 0, x.dtype);

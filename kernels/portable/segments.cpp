@@ -1,4 +1,6 @@
 // segment_reduce and embedding_bag: runs of elements or rows joined into one.
+#include <limits>
+
 #include "kernels/portable/axes.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
@@ -12,18 +14,18 @@ void segment_reduce(const KernelCall& c, Launches& list) {
   const int axis = axis_of(*c.node, x.rank);
   const DType sum = list.target().has_double ? DType::f64 : DType::f32;
   const std::vector<double>& value = c.node->numbers(AttrKey::value);
-  std::string start = literal(sum, std::int64_t{kind == ScatterKind::prod ? 1 : 0});
-  if (kind == ScatterKind::max || kind == ScatterKind::min) start = lowest_or_highest(sum, kind == ScatterKind::max);
+  double start = kind == ScatterKind::prod ? 1 : 0;
+  if (kind == ScatterKind::max) start = -std::numeric_limits<double>::infinity();
+  if (kind == ScatterKind::min) start = std::numeric_limits<double>::infinity();
   std::string join = "((a) + (b))";
   if (kind == ScatterKind::prod) join = "((a) * (b))";
   if (kind == ScatterKind::max) join = "((a) != (a) || (a) > (b) ? (a) : (b))";
   if (kind == ScatterKind::min) join = "((a) != (a) || (a) < (b) ? (a) : (b))";
   Launch k("segment_reduce");
   k.type("SUM_T", sum);
-  k.source.define("START", value.empty() ? start : "p.start");
   k.source.define("JOIN(a, b)", join);
-  k.source.define("MEAN", kind == ScatterKind::mean ? 1 : 0);
-  k.source.define("OF_NONE", value.empty() ? "(SUM_T)TERN_NAN" : "a");
+  k.source.choice("MEAN", kind == ScatterKind::mean ? 1 : 0);
+  k.source.choice("STARTED", value.empty() ? 0 : 1);
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, sum);
   k.input("offsets", 1, offsets.dtype);
@@ -43,7 +45,7 @@ void segment_reduce(const KernelCall& c, Launches& list) {
   k.parameter("segments", out.size(axis));
   k.parameter("length", x.size(axis));
   k.parameter("x_step", x.stride(axis));
-  k.source.parameter("start", sum, value.empty() ? 0.0 : value[0]);
+  k.source.parameter("start", sum, value.empty() ? start : value[0]);
   list.add(std::move(k), out.numel());
 }
 
@@ -70,10 +72,8 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   const Bags bags{c.node->integer(AttrKey::full) != 0 ? entries - 1 : entries, entries};
   Launch sizes("embedding_bags");
   declare_bags(sizes, c, bags);
-  sizes.source.define("BAG_OF", c.wants(1) ? 1 : 0);
-  sizes.source.define("SIZES", c.wants(2) ? 1 : 0);
-  if (c.wants(1)) sizes.output("bag_of", 1, DType::i64);
-  if (c.wants(2)) sizes.output("sizes", 2, DType::i64);
+  sizes.optional_output("BAG_OF", "bag_of", 1, DType::i64, c.wants(1));
+  sizes.optional_output("SIZES", "sizes", 2, DType::i64, c.wants(2));
   list.add(std::move(sizes), bags.count);
 
   const DType sum = list.target().has_double ? DType::f64 : DType::f32;
@@ -81,22 +81,16 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   Launch k("embedding_bag");
   k.type("SUM_T", sum);
   k.source.define("KIND", static_cast<std::int64_t>(kind));
-  k.source.define("WEIGHTED", weighted ? 1 : 0);
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("PLACES", places ? 1 : 0);
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, sum);
   declare_bags(k, c, bags);
-  if (weighted) {
-    k.input("weights", 3, c.in[3].dtype);
-    k.load("LOAD_WEIGHT", c.in[3].dtype, sum);
-    k.parameter("weight_step", c.in[3].stride(0));
-  }
-  if (c.wants(0)) {
-    k.output("out", 0, c.out[0].dtype);
-    k.store("STORE", sum, c.out[0].dtype);
-  }
-  if (places) k.output("places", 3, DType::i64);
+  const DType weight = weighted ? c.in[3].dtype : sum;
+  k.optional_input("WEIGHTED", "weights", 3, weight, weighted);
+  k.load("LOAD_WEIGHT", weight, sum);
+  k.parameter("weight_step", weighted ? c.in[3].stride(0) : 0);
+  k.optional_output("VALUES", "out", 0, x.dtype, c.wants(0));
+  k.store("STORE", sum, x.dtype);
+  k.optional_output("PLACES", "places", 3, DType::i64, places);
   k.parameter("rows", x.size(0));
   k.parameter("width", x.size(1));
   k.parameter("x_row", x.stride(0));

@@ -33,15 +33,18 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
   k.load("LOAD_B", b.dtype, w.number);
   declare_matrix(k, "a", a, out, 2, 2, s.transposed);
   declare_matrix(k, "b", b, out, 2, 2, !s.left);
-  k.source.define("CONJUGATE", s.conjugate ? 1 : 0);
-  k.source.define("LOWER", lower);
-  k.source.define("UPPER", upper);
-  k.source.define("SWAPS", !swaps ? 0 : s.transposed ? 2 : 1);
+  k.source.choice("CONJUGATE", s.conjugate ? 1 : 0);
+  k.source.choice("LOWER", lower);
+  k.source.choice("UPPER", upper);
+  k.source.choice("SWAPS", !swaps ? 0 : s.transposed ? 2 : 1);
+  k.optional_input("PIVOTS", "pivots", 1, DType::i32, swaps);
   if (swaps) {
-    k.input("pivots", 1, DType::i32);
     declare_matrix(k, "pivots", c.in[1], out, 1, 2);
-    k.may_fail();
+  } else {
+    k.parameter("pivots_row", std::int64_t{0});
+    k.source.view("pivots", {}, {});
   }
+  k.may_fail();
   k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
   k.output("out", 0, out.dtype);
   k.store("STORE", w.number, out.dtype);

@@ -142,16 +142,28 @@ void Source::parameter(const std::string& name, DType t, double value) {
 }
 
 void Source::view(const std::string& name, const TensorView& v) {
-  view(name, v.shape(), {v.strides.data(), static_cast<std::size_t>(v.rank)});
+  const std::span strides(v.strides.data(), static_cast<std::size_t>(v.rank));
+  view(name, v.shape(), strides);
+  pending_.back().contiguous = v.contiguous();
 }
 
 void Source::view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
-  const std::vector<Axis> axes = collapse(sizes, strides);
+  pending_.push_back({name, {sizes.begin(), sizes.end()}, {strides.begin(), strides.end()}, false});
+}
+
+void Source::complete(const Target& target) {
+  for (const View& v : pending_) target.any_strides && !v.contiguous ? declare_any(v) : declare(v);
+  pending_.clear();
+}
+
+void Source::declare(const View& v) {
+  const std::string& name = v.name;
+  const std::vector<Axis> axes = collapse(v.sizes, v.strides);
   std::string body;
-  if (axes.empty()) {
-    body = "  return 0;\n";
-  } else if (axes.size() == 1 && axes[0].stride == 1) {
+  if (v.contiguous || (axes.size() == 1 && axes[0].stride == 1)) {
     body = "  return i;\n";
+  } else if (axes.empty()) {
+    body = "  return 0;\n";
   } else {
     std::int64_t total = 1;
     std::vector<std::int64_t> size_values, stride_values;
@@ -174,6 +186,29 @@ void Source::view(const std::string& name, std::span<const std::int64_t> sizes, 
     }
     body += fmt::format("  return at + (tern_i64)rest * p->{}_strides{};\n", name, one ? "" : "[0]");
   }
+  add_view(name, body);
+}
+
+/// As `declare`, with the number of axes as a parameter.
+void Source::declare_any(const View& v) {
+  const std::string& name = v.name;
+  std::vector<std::int64_t> sizes(kMaxRank, 1), strides(kMaxRank, 0);
+  const std::vector<Axis> axes = collapse(v.sizes, v.strides);
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    sizes.at(k) = axes[k].size;
+    strides.at(k) = axes[k].stride;
+  }
+  parameter(name + "_rank", static_cast<std::int64_t>(axes.size()));
+  parameter(name + "_sizes", sizes);
+  parameter(name + "_strides", strides);
+  add_view(name, fmt::format("  tern_i64 at = 0;\n"
+                             "  for (tern_i64 k = p->{0}_rank - 1; k > 0; --k) {{\n"
+                             "    at += i % p->{0}_sizes[k] * p->{0}_strides[k];\n    i /= p->{0}_sizes[k];\n  }}\n"
+                             "  return at + i * p->{0}_strides[0];\n",
+                             name));
+}
+
+void Source::add_view(const std::string& name, const std::string& body) {
   views_ += fmt::format("TERN_FN tern_i64 at_{}(tern_i64 i, TERN_PARAM const struct tern_parameters* p) {{\n{}}}\n",
                         name, body);
 }
@@ -235,7 +270,7 @@ std::string Source::text(const Target& target) const {
   text += text_file(name_);
   if (target.dialect == Dialect::cpp) {
     text += fmt::format(
-        "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(const void* const* args, long begin, long end) "
+        "TERN_ENTRY void {0}(const void* const* args, long begin, long end) "
         "{{\n"
         "  {0}_items({1}*(const struct tern_parameters*)args[{2}], begin, end);\n}}\n",
         kernel, unpacked, position);

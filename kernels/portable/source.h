@@ -49,11 +49,18 @@ class Source {
   void parameter(const std::string& name, std::int64_t value) { parameter(name, std::span(&value, 1)); }
   /// A floating parameter of the type f32 or f64.
   void parameter(const std::string& name, DType t, double value);
-  /// at_NAME(i, &p) is where element i, in row-major order, of such a view lies. Contiguous ones cost nothing.
+  /// NAME is a number of the node's that makes no other text: a parameter p.NAME.
+  void choice(const std::string& name, std::int64_t value) {
+    parameter(name, value);
+    define(name, "p." + name);
+  }
+  /// at_NAME(i, &p) is where element i, in row-major order, of such a view lies. Contiguous tensors cost nothing.
   void view(const std::string& name, std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides);
   void view(const std::string& name, const TensorView& v);
 
   const std::string& name() const { return name_; }
+  /// To be called when everything is declared: what is below is for this device.
+  void complete(const Target& target);
   /// Different for texts that differ, on one device.
   std::string key() const;
   std::string text(const Target& target) const;
@@ -64,12 +71,21 @@ class Source {
     std::string name, type;
     bool writes;
   };
+  struct View {
+    std::string name;
+    std::vector<std::int64_t> sizes, strides;
+    bool contiguous;
+  };
   void append(std::uint64_t slot);
+  void declare(const View& v);
+  void declare_any(const View& v);
+  void add_view(const std::string& name, const std::string& body);
 
   std::string name_;
   std::vector<std::string> files_;
   std::string body_, struct_, views_;
   std::vector<Buffer> buffers_;
+  std::vector<View> pending_;
   std::vector<std::byte> values_;
 };
 

@@ -23,7 +23,7 @@ void eigh(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
   const Numbers w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
-  const bool upper = c.node->integer(AttrKey::upper) != 0, vectors = c.wants(1);
+  const bool upper = c.node->integer(AttrKey::upper) != 0;
   Launch k("eigh");
   w.declare(k);
   k.input("a", 0, a.dtype);
@@ -31,18 +31,12 @@ void eigh(const KernelCall& c, Launches& list) {
   // What the upper triangle holds is the adjoint's lower one.
   declare_matrix(k, "a", a, a, 2, 2, upper);
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
-  k.source.define("UPPER", upper ? 1 : 0);
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("VECTORS", vectors ? 1 : 0);
-  if (c.wants(0)) {
-    k.output("values", 0, c.out[0].dtype);
-    k.store("STORE_VALUE", w.real, c.out[0].dtype);
-  }
-  if (vectors) {
-    k.scratch("basis", list.scratch(w.bytes(a.numel())), w.number, true);
-    k.output("vectors", 1, a.dtype);
-    k.store("STORE", w.number, a.dtype);
-  }
+  k.scratch("basis", list.scratch(c.wants(1) ? w.bytes(a.numel()) : 0), w.number, true);
+  k.source.choice("UPPER", upper ? 1 : 0);
+  k.optional_output("VALUES", "values", 0, real_part(a.dtype), c.wants(0));
+  k.optional_output("VECTORS", "vectors", 1, a.dtype, c.wants(1));
+  k.store("STORE_VALUE", w.real, real_part(a.dtype));
+  k.store("STORE", w.number, a.dtype);
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);
@@ -50,9 +44,10 @@ void eigh(const KernelCall& c, Launches& list) {
   list.add(std::move(k), n == 0 ? 0 : count);
 }
 
-/// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`.
+/// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`, and whether
+/// they are wanted, as U, VALUES and VH. `u` and `vh` say so, too.
 template <class Declare>
-void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool values, bool vh,
+void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, bool u, bool vh,
              const Declare& declare) {
   const TensorView& a = c.in[0];
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
@@ -67,11 +62,8 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   k.scratch("work", list.scratch(w.bytes(count * length * basis)), w.number, true);
   k.scratch("right", list.scratch(w.bytes(count * n * n)), w.number, true);
   k.scratch("lengths", list.scratch(w.real_bytes(count * basis)), w.real, true);
-  k.source.define("WIDE", wide ? 1 : 0);
-  k.source.define("VECTORS", u || vh ? 1 : 0);
-  k.source.define("U", u ? 1 : 0);
-  k.source.define("VALUES", values ? 1 : 0);
-  k.source.define("VH", vh ? 1 : 0);
+  k.source.choice("WIDE", wide ? 1 : 0);
+  k.source.choice("VECTORS", u || vh ? 1 : 0);
   declare(k);
   k.may_fail();
   k.parameter("count", count);
@@ -87,10 +79,10 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
 void svd(const KernelCall& c, Launches& list) {
   const Numbers w(c.in[0].dtype, list.target());
   const bool full = c.node->integer(AttrKey::full) != 0;
-  add_svd(c, list, w, full, c.wants(0), c.wants(1), c.wants(2), [&](Launch& k) {
-    if (c.wants(0)) k.output("u", 0, c.out[0].dtype);
-    if (c.wants(1)) k.output("values", 1, c.out[1].dtype);
-    if (c.wants(2)) k.output("vh", 2, c.out[2].dtype);
+  add_svd(c, list, w, full, c.wants(0), c.wants(2), [&](Launch& k) {
+    k.optional_output("U", "u", 0, c.in[0].dtype, c.wants(0));
+    k.optional_output("VALUES", "values", 1, real_part(c.in[0].dtype), c.wants(1));
+    k.optional_output("VH", "vh", 2, c.in[0].dtype, c.wants(2));
     k.store("STORE", w.number, c.in[0].dtype);
     k.store("STORE_VALUE", w.real, real_part(c.in[0].dtype));
   });
@@ -106,7 +98,8 @@ void lstsq(const KernelCall& c, Launches& list) {
   const DType real = real_part(a.dtype);
   const std::uint64_t u = list.scratch(w.bytes(count * rows * n)), values = list.scratch(w.real_bytes(count * n)),
                       vh = list.scratch(w.bytes(count * n * columns));
-  add_svd(c, list, w, false, true, true, true, [&](Launch& k) {
+  add_svd(c, list, w, false, true, true, [&](Launch& k) {
+    for (const char* wanted : {"U", "VALUES", "VH"}) k.source.choice(wanted, 1);
     k.scratch("u", u, w.number, true);
     k.scratch("values", values, w.real, true);
     k.scratch("vh", vh, w.number, true);
@@ -128,15 +121,11 @@ void lstsq(const KernelCall& c, Launches& list) {
   declare_matrix(k, "a", a, a);
   declare_matrix(k, "b", b, a);
   k.scratch("work", list.scratch(w.bytes(count * columns * vectors)), w.number, true);
-  k.source.define("SOLUTION", c.wants(0) ? 1 : 0);
-  k.source.define("RESIDUALS", residuals ? 1 : 0);
-  k.source.define("FULL_RANK", driver == LstsqDriver::gels ? 1 : 0);
-  k.source.define("RANKS", ranks ? 1 : 0);
-  k.source.define("VALUES", stored ? 1 : 0);
-  if (c.wants(0)) k.output("x", 0, a.dtype);
-  if (residuals) k.output("residuals", 1, real);
-  if (ranks) k.output("ranks", 2, DType::i64);
-  if (stored) k.output("values_out", 3, real);
+  k.source.choice("FULL_RANK", driver == LstsqDriver::gels ? 1 : 0);
+  k.optional_output("SOLUTION", "x", 0, a.dtype, c.wants(0));
+  k.optional_output("RESIDUALS", "residuals", 1, real, residuals);
+  k.optional_output("RANKS", "ranks", 2, DType::i64, ranks);
+  k.optional_output("VALUES", "values_out", 3, real, stored);
   k.store("STORE", w.number, a.dtype);
   k.store("STORE_REAL", w.real, real);
   k.may_fail();
@@ -151,7 +140,8 @@ void lstsq(const KernelCall& c, Launches& list) {
 
 void eig(const KernelCall& c, Launches& list) {
   const TensorView& a = c.in[0];
-  const Numbers w(c.out[0].dtype, list.target());
+  const DType complex = real_part(a.dtype) == DType::f64 ? DType::c128 : DType::c64;
+  const Numbers w(complex, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   Launch k("eig");
   w.declare(k);
@@ -163,11 +153,9 @@ void eig(const KernelCall& c, Launches& list) {
   k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
   k.scratch("basis", list.scratch(w.bytes(a.numel())), w.number, true);
   k.scratch("turns", list.scratch(w.bytes(2 * count * n)), w.number, true);
-  k.source.define("VALUES", c.wants(0) ? 1 : 0);
-  k.source.define("VECTORS", c.wants(1) ? 1 : 0);
-  if (c.wants(0)) k.output("values", 0, c.out[0].dtype);
-  if (c.wants(1)) k.output("vectors", 1, c.out[0].dtype);
-  k.store("STORE", w.number, c.out[0].dtype);
+  k.optional_output("VALUES", "values", 0, complex, c.wants(0));
+  k.optional_output("VECTORS", "vectors", 1, complex, c.wants(1));
+  k.store("STORE", w.number, complex);
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);

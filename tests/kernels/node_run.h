@@ -1,5 +1,6 @@
 // Runs one node through its shape rule and its CPU kernel, or its portable one, without program or session: what kernel
-// tests are written with. With TERN_TEST_PORTABLE in the environment every node runs by its portable kernel.
+// tests are written with. With TERN_TEST_PORTABLE in the environment every node runs by its portable kernel, with
+// TERN_TEST_REPRODUCIBLE by the CPU's reproducible one.
 #pragma once
 
 #include <complex>
@@ -42,6 +43,7 @@ class NodeRun : public OutputAllocator {
   explicit NodeRun(Op op) {
     node_.op = op;
     if (std::getenv("TERN_TEST_PORTABLE") != nullptr) device_ = &HostLauncher::instance();
+    reproducible_ = std::getenv("TERN_TEST_REPRODUCIBLE") != nullptr;
   }
 
   void set(AttrKey key, std::vector<std::int64_t> v) { node_.set(key, Dims(v.begin(), v.end())); }

@@ -1,6 +1,7 @@
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/reproducible.h"
+#include "kernels/portable/compiled.h"
 #include "kernels/reproducible.h"
 
 namespace tern {
@@ -13,6 +14,7 @@ const KernelTable& reproducible_cpu_kernels() {
     register_reproducible_softmax(t);
     register_reproducible_normalizations(t);
     reproducible::register_contractions(t);
+    portable::register_compiled(t);
     return t;
   }();
   return table;

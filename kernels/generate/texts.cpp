@@ -1,0 +1,164 @@
+// Writes the texts of the portable kernels that are compiled when Tern is built, as C++: generate_texts FOLDER PARTS.
+// FOLDER/texts_N.inc hold them, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and FOLDER/index.cpp is
+// the list in which the runtime finds them.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "kernels/generate/samples.h"
+#include "kernels/portable/compiled.h"
+#include "kernels/portable/launches.h"
+#include "schema/infer.h"
+
+namespace tern::portable {
+// The generator itself has none.
+std::span<const CompiledText> compiled_texts() {
+  return {};
+}
+}  // namespace tern::portable
+
+namespace tern::generate {
+namespace {
+
+struct Text {
+  std::string name, text;
+};
+
+/// Keeps the texts that it is asked to compile.
+class Recorder : public portable::Launcher {
+ public:
+  const portable::Target& target() const override { return portable::kCompiledTarget; }
+  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
+                                         const std::function<std::string()>& text) override {
+    const portable::TextHash hash = portable::hash_of(key);
+    if (!texts.contains(hash)) texts[hash] = {name, text()};
+    return nullptr;
+  }
+  void launch(const portable::CompiledKernel*, std::span<const portable::Argument>, std::int64_t,
+              std::uint32_t) override {}
+  void copy(std::byte*, const std::byte*, std::uint64_t) override {}
+  void upload(std::byte*, const void*, std::uint64_t) override {}
+  void download(void*, const std::byte*, std::uint64_t) override {}
+  std::unique_ptr<portable::Memory> allocate(std::uint64_t) override { return std::make_unique<portable::Memory>(); }
+  std::byte* failure() override { return nullptr; }
+
+  std::map<portable::TextHash, Text> texts;
+};
+
+TensorView view_of(const TensorType& t) {
+  TensorView v;
+  v.dtype = t.dtype;
+  v.rank = t.rank();
+  for (std::size_t i = 0; i < t.shape.size(); ++i) v.sizes[i] = t.shape[i].value();
+  make_contiguous(v);
+  return v;
+}
+
+/// Has the node's family make its launches.
+void record(const Sample& sample, Recorder& recorder) {
+  Program program;
+  Node node;
+  node.op = sample.op;
+  node.attrs = sample.attrs;
+  std::vector<TensorType> types(sample.inputs.size());
+  std::vector<const TensorType*> operands;
+  std::vector<TensorView> in, out;
+  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+    const Operand& o = sample.inputs[i];
+    const bool there = o.dtype != DType::invalid;
+    types[i].dtype = o.dtype;
+    types[i].shape.assign(o.sizes.begin(), o.sizes.end());
+    node.inputs.push_back(there ? static_cast<ValueId>(i) : kNoValue);
+    operands.push_back(there ? &types[i] : nullptr);
+    in.push_back(there ? view_of(types[i]) : TensorView{});
+  }
+  for (const TensorType& t : infer(program, program.pool, node, operands)) out.push_back(view_of(t));
+  KernelCall call;
+  call.node = &node;
+  call.in = in;
+  call.out = out;
+  call.device = &recorder;
+  portable_kernels().kernels[static_cast<std::size_t>(sample.op)].prepare(call);
+}
+
+void write(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << "// Made by kernels/generate/texts.cpp.\n" << content;
+  if (!file.flush()) fail(ErrorCode::io, "cannot write " + path);
+}
+
+/// The names of the macros that a text defines, to be undefined after it.
+std::set<std::string> macros_of(const std::string& text) {
+  constexpr std::string_view define = "#define ";
+  std::set<std::string> names;
+  for (std::size_t at = text.find(define); at != std::string::npos; at = text.find(define, at + 1)) {
+    const std::size_t begin = at + define.size();
+    names.insert(text.substr(begin, text.find_first_of(" (\n", begin) - begin));
+  }
+  names.erase("TERN_ENTRY");
+  return names;
+}
+
+void write_all(const std::map<portable::TextHash, Text>& texts, const std::string& folder, std::size_t parts) {
+  const char* const levels[] = {"baseline", "avx2"};
+  std::vector<std::string> bodies(parts);
+  std::string declarations[2], tables[2];
+  std::size_t number = 0;
+  for (const auto& [hash, t] : texts) {
+    std::string& body = bodies[number % parts];
+    body += fmt::format("namespace text_{} {{\n{}\n}}\n", number, t.text);
+    for (const std::string& name : macros_of(t.text)) body += "#undef " + name + "\n";
+    for (std::size_t l = 0; l < 2; ++l) {
+      declarations[l] +=
+          fmt::format("namespace text_{} {{ void {}(const void* const*, long, long); }}\n", number, t.name);
+      tables[l] += fmt::format("    {{{{0x{:016x}u, 0x{:016x}u}}, {}::text_{}::{}}},\n", hash[0], hash[1], levels[l],
+                               number, t.name);
+    }
+    ++number;
+  }
+  std::string index =
+      "#include \"dtypes/cpu_level.h\"\n#include \"kernels/portable/compiled.h\"\n\nnamespace tern::portable {\n";
+  for (std::size_t l = 0; l < 2; ++l) {
+    if (l == 1) index += "#if TERN_X86_LEVELS\n";
+    index += fmt::format("namespace {} {{\n{}}}\nstatic constexpr CompiledText k_{}[] = {{\n{}}};\n", levels[l],
+                         declarations[l], levels[l], tables[l]);
+    if (l == 1) index += "#endif\n";
+  }
+  index +=
+      "std::span<const CompiledText> compiled_texts() {\n#if TERN_X86_LEVELS\n"
+      "  if (cpu_level() != CpuLevel::baseline) return k_avx2;\n#endif\n  return k_baseline;\n}\n\n"
+      "}  // namespace tern::portable\n";
+  write(folder + "/index.cpp", index);
+  for (std::size_t i = 0; i < parts; ++i) {
+    // The texts include the mathematics themselves, inside of a namespace: then it is there already.
+    write(fmt::format("{}/texts_{}.inc", folder, i), "#include <math.h>\n#define TERN_ENTRY\n" + bodies[i]);
+    for (const char* level : levels)
+      write(
+          fmt::format("{}/{}_{}.cpp", folder, level, i),
+          fmt::format("#include <math.h>\nnamespace tern::portable::{} {{\n#include \"texts_{}.inc\"\n}}\n", level, i));
+  }
+}
+
+}  // namespace
+}  // namespace tern::generate
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: generate_texts FOLDER PARTS\n", stderr);
+    return 2;
+  }
+  try {
+    tern::generate::Recorder recorder;
+    for (const tern::generate::Sample& s : tern::generate::samples()) tern::generate::record(s, recorder);
+    tern::generate::write_all(recorder.texts, argv[1], static_cast<std::size_t>(std::atoi(argv[2])));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "generate_texts: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

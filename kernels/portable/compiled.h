@@ -1,0 +1,37 @@
+// Portable kernels on the CPU without a compiler: their texts were compiled as C++ when Tern was built.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/kernel.h"
+#include "kernels/portable/launcher.h"
+
+namespace tern::portable {
+
+/// The hash of a text's key (Source::key).
+using TextHash = std::array<std::uint64_t, 2>;
+TextHash hash_of(std::string_view key);
+
+struct CompiledText {
+  TextHash key;
+  void (*run)(const void* const* arguments, long begin, long end);
+};
+/// All of them for this processor, ordered by key. Generated (kernels/generate/texts.cpp).
+std::span<const CompiledText> compiled_texts();
+
+/// The texts that are compiled: with views of any rank, so that there are few.
+inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = true, .any_strides = true};
+
+/// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
+Launcher& compiled_launcher();
+
+/// The op of a node by its portable kernel on the host, whose texts know few element types: operands become those first
+/// (compiled_types.h), and results what they are to be afterwards.
+Kernel compiled_kernel(Op op);
+/// The ops that the CPU computes so where every device is to give the same bits.
+void register_compiled(KernelTable& t);
+
+}  // namespace tern::portable

@@ -1,0 +1,129 @@
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "kernels/portable/compiled.h"
+#include "kernels/portable/compiled_types.h"
+#include "kernels/portable/failure.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+namespace {
+
+/// An operand or result in another type, in the node's scratch.
+struct Converted {
+  std::size_t index;
+  std::uint64_t offset;
+};
+
+struct CompiledState : KernelState {
+  const Kernel* kernel = nullptr;
+  std::unique_ptr<KernelState> inner;
+  std::vector<TensorView> in, out;  ///< as the texts see them
+  std::vector<Converted> inputs, outputs;
+  std::uint64_t inner_scratch = 0, scratch = 0;
+};
+
+std::uint64_t bytes_of(const TensorView& v) {
+  return static_cast<std::uint64_t>(v.numel()) * static_cast<std::uint64_t>(element_size(v.dtype));
+}
+
+/// `views` in the texts' types, which `type` tells; what has to be converted gets a place in the scratch.
+template <class Type>
+std::vector<Converted> place(std::vector<TensorView>& views, std::uint64_t* scratch, const Type& type) {
+  std::vector<Converted> changed;
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    if (views[k].dtype == DType::invalid || type(k) == views[k].dtype) continue;
+    views[k].dtype = type(k);
+    changed.push_back({k, *scratch});
+    *scratch += (bytes_of(views[k]) + 63) / 64 * 64;
+  }
+  return changed;
+}
+
+/// The call that the inner kernel sees.
+KernelCall inner_call(const KernelCall& c, CompiledState& state) {
+  KernelCall inner = c;
+  inner.in = state.in;
+  inner.out = state.out;
+  inner.scratch = {};
+  inner.state = state.inner.get();
+  inner.device = exact_without(c) ? nullptr : &compiled_launcher();
+  return inner;
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  auto state = std::make_unique<CompiledState>();
+  const bool exact = exact_without(c);
+  state->kernel = &(exact ? cpu_kernels() : portable_kernels()).kernels[static_cast<std::size_t>(c.node->op)];
+  state->in.assign(c.in.begin(), c.in.end());
+  state->out.assign(c.out.begin(), c.out.end());
+  if (!exact) {
+    state->inputs = place(state->in, &state->scratch, [&](std::size_t k) { return compiled_input(c, k); });
+    state->outputs = place(state->out, &state->scratch, [&](std::size_t k) { return compiled_output(c, k); });
+  }
+  const KernelCall before = inner_call(c, *state);
+  if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(before);
+  const KernelCall inner = inner_call(c, *state);
+  if (state->kernel->scratch != nullptr) state->inner_scratch = state->kernel->scratch(inner);
+  // What is converted lies behind the inner kernel's scratch.
+  state->inner_scratch = (state->inner_scratch + 63) / 64 * 64;
+  state->scratch += state->inner_scratch;
+  return state;
+}
+
+std::size_t scratch(const KernelCall& c) {
+  return static_cast<const CompiledState*>(c.state)->scratch;
+}
+
+void run(KernelCall& c) {
+  auto& state = *static_cast<CompiledState*>(c.state);
+  for (std::size_t k = 0; k < state.in.size(); ++k) state.in[k].data = c.in[k].data;
+  for (std::size_t k = 0; k < state.out.size(); ++k) state.out[k].data = c.out[k].data;
+  std::byte* const converted = c.scratch.data() + state.inner_scratch;
+  for (const Converted& x : state.inputs) {
+    state.in[x.index].data = converted + x.offset;
+    convert(c.in[x.index].data, c.in[x.index].dtype, converted + x.offset, state.in[x.index].dtype,
+            c.in[x.index].numel());
+  }
+  for (const Converted& x : state.outputs) state.out[x.index].data = converted + x.offset;
+  KernelCall inner = inner_call(c, state);
+  inner.scratch = c.scratch.first(state.inner_scratch);
+  state.kernel->run(inner);
+  const int failure = std::exchange(*reinterpret_cast<std::int32_t*>(compiled_launcher().failure()), 0);
+  if (failure != 0) fail(ErrorCode::runtime, std::string(failure_message(failure)));
+  for (const Converted& x : state.outputs) {
+    convert(converted + x.offset, state.out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
+            c.out[x.index].numel());
+  }
+}
+
+}  // namespace
+
+void register_compiled(KernelTable& t) {
+  for (Op op : {Op::cholesky,    Op::qr,        Op::householder,   Op::eigh,
+                Op::eig,         Op::svd,       Op::lu_factor,     Op::lu_solve,
+                Op::ldl_factor,  Op::ldl_solve, Op::lstsq,         Op::matrix_exp,
+                Op::fft,         Op::optim,     Op::rnn,           Op::scan,
+                Op::cdist,       Op::histogram, Op::embedding_bag, Op::segment_reduce,
+                Op::grid_sample, Op::roi_align, Op::random,        Op::triangular_solve}) {
+    t.set(op, compiled_kernel(op));
+  }
+}
+
+Kernel compiled_kernel(Op op) {
+  const Kernel& own = cpu_kernels().kernels[static_cast<std::size_t>(op)];
+  Kernel k;
+  k.run = run;
+  k.scratch = scratch;
+  k.prepare = prepare;
+  k.in_place = own.in_place;
+  k.in_place_of = own.in_place_of;
+  return k;
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,153 @@
+// The kernels that were compiled when Tern was built: every op that runs by them finds its texts for every element
+// type, kind and attribute that its shape rule takes.
+#include "kernels/portable/compiled.h"
+
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include <limits>
+
+#include "kernels/generate/samples.h"
+#include "schema/infer.h"
+#include "schema/kinds.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern::test {
+namespace {
+
+constexpr DType kTypes[] = {DType::boolean, DType::u8,        DType::i8,      DType::i16,         DType::i32,
+                            DType::i64,     DType::u16,       DType::u32,     DType::u64,         DType::f16,
+                            DType::bf16,    DType::f32,       DType::f64,     DType::c32,         DType::c64,
+                            DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,
+                            DType::f8_e8m0, DType::f6_e2m3,   DType::f6_e3m2};
+
+TensorView view_of(const TensorType& t) {
+  TensorView v;
+  v.dtype = t.dtype;
+  v.rank = t.rank();
+  for (std::size_t i = 0; i < t.shape.size(); ++i) v.sizes[i] = t.shape[i].value();
+  make_contiguous(v);
+  return v;
+}
+
+/// Prepares the node with each set of wanted outputs. Whether the shape rule takes it.
+bool prepare(const generate::Sample& s) {
+  Program program;
+  Node node;
+  node.op = s.op;
+  node.attrs = s.attrs;
+  std::vector<TensorType> types(s.inputs.size());
+  std::vector<const TensorType*> operands;
+  std::vector<TensorView> in;
+  for (std::size_t i = 0; i < s.inputs.size(); ++i) {
+    const bool there = s.inputs[i].dtype != DType::invalid;
+    types[i].dtype = s.inputs[i].dtype;
+    types[i].shape.assign(s.inputs[i].sizes.begin(), s.inputs[i].sizes.end());
+    node.inputs.push_back(there ? static_cast<ValueId>(i) : kNoValue);
+    operands.push_back(there ? &types[i] : nullptr);
+    in.push_back(there ? view_of(types[i]) : TensorView{});
+  }
+  std::vector<TensorType> results;
+  try {
+    results = infer(program, program.pool, node, operands);
+  } catch (const Error&) {
+    return false;
+  }
+  const Kernel kernel = portable::compiled_kernel(s.op);
+  for (std::size_t unwanted = 0; unwanted <= results.size(); ++unwanted) {
+    std::vector<TensorView> out;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      out.push_back(i == unwanted && results.size() > 1 ? TensorView{} : view_of(results[i]));
+    KernelCall call;
+    call.node = &node;
+    call.in = in;
+    call.out = out;
+    EXPECT_NO_THROW(kernel.prepare(call))
+        << op_info(s.op).name << " of " << name_of(s.inputs.empty() ? results[0].dtype : s.inputs[0].dtype);
+  }
+  return true;
+}
+
+/// `sample` with `t` in the place of its floating type, and `integers` in that of its integers.
+generate::Sample with_type(generate::Sample sample, DType from, DType t, DType integers) {
+  for (generate::Operand& o : sample.inputs) {
+    if (o.dtype == from) {
+      o.dtype = t;
+    } else if (o.dtype == DType::i64) {
+      o.dtype = integers;
+    }
+  }
+  for (Attr& a : sample.attrs) {
+    if (a.key == AttrKey::dtype) a.data = Dims{static_cast<std::int64_t>(t)};
+  }
+  return sample;
+}
+
+generate::Sample with(generate::Sample sample, AttrKey key, AttrData data) {
+  std::erase_if(sample.attrs, [&](const Attr& a) { return a.key == key; });
+  sample.attrs.push_back({key, std::move(data)});
+  return sample;
+}
+
+// The samples name one node of each kind; here are all element types, in any combination that the rules take.
+TEST(Compiled, EveryElementTypeHasItsTexts) {
+  std::map<Op, int> taken;
+  for (const generate::Sample& s : generate::samples()) {
+    const DType from = s.inputs.empty() ? DType::invalid : s.inputs[0].dtype;
+    for (DType t : kTypes) {
+      for (DType integers : {DType::i32, DType::i64}) taken[s.op] += prepare(with_type(s, from, t, integers)) ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(taken.size(), 24u);
+  for (const auto& [op, n] : taken) EXPECT_GE(n, 4) << op_info(op).name;
+}
+
+// What are parameters in the texts: no value of theirs needs a text of its own.
+TEST(Compiled, EveryKindHasItsTexts) {
+  const AttrKey flags[] = {AttrKey::upper,     AttrKey::unit,   AttrKey::left,     AttrKey::full,
+                           AttrKey::hermitian, AttrKey::check,  AttrKey::maximize, AttrKey::align_corners,
+                           AttrKey::density,   AttrKey::forward};
+  int taken = 0;
+  for (const generate::Sample& s : generate::samples()) {
+    for (AttrKey flag : flags) {
+      for (std::int64_t v : {0, 1}) taken += prepare(with(s, flag, Dims{v})) ? 1 : 0;
+    }
+    for (std::int64_t v = 0; v < 8; ++v) {
+      taken += prepare(with(s, AttrKey::kind, Dims{v})) ? 1 : 0;
+      taken += prepare(with(s, AttrKey::mode, Dims{v})) ? 1 : 0;
+      taken += prepare(with(s, AttrKey::transpose, Dims{v})) ? 1 : 0;
+      taken += prepare(with(s, AttrKey::norm, Dims{v})) ? 1 : 0;
+    }
+    for (double p : {0.0, 0.5, 1.0, 2.0, 2.5, 7.0, std::numeric_limits<double>::infinity()})
+      taken += prepare(with(s, AttrKey::p, std::vector<double>{p})) ? 1 : 0;
+  }
+  EXPECT_GE(taken, 2000);
+}
+
+TEST(Compiled, EveryLengthOfTransformHasItsTexts) {
+  for (std::int64_t n = 1; n < 70; ++n) {
+    for (FftKind kind : {FftKind::complex_to_complex, FftKind::real_to_complex, FftKind::complex_to_real}) {
+      for (DType t : {DType::f32, DType::f64}) {
+        const DType in = kind == FftKind::real_to_complex ? t : t == DType::f32 ? DType::c64 : DType::c128;
+        generate::Sample s{Op::fft,
+                           {{in, {3, kind == FftKind::complex_to_real ? n / 2 + 1 : n}}},
+                           {generate::integer(AttrKey::kind, kind), generate::integer(AttrKey::length, n)}};
+        EXPECT_TRUE(prepare(with(s, AttrKey::axes, Dims{1})));
+        EXPECT_TRUE(prepare(with(s, AttrKey::axes, Dims{0, 1})));
+      }
+    }
+  }
+}
+
+TEST(Compiled, WhatIsNotThereIsSaid) {
+  try {
+    portable::compiled_launcher().kernel("some key", "tern_sums", [] { return std::string(); });
+    FAIL() << "was found";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    EXPECT_NE(std::string(e.what()).find("no kernel 'sums'"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
