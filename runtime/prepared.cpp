@@ -8,6 +8,7 @@
 #include "kernels/custom/library.h"
 #include "kernels/portable/launches.h"
 #include "kernels/reproducible.h"
+#include "runtime/definitions.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/override.h"
@@ -187,7 +188,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     prepared->kernels = options.reproducible ? &portable_kernels() : &device_kernels(*prepared->device);
   }
   check_kernels(*program, *prepared->kernels);
-  for (const Function& exported : program->functions) {
+  for (const Function& original : program->functions) {
+    const Function exported = options.reproducible ? with_definitions(*program, original) : original;
     // Epilogues are worked on before a product is rounded to its type, and devices have none.
     const bool products = on_cpu && !options.reproducible;
     FusedFunction f = fusion == Fusion::on ? fuse(exported, products) : unfused(exported);

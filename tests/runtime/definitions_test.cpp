@@ -1,0 +1,90 @@
+// addcdiv, bit for bit: as PyTorch's kernel for CPUs computes it, and where results are to be reproducible as its
+// kernel for GPUs does; both in plain C++.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+using Floats = std::vector<float>;
+
+constexpr std::int64_t kSize = 1000;
+constexpr float kValue = -0.37F;
+
+struct Operands {
+  Floats x, a, b;
+};
+
+Operands random_operands() {
+  std::mt19937 engine(7);
+  std::normal_distribution<float> normal;
+  Operands o;
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    o.x.push_back(normal(engine));
+    o.a.push_back(normal(engine));
+    o.b.push_back(std::fabs(normal(engine)) + 1);
+  }
+  return o;
+}
+
+/// `more` are instructions that follow the formula's.
+Floats run(const char* origin, bool reproducible, const std::vector<Instruction>& more = {}) {
+  TestProgram p;
+  p.program().origins.push_back({origin, "", ""});
+  p.b().set_origin(0);
+  const ValueId x = p.input(DType::f32, {kSize}), a = p.input(DType::f32, {kSize}), b = p.input(DType::f32, {kSize});
+  p.output(p.b().expr("x + value * a / b", {{"x", x}, {"value", double{kValue}}, {"a", a}, {"b", b}}, DType::f32));
+  std::vector<Instruction>& code = p.program().functions[0].nodes.back().expr.code;
+  code.insert(code.end(), more.begin(), more.end());
+  Session s(p.model().prepare({.reproducible = reproducible}));
+  const Operands o = random_operands();
+  return values_of(s.run({floats({kSize}, o.x), floats({kSize}, o.a), floats({kSize}, o.b)})[0]);
+}
+
+Floats expected(float (*formula)(float x, float a, float b)) {
+  const Operands o = random_operands();
+  Floats v;
+  for (std::size_t i = 0; i < kSize; ++i) v.push_back(formula(o.x[i], o.a[i], o.b[i]));
+  return v;
+}
+
+// aten/src/ATen/native/cpu/PointwiseOpsKernel.cpp.
+float on_cpus(float x, float a, float b) {
+  return x + (kValue * a) / b;
+}
+// aten/src/ATen/native/cuda/PointwiseOpsKernel.cu.
+float on_gpus(float x, float a, float b) {
+  return std::fma(kValue, a / b, x);
+}
+
+TEST(Definitions, AddcdivIsThatOfCpusByDefault) {
+  EXPECT_EQ(run("aten.addcdiv.default", false), expected(on_cpus));
+}
+
+TEST(Definitions, ReproducibleAddcdivIsThatOfGpus) {
+  EXPECT_NE(expected(on_cpus), expected(on_gpus));
+  EXPECT_EQ(run("aten.addcdiv.default", true), expected(on_gpus));
+  EXPECT_EQ(run("aten._foreach_addcdiv.Scalar", true), expected(on_gpus));
+}
+
+TEST(Definitions, OtherOperatorsKeepTheirFormula) {
+  EXPECT_EQ(run("aten.add.Tensor", true), expected(on_cpus));
+}
+
+// An archive may say anything: what else reads a part of the formula must still find it.
+TEST(Definitions, SharedPartsAreLeftAlone) {
+  // x, value, a, their product, b, the quotient, the sum.
+  const std::vector<Instruction> times_product{{.op = Scalar::mul, .dtype = DType::f32, .a = 6, .b = 3}};
+  const auto shared = [](float x, float a, float b) { return (x + (kValue * a) / b) * (kValue * a); };
+  EXPECT_EQ(run("aten.addcdiv.default", true, times_product), expected(shared));
+}
+
+}  // namespace
+}  // namespace tern
