@@ -78,12 +78,14 @@ part 'models, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/models
 part 'conformance, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/conformance
-# xpu NAME EVERY: cases on an OpenCL runtime; every one of EVERY and the first of each op, all of them with --full.
+# xpu NAME EVERY [PATH]: programs, cases and what PATH has on an OpenCL runtime; every one of EVERY and the first of each op, all
+# of them with --full.
 xpu() {
   local runtime=$1 every=$2
+  shift 2
   [[ $full == --full ]] && every=1
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/models $data/conformance
+    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs "$@" $data/conformance
 }
 # on_runtime NAME: streams, events and graphs there.
 on_runtime() {
@@ -106,14 +108,16 @@ for level in avx2 avx512 baseline; do
 done
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
-xpu intel 10
+xpu intel 10 $data/models
 same_bits intel 10
-# The device of examples/device, and PoCL: both compile slowly.
+# PoCL and the device of examples/device compile slowly.
 if [[ $full == --full ]]; then
-  xpu pocl 1
+  xpu pocl 1 $data/models
   same_bits pocl 1
   part 'device, example' $scripts/device.sh example $scripts/conform.py --tern build/tern --device example --may-pass \
     --known tests/data/device_expected_failures.txt --reports "$reports/example" $data/programs $data/models $data/conformance
+else
+  xpu pocl 10
 fi
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full.
 some=(--dtype f32 --most 2)
