@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/channels_last_convolution.h"
 #include "kernels/cpu/contractions.h"
+#include "kernels/cpu/convolution_problem.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
@@ -17,35 +18,9 @@
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/convolve.h"
 #include "kernels/cpu/tile_convolution.h"
-#include "kernels/cpu/window.h"
 
 namespace tern::cpu {
 namespace {
-
-struct Problem {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
-  bool transposed;
-  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
-};
-
-Problem describe(const KernelCall& c) {
-  const Node& node = *c.node;
-  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
-  Problem p{x.size(0), node.integer(AttrKey::groups, 1), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
-  p.in = x.size(1) / p.groups;
-  p.out = y.size(1) / p.groups;
-  const auto n = static_cast<std::size_t>(x.rank - 2);
-  for (std::size_t i = 0; i < n; ++i) {
-    const int axis = static_cast<int>(i) + 2;
-    WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
-    if (p.transposed) std::swap(a.in, a.out);
-    a.stride = list_value(node, AttrKey::strides, i, 1);
-    a.dilation = list_value(node, AttrKey::dilations, i, 1);
-    a.before = list_value(node, AttrKey::before, i, 0);
-    p.window[3 - n + i] = a;
-  }
-  return p;
-}
 
 /// Calls f(row, kd, kh, kw) for the rows of the matrix of windows of one channel.
 template <class F>
@@ -75,7 +50,7 @@ void for_each_line(const Window& w, std::int64_t d, std::int64_t h, std::int64_t
 }
 
 template <class T>
-void columns(const Problem& p, const T* x, std::int64_t begin, std::int64_t end, T* to) {
+void columns(const ConvolutionProblem& p, const T* x, std::int64_t begin, std::int64_t end, T* to) {
   const Window& w = p.window;
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), width = w[2].out, ld = (end - begin) * width,
                      size = plane(w, &WindowAxis::in);
@@ -104,7 +79,7 @@ void columns(const Problem& p, const T* x, std::int64_t begin, std::int64_t end,
 }
 
 /// Output lines that are made at a time, so that the columns stay near the second cache.
-std::int64_t lines_at_a_time(const Problem& p) {
+std::int64_t lines_at_a_time(const ConvolutionProblem& p) {
   const Window& w = p.window;
   const std::int64_t lines = w[0].out * w[1].out;
   const std::int64_t line = std::max<std::int64_t>(1, p.in * plane(w, &WindowAxis::kernel) * w[2].out);
@@ -119,7 +94,7 @@ bool is_own(const Node& node, const TensorView& x, const TensorView& weight) {
          weight.size(0) / std::max<std::int64_t>(1, node.integer(AttrKey::groups, 1)) >= kOwnChannels;
 }
 
-planes::DirectConvolution direct(const Problem& p) {
+planes::DirectConvolution direct(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out};
 }
 
@@ -127,10 +102,11 @@ planes::DirectConvolution direct(const Problem& p) {
 bool is_direct(const KernelCall& c) {
   const DType type = c.in[0].dtype;
   return gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) &&
-         c.node->integer(AttrKey::transposed) == 0 && c.in[1].numel() != 0 && planes::is_direct(direct(describe(c)));
+         c.node->integer(AttrKey::transposed) == 0 && c.in[1].numel() != 0 &&
+         planes::is_direct(direct(describe_convolution(c)));
 }
 
-void forward_by_blocks(const Problem& p, const float* x, const float* weight, float* y) {
+void forward_by_blocks(const ConvolutionProblem& p, const float* x, const float* weight, float* y) {
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel), in_size = plane(p.window, &WindowAxis::in),
                      out_size = plane(p.window, &WindowAxis::out);
   for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
@@ -140,7 +116,7 @@ void forward_by_blocks(const Problem& p, const float* x, const float* weight, fl
 }
 
 template <class T>
-void forward(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
+void forward(const ConvolutionProblem& p, const T* x, const T* weight, T* y, T* buffer) {
   const Window& w = p.window;
   const std::int64_t lines = w[0].out * w[1].out, width = w[2].out, rows = p.in * plane(w, &WindowAxis::kernel),
                      step = lines_at_a_time(p);
@@ -158,14 +134,14 @@ void forward(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
 }
 
 /// Channels of the result that the transposed convolution makes at a time.
-std::int64_t channels_at_a_time(const Problem& p) {
+std::int64_t channels_at_a_time(const ConvolutionProblem& p) {
   const std::int64_t one =
       std::max<std::int64_t>(1, plane(p.window, &WindowAxis::kernel) * plane(p.window, &WindowAxis::out));
   return std::clamp<std::int64_t>((1 << 20) / one, 1, std::max<std::int64_t>(p.out, 1));
 }
 
 template <class T>
-void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) {
+void transposed(const ConvolutionProblem& p, const T* x, const T* weight, T* y, T* buffer) {
   const Window& w = p.window;
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), lines = w[0].out * w[1].out, width = w[2].out,
                      n = lines * width;
@@ -197,12 +173,13 @@ void transposed(const Problem& p, const T* x, const T* weight, T* y, T* buffer) 
   }
 }
 
-channels_last::Convolution with_channels_last(const Problem& p) {
+channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out};
 }
 
 bool makes_channels_last(const KernelCall& c) {
-  return c.node->integer(AttrKey::transposed) == 0 && wants_channels_last(c, with_channels_last(describe(c)));
+  return c.node->integer(AttrKey::transposed) == 0 &&
+         wants_channels_last(c, with_channels_last(describe_convolution(c)));
 }
 
 struct State : KernelState {
@@ -257,7 +234,7 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
 
 std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
   if (c.node->integer(AttrKey::transposed) != 0 || is_direct(c)) return nullptr;
-  const Problem p = describe(c);
+  const ConvolutionProblem p = describe_convolution(c);
   auto tiles = TileConvolution::make(c, {p.window, p.batch, p.groups, p.in, p.out});
   if (tiles == nullptr) return nullptr;
   auto state = std::make_unique<State>();
@@ -268,7 +245,7 @@ std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
 
 std::unique_ptr<State> prepare_channels_last(const KernelCall& c) {
   if (c.node->integer(AttrKey::transposed) != 0) return nullptr;
-  auto made = ChannelsLastConvolution::make(c, with_channels_last(describe(c)));
+  auto made = ChannelsLastConvolution::make(c, with_channels_last(describe_convolution(c)));
   if (made == nullptr) return nullptr;
   auto state = std::make_unique<State>();
   state->unread = made->is_packed() ? 1u << 1 : 0;
@@ -309,7 +286,7 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   if (const State* s = dnnl_state(c)) {
     return buffers(c, s->dtype, !s->constant_weight, static_cast<std::int64_t>(s->convolution->scratch()), parts);
   }
-  const Problem p = describe(c);
+  const ConvolutionProblem p = describe_convolution(c);
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel);
   if (is_direct(c) || is_own(*c.node, c.in[0], c.in[1])) return buffers(c, type, true, 0, parts);
@@ -383,12 +360,12 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
     if (epilogue != nullptr) {
       finished = [&](std::int64_t begin, std::int64_t count) { apply_by_planes(c, *epilogue, begin, count); };
     }
-    planes::convolve(direct(describe(c)), floats(x), floats(weight), floats(bias), reinterpret_cast<float*>(sums),
-                     finished);
+    planes::convolve(direct(describe_convolution(c)), floats(x), floats(weight), floats(bias),
+                     reinterpret_cast<float*>(sums), finished);
   } else {
     visit_gemm_type(type, [&](auto tag) {
       using T = decltype(tag);
-      const Problem p = describe(c);
+      const ConvolutionProblem p = describe_convolution(c);
       auto* to = reinterpret_cast<T*>(sums);
       // PyTorch adds the bias last where the products are scattered, and first where they are summed.
       const std::int64_t size = y.numel() / (y.size(0) * y.size(1));

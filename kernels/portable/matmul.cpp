@@ -108,6 +108,16 @@ void declare_result(Launch& k, const KernelCall& c, DType sum) {
   k.store("STORE", sum, out.dtype);
 }
 
+void declare_sizes(Launch& k, const Operand& a, const Operand& b) {
+  k.parameter("rows", a.length);
+  k.parameter("columns", b.length);
+  k.parameter("depth", a.depth);
+  k.parameter("a_row", a.step);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("b_depth", b.depth_step);
+  k.parameter("b_column", b.step);
+}
+
 void tiled(const KernelCall& c, Launches& list) {
   Operand a = left(c), b = right(c);
   merge_planes(a, b);
@@ -144,13 +154,7 @@ void tiled(const KernelCall& c, Launches& list) {
     k.input("b", 1, b.planes.dtype);
     k.source.view("b", b.planes);
   }
-  k.parameter("rows", a.length);
-  k.parameter("columns", b.length);
-  k.parameter("depth", a.depth);
-  k.parameter("a_row", a.step);
-  k.parameter("a_depth", a.depth_step);
-  k.parameter("b_depth", b.depth_step);
-  k.parameter("b_column", b.step);
+  declare_sizes(k, a, b);
   k.parameter("row_blocks", row_blocks);
   k.parameter("panels", panels);
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
@@ -169,13 +173,7 @@ void matmul(const KernelCall& c, Launches& list) {
   k.input("b", 1, b.planes.dtype);
   k.load("LOAD_B", b.planes.dtype, sum);
   k.source.view("b", b.planes);
-  k.parameter("rows", a.length);
-  k.parameter("columns", b.length);
-  k.parameter("depth", a.depth);
-  k.parameter("a_row", a.step);
-  k.parameter("a_depth", a.depth_step);
-  k.parameter("b_depth", b.depth_step);
-  k.parameter("b_column", b.step);
+  declare_sizes(k, a, b);
   k.parameter("count", out.numel());
   list.add(std::move(k), out.numel());
 }

@@ -1,25 +1,12 @@
 // mx_pack and mx_dequantize: tensors of small floats with a scale for each block.
-#include "dtypes/mx.h"
+#include "kernels/mx_format.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
 namespace {
 
-/// Of an MX value of this view's logical sizes.
-MxFormat format_of(const Node& node, const TensorView& v) {
-  MxFormat f;
-  f.element = v.dtype;
-  f.columns = v.size(v.rank - 1);
-  f.rows = 1;
-  for (int i = 0; i + 1 < v.rank; ++i) f.rows *= v.size(i);
-  f.block = node.integer(AttrKey::block);
-  f.layout = static_cast<ScaleLayout>(node.integer(AttrKey::layout));
-  check_mx(f);
-  return f;
-}
-
 void pack(const KernelCall& c, Launches& list) {
-  const MxFormat f = format_of(*c.node, c.out[0]);
+  const MxFormat f = mx_format(*c.node, c.out[0]);
   Launch k("mx_pack");
   k.input("elements", 0, DType::u8);
   k.input("scales", 1, DType::u8);
@@ -30,7 +17,7 @@ void pack(const KernelCall& c, Launches& list) {
 }
 
 void dequantize(const KernelCall& c, Launches& list) {
-  const MxFormat f = format_of(*c.node, c.in[0]);
+  const MxFormat f = mx_format(*c.node, c.in[0]);
   Launch k("mx_dequantize");
   k.input("x", 0, DType::u8);
   k.load("LOAD_X", f.element, DType::f32);

@@ -2,30 +2,17 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "dtypes/mx.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/mx_format.h"
 
 namespace tern::pointwise {
 namespace {
 
-/// Of an MX value of this view's logical sizes.
-MxFormat format_of(const Node& node, const TensorView& v) {
-  MxFormat f;
-  f.element = v.dtype;
-  f.columns = v.size(v.rank - 1);
-  f.rows = 1;
-  for (int i = 0; i + 1 < v.rank; ++i) f.rows *= v.size(i);
-  f.block = node.integer(AttrKey::block);
-  f.layout = static_cast<ScaleLayout>(node.integer(AttrKey::layout));
-  check_mx(f);
-  return f;
-}
-
 void pack(KernelCall& call) {
   const TensorView& out = call.out[0];
-  const MxFormat f = format_of(*call.node, out);
+  const MxFormat f = mx_format(*call.node, out);
   const auto elements = static_cast<std::size_t>(f.element_bytes());
   const auto scales = static_cast<std::size_t>(f.scales().size());
   if (elements > 0) std::memcpy(out.data, call.in[0].data, elements);
@@ -35,7 +22,7 @@ void pack(KernelCall& call) {
 void dequantize(KernelCall& call) {
   const TensorView& in = call.in[0];
   const TensorView& out = call.out[0];
-  const MxFormat f = format_of(*call.node, in);
+  const MxFormat f = mx_format(*call.node, in);
   const auto* scales = reinterpret_cast<const F8E8M0*>(in.data + f.element_bytes());
   parallel_for(f.rows, grain_for(4 * f.columns), [&](std::int64_t begin, std::int64_t end) {
     const bool direct = out.dtype == DType::f32;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
+#include "kernels/below_one.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox.h"
 #include "kernels/cpu/pointwise/kernels.h"
@@ -65,22 +66,6 @@ void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t 
       }
     }
   });
-}
-
-/// The largest number that does not become 1 when it is rounded to the type.
-double below_one(DType t) {
-  int bits = 3;
-  switch (t) {
-    case DType::f64: bits = 53; break;
-    case DType::f32: bits = 24; break;
-    case DType::f16: bits = 11; break;
-    case DType::bf16: bits = 8; break;
-    case DType::f8_e4m3fn:
-    case DType::f8_e4m3fnuz:
-    case DType::f6_e2m3: bits = 4; break;
-    default: break;
-  }
-  return std::nextafter(1 - std::ldexp(0.5, -bits), 0.0);
 }
 
 /// In [0, 1): what would be 1 is 0.

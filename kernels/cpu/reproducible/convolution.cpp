@@ -7,47 +7,24 @@
 #include "dtypes/cpu_level.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/convolution_problem.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/loops.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/window.h"
 
 namespace tern::reproducible {
 namespace {
 
+using cpu::ConvolutionProblem;
+using cpu::describe_convolution;
 using cpu::plane;
 using cpu::Window;
 using cpu::WindowAxis;
 
-struct Problem {
-  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
-  bool transposed;
-  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
-};
-
-Problem describe(const KernelCall& c) {
-  const Node& node = *c.node;
-  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
-  Problem p{x.size(0), node.integer(AttrKey::groups, 1), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
-  p.in = x.size(1) / p.groups;
-  p.out = y.size(1) / p.groups;
-  const auto n = static_cast<std::size_t>(x.rank - 2);
-  for (std::size_t i = 0; i < n; ++i) {
-    const int axis = static_cast<int>(i) + 2;
-    WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
-    if (p.transposed) std::swap(a.in, a.out);
-    a.stride = cpu::list_value(node, AttrKey::strides, i, 1);
-    a.dilation = cpu::list_value(node, AttrKey::dilations, i, 1);
-    a.before = cpu::list_value(node, AttrKey::before, i, 0);
-    p.window[3 - n + i] = a;
-  }
-  return p;
-}
-
-channels_last::Convolution with_channels_last(const Problem& p) {
+channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out, true};
 }
 
@@ -58,7 +35,7 @@ bool makes_channels_last(const KernelCall& c) {
   if (!floats || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || c.in[1].numel() == 0 || c.out[0].numel() == 0)
     return false;
   if (cpu_level() == CpuLevel::baseline || c.node->integer(AttrKey::transposed) != 0) return false;
-  return channels_last::suits(with_channels_last(describe(c)), is_channels_last(x));
+  return channels_last::suits(with_channels_last(describe_convolution(c)), is_channels_last(x));
 }
 
 bool lies_so(const TensorView& v) {
@@ -108,7 +85,7 @@ void for_each_element(const Window& w, F&& f) {
 
 /// The plane of the result that channel `o` of image `n` is, without its bias.
 template <class T>
-void forward_plane(const Problem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
+void forward_plane(const ConvolutionProblem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
   const Window& w = p.window;
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), size = plane(w, &WindowAxis::in);
   const T* group = x + (n * p.groups + o / p.out) * p.in * size;
@@ -128,7 +105,7 @@ void forward_plane(const Problem& p, const T* x, const T* weight, std::int64_t n
 
 /// The same of a transposed convolution: the products of each element of the kernel are summed by themselves.
 template <class T>
-void transposed_plane(const Problem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
+void transposed_plane(const ConvolutionProblem& p, const T* x, const T* weight, std::int64_t n, std::int64_t o, T* y) {
   const Window& w = p.window;  // its results are this one's input
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), size = plane(w, &WindowAxis::out), g = o / p.out;
   const T* group = x + (n * p.groups + g) * p.in * size;
@@ -153,14 +130,14 @@ void transposed_plane(const Problem& p, const T* x, const T* weight, std::int64_
 }
 
 /// Every window is one element of x, in order.
-bool is_plain(const Problem& p) {
+bool is_plain(const ConvolutionProblem& p) {
   return !p.transposed && std::ranges::all_of(p.window, [](const WindowAxis& a) {
     return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out;
   });
 }
 
 template <class T>
-void plain(const Problem& p, const T* x, const T* weight, T* y) {
+void plain(const ConvolutionProblem& p, const T* x, const T* weight, T* y) {
   const std::int64_t size = plane(p.window, &WindowAxis::in);
   for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
     const T *from = x + g * p.in * size, *w = weight + g % p.groups * p.out * p.in;
@@ -174,7 +151,7 @@ void plain(const Problem& p, const T* x, const T* weight, T* y) {
 }
 
 template <class T>
-void convolve(const Problem& p, const T* x, const T* weight, const T* bias, T* y) {
+void convolve(const ConvolutionProblem& p, const T* x, const T* weight, const T* bias, T* y) {
   const std::int64_t channels = p.groups * p.out,
                      size = plane(p.window, p.transposed ? &WindowAxis::in : &WindowAxis::out);
   if (is_plain(p)) plain<T>(p, x, weight, y);
@@ -219,7 +196,7 @@ const std::byte* operand(const KernelCall& c, std::size_t i, DType type, std::by
 
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
-  const Problem p = describe(c);
+  const ConvolutionProblem p = describe_convolution(c);
   if (makes_channels_last(c) && lies_so(c.in[0]) && lies_so(c.out[0])) {
     const channels_last::Convolution convolution = with_channels_last(p);
     return (convolution.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(

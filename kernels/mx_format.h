@@ -1,0 +1,22 @@
+// The MX format that a node's value has.
+#pragma once
+
+#include "dtypes/mx.h"
+#include "kernels/kernel.h"
+
+namespace tern {
+
+/// Of an MX value of this view's logical sizes.
+inline MxFormat mx_format(const Node& node, const TensorView& v) {
+  MxFormat f;
+  f.element = v.dtype;
+  f.columns = v.size(v.rank - 1);
+  f.rows = 1;
+  for (int i = 0; i + 1 < v.rank; ++i) f.rows *= v.size(i);
+  f.block = node.integer(AttrKey::block);
+  f.layout = static_cast<ScaleLayout>(node.integer(AttrKey::layout));
+  check_mx(f);
+  return f;
+}
+
+}  // namespace tern
