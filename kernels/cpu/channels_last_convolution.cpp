@@ -54,17 +54,19 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
+  if (channels_last::Winograd::suits(c)) made->winograd_.emplace(c);
   made->panels_ = channels_last::stored_panels(call, c);
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   return made;
 }
 
-void ChannelsLastConvolution::run(const KernelCall& call) const {
+void ChannelsLastConvolution::run(const KernelCall& call, std::byte* scratch) const {
   const channels_last::Operands at{call.in[0].as<const float>(), call.in[1].as<const float>(),
                                    call.has(2) ? call.in[2].as<const float>() : nullptr, call.out[0].as<float>(),
                                    panels_};
   const Reordered reordered(call);
   const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
+  if (winograd_ && winograd_->run(at, finish, scratch)) return;
   (convolution_.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
 }
 

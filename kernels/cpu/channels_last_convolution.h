@@ -2,8 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/channels_last/winograd.h"
 #include "kernels/kernel.h"
 
 namespace tern::cpu {
@@ -18,11 +19,14 @@ class ChannelsLastConvolution {
 
   /// The exported weight is not read.
   bool is_packed() const { return panels_ != nullptr; }
+  /// Bytes that `run` needs, aligned to 64.
+  std::size_t scratch() const { return winograd_ ? winograd_->scratch() : 0; }
   /// With the epilogue.
-  void run(const KernelCall& call) const;
+  void run(const KernelCall& call, std::byte* scratch) const;
 
  private:
   channels_last::Convolution convolution_;
+  std::optional<channels_last::Winograd> winograd_;
   const float* panels_ = nullptr;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };

@@ -301,7 +301,8 @@ const TileConvolution* tiles_of(const KernelCall& c) {
 }
 
 std::size_t scratch(const KernelCall& c) {
-  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->channels_last != nullptr) return 0;
+  if (const auto* s = static_cast<const State*>(c.state); s != nullptr && s->channels_last != nullptr)
+    return s->channels_last->scratch();
   ScratchParts parts;
   if (const TileConvolution* t = tiles_of(c)) parts.take<std::byte>(static_cast<std::int64_t>(t->scratch()));
   buffers(c, parts);
@@ -394,7 +395,10 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
   const auto* s = static_cast<const State*>(c.state);
-  if (s != nullptr && s->channels_last != nullptr) return s->channels_last->run(c);
+  if (s != nullptr && s->channels_last != nullptr) {
+    Scratch own(c, s->channels_last->scratch());
+    return s->channels_last->run(c, own.data());
+  }
   const pointwise::Epilogue* epilogue = s != nullptr ? s->epilogue.get() : nullptr;
   if (!run_sums(c, epilogue) && epilogue != nullptr) epilogue->apply(c);
 }

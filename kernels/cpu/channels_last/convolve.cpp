@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cpu/channels_last/ahead.h"
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
@@ -21,27 +22,6 @@ constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stay
 constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
 constexpr std::size_t kBandSlot = 5, kBiasSlot = 6;
-
-/// Asks for rows of weights that will be read next, some lines of the cache at a time.
-class Ahead {
- public:
-  Ahead() = default;
-  Ahead(const float* first, std::int64_t row, std::int64_t rows, std::int64_t depth, std::int64_t steps)
-      : first_(first),
-        row_(row),
-        rows_(rows),
-        lines_((depth + kLine - 1) / kLine),
-        step_((rows * lines_ + steps - 1) / std::max<std::int64_t>(1, steps)) {}
-  void step() {
-    for (std::int64_t i = 0; i < step_ && at_ < rows_ * lines_; ++i, ++at_)
-      __builtin_prefetch(first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, 0, 2);
-  }
-
- private:
-  static constexpr std::int64_t kLine = 16;
-  const float* first_ = nullptr;
-  std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, at_ = 0;
-};
 
 /// Results [pixel, pixel + count) of one image, whose windows begin `step` floats apart.
 struct Run {

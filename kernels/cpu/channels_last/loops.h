@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/channels_last/winograd_loops.h"
+
 namespace tern::channels_last {
 
 /// `count` windows, `step` floats apart, each of the same elements (`taps`, floats behind its first) of `channels`
@@ -24,6 +26,7 @@ struct Loops {
                     const float* bias) = nullptr;
   /// y[c] = the largest x[c], or a NaN
   void (*max)(const Windows& w) = nullptr;
+  WinogradLoops winograd;
 };
 
 /// The loops for this processor.

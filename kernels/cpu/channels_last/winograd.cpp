@@ -1,0 +1,263 @@
+#include "kernels/cpu/channels_last/winograd.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/cpu/channels_last/ahead.h"
+#include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/sgemm/micro.h"
+
+namespace tern::channels_last {
+namespace {
+
+using cpu::WindowAxis;
+using sgemm_micro::kPackedSlot;
+using sgemm_micro::MicroKernels;
+
+constexpr std::int64_t kTaps = 9, kElements = kTransformed * kTransformed;
+constexpr std::int64_t kFewestChannels = 16;  // a register
+constexpr std::int64_t kDepth = 64;           // channels of a weight that are transformed at a time
+constexpr std::int64_t kTogether = 64;        // tiles whose sums are made at a time
+constexpr std::int64_t kFloats = 1 << 20;     // of transformed tiles that are kept at a time
+constexpr std::int64_t kApart = 16;           // floats between tiles, so that these do not collide in the first cache
+constexpr std::int64_t kChannelsOfPart = 64;  // of a tile that are transformed at once
+constexpr std::size_t kWeightSlot = 3, kSumsSlot = 5, kBiasSlot = 6;
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Tiles over all images.
+struct Grid {
+  explicit Grid(const Convolution& c)
+      : lines(divided_up(c.window[1].out, kTile)),
+        columns(divided_up(c.window[2].out, kTile)),
+        count(c.batch * lines * columns) {}
+  std::int64_t lines, columns, count;
+  std::int64_t image(std::int64_t tile) const { return tile / (lines * columns); }
+  /// Of the tile's first result.
+  std::int64_t line(std::int64_t tile) const { return tile / columns % lines * kTile; }
+  std::int64_t column(std::int64_t tile) const { return tile % columns * kTile; }
+};
+
+/// Multiply-adds, and what takes as long as some, measured: transforms of weights and of images.
+double cost(const Convolution& c) {
+  constexpr double kOfWeight = 2.5, kOfImage = 6;
+  const auto tiles = static_cast<double>(Grid(c).count), in = static_cast<double>(c.in),
+             out = static_cast<double>(c.out), groups = static_cast<double>(c.groups);
+  return kElements * groups * ((tiles + kOfWeight) * in * out + tiles * kOfImage * (in + out));
+}
+
+double plain_cost(const Convolution& c) {
+  return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) * kTaps * c.groups * c.in * c.out);
+}
+
+bool allowed() {
+  static const bool on = [] {
+    const char* setting = std::getenv("TERN_WINOGRAD");
+    return setting == nullptr || std::strcmp(setting, "0") != 0;
+  }();
+  return on;
+}
+
+/// Some tiles of the images and what they become.
+class Tiles {
+ public:
+  Tiles(const Convolution& c, const Operands& at, const pointwise::Finish& finish, float* transformed,
+        std::int64_t most)
+      : c_(c),
+        grid_(c),
+        at_(at),
+        finish_(finish),
+        loops_(loops().winograd),
+        micro_(sgemm_micro::micro_kernels()),
+        transformed_(transformed),
+        pitch_(c.groups * c.in + kApart),
+        element_(most * pitch_),
+        panels_((c.out + micro_.columns - 1) / micro_.columns) {}
+
+  std::int64_t panels() const { return c_.groups * panels_; }
+
+  /// Transforms the input of tiles [first + begin, first + end), `channel` and the `channels` from there.
+  void transform(std::int64_t first, std::int64_t tile, std::int64_t channel, std::int64_t channels) const {
+    const std::int64_t pitch = c_.groups * c_.in, at = first + tile;
+    const WindowAxis &h = c_.window[1], &w = c_.window[2];
+    const float* image = at_.x + grid_.image(at) * h.in * w.in * pitch + channel;
+    const std::int64_t top = grid_.line(at) - h.before, left = grid_.column(at) - w.before;
+    static constexpr float kZeros[kChannelsOfPart + kFewestChannels] = {};
+    const float* from[kElements];
+    for (std::int64_t i = 0; i < kTransformed; ++i) {
+      for (std::int64_t j = 0; j < kTransformed; ++j) {
+        const std::int64_t r = top + i, s = left + j;
+        const bool inside = r >= 0 && r < h.in && s >= 0 && s < w.in;
+        from[i * kTransformed + j] = inside ? image + (r * w.in + s) * pitch : kZeros;
+      }
+    }
+    loops_.input(from, channels, transformed_ + tile * pitch_ + channel, element_);
+  }
+
+  /// The results of one panel of channels for `count` tiles from `first + begin` on. Returns false where a sum is not
+  /// finite.
+  bool multiply(std::int64_t first, std::int64_t begin, std::int64_t count, std::int64_t panel,
+                std::int64_t* ready) const {
+    const std::int64_t group = panel / panels_, column = panel % panels_ * micro_.columns,
+                       channel = group * c_.out + column;
+    const int columns = static_cast<int>(std::min<std::int64_t>(micro_.columns, c_.out - column));
+    const std::int64_t depth = std::min(kDepth, c_.in), sums_of_element = kTogether * micro_.columns + kApart,
+                       weight_of_element = depth * micro_.columns + kApart;
+    auto* weight = thread_buffer<float>(static_cast<std::size_t>(kElements * weight_of_element), kWeightSlot);
+    auto* sums = thread_buffer<float>(static_cast<std::size_t>(kElements * sums_of_element), kSumsSlot);
+    const std::int64_t parts = divided_up(count, micro_.rows);
+    for (std::int64_t k = 0; k < c_.in; k += depth) {
+      const std::int64_t channels = std::min(depth, c_.in - k);
+      // A weight of one step is still there from the tiles before.
+      if (*ready != panel || depth < c_.in)
+        loops_.weight(rows_of(panel, k, channels, columns), channels, weight, weight_of_element);
+      *ready = panel;
+      Ahead ahead = after(panel, k + channels, kElements * parts);
+      for (std::int64_t e = 0; e < kElements; ++e) {
+        for (std::int64_t part = 0; part < parts; ++part) {
+          const std::int64_t tile = part * count / parts, rows = (part + 1) * count / parts - tile;
+          ahead.step();
+          micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
+                                   weight + e * weight_of_element, micro_.columns, channels,
+                                   sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
+                                   k == 0 ? sgemm_micro::Sums::stored : sgemm_micro::Sums::added);
+        }
+      }
+    }
+    return store(first + begin, count, channel, columns, sums, sums_of_element);
+  }
+
+ private:
+  /// Rows of a packed panel.
+  const float* rows_of(std::int64_t panel, std::int64_t k, std::int64_t channels, int columns) const {
+    if (at_.panels != nullptr) return at_.panels + (panel * c_.in + k) * kTaps * micro_.columns;
+    auto* packed = thread_buffer<float>(static_cast<std::size_t>(channels * kTaps * micro_.columns), kPackedSlot);
+    const std::int64_t row = c_.in * kTaps, channel = panel / panels_ * c_.out + panel % panels_ * micro_.columns;
+    micro_.pack(at_.weight + channel * row + k * kTaps, 1, row, channels * kTaps, columns, packed);
+    return packed;
+  }
+
+  /// What `rows_of` reads next.
+  Ahead after(std::int64_t panel, std::int64_t k, std::int64_t steps) const {
+    if (at_.panels == nullptr) return {};
+    if (k == c_.in && ++panel == panels()) return {};
+    if (k == c_.in) k = 0;
+    const std::int64_t floats = std::min(kDepth, c_.in - k) * kTaps * micro_.columns;
+    return {at_.panels + (panel * c_.in + k) * kTaps * micro_.columns, 0, 1, floats, steps};
+  }
+
+  bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
+             std::int64_t sums_of_element) const {
+    const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
+    sgemm_micro::Finish last = finish(channel, columns);
+    const float* add = last.add;
+    float check = 0;
+    for (std::int64_t i = 0; i < count;) {
+      const std::int64_t tile = first + i, top = grid_.line(tile), left = grid_.column(tile);
+      const std::int64_t together = std::min(count - i, (line - left + kTile - 1) / kTile);
+      const std::int64_t start = ((grid_.image(tile) * lines + top) * line + left) * position + channel;
+      const std::int64_t rows = std::min(std::int64_t{kTile}, lines - top),
+                         positions = std::min(line - left, together * kTile);
+      TileResults to{nullptr, line * position, position, static_cast<int>(rows), 0, columns, last};
+      for (std::int64_t t = 0; t < together; ++t, ++i) {
+        const std::int64_t result = start + t * kTile * position;
+        to.y = at_.y + result;
+        to.finish.add = add == nullptr ? nullptr : add + result;
+        to.columns = static_cast<int>(std::min(std::int64_t{kTile}, positions - t * kTile));
+        check += loops_.output(sums + i * micro_.columns, sums_of_element, to);
+      }
+      if (!finish_) continue;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const std::int64_t result = start + r * line * position;
+        finish_.apply(at_.y + result, position, positions, columns, result, position);
+      }
+    }
+    return check == 0;
+  }
+
+  sgemm_micro::Finish finish(std::int64_t channel, int columns) const {
+    sgemm_micro::Finish f;
+    if (at_.bias != nullptr) {
+      auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
+      std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
+      std::copy_n(at_.bias + channel, columns, bias);
+      f.bias = bias;
+    }
+    if (const pointwise::SimpleEpilogue* s = finish_.simple()) {
+      f.low = s->low;
+      f.high = s->high;
+      if (s->operand >= 0) f.add = finish_.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
+    }
+    return f;
+  }
+
+  const Convolution& c_;
+  Grid grid_;
+  const Operands& at_;
+  const pointwise::Finish& finish_;
+  const WinogradLoops& loops_;
+  const MicroKernels& micro_;
+  float* transformed_;
+  std::int64_t pitch_, element_, panels_;
+};
+
+/// Tiles that are transformed before they are multiplied.
+std::int64_t tiles_at_once(const Convolution& c) {
+  const std::int64_t floats = kElements * (c.groups * c.in + kApart), count = Grid(c).count;
+  return divided_up(count, divided_up(count, std::max(kTogether, kFloats / floats)));
+}
+
+}  // namespace
+
+bool Winograd::possible(const Convolution& c) {
+  const auto three = [](const WindowAxis& a) { return a.kernel == 3 && a.stride == 1 && a.dilation == 1; };
+  const WindowAxis& depth = c.window[0];
+  return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
+         c.in >= kFewestChannels && c.out >= kFewestChannels && !c.in_order;
+}
+
+bool Winograd::suits(const Convolution& c) {
+  return allowed() && possible(c) && cost(c) < plain_cost(c);
+}
+
+Winograd::Winograd(const Convolution& c) : c_(c) {}
+
+std::size_t Winograd::scratch() const {
+  return static_cast<std::size_t>(kElements * tiles_at_once(c_) * (c_.groups * c_.in + kApart)) * sizeof(float);
+}
+
+bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
+  const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = omp_get_max_threads(),
+                     rows = sgemm_micro::micro_kernels().rows;
+  const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
+  const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);
+  std::atomic<bool> finite = true;
+  for (std::int64_t first = 0; first < count; first += most) {
+    const std::int64_t some = std::min(most, count - first);
+    parallel_for(some * parts, grain_for(channels / parts * kElements), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t channel = i % parts * channels / parts, last = (i % parts + 1) * channels / parts;
+        tiles.transform(first, i / parts, channel, last - channel);
+      }
+    });
+    // Blocks of tiles: so many that panels and blocks together come out even for all threads.
+    std::int64_t blocks = divided_up(some, kTogether);
+    while (tiles.panels() * blocks % threads != 0 && some / (blocks + 1) >= rows) ++blocks;
+    parallel_for(tiles.panels() * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t ready = -1;  // the panel whose weight is transformed
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t block = i % blocks * some / blocks, next = (i % blocks + 1) * some / blocks;
+        if (!tiles.multiply(first, block, next - block, i / blocks, &ready)) finite = false;
+      }
+    });
+  }
+  return finite;
+}
+
+}  // namespace tern::channels_last
