@@ -11,6 +11,7 @@
 namespace tern {
 
 class DeviceStream;
+class DeviceTimes;
 struct Recording;
 
 /// The state of a session as frames see it, in the memory of its device.
@@ -44,6 +45,7 @@ struct SessionContext {
   std::uint64_t bytes_copied = 0;
   int depth = 0;                   ///< of nested calls
   Profile* profile = nullptr;      ///< where steps are measured, if they are
+  DeviceTimes* times = nullptr;    ///< of a run that the device measures itself
   Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
 
   Device* device() const { return prepared->device; }

@@ -4,11 +4,11 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "dtypes/convert.h"
 #include "runtime/concrete.h"
 #include "runtime/devices/stream.h"
+#include "runtime/devices/times.h"
 #include "runtime/planner.h"
 
 namespace tern {
@@ -247,12 +247,9 @@ void Frame::execute(Plan& plan) {
 }
 
 void Frame::measure(Plan& plan, Step& step) {
-  const auto start = std::chrono::steady_clock::now();
-  execute(plan, step);
-  if (context_.stream != nullptr) context_.stream->synchronize();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const TensorView* args = plan.args.data() + step.args;
-  context_.profile->add(index_, step, {args, step.inputs}, {args + step.inputs, step.outputs}, taken.count());
+  measure_step(context_, index_, step, {args, step.inputs}, {args + step.inputs, step.outputs},
+               [&] { execute(plan, step); });
 }
 
 void Frame::execute(Plan& plan, Step& step) {

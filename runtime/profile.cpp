@@ -58,12 +58,19 @@ void Profile::add(std::uint32_t function, const Step& step, std::span<const Tens
     e.bytes += reads_part(step) && &v == in.data() ? std::min(bytes_of(v), results) : bytes_of(v);
 }
 
+void Profile::add_span(std::uint32_t function, std::uint32_t node, double seconds) {
+  Entry& e = entries_[{function, node}];
+  e.seconds += seconds;
+  ++e.launches;
+}
+
 std::vector<NodeTime> Profile::times(const Program& program) const {
   std::vector<NodeTime> times;
   for (const auto& [at, e] : entries_) {
     const Function& f = program.functions[at.first];
     const Node& n = f.nodes[at.second];
-    NodeTime t{f.name, at.second, std::string(op_info(n.op).name), {}, {}, e.seconds, e.runs, e.flops, e.bytes};
+    NodeTime t{f.name,  at.second, std::string(op_info(n.op).name), {}, {}, e.seconds, e.runs, e.launches,
+               e.flops, e.bytes};
     if (n.origin >= 0) {
       const Origin& origin = program.origins[static_cast<std::size_t>(n.origin)];
       t.origin = origin.op;

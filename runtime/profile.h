@@ -16,11 +16,13 @@ class Profile {
  public:
   struct Entry {
     double seconds = 0, flops = 0, bytes = 0;
-    std::uint64_t runs = 0;
+    std::uint64_t runs = 0, launches = 0;
   };
   /// A step of function `function` ran once with these views.
   void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,
            double seconds);
+  /// The device took so long for one launch or copy of a node that was added.
+  void add_span(std::uint32_t function, std::uint32_t node, double seconds);
   /// By what they took, the longest first.
   std::vector<NodeTime> times(const Program& program) const;
 

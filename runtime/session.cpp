@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/devices/times.h"
 #include "runtime/graph/graph.h"
 
 namespace tern {
@@ -166,9 +167,11 @@ const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span
   if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
   s.context.bytes_copied = 0;
   try {
+    DeviceTimes times(s.context);
     if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);
     const std::vector<TensorView>& results = frame->run(s.inputs, {});
     SessionImpl::lend(s.transfer == nullptr ? results : s.transfer->take_back(f, results), s.outputs);
+    times.finish();
   } catch (...) {
     if (s.context.stream != nullptr) s.context.stream->recover();
     throw;

@@ -112,6 +112,15 @@ std::string share(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
 }
 
+bool has_bodies(const std::string& op) {
+  return op == "cond" || op == "while_loop" || op == "scan_loop" || op == "map_loop" || op == "call";
+}
+
+/// In units of 10^9 a second; a device may have had nothing to do for a node.
+std::string giga_rate(double amount, double seconds) {
+  return amount > 0 && seconds > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "";
+}
+
 void print_nodes(const Result& r, int most) {
   const auto runs = static_cast<double>(r.profiled);
   std::map<std::string, Total> ops;
@@ -135,8 +144,7 @@ void print_nodes(const Result& r, int most) {
                    {"GB/s", Align::right}});
   const auto row = [&](const std::string& name, const Total& t) {
     table.add_row({name, fmt::format("{}", t.nodes), fmt::format("{:.3f}", t.seconds * 1e3),
-                   share(t.seconds, all.seconds), t.flops > 0 ? fmt::format("{:.1f}", t.flops / t.seconds / 1e9) : "",
-                   fmt::format("{:.1f}", t.bytes / t.seconds / 1e9)});
+                   share(t.seconds, all.seconds), giga_rate(t.flops, t.seconds), giga_rate(t.bytes, t.seconds)});
   };
   for (const auto& [name, t] : sorted) row(name, t);
   row("all", all);
@@ -155,8 +163,7 @@ void print_nodes(const Result& r, int most) {
     longest.add_row({fmt::format("{}:{}", escape_name(n.function), n.node), n.op,
                      escape_name(n.origin + (n.module.empty() ? "" : " in " + n.module)),
                      fmt::format("{:.3f}", n.seconds / times * 1e3), share(n.seconds / runs, all.seconds),
-                     n.flops > 0 ? fmt::format("{:.1f}", n.flops / n.seconds / 1e9) : "",
-                     fmt::format("{:.1f}", n.bytes / n.seconds / 1e9)});
+                     giga_rate(n.flops, n.seconds), giga_rate(n.bytes, n.seconds)});
   }
   fmt::print("\n{}", longest.str());
 }
@@ -189,6 +196,17 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
                static_cast<double>(m.used) / 1e6, static_cast<double>(m.peak) / 1e6,
                static_cast<double>(m.reserved) / 1e6, m.segments);
   }
+  double busy = 0;
+  std::uint64_t launches = 0;
+  for (const NodeTime& n : r.nodes) {
+    if (has_bodies(n.op)) continue;  // their nodes are in the list, too
+    busy += n.seconds / static_cast<double>(r.profiled);
+    launches += n.launches / r.profiled;
+  }
+  if (launches > 0) {
+    fmt::print("  on the device's clock     {:.3f} ms in {} launches and copies of a run, {} of its time\n", busy * 1e3,
+               launches, share(busy, seconds));
+  }
   print_nodes(r, a.nodes);
 }
 
@@ -208,9 +226,9 @@ void print_json(const BenchArguments& a, const std::string& function, int thread
     const NodeTime& n = r.nodes[i];
     fmt::print(
         "{}\n  {{\"function\": \"{}\", \"node\": {}, \"op\": \"{}\", \"origin\": \"{}\", \"module\": \"{}\", \"ms\": "
-        "{:.5f}, \"flops\": {:.0f}, \"bytes\": {:.0f}}}",
+        "{:.5f}, \"flops\": {:.0f}, \"bytes\": {:.0f}, \"launches\": {}}}",
         i > 0 ? "," : "", json_escape(n.function), n.node, n.op, json_escape(n.origin), json_escape(n.module),
-        n.seconds / runs * 1e3, n.flops / runs, n.bytes / runs);
+        n.seconds / runs * 1e3, n.flops / runs, n.bytes / runs, n.launches / r.profiled);
   }
   std::fputs("]}\n", stdout);
 }

@@ -19,7 +19,8 @@ std::vector<std::string> extensions_of(const Device& device) {
   const std::pair<const char*, bool> tables[] = {{"events", device.events() != nullptr},
                                                  {"graph", device.graphs() != nullptr},
                                                  {"graph_conditional", device.graph_conditionals() != nullptr},
-                                                 {"override", device.overrides() != nullptr}};
+                                                 {"override", device.overrides() != nullptr},
+                                                 {"profiler", device.profiler() != nullptr}};
   std::vector<std::string> names;
   for (const auto& [name, there] : tables) {
     if (there) names.emplace_back(name);

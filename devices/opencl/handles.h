@@ -9,11 +9,13 @@
 
 namespace tern::opencl {
 struct Recorded;
-}
+struct StreamProfile;
+}  // namespace tern::opencl
 
 struct tern_device_stream_s {
   cl_command_queue queue;
-  tern::opencl::Recorded* recorded;  ///< the graph that takes what is put on it, if any
+  tern::opencl::Recorded* recorded;      ///< the graph that takes what is put on it, if any
+  tern::opencl::StreamProfile* profile;  ///< where its commands are kept while it is measured
 };
 struct tern_device_event_s {
   cl_event event;

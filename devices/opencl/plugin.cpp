@@ -6,6 +6,7 @@
 #include "devices/opencl/devices.h"
 #include "devices/opencl/graph.h"
 #include "devices/opencl/handles.h"
+#include "devices/opencl/profiler.h"
 #include "devices/opencl/program_cache.h"
 #include "devices/opencl/status.h"
 
@@ -63,7 +64,8 @@ tern_device_status release(std::int32_t device, tern_device_address address) {
 }
 
 tern_device_status copy(tern_device_stream stream, void* to, const void* from, std::uint64_t bytes) {
-  return checked(clEnqueueSVMMemcpy(stream->queue, CL_FALSE, to, from, bytes, 0, nullptr, nullptr),
+  Timed timed(stream);
+  return checked(clEnqueueSVMMemcpy(stream->queue, CL_FALSE, to, from, bytes, 0, nullptr, timed.event()),
                  "clEnqueueSVMMemcpy");
 }
 tern_device_status copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to, const void* from,
@@ -87,7 +89,7 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   const cl_queue_properties clocked[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
   const cl_command_queue queue = clCreateCommandQueueWithProperties(d->context, d->id, clocked, &error);
   if (error != CL_SUCCESS) return checked(error, "clCreateCommandQueueWithProperties");
-  *stream = new tern_device_stream_s{queue, nullptr};
+  *stream = new tern_device_stream_s{queue, nullptr, nullptr};
   return TERN_DEVICE_OK;
 }
 tern_device_status stream_destroy(std::int32_t, tern_device_stream stream) {
@@ -245,13 +247,16 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
   const std::size_t group = l->group != 0 ? l->group : std::min<std::uint64_t>(l->items, kGroup);
   const std::size_t items = (l->items + group - 1) / group * group;
   if (stream->recorded != nullptr) return record_launch(*stream, kernel->kernel, items, group);
-  return checked(clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, nullptr),
-                 "clEnqueueNDRangeKernel");
+  Timed timed(stream);
+  return checked(
+      clEnqueueNDRangeKernel(stream->queue, kernel->kernel, 1, nullptr, &items, &group, 0, nullptr, timed.event()),
+      "clEnqueueNDRangeKernel");
 }
 
 const void* get_extension(const char* name, std::uint32_t version) {
   if (version != TERN_DEVICE_EXTENSION_VERSION) return nullptr;
   if (std::strcmp(name, "events") == 0) return &kEvents;
+  if (std::strcmp(name, "profiler") == 0) return profiler_functions();
   return std::strcmp(name, "graph") == 0 ? graph_functions() : nullptr;
 }
 

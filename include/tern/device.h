@@ -251,6 +251,29 @@ typedef struct tern_device_override_functions {
   tern_device_status (*release)(int32_t device, tern_device_override override);
 } tern_device_override_functions;
 
+/* "profiler": when the device itself began and ended what it was given. Without this table Tern waits after each node
+ * that it measures, and reads the host's clock. */
+typedef struct tern_device_span {
+  uint64_t id;         /* of the last `mark` before; 0: none was */
+  uint64_t begin, end; /* nanoseconds on a clock of the device */
+} tern_device_span;
+
+typedef struct tern_device_profiler_functions {
+  uint32_t size; /* sizeof(tern_device_profiler_functions) of the plugin */
+  uint32_t reserved;
+  /* From here to `end`, the device keeps a span of each launch and copy that is put on the stream, by overrides
+   * too. No graph is recorded meanwhile; one that is launched needs none. */
+  tern_device_status (*begin)(int32_t device, tern_device_stream stream);
+  /* What is put on the stream from here on has this number. */
+  tern_device_status (*mark)(int32_t device, tern_device_stream stream, uint64_t id);
+  /* The stream has been synchronised. Writes the spans that were not taken yet in the order of the calls, `capacity` at
+   * most; `count`: how many. */
+  tern_device_status (*take)(int32_t device, tern_device_stream stream, tern_device_span* spans, uint64_t capacity,
+                             uint64_t* count);
+  /* The stream has been synchronised. Forgets what was not taken. */
+  tern_device_status (*end)(int32_t device, tern_device_stream stream);
+} tern_device_profiler_functions;
+
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)
 #else

@@ -130,6 +130,7 @@ struct NodeTime {
   std::string origin, module;  ///< "aten.linear.default", "encoder.layers.0.fc1"; empty where unknown
   double seconds = 0;
   std::uint64_t runs = 0;
+  std::uint64_t launches = 0;  ///< and copies, over all runs, that the device's own clock timed; 0: the host's did
   double flops = 0, bytes = 0;
 };
 
@@ -167,7 +168,7 @@ class TERN_API Session {
   SessionStats stats() const;
 
   /// Measures each node of later runs, or no longer does; either way earlier figures are forgotten. Nodes of bodies
-  /// count in the node that runs them too.
+  /// count in the node that runs them too. Runs that are measured are waited for.
   void set_profiling(bool on);
   /// The longest first.
   std::vector<NodeTime> profile() const;

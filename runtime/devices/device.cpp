@@ -112,6 +112,7 @@ Device::Device(const Plugin& plugin, int index)
                                                                      sizeof(tern_device_graph_conditional_functions));
   events_ = extension<tern_device_event_functions>(table_, "events", sizeof(tern_device_event_functions));
   overrides_ = extension<tern_device_override_functions>(table_, "override", sizeof(tern_device_override_functions));
+  profiler_ = extension<tern_device_profiler_functions>(table_, "profiler", sizeof(tern_device_profiler_functions));
   allocator_.set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;

@@ -41,6 +41,7 @@ class Device {
   const tern_device_graph_conditional_functions* graph_conditionals() const { return conditionals_; }
   const tern_device_event_functions* events() const { return events_; }
   const tern_device_override_functions* overrides() const { return overrides_; }
+  const tern_device_profiler_functions* profiler() const { return profiler_; }
 
   /// 256-byte aligned. Fails with out_of_memory.
   std::byte* allocate(std::uint64_t bytes);
@@ -73,6 +74,7 @@ class Device {
   const tern_device_graph_conditional_functions* conditionals_ = nullptr;
   const tern_device_event_functions* events_ = nullptr;
   const tern_device_override_functions* overrides_ = nullptr;
+  const tern_device_profiler_functions* profiler_ = nullptr;
 };
 
 }  // namespace tern

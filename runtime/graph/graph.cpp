@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "runtime/devices/times.h"
 #include "runtime/graph/device_graph.h"
 
 namespace tern {
@@ -124,7 +125,9 @@ void GraphImpl::replay() {
   try {
     for (CapturedRun& run : runs_) {
       if (run.context.prepared->options.threads > 0) omp_set_num_threads(run.context.prepared->options.threads);
+      DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);
+      times.finish();
     }
   } catch (...) {
     if (stream_->work != nullptr) stream_->work->recover();

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <chrono>
-
 #include "runtime/control.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/times.h"
 
 namespace tern {
 namespace {
@@ -68,16 +66,15 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
   call.random = &session.random;
   call.device = captured.stream;
   call.constant = kernel.constant;
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    step.kernel->run(call);
-  } catch (const Error& e) {
-    fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
-  }
-  if (session.profile == nullptr) return;
-  if (captured.stream != nullptr) captured.stream->synchronize();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  session.profile->add(item.function, step, call.in, call.out, taken.count());
+  const auto run = [&] {
+    try {
+      step.kernel->run(call);
+    } catch (const Error& e) {
+      fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
+    }
+  };
+  if (session.profile == nullptr) return run();
+  measure_step(session, item.function, step, call.in, call.out, run);
 }
 
 }  // namespace tern

@@ -66,6 +66,8 @@ void* pointer(tern_device_address a) {
   return reinterpret_cast<void*>(a);
 }
 
+#include "tests/device_plugin/profiler.inc"
+
 tern_device_status test_count(std::int32_t* n) {
   if (std::string(TERN_TEST_DEVICE) == "broken") return failed(TERN_DEVICE_FAILED, "the driver is missing");
   *n = 64;  // each has kernels of its own
@@ -102,19 +104,19 @@ tern_device_status test_free(std::int32_t device, tern_device_address address) {
 tern_device_status test_copy_to_device(std::int32_t, tern_device_stream stream, tern_device_address to,
                                        const void* from, std::uint64_t bytes) {
   TERN_ENTER(copy_to_device);
-  queue_of(stream).add([=] { std::memcpy(pointer(to), from, bytes); });
+  queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(pointer(to), from, bytes); });
   return TERN_DEVICE_OK;
 }
 tern_device_status test_copy_to_host(std::int32_t, tern_device_stream stream, void* to, tern_device_address from,
                                      std::uint64_t bytes) {
   TERN_ENTER(copy_to_host);
-  queue_of(stream).add([=] { std::memcpy(to, pointer(from), bytes); });
+  queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(to, pointer(from), bytes); });
   return TERN_DEVICE_OK;
 }
 tern_device_status test_copy_within(std::int32_t, tern_device_stream stream, tern_device_address to,
                                     tern_device_address from, std::uint64_t bytes) {
   TERN_ENTER(copy_within);
-  queue_of(stream).add([=] { std::memcpy(pointer(to), pointer(from), bytes); });
+  queue_of(stream).add_timed(kCopyTime, [=] { std::memcpy(pointer(to), pointer(from), bytes); });
   return TERN_DEVICE_OK;
 }
 
@@ -223,7 +225,7 @@ tern_device_status test_launch(std::int32_t, tern_device_stream stream, tern_dev
     const auto* bytes = static_cast<const std::uint8_t*>(l->arguments[i].data);
     values.emplace_back(bytes, bytes + l->arguments[i].size);
   }
-  queue_of(stream).add([values, kernel, items = static_cast<long>(l->items)] {
+  queue_of(stream).add_timed(kLaunchTime, [values, kernel, items = static_cast<long>(l->items)] {
     std::vector<const void*> arguments;
     for (const auto& v : values) arguments.push_back(v.data());
     kernel->function(arguments.data(), 0, items);
@@ -346,7 +348,7 @@ tern_device_status override_run(std::int32_t, tern_device_stream stream, tern_de
                                 const tern_device_op* op, tern_device_address scratch) {
   TERN_ENTER(override_run);
   const Norm n = *reinterpret_cast<Norm*>(handle);
-  queue_of(stream).add([n, scratch, from = op->inputs[0].data, to = op->outputs[0].data] {
+  queue_of(stream).add_timed(kOverrideTime, [n, scratch, from = op->inputs[0].data, to = op->outputs[0].data] {
     const auto* x = static_cast<const float*>(pointer(from));
     auto* y = static_cast<float*>(pointer(to));
     auto* sum = static_cast<double*>(pointer(scratch));
@@ -400,6 +402,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "graph_conditional") return &kConditionals;
   if (TERN_TEST_CONDITIONAL && wanted == "events") return &kEvents;
   if (TERN_TEST_CONDITIONAL && wanted == "override") return &kOverrides;
+  if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
   return nullptr;
 }
 

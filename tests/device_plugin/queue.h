@@ -1,6 +1,8 @@
 // Streams that do their work as late as tern/device.h allows: when they are waited for.
 #pragma once
 
+#include <tern/device.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,10 +18,14 @@ inline void run_all(const WorkList& list) {
   for (const Work& w : list) w();
 }
 
+using Spans = std::vector<tern_device_span>;
+
 struct Queue {
   std::deque<Work> work;
   std::uint64_t put = 0, done = 0;
   std::vector<std::shared_ptr<WorkList>> recorded;  ///< while a graph is recorded: it, and the bodies open in it
+  std::shared_ptr<Spans> spans;                     ///< while it is measured
+  std::uint64_t mark = 0, clock = 0;
 
   void add(Work w) {
     if (!recorded.empty()) {
@@ -28,6 +34,15 @@ struct Queue {
     }
     work.push_back(std::move(w));
     ++put;
+  }
+  /// What takes `time` on the queue's clock.
+  void add_timed(std::uint64_t time, Work w) {
+    if (spans == nullptr) return add(std::move(w));
+    add([this, time, w = std::move(w), kept = spans, id = mark] {
+      w();
+      kept->push_back({id, clock, clock + time});
+      clock += time;
+    });
   }
   /// Does what was put before the `until`th.
   void run(std::uint64_t until) {

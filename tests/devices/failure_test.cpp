@@ -52,9 +52,10 @@ struct Setting {
     event.emplace();
     graph.emplace();
   }
-  /// Two steps, the second by a graph.
+  /// Three steps, the second by a graph, the third measured.
   void run(const std::string& device) {
     make(device);
+    session->set_profiling(false);
     session->reset_state();
     // The norm of equal elements is 1; the state was 10; the body makes 3, 5, 7, 9, 11.
     EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
@@ -68,12 +69,14 @@ struct Setting {
     graph->replay();
     stream->synchronize();
     EXPECT_EQ(values_of(outputs[0]), (std::vector<float>{17, 21, 25, 29, 33}));
+    session->set_profiling(true);
+    EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{20, 26, 32, 38, 44}));
   }
 };
 
 /// What must be none once everything has been given back.
 std::int64_t left(const DeviceCounts& c) {
-  return c.streams + c.events + c.graphs + c.overrides + c.allocations;
+  return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.allocations;
 }
 
 class FailureTest : public ::testing::TestWithParam<std::string> {};
@@ -83,7 +86,8 @@ TEST_P(FailureTest, AtEveryCall) {
   const bool once_per_device = function == "properties" || function.starts_with("module_");
   // What ends a handle is called where nobody can be told. Memory is freed after waiting for what uses it: what fails
   // there would be said again by whoever waits for results, but for the test's failure, which comes once.
-  const bool silent = function.ends_with("_destroy") || function.ends_with("_synchronize");
+  const bool ends = function.ends_with("_destroy") || function == "profiler_end";
+  const bool silent = ends || function.ends_with("_synchronize");
   std::string device = fresh_device("full");
   const DeviceControl& control = control_of("full");
   const std::int64_t before = left(control.counts());  // of other devices
@@ -127,7 +131,7 @@ TEST_P(FailureTest, AtEveryCall) {
   }
   EXPECT_GT(failures, 0);
   EXPECT_LT(failures, 199);
-  EXPECT_TRUE(told > 0 || function.ends_with("_destroy") || function == "free");
+  EXPECT_TRUE(told > 0 || ends || function == "free");
 }
 INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
                          ::testing::Values("properties", "allocate", "copy_to_device", "copy_to_host", "copy_within",
@@ -135,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
                                            "event_destroy", "event_record", "event_synchronize", "stream_wait",
                                            "module_load", "module_kernel", "launch", "graph_begin", "graph_end",
                                            "graph_launch", "begin_if", "begin_else", "end_body", "override_prepare",
-                                           "override_run", "free"),
+                                           "override_run", "profiler_begin", "profiler_mark", "profiler_take",
+                                           "profiler_end", "free"),
                          name_of_case);
 
 TEST(Failures, APluginThatFindsNoDriverSaysSo) {

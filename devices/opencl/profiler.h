@@ -1,0 +1,24 @@
+// The table "profiler": times of what a stream runs, from OpenCL's events.
+#pragma once
+
+#include "devices/opencl/handles.h"
+
+namespace tern::opencl {
+
+/// What one enqueued command puts its event into, for a stream that is measured; else null.
+class Timed {
+ public:
+  explicit Timed(tern_device_stream stream) : stream_(stream) {}
+  ~Timed();
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+  cl_event* event() { return stream_->profile == nullptr ? nullptr : &event_; }
+
+ private:
+  tern_device_stream stream_;
+  cl_event event_ = nullptr;
+};
+
+const tern_device_profiler_functions* profiler_functions();
+
+}  // namespace tern::opencl

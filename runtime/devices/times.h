@@ -1,0 +1,60 @@
+// What the steps of one run take by the device's own clock ("profiler" of tern/device.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/context.h"
+#include "runtime/devices/stream.h"
+
+namespace tern {
+
+/// While it lives, steps of a session that measures its nodes add to the session's profile what the device says of
+/// them. Does nothing where the session does not measure, or the device has no such clock: then steps are waited for.
+class DeviceTimes {
+ public:
+  explicit DeviceTimes(SessionContext& session);
+  ~DeviceTimes();
+  DeviceTimes(const DeviceTimes&) = delete;
+  DeviceTimes& operator=(const DeviceTimes&) = delete;
+
+  /// What is put on the stream from here on belongs to this node, and to those that were entered before and not left.
+  void enter(std::uint32_t function, std::uint32_t node);
+  void leave();
+  /// Waits for the stream, and adds all times to the profile.
+  void finish();
+
+ private:
+  struct Visit {
+    std::uint32_t function, node;
+    std::size_t outer;  ///< the visit that this one is in; 0: none
+  };
+  void mark();
+
+  SessionContext& session_;
+  const tern_device_profiler_functions* profiler_ = nullptr;
+  std::vector<Visit> visits_;  ///< the first is none
+  std::size_t current_ = 0;
+};
+
+/// Runs a step, and adds what it took to the session's profile. `run` fills in the views.
+template <class Run>
+void measure_step(const SessionContext& session, std::uint32_t function, const Step& step,
+                  std::span<const TensorView> in, std::span<const TensorView> out, const Run& run) {
+  if (session.times != nullptr) {
+    session.times->enter(function, step.number);
+    run();
+    session.times->leave();
+    session.profile->add(function, step, in, out, 0);
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  if (session.stream != nullptr) session.stream->synchronize();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  session.profile->add(function, step, in, out, taken.count());
+}
+
+}  // namespace tern
