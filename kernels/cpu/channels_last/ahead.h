@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/sgemm/micro.h"
+
 namespace tern::channels_last {
 
 /// `rows` rows of `depth` floats, `row` apart, in `steps` steps of some lines of the cache each.
@@ -11,18 +13,22 @@ class Ahead {
  public:
   Ahead() = default;
   Ahead(const float* first, std::int64_t row, std::int64_t rows, std::int64_t depth, std::int64_t steps)
-      : first_(first),
-        row_(row),
-        rows_(rows),
-        lines_((depth + kLine - 1) / kLine),
-        step_((rows * lines_ + steps - 1) / std::max<std::int64_t>(1, steps)) {}
-  void step() {
-    for (std::int64_t i = 0; i < step_ && at_ < rows_ * lines_; ++i, ++at_)
-      __builtin_prefetch(first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, 0, 2);
+      : first_(first), row_(row), rows_(rows), lines_((depth + kLine - 1) / kLine) {
+    step_ = (rows_ * lines_ + steps - 1) / std::max<std::int64_t>(1, steps);
+  }
+
+  /// The next step's lines, of one row, spread over a product: too many at once would keep its own loads waiting.
+  void step(sgemm_micro::WindowProduct* p) {
+    const std::int64_t places =
+        p->tap_count * ((p->depth + sgemm_micro::kBetweenLines - 1) / sgemm_micro::kBetweenLines);
+    const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
+    p->ahead = count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine;
+    p->ahead_lines = (count + places - 1) / places;
+    at_ += count;
   }
 
  private:
-  static constexpr std::int64_t kLine = 16;
+  static constexpr std::int64_t kLine = sgemm_micro::kLine;
   const float* first_ = nullptr;
   std::int64_t row_ = 0, rows_ = 0, lines_ = 0, step_ = 0, at_ = 0;
 };

@@ -116,26 +116,27 @@ class Part {
       const float* weight = at_.weight + channel * row + k * taps;
       const bool another = k + depth < c_.in;
       const std::int64_t products = channels * taps;
+      const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
+                         step = c_.in_order ? channels : std::min(channels, kDepth),
+                         products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step);
       const float* rows_of_b = packed;
       Ahead ahead;
       if (at_.panels != nullptr) {
         const std::int64_t panel = group * ((halves + 1) / 2) + half % halves / 2;
         const float* whole = at_.panels + (panel * row + k * taps) * micro_.columns;
         rows_of_b = whole + half % halves % 2 * width;
-        if (another || more) ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, tiles);
+        if (another || more)
+          ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, tiles * products_of_tile);
       } else {
         micro_.pack(weight, 1, row, products, columns, packed);
         const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
-        if (another || more) ahead = Ahead(next, row, columns, products, tiles);
+        if (another || more) ahead = Ahead(next, row, columns, products, tiles * products_of_tile);
       }
-      const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
-                         step = c_.in_order ? channels : std::min(channels, kDepth);
       for (const Run& run : runs) {
         const std::int64_t parts = tiles_of(run);
         std::int64_t finished = 0;
         for (std::int64_t t = 0; t < parts; ++t) {
           const std::int64_t begin = t * run.count / parts, rows = (t + 1) * run.count / parts - begin;
-          ahead.step();
           const std::int64_t result = (run.pixel + begin) * ld + channel;
           p.c = at_.y + result;
           last.add = add == nullptr ? nullptr : add + result;
@@ -149,6 +150,7 @@ class Part {
               p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
               p.accumulate = k + tap + q > 0;
               p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
+              ahead.step(&p);
               micro_.windows[columns > width ? 1 : 0][rows - 1](p);
             }
           }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/cpu/channels_last/ahead.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
@@ -118,11 +117,9 @@ class Tiles {
       if (*ready != panel || depth < c_.in)
         loops_.weight(rows_of(panel, k, channels, columns), channels, weight, weight_of_element);
       *ready = panel;
-      Ahead ahead = after(panel, k + channels, kElements * parts);
       for (std::int64_t e = 0; e < kElements; ++e) {
         for (std::int64_t part = 0; part < parts; ++part) {
           const std::int64_t tile = part * count / parts, rows = (part + 1) * count / parts - tile;
-          ahead.step();
           micro_.of_rows[rows - 1](transformed_ + e * element_ + (begin + tile) * pitch_ + group * c_.in + k, pitch_, 1,
                                    weight + e * weight_of_element, micro_.columns, channels,
                                    sums + e * sums_of_element + tile * micro_.columns, micro_.columns, micro_.columns,
@@ -141,15 +138,6 @@ class Tiles {
     const std::int64_t row = c_.in * kTaps, channel = panel / panels_ * c_.out + panel % panels_ * micro_.columns;
     micro_.pack(at_.weight + channel * row + k * kTaps, 1, row, channels * kTaps, columns, packed);
     return packed;
-  }
-
-  /// What `rows_of` reads next.
-  Ahead after(std::int64_t panel, std::int64_t k, std::int64_t steps) const {
-    if (at_.panels == nullptr) return {};
-    if (k == c_.in && ++panel == panels()) return {};
-    if (k == c_.in) k = 0;
-    const std::int64_t floats = std::min(kDepth, c_.in - k) * kTaps * micro_.columns;
-    return {at_.panels + (panel * c_.in + k) * kTaps * micro_.columns, 0, 1, floats, steps};
   }
 
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,

@@ -19,7 +19,7 @@ using Micro = void (*)(const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_co
 /// One or four sums over k of a[p] * b[p + j * b_column].
 using Dots = void (*)(const float* a, const float* b, std::ptrdiff_t b_column, std::ptrdiff_t k, float* sums);
 
-constexpr int kMostRows = 12, kMostColumns = 32;
+constexpr int kMostRows = 8, kMostColumns = 32;
 
 /// What is done to a result in registers before it is stored: min(max(result + bias + add, low), high).
 struct Finish {
@@ -42,7 +42,11 @@ struct WindowProduct {
   int columns = 0;
   bool accumulate = false;
   const Finish* finish = nullptr;  ///< null: more is to be added
+  /// Lines of the cache that are asked for on the way, as many for every kBetweenLines products.
+  const float* ahead = nullptr;
+  std::ptrdiff_t ahead_lines = 0;
 };
+constexpr std::ptrdiff_t kLine = 16, kBetweenLines = 16;  // floats of a line of the cache; products
 using Windows = void (*)(const WindowProduct& p);
 
 // What products and convolutions have in common: the steps of k after which sums are added to c, so that a packed panel

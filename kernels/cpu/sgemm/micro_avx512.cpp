@@ -3,6 +3,6 @@
 #if TERN_X86_LEVELS
 #define TERN_SET_SGEMM set_avx512
 #define TERN_SGEMM_LANES 16
-#define TERN_SGEMM_ROWS 12
+#define TERN_SGEMM_ROWS 8
 #include "kernels/cpu/sgemm/micro.inc"
 #endif
