@@ -154,7 +154,8 @@ void check_parts(const Shape& shape, const std::vector<Shape>& operands, const P
   }
   // Blocks of the matrix of all rows and the last axis, then of all but the last two axes' positions.
   for (const std::int64_t width : {shape.back(), shape.back() * shape[shape.size() - 2]}) {
-    for (const auto& [high, wide, ld] : {std::array<std::int64_t, 3>{32, 32, 32}, {5, 7, 9}, {1, 4000, 4000}}) {
+    for (const auto& [high, wide, ld] :
+         {std::array<std::int64_t, 3>{32, 32, 32}, {6, 16, 40}, {3, 48, 50}, {5, 7, 9}, {1, 4000, 4000}}) {
       std::vector<float> result = start;
       for (std::int64_t i = 0; i < total / width; i += high) {
         for (std::int64_t j = 0; j < width; j += wide) {

@@ -1,5 +1,7 @@
 // Arithmetic that is done in one go, against one operation at a time in plain float.
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -240,6 +242,67 @@ TEST(PointwiseChain, EveryLinkInEveryInstructionSet) {
         }
       }
       baseline = false;
+    }
+  }
+}
+
+TEST(PointwiseChain, FunctionsHaveTheBitsOfTheirLoops) {
+  using namespace pointwise;
+  constexpr std::size_t kCount = 1 << 12;
+  const std::pair<ChainOp, Scalar> functions[] = {{ChainOp::exp, Scalar::exp},
+                                                  {ChainOp::sigmoid, Scalar::sigmoid},
+                                                  {ChainOp::tanh, Scalar::tanh},
+                                                  {ChainOp::erf, Scalar::erf}};
+  std::vector<float> x(kCount), got(kCount), want(kCount);
+  for (std::uint32_t from = 0; from < 512; ++from) {
+    // Every 2048th float, and the ends of the types' ranges among them.
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      const std::uint32_t bits = (from * kCount + i) * 2048 + (i * 977 + from) % 2048;
+      std::memcpy(&x[i], &bits, sizeof bits);
+    }
+    for (const LoopTable& table : all_tables()) {
+      for (const auto& [op, scalar] : functions) {
+        const ChainLink link{op, {}, {}, {}, nullptr};
+        table.chain(got.data(), {x.data(), 1}, &link, 1, kCount, false);
+        table.get(scalar, DType::f32)(want.data(), x.data(), nullptr, nullptr, kCount);
+        for (std::size_t i = 0; i < kCount; ++i) {
+          if (std::isnan(want[i]) && std::isnan(got[i])) continue;
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i]))
+              << static_cast<int>(op) << " of " << x[i];
+        }
+      }
+    }
+  }
+}
+
+TEST(PointwiseChain, RowsThatLieApart) {
+  using namespace pointwise;
+  constexpr std::int64_t kApart = 100, kOtherApart = 70;
+  const std::vector<double> numbers = random_numbers(20 * kApart, 17, 9);
+  std::vector<float> own(numbers.begin(), numbers.end()), other(numbers.rbegin(), numbers.rend());
+  const float two[16] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+  for (const LoopTable& table : all_tables()) {
+    for (const std::int64_t columns : {16, 32, 48}) {
+      for (const std::int64_t rows : {1, 3, 4, 13}) {
+        std::vector<float> y = own, dense(other.begin(), other.begin() + rows * columns),
+                           kept(static_cast<std::size_t>(rows * columns));
+        // y = |y * other - 2| + dense
+        const ChainLink links[] = {{ChainOp::mul, {other.data(), 1, kOtherApart}, {}, {}, kept.data()},
+                                   {ChainOp::sub, {two, 0, 0}, {}, {}, nullptr},
+                                   {ChainOp::abs, {}, {}, {}, nullptr},
+                                   {ChainOp::add, {dense.data(), 1, columns}, {}, {}, nullptr}};
+        table.chain_rows(y.data(), kApart, {y.data(), 1, kApart}, links, 4, rows, columns);
+        for (std::int64_t i = 0; i < 20 * kApart; ++i) {
+          const std::int64_t r = i / kApart, c = i % kApart;
+          float want = own[static_cast<std::size_t>(i)];
+          if (r < rows && c < columns) {
+            const float product = want * other[static_cast<std::size_t>(r * kOtherApart + c)];
+            want = std::abs(product - 2) + dense[static_cast<std::size_t>(r * columns + c)];
+            ASSERT_EQ(kept[static_cast<std::size_t>(r * columns + c)], product);
+          }
+          ASSERT_EQ(y[static_cast<std::size_t>(i)], want) << r << " " << c << " of " << rows << " by " << columns;
+        }
+      }
     }
   }
 }

@@ -170,6 +170,9 @@ void Plan::join_chains(const std::vector<Instruction>& code) {
     steps[i].links = chain.links;
     for (const std::size_t s : chain.shared) steps[s].shared = true;
   }
+  one_chain = steps.back().kind == Step::Kind::chain && std::ranges::all_of(steps, [&](const Step& s) {
+                return s.uniform || s.kind == Step::Kind::load || s.kind == Step::Kind::merged || &s == &steps.back();
+              });
 }
 
 }  // namespace tern::pointwise

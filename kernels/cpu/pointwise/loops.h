@@ -25,6 +25,7 @@ enum class ChainOp : std::uint8_t {
 struct ChainOperand {
   const float* data = nullptr;
   std::int64_t step = 1;  ///< 0: one value for all elements, repeated for a register or for the whole run
+  std::int64_t row = 0;   ///< floats between rows, where there are such
 };
 struct ChainLink {
   ChainOp op{};
@@ -35,6 +36,12 @@ struct ChainLink {
 /// `stream`: dst is then aligned to 64 bytes, and end_stream() has to follow.
 using ChainLoop = void (*)(float* dst, ChainOperand start, const ChainLink* links, std::size_t count, std::int64_t n,
                            bool stream);
+
+/// The same for rows of elements, those of dst `row` apart: `columns` is a multiple of kChainColumns. What links keep
+/// is dense.
+using ChainRows = void (*)(float* dst, std::int64_t row, ChainOperand start, const ChainLink* links, std::size_t count,
+                           std::int64_t rows, std::int64_t columns);
+inline constexpr std::int64_t kChainColumns = 16;
 
 inline constexpr int kLoopScalars = 137;
 inline constexpr int kLoopTypes = 7;
@@ -56,6 +63,7 @@ constexpr int loop_type(DType t) {
 struct LoopTable {
   Loop loops[kLoopScalars][kLoopTypes] = {};
   ChainLoop chain = nullptr;
+  ChainRows chain_rows = nullptr;
 
   // Always inlined: the callers are compiled for several instruction sets, and a shared copy would be of one of them.
   __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {

@@ -77,6 +77,7 @@ struct Plan : KernelState {
   std::int64_t cost = 1;  ///< of an element, in additions
   std::vector<Load> loads;
   std::vector<Step> steps;  ///< one for each instruction
+  bool one_chain = false;   ///< one chain of loads as they are and of uniform values makes the result
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 

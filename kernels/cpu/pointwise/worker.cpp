@@ -118,6 +118,7 @@ void Worker::run_tile(const Tile& t) {
 void Worker::run_block(const Block& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
+  if (plan_.one_chain && !dense && columns % kChainColumns == 0) return run_rows(b);
   auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
   if (!dense) copy_rows(b.data, b.ld, reinterpret_cast<float*>(own), columns, b.at.rows, columns);
   const std::size_t last = plan_.steps.size() - 1;
@@ -171,18 +172,53 @@ void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
   }
 }
 
-void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches) {
-  const auto operand = [&](std::size_t step) {
-    return ChainOperand{reinterpret_cast<const float*>(where_[step]), plan_.steps[step].uniform ? 0 : 1};
-  };
-  ChainLink links[kMostLinks];
-  const std::size_t count = s.links.size();
-  for (std::size_t k = 0; k < count; ++k) {
+/// With `rows`, what is read where it lies has their distances.
+ChainOperand Worker::operand(std::size_t step, const Block* rows) const {
+  const Step& s = plan_.steps[step];
+  ChainOperand o{reinterpret_cast<const float*>(where_[step]), s.uniform ? 0 : 1};
+  if (rows == nullptr) return o;
+  o.row = rows->at.columns;
+  if (s.kind != Step::Kind::load) return o;
+  const Load& l = plan_.loads[s.load];
+  if (l.operand == kOwnResult) {
+    o.row = rows->ld;
+  } else if (l.linear) {
+    o.row = rows->at.row_step;
+  }
+  return o;
+}
+
+std::size_t Worker::links_of(const Step& s, const Block* rows, ChainLink* links) const {
+  for (std::size_t k = 0; k < s.links.size(); ++k) {
     const Link& l = s.links[k];
-    links[k] = {l.op, operand(l.y), operand(l.left), operand(l.right), nullptr};
+    links[k] = {l.op, operand(l.y, rows), operand(l.left, rows), operand(l.right, rows), nullptr};
     if (l.keep >= 0) links[k].keep = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.keep)));
   }
-  loops_.chain(reinterpret_cast<float*>(dst), operand(s.a), links, count, n, past_caches);
+  return s.links.size();
+}
+
+void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches) {
+  ChainLink links[kMostLinks];
+  const std::size_t count = links_of(s, nullptr, links);
+  loops_.chain(reinterpret_cast<float*>(dst), operand(s.a, nullptr), links, count, n, past_caches);
+}
+
+/// The one chain of a plan, on rows where they lie.
+void Worker::run_rows(const Block& b) {
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const Step& s = plan_.steps[i];
+    if (s.uniform || s.kind != Step::Kind::load) continue;
+    const Load& l = plan_.loads[s.load];
+    if (l.linear && l.operand != kOwnResult) {
+      where_[i] = data(l) + b.at.begin * l.element;
+    } else {
+      load_block(i, b.at, reinterpret_cast<std::byte*>(b.data));
+    }
+  }
+  const Step& s = plan_.steps.back();
+  ChainLink links[kMostLinks];
+  const std::size_t count = links_of(s, &b, links);
+  loops_.chain_rows(b.data, b.ld, operand(s.a, &b), links, count, b.at.rows, b.at.columns);
 }
 
 void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {

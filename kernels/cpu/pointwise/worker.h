@@ -42,7 +42,10 @@ class Worker {
   std::byte* slot(std::size_t step) const;
   std::byte* spare() const { return slots_ + plan_.slots * plan_.slot_bytes; }
   const std::byte* data(const Load& l) const;
+  ChainOperand operand(std::size_t step, const Block* rows) const;
+  std::size_t links_of(const Step& s, const Block* rows, ChainLink* links) const;
   void run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches);
+  void run_rows(const Block& b);
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
   void load_block(std::size_t i, const Rows& at, std::byte* own);
