@@ -6,7 +6,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "loader/format.h"
+
 namespace tern {
+
+namespace {
+
+constexpr const char* kWrongHash = "its hash is wrong: the file was changed or damaged";
+constexpr std::size_t kPart = 16 * kHashPiece;  // of a segment that is read by parts
+
+}  // namespace
 
 std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const SegmentInfo& segment) {
   return file.subspan(segment.offset, segment.stored_size);
@@ -30,24 +39,26 @@ std::span<const std::byte> SegmentSource::bytes(std::uint32_t storage) {
   return slot.bytes;
 }
 
+void SegmentSource::damaged(std::size_t segment, const std::string& what) const {
+  const SegmentInfo& info = segments_[segment];
+  fail(ErrorCode::bad_file, fmt::format("segment {} ({}), bytes {} to {}: {}", segment, names_[segment], info.offset,
+                                        info.offset + info.stored_size, what));
+}
+
 void SegmentSource::prepare(std::size_t segment) {
   const SegmentInfo& info = segments_[segment];
   Slot& slot = slots_[segment];
   const std::lock_guard lock(slot.mutex);
   if (slot.ready.load(std::memory_order_relaxed)) return;
-  const auto damaged = [&](const std::string& what) {
-    fail(ErrorCode::bad_file, fmt::format("segment {} ({}), bytes {} to {}: {}", segment, names_[segment], info.offset,
-                                          info.offset + info.stored_size, what));
-  };
   const auto stored = stored_bytes(file_->bytes(), info);
   if (verify_ != Verify::never && !(segment_hash(stored) == info.hash)) {
-    damaged("its hash is wrong: the file was changed or damaged");
+    damaged(segment, kWrongHash);
   }
   slot.bytes = stored;
   if (info.compressed) {
     MemoryPages decoded(info.size);
     const std::string wrong = decode_frames(stored, info, decoded.bytes());
-    if (!wrong.empty()) damaged(wrong);
+    if (!wrong.empty()) damaged(segment, wrong);
     file_->release(stored);
     slot.decoded = std::move(decoded);
     slot.bytes = slot.decoded.bytes();
@@ -57,6 +68,32 @@ void SegmentSource::prepare(std::size_t segment) {
     std::ranges::copy(stored, slot.decoded.bytes().begin());
     slot.bytes = slot.decoded.bytes();
   }
+  slot.ready.store(true, std::memory_order_release);
+}
+
+void SegmentSource::read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) {
+  const std::int32_t number = storage < segment_of_.size() ? segment_of_[storage] : -1;
+  const bool hashes = number >= 0 && verify_ != Verify::never &&
+                      !slots_[static_cast<std::size_t>(number)].ready.load(std::memory_order_acquire) &&
+                      address(storage) == file_->bytes().data() + segments_[static_cast<std::size_t>(number)].offset;
+  if (!hashes) {  // checked already, or somewhere else than in the file
+    const std::span<const std::byte> all = bytes(storage);
+    for (std::size_t at = 0; at < all.size(); at += kPart) part(all.subspan(at, std::min(kPart, all.size() - at)));
+    return;
+  }
+  const auto segment = static_cast<std::size_t>(number);
+  const std::span<const std::byte> stored = stored_bytes(file_->bytes(), segments_[segment]);
+  SegmentHasher hasher;
+  for (std::size_t at = 0; at < stored.size(); at += kPart) {
+    const std::span<const std::byte> next = stored.subspan(at, std::min(kPart, stored.size() - at));
+    hasher.add(next);
+    part(next);
+  }
+  if (!(hasher.finish() == segments_[segment].hash)) damaged(segment, kWrongHash);
+  Slot& slot = slots_[segment];
+  const std::lock_guard lock(slot.mutex);
+  if (slot.ready.load(std::memory_order_relaxed)) return;
+  slot.bytes = stored;
   slot.ready.store(true, std::memory_order_release);
 }
 

@@ -4,8 +4,10 @@
 #include <tern/tern.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +18,17 @@
 
 namespace tern {
 
+/// A source that hands bytes over while it checks them, so that they are brought into the processor's caches once.
+class PartedSource {
+ public:
+  virtual ~PartedSource() = default;
+  /// All bytes of the storage, in order; parts are valid during the call. Fails after the last one where the hash is
+  /// wrong: what was handed over is then no good.
+  virtual void read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) = 0;
+};
+
 /// Thread-safe: a segment is prepared by the thread that asks first, with all cores; others that want it wait.
-class SegmentSource : public StorageSource {
+class SegmentSource : public StorageSource, public PartedSource {
  public:
   /// `segments` must have passed the checks of the loader; `segment_of` and `sizes` are by storage, -1 for an empty
   /// one. `names` say what each segment is for, in messages.
@@ -25,6 +36,7 @@ class SegmentSource : public StorageSource {
                 std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify);
 
   std::span<const std::byte> bytes(std::uint32_t storage) override;
+  void read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) override;
   /// Of a segment that is stored as it is: in the mapping, not checked yet.
   const std::byte* address(std::uint32_t storage) override;
   /// Gives back mapped pages. What was decompressed stays.
@@ -38,6 +50,7 @@ class SegmentSource : public StorageSource {
     MemoryPages decoded;
   };
   void prepare(std::size_t segment);
+  [[noreturn]] void damaged(std::size_t segment, const std::string& what) const;
 
   std::shared_ptr<const FileBytes> file_;
   std::vector<SegmentInfo> segments_;

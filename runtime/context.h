@@ -22,6 +22,8 @@ class StateMemory {
   std::byte* data(std::uint32_t state);
   /// The same for an immutable state, without bringing its bytes in where the host's memory serves.
   std::byte* address(std::uint32_t state) const;
+  /// Brings the bytes of all immutable states that a function reads to the device, together.
+  void bring(const Function& f) const;
   /// Copies of the mutable states as the archive has them.
   void reset();
   std::uint64_t bytes() const;

@@ -30,6 +30,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       expressions_(program_.pool.nodes().size(), kUndefined),
       sections_(facts_.sections.size()),
       constants_(program_.states.size(), nullptr) {
+  context.state->bring(f_);
   for (const FunctionInput& in : f_.inputs) {
     if (in.kind == FunctionInput::Kind::state && !program_.states[in.state].is_mutable)
       constants_[in.state] = context.state->address(in.state);

@@ -179,7 +179,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   prepared->options = options;
   if (!options.device.empty() && options.device != "cpu") {
     prepared->device = &Device::open(options.device);
-    prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device);
+    prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device, options.map_weights);
   }
   const bool on_cpu = prepared->device == nullptr;
   if (on_cpu) {

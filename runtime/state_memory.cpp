@@ -6,6 +6,7 @@
 #include "runtime/context.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/stream.h"
+#include "runtime/devices/upload.h"
 
 namespace tern {
 
@@ -22,15 +23,17 @@ StateMemory::StateMemory(const PreparedProgram& prepared, DeviceStream* stream)
 void StateMemory::load(std::uint32_t storage) {
   const Program& program = *prepared_.program;
   const std::uint64_t size = program.storages[storage].size;
-  const auto bytes = program.source->bytes(storage);
-  if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
   Buffer& memory = *mutable_[storage];
   Buffer fresh;
   Buffer& to = memory.data() == nullptr ? fresh : memory;  // what is half filled is not there
   to.reserve(std::max<std::uint64_t>(size, 1), prepared_.device);
   if (stream_ != nullptr) {
-    stream_->upload(to.data(), bytes.data(), size);
+    Upload upload(*stream_);
+    upload.add(*program.source, storage, size, to.data());
+    upload.finish();
   } else {
+    const auto bytes = program.source->bytes(storage);
+    if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
     std::memcpy(to.data(), bytes.data(), size);
   }
   if (&to == &fresh) memory = std::move(fresh);
@@ -63,6 +66,16 @@ std::byte* StateMemory::address(std::uint32_t state) const {
                                              : prepared_.program->source->address(s.storage);
   if (base == nullptr) return empty;
   return const_cast<std::byte*>(base) + s.offset * element_size(s.type.dtype) / elements_per_byte(s.type.dtype);
+}
+
+void StateMemory::bring(const Function& f) const {
+  if (stream_ == nullptr) return;
+  std::vector<std::uint32_t> storages;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind != FunctionInput::Kind::state || prepared_.program->states[in.state].is_mutable) continue;
+    storages.push_back(prepared_.program->states[in.state].storage);
+  }
+  prepared_.constants->bring(storages, *stream_);
 }
 
 void StateMemory::reset() {

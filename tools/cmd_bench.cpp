@@ -247,6 +247,7 @@ int run_bench(const BenchArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
+  options.map_weights = a.device.map_weights;
   start = Clock::now();
   Session session(model.prepare(options));
   r.prepared = ms_since(start);
@@ -271,6 +272,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("-f,--function", a->function, "The function to run, if there are several");
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
   add_device_options(*c, a->device);
+  add_map_weights_option(*c, a->device);
   c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
   c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
   c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");

@@ -20,7 +20,8 @@ std::vector<std::string> extensions_of(const Device& device) {
                                                  {"graph", device.graphs() != nullptr},
                                                  {"graph_conditional", device.graph_conditionals() != nullptr},
                                                  {"override", device.overrides() != nullptr},
-                                                 {"profiler", device.profiler() != nullptr}};
+                                                 {"profiler", device.profiler() != nullptr},
+                                                 {"pinned_memory", device.pinned_memory() != nullptr}};
   std::vector<std::string> names;
   for (const auto& [name, there] : tables) {
     if (there) names.emplace_back(name);

@@ -97,6 +97,7 @@ int run_run(RunArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
+  options.map_weights = a.device.map_weights;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
   Graph graph;
@@ -134,6 +135,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
       ->capture_default_str();
   add_device_options(*c, a->device);
+  add_map_weights_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph, and replay that");
   c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
   c->footer(

@@ -27,12 +27,19 @@ void add_devices_command(CLI::App& app, CommandLine& line);
 struct DeviceChoice {
   std::string name = "cpu";
   bool reproducible = false;
+  bool map_weights = false;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
   command.add_option("--device", device.name, "Where tensors are computed: cpu, or one that 'tern devices' lists")
       ->capture_default_str();
   command.add_flag("--reproducible", device.reproducible,
                    "The same bits on every device and processor, for some speed");
+}
+inline void add_map_weights_option(CLI::App& command, DeviceChoice& device) {
+  command.add_flag(
+      "--map-weights", device.map_weights,
+      "Let a device that reads the host's memory read weights where the file is mapped: no memory for them, "
+      "for some speed");
 }
 
 }  // namespace tern

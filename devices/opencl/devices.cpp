@@ -50,6 +50,7 @@ std::string add(cl_device_id id, Found& found) {
   d.driver = platform_version(id) + ", " + text(id, CL_DEVICE_VERSION) + ", " + text(id, CL_DRIVER_VERSION);
   d.has_double = number<cl_device_fp_config>(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   d.host_memory = (svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) != 0;
+  d.unified_memory = number<cl_bool>(id, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE;
   d.memory = number<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE);
   d.units = number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   if ((number<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0)

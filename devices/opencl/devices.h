@@ -15,7 +15,8 @@ struct OpenClDevice {
   cl_context context = nullptr;
   std::string name, driver;  ///< driver: everything that decides what a compiled program is
   bool has_double = false;
-  bool host_memory = false;
+  bool host_memory = false;     ///< kernels read all the host's memory
+  bool unified_memory = false;  ///< its memory is the host's
   cl_ulong memory = 0;
   cl_uint units = 0;
   cl_uint vector_floats = 0;  ///< of a CPU

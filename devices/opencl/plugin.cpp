@@ -6,6 +6,7 @@
 #include "devices/opencl/devices.h"
 #include "devices/opencl/graph.h"
 #include "devices/opencl/handles.h"
+#include "devices/opencl/pinned_memory.h"
 #include "devices/opencl/profiler.h"
 #include "devices/opencl/program_cache.h"
 #include "devices/opencl/status.h"
@@ -256,6 +257,7 @@ tern_device_status launch(std::int32_t, tern_device_stream stream, tern_device_k
 const void* get_extension(const char* name, std::uint32_t version) {
   if (version != TERN_DEVICE_EXTENSION_VERSION) return nullptr;
   if (std::strcmp(name, "events") == 0) return &kEvents;
+  if (std::strcmp(name, "pinned_memory") == 0) return pinned_memory_functions();
   if (std::strcmp(name, "profiler") == 0) return profiler_functions();
   return std::strcmp(name, "graph") == 0 ? graph_functions() : nullptr;
 }

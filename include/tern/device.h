@@ -63,10 +63,10 @@ enum {
   TERN_DIALECT_METAL = 4
 };
 
-enum {                              /* bits of tern_device_properties.features */
-       TERN_DEVICE_DOUBLE = 1 << 0, /* kernels may use double */
-       TERN_DEVICE_HOST_MEMORY =
-           1 << 1 /* addresses are the host's: no copy is needed once a stream has been synchronised */
+enum {                                  /* bits of tern_device_properties.features */
+       TERN_DEVICE_DOUBLE = 1 << 0,     /* kernels may use double */
+       TERN_DEVICE_HOST_MEMORY = 1 << 1 /* addresses are the host's, and kernels read all its memory, mapped files too:
+                                           weights need no copies */
 };
 
 typedef struct tern_device_properties {
@@ -273,6 +273,17 @@ typedef struct tern_device_profiler_functions {
   /* The stream has been synchronised. Forgets what was not taken. */
   tern_device_status (*end)(int32_t device, tern_device_stream stream);
 } tern_device_profiler_functions;
+
+/* "pinned_memory": memory of the host from which the device copies by itself while the host goes on. Tern brings
+ * weights of mapped files through two such buffers: one is filled, and its hash checked, while the other is copied.
+ * Without this table Tern copies from where the bytes lie. */
+typedef struct tern_device_pinned_memory_functions {
+  uint32_t size; /* sizeof(tern_device_pinned_memory_functions) of the plugin */
+  uint32_t reserved;
+  /* TERN_DEVICE_UNSUPPORTED: this device gains nothing by it. */
+  tern_device_status (*allocate)(int32_t device, uint64_t bytes, void** memory);
+  tern_device_status (*free)(int32_t device, void* memory);
+} tern_device_pinned_memory_functions;
 
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)

@@ -81,6 +81,9 @@ struct PrepareOptions {
   int cached_plans = 16;            ///< how many sets of input sizes keep their memory plan, for each function
   std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor, for some speed
+  /// On a device whose kernels read the host's memory (TERN_DEVICE_HOST_MEMORY): weights stay where the file is mapped,
+  /// and need no memory of their own. Copies lie in larger pages, which are read faster. Elsewhere it means nothing.
+  bool map_weights = false;
 };
 
 class TERN_API Prepared {

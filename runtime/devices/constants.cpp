@@ -4,24 +4,53 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/devices/stream.h"
+#include "runtime/devices/upload.h"
 
 namespace tern {
 
-std::byte* DeviceConstants::address(std::uint32_t storage, DeviceStream& stream) {
+DeviceConstants::DeviceConstants(const Program& program, Device& device, bool in_place)
+    : program_(program),
+      device_(device),
+      in_place_(in_place && (device.properties().features & TERN_DEVICE_HOST_MEMORY) != 0),
+      addresses_(program.storages.size(), nullptr),
+      copies_(program.storages.size()) {}
+
+void DeviceConstants::bring(std::span<const std::uint32_t> storages, DeviceStream& stream) {
   const std::lock_guard lock(mutex_);
-  Buffer& copy = copies_[storage];
-  if (copy.data() != nullptr) return copy.data();
-  const std::uint64_t size = program_.storages[storage].size;
-  const auto bytes = program_.source->bytes(storage);
-  if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
-  Buffer filled;
-  filled.reserve(std::max<std::uint64_t>(size, 64), &device_);
-  stream.upload(filled.data(), bytes.data(), size);
-  copy = std::move(filled);
-  program_.source->release(storage);
-  return copy.data();
+  std::vector<std::pair<std::uint32_t, Buffer>> copied;
+  {
+    std::optional<Upload> upload;
+    for (const std::uint32_t storage : storages) {
+      const std::uint64_t size = program_.storages[storage].size;
+      if (addresses_[storage] != nullptr ||
+          std::ranges::count(copied, storage, &std::pair<std::uint32_t, Buffer>::first))
+        continue;
+      if (in_place_ && size > 0) {
+        const auto bytes = program_.source->bytes(storage);
+        if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+        addresses_[storage] = const_cast<std::byte*>(bytes.data());  // never written: the planner sees to it
+        continue;
+      }
+      if (!upload) upload.emplace(stream);
+      Buffer& to = copied.emplace_back(storage, Buffer()).second;
+      to.reserve(std::max<std::uint64_t>(size, 64), &device_);
+      upload->add(*program_.source, storage, size, to.data());
+    }
+    if (upload) upload->finish();
+  }
+  for (auto& [storage, buffer] : copied) {
+    copies_[storage] = std::move(buffer);
+    addresses_[storage] = copies_[storage].data();
+    program_.source->release(storage);
+  }
+}
+
+std::byte* DeviceConstants::address(std::uint32_t storage, DeviceStream& stream) {
+  bring({&storage, 1}, stream);
+  return addresses_[storage];
 }
 
 }  // namespace tern

@@ -113,6 +113,8 @@ Device::Device(const Plugin& plugin, int index)
   events_ = extension<tern_device_event_functions>(table_, "events", sizeof(tern_device_event_functions));
   overrides_ = extension<tern_device_override_functions>(table_, "override", sizeof(tern_device_override_functions));
   profiler_ = extension<tern_device_profiler_functions>(table_, "profiler", sizeof(tern_device_profiler_functions));
+  pinned_memory_ = extension<tern_device_pinned_memory_functions>(table_, "pinned_memory",
+                                                                  sizeof(tern_device_pinned_memory_functions));
   allocator_.set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
@@ -164,6 +166,7 @@ void Device::set_memory_limit(std::uint64_t bytes) {
 }
 
 void Device::release_memory() {
+  staging_.release();
   const std::lock_guard lock(memory_mutex_);
   allocator_.trim();
 }

@@ -14,6 +14,7 @@
 #include "kernels/portable/launcher.h"
 #include "runtime/devices/allocator.h"
 #include "runtime/devices/plugin.h"
+#include "runtime/devices/upload.h"
 
 namespace tern {
 
@@ -42,6 +43,7 @@ class Device {
   const tern_device_event_functions* events() const { return events_; }
   const tern_device_override_functions* overrides() const { return overrides_; }
   const tern_device_profiler_functions* profiler() const { return profiler_; }
+  const tern_device_pinned_memory_functions* pinned_memory() const { return pinned_memory_; }
 
   /// 256-byte aligned. Fails with out_of_memory.
   std::byte* allocate(std::uint64_t bytes);
@@ -51,8 +53,9 @@ class Device {
   void wait() noexcept;
   DeviceMemoryStats memory() const;
   void set_memory_limit(std::uint64_t bytes);
-  /// Gives segments without blocks in use back.
+  /// Gives segments without blocks in use back, and buffers for uploads.
   void release_memory();
+  Staging& staging() { return staging_; }
 
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text);
@@ -75,6 +78,8 @@ class Device {
   const tern_device_event_functions* events_ = nullptr;
   const tern_device_override_functions* overrides_ = nullptr;
   const tern_device_profiler_functions* profiler_ = nullptr;
+  const tern_device_pinned_memory_functions* pinned_memory_ = nullptr;
+  Staging staging_{*this};
 };
 
 }  // namespace tern

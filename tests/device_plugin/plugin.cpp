@@ -66,6 +66,7 @@ void* pointer(tern_device_address a) {
   return reinterpret_cast<void*>(a);
 }
 
+#include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
 
 tern_device_status test_count(std::int32_t* n) {
@@ -77,7 +78,8 @@ tern_device_status test_count(std::int32_t* n) {
 tern_device_status test_properties(std::int32_t device, tern_device_properties* p) {
   TERN_ENTER(properties);
   properties(device, p);
-  p->features = TERN_DEVICE_DOUBLE;
+  // One of the plugins says that its kernels read the host's memory.
+  p->features = TERN_DEVICE_DOUBLE | (TERN_TEST_GRAPH && !TERN_TEST_CONDITIONAL ? TERN_DEVICE_HOST_MEMORY : 0);
   return TERN_DEVICE_OK;
 }
 
@@ -403,6 +405,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "events") return &kEvents;
   if (TERN_TEST_CONDITIONAL && wanted == "override") return &kOverrides;
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
+  if (TERN_TEST_CONDITIONAL && wanted == "pinned_memory") return &kPinnedMemory;
   return nullptr;
 }
 

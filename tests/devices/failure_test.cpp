@@ -76,7 +76,7 @@ struct Setting {
 
 /// What must be none once everything has been given back.
 std::int64_t left(const DeviceCounts& c) {
-  return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.allocations;
+  return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.allocations;
 }
 
 class FailureTest : public ::testing::TestWithParam<std::string> {};
@@ -86,7 +86,7 @@ TEST_P(FailureTest, AtEveryCall) {
   const bool once_per_device = function == "properties" || function.starts_with("module_");
   // What ends a handle is called where nobody can be told. Memory is freed after waiting for what uses it: what fails
   // there would be said again by whoever waits for results, but for the test's failure, which comes once.
-  const bool ends = function.ends_with("_destroy") || function == "profiler_end";
+  const bool ends = function.ends_with("_destroy") || function == "profiler_end" || function == "pinned_free";
   const bool silent = ends || function.ends_with("_synchronize");
   std::string device = fresh_device("full");
   const DeviceControl& control = control_of("full");
@@ -139,8 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
                                            "event_destroy", "event_record", "event_synchronize", "stream_wait",
                                            "module_load", "module_kernel", "launch", "graph_begin", "graph_end",
                                            "graph_launch", "begin_if", "begin_else", "end_body", "override_prepare",
-                                           "override_run", "profiler_begin", "profiler_mark", "profiler_take",
-                                           "profiler_end", "free"),
+                                           "override_run", "pinned_allocate", "pinned_free", "profiler_begin",
+                                           "profiler_mark", "profiler_take", "profiler_end", "free"),
                          name_of_case);
 
 TEST(Failures, APluginThatFindsNoDriverSaysSo) {

@@ -1,0 +1,65 @@
+// Storages on their way to a device: what is next is read, and its hash checked, while the device copies.
+#pragma once
+
+#include <tern/device.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+#include "schema/program.h"
+
+namespace tern {
+
+class Device;
+class DeviceStream;
+
+/// Two buffers of the host from which a device copies by itself ("pinned_memory" of tern/device.h). A device has one
+/// such pair, made when it is first used.
+class Staging {
+ public:
+  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< of each
+  explicit Staging(const Device& device) : device_(device) {}
+  /// Gives the buffers back, once no upload uses them.
+  void release();
+
+ private:
+  friend class Upload;
+  struct Buffer {
+    void* memory = nullptr;
+    tern_device_event copied = nullptr;
+    bool busy = false;  ///< a copy from it is under way, until `copied`
+  };
+  /// False where the device has none.
+  bool open();
+  void close() noexcept;
+
+  const Device& device_;
+  std::mutex mutex_;  ///< held by one upload at a time
+  std::array<Buffer, 2> buffers_;
+};
+
+class Upload {
+ public:
+  explicit Upload(DeviceStream& stream);
+  ~Upload();
+  Upload(const Upload&) = delete;
+  Upload& operator=(const Upload&) = delete;
+
+  /// Puts copies of the first `bytes` of a storage on the stream.
+  void add(StorageSource& source, std::uint32_t storage, std::uint64_t bytes, std::byte* to);
+  /// Waits: everything is there.
+  void finish();
+
+ private:
+  void add(std::span<const std::byte> bytes, std::byte* to);
+
+  DeviceStream& stream_;
+  Staging& staging_;
+  std::unique_lock<std::mutex> lock_;
+  bool staged_ = false;
+  std::size_t next_ = 0;  ///< the buffer to fill
+};
+
+}  // namespace tern
