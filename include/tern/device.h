@@ -285,6 +285,22 @@ typedef struct tern_device_pinned_memory_functions {
   tern_device_status (*free)(int32_t device, void* memory);
 } tern_device_pinned_memory_functions;
 
+/* "memory_segments": a range of addresses that gets memory piece by piece, so that a block can grow where it is and
+ * nothing lies between segments. Tern reserves one range for all the device's memory, and maps what is used. Without
+ * this table it allocates segments, and divides them. */
+typedef struct tern_device_memory_segment_functions {
+  uint32_t size; /* sizeof(tern_device_memory_segment_functions) of the plugin */
+  uint32_t reserved;
+  /* How large a piece is. TERN_DEVICE_UNSUPPORTED: this device has no such memory. */
+  tern_device_status (*piece)(int32_t device, uint64_t* bytes);
+  /* Addresses without memory, aligned to a piece, for as long as the process lives; `bytes` is a multiple of pieces. */
+  tern_device_status (*reserve)(int32_t device, uint64_t bytes, tern_device_address* address);
+  /* Gives memory to whole pieces that have none, or takes it from whole pieces that have it: no work that uses them is
+   * under way. A failed `map` has mapped nothing; TERN_DEVICE_OUT_OF_MEMORY as for `allocate`. */
+  tern_device_status (*map)(int32_t device, tern_device_address address, uint64_t bytes);
+  tern_device_status (*unmap)(int32_t device, tern_device_address address, uint64_t bytes);
+} tern_device_memory_segment_functions;
+
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)
 #else

@@ -11,8 +11,8 @@ namespace tern {
 struct DeviceMemoryStats {
   std::uint64_t used = 0;           ///< bytes of blocks that are in use
   std::uint64_t peak = 0;           ///< the most that `used` has been
-  std::uint64_t reserved = 0;       ///< bytes of all segments
-  std::uint64_t segments = 0;       ///< how many
+  std::uint64_t reserved = 0;       ///< bytes of all segments: what the device has given
+  std::uint64_t segments = 0;       ///< how many; 1 where memory is mapped into one range of addresses
   std::uint64_t allocations = 0;    ///< blocks handed out so far
   std::uint64_t out_of_memory = 0;  ///< how often a block could not be handed out
   std::uint64_t limit = 0;          ///< most bytes of segments; 0: what the device has

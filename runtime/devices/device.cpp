@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
+
+#include "runtime/devices/range_allocator.h"
+#include "runtime/devices/segment_allocator.h"
 
 namespace tern {
 namespace {
@@ -90,17 +94,7 @@ Device& Device::open(const std::string& name) {
 }
 
 Device::Device(const Plugin& plugin, int index)
-    : table_(*plugin.table),
-      index_(index),
-      name_(fmt::format("{}:{}", plugin.name(), index)),
-      allocator_({[this](std::uint64_t bytes) -> std::uint64_t {
-                    tern_device_address address = 0;
-                    const tern_device_status status = table_.allocate(index_, bytes, &address);
-                    if (status == TERN_DEVICE_OUT_OF_MEMORY) return 0;
-                    check(status, "allocating memory");
-                    return address;
-                  },
-                  [this](std::uint64_t address) { check(table_.free(index_, address), "giving memory back"); }}) {
+    : table_(*plugin.table), index_(index), name_(fmt::format("{}:{}", plugin.name(), index)) {
   properties_.size = sizeof properties_;
   check(table_.properties(index_, &properties_), "asking for the properties");
   if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
@@ -115,10 +109,53 @@ Device::Device(const Plugin& plugin, int index)
   profiler_ = extension<tern_device_profiler_functions>(table_, "profiler", sizeof(tern_device_profiler_functions));
   pinned_memory_ = extension<tern_device_pinned_memory_functions>(table_, "pinned_memory",
                                                                   sizeof(tern_device_pinned_memory_functions));
-  allocator_.set_limit(memory_limit_of_environment());
+  allocator_ = make_allocator();
+  allocator_->set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
   target_.vector_floats = properties_.vector_floats;
+}
+
+/// One range of addresses where the device can map memory, else segments.
+std::unique_ptr<BlockAllocator> Device::make_allocator() {
+  const auto* segments = extension<tern_device_memory_segment_functions>(table_, "memory_segments",
+                                                                         sizeof(tern_device_memory_segment_functions));
+  std::uint64_t piece = 0;
+  tern_device_status status = segments == nullptr ? TERN_DEVICE_UNSUPPORTED : segments->piece(index_, &piece);
+  if (status != TERN_DEVICE_UNSUPPORTED) {
+    check(status, "asking how its memory is mapped");
+    constexpr std::uint64_t kLeast = 256, kUnknown = std::uint64_t{1} << 40;
+    if (piece < kLeast || piece % kLeast != 0 || piece > kUnknown)
+      fail(ErrorCode::unsupported,
+           fmt::format("{} maps memory in pieces of {} bytes; they must be multiples of {}", name_, piece, kLeast));
+    // Twice what there is: free memory in small blocks does not keep a large one from finding addresses.
+    const std::uint64_t memory = properties_.memory_bytes == 0 ? kUnknown : properties_.memory_bytes;
+    const std::uint64_t bytes = (2 * std::min(memory, kUnknown) + piece - 1) / piece * piece;
+    tern_device_address begin = 0;
+    check(segments->reserve(index_, bytes, &begin), "reserving addresses");
+    maps_memory_ = true;
+    return std::make_unique<RangeAllocator>(
+        begin, bytes,
+        RangeAllocator::Source{piece,
+                               [this, segments](std::uint64_t address, std::uint64_t size) {
+                                 const tern_device_status mapped = segments->map(index_, address, size);
+                                 if (mapped == TERN_DEVICE_OUT_OF_MEMORY) return false;
+                                 check(mapped, "mapping memory");
+                                 return true;
+                               },
+                               [this, segments](std::uint64_t address, std::uint64_t size) {
+                                 check(segments->unmap(index_, address, size), "giving memory back");
+                               }});
+  }
+  return std::make_unique<SegmentAllocator>(SegmentAllocator::Source{
+      [this](std::uint64_t bytes) -> std::uint64_t {
+        tern_device_address address = 0;
+        const tern_device_status given = table_.allocate(index_, bytes, &address);
+        if (given == TERN_DEVICE_OUT_OF_MEMORY) return 0;
+        check(given, "allocating memory");
+        return address;
+      },
+      [this](std::uint64_t address) { check(table_.free(index_, address), "giving memory back"); }});
 }
 
 Device::~Device() = default;  // at the end of the process: the driver may be gone already
@@ -131,9 +168,9 @@ void Device::check(tern_device_status status, const char* what) const {
 
 std::byte* Device::allocate(std::uint64_t bytes) {
   const std::lock_guard lock(memory_mutex_);
-  const std::uint64_t address = allocator_.allocate(bytes);
+  const std::uint64_t address = allocator_->allocate(bytes);
   if (address == 0) {
-    const DeviceMemoryStats s = allocator_.stats();
+    const DeviceMemoryStats s = allocator_->stats();
     fail(ErrorCode::out_of_memory,
          fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved{})", name_, bytes, s.used,
                      s.reserved, s.limit == 0 ? "" : fmt::format(", the limit is {}", s.limit)));
@@ -152,23 +189,23 @@ void Device::free(std::byte* data) {
   if (data == nullptr) return;
   wait();  // whatever uses the block may be under way; a failure there is reported where its results are asked for
   const std::lock_guard lock(memory_mutex_);
-  allocator_.free(reinterpret_cast<std::uint64_t>(data));
+  allocator_->free(reinterpret_cast<std::uint64_t>(data));
 }
 
 DeviceMemoryStats Device::memory() const {
   const std::lock_guard lock(memory_mutex_);
-  return allocator_.stats();
+  return allocator_->stats();
 }
 
 void Device::set_memory_limit(std::uint64_t bytes) {
   const std::lock_guard lock(memory_mutex_);
-  allocator_.set_limit(bytes);
+  allocator_->set_limit(bytes);
 }
 
 void Device::release_memory() {
   staging_.release();
   const std::lock_guard lock(memory_mutex_);
-  allocator_.trim();
+  allocator_->trim();
 }
 
 DeviceMemoryStats device_memory(const std::string& device) {

@@ -45,6 +45,7 @@ class Device {
   const tern_device_profiler_functions* profiler() const { return profiler_; }
   const tern_device_pinned_memory_functions* pinned_memory() const { return pinned_memory_; }
 
+  bool maps_memory() const { return maps_memory_; }
   /// 256-byte aligned. Fails with out_of_memory.
   std::byte* allocate(std::uint64_t bytes);
   /// Waits for all streams that are open, too.
@@ -63,13 +64,14 @@ class Device {
 
  private:
   friend class DeviceStream;
+  std::unique_ptr<BlockAllocator> make_allocator();
   const tern_device_plugin& table_;
   int index_;
   std::string name_;
   tern_device_properties properties_{};
   portable::Target target_;
   mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
-  SegmentAllocator allocator_;
+  std::unique_ptr<BlockAllocator> allocator_;
   std::unordered_map<std::string, std::unique_ptr<portable::CompiledKernel>> kernels_;
   std::map<tern_device_stream, bool>
       streams_;  ///< that are open; true: the device is recording it, nothing is under way
@@ -80,6 +82,7 @@ class Device {
   const tern_device_profiler_functions* profiler_ = nullptr;
   const tern_device_pinned_memory_functions* pinned_memory_ = nullptr;
   Staging staging_{*this};
+  bool maps_memory_ = false;
 };
 
 }  // namespace tern

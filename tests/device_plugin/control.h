@@ -10,7 +10,7 @@ namespace tern::testing {
 /// What is out at the moment, over all devices of the plugin.
 struct DeviceCounts {
   std::int64_t streams = 0, events = 0, modules = 0, allocations = 0, graphs = 0, overrides = 0, profiles = 0,
-               pinned = 0;
+               pinned = 0, pieces = 0;
   std::uint64_t bytes = 0;
 };
 

@@ -1,5 +1,6 @@
 // Devices for tests, in the host's memory: they do their work as late as they may, fail where a test says so, and count
 // what is out. TERN_TEST_DEVICE names one; TERN_TEST_GRAPH and TERN_TEST_CONDITIONAL give it these extensions.
+#include <sys/mman.h>
 #include <tern/device.h>
 
 #define tern_device_library tern_example_device_library
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "tests/device_plugin/control.h"
@@ -35,6 +37,7 @@ struct State {
   DeviceCounts counts;
   std::uint64_t memory = std::uint64_t{1} << 40, launches = 0, overridden = 0;
   std::map<tern_device_address, std::uint64_t> blocks;
+  std::set<tern_device_address> pieces;               ///< that are mapped
   std::map<std::string, tern_device_module> modules;  ///< by text: compiled once for all devices
   std::string annotations;
 } state;
@@ -66,12 +69,13 @@ void* pointer(tern_device_address a) {
   return reinterpret_cast<void*>(a);
 }
 
+#include "tests/device_plugin/memory_segments.inc"
 #include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
 
 tern_device_status test_count(std::int32_t* n) {
   if (std::string(TERN_TEST_DEVICE) == "broken") return failed(TERN_DEVICE_FAILED, "the driver is missing");
-  *n = 64;  // each has kernels of its own
+  *n = 512;  // each has kernels of its own
   return TERN_DEVICE_OK;
 }
 
@@ -79,6 +83,7 @@ tern_device_status test_properties(std::int32_t device, tern_device_properties* 
   TERN_ENTER(properties);
   properties(device, p);
   // One of the plugins says that its kernels read the host's memory.
+  p->memory_bytes = std::uint64_t{1} << 33;
   p->features = TERN_DEVICE_DOUBLE | (TERN_TEST_GRAPH && !TERN_TEST_CONDITIONAL ? TERN_DEVICE_HOST_MEMORY : 0);
   return TERN_DEVICE_OK;
 }
@@ -405,6 +410,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "events") return &kEvents;
   if (TERN_TEST_CONDITIONAL && wanted == "override") return &kOverrides;
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
+  if (TERN_TEST_CONDITIONAL && wanted == "memory_segments") return &kMemorySegments;
   if (TERN_TEST_CONDITIONAL && wanted == "pinned_memory") return &kPinnedMemory;
   return nullptr;
 }

@@ -1,16 +1,11 @@
-#include "runtime/devices/allocator.h"
+#include "runtime/devices/segment_allocator.h"
 
 #include <algorithm>
 
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 28;  // segments double up to this size
-
-std::uint64_t rounded(std::uint64_t bytes) {
-  return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 }  // namespace
 
@@ -35,7 +30,7 @@ std::uint64_t SegmentAllocator::allocate(std::uint64_t bytes) {
     ++stats_.out_of_memory;
     return 0;
   }
-  const std::uint64_t size = rounded(bytes);
+  const std::uint64_t size = block_size(bytes);
   auto at = free_.lower_bound({size, 0});
   if (at == free_.end()) {
     if (grow(size) == 0) {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/devices/allocator.h"
+#include "runtime/devices/segment_allocator.h"
 
 namespace tern {
 namespace {

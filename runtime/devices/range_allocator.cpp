@@ -1,0 +1,130 @@
+#include "runtime/devices/range_allocator.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace tern {
+
+RangeAllocator::RangeAllocator(std::uint64_t begin, std::uint64_t bytes, Source source)
+    : begin_(begin), source_(std::move(source)), mapped_(bytes / source_.piece) {
+  blocks_[begin] = {mapped_.size() * source_.piece, false};
+}
+
+/// The pieces that a block needs.
+RangeAllocator::Pieces RangeAllocator::around(std::uint64_t address, std::uint64_t bytes) const {
+  return {(address - begin_) / source_.piece, (address - begin_ + bytes + source_.piece - 1) / source_.piece};
+}
+
+/// The pieces that nobody but this block needs.
+RangeAllocator::Pieces RangeAllocator::inside(std::uint64_t address, std::uint64_t bytes) const {
+  const std::uint64_t first = (address - begin_ + source_.piece - 1) / source_.piece;
+  return {first, std::max(first, (address - begin_ + bytes) / source_.piece)};
+}
+
+template <class Run>
+bool RangeAllocator::for_runs(Pieces pieces, bool mapped, const Run& run) const {
+  for (std::uint64_t at = pieces.begin; at < pieces.end;) {
+    std::uint64_t end = at;
+    while (end < pieces.end && mapped_[end] == mapped) ++end;
+    if (end > at && !run(Pieces{at, end})) return false;
+    at = std::max(end, at + 1);
+  }
+  return true;
+}
+
+std::uint64_t RangeAllocator::unmapped(Pieces pieces) const {
+  std::uint64_t count = 0;
+  for (std::uint64_t i = pieces.begin; i < pieces.end; ++i) count += mapped_[i] ? 0 : 1;
+  return count;
+}
+
+/// The free block that needs the least memory to hold so many bytes at its start; of equals the smallest.
+RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
+  auto best = blocks_.end();
+  std::pair<std::uint64_t, std::uint64_t> least{std::numeric_limits<std::uint64_t>::max(), 0};
+  for (auto at = blocks_.begin(); at != blocks_.end(); ++at) {
+    if (at->second.used || at->second.size < size) continue;
+    const std::pair cost{unmapped(around(at->first, size)), at->second.size};
+    if (best != blocks_.end() && cost >= least) continue;
+    best = at;
+    least = cost;
+  }
+  return best;
+}
+
+/// What was mapped before a failure stays, as memory that is free.
+bool RangeAllocator::map(Pieces pieces) {
+  const std::uint64_t bytes = unmapped(pieces) * source_.piece;
+  if (stats_.limit != 0 && (bytes > stats_.limit || stats_.reserved > stats_.limit - bytes)) return false;
+  return for_runs(pieces, false, [&](Pieces run) {
+    const std::uint64_t size = (run.end - run.begin) * source_.piece;
+    if (!source_.map(begin_ + run.begin * source_.piece, size)) return false;
+    std::fill(mapped_.begin() + static_cast<std::ptrdiff_t>(run.begin),
+              mapped_.begin() + static_cast<std::ptrdiff_t>(run.end), true);
+    stats_.reserved += size;
+    stats_.segments = 1;
+    return true;
+  });
+}
+
+void RangeAllocator::unmap(Pieces pieces) {
+  for_runs(pieces, true, [&](Pieces run) {
+    const std::uint64_t size = (run.end - run.begin) * source_.piece;
+    source_.unmap(begin_ + run.begin * source_.piece, size);
+    std::fill(mapped_.begin() + static_cast<std::ptrdiff_t>(run.begin),
+              mapped_.begin() + static_cast<std::ptrdiff_t>(run.end), false);
+    stats_.reserved -= size;
+    stats_.segments = stats_.reserved == 0 ? 0 : 1;
+    return true;
+  });
+}
+
+std::uint64_t RangeAllocator::allocate(std::uint64_t bytes) {
+  auto at = blocks_.end();
+  std::uint64_t size = 0;
+  if (bytes <= mapped_.size() * source_.piece) {
+    size = block_size(bytes);
+    at = best_for(size);
+    if (at != blocks_.end() && !map(around(at->first, size))) {
+      trim();  // memory that lies free elsewhere
+      at = best_for(size);
+      if (at != blocks_.end() && !map(around(at->first, size))) at = blocks_.end();
+    }
+  }
+  if (at == blocks_.end()) {
+    ++stats_.out_of_memory;
+    return 0;
+  }
+  Block& block = at->second;
+  if (block.size > size) blocks_[at->first + size] = {block.size - size, false};
+  block = {size, true};
+  stats_.used += size;
+  stats_.peak = std::max(stats_.peak, stats_.used);
+  ++stats_.allocations;
+  return at->first;
+}
+
+void RangeAllocator::free(std::uint64_t address) {
+  auto at = blocks_.find(address);
+  if (at == blocks_.end() || !at->second.used) return;
+  at->second.used = false;
+  stats_.used -= at->second.size;
+  if (const auto next = std::next(at); next != blocks_.end() && !next->second.used) {
+    at->second.size += next->second.size;
+    blocks_.erase(next);
+  }
+  if (at == blocks_.begin()) return;
+  if (const auto before = std::prev(at); !before->second.used) {
+    before->second.size += at->second.size;
+    blocks_.erase(at);
+  }
+}
+
+void RangeAllocator::trim() {
+  for (const auto& [address, block] : blocks_) {
+    if (!block.used) unmap(inside(address, block.size));
+  }
+}
+
+}  // namespace tern

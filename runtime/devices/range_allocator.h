@@ -1,0 +1,54 @@
+// One range of addresses that gets memory where blocks lie ("memory_segments" of tern/device.h): a block at its end
+// grows where it is, and any free addresses side by side hold a new one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "runtime/devices/allocator.h"
+
+namespace tern {
+
+class RangeAllocator : public BlockAllocator {
+ public:
+  struct Source {
+    std::uint64_t piece = 0;  ///< memory comes and goes in multiples of so many bytes
+    /// False where there is no memory left.
+    std::function<bool(std::uint64_t address, std::uint64_t bytes)> map;
+    std::function<void(std::uint64_t address, std::uint64_t bytes)> unmap;
+  };
+  /// The range begins at a multiple of pieces, and is one long.
+  RangeAllocator(std::uint64_t begin, std::uint64_t bytes, Source source);
+
+  std::uint64_t allocate(std::uint64_t bytes) override;
+  void free(std::uint64_t address) override;
+  void trim() override;
+
+ private:
+  struct Block {
+    std::uint64_t size = 0;
+    bool used = false;
+  };
+  using Blocks = std::map<std::uint64_t, Block>;
+  /// Pieces of the range, by number.
+  struct Pieces {
+    std::uint64_t begin = 0, end = 0;
+  };
+  Pieces around(std::uint64_t address, std::uint64_t bytes) const;
+  Pieces inside(std::uint64_t address, std::uint64_t bytes) const;
+  std::uint64_t unmapped(Pieces pieces) const;
+  Blocks::iterator best_for(std::uint64_t size);
+  bool map(Pieces pieces);
+  void unmap(Pieces pieces);
+  /// Calls `run` with the longest runs of pieces that are mapped, or are not.
+  template <class Run>
+  bool for_runs(Pieces pieces, bool mapped, const Run& run) const;
+
+  std::uint64_t begin_;
+  Source source_;
+  Blocks blocks_;             ///< by address; they cover the range, and no two that are free lie side by side
+  std::vector<bool> mapped_;  ///< for each piece
+};
+
+}  // namespace tern

@@ -1,0 +1,42 @@
+// Large segments of a device's memory from the plugin, divided into blocks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "runtime/devices/allocator.h"
+
+namespace tern {
+
+class SegmentAllocator : public BlockAllocator {
+ public:
+  /// `allocate` gives 0 where there is no memory left.
+  struct Source {
+    std::function<std::uint64_t(std::uint64_t bytes)> allocate;
+    std::function<void(std::uint64_t address)> free;
+  };
+  explicit SegmentAllocator(Source source) : source_(std::move(source)) {}
+
+  std::uint64_t allocate(std::uint64_t bytes) override;
+  void free(std::uint64_t address) override;
+  void trim() override;
+
+ private:
+  struct Block {
+    std::uint64_t size = 0;
+    bool used = false;
+    bool starts_segment = false;  ///< no block of the same segment lies before it
+  };
+  using Blocks = std::map<std::uint64_t, Block>;
+  std::uint64_t grow(std::uint64_t bytes);
+  bool same_segment(Blocks::iterator next) const { return next != blocks_.end() && !next->second.starts_segment; }
+
+  Source source_;
+  Blocks blocks_;                                           ///< by address
+  std::set<std::pair<std::uint64_t, std::uint64_t>> free_;  ///< size and address
+  std::uint64_t next_segment_ = 1 << 20;
+};
+
+}  // namespace tern
