@@ -5,12 +5,13 @@
 
 namespace tern {
 
-DeviceTimes::DeviceTimes(SessionContext& session) : session_(session), visits_(1) {
+DeviceTimes::DeviceTimes(SessionContext& session) : session_(session) {
   if (session.profile == nullptr || session.stream == nullptr) return;
   Device& device = session.stream->device();
   if (device.profiler() == nullptr) return;
   session.stream->synchronize();  // what others have put there is not part of the run
   device.check(device.profiler()->begin(device.index(), session.stream->handle()), "beginning to measure");
+  visits_.resize(1);
   profiler_ = device.profiler();
   session.times = this;
 }
