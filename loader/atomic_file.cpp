@@ -19,6 +19,10 @@ namespace {
 /// Linux writes at most 0x7ffff000 bytes in one call.
 constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
 
+/// Regular files are written in pieces of the size of a large page, so that Linux keeps them in such pages: whoever
+/// maps the file finds them with a five-hundredth of the faults, and reads them faster.
+constexpr std::size_t kPiece = std::size_t{2} << 20;
+
 /// Left-overs of a killed process with the same number may be in the way.
 constexpr int kMaxNames = 100;
 
@@ -56,14 +60,37 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (!bytes.empty()) fill_hole();
+  if (bytes.empty()) return;
+  fill_hole();
+  if (temporary_.empty()) {
+    size_ += bytes.size();
+    return put(bytes);
+  }
+  while (!bytes.empty()) {
+    const auto now = bytes.first(std::min(bytes.size(), kPiece - size_ % kPiece));
+    size_ += now.size();
+    bytes = bytes.subspan(now.size());
+    if (now.size() == kPiece) {
+      put(now);
+      continue;
+    }
+    unwritten_.insert(unwritten_.end(), now.begin(), now.end());
+    if (size_ % kPiece == 0) flush();
+  }
+}
+
+void AtomicFile::put(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), std::min(bytes.size(), kMaxWrite));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("cannot write", path_);
-    size_ += static_cast<std::uint64_t>(n);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
+}
+
+void AtomicFile::flush() {
+  put(unwritten_);
+  unwritten_.clear();
 }
 
 void AtomicFile::write_zeros(std::uint64_t count) {
@@ -81,6 +108,7 @@ void AtomicFile::write_zeros(std::uint64_t count) {
 
 void AtomicFile::fill_hole() {
   if (hole_ == 0) return;
+  flush();
   if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0 || ::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) {
     fail_with_errno("cannot write", path_);
   }
@@ -89,6 +117,7 @@ void AtomicFile::fill_hole() {
 
 void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
   fill_hole();
+  flush();
   if (offset > size_ || bytes.size() > size_ - offset) {
     fail(ErrorCode::internal,
          fmt::format("{}: overwriting bytes {} to {} of {} written", path_, offset, offset + bytes.size(), size_));
@@ -105,6 +134,7 @@ void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> byte
 void AtomicFile::commit() {
   if (fd_ < 0) fail(ErrorCode::internal, fmt::format("{}: committed twice", path_));
   fill_hole();
+  flush();
   // Closing reports what a network file system could not store.
   const int closed = ::close(fd_);
   fd_ = -1;

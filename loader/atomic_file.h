@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tern {
 
@@ -34,6 +35,8 @@ class AtomicFile {
   void commit();
 
  private:
+  void put(std::span<const std::byte> bytes);
+  void flush();
   void fill_hole();
   [[noreturn]] void fail_with_errno(const char* what, const std::string& path) const;
 
@@ -41,7 +44,8 @@ class AtomicFile {
   std::string temporary_;  ///< empty when writing directly, and after commit()
   int fd_ = -1;
   std::uint64_t size_ = 0;
-  std::uint64_t hole_ = 0;  ///< zeros at the end that are not in the file yet
+  std::uint64_t hole_ = 0;            ///< zeros at the end that are not in the file yet
+  std::vector<std::byte> unwritten_;  ///< before them, of the last piece
 };
 
 }  // namespace tern

@@ -60,6 +60,9 @@ std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access
   const int flags = MAP_PRIVATE | (access == Access::populate ? MAP_POPULATE : 0);
   void* p = ::mmap(nullptr, size, PROT_READ, flags, file.fd, 0);
   if (p == MAP_FAILED) fail_with_errno("map", path);
+#ifdef MADV_HUGEPAGE
+  ::madvise(p, size, MADV_HUGEPAGE);  // what is not in memory yet is read into large pages, where the system has such
+#endif
   return std::shared_ptr<const FileBytes>(new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping));
 }
 
