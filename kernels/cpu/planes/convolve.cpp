@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/planes/layout.h"
 #include "kernels/cpu/scratch.h"
@@ -19,7 +20,6 @@ constexpr std::int64_t kMostTaps = 256, kMostInputs = 4, kMostStride = 2;
 constexpr std::int64_t kFewestColumns = 4, kMostColumns = 4096, kMostProducts = 4, kRows = 16;
 constexpr std::int64_t kManyChannels = 4;        // that share an input plane better than rows of results do
 constexpr std::int64_t kWorthAThread = 1 << 17;  // products
-constexpr std::int64_t kWorthReading = 1 << 16;  // weights
 constexpr std::int64_t kWorthFinishing = 1 << 10;
 constexpr std::size_t kInputSlot = 0, kResultSlot = 1;
 
@@ -78,10 +78,10 @@ bool is_one_window(const DirectConvolution& c) {
 void multiply(const DirectConvolution& c, const float* x, const float* weight, const float* bias, float* y,
               const Finished& finished) {
   const PlaneLoops& loops = plane_loops();
-  const std::int64_t columns = row_of(c);
+  const std::int64_t columns = row_of(c), worth_reading = amx::available() ? 1 << 16 : 1 << 14;  // weights of a thread
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t first = i % c.groups * c.out;
-    parallel_for((c.out + kRows - 1) / kRows, (kWorthReading + kRows * columns - 1) / (kRows * columns),
+    parallel_for((c.out + kRows - 1) / kRows, (worth_reading + kRows * columns - 1) / (kRows * columns),
                  [&](std::int64_t begin, std::int64_t end) {
                    const std::int64_t row = begin * kRows, rows = std::min(end * kRows, c.out) - row;
                    loops.matvec(weight + (first + row) * columns, rows, columns, x + i * columns,
