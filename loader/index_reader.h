@@ -86,6 +86,7 @@ std::vector<std::int32_t> read_storages(IndexReader& in, Program& program);
 void read_states(IndexReader& in, Program& program);
 void read_functions(IndexReader& in, Program& program);
 void read_packings(IndexReader& in, Program& program);
+void read_kernels(IndexReader& in, Program& program);
 void read_origins(IndexReader& in, Program& program);
 
 }  // namespace tern

@@ -91,6 +91,7 @@ ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findin
     a.segment_of = read_storages(in, *a.program);
     read_states(in, *a.program);
     read_packings(in, *a.program);
+    read_kernels(in, *a.program);
     read_origins(in, *a.program);
     read_functions(in, *a.program);
   } catch (const IndexReader::Stop&) {
@@ -136,6 +137,7 @@ void check_segments(const ReadArchive& a, Findings& findings) {
     }
     a.file->release(stored);
   }
+  if (a.stage == ReadStage::program) check_modules(a, findings);
 }
 
 }  // namespace tern

@@ -32,8 +32,11 @@ struct ReadArchive {
 /// Checks every rule but the hashes and the contents of segments, which are not touched.
 ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findings);
 
-/// Hashes and decodes every segment that lies in the file.
+/// Hashes and decodes every segment that lies in the file, and looks into kernels.
 void check_segments(const ReadArchive& archive, Findings& findings);
+
+/// Looks into kernels of forms that are known. For archives that were read to the stage of a program.
+void check_modules(const ReadArchive& archive, Findings& findings);
 
 /// For messages: the first state of each segment.
 std::vector<std::string> segment_names(const ReadArchive& archive);

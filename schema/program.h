@@ -167,11 +167,21 @@ struct Packing {
   std::uint32_t packed = 0;  ///< the storage with the packed bytes
 };
 
+/// A kernel of a device, compiled at export. It is found by the hash of the text that the runtime would have compiled.
+struct DeviceKernel {
+  enum class Form : std::uint8_t { spirv = 0 };  ///< forms that are not named here are for newer versions
+  std::string name;                              ///< of its entry point
+  Form form = Form::spirv;
+  std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the text
+  std::uint32_t storage = 0;                  ///< the module's bytes
+};
+
 struct Program {
   ExprPool pool;
   std::vector<Storage> storages;
   std::vector<State> states;
   std::vector<Packing> packings;
+  std::vector<DeviceKernel> kernels;
   std::vector<Function> functions;
   std::vector<Origin> origins;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like

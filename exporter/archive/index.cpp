@@ -28,11 +28,12 @@ class IndexWriter {
     const auto origins = write_origins();
     const auto metadata = write_metadata();
     const auto packings = write_packings();
+    const auto kernels = write_kernels();
     const auto types = tables_.write_types(b_);
     const auto expressions = structs(tables_.expressions());
     const auto texts = tables_.write_texts(b_);
     b_.Finish(archive::CreateIndex(b_, texts, expressions, symbols, segments, storages, types, states, origins,
-                                   functions, metadata, packings),
+                                   functions, metadata, packings, kernels),
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
@@ -99,6 +100,15 @@ class IndexWriter {
     for (const Packing& p : program_.packings) {
       rows.push_back(archive::CreatePacking(b_, storages_.renumbered[p.storage], storages_.renumbered[p.packed],
                                             tables_.text(p.key)));
+    }
+    return tables(rows);
+  }
+
+  TableVector<archive::Kernel> write_kernels() {
+    std::vector<flatbuffers::Offset<archive::Kernel>> rows;
+    for (const DeviceKernel& k : program_.kernels) {
+      rows.push_back(archive::CreateKernel(b_, tables_.name(k.name), static_cast<std::uint8_t>(k.form), k.text_low,
+                                           k.text_high, storages_.renumbered[k.storage]));
     }
     return tables(rows);
   }

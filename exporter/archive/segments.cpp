@@ -45,7 +45,7 @@ class Storages {
   }
 
  private:
-  /// Numbers the storages that states view, in the states' order, then packed ones.
+  /// Numbers the storages that states view, in the states' order, then packed ones, then kernels.
   void number() {
     out_.renumbered.assign(program_.storages.size(), WrittenStorages::kUnused);
     for (const State& s : program_.states) {
@@ -60,6 +60,10 @@ class Storages {
       }
       number(p.storage);
       number(p.packed);
+    }
+    for (const DeviceKernel& k : program_.kernels) {
+      if (k.storage >= program_.storages.size()) fail(ErrorCode::internal, "a kernel's storage does not exist");
+      number(k.storage);
     }
   }
   void number(std::uint32_t storage) {

@@ -60,13 +60,17 @@ enum {
       1, /* OpenCL C 1.2; to be compiled without contraction, with correctly rounded division and roots */
   TERN_DIALECT_CUDA = 2,
   TERN_DIALECT_HIP = 3,
-  TERN_DIALECT_METAL = 4
+  TERN_DIALECT_METAL = 4,
+  /* No text: a SPIR-V module of the bytes that follow, made beforehand of a text in OpenCL C. Only a device with
+   * TERN_DEVICE_SPIRV is given one; its own dialect is TERN_DIALECT_OPENCL. */
+  TERN_DIALECT_SPIRV = 5
 };
 
-enum {                                  /* bits of tern_device_properties.features */
-       TERN_DEVICE_DOUBLE = 1 << 0,     /* kernels may use double */
-       TERN_DEVICE_HOST_MEMORY = 1 << 1 /* addresses are the host's, and kernels read all its memory, mapped files too:
-                                           weights need no copies */
+enum {                                   /* bits of tern_device_properties.features */
+       TERN_DEVICE_DOUBLE = 1 << 0,      /* kernels may use double */
+       TERN_DEVICE_HOST_MEMORY = 1 << 1, /* addresses are the host's, and kernels read all its memory, mapped files too:
+                                            weights need no copies */
+       TERN_DEVICE_SPIRV = 1 << 2        /* module_load takes TERN_DIALECT_SPIRV beside the device's own dialect */
 };
 
 typedef struct tern_device_properties {

@@ -84,6 +84,10 @@ struct PrepareOptions {
   /// On a device whose kernels read the host's memory (TERN_DEVICE_HOST_MEMORY): weights stay where the file is mapped,
   /// and need no memory of their own. Copies lie in larger pages, which are read faster. Elsewhere it means nothing.
   bool map_weights = false;
+  /// Runs kernels that the archive brings compiled (`tern export --target xpu:spirv`). They are native code, which can
+  /// do whatever this process can: only for archives whose maker is trusted. Without it devices compile Tern's own
+  /// text.
+  bool native_code = false;
 };
 
 class TERN_API Prepared {

@@ -184,5 +184,21 @@ TEST(ArchiveIndexAttack, Packings) {
   expect_rule(packing(0xffffffff, 1), "packings.storage");
 }
 
+TEST(ArchiveIndexAttack, KernelsOfStoragesThatAreNotThere) {
+  for (std::uint32_t storage : {0u, 1u, 0xffffffffu}) {  // the first is empty
+    const auto bytes = with_index([=](FlatBufferBuilder& b) {
+      const auto texts = b.CreateVectorOfStrings({"", "tern_pointwise"});
+      const auto kernels = b.CreateVector(std::vector{archive::CreateKernel(b, 1, 0, 1, 2, storage)});
+      const auto storages = b.CreateVector(std::vector{archive::CreateStorage(b)});
+      archive::IndexBuilder index(b);
+      index.add_texts(texts);
+      index.add_storages(storages);
+      index.add_kernels(kernels);
+      return index.Finish();
+    });
+    expect_rule(bytes, "kernels.storage");
+  }
+}
+
 }  // namespace
 }  // namespace tern::test

@@ -81,7 +81,9 @@ TEST(ArchiveWriter, StoresEqualBytesOnce) {
   EXPECT_NE(states[2].storage, states[0].storage);  // equal, and not tied
   EXPECT_EQ(a.segment_of[states[2].storage], a.segment_of[states[0].storage]);
   EXPECT_EQ(a.segment_of[states[6].storage], -1);
-  EXPECT_EQ(a.segments.size(), 4u);
+  ASSERT_EQ(a.program->kernels.size(), 2u);
+  EXPECT_EQ(a.segment_of[a.program->kernels[1].storage], a.segment_of[a.program->kernels[0].storage]);
+  EXPECT_EQ(a.segments.size(), 5u);
 }
 
 TEST(ArchiveWriter, LeavesOutStoragesThatNobodyViews) {
@@ -90,6 +92,7 @@ TEST(ArchiveWriter, LeavesOutStoragesThatNobodyViews) {
   p.storages.insert(p.storages.begin(), Storage{1000});
   source.storages.insert(source.storages.begin(), std::vector<std::byte>(1000, std::byte{9}));
   for (State& s : p.states) ++s.storage;
+  for (DeviceKernel& k : p.kernels) ++k.storage;
   const auto after = open_archive(archive_bytes(p), {});
   EXPECT_EQ(difference(sample_program(), *after), "");
 }

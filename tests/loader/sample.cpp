@@ -26,6 +26,13 @@ std::uint32_t add_storage(Program& p, VectorSource& source, std::vector<std::byt
   return static_cast<std::uint32_t>(p.storages.size() - 1);
 }
 
+/// The smallest module: a header, and OpMemoryModel Physical64 OpenCL.
+std::vector<std::byte> spirv() {
+  const std::uint32_t words[] = {0x07230203, 0x00010000, 0, 1, 0, 3 << 16 | 14, 2, 2};
+  const auto bytes = std::as_bytes(std::span(words));
+  return {bytes.begin(), bytes.end()};
+}
+
 State state(const char* name, State::Kind kind, TensorType type, std::uint32_t storage,
             std::vector<std::int64_t> strides, std::int64_t offset = 0) {
   State s;
@@ -150,6 +157,8 @@ Program sample_program() {
   add_branch(p, 3, "if_false", "where(x > 0, x, exp(x) - 1)");
   add_forward(p);
   add_second(p);
+  for (std::uint64_t text : {1, 2})
+    p.kernels.push_back({"tern_pointwise", {}, text, 7, add_storage(p, *source, spirv())});
   return p;
 }
 
@@ -253,6 +262,13 @@ std::string difference(const Program& a, const Program& b) {
   for (std::size_t i = 0; i < a.functions.size(); ++i) {
     const std::string d = compare_functions(a.functions[i], b.functions[i]);
     if (!d.empty()) return fmt::format("function {}: {}", i, d);
+  }
+  TERN_SAME("kernels", a.kernels.size(), b.kernels.size());
+  for (std::size_t i = 0; i < a.kernels.size(); ++i) {
+    const DeviceKernel &x = a.kernels[i], &y = b.kernels[i];
+    const bool same = x.name == y.name && x.form == y.form && x.text_low == y.text_low && x.text_high == y.text_high &&
+                      x.storage == y.storage;
+    TERN_SAME("kernel", same, true);
   }
   TERN_SAME("origins", a.origins, b.origins);
   TERN_SAME("metadata", a.metadata, b.metadata);

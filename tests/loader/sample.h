@@ -23,7 +23,7 @@ class VectorSource : public StorageSource {
 };
 
 /// Two entry functions, bodies of cond and call, symbols, tied and aliased states, equal bytes, an MX state, an empty
-/// one, attributes and annotations of every kind.
+/// one, attributes and annotations of every kind, two kernels with the same module.
 Program sample_program();
 
 /// "" when both hold the same, but for the bytes; else where they first differ.

@@ -145,6 +145,13 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
                  s.hash.high, s.hash.low);
            });
     out += ",\n \"states\": " + array(p.states, [&](const State& s) { return state_json(a, s); });
+    out +=
+        ",\n \"kernels\": " + array(p.kernels, [&](const DeviceKernel& k) {
+          return fmt::format(
+              "\n  {{\"name\": {}, \"form\": {}, \"text_xxh3\": \"{:016x}{:016x}\", \"storage\": {}, \"bytes\": {}}}",
+              quoted(k.name), quoted(form_text(k.form)), k.text_high, k.text_low, k.storage,
+              p.storages[k.storage].size);
+        });
     std::string ops;
     for (const auto& [name, count] : count_ops(p))
       ops += fmt::format("{}{}: {}", ops.empty() ? "" : ", ", quoted(name), count);

@@ -64,11 +64,21 @@ void add_symbols(std::string& out, const Program& p) {
 void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
   const Program& p = *a.program;
   if (p.states.empty()) return;
-  std::uint64_t total = 0, stored = 0;
-  for (const Storage& s : p.storages) total = total + s.size < total ? ~std::uint64_t{0} : total + s.size;
-  for (const SegmentInfo& s : a.segments) stored += s.stored_size;
+  std::vector<bool> is_kernel(p.storages.size()), of_weights(a.segments.size());
+  for (const DeviceKernel& k : p.kernels) is_kernel[k.storage] = true;
+  std::uint64_t total = 0, stored = 0, segments = 0;
+  for (std::size_t i = 0; i < p.storages.size(); ++i) {
+    if (is_kernel[i]) continue;
+    total = total + p.storages[i].size < total ? ~std::uint64_t{0} : total + p.storages[i].size;
+    const auto segment = static_cast<std::size_t>(a.segment_of[i]);
+    if (segment < of_weights.size()) of_weights[segment] = true;
+  }
+  for (std::size_t i = 0; i < a.segments.size(); ++i) {
+    stored += of_weights[i] ? a.segments[i].stored_size : 0;
+    segments += of_weights[i] ? 1 : 0;
+  }
   out += fmt::format("\nweights: {} states, {} in {} segments ({} in the file)\n", p.states.size(), human_bytes(total),
-                     a.segments.size(), human_bytes(stored));
+                     segments, human_bytes(stored));
   std::vector<std::size_t> order(p.states.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
@@ -92,6 +102,20 @@ void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
   }
   out += table.str();
   if (order.size() > limit) out += fmt::format("  ... {} more\n", order.size() - limit);
+}
+
+void add_kernels(std::string& out, const Program& p) {
+  if (p.kernels.empty()) return;
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  std::uint64_t bytes = 0;
+  for (const DeviceKernel& k : p.kernels) {
+    ++counts[{form_text(k.form), escape_name(k.name)}];
+    bytes += p.storages[k.storage].size;
+  }
+  std::string line;
+  for (const auto& [what, count] : counts)
+    line += fmt::format("{}{} x {} ({})", line.empty() ? "" : ", ", count, what.second, what.first);
+  out += fmt::format("\nnative code: {} kernels of devices, {}: {}\n", p.kernels.size(), human_bytes(bytes), line);
 }
 
 void add_ops(std::string& out, const Program& p) {
@@ -152,6 +176,7 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
   }
   if (a.program != nullptr) {
     add_weights(out, a, options.weights);
+    add_kernels(out, *a.program);
     add_ops(out, *a.program);
     add_origins(out, *a.program);
   }

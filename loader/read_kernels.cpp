@@ -1,0 +1,70 @@
+// The kernels that an archive brings compiled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "loader/index_reader.h"
+#include "loader/read_archive.h"
+#include "loader/segment_source.h"
+#include "loader/spirv.h"
+
+namespace tern {
+namespace {
+
+bool is_identifier(const std::string& name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && letter(name[0]) && std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
+}
+
+}  // namespace
+
+void read_kernels(IndexReader& in, Program& program) {
+  const auto* rows = in.root()->kernels();
+  const std::size_t n = in.count(rows);
+  in.expand(n * sizeof(DeviceKernel));
+  program.kernels.reserve(n);
+  std::set<std::tuple<std::uint8_t, std::uint64_t, std::uint64_t>> seen;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const auto wrong = [&](const char* rule, std::string message) {
+      in.findings().add(rule, in.place(row), fmt::format("kernel {}", i), std::move(message));
+    };
+    DeviceKernel k{in.name(row->name(), row), static_cast<DeviceKernel::Form>(row->form()), row->text_low(),
+                   row->text_high(), row->storage()};
+    if (!is_identifier(k.name)) wrong("kernels.name", "its name is not one of letters, digits and _");
+    if (!seen.emplace(row->form(), k.text_low, k.text_high).second)
+      wrong("kernels.once", "an earlier one has the same form and is of the same text");
+    if (k.storage >= program.storages.size()) {
+      wrong("kernels.storage",
+            fmt::format("storage {} does not exist; there are {}", k.storage, program.storages.size()));
+      continue;
+    }
+    if (program.storages[k.storage].size == 0) wrong("kernels.storage", fmt::format("storage {} is empty", k.storage));
+    program.kernels.push_back(std::move(k));
+  }
+}
+
+void check_modules(const ReadArchive& a, Findings& findings) {
+  std::vector<bool> seen(a.segments.size());  // each once, however many kernels name it
+  for (std::size_t i = 0; i < a.program->kernels.size(); ++i) {
+    const DeviceKernel& k = a.program->kernels[i];
+    const auto number = static_cast<std::size_t>(a.segment_of[k.storage]);
+    if (k.form != DeviceKernel::Form::spirv || seen[number]) continue;
+    seen[number] = true;
+    const SegmentInfo& segment = a.segments[number];
+    auto bytes = stored_bytes(a.file->bytes(), segment);
+    MemoryPages decoded;
+    if (segment.compressed) {
+      decoded = MemoryPages(segment.size);
+      if (!decode_frames(bytes, segment, decoded.bytes()).empty()) continue;  // has its finding already
+      bytes = decoded.bytes();
+    }
+    if (std::string problem = spirv_problem(bytes); !problem.empty())
+      findings.add("kernels.module", segment.offset, fmt::format("kernel {} '{}'", i, k.name), std::move(problem));
+  }
+}
+
+}  // namespace tern

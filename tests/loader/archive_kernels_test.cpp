@@ -1,0 +1,104 @@
+// Kernels that an archive brings: the rules of their table, and of what can be a SPIR-V module.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "loader/archive.h"
+#include "loader/hash.h"
+#include "loader/spirv.h"
+#include "loader/validate.h"
+#include "tests/loader/sample.h"
+
+namespace tern::test {
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+// SPIR-V specification 1.0: header of five words (2.3), OpCapability Kernel (17, 6), OpMemoryModel Physical64 OpenCL
+// (14, 2, 2).
+const Words kModule = {0x07230203, 0x00010000, 0, 8, 0, 2 << 16 | 17, 6, 3 << 16 | 14, 2, 2};
+
+std::string problem(const Words& words) {
+  return spirv_problem(std::as_bytes(std::span(words)));
+}
+
+Words with(std::size_t i, std::uint32_t word) {
+  Words words = kModule;
+  words[i] = word;
+  return words;
+}
+
+TEST(Spirv, HeaderAndInstructions) {
+  EXPECT_EQ(problem(kModule), "");
+  EXPECT_NE(problem({}), "");
+  EXPECT_NE(problem(Words(kModule.begin(), kModule.begin() + 5)), "");  // no instruction
+  EXPECT_NE(problem(with(0, 0x03022307)), "");                          // the other byte order
+  EXPECT_EQ(problem(with(1, 0x00010600)), "");
+  EXPECT_NE(problem(with(1, 0x00010700)), "");
+  EXPECT_NE(problem(with(1, 0x00000900)), "");
+  EXPECT_NE(problem(with(3, 0)), "");
+  EXPECT_NE(problem(with(3, 0x400000)), "");
+  EXPECT_NE(problem(with(4, 1)), "");
+  EXPECT_NE(problem(with(5, 17)), "");            // an instruction of no words
+  EXPECT_NE(problem(with(7, 4 << 16 | 14)), "");  // one that ends behind the module
+  EXPECT_NE(problem(with(7, 0xffffu << 16)), "");
+  EXPECT_NE(spirv_problem(std::as_bytes(std::span(kModule)).first(38)), "");
+}
+
+/// Rules that are broken when the sample's first kernel's module has these bytes.
+std::vector<std::string> rules_with_module(std::vector<std::byte> bytes) {
+  Program p = sample_program();
+  const std::uint32_t storage = p.kernels[0].storage;
+  p.storages[storage].size = bytes.size();
+  static_cast<VectorSource&>(*p.source).storages[storage] = std::move(bytes);
+  return rules_broken(archive_bytes(p));
+}
+
+TEST(ArchiveKernels, AreReadBack) {
+  const auto program = open_archive(archive_bytes(sample_program()), {});
+  EXPECT_EQ(difference(sample_program(), *program), "");
+  ASSERT_EQ(program->kernels.size(), 2u);
+  const auto module = program->source->bytes(program->kernels[0].storage);
+  EXPECT_EQ(module.data(), program->source->bytes(program->kernels[1].storage).data());  // stored once
+  EXPECT_EQ(spirv_problem(module), "");
+}
+
+TEST(ArchiveKernels, Names) {
+  for (const char* name : {"", "1st", "a b", "a\n", "a-b"}) {
+    EXPECT_EQ(rules_broken(changed([&](Program& p) { p.kernels[0].name = name; })),
+              std::vector<std::string>{"kernels.name"})
+        << name;
+  }
+}
+
+TEST(ArchiveKernels, OneForEachText) {
+  EXPECT_EQ(rules_broken(changed([](Program& p) { p.kernels[1].text_low = p.kernels[0].text_low; })),
+            std::vector<std::string>{"kernels.once"});
+}
+
+TEST(ArchiveKernels, FormsThatAreNotKnownAreIgnored) {
+  EXPECT_TRUE(rules_broken(changed([](Program& p) {
+                p.kernels[0].form = static_cast<DeviceKernel::Form>(200);
+                p.kernels[1].form = static_cast<DeviceKernel::Form>(201);
+              })).empty());
+}
+
+TEST(ArchiveKernels, ModulesThatAreNone) {
+  EXPECT_EQ(rules_with_module(std::vector<std::byte>(64)), std::vector<std::string>{"kernels.module"});
+  EXPECT_EQ(rules_with_module({}), std::vector<std::string>{"kernels.storage"});
+}
+
+TEST(ArchiveKernels, ManyOfOneModuleAreLookedAtOnce) {
+  // A decoder would be asked for 2^14 times 16 MiB otherwise.
+  Program p = sample_program();
+  p.storages.push_back({std::uint64_t{16} << 20});
+  static_cast<VectorSource&>(*p.source).storages.emplace_back(std::uint64_t{16} << 20);
+  const auto large = static_cast<std::uint32_t>(p.storages.size() - 1);
+  for (std::uint64_t i = 0; i < (1 << 14); ++i) p.kernels.push_back({"k", {}, i, 99, large});
+  WriteOptions options;
+  options.codec = WriteOptions::Codec::zstd;
+  EXPECT_EQ(rules_broken(archive_bytes(p, options)), std::vector<std::string>{"kernels.module"});
+}
+
+}  // namespace
+}  // namespace tern::test
