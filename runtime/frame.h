@@ -27,6 +27,8 @@ class Frame {
 
   /// Makes every plan for these values of the program's symbols, and runs nothing.
   void plan(std::span<const std::int64_t> symbols);
+  /// The same, and asks the device for the kernels that are only known in a run (runtime/rehearse.h).
+  void rehearse(std::span<const std::int64_t> symbols);
 
   const Function& function() const { return f_; }
   std::string describe(std::uint32_t node) const { return tern::describe(prepared_, index_, node); }

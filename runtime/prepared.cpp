@@ -9,6 +9,7 @@
 #include "kernels/portable/launches.h"
 #include "kernels/reproducible.h"
 #include "runtime/definitions.h"
+#include "runtime/devices/archived_kernels.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/override.h"
@@ -174,12 +175,17 @@ bool passes_memory(const Node& node) {
 }
 
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options, Fusion fusion) {
+                                                       const PrepareOptions& options, Fusion fusion, Device* device) {
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
-  if (!options.device.empty() && options.device != "cpu") {
-    prepared->device = &Device::open(options.device);
-    prepared->constants = std::make_shared<DeviceConstants>(*program, *prepared->device, options.map_weights);
+  if (device == nullptr && !options.device.empty() && options.device != "cpu") device = &Device::open(options.device);
+  if (device != nullptr) {
+    prepared->device = device;
+    prepared->constants = std::make_shared<DeviceConstants>(*program, *device, options.map_weights);
+    if (options.native_code && !program->kernels.empty()) {
+      prepared->archived = std::make_shared<ArchivedKernels>(*program);
+      device->add_kernels(prepared->archived);
+    }
   }
   const bool on_cpu = prepared->device == nullptr;
   if (on_cpu) {

@@ -38,6 +38,7 @@ struct FunctionFacts {
 struct PackRecorder;
 class Device;
 class DeviceConstants;
+class ArchivedKernels;
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
@@ -48,10 +49,11 @@ struct PreparedProgram {
       read_in_bodies;  ///< for each state: a function that is not an entry reads it, so it is not overwritten early
   const KernelTable* kernels = nullptr;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
-      packings;                                ///< storage and key to the storage with the packed bytes
-  Device* device = nullptr;                    ///< null: the CPU
-  std::shared_ptr<DeviceConstants> constants;  ///< the device's copies of immutable storages
-  PackRecorder* recorder = nullptr;            ///< set while an archive is being made
+      packings;                                     ///< storage and key to the storage with the packed bytes
+  Device* device = nullptr;                         ///< null: the CPU
+  std::shared_ptr<DeviceConstants> constants;       ///< the device's copies of immutable storages
+  std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
+  PackRecorder* recorder = nullptr;                 ///< set while an archive is being made
 };
 
 /// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
@@ -62,9 +64,11 @@ struct PackRecorder {
 
 enum class Fusion : bool { off, on };
 
-/// Fails with the list of all ops that have no kernel. Fusion::off is for tests: results have the same bits.
+/// Fails with the list of all ops that have no kernel. Fusion::off is for tests: results have the same bits. `device`:
+/// instead of the one that the options name.
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options, Fusion fusion = Fusion::on);
+                                                       const PrepareOptions& options, Fusion fusion = Fusion::on,
+                                                       Device* device = nullptr);
 
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);

@@ -248,6 +248,7 @@ int run_bench(const BenchArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.map_weights = a.device.map_weights;
+  options.native_code = a.device.native_code;
   start = Clock::now();
   Session session(model.prepare(options));
   r.prepared = ms_since(start);

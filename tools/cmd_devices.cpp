@@ -39,6 +39,7 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
     entry["description"] = std::string(p.name);
     entry["driver"] = std::string(p.driver);
     entry["kernels"] = kDialects[p.dialect];
+    entry["spirv"] = (p.features & TERN_DEVICE_SPIRV) != 0;
     entry["float64"] = (p.features & TERN_DEVICE_DOUBLE) != 0;
     entry["units"] = p.units;
     entry["memory_bytes"] = p.memory_bytes;
@@ -60,11 +61,12 @@ std::string line_of(const nlohmann::ordered_json& d) {
     further = fmt::format(", limited to {:.1f} GiB",
                           static_cast<double>(d["memory_limit"].get<std::uint64_t>()) / (1 << 30)) +
               further;
-  return fmt::format("{:8}  {} ({}), {} units, {:.1f} GiB, kernels in {}{}{}\n", name,
+  return fmt::format("{:8}  {} ({}), {} units, {:.1f} GiB, kernels in {}{}{}{}\n", name,
                      escape_name(d["description"].get<std::string>()), escape_name(d["driver"].get<std::string>()),
                      d["units"].get<std::uint32_t>(),
                      static_cast<double>(d["memory_bytes"].get<std::uint64_t>()) / (1 << 30),
-                     d["kernels"].get<std::string>(), d["float64"].get<bool>() ? "" : ", no float64", further);
+                     d["kernels"].get<std::string>(), d["spirv"].get<bool>() ? " or SPIR-V" : "",
+                     d["float64"].get<bool>() ? "" : ", no float64", further);
 }
 
 int run_devices(bool json) {

@@ -1,10 +1,12 @@
 // tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
 #include <fmt/format.h>
 #include <tern/graph.h>
+#include <tern/kernels.h>
 #include <tern/tern.h>
 
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 #include "dtypes/convert.h"
 #include "tools/command.h"
@@ -19,7 +21,7 @@ struct RunArguments {
   std::string model, function, output;
   InputChoice inputs;
   DeviceChoice device;
-  bool json = false, graph = false;
+  bool json = false, graph = false, verbose = false;
   int threads = 0, repeat = 1;
 };
 
@@ -88,6 +90,25 @@ void print_outputs(const FunctionInfo& f, const std::vector<Tensor>& outputs, bo
   if (json) std::fputs("]}\n", stdout);
 }
 
+/// Where the kernels of a device came from; the names of those that the archive did not bring.
+void print_kernels(const std::string& device) {
+  const std::vector<LoadedKernel> kernels = loaded_kernels(device);
+  std::map<std::string, std::size_t> compiled;
+  std::size_t archived = 0;
+  std::string refused;
+  for (const LoadedKernel& k : kernels) {
+    archived += k.from_archive;
+    if (!k.from_archive) ++compiled[k.name];
+    if (refused.empty()) refused = k.refused;
+  }
+  std::string names;
+  for (const auto& [name, count] : compiled)
+    names += fmt::format("{}{}{}", names.empty() ? ": " : ", ", name, count > 1 ? fmt::format(" x {}", count) : "");
+  fmt::print(stderr, "{}: {} kernels, {} of the archive, {} compiled or of the cache{}\n", device, kernels.size(),
+             archived, kernels.size() - archived, names);
+  if (!refused.empty()) fmt::print(stderr, "{}\n", escape_name(refused, 4000));
+}
+
 int run_run(RunArguments& a) {
   const Model model = open_model(a.model);
   const std::vector<FunctionInfo> functions = model.functions();
@@ -98,6 +119,7 @@ int run_run(RunArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.map_weights = a.device.map_weights;
+  options.native_code = a.device.native_code;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
   Graph graph;
@@ -119,6 +141,7 @@ int run_run(RunArguments& a) {
     write_tensors(a.output, named);
   }
   print_outputs(f, *outputs, a.json);
+  if (a.verbose && a.device.name != "cpu") print_kernels(a.device.name);
   return 0;
 }
 
@@ -138,6 +161,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   add_map_weights_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph, and replay that");
   c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
+  c->add_flag("--verbose", a->verbose, "Say where the kernels of the device came from, on standard error");
   c->footer(
       "Example:\n  tern run model.tern --input image.npy --output result.npz\n  tern run model.tern --random --size "
       "s0=4");

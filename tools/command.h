@@ -23,10 +23,10 @@ void add_bench_command(CLI::App& app, CommandLine& line);
 void add_ops_command(CLI::App& app, CommandLine& line);
 void add_devices_command(CLI::App& app, CommandLine& line);
 
-/// --device and --reproducible
+/// --device, --reproducible and --native-code
 struct DeviceChoice {
   std::string name = "cpu";
-  bool reproducible = false;
+  bool reproducible = false, native_code = false;
   bool map_weights = false;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
@@ -34,6 +34,9 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
       ->capture_default_str();
   command.add_flag("--reproducible", device.reproducible,
                    "The same bits on every device and processor, for some speed");
+  command.add_flag("--native-code", device.native_code,
+                   "Run the kernels that the archive brings compiled (export --target xpu:spirv): they can do whatever "
+                   "this command can, so only those of a maker you trust");
 }
 inline void add_map_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag(

@@ -35,6 +35,14 @@ struct Found {
   std::string why_none;
 };
 
+/// The function that makes programs of SPIR-V, where the device takes it.
+clCreateProgramWithILKHR_fn spirv_function(cl_device_id device) {
+  if (text(device, CL_DEVICE_IL_VERSION).find("SPIR-V_1.") == std::string::npos) return nullptr;
+  const auto platform = number<cl_platform_id>(device, CL_DEVICE_PLATFORM);
+  void* extension = clGetExtensionFunctionAddressForPlatform(platform, "clCreateProgramWithILKHR");
+  return extension != nullptr ? reinterpret_cast<clCreateProgramWithILKHR_fn>(extension) : clCreateProgramWithIL;
+}
+
 /// Empty where the device can be used.
 std::string add(cl_device_id id, Found& found) {
   OpenClDevice d;
@@ -55,9 +63,10 @@ std::string add(cl_device_id id, Found& found) {
   d.units = number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   if ((number<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0)
     d.vector_floats = number<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  d.options = "-cl-std=CL1.2";
   if ((number<cl_device_fp_config>(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
-    d.options += " -cl-fp32-correctly-rounded-divide-sqrt";
+    d.spirv_options = "-cl-fp32-correctly-rounded-divide-sqrt";
+  d.options = "-cl-std=CL1.2 " + d.spirv_options;
+  d.create_of_spirv = spirv_function(id);
   found.devices.push_back(std::move(d));
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <tern/device.h>
 
 #include <string>
@@ -19,8 +20,10 @@ struct OpenClDevice {
   bool unified_memory = false;  ///< its memory is the host's
   cl_ulong memory = 0;
   cl_uint units = 0;
-  cl_uint vector_floats = 0;  ///< of a CPU
-  std::string options;        ///< for the compiler
+  cl_uint vector_floats = 0;                              ///< of a CPU
+  std::string options;                                    ///< for the compiler
+  std::string spirv_options;                              ///< for what the driver makes of SPIR-V
+  clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null where it takes none
 };
 
 /// Found at the first call. `why_none` says what is wrong where there are none.

@@ -1,4 +1,4 @@
-// The plugin `xpu`: OpenCL devices with shared virtual memory. Kernels come as OpenCL C 1.2.
+// The plugin `xpu`: OpenCL devices with shared virtual memory. Kernels come as OpenCL C 1.2, or as SPIR-V made of it.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -8,7 +8,7 @@
 #include "devices/opencl/handles.h"
 #include "devices/opencl/pinned_memory.h"
 #include "devices/opencl/profiler.h"
-#include "devices/opencl/program_cache.h"
+#include "devices/opencl/program.h"
 #include "devices/opencl/status.h"
 
 using namespace tern::opencl;
@@ -37,7 +37,8 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   tern_device_properties mine{};
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
   mine.dialect = TERN_DIALECT_OPENCL;
-  mine.features = (d->has_double ? TERN_DEVICE_DOUBLE : 0) | (d->host_memory ? TERN_DEVICE_HOST_MEMORY : 0);
+  mine.features = (d->has_double ? TERN_DEVICE_DOUBLE : 0) | (d->host_memory ? TERN_DEVICE_HOST_MEMORY : 0) |
+                  (d->create_of_spirv != nullptr ? TERN_DEVICE_SPIRV : 0);
   mine.memory_bytes = d->memory;
   mine.units = d->units;
   mine.vector_floats = d->vector_floats;
@@ -151,63 +152,13 @@ tern_device_status event_elapsed(std::int32_t, tern_device_event from, tern_devi
 
 constexpr tern_device_event_functions kEvents = {sizeof(tern_device_event_functions), 0, event_query, event_elapsed};
 
-/// The program of a kept binary, built, or null.
-cl_program from_cache(const OpenClDevice& d, const std::string& identity) {
-  const std::vector<unsigned char> binary = cached_program(identity);
-  if (binary.empty()) return nullptr;
-  const unsigned char* data = binary.data();
-  const std::size_t size = binary.size();
-  cl_int error = CL_SUCCESS;
-  cl_program program = clCreateProgramWithBinary(d.context, 1, &d.id, &size, &data, nullptr, &error);
-  if (error != CL_SUCCESS) return nullptr;
-  if (clBuildProgram(program, 1, &d.id, d.options.c_str(), nullptr, nullptr) == CL_SUCCESS) return program;
-  clReleaseProgram(program);
-  return nullptr;
-}
-
-void keep(cl_program program, const std::string& identity) {
-  std::size_t size = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS || size == 0)
-    return;
-  std::vector<unsigned char> binary(size);
-  unsigned char* data = binary.data();
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, static_cast<void*>(&data), nullptr) == CL_SUCCESS)
-    keep_program(identity, binary);
-}
-
-std::string build_log(cl_program program, cl_device_id device) {
-  std::size_t size = 0;
-  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
-  std::string log(size, '\0');
-  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-  constexpr std::size_t kMost = 4000;
-  return log.substr(0, kMost);
-}
-
 tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module) {
   const OpenClDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
-  if (source->dialect != TERN_DIALECT_OPENCL)
-    return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles OpenCL C alone");
-  const std::string identity =
-      d->name + "\n" + d->driver + "\n" + d->options + "\n" + std::string(source->text, source->length);
-  cl_program program = from_cache(*d, identity);
-  if (program == nullptr) {
-    const char* text = source->text;
-    const std::size_t length = source->length;
-    cl_int error = CL_SUCCESS;
-    program = clCreateProgramWithSource(d->context, 1, &text, &length, &error);
-    if (error != CL_SUCCESS) return checked(error, "clCreateProgramWithSource");
-    error = clBuildProgram(program, 1, &d->id, d->options.c_str(), nullptr, nullptr);
-    if (error != CL_SUCCESS) {
-      const std::string log = build_log(program, d->id);
-      clReleaseProgram(program);
-      return failed(TERN_DEVICE_COMPILE, log.empty() ? "the compiler failed and says nothing" : log);
-    }
-    keep(program, identity);
-  }
-  *module = new tern_device_module_s{program, {}};
-  return TERN_DEVICE_OK;
+  cl_program program = nullptr;
+  const tern_device_status status = build(*d, *source, &program);
+  if (status == TERN_DEVICE_OK) *module = new tern_device_module_s{program, {}};
+  return status;
 }
 
 tern_device_status module_unload(std::int32_t, tern_device_module module) {

@@ -114,6 +114,7 @@ Device::Device(const Plugin& plugin, int index)
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
   target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
   target_.vector_floats = properties_.vector_floats;
+  may_compile_ = !compiling_is_forbidden();
 }
 
 /// One range of addresses where the device can map memory, else segments.
@@ -218,43 +219,6 @@ void set_device_memory_limit(const std::string& device, std::uint64_t bytes) {
 
 void release_device_memory(const std::string& device) {
   Device::open(device).release_memory();
-}
-
-const portable::CompiledKernel* Device::kernel(const std::string& key, const std::string& name,
-                                               const std::function<std::string()>& text) {
-  {
-    const std::lock_guard lock(kernels_mutex_);
-    const auto at = kernels_.find(key);
-    if (at != kernels_.end()) return at->second.get();
-  }
-  const std::string source_text = text();
-  tern_device_source source{};
-  source.size = sizeof source;
-  source.dialect = properties_.dialect;
-  source.name = name.c_str();
-  source.text = source_text.c_str();
-  source.length = source_text.size();
-  auto compiled = std::make_unique<portable::CompiledKernel>();
-  check(table_.module_load(index_, &source, &compiled->module), ("compiling " + name).c_str());
-  try {
-    check(table_.module_kernel(index_, compiled->module, name.c_str(), &compiled->kernel), ("finding " + name).c_str());
-  } catch (...) {
-    table_.module_unload(index_, compiled->module);
-    throw;
-  }
-  const std::lock_guard lock(kernels_mutex_);
-  auto& slot = kernels_[key];
-  if (slot != nullptr) {  // another thread was faster
-    table_.module_unload(index_, compiled->module);
-  } else {
-    slot = std::move(compiled);
-  }
-  return slot.get();
-}
-
-std::size_t Device::kernels_compiled() const {
-  const std::lock_guard lock(kernels_mutex_);
-  return kernels_.size();
 }
 
 }  // namespace tern

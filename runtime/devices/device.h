@@ -8,8 +8,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kernels/portable/launcher.h"
 #include "runtime/devices/allocator.h"
@@ -17,6 +19,9 @@
 #include "runtime/devices/upload.h"
 
 namespace tern {
+
+class ArchivedKernels;
+struct LoadedKernel;
 
 class Device {
  public:
@@ -58,13 +63,23 @@ class Device {
   void release_memory();
   Staging& staging() { return staging_; }
 
+  /// Of an archive that brings it compiled, else compiled from the text. Equal keys mean equal texts.
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text);
-  std::size_t kernels_compiled() const;
+  /// Kernels are looked for there before their text is compiled, as long as somebody else holds it.
+  void add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels);
+  /// Else what TERN_NO_COMPILE says.
+  void allow_compiling() { may_compile_ = true; }
+  std::vector<LoadedKernel> loaded_kernels() const;
 
  private:
   friend class DeviceStream;
   std::unique_ptr<BlockAllocator> make_allocator();
+  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
+            portable::CompiledKernel& kernel);
+  bool load_archived(const std::string& name, const std::string& text, portable::CompiledKernel& kernel);
+  void compile(const std::string& name, const std::string& text, portable::CompiledKernel& kernel);
+
   const tern_device_plugin& table_;
   int index_;
   std::string name_;
@@ -73,6 +88,8 @@ class Device {
   mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
   std::unique_ptr<BlockAllocator> allocator_;
   std::unordered_map<std::string, std::unique_ptr<portable::CompiledKernel>> kernels_;
+  std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
+  bool may_compile_ = true;
   std::map<tern_device_stream, bool>
       streams_;  ///< that are open; true: the device is recording it, nothing is under way
   const tern_device_graph_functions* graphs_ = nullptr;
@@ -85,10 +102,16 @@ class Device {
   bool maps_memory_ = false;
 };
 
+/// TERN_NO_COMPILE in the environment.
+bool compiling_is_forbidden();
+
 }  // namespace tern
 
 namespace tern::portable {
 struct CompiledKernel {
+  std::string name;
+  bool from_archive = false;
+  std::string refused;  ///< why a module of the archive was not taken
   tern_device_module module = nullptr;
   tern_device_kernel kernel = nullptr;
 };

@@ -1,0 +1,14 @@
+// Programs of OpenCL, from a kernel's text or its SPIR-V, or as they were kept on disk.
+#pragma once
+
+#include <CL/cl.h>
+#include <tern/device.h>
+
+#include "devices/opencl/devices.h"
+
+namespace tern::opencl {
+
+/// The source, built for the device.
+tern_device_status build(const OpenClDevice& device, const tern_device_source& source, cl_program* program);
+
+}  // namespace tern::opencl

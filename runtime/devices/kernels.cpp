@@ -1,0 +1,115 @@
+// The kernels of a device: of archives that bring them compiled, else compiled from their text.
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/kernels.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/devices/archived_kernels.h"
+#include "runtime/devices/device.h"
+
+namespace tern {
+
+bool compiling_is_forbidden() {
+  const char* text = std::getenv("TERN_NO_COMPILE");
+  return text != nullptr && *text != 0 && std::string(text) != "0";
+}
+
+void Device::add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels) {
+  const std::lock_guard lock(kernels_mutex_);
+  std::erase_if(archived_, [](const auto& k) { return k.expired(); });
+  archived_.push_back(kernels);
+}
+
+void Device::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
+                  portable::CompiledKernel& kernel) {
+  tern_device_source source{};
+  source.size = sizeof source;
+  source.dialect = dialect;
+  source.name = name.c_str();
+  source.text = bytes.data();
+  source.length = bytes.size();
+  check(table_.module_load(index_, &source, &kernel.module),
+        ((dialect == properties_.dialect ? "compiling " : "loading the archive's ") + name).c_str());
+  try {
+    check(table_.module_kernel(index_, kernel.module, name.c_str(), &kernel.kernel), ("finding " + name).c_str());
+  } catch (...) {
+    table_.module_unload(index_, kernel.module);
+    throw;
+  }
+}
+
+bool Device::load_archived(const std::string& name, const std::string& text, portable::CompiledKernel& kernel) {
+  if ((properties_.features & TERN_DEVICE_SPIRV) == 0 || properties_.dialect != TERN_DIALECT_OPENCL) return false;
+  std::vector<std::shared_ptr<const ArchivedKernels>> places;
+  {
+    const std::lock_guard lock(kernels_mutex_);
+    for (const auto& k : archived_) places.push_back(k.lock());
+  }
+  for (const auto& place : places) {
+    if (place == nullptr) continue;
+    const std::span<const std::byte> module = place->find(DeviceKernel::Form::spirv, name, text);
+    if (module.empty()) continue;
+    // The interface promises a zero after the bytes.
+    std::vector<char> bytes(module.size() + 1);
+    std::memcpy(bytes.data(), module.data(), module.size());
+    try {
+      load(name, TERN_DIALECT_SPIRV, std::span(bytes).first(module.size()), kernel);
+      kernel.from_archive = true;
+      return true;
+    } catch (const Error& e) {  // a driver that cannot take it compiles the text
+      if (!may_compile_) throw;
+      kernel.refused = e.what();
+    }
+  }
+  return false;
+}
+
+void Device::compile(const std::string& name, const std::string& text, portable::CompiledKernel& kernel) {
+  if (!may_compile_) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", name_, name,
+                     (properties_.features & TERN_DEVICE_SPIRV) == 0
+                         ? ", and this device takes no kernels of archives"
+                         : ": the archive has no such kernel, or may not be asked. Export it with --target xpu:spirv "
+                           "(and --size for sizes like these), and allow native code (--native-code)"));
+  }
+  load(name, properties_.dialect, text, kernel);
+}
+
+const portable::CompiledKernel* Device::kernel(const std::string& key, const std::string& name,
+                                               const std::function<std::string()>& text) {
+  {
+    const std::lock_guard lock(kernels_mutex_);
+    const auto at = kernels_.find(key);
+    if (at != kernels_.end()) return at->second.get();
+  }
+  const std::string source = text();
+  auto kernel = std::make_unique<portable::CompiledKernel>();
+  kernel->name = name;
+  if (!load_archived(name, source, *kernel)) compile(name, source, *kernel);
+  const std::lock_guard lock(kernels_mutex_);
+  auto& slot = kernels_[key];
+  if (slot != nullptr) {  // another thread was faster
+    table_.module_unload(index_, kernel->module);
+  } else {
+    slot = std::move(kernel);
+  }
+  return slot.get();
+}
+
+std::vector<LoadedKernel> Device::loaded_kernels() const {
+  const std::lock_guard lock(kernels_mutex_);
+  std::vector<LoadedKernel> list;
+  for (const auto& [key, kernel] : kernels_) list.push_back({kernel->name, kernel->from_archive, kernel->refused});
+  std::ranges::sort(list, {}, &LoadedKernel::name);
+  return list;
+}
+
+std::vector<LoadedKernel> loaded_kernels(const std::string& device) {
+  return Device::open(device).loaded_kernels();
+}
+
+}  // namespace tern

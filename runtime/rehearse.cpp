@@ -1,0 +1,64 @@
+#include "runtime/rehearse.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "kernels/portable/launches.h"
+#include "runtime/devices/stream.h"
+#include "runtime/frame.h"
+
+namespace tern {
+
+namespace {
+
+/// Whether the step asks for kernels when it runs, beyond those that it asked for when it was planned.
+bool asks_later(const Step& step) {
+  if (step.kind == Step::Kind::copy) return true;
+  return step.kind == Step::Kind::kernel && step.kernel->run != portable::run_launches &&
+         step.resolved->op != Op::custom;  // whose text is planned, too, and whose host code is the user's
+}
+
+}  // namespace
+
+void Frame::rehearse(std::span<const std::int64_t> symbols) {
+  for (std::uint32_t s = 0; s < sections_.size(); ++s) {
+    std::ranges::copy(symbols, symbols_.begin());  // what a step found out in a rehearsal means nothing
+    expressions_valid_ = false;
+    evaluate_expressions();
+    Plan& plan = plan_for(s);
+    sections_[s].current = &plan;
+    constexpr std::uint64_t kSomewhere = 64;
+    context_.scratch.reserve(std::max(plan.scratch_bytes, kSomewhere), context_.device());
+    for (TensorView& v : plan.args) v.data = context_.scratch.data();
+    for (Step& step : plan.steps) {
+      if (!asks_later(step)) continue;
+      try {
+        execute(plan, step);
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::runtime) throw;  // the numbers that it read do not fit the program
+      }
+    }
+  }
+}
+
+std::size_t rehearse(const PreparedProgram& prepared, std::span<const std::int64_t> symbols) {
+  DeviceStream stream(*prepared.device);
+  StateMemory state(prepared, &stream);
+  SessionContext context;
+  context.prepared = &prepared;
+  context.state = &state;
+  context.stream = &stream;
+  std::size_t unfit = 0;
+  for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
+    try {
+      Frame(context, f).rehearse(symbols);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::runtime) throw;
+      ++unfit;
+    }
+  }
+  return unfit;
+}
+
+}  // namespace tern
