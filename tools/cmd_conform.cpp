@@ -26,7 +26,7 @@ struct ConformArguments {
   bool direct = false, graph = false;
   DeviceChoice device;
   std::vector<std::string> same_bits;
-  std::string save_bits, check_bits;
+  std::string save_bits, check_bits, target;
   std::size_t every = 1;
 };
 
@@ -58,7 +58,11 @@ int run_conform(ConformArguments& a) {
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
-  const ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible, a.graph};
+  ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible, a.graph, a.device.native_code};
+  if (!a.target.empty()) {
+    options.target = &kernel_target(a.target);
+    options.native_code = true;  // it is of this command
+  }
   Progress progress("conform", files.size());
   std::atomic<std::size_t> next{0};
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
@@ -105,6 +109,11 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       ->delimiter(',');
   c->add_flag("--graph", arguments->graph,
               "Capture each call as a graph and replay that, but where sizes depend on data");
+  c->add_option(
+       "--target", arguments->target,
+       "Compile the kernels of this target into each archive (xpu:spirv) and run those; with TERN_NO_COMPILE=1 "
+       "a case fails that needs others")
+      ->type_name("DEVICE");
   c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file");
   c->add_option("--check-bits", arguments->check_bits,
                 "A case fails whose results have another hash than in this file, which --save-bits wrote elsewhere");

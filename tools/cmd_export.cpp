@@ -12,6 +12,7 @@
 #include "exporter/archive_writer.h"
 #include "exporter/constants.h"
 #include "exporter/importer.h"
+#include "exporter/kernels/add_kernels.h"
 #include "loader/archive.h"
 #include "loader/validate.h"
 #include "runtime/pack.h"
@@ -80,29 +81,37 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   fmt::print("{}\n", human_bytes(w.file_size));
 }
 
-/// Packs the weights for this machine's processor and adds them to the program.
-void add_packings(Program& program, const std::string& target, const std::vector<std::string>& sizes) {
-  if (target != "cpu")
-    fail(ErrorCode::invalid_argument, fmt::format("--target takes cpu, not '{}'", escape_name(target)));
-  std::map<std::string, std::int64_t> values;
-  for (const std::string& text : sizes) {
+/// NAME=NUMBER texts.
+SymbolSizes parse_sizes(const std::vector<std::string>& texts) {
+  SymbolSizes sizes;
+  for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
     std::int64_t value = -1;
     const char* end = text.data() + text.size();
     if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, value).ptr != end || value < 0) {
       fail(ErrorCode::invalid_argument, fmt::format("--size takes NAME=NUMBER, not '{}'", escape_name(text)));
     }
-    values[text.substr(0, equals)] = value;
+    sizes[text.substr(0, equals)].push_back(value);
   }
+  return sizes;
+}
+
+/// Packs the weights for this machine's processor and adds them to the program.
+void add_packings(Program& program, const SymbolSizes& sizes) {
+  std::map<std::string, std::int64_t> values;
+  for (const auto& [name, list] : sizes) values[name] = list.back();
   PackRecorder recorder =
       pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), values);
-  auto source = std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
-  for (auto& [name, bytes] : recorder.packed) {
-    const std::uint64_t size = bytes.size();
-    program.packings.push_back({name.first, name.second, source->add(std::move(bytes))});
-    program.storages.push_back({size});
-  }
-  program.source = source;
+  for (auto& [name, bytes] : recorder.packed)
+    program.packings.push_back({name.first, name.second, add_storage(program, std::move(bytes))});
+}
+
+void add_target(Program& program, const std::string& name, const SymbolSizes& sizes, bool quiet) {
+  if (name == "cpu") return add_packings(program, sizes);
+  const KernelReport report = add_kernels(program, kernel_target(name), sizes);
+  if (quiet) return;
+  fmt::print("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes));
+  for (const std::string& kind : report.left_out) fmt::print("{}: none for a {}\n", name, escape_name(kind, 400));
 }
 
 int run_export(ExportArguments& a) {
@@ -135,7 +144,8 @@ int run_export(ExportArguments& a) {
     if (!progress) progress.emplace("writing", total);
     progress->set(done);
   };
-  for (const std::string& target : a.targets) add_packings(program, target, a.sizes);
+  const SymbolSizes sizes = parse_sizes(a.sizes);
+  for (const std::string& target : a.targets) add_target(program, target, sizes, a.json);
   const WriteReport written = write_archive(program, a.output, options);
   progress.reset();
   if (a.verify) verify_archive(a.output);
@@ -156,12 +166,15 @@ void add_export_command(CLI::App& app, CommandLine& line) {
        "PATTERN KEY=VALUE: annotate every node whose module path, ATen operator or op matches PATTERN (* ? [])")
       ->type_name("PATTERN KEY=VALUE");
   c->add_option("--target", a->targets,
-                "cpu: store weights packed for this machine's processor too, so that nothing is packed at load")
+                "cpu: store weights packed for this machine's processor too, so that nothing is packed at load. "
+                "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V")
       ->type_name("DEVICE");
   c->add_option("--precision", a->precision,
                 "bfloat16 or float16: store weights of matrix products in it; sums and all else stay as they are")
       ->type_name("TYPE");
-  c->add_option("--size", a->sizes, "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it)")
+  c->add_option("--size", a->sizes,
+                "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it for cpu, several typical "
+                "ones for kernels). For kernels a name may have several: the first of all names go together, and so on")
       ->type_name("NAME=NUMBER");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");
   c->add_flag("--no-fold", a->no_fold, "Keep what depends on weights alone, batch norms too, as it was traced");

@@ -106,9 +106,18 @@ for level in avx2 avx512 baseline; do
     --every "$([[ $full == --full ]] && echo 1 || echo 10)" --may-pass \
     --known tests/data/same_bits_expected_failures/cpu.txt $data/conformance
 done
+# Whole programs and models by the kernels that export compiled into their archives: a run compiles nothing.
+kernels_of_archives() {
+  local every=$1
+  shift
+  [[ $full == --full ]] && every=1 && set -- "$@" "$data/conformance"
+  part 'xpu, kernels of archives' env TERN_NO_COMPILE=1 $scripts/device.sh intel $scripts/conform.py --tern build/tern \
+    --device xpu --target xpu:spirv --every "$every" --may-pass --known tests/data/device_expected_failures.txt "$@"
+}
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
 xpu intel 10 $data/models
+kernels_of_archives 10 $data/programs $data/models
 same_bits intel 10
 # PoCL and the device of examples/device compile slowly.
 if [[ $full == --full ]]; then

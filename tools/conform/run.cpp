@@ -11,6 +11,7 @@
 
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
+#include "exporter/kernels/add_kernels.h"
 #include "kernels/custom/library.h"
 #include "tools/conform/bits.h"
 #include "tools/conform/case.h"
@@ -129,7 +130,12 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     result.op = c.op;
     result.dtype = c.dtype;
     stage = "export";
-    auto program = std::make_shared<const Program>(import_pt2(pt2_path));
+    Program imported = import_pt2(pt2_path);
+    if (options.target != nullptr) {
+      stage = "compile";
+      add_kernels(imported, *options.target, {});
+    }
+    auto program = std::make_shared<const Program>(std::move(imported));
     result.operators = operators_of(*program);
     TemporaryFile file;
     if (options.through_archive) {
@@ -148,6 +154,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       prepare.threads = options.threads;
       prepare.device = device;
       prepare.reproducible = options.reproducible;
+      prepare.native_code = options.native_code;
       Session session(model.prepare(prepare));
       stage = "run";
       Results results;

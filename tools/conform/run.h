@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "exporter/kernels/targets.h"
 #include "tools/conform/operators.h"
 
 namespace tern {
@@ -14,13 +15,15 @@ struct ConformOptions {
   bool through_archive = true;                 ///< write the archive and open it again, as a user would
   std::vector<std::string> devices = {"cpu"};  ///< all have to give the bits of the first
   bool reproducible = false;
-  bool graph = false;  ///< capture each call as a graph and replay it, where its sizes do not depend on data
+  bool graph = false;        ///< capture each call as a graph and replay it, where its sizes do not depend on data
+  bool native_code = false;  ///< PrepareOptions::native_code
+  const KernelTarget* target = nullptr;  ///< compile its kernels into the archive, if there is one
 };
 
 struct ConformResult {
   std::string name, op, dtype;
-  std::string stage;  ///< where it failed: "read", "export", "archive", "prepare", "run", "compare", "bits"; empty when
-                      ///< it passed
+  std::string stage;  ///< where it failed: "read", "export", "compile", "archive", "prepare", "run", "compare", "bits";
+                      ///< empty when it passed
   std::string message;  ///< why it failed
   double worst_ulp = 0;
   std::uint64_t bits = 0;  ///< a hash of all results (bits.h)

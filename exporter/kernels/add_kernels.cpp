@@ -1,0 +1,84 @@
+#include "exporter/kernels/add_kernels.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "exporter/constants.h"
+#include "loader/hash.h"
+
+namespace tern {
+namespace {
+
+struct Module {
+  std::string name, text;
+  std::vector<std::byte> bytes;
+};
+
+/// The kernels of all kinds of devices, each text once.
+std::vector<Module> record_all(const Program& program, const KernelTarget& target, const SymbolSizes& sizes,
+                               KernelReport& report) {
+  std::map<std::string, std::string> texts;
+  for (const DeviceKind& kind : target.kinds) {
+    try {
+      texts.merge(record_kernels(program, kind, sizes));
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::unsupported) throw;
+      report.left_out.push_back(fmt::format("{}: {}", kind.name, e.what()));
+    }
+  }
+  if (report.left_out.size() == target.kinds.size()) {
+    fail(ErrorCode::unsupported, fmt::format("--target {}: no device can run the program: {}", target.name,
+                                             report.left_out.empty() ? "there is none" : report.left_out.front()));
+  }
+  std::vector<Module> modules;
+  for (const auto& [text, name] : texts) modules.push_back({name, text, {}});
+  return modules;
+}
+
+/// Compilers are programs of their own: one for each core.
+void compile_all(std::vector<Module>& modules, const KernelTarget& target) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < modules.size(); i = next++)
+        modules[i].bytes = target.compile(modules[i].name, modules[i].text);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      next = modules.size();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) workers.emplace_back(work);
+    work();
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+KernelReport add_kernels(Program& program, const KernelTarget& target, const SymbolSizes& sizes) {
+  KernelReport report;
+  const std::string compiler = target.compiler();  // says at once that there is none
+  std::vector<Module> modules = record_all(program, target, sizes, report);
+  compile_all(modules, target);
+  for (Module& m : modules) {
+    const Hash128 hash = hash_of(std::as_bytes(std::span(m.text)));
+    report.bytes += m.bytes.size();
+    program.kernels.push_back({m.name, target.form, hash.low, hash.high, add_storage(program, std::move(m.bytes))});
+  }
+  report.kernels = modules.size();
+  program.metadata.emplace_back("kernels", fmt::format("{}, by {}", target.name, compiler));
+  return report;
+}
+
+}  // namespace tern

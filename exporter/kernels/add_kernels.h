@@ -1,0 +1,23 @@
+// Compiles the kernels that a program needs on a target's devices, and adds them to the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exporter/kernels/record.h"
+#include "exporter/kernels/targets.h"
+#include "schema/program.h"
+
+namespace tern {
+
+struct KernelReport {
+  std::size_t kernels = 0;            ///< modules that were added
+  std::uint64_t bytes = 0;            ///< of theirs
+  std::vector<std::string> left_out;  ///< kinds of devices that cannot run the program, and why
+};
+
+/// Fails where no kind of the target's devices can run the program.
+KernelReport add_kernels(Program& program, const KernelTarget& target, const SymbolSizes& sizes);
+
+}  // namespace tern

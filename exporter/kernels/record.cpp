@@ -1,0 +1,77 @@
+#include "exporter/kernels/record.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "loader/memory_pages.h"
+#include "runtime/rehearse.h"
+
+namespace tern {
+namespace {
+
+// Texts depend on sizes where kernels take another way for few rows (tiles of 1, 2, 4, 6, 8 and more), for many, and
+// for axes of one element.
+constexpr std::int64_t kTypicalSizes[] = {1, 2, 4, 6, 8, 16, 32, 128, 1024};
+
+/// Storages of zeros, all in the same memory, which no page stands behind.
+class NoWeights : public StorageSource {
+ public:
+  explicit NoWeights(const Program& program) {
+    std::uint64_t largest = 1;
+    for (const Storage& s : program.storages) {
+      sizes_.push_back(s.size);
+      largest = std::max(largest, s.size);
+    }
+    zeros_ = MemoryPages(largest);
+  }
+  std::span<const std::byte> bytes(std::uint32_t storage) override { return zeros_.bytes().first(sizes_.at(storage)); }
+
+ private:
+  std::vector<std::uint64_t> sizes_;
+  MemoryPages zeros_;
+};
+
+/// The values of all symbols for each rehearsal.
+std::set<std::vector<std::int64_t>> rehearsals(const Program& program, const SymbolSizes& sizes) {
+  std::size_t count = 1;
+  for (const Symbol& s : program.pool.symbols()) {
+    const auto given = sizes.find(s.name);
+    count = std::max(count, given == sizes.end() ? std::size(kTypicalSizes) : given->second.size());
+  }
+  std::set<std::vector<std::int64_t>> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::int64_t> values;
+    for (const Symbol& s : program.pool.symbols()) {
+      const auto given = sizes.find(s.name);
+      const std::span<const std::int64_t> list =
+          given == sizes.end() ? std::span<const std::int64_t>(kTypicalSizes) : given->second;
+      values.push_back(std::clamp(list[std::min(i, list.size() - 1)], s.min, s.max));
+    }
+    result.insert(std::move(values));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> record_kernels(const Program& program, const DeviceKind& kind,
+                                                  const SymbolSizes& sizes) {
+  auto bare = std::make_shared<Program>(program);
+  bare->source = std::make_shared<NoWeights>(program);
+  RecordingDevice recorder(kind);
+  for (const bool reproducible : {false, true}) {
+    PrepareOptions options;
+    options.reproducible = reproducible;
+    const auto prepared = prepare_program(bare, options, Fusion::on, &recorder.device());
+    for (const std::vector<std::int64_t>& values : rehearsals(program, sizes)) {
+      for (const std::uint64_t found : {2, 1}) {  // some results have one element at most
+        recorder.answer(found);
+        rehearse(*prepared, values);
+      }
+    }
+  }
+  return recorder.texts();
+}
+
+}  // namespace tern

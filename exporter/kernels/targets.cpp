@@ -1,0 +1,37 @@
+#include "exporter/kernels/targets.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/kernels/spirv.h"
+
+namespace tern {
+namespace {
+
+constexpr auto kDouble = static_cast<std::uint64_t>(TERN_DEVICE_DOUBLE);
+
+// As devices/opencl reports them. Most texts are the same for all kinds with float64.
+constexpr DeviceKind kOpenClKinds[] = {
+    {"GPU", TERN_DIALECT_OPENCL, kDouble, 0},
+    {"GPU without float64", TERN_DIALECT_OPENCL, 0, 0},
+    {"CPU with vectors of 4 floats", TERN_DIALECT_OPENCL, kDouble, 4},
+    {"CPU with vectors of 8 floats", TERN_DIALECT_OPENCL, kDouble, 8},
+    {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
+};
+
+constexpr KernelTarget kTargets[] = {
+    {"xpu:spirv", DeviceKernel::Form::spirv, kOpenClKinds, compile_spirv, spirv_compiler},
+};
+
+}  // namespace
+
+const KernelTarget& kernel_target(std::string_view name) {
+  std::string names = "cpu";
+  for (const KernelTarget& t : kTargets) {
+    if (t.name == name) return t;
+    names += fmt::format(", {}", t.name);
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("there is no target '{}'; there are: {}", name.substr(0, 80), names));
+}
+
+}  // namespace tern
