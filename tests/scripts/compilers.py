@@ -8,7 +8,7 @@ PLUGIN (tests/device_texts/plugin.cpp) keeps the texts when `tern conform` prepa
   cpp     the C++ compiler (CXX, else g++)
   opencl  clang to LLVM, llvm-spirv to SPIR-V, checked by spirv-val
   cuda    NVRTC to machine code for sm_90; of NVRTC_LIBRARY, else the first found of PyPI's and the CUDA Toolkit's
-  hip     clang to assembly for gfx90a, with Debian's headers and device libraries
+  hip     clang-19 to assembly for gfx942, with Debian's headers and device libraries
   metal   a syntax check alone: clang over tests/device_texts/metal; no compiler of Apple's has seen the texts
 """
 import argparse
@@ -26,10 +26,15 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIALECTS = ["cpp", "opencl", "cuda", "hip", "metal"]  # in the order of tern/device.h
 HIP_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
-HIP = ["-x", "hip", "--offload-arch=gfx90a", "--rocm-path=/usr", f"--rocm-device-lib-path={HIP_LIBRARIES}",
-       "--cuda-device-only", "-std=c++17", "-ffp-contract=off", "-O1", "-w"]  # fmt: skip
+HIP = ["/usr/lib/llvm-19/bin/clang", "-x", "hip", "--offload-arch=gfx942", "--rocm-path=/usr", "--cuda-device-only", "-std=c++17",
+       "-ffp-contract=off", "-O1", "-w"]  # fmt: skip
+# Debian's device libraries are older than gfx942, and lack the one that says its number.
+HIP_NUMBER = """target triple = "amdgcn-amd-amdhsa"
+@__oclc_ISA_version = linkonce_odr protected unnamed_addr addrspace(4) constant i32 9402, align 4
+"""
+# As exporter/kernels/spirv.cpp.
 OPENCL = ["-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown", "-Xclang", "-finclude-default-header",
-          "-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", "-w"]  # fmt: skip
+          "-Xclang", "-fdeclare-opencl-builtins", "-O2", "-Xclang", "-disable-llvm-passes", "-ffp-contract=off", "-emit-llvm", "-c", "-w"]  # fmt: skip
 
 
 def clang():
@@ -50,20 +55,35 @@ def cpp(text, _):
 def opencl(text, work):
     bitcode, module = work / f"{text.stem}.bc", work / f"{text.stem}.spv"
     error = say([clang(), *OPENCL, str(text), "-o", str(bitcode)])
-    error = error or say(["llvm-spirv-15", str(bitcode), "-o", str(module)]) or say(["spirv-val", str(module)])
+    error = error or say(["llvm-spirv-15", "--spirv-max-version=1.0", "--spirv-fp-contract=off", str(bitcode), "-o", str(module)])
+    error = error or say(["spirv-val", "--target-env", "opencl2.1", str(module)])
     for file in (bitcode, module):
         file.unlink(missing_ok=True)
     return error
 
 
+def hip_command(work, *arguments):
+    return say([*HIP, f"--rocm-device-lib-path={work / 'amdgcn'}", *arguments])
+
+
 def hip(text, work):
     # The headers once, not for every text.
-    return say([clang(), *HIP, "-S", "-Xclang", "-include-pch", "-Xclang", str(work / "hip.pch"), str(text), "-o", "/dev/null"])
+    return hip_command(work, "-S", "-Xclang", "-include-pch", "-Xclang", str(work / "hip.pch"), str(text), "-o", "/dev/null")
 
 
 def hip_headers(work):
+    libraries = work / "amdgcn"
+    libraries.mkdir()
+    for library in pathlib.Path(HIP_LIBRARIES).glob("*.bc"):
+        (libraries / library.name).symlink_to(library)
+    number = work / "number.ll"
+    number.write_text(HIP_NUMBER)
+    made = libraries / "oclc_isa_version_942.bc"
+    # By the compiler of the other libraries, which the newer one reads.
+    error = say(["clang-15", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-w", "-c", "-emit-llvm", "-x", "ir", str(number), "-o", str(made)])
     (work / "hip.h").write_text("#include <hip/hip_runtime.h>\n")
-    return say([clang(), *HIP, "-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", str(work / "hip.pch"), str(work / "hip.h")])
+    pch = ["-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", str(work / "hip.pch"), str(work / "hip.h")]
+    return error or hip_command(work, *pch)
 
 
 @functools.cache
