@@ -75,9 +75,9 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   for (const Function& f : program.functions) {
     if (f.entry) names += (names.empty() ? "" : ", ") + escape_name(f.name);
   }
-  fmt::print("{}: {} ({} traced nodes became {}; {} of weights in {} segments{})\n", escape_name(a.output), names,
-             import.traced_nodes, import.nodes, human_bytes(w.weights), w.segments,
-             w.stored == w.weights ? "" : ", " + human_bytes(w.stored) + " stored");
+  fmt::print("{}: {} ({} traced nodes became {}; {} of weights{} in {} segments{})\n", escape_name(a.output), names,
+             import.traced_nodes, import.nodes, human_bytes(w.weights), program.kernels.empty() ? "" : " and kernels",
+             w.segments, w.stored == w.weights ? "" : ", " + human_bytes(w.stored) + " stored");
   fmt::print("{}\n", human_bytes(w.file_size));
 }
 
