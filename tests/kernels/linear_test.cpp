@@ -107,6 +107,11 @@ TEST(Linear, NarrowWeights) {
   }
 }
 
+TEST(Linear, OneRowAndAWeightFromMemory) {
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3fn})
+    multiply({1, 3001, 1109, 1110, 1111}, true, type);
+}
+
 TEST(Linear, EveryNumberOfANarrowType) {
   // Times one: infinities and what lies below the normal numbers too.
   for (const DType type : {DType::f16, DType::bf16}) {

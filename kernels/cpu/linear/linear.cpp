@@ -56,6 +56,7 @@ constexpr std::int64_t kFewRows = 8;              // of x, for which its panels 
 constexpr std::int64_t kSecondCache = 768 << 10;  // bytes of it for panels
 constexpr std::int64_t kStripsTogether = 8;       // whose results fill whole cache lines of y
 constexpr std::int64_t kWorthAThread = 1 << 17;   // multiplications
+constexpr std::int64_t kFromMemory = 3 << 20;     // bytes of w that the second caches have not kept
 constexpr std::int64_t kWideDepth = 1024;         // of w that is widened at a time
 constexpr std::size_t kWideSlot = 6, kPanelSlot = 7;
 
@@ -217,15 +218,20 @@ void four_columns(const LinearShape& s, const LinearOperands& o, const FourDots<
 /// The same for all rows of x, in the type that w has, or widened first where there are no loops for it.
 void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j) {
   const MicroKernels& kernels = micro_kernels();
-  const auto all_rows = [&](const auto* dots, const auto* w, std::int64_t w_row) {
+  const bool from_memory = s.m == 1 && s.n * s.k * element_size(o.type) >= kFromMemory;
+  const auto all_rows = [&](const auto* dots, const auto& dots_from_memory, const auto* w, std::int64_t w_row) {
+    if (from_memory) return four_columns(s, o, &dots_from_memory, 0, 1, j, w, w_row);
     for (std::int64_t i = 0; i < s.m; i += kernels.dot_rows)
       four_columns(s, o, dots, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, w, w_row);
   };
   const Weight w{o.weight, s.w_row, o.type};
-  if (o.type == DType::f16) return all_rows(kernels.half_dots, static_cast<const Half*>(w.element(j, 0)), w.row);
-  if (o.type == DType::bf16) return all_rows(kernels.bf16_dots, static_cast<const BFloat16*>(w.element(j, 0)), w.row);
+  if (o.type == DType::f16)
+    return all_rows(kernels.half_dots, kernels.half_dots_from_memory, static_cast<const Half*>(w.element(j, 0)), w.row);
+  if (o.type == DType::bf16)
+    return all_rows(kernels.bf16_dots, kernels.bf16_dots_from_memory, static_cast<const BFloat16*>(w.element(j, 0)),
+                    w.row);
   const Weight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
-  all_rows(kernels.four_dots, static_cast<const float*>(wide.at), wide.row);
+  all_rows(kernels.four_dots, kernels.dots_from_memory, static_cast<const float*>(wide.at), wide.row);
 }
 
 /// Every row of w is read from memory once.

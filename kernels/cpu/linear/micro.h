@@ -30,6 +30,9 @@ struct MicroKernels {
   FourDots<float> four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
   FourDots<Half> half_dots[kMostDotRows]{};
   FourDots<BFloat16> bf16_dots[kMostDotRows]{};
+  FourDots<float> dots_from_memory = nullptr;  ///< for one row of x and a weight that is in no near cache
+  FourDots<Half> half_dots_from_memory = nullptr;
+  FourDots<BFloat16> bf16_dots_from_memory = nullptr;
   /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
   void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
   /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.
