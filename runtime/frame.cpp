@@ -46,6 +46,18 @@ std::uint64_t Frame::arena_bytes() const {
   return n;
 }
 
+void Frame::count_parts(SessionStats& stats) const {
+  for (const SectionState& s : sections_) {
+    for (const auto& plan : s.plans) {
+      for (const Step& step : plan->steps) {
+        stats.partitions += step.members > 0 ? 1 : 0;
+        stats.partitioned += step.members;
+      }
+    }
+  }
+  for (const auto& [k, child] : children_) child->count_parts(stats);
+}
+
 Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
   auto& c = children_[{node, slot}];
   if (c == nullptr) c = std::make_unique<Frame>(context_, f_.nodes[node].functions[slot]);
@@ -163,8 +175,9 @@ Plan& Frame::plan_for(std::uint32_t section) {
     s.plans.erase(std::min_element(s.plans.begin(), s.plans.end(),
                                    [](const auto& a, const auto& b) { return a->used < b->used; }));
   }
-  PlanRequest request{&prepared_,     index_, section, expressions_, constants_, std::vector<Placed>(f_.values.size()),
-                      context_.stream};
+  PlanRequest request{&prepared_,   index_,         section,
+                      expressions_, constants_,     std::vector<Placed>(f_.values.size()),
+                      key_,         context_.stream};
   for (std::uint32_t before = 0; before < section; ++before) {
     for (const auto& [v, placed] : sections_[before].current->placed)
       request.values[static_cast<std::size_t>(v)] = placed;

@@ -40,6 +40,8 @@ class Frame {
   /// Gives a symbol its value; fails outside its range.
   void bind(Dim symbol, std::int64_t value);
   std::uint64_t arena_bytes() const;
+  /// Adds the parts that the device runs as a whole, and their nodes.
+  void count_parts(SessionStats& stats) const;
 
  private:
   struct SectionState {

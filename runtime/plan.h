@@ -39,6 +39,7 @@ struct Step {
   const Node* resolved = nullptr;  ///< the node with constant attributes
   std::uint32_t args = 0;          ///< first of this step's entries in Plan::args
   std::uint32_t inputs = 0, outputs = 0;
+  std::uint32_t members = 0;  ///< of a part that the device compiled: its nodes, of which `node` is the last
   std::uint64_t scratch = 0;  ///< bytes
   std::unique_ptr<KernelState> state;
 };

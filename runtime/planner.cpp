@@ -10,6 +10,7 @@
 #include "kernels/channels_last.h"
 #include "runtime/arena.h"
 #include "runtime/concrete.h"
+#include "runtime/devices/section_parts.h"
 #include "runtime/views.h"
 
 namespace tern {
@@ -73,14 +74,21 @@ class Planner {
         f_(r_.prepared->functions[r_.function]),
         facts_(r_.prepared->facts[r_.function]),
         concrete_(program_, r_.expressions),
+        last_use_(facts_.last_use),
         root_of_(f_.values.size(), -1) {}
 
   Plan make() {
+    find_parts();
     place_inputs();
     const Section section = facts_.sections[r_.section];
     for (std::uint32_t i = section.begin; i < section.end; ++i) {
       try {
-        plan_node(i);
+        const std::int32_t part = part_of_.empty() ? -1 : part_of_[i - section.begin];
+        if (part < 0) {
+          plan_node(i);
+        } else if ((*parts_)[static_cast<std::size_t>(part)].nodes.back() == i) {
+          plan_part(static_cast<std::size_t>(part));
+        }
       } catch (const Error& e) {
         fail(e.code(), describe(*r_.prepared, r_.function, i) + ": " + e.what());
       }
@@ -115,7 +123,7 @@ class Planner {
     at.offset = offset;
     placed(v) = {view, at};
     root_of_[static_cast<std::size_t>(v)] = root;
-    const std::uint32_t last = facts_.last_use[static_cast<std::size_t>(v)];
+    const std::uint32_t last = last_use_[static_cast<std::size_t>(v)];
     r.last_use = std::max(r.last_use, last);
     const bool outlives = last == kUsedToTheEnd || last > facts_.sections[r_.section].end;
     if (r.block >= 0 && outlives) blocks_[static_cast<std::size_t>(r.block)].last = kForever;
@@ -277,6 +285,71 @@ class Planner {
     } else {
       plan_work(i, *resolved, control);
     }
+  }
+
+  PartitionKey part_key() const { return {r_.function, r_.section, r_.key}; }
+
+  /// Which nodes of this section the device runs together.
+  void find_parts() {
+    Partitions* partitions = r_.prepared->partitions.get();
+    if (partitions == nullptr) return;
+    const Section section = facts_.sections[r_.section];
+    parts_ = partitions->parts(part_key(), [&] {
+      return find_section_parts(*r_.prepared->device, f_, section.begin, section.end, concrete_);
+    });
+    part_of_.assign(section.end - section.begin, -1);
+    for (std::size_t p = 0; p < parts_->size(); ++p) {
+      const Part& part = (*parts_)[p];
+      for (std::uint32_t i : part.nodes) part_of_[i - section.begin] = static_cast<std::int32_t>(p);
+      // Its nodes run at the place of the last: nobody may overwrite their operands before.
+      for (ValueId v : part.inputs) {
+        std::uint32_t& last = last_use_[static_cast<std::size_t>(v)];
+        last = std::max(last, part.nodes.back() + 1);
+      }
+    }
+  }
+
+  /// As one step; or its nodes one by one, where the device does not take it after all.
+  void plan_part(std::size_t number) {
+    const Part& part = (*parts_)[number];
+    std::vector<const Node*> nodes;
+    std::vector<std::unique_ptr<Node>> resolved;
+    for (std::uint32_t i : part.nodes) {
+      resolved.push_back(concrete_.resolve(f_.nodes[i]));
+      nodes.push_back(resolved.back() == nullptr ? &f_.nodes[i] : resolved.back().get());
+    }
+    const auto view = [&](ValueId v) {
+      const Placed& p = placed(v);
+      if (p.at.kind == Location::Kind::none) return concrete_.view(type(v));  // made inside
+      TensorView at = p.view;
+      const bool constant = p.at.kind == Location::Kind::state && r_.constants[p.at.index] != nullptr;
+      at.data = constant ? r_.constants[p.at.index] + p.at.offset : nullptr;
+      return at;
+    };
+    const auto compiled = r_.prepared->partitions->compiled(part_key(), number, [&] {
+      return compile_part(*r_.prepared->device, {nodes, part.inputs, part.outputs, view});
+    });
+    if (compiled->handle == nullptr) {
+      for (std::uint32_t i : part.nodes) plan_node(i);
+      return;
+    }
+    for (std::size_t k = 0; k < nodes.size(); ++k) concrete_.check(f_, part.nodes[k], *nodes[k]);
+    const std::size_t args = plan_.args.size();
+    for (ValueId v : part.inputs) add_arg(placed(v), root_of_[static_cast<std::size_t>(v)]);
+    for (ValueId v : part.outputs) {
+      const TensorView out = concrete_.view(type(v));
+      place(v, out, 0, new_block(view_bytes(type(v), out)));
+      add_arg(placed(v), root_of_[static_cast<std::size_t>(v)]);
+    }
+    Step& s = add_step(Step::Kind::kernel, part.nodes.back());
+    s.args = static_cast<std::uint32_t>(args);
+    s.inputs = static_cast<std::uint32_t>(part.inputs.size());
+    s.outputs = static_cast<std::uint32_t>(part.outputs.size());
+    s.members = static_cast<std::uint32_t>(part.nodes.size());
+    s.resolved = nodes.back();
+    s.kernel = &part_kernel();
+    s.state = part_state(compiled);
+    if (resolved.back() != nullptr) plan_.nodes.push_back(std::move(resolved.back()));
   }
 
   void plan_view(std::uint32_t i, const Node& n) {
@@ -540,10 +613,13 @@ class Planner {
   Plan plan_;
   std::vector<Block> blocks_;
   std::vector<Root> roots_;
+  std::vector<std::uint32_t> last_use_;    ///< as FunctionFacts has it, or later
   std::vector<std::int32_t> root_of_;      ///< for each value
   std::vector<std::int32_t> arg_root_;     ///< for each of plan_.args
   std::vector<std::int32_t> output_root_;  ///< for each present output
   std::vector<ValueId> made_;
+  std::shared_ptr<const std::vector<Part>> parts_;
+  std::vector<std::int32_t> part_of_;  ///< for each node of the section
 };
 
 }  // namespace

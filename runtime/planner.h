@@ -17,6 +17,7 @@ struct PlanRequest {
   std::span<std::byte* const> constants;      ///< for each state: its data if its bytes never change, else null
   std::vector<Placed>
       values;  ///< for each value: where earlier sections placed it, Location::Kind::none if they did not
+  std::vector<std::int64_t> key;           ///< the values of the function's symbols
   portable::Launcher* launcher = nullptr;  ///< of the device that the plan is for; null on the CPU
 };
 

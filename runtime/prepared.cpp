@@ -13,6 +13,7 @@
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/override.h"
+#include "runtime/devices/partition.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
 
@@ -181,11 +182,12 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (device == nullptr && !options.device.empty() && options.device != "cpu") device = &Device::open(options.device);
   if (device != nullptr) {
     prepared->device = device;
-    prepared->constants = std::make_shared<DeviceConstants>(*program, *device, options.map_weights);
+    prepared->constants = std::make_shared<DeviceConstants>(*program, *device, !options.copy_weights);
     if (options.native_code && !program->kernels.empty()) {
       prepared->archived = std::make_shared<ArchivedKernels>(*program);
       device->add_kernels(prepared->archived);
     }
+    if (device->partitions() != nullptr && !options.reproducible) prepared->partitions = std::make_shared<Partitions>();
   }
   const bool on_cpu = prepared->device == nullptr;
   if (on_cpu) {

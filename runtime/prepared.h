@@ -39,6 +39,7 @@ struct PackRecorder;
 class Device;
 class DeviceConstants;
 class ArchivedKernels;
+class Partitions;
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
@@ -53,6 +54,7 @@ struct PreparedProgram {
   Device* device = nullptr;                         ///< null: the CPU
   std::shared_ptr<DeviceConstants> constants;       ///< the device's copies of immutable storages
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
+  std::shared_ptr<Partitions> partitions;           ///< null where the device takes no parts
   PackRecorder* recorder = nullptr;                 ///< set while an archive is being made
 };
 

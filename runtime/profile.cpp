@@ -50,7 +50,9 @@ void Profile::add(std::uint32_t function, const Step& step, std::span<const Tens
   Entry& e = entries_[{function, step.number}];
   e.seconds += seconds;
   ++e.runs;
-  if (step.kind == Step::Kind::kernel && step.resolved != nullptr) e.flops += flops_of(*step.resolved, in, out);
+  e.members = step.members;
+  if (step.kind == Step::Kind::kernel && step.resolved != nullptr && step.members <= 1)
+    e.flops += flops_of(*step.resolved, in, out);
   double results = 0;
   for (const TensorView& v : out) results += bytes_of(v);
   e.bytes += results;
@@ -69,8 +71,9 @@ std::vector<NodeTime> Profile::times(const Program& program) const {
   for (const auto& [at, e] : entries_) {
     const Function& f = program.functions[at.first];
     const Node& n = f.nodes[at.second];
-    NodeTime t{f.name,  at.second, std::string(op_info(n.op).name), {}, {}, e.seconds, e.runs, e.launches,
-               e.flops, e.bytes};
+    NodeTime t{f.name,  at.second, std::string(op_info(n.op).name), {}, {}, e.seconds, e.runs, e.launches, e.flops,
+               e.bytes, e.members};
+    if (e.members > 0) t.op = "partition";
     if (n.origin >= 0) {
       const Origin& origin = program.origins[static_cast<std::size_t>(n.origin)];
       t.origin = origin.op;

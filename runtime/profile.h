@@ -17,6 +17,7 @@ class Profile {
   struct Entry {
     double seconds = 0, flops = 0, bytes = 0;
     std::uint64_t runs = 0, launches = 0;
+    std::uint32_t members = 0;
   };
   /// A step of function `function` ran once with these views.
   void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,

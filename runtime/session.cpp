@@ -274,7 +274,10 @@ std::vector<NodeTime> Session::profile() const {
 
 SessionStats Session::stats() const {
   SessionStats stats;
-  for (const auto& [i, frame] : impl_->frames) stats.arena_bytes += frame->arena_bytes();
+  for (const auto& [i, frame] : impl_->frames) {
+    stats.arena_bytes += frame->arena_bytes();
+    frame->count_parts(stats);
+  }
   stats.arena_bytes += impl_->context.scratch.size();
   stats.state_bytes = impl_->state.bytes();
   stats.plans_made = impl_->context.plans_made;

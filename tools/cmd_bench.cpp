@@ -196,6 +196,10 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
                static_cast<double>(m.used) / 1e6, static_cast<double>(m.peak) / 1e6,
                static_cast<double>(m.reserved) / 1e6, m.segments);
   }
+  if (r.stats.partitions > 0) {
+    fmt::print("  compiled by the device    {} parts of the program, {} nodes\n", r.stats.partitions,
+               r.stats.partitioned);
+  }
   double busy = 0;
   std::uint64_t launches = 0;
   for (const NodeTime& n : r.nodes) {
@@ -247,7 +251,7 @@ int run_bench(const BenchArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
-  options.map_weights = a.device.map_weights;
+  options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   start = Clock::now();
   Session session(model.prepare(options));
@@ -273,7 +277,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("-f,--function", a->function, "The function to run, if there are several");
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
   add_device_options(*c, a->device);
-  add_map_weights_option(*c, a->device);
+  add_copy_weights_option(*c, a->device);
   c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
   c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
   c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");

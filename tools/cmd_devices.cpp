@@ -21,6 +21,7 @@ std::vector<std::string> extensions_of(const Device& device) {
                                                  {"graph_conditional", device.graph_conditionals() != nullptr},
                                                  {"override", device.overrides() != nullptr},
                                                  {"memory_segments", device.maps_memory()},
+                                                 {"partition", device.partitions() != nullptr},
                                                  {"profiler", device.profiler() != nullptr},
                                                  {"pinned_memory", device.pinned_memory() != nullptr}};
   std::vector<std::string> names;

@@ -118,7 +118,7 @@ int run_run(RunArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
-  options.map_weights = a.device.map_weights;
+  options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
@@ -158,7 +158,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
       ->capture_default_str();
   add_device_options(*c, a->device);
-  add_map_weights_option(*c, a->device);
+  add_copy_weights_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph, and replay that");
   c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
   c->add_flag("--verbose", a->verbose, "Say where the kernels of the device came from, on standard error");

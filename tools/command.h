@@ -27,7 +27,7 @@ void add_devices_command(CLI::App& app, CommandLine& line);
 struct DeviceChoice {
   std::string name = "cpu";
   bool reproducible = false, native_code = false;
-  bool map_weights = false;
+  bool copy_weights = false;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
   command.add_option("--device", device.name, "Where tensors are computed: cpu, or one that 'tern devices' lists")
@@ -38,11 +38,9 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
                    "Run the kernels that the archive brings compiled (export --target xpu:spirv): they can do whatever "
                    "this command can, so only those of a maker you trust");
 }
-inline void add_map_weights_option(CLI::App& command, DeviceChoice& device) {
-  command.add_flag(
-      "--map-weights", device.map_weights,
-      "Let a device that reads the host's memory read weights where the file is mapped: no memory for them, "
-      "for some speed");
+inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
+  command.add_flag("--copy-weights", device.copy_weights,
+                   "Copy weights even to a device that reads them where the file is mapped");
 }
 
 }  // namespace tern

@@ -177,9 +177,9 @@ typedef struct tern_device_event_functions {
 typedef struct tern_device_graph_functions {
   uint32_t size; /* sizeof(tern_device_graph_functions) of the plugin */
   uint32_t reserved;
-  /* From here to `end`, what is put on the stream (launch, copy_within, and what overrides put there) is recorded with
-   * its arguments, and does not run. Nothing else is asked of the stream meanwhile. TERN_DEVICE_UNSUPPORTED: this
-   * device has no graphs, and nothing has begun. */
+  /* From here to `end`, what is put on the stream (launch, copy_within, and what overrides and partitions put there) is
+   * recorded with its arguments, and does not run. Nothing else is asked of the stream meanwhile.
+   * TERN_DEVICE_UNSUPPORTED: this device has no graphs, and nothing has begun. */
   tern_device_status (*begin)(int32_t device, tern_device_stream stream);
   /* Ends the recording, whatever it returns. TERN_DEVICE_UNSUPPORTED: the device cannot keep that; Tern replays it
    * itself. `graph` is null where Tern does not want it any more. */
@@ -230,6 +230,16 @@ typedef struct tern_device_attribute {
   const char* text;
 } tern_device_attribute;
 
+/* A step of an expression: the ops are those of schema/pointwise.h in Tern's sources. Arithmetic has the type of
+ * the step; the last one is the result. */
+typedef struct tern_device_instruction {
+  const char* name;    /* "load", "constant", "add", "exp" */
+  int32_t dtype;       /* of what it makes */
+  int32_t operands[3]; /* numbers of earlier steps; -1: none */
+  int64_t integer;     /* load: the number of the input; constant: its value, where that is an integer or boolean */
+  double number, imaginary; /* constant: its value else */
+} tern_device_instruction;
+
 typedef struct tern_device_op {
   uint32_t size; /* sizeof(tern_device_op) of the caller */
   uint32_t version;
@@ -239,6 +249,9 @@ typedef struct tern_device_op {
   const tern_device_tensor* outputs; /* without gaps; they share no memory with operands, unless they lie exactly on one
                                         that the op may overwrite */
   const tern_device_attribute* attributes;
+  /* The expression of "pointwise", for each element of the output; inputs are broadcast to it. Of other ops, null. */
+  const tern_device_instruction* instructions;
+  int64_t instruction_count;
 } tern_device_op;
 
 typedef struct tern_device_override_functions {
@@ -304,6 +317,49 @@ typedef struct tern_device_memory_segment_functions {
   tern_device_status (*map)(int32_t device, tern_device_address address, uint64_t bytes);
   tern_device_status (*unmap)(int32_t device, tern_device_address address, uint64_t bytes);
 } tern_device_memory_segment_functions;
+
+/* "partition": parts of programs that the device compiles as a whole and runs as one launch, as graph compilers of
+ * accelerators do. The other nodes run as ever. */
+typedef struct tern_device_partition_s* tern_device_partition;
+
+typedef struct tern_device_part_node {
+  uint32_t size; /* sizeof(tern_device_part_node) of the caller */
+  uint32_t reserved;
+  tern_device_op op;      /* its tensors have no address */
+  const int32_t* inputs;  /* for each operand the number of its value; -1: absent */
+  const int32_t* outputs; /* the same for results */
+} tern_device_part_node;
+
+/* Nodes in an order in which they can run. */
+typedef struct tern_device_part {
+  uint32_t size; /* sizeof(tern_device_part) of the caller */
+  uint32_t reserved;
+  int32_t node_count, value_count, input_count, output_count;
+  const tern_device_part_node* nodes;
+  const tern_device_tensor* values; /* by number. Of those that never change, weights, `data` is their address in
+                                       `compile`; of all others 0 */
+  const int32_t* inputs;            /* numbers of values that come from outside */
+  const int32_t* outputs;           /* numbers of values that are read outside */
+} tern_device_part;
+
+typedef struct tern_device_partition_functions {
+  uint32_t size; /* sizeof(tern_device_partition_functions) of the plugin */
+  uint32_t reserved;
+  /* Asked once for nodes whose sizes are known. Writes for each node the number of the group that it may join, or -1
+   * where the device does not take it. Tern divides groups into parts: nodes of one hang together, and no node outside
+   * needs a result of the part that it makes an operand for. */
+  tern_device_status (*choose)(int32_t device, const tern_device_part* nodes, int32_t* groups);
+  /* Once for each part. TERN_DEVICE_UNSUPPORTED: not this one after all; its nodes run by Tern's kernels.
+   * `scratch_bytes`: how much memory it needs while it runs. */
+  tern_device_status (*compile)(int32_t device, const tern_device_part* part, tern_device_partition* partition,
+                                uint64_t* scratch_bytes);
+  /* Puts it on the stream. Addresses in the order of `inputs` and `outputs` of the part; outputs share no memory with
+   * inputs. Called at once by several threads. */
+  tern_device_status (*run)(int32_t device, tern_device_stream stream, tern_device_partition partition,
+                            const tern_device_address* inputs, const tern_device_address* outputs,
+                            tern_device_address scratch);
+  tern_device_status (*release)(int32_t device, tern_device_partition partition);
+} tern_device_partition_functions;
 
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)

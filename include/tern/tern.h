@@ -81,9 +81,9 @@ struct PrepareOptions {
   int cached_plans = 16;            ///< how many sets of input sizes keep their memory plan, for each function
   std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor, for some speed
-  /// On a device whose kernels read the host's memory (TERN_DEVICE_HOST_MEMORY): weights stay where the file is mapped,
-  /// and need no memory of their own. Copies lie in larger pages, which are read faster. Elsewhere it means nothing.
-  bool map_weights = false;
+  /// On a device whose kernels read the host's memory (TERN_DEVICE_HOST_MEMORY) weights stay where the file is mapped,
+  /// and need no memory of their own, unless this asks for copies. Elsewhere it means nothing.
+  bool copy_weights = false;
   /// Runs kernels that the archive brings compiled (`tern export --target xpu:spirv`). They are native code, which can
   /// do whatever this process can: only for archives whose maker is trusted. Without it devices compile Tern's own
   /// text.
@@ -126,6 +126,8 @@ struct SessionStats {
   std::uint64_t plans_made = 0;    ///< how often sizes were planned anew
   std::uint64_t bytes_copied = 0;  ///< by copies that the program did not ask for: layouts, write-backs, results of
                                    ///< control flow; in the last run
+  std::uint64_t partitions = 0;    ///< parts that the device compiled as a whole, in all plans
+  std::uint64_t partitioned = 0;   ///< nodes in them
 };
 
 /// What a node of a function took over all profiled runs, and the least that it had to do: its definition's
@@ -133,12 +135,13 @@ struct SessionStats {
 struct NodeTime {
   std::string function;
   std::uint32_t node = 0;      ///< number in the function
-  std::string op;              ///< of Tern: "matmul"
+  std::string op;              ///< of Tern: "matmul"; "partition" where the device compiled it, with others
   std::string origin, module;  ///< "aten.linear.default", "encoder.layers.0.fc1"; empty where unknown
   double seconds = 0;
   std::uint64_t runs = 0;
   std::uint64_t launches = 0;  ///< and copies, over all runs, that the device's own clock timed; 0: the host's did
   double flops = 0, bytes = 0;
+  std::uint32_t members = 0;  ///< of a partition: its nodes, of which this is the last; flops count that of one alone
 };
 
 class TERN_API Session {

@@ -109,6 +109,8 @@ Device::Device(const Plugin& plugin, int index)
   profiler_ = extension<tern_device_profiler_functions>(table_, "profiler", sizeof(tern_device_profiler_functions));
   pinned_memory_ = extension<tern_device_pinned_memory_functions>(table_, "pinned_memory",
                                                                   sizeof(tern_device_pinned_memory_functions));
+  partitions_ =
+      extension<tern_device_partition_functions>(table_, "partition", sizeof(tern_device_partition_functions));
   allocator_ = make_allocator();
   allocator_->set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);

@@ -49,6 +49,7 @@ class Device {
   const tern_device_override_functions* overrides() const { return overrides_; }
   const tern_device_profiler_functions* profiler() const { return profiler_; }
   const tern_device_pinned_memory_functions* pinned_memory() const { return pinned_memory_; }
+  const tern_device_partition_functions* partitions() const { return partitions_; }
 
   bool maps_memory() const { return maps_memory_; }
   /// 256-byte aligned. Fails with out_of_memory.
@@ -98,6 +99,7 @@ class Device {
   const tern_device_override_functions* overrides_ = nullptr;
   const tern_device_profiler_functions* profiler_ = nullptr;
   const tern_device_pinned_memory_functions* pinned_memory_ = nullptr;
+  const tern_device_partition_functions* partitions_ = nullptr;
   Staging staging_{*this};
   bool maps_memory_ = false;
 };

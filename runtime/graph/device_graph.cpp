@@ -110,7 +110,10 @@ class Maker {
 
   void annotate(const RecordedItem& item) const {
     if (device_.graphs()->annotate == nullptr) return;
-    const std::string text = describe(*replay_.captured.prepared, item.function, item.node);
+    std::string text = describe(*replay_.captured.prepared, item.function, item.node);
+    const auto* kernel = std::get_if<RecordedKernel>(&item.what);
+    if (kernel != nullptr && kernel->step->members > 0)
+      text = fmt::format("partition of {} nodes to {}", kernel->step->members, text);
     check(device_.graphs()->annotate(device_.index(), stream_.handle(), text.c_str()));
   }
 

@@ -10,8 +10,14 @@ namespace tern::testing {
 /// What is out at the moment, over all devices of the plugin.
 struct DeviceCounts {
   std::int64_t streams = 0, events = 0, modules = 0, allocations = 0, graphs = 0, overrides = 0, profiles = 0,
-               pinned = 0, pieces = 0;
+               pinned = 0, pieces = 0, partitions = 0;
   std::uint64_t bytes = 0;
+};
+
+/// What was asked of "partition" so far.
+struct PartCounts {
+  std::uint64_t asked = 0, compiled = 0, nodes = 0, runs = 0;  ///< nodes: of all compiled parts
+  std::uint64_t weights = 0;                                   ///< values whose address was known before
 };
 
 struct DeviceControl {
@@ -23,7 +29,8 @@ struct DeviceControl {
   void (*set_memory)(std::uint64_t bytes);  ///< how much allocate gives in all
   std::uint64_t (*launches)();              ///< of kernels, so far
   std::uint64_t (*overridden)();            ///< nodes that ran by a kernel of the plugin's
-  const char* (*annotations)();             ///< all texts that graphs were given, a line each
+  PartCounts (*parts)();
+  const char* (*annotations)();  ///< all texts that graphs were given, a line each
 };
 
 }  // namespace tern::testing

@@ -1,5 +1,6 @@
 // Devices for tests, in the host's memory: they do their work as late as they may, fail where a test says so, and count
-// what is out. TERN_TEST_DEVICE names one; TERN_TEST_GRAPH and TERN_TEST_CONDITIONAL give it these extensions.
+// what is out. TERN_TEST_DEVICE names one; TERN_TEST_GRAPH, TERN_TEST_CONDITIONAL and TERN_TEST_PARTITION give it
+// these extensions, the second all others, too.
 #include <sys/mman.h>
 #include <tern/device.h>
 
@@ -23,6 +24,7 @@ namespace {
 using tern::testing::DeviceControl;
 using tern::testing::DeviceCounts;
 using tern::testing::Moment;
+using tern::testing::PartCounts;
 using tern::testing::Queue;
 using tern::testing::WorkList;
 
@@ -40,6 +42,7 @@ struct State {
   std::set<tern_device_address> pieces;               ///< that are mapped
   std::map<std::string, tern_device_module> modules;  ///< by text: compiled once for all devices
   std::string annotations;
+  PartCounts part_counts;
 } state;
 
 /// Every function begins so: the failure that a test has asked for comes.
@@ -70,6 +73,7 @@ void* pointer(tern_device_address a) {
 }
 
 #include "tests/device_plugin/memory_segments.inc"
+#include "tests/device_plugin/partition.inc"
 #include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
 
@@ -390,6 +394,7 @@ constexpr DeviceControl kControl = {
     [](std::uint64_t bytes) { state.memory = bytes; },
     [] { return state.launches; },
     [] { return state.overridden; },
+    [] { return state.part_counts; },
     [] { return state.annotations.c_str(); },
 };
 
@@ -405,9 +410,10 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   const std::string wanted = name;
   if (wanted == "test") return &kControl;
   if (version != TERN_DEVICE_EXTENSION_VERSION) return nullptr;
+  if (TERN_TEST_PARTITION && wanted == "partition") return &kPartitions;
   if (TERN_TEST_GRAPH && wanted == "graph") return &kGraphs;
   if (TERN_TEST_CONDITIONAL && wanted == "graph_conditional") return &kConditionals;
-  if (TERN_TEST_CONDITIONAL && wanted == "events") return &kEvents;
+  if ((TERN_TEST_CONDITIONAL || TERN_TEST_PARTITION) && wanted == "events") return &kEvents;
   if (TERN_TEST_CONDITIONAL && wanted == "override") return &kOverrides;
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
   if (TERN_TEST_CONDITIONAL && wanted == "memory_segments") return &kMemorySegments;

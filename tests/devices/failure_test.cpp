@@ -76,7 +76,8 @@ struct Setting {
 
 /// What must be none once everything has been given back.
 std::int64_t left(const DeviceCounts& c) {
-  return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.pieces + c.allocations;
+  return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.pieces + c.partitions +
+         c.allocations;
 }
 
 class FailureTest : public ::testing::TestWithParam<std::string> {};
@@ -87,10 +88,13 @@ TEST_P(FailureTest, AtEveryCall) {
                                function == "segment_reserve" || function.starts_with("module_");
   // What ends a handle is called where nobody can be told. Memory is freed after waiting for what uses it: what fails
   // there would be said again by whoever waits for results, but for the test's failure, which comes once.
-  const bool ends = function.ends_with("_destroy") || function == "profiler_end" || function == "pinned_free";
+  const bool ends = function.ends_with("_destroy") || function == "profiler_end" || function == "pinned_free" ||
+                    function == "partition_release";
   const bool silent = ends || function.ends_with("_synchronize");
   // Where memory is mapped, none is allocated.
-  const char* plugin = function == "allocate" || function == "free" ? "plain" : "full";
+  const char* plugin = function == "allocate" || function == "free" ? "plain"
+                       : function.starts_with("partition_")         ? "parts"
+                                                                    : "full";
   std::string device = fresh_device(plugin);
   const DeviceControl& control = control_of(plugin);
   const std::int64_t before = left(control.counts());  // of other devices
@@ -142,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
                                            "event_destroy", "event_record", "event_synchronize", "stream_wait",
                                            "module_load", "module_kernel", "launch", "graph_begin", "graph_end",
                                            "graph_launch", "begin_if", "begin_else", "end_body", "override_prepare",
-                                           "override_run", "pinned_allocate", "pinned_free", "segment_piece",
+                                           "override_run", "pinned_allocate", "pinned_free", "partition_choose",
+                                           "partition_compile", "partition_run", "partition_release", "segment_piece",
                                            "segment_reserve", "segment_map", "segment_unmap", "profiler_begin",
                                            "profiler_mark", "profiler_take", "profiler_end", "free"),
                          name_of_case);

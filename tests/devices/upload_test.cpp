@@ -113,9 +113,7 @@ TEST(Upload, ADamagedWeightIsNotUsed) {
     // The first segment that is a page or more is the large weight; its last part is damaged.
     bytes.span()[4096 + static_cast<std::size_t>(kRows * kWidth) * sizeof(float) - 5] ^= std::byte{1};
     {
-      PrepareOptions options = on(device);
-      options.map_weights = true;
-      Session session(Model::from_bytes(bytes.span()).prepare(options));
+      Session session(Model::from_bytes(bytes.span()).prepare(on(device)));
       for (int i = 0; i < 2; ++i) {
         try {
           session.run({});
@@ -141,7 +139,7 @@ TEST(Upload, ADeviceThatReadsTheHostsMemoryNeedsNoCopies) {
     const std::string device = fresh_device(plugin);
     Aligned bytes(archive());
     PrepareOptions options = on(device);
-    options.map_weights = mapped;
+    options.copy_weights = !mapped;
     Session session(Model::from_bytes(bytes.span()).prepare(options));
     expect_sums(session, 32);
     EXPECT_EQ(device_memory(device).peak >= kWeight, copies) << device;

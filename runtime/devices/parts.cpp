@@ -1,0 +1,39 @@
+#include "runtime/devices/parts.h"
+
+#include <algorithm>
+
+namespace tern {
+
+std::vector<std::int32_t> divide_into_parts(std::span<const std::vector<std::uint32_t>> uses,
+                                            std::span<const std::int32_t> groups) {
+  struct Part {
+    std::int32_t group;
+    bool open = true;  // nobody outside reads a result of it yet: it may move to a later place
+  };
+  std::vector<std::int32_t> part_of(uses.size(), -1);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    std::int32_t mine = -1;
+    if (groups[i] >= 0) {
+      for (const std::uint32_t u : uses[i]) {
+        const std::int32_t p = part_of[u];
+        if (p < 0 || p == mine || !parts[static_cast<std::size_t>(p)].open ||
+            parts[static_cast<std::size_t>(p)].group != groups[i])
+          continue;
+        if (mine >= 0) std::replace(part_of.begin(), part_of.begin() + static_cast<std::ptrdiff_t>(i), p, mine);
+        if (mine < 0) mine = p;
+      }
+      if (mine < 0) {
+        mine = static_cast<std::int32_t>(parts.size());
+        parts.push_back({groups[i]});
+      }
+    }
+    part_of[i] = mine;
+    for (const std::uint32_t u : uses[i]) {
+      if (part_of[u] >= 0 && part_of[u] != mine) parts[static_cast<std::size_t>(part_of[u])].open = false;
+    }
+  }
+  return part_of;
+}
+
+}  // namespace tern

@@ -1,0 +1,131 @@
+#include "runtime/devices/section_parts.h"
+
+#include <algorithm>
+
+#include "runtime/devices/parts.h"
+#include "runtime/views.h"
+
+namespace tern {
+namespace {
+
+/// Ops that are more than a function of their operands, or that the host has a part in, are not offered.
+bool is_offered(Op op) {
+  switch (op) {
+    case Op::cond:
+    case Op::while_loop:
+    case Op::scan_loop:
+    case Op::map_loop:
+    case Op::call:
+    case Op::item:
+    case Op::assert_dim:
+    case Op::assert_true:
+    case Op::random:
+    case Op::custom:
+    case Op::collective: return false;
+    default: return true;
+  }
+}
+
+class Section {
+ public:
+  Section(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
+      : f_(f), begin_(begin), end_(end), concrete_(concrete), maker_(f.values.size(), -1) {}
+
+  std::vector<Part> parts(const Device& device) {
+    const std::vector<std::int32_t> part_of = divide_into_parts(uses(), groups(device));
+    const std::int32_t count = part_of.empty() ? 0 : *std::ranges::max_element(part_of) + 1;
+    std::vector<Part> all(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < part_of.size(); ++i) {
+      if (part_of[i] >= 0)
+        all[static_cast<std::size_t>(part_of[i])].nodes.push_back(begin_ + static_cast<std::uint32_t>(i));
+    }
+    // Views are no work.
+    std::erase_if(all, [&](const Part& p) {
+      return std::ranges::all_of(p.nodes, [&](std::uint32_t i) { return is_view(f_.nodes[i].op); });
+    });
+    for (Part& p : all) find_ends(p);
+    return all;
+  }
+
+ private:
+  bool is_plain(ValueId v) const {
+    if (v == kNoValue) return true;
+    const TensorType& type = f_.values[static_cast<std::size_t>(v)].type;
+    return concrete_.known(type) && type.block == 0 && elements_per_byte(type.dtype) == 1;
+  }
+
+  std::vector<std::vector<std::uint32_t>> uses() {
+    std::vector<std::vector<std::uint32_t>> uses(end_ - begin_);
+    for (std::uint32_t i = begin_; i < end_; ++i) {
+      for (ValueId v : f_.nodes[i].inputs) {
+        if (v != kNoValue && maker_[static_cast<std::size_t>(v)] >= 0)
+          uses[i - begin_].push_back(static_cast<std::uint32_t>(maker_[static_cast<std::size_t>(v)]) - begin_);
+      }
+      for (ValueId v : f_.nodes[i].outputs) {
+        if (v != kNoValue) maker_[static_cast<std::size_t>(v)] = i;
+      }
+    }
+    return uses;
+  }
+
+  std::vector<std::int32_t> groups(const Device& device) const {
+    std::vector<std::uint32_t> offered;
+    std::vector<std::unique_ptr<Node>> resolved;
+    std::vector<const Node*> nodes;
+    for (std::uint32_t i = begin_; i < end_; ++i) {
+      const Node& n = f_.nodes[i];
+      const auto plain = [&](ValueId v) { return is_plain(v); };
+      if (!is_offered(n.op) || !n.dims(AttrKey::symbols).empty() || !std::ranges::all_of(n.inputs, plain) ||
+          !std::ranges::all_of(n.outputs, plain))
+        continue;
+      offered.push_back(i);
+      resolved.push_back(concrete_.resolve(n));
+      nodes.push_back(resolved.back() == nullptr ? &n : resolved.back().get());
+    }
+    const std::vector<std::int32_t> chosen = choose_groups(
+        device,
+        {nodes, {}, {}, [&](ValueId v) { return concrete_.view(f_.values[static_cast<std::size_t>(v)].type); }});
+    std::vector<std::int32_t> groups(end_ - begin_, -1);
+    for (std::size_t k = 0; k < offered.size(); ++k) groups[offered[k] - begin_] = chosen[k];
+    return groups;
+  }
+
+  /// What the part reads from outside, and what is read of it there.
+  void find_ends(Part& part) const {
+    const auto add = [](std::vector<ValueId>& list, ValueId v) {
+      if (std::ranges::find(list, v) == list.end()) list.push_back(v);
+    };
+    const auto is_inside = [&](std::int64_t node) {
+      return node >= 0 && std::ranges::binary_search(part.nodes, static_cast<std::uint32_t>(node));
+    };
+    const auto is_made_inside = [&](ValueId v) {
+      return v != kNoValue && is_inside(maker_[static_cast<std::size_t>(v)]);
+    };
+    for (std::uint32_t i = 0; i < f_.nodes.size(); ++i) {
+      for (ValueId v : f_.nodes[i].inputs) {
+        if (v == kNoValue || is_inside(i) == is_made_inside(v)) continue;
+        add(is_inside(i) ? part.inputs : part.outputs, v);
+      }
+    }
+    for (const FunctionOutput& o : f_.outputs) {
+      if (is_made_inside(o.value)) add(part.outputs, o.value);
+    }
+    for (const WriteBack& w : f_.writebacks) {
+      if (is_made_inside(w.value)) add(part.outputs, w.value);
+    }
+  }
+
+  const Function& f_;
+  std::uint32_t begin_, end_;
+  const Concrete& concrete_;
+  std::vector<std::int64_t> maker_;  ///< for each value: its node in this section, or -1
+};
+
+}  // namespace
+
+std::vector<Part> find_section_parts(const Device& device, const Function& f, std::uint32_t begin, std::uint32_t end,
+                                     const Concrete& concrete) {
+  return Section(f, begin, end, concrete).parts(device);
+}
+
+}  // namespace tern
