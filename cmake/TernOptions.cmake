@@ -3,7 +3,12 @@ add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE
   -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
   # No contraction: the same bits whatever the instruction set.
-  -ffp-contract=off -fno-math-errno)
+  -ffp-contract=off -fno-math-errno
+  # So that the linker leaves out what nobody calls.
+  -ffunction-sections -fdata-sections)
+target_link_options(tern_options INTERFACE -Wl,--gc-sections)
+# -O3 makes the library larger; what gains by it says so itself (kernels/CMakeLists.txt).
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)
 endif()
@@ -38,4 +43,12 @@ function(tern_folder_library name)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC tern_options ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+endfunction()
+
+# Files of the current folder that need not be fast are compiled for size: tern_small(PATTERN...).
+function(tern_small)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
+    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+  endforeach()
 endfunction()

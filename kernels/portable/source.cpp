@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/portable/failure.h"
+#include "kernels/portable/text_file.h"
 
 namespace tern::portable {
 namespace {

@@ -15,9 +15,6 @@
 
 namespace tern::portable {
 
-/// The text file text/NAME.inc as it is in the sources.
-std::string_view text_file(std::string_view name);
-
 class Source {
  public:
   /// `name`: the family's text file, which uses TERN_KERNEL { ... } once, and `p.NAME` for parameters.

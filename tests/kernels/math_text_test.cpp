@@ -129,6 +129,7 @@ TEST(MathText, SameBitsForEveryInstructionSet) {
   }
   if (cpu_level() >= CpuLevel::avx512) {
     add_plain_loops_avx512(tables.emplace_back());
+    add_text_loops_avx2(tables.back());
     add_text_loops_avx512(tables.back());
   }
 #endif

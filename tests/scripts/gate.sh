@@ -66,6 +66,7 @@ total=$SECONDS
 [[ $full == --full ]] && export TERN_TEST_FULL=1
 check build compiled default build
 check layers $scripts/check_layers.py
+check 'size of the library' $scripts/size.sh build
 part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs

@@ -26,7 +26,7 @@ const LoopTable& reproducible_loop_table() {
     LoopTable t = loop_table();
 #if TERN_X86_LEVELS
     const CpuLevel level = __builtin_cpu_supports("fma") != 0 ? cpu_level() : CpuLevel::baseline;
-    if (level == CpuLevel::avx2) add_text_loops_avx2(t);
+    if (level != CpuLevel::baseline) add_text_loops_avx2(t);
     if (level == CpuLevel::avx512) add_text_loops_avx512(t);
     if (level != CpuLevel::baseline) return t;
 #endif

@@ -99,7 +99,7 @@ const LoopTable& reproducible_loop_table();
 void add_text_loops_baseline(LoopTable& t);
 #if TERN_X86_LEVELS
 void add_text_loops_avx2(LoopTable& t);
-void add_text_loops_avx512(LoopTable& t);
+void add_text_loops_avx512(LoopTable& t);  ///< those that gain by it
 #endif
 
 }  // namespace tern::pointwise

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# size.sh BUILD: the library that people deploy, stripped, is smaller than 5 MB; oneDNN and LAPACK are other libraries.
+set -euo pipefail
+limit=5000000
+stripped=$(mktemp)
+trap 'rm -f "$stripped"' EXIT
+strip -o "$stripped" "$1/libtern.so"
+size=$(stat -c %s "$stripped")
+echo "$1/libtern.so: $size bytes without symbols, at most $limit"
+((size < limit))
