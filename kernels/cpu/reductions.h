@@ -10,6 +10,9 @@ void cpu_select_reduce(KernelCall& c);
 void cpu_scan(KernelCall& c);
 void cpu_sort(KernelCall& c);
 void cpu_topk(KernelCall& c);
+// Equal elements in the order in which they were, whatever the node says.
+void cpu_stable_sort(KernelCall& c);
+void cpu_stable_topk(KernelCall& c);
 void cpu_softmax(KernelCall& c);
 void cpu_layer_norm(KernelCall& c);
 void cpu_rms_norm(KernelCall& c);

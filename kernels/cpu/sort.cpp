@@ -50,12 +50,20 @@ void sort_line(Keyed<L>* line, std::int64_t n) {
 
 // Positions make every element different, so that the order is that of a stable sort without its memory.
 template <class L, bool kDescending>
+bool comes_before(const Keyed<L>& a, const Keyed<L>& b) {
+  if (kDescending ? descends(a.value, b.value) : ascends(a.value, b.value)) return true;
+  if (kDescending ? descends(b.value, a.value) : ascends(b.value, a.value)) return false;
+  return a.index < b.index;
+}
+template <class L, bool kDescending>
 void stable_sort_line(Keyed<L>* line, std::int64_t n) {
-  std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
-    if (kDescending ? descends(a.value, b.value) : ascends(a.value, b.value)) return true;
-    if (kDescending ? descends(b.value, a.value) : ascends(b.value, a.value)) return false;
-    return a.index < b.index;
-  });
+  std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) { return comes_before<L, kDescending>(a, b); });
+}
+/// The first `k` of those.
+template <class L, bool kDescending>
+void stable_top_of_line(Keyed<L>* line, std::int64_t n, std::int64_t k) {
+  std::partial_sort(line, line + k, line + n,
+                    [](const Keyed<L>& a, const Keyed<L>& b) { return comes_before<L, kDescending>(a, b); });
 }
 
 /// The algorithms of PyTorch's CPU kernel, by value alone: ties come out as there.
@@ -74,9 +82,11 @@ void top_of_line(Keyed<L>* line, std::int64_t n, std::int64_t k) {
 
 }  // namespace
 
-void cpu_sort(KernelCall& c) {
+namespace {
+
+void sort(KernelCall& c, bool stable) {
   const std::int64_t n = c.in[0].size(axis_of(*c.node, c.in[0].rank));
-  const bool descending = c.node->integer(AttrKey::descending) != 0, stable = c.node->integer(AttrKey::stable) != 0;
+  const bool descending = c.node->integer(AttrKey::descending) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
     if (stable) {
       arrange_lines<L>(c, n, descending ? stable_sort_line<L, true> : stable_sort_line<L, false>);
@@ -86,14 +96,30 @@ void cpu_sort(KernelCall& c) {
   });
 }
 
-void cpu_topk(KernelCall& c) {
+void topk(KernelCall& c, bool stable) {
   const std::int64_t k = c.node->integer(AttrKey::k);
   const bool largest = c.node->integer(AttrKey::largest, 1) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    arrange_lines<L>(c, k, [&](Keyed<L>* line, std::int64_t n) {
-      largest ? top_of_line<L, true>(line, n, k) : top_of_line<L, false>(line, n, k);
-    });
+    void (*const top)(Keyed<L>*, std::int64_t, std::int64_t) =
+        stable ? (largest ? stable_top_of_line<L, true> : stable_top_of_line<L, false>)
+               : (largest ? top_of_line<L, true> : top_of_line<L, false>);
+    arrange_lines<L>(c, k, [&](Keyed<L>* line, std::int64_t n) { top(line, n, k); });
   });
+}
+
+}  // namespace
+
+void cpu_sort(KernelCall& c) {
+  sort(c, c.node->integer(AttrKey::stable) != 0);
+}
+void cpu_topk(KernelCall& c) {
+  topk(c, false);
+}
+void cpu_stable_sort(KernelCall& c) {
+  sort(c, true);
+}
+void cpu_stable_topk(KernelCall& c) {
+  topk(c, true);
 }
 
 }  // namespace tern

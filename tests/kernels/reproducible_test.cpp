@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <random>
 
 #include "schema/kinds.h"
 #include "tests/kernels/node_run.h"
@@ -98,6 +100,47 @@ TEST(Reproducible, ReducesAsThePortableKernels) {
         expect_same_bits(reduce(kind, t, c.sizes, v, c.axes, c.strides),
                          reduce(kind, t, c.sizes, v, c.axes, c.strides));
       }
+    }
+  }
+}
+
+TEST(Reproducible, EqualElementsKeepTheirOrder) {
+  std::mt19937 random(3);
+  std::vector<double> v(3000);
+  for (double& x : v) x = static_cast<double>(random() % 40);
+  v[17] = v[900] = std::nan("");  // larger than all
+  const auto above = [&](std::int64_t a, std::int64_t b) {
+    const double x = v[static_cast<std::size_t>(a)], y = v[static_cast<std::size_t>(b)];
+    return std::isnan(y) ? false : std::isnan(x) || x > y;
+  };
+  for (const bool descending : {false, true}) {
+    std::vector<std::int64_t> places(v.size());
+    std::iota(places.begin(), places.end(), 0);
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::int64_t a, std::int64_t b) { return descending ? above(a, b) : above(b, a); });
+    for (const std::int64_t k : {1, 40, 700, 3000}) {
+      const bool all = k == 3000;
+      const auto node = [&] {
+        NodeRun run(all ? Op::sort : Op::topk);
+        run.set(AttrKey::axis, 0);
+        if (all) {
+          run.set(AttrKey::descending, descending ? 1 : 0);
+          run.set(AttrKey::stable, 0);
+        } else {
+          run.set(AttrKey::k, k);
+          run.set(AttrKey::largest, descending ? 1 : 0);
+        }
+        run.input(DType::f32, {3000}, v);
+        return run;
+      };
+      NodeRun run = node();
+      run.reproducible();
+      run.run();
+      std::vector<std::int64_t> made(static_cast<std::size_t>(k));
+      ASSERT_EQ(run.bytes(1).size(), made.size() * sizeof(std::int64_t));
+      std::memcpy(made.data(), run.bytes(1).data(), run.bytes(1).size());
+      EXPECT_TRUE(std::equal(made.begin(), made.end(), places.begin())) << k << (descending ? ", descending" : "");
+      expect_same_bits(node(), node(), 2);
     }
   }
 }

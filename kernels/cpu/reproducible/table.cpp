@@ -1,4 +1,5 @@
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/cpu/reductions.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 #include "kernels/portable/compiled.h"
@@ -13,6 +14,8 @@ const KernelTable& reproducible_cpu_kernels() {
     register_reproducible_reduce(t);
     register_reproducible_softmax(t);
     register_reproducible_normalizations(t);
+    t.kernels[static_cast<std::size_t>(Op::sort)].run = cpu_stable_sort;
+    t.kernels[static_cast<std::size_t>(Op::topk)].run = cpu_stable_topk;
     reproducible::register_contractions(t);
     portable::register_compiled(t);
     return t;
