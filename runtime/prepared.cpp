@@ -20,21 +20,6 @@
 namespace tern {
 namespace {
 
-bool runs_without_kernel(Op op) {
-  if (is_view(op)) return true;
-  switch (op) {
-    case Op::cond:
-    case Op::while_loop:
-    case Op::scan_loop:
-    case Op::map_loop:
-    case Op::call:
-    case Op::item:
-    case Op::assert_dim:
-    case Op::assert_true: return true;
-    default: return false;
-  }
-}
-
 void check_kernels(const Program& program, const KernelTable& kernels) {
   std::map<std::string, int> missing;
   bool provided = true;
@@ -46,7 +31,7 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
         if (n.outputs.at(static_cast<std::size_t>(k)) == kNoValue)
           fail(ErrorCode::bad_file, describe(program, f, i) + ": carried values of a loop must all be results");
       }
-      if (runs_without_kernel(n.op)) continue;
+      if (is_view(n.op) || is_work_of_runtime(n.op)) continue;
       const bool foreign = n.op == Op::custom && find_custom_op(n.text(AttrKey::name)) == nullptr;
       if (!foreign && kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
       provided = provided && !foreign;
@@ -169,6 +154,20 @@ std::string describe(const PreparedProgram& prepared, std::uint32_t function, st
   const Program& program = *prepared.program;
   const std::vector<std::uint32_t>& numbers = prepared.facts[function].numbers;
   return describe(program, program.functions[function], node < numbers.size() ? numbers[node] : node);
+}
+
+bool is_work_of_runtime(Op op) {
+  switch (op) {
+    case Op::cond:
+    case Op::while_loop:
+    case Op::scan_loop:
+    case Op::map_loop:
+    case Op::call:
+    case Op::item:
+    case Op::assert_dim:
+    case Op::assert_true: return true;
+    default: return false;
+  }
 }
 
 bool passes_memory(const Node& node) {

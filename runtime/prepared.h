@@ -75,6 +75,9 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);
 
+/// Control flow, sizes that the host reads, and checks: there is no kernel for them.
+bool is_work_of_runtime(Op op);
+
 /// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory
 /// on.
 bool passes_memory(const Node& node);

@@ -10,10 +10,9 @@
 #include <map>
 #include <set>
 
-#include "kernels/generate/samples.h"
+#include "kernels/generate/sample_node.h"
 #include "kernels/portable/compiled.h"
 #include "kernels/portable/launches.h"
-#include "schema/infer.h"
 
 namespace tern::portable {
 // The generator itself has none.
@@ -50,38 +49,12 @@ class Recorder : public portable::Launcher {
   std::map<portable::TextHash, Text> texts;
 };
 
-TensorView view_of(const TensorType& t) {
-  TensorView v;
-  v.dtype = t.dtype;
-  v.rank = t.rank();
-  for (std::size_t i = 0; i < t.shape.size(); ++i) v.sizes[i] = t.shape[i].value();
-  make_contiguous(v);
-  return v;
-}
-
 /// Has the node's family make its launches.
 void record(const Sample& sample, Recorder& recorder) {
-  Program program;
-  Node node;
-  node.op = sample.op;
-  node.attrs = sample.attrs;
-  std::vector<TensorType> types(sample.inputs.size());
-  std::vector<const TensorType*> operands;
-  std::vector<TensorView> in, out;
-  for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
-    const Operand& o = sample.inputs[i];
-    const bool there = o.dtype != DType::invalid;
-    types[i].dtype = o.dtype;
-    types[i].shape.assign(o.sizes.begin(), o.sizes.end());
-    node.inputs.push_back(there ? static_cast<ValueId>(i) : kNoValue);
-    operands.push_back(there ? &types[i] : nullptr);
-    in.push_back(there ? view_of(types[i]) : TensorView{});
-  }
-  for (const TensorType& t : infer(program, program.pool, node, operands)) out.push_back(view_of(t));
-  KernelCall call;
-  call.node = &node;
-  call.in = in;
-  call.out = out;
+  SampleNode node(sample);
+  std::vector<TensorView> out;
+  for (const TensorType& t : node.results()) out.push_back(view_of(t));
+  KernelCall call = node.call(out);
   call.device = &recorder;
   portable_kernels().kernels[static_cast<std::size_t>(sample.op)].prepare(call);
 }

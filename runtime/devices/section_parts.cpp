@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/devices/parts.h"
+#include "runtime/prepared.h"
 #include "runtime/views.h"
 
 namespace tern {
@@ -10,25 +11,12 @@ namespace {
 
 /// Ops that are more than a function of their operands, or that the host has a part in, are not offered.
 bool is_offered(Op op) {
-  switch (op) {
-    case Op::cond:
-    case Op::while_loop:
-    case Op::scan_loop:
-    case Op::map_loop:
-    case Op::call:
-    case Op::item:
-    case Op::assert_dim:
-    case Op::assert_true:
-    case Op::random:
-    case Op::custom:
-    case Op::collective: return false;
-    default: return true;
-  }
+  return !is_work_of_runtime(op) && op != Op::random && op != Op::custom && op != Op::collective;
 }
 
-class Section {
+class SectionDivision {
  public:
-  Section(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
+  SectionDivision(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
       : f_(f), begin_(begin), end_(end), concrete_(concrete), maker_(f.values.size(), -1) {}
 
   std::vector<Part> parts(const Device& device) {
@@ -125,7 +113,7 @@ class Section {
 
 std::vector<Part> find_section_parts(const Device& device, const Function& f, std::uint32_t begin, std::uint32_t end,
                                      const Concrete& concrete) {
-  return Section(f, begin, end, concrete).parts(device);
+  return SectionDivision(f, begin, end, concrete).parts(device);
 }
 
 }  // namespace tern

@@ -6,25 +6,18 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/pool.h"
+#include "tests/random_floats.h"
 
 namespace tern::channels_last {
 namespace {
 
 using cpu::WindowAxis;
-
-std::vector<float> random_floats(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> element(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = element(random);
-  return v;
-}
+using test::random_floats;
 
 WindowAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,
                 std::int64_t after) {

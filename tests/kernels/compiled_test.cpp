@@ -7,8 +7,7 @@
 
 #include <limits>
 
-#include "kernels/generate/samples.h"
-#include "schema/infer.h"
+#include "kernels/generate/sample_node.h"
 #include "schema/kinds.h"
 #include "schema/linalg_kinds.h"
 
@@ -21,35 +20,12 @@ constexpr DType kTypes[] = {DType::boolean, DType::u8,        DType::i8,      DT
                             DType::c128,    DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz, DType::f8_e5m2fnuz,
                             DType::f8_e8m0, DType::f6_e2m3,   DType::f6_e3m2};
 
-TensorView view_of(const TensorType& t) {
-  TensorView v;
-  v.dtype = t.dtype;
-  v.rank = t.rank();
-  for (std::size_t i = 0; i < t.shape.size(); ++i) v.sizes[i] = t.shape[i].value();
-  make_contiguous(v);
-  return v;
-}
-
 /// Prepares the node with each set of wanted outputs. Whether the shape rule takes it.
 bool prepare(const generate::Sample& s) {
-  Program program;
-  Node node;
-  node.op = s.op;
-  node.attrs = s.attrs;
-  std::vector<TensorType> types(s.inputs.size());
-  std::vector<const TensorType*> operands;
-  std::vector<TensorView> in;
-  for (std::size_t i = 0; i < s.inputs.size(); ++i) {
-    const bool there = s.inputs[i].dtype != DType::invalid;
-    types[i].dtype = s.inputs[i].dtype;
-    types[i].shape.assign(s.inputs[i].sizes.begin(), s.inputs[i].sizes.end());
-    node.inputs.push_back(there ? static_cast<ValueId>(i) : kNoValue);
-    operands.push_back(there ? &types[i] : nullptr);
-    in.push_back(there ? view_of(types[i]) : TensorView{});
-  }
+  generate::SampleNode node(s);
   std::vector<TensorType> results;
   try {
-    results = infer(program, program.pool, node, operands);
+    results = node.results();
   } catch (const Error&) {
     return false;
   }
@@ -57,11 +33,8 @@ bool prepare(const generate::Sample& s) {
   for (std::size_t unwanted = 0; unwanted <= results.size(); ++unwanted) {
     std::vector<TensorView> out;
     for (std::size_t i = 0; i < results.size(); ++i)
-      out.push_back(i == unwanted && results.size() > 1 ? TensorView{} : view_of(results[i]));
-    KernelCall call;
-    call.node = &node;
-    call.in = in;
-    call.out = out;
+      out.push_back(i == unwanted && results.size() > 1 ? TensorView{} : generate::view_of(results[i]));
+    const KernelCall call = node.call(out);
     EXPECT_NO_THROW(kernel.prepare(call))
         << op_info(s.op).name << " of " << name_of(s.inputs.empty() ? results[0].dtype : s.inputs[0].dtype);
   }

@@ -7,23 +7,17 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/linear/micro.h"
+#include "tests/random_floats.h"
 
 namespace tern {
 namespace {
 
-std::vector<float> random_floats(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> element(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(count));
-  for (float& x : v) x = element(random);
-  return v;
-}
+using test::random_floats;
 
 double sum_of(const float* x, const float* w, std::int64_t k, double* size) {
   double sum = 0;

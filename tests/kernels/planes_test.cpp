@@ -4,16 +4,17 @@
 
 #include <atomic>
 #include <cmath>
-#include <random>
 
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/planes/layout.h"
+#include "tests/random_floats.h"
 
 namespace tern::planes {
 namespace {
 
 using cpu::WindowAxis;
+using test::random_floats;
 
 std::vector<PlaneLoops> all_loops() {
   std::vector<PlaneLoops> all(1);
@@ -23,14 +24,6 @@ std::vector<PlaneLoops> all_loops() {
   if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
 #endif
   return all;
-}
-
-std::vector<float> random_floats(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> element(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = element(random);
-  return v;
 }
 
 WindowAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t before,

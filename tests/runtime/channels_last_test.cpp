@@ -3,26 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
+#include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
+using test::random_floats;
 using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
 constexpr std::int64_t kBatch = 2, kIn = 6, kOut = 24, kHeight = 7, kWidth = 9, kPlane = kHeight * kWidth;
-
-std::vector<float> random_floats(std::int64_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> element(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(n));
-  for (float& x : v) x = element(random);
-  return v;
-}
 
 float at(const std::vector<float>& v, std::int64_t i) {
   return v[static_cast<std::size_t>(i)];

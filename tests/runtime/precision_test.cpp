@@ -5,28 +5,21 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "exporter/precision/weights.h"
+#include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
 
+using test::random_floats;
 using testing::floats;
 using testing::TestProgram;
 using testing::values_of;
 
 constexpr std::int64_t kWords = 40, kWidth = 24;
-
-std::vector<float> random_floats(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> element(-1, 1);
-  std::vector<float> v(static_cast<std::size_t>(count));
-  for (float& x : v) x = element(random);
-  return v;
-}
 
 /// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
 double rounded(float v) {

@@ -97,7 +97,7 @@ same_bits() {
   local runtime=$1 every=$2
   [[ $full == --full ]] && every=1
   part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --same-bits cpu,xpu --every "$every" \
-    --may-pass --known "tests/data/same_bits_expected_failures/xpu.txt" $data/conformance
+    --may-pass --known tests/data/reproducible_expected_failures.txt $data/conformance
 }
 # As same_bits, for instruction sets: each other one against the first.
 for level in avx2 avx512 baseline; do
@@ -105,7 +105,7 @@ for level in avx2 avx512 baseline; do
   [[ $level == avx2 ]] && use=save
   part "same bits, $level" env "TERN_CPU=$level" $scripts/conform.py --tern build/tern "--$use-bits" $reports/bits.txt \
     --every "$([[ $full == --full ]] && echo 1 || echo 10)" --may-pass \
-    --known tests/data/same_bits_expected_failures/cpu.txt $data/conformance
+    --known tests/data/reproducible_expected_failures.txt $data/conformance
 done
 # Whole programs and models by the kernels that export compiled into their archives: a run compiles nothing.
 kernels_of_archives() {

@@ -5,9 +5,9 @@
 
 #include "kernels/cpu/channels_last/ahead.h"
 #include "kernels/cpu/channels_last/band.h"
+#include "kernels/cpu/channels_last/registers.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/sgemm/micro.h"
 
 namespace tern::channels_last {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::int64_t kDepth = 256;       // products after which sums are adde
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
 constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
-constexpr std::size_t kBandSlot = 5, kBiasSlot = 6;
+constexpr std::size_t kBandSlot = 5;
 
 /// Results [pixel, pixel + count) of one image, whose windows begin `step` floats apart.
 struct Run {
@@ -102,7 +102,7 @@ class Part {
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
-    sgemm_micro::Finish last = finish(channel, columns);
+    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     sgemm_micro::WindowProduct p;
     p.a_row = plain_ ? c_.groups * c_.in : band.step();
@@ -166,22 +166,6 @@ class Part {
   }
 
   std::int64_t tiles_of(const Run& run) const { return (run.count + micro_.rows - 1) / micro_.rows; }
-
-  sgemm_micro::Finish finish(std::int64_t channel, int columns) const {
-    sgemm_micro::Finish f;
-    if (at_.bias != nullptr) {
-      auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
-      std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
-      std::copy_n(at_.bias + channel, columns, bias);
-      f.bias = bias;
-    }
-    if (const pointwise::SimpleEpilogue* s = finish_.simple()) {
-      f.low = s->low;
-      f.high = s->high;
-      if (s->operand >= 0) f.add = finish_.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
-    }
-    return f;
-  }
 
   const Convolution& c_;
   const Operands& at_;

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/channels_last/registers.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/sgemm/micro.h"
 
 namespace tern::channels_last {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::int64_t kTogether = 64;        // tiles whose sums are made at a 
 constexpr std::int64_t kFloats = 1 << 20;     // of transformed tiles that are kept at a time
 constexpr std::int64_t kApart = 16;           // floats between tiles, so that these do not collide in the first cache
 constexpr std::int64_t kChannelsOfPart = 64;  // of a tile that are transformed at once
-constexpr std::size_t kWeightSlot = 3, kSumsSlot = 5, kBiasSlot = 6;
+constexpr std::size_t kWeightSlot = 3, kSumsSlot = 5;
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -143,7 +143,7 @@ class Tiles {
   bool store(std::int64_t first, std::int64_t count, std::int64_t channel, int columns, const float* sums,
              std::int64_t sums_of_element) const {
     const std::int64_t lines = c_.window[1].out, line = c_.window[2].out, position = c_.groups * c_.out;
-    sgemm_micro::Finish last = finish(channel, columns);
+    sgemm_micro::Finish last = finish_in_registers(at_, finish_, channel, columns);
     const float* add = last.add;
     float check = 0;
     for (std::int64_t i = 0; i < count;) {
@@ -167,22 +167,6 @@ class Tiles {
       }
     }
     return check == 0;
-  }
-
-  sgemm_micro::Finish finish(std::int64_t channel, int columns) const {
-    sgemm_micro::Finish f;
-    if (at_.bias != nullptr) {
-      auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
-      std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
-      std::copy_n(at_.bias + channel, columns, bias);
-      f.bias = bias;
-    }
-    if (const pointwise::SimpleEpilogue* s = finish_.simple()) {
-      f.low = s->low;
-      f.high = s->high;
-      if (s->operand >= 0) f.add = finish_.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
-    }
-    return f;
   }
 
   const Convolution& c_;

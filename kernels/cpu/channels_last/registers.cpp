@@ -1,0 +1,27 @@
+#include "kernels/cpu/channels_last/registers.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/scratch.h"
+
+namespace tern::channels_last {
+
+sgemm_micro::Finish finish_in_registers(const Operands& at, const pointwise::Finish& finish, std::int64_t channel,
+                                        int columns) {
+  constexpr std::size_t kBiasSlot = 6;
+  sgemm_micro::Finish f;
+  if (at.bias != nullptr) {
+    auto* bias = thread_buffer<float>(sgemm_micro::kMostColumns, kBiasSlot);
+    std::fill_n(bias, sgemm_micro::kMostColumns, 0.0F);
+    std::copy_n(at.bias + channel, columns, bias);
+    f.bias = bias;
+  }
+  if (const pointwise::SimpleEpilogue* s = finish.simple()) {
+    f.low = s->low;
+    f.high = s->high;
+    if (s->operand >= 0) f.add = finish.call->in[static_cast<std::size_t>(s->operand)].as<const float>();
+  }
+  return f;
+}
+
+}  // namespace tern::channels_last
