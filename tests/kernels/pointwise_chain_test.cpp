@@ -207,17 +207,6 @@ TEST(PointwiseChain, AnotherLoopMayReadAValueBetween) {
   EXPECT_NEAR(got[1].real(), 156 * std::sqrt(156.0) + 169, 1e-3);
 }
 
-/// The loops of each instruction set that this processor has.
-std::vector<pointwise::LoopTable> all_tables() {
-  std::vector<pointwise::LoopTable> all(1);
-  pointwise::add_plain_loops_baseline(all.back());
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) pointwise::add_plain_loops_avx2(all.emplace_back());
-  if (cpu_level() >= CpuLevel::avx512) pointwise::add_plain_loops_avx512(all.emplace_back());
-#endif
-  return all;
-}
-
 TEST(PointwiseChain, EveryLinkInEveryInstructionSet) {
   using namespace pointwise;
   constexpr std::size_t kCount = 300;

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/cpu/pointwise/loops.h"
 #include "tests/kernels/node_run.h"
 
 namespace tern::test {
@@ -61,6 +62,17 @@ inline std::vector<Number> apply(Scalar op, DType t, const std::vector<std::vect
   }
   run.node().expr = code.expr;
   return run.run().output();
+}
+
+/// The loops for each instruction set that this processor has.
+inline std::vector<pointwise::LoopTable> all_tables() {
+  std::vector<pointwise::LoopTable> all(1);
+  pointwise::add_plain_loops_baseline(all.back());
+#if TERN_X86_LEVELS
+  if (cpu_level() >= CpuLevel::avx2) pointwise::add_plain_loops_avx2(all.emplace_back());
+  if (cpu_level() >= CpuLevel::avx512) pointwise::add_plain_loops_avx512(all.emplace_back());
+#endif
+  return all;
 }
 
 }  // namespace tern::test

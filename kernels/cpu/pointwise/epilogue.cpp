@@ -87,6 +87,7 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), plan_(call,
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
   simple_ = simple_form(call.node->expr.code, plan_);
+  if (const auto a = activation_of(call.node->expr)) activation_ = plan_.table.activations[static_cast<int>(*a)];
 }
 
 void Epilogue::apply(const KernelCall& call) const {
@@ -112,6 +113,7 @@ void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t co
 void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows,
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   if (rows <= 0 || columns <= 0) return;
+  if (activation_ != nullptr) return activation_(block, ld, rows, columns);
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
   Worker w = worker(plan_, call, number_, wide * high);

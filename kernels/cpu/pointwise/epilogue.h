@@ -42,6 +42,7 @@ class Epilogue {
   std::uint64_t number_;  ///< no other epilogue has it
   Plan plan_;
   std::optional<SimpleEpilogue> simple_;
+  ActivationLoop activation_ = nullptr;  ///< that is all of the expression
 };
 
 }  // namespace tern::pointwise

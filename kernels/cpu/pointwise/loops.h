@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "dtypes/cpu_level.h"
+#include "kernels/cpu/pointwise/activation.h"
 #include "schema/pointwise.h"
 
 namespace tern::pointwise {
@@ -64,6 +65,7 @@ struct LoopTable {
   Loop loops[kLoopScalars][kLoopTypes] = {};
   ChainLoop chain = nullptr;
   ChainRows chain_rows = nullptr;
+  ActivationLoop activations[kActivations] = {};
 
   // Always inlined: the callers are compiled for several instruction sets, and a shared copy would be of one of them.
   __attribute__((always_inline)) void set(Scalar op, DType t, Loop loop) {

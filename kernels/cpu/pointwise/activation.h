@@ -1,0 +1,21 @@
+// The functions that follow convolutions and products most often: each has a loop of its own, as a chain of arithmetic
+// takes as long to find its operands as to compute.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "schema/pointwise.h"
+
+namespace tern::pointwise {
+
+enum class Activation : std::uint8_t { hardswish, silu };
+inline constexpr int kActivations = 2;
+
+/// Replaces each element of `rows` rows of `columns` floats, `row` apart, by its function: the bits of the expression.
+using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
+
+/// The function that an expression of load 0 alone is, as importers write it.
+std::optional<Activation> activation_of(const PointwiseExpr& expr);
+
+}  // namespace tern::pointwise

@@ -1,0 +1,107 @@
+// The loops of activations have the bits of the expressions that they stand for.
+#include "kernels/cpu/pointwise/activation.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/pointwise/loops.h"
+#include "tests/kernels/pointwise_support.h"
+
+namespace tern::test {
+namespace {
+
+using pointwise::Activation;
+using pointwise::LoopTable;
+
+constexpr DType f = DType::f32;
+
+PointwiseExpr hardswish(double divisor) {
+  Code c;
+  const auto x = c.load(0, f);
+  const auto sum = c.push(Scalar::add, f, x, c.constant(f, 3));
+  const auto low = c.push(Scalar::max, f, sum, c.constant(f, 0));
+  const auto high = c.push(Scalar::min, f, low, c.constant(f, 6));
+  c.push(Scalar::mul, f, x, c.push(Scalar::mul, f, high, c.constant(f, 1 / divisor)));
+  return c.expr;
+}
+PointwiseExpr silu() {
+  Code c;
+  const auto x = c.load(0, f);
+  const auto e = c.push(Scalar::exp, f, c.push(Scalar::neg, f, x));
+  c.push(Scalar::div, f, x, c.push(Scalar::add, f, c.constant(f, 1), e));
+  return c.expr;
+}
+
+TEST(Activation, IsFoundInItsExpressionAlone) {
+  EXPECT_EQ(pointwise::activation_of(hardswish(6)), Activation::hardswish);
+  EXPECT_EQ(pointwise::activation_of(silu()), Activation::silu);
+  EXPECT_EQ(pointwise::activation_of(hardswish(5)), std::nullopt);
+  PointwiseExpr other = silu();
+  other.code[0].integer = 1;  // another operand than the op's own result
+  EXPECT_EQ(pointwise::activation_of(other), std::nullopt);
+  Code twice;
+  twice.expr = silu();
+  twice.push(Scalar::add, f, 0, static_cast<std::uint16_t>(twice.expr.code.size() - 1));
+  EXPECT_EQ(pointwise::activation_of(twice.expr), std::nullopt);
+}
+
+/// One operation at a time by the loops of a table.
+std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e, const std::vector<float>& x) {
+  std::vector<std::vector<float>> values;
+  for (const Instruction& n : e.code) {
+    std::vector<float>& to = values.emplace_back(x.size(), static_cast<float>(n.number));
+    if (n.op == Scalar::load) {
+      to = x;
+    } else if (n.op != Scalar::constant) {
+      table.get(n.op, f)(to.data(), values[n.a].data(), values[n.b].data(), nullptr,
+                         static_cast<std::int64_t>(x.size()));
+    }
+  }
+  return values.back();
+}
+
+TEST(Activation, HasTheBitsOfItsOperations) {
+  constexpr std::size_t kCount = 1 << 12;
+  const std::pair<Activation, PointwiseExpr> all[] = {{Activation::hardswish, hardswish(6)},
+                                                      {Activation::silu, silu()}};
+  std::vector<float> x(kCount);
+  for (std::uint32_t from = 0; from < 256; ++from) {
+    // Every 4096th float, and the ends of the types' ranges among them.
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      const std::uint32_t bits = (from * kCount + i) * 4096 + (i * 977 + from) % 4096;
+      std::memcpy(&x[i], &bits, sizeof bits);
+    }
+    for (const LoopTable& table : all_tables()) {
+      for (const auto& [activation, expression] : all) {
+        std::vector<float> got = x;
+        table.activations[static_cast<int>(activation)](got.data(), kCount, 1, kCount);
+        const std::vector<float> want = by_operations(table, expression, x);
+        for (std::size_t i = 0; i < kCount; ++i) {
+          if (std::isnan(want[i]) && std::isnan(got[i])) continue;
+          ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i])) << x[i];
+        }
+      }
+    }
+  }
+}
+
+TEST(Activation, RowsLieApartAndEndAnywhere) {
+  constexpr std::int64_t kApart = 50, kRows = 3;
+  const std::vector<double> numbers = random_numbers(kRows * kApart, 17, 5);
+  const std::vector<float> x(numbers.begin(), numbers.end());
+  for (const LoopTable& table : all_tables()) {
+    const std::vector<float> whole = by_operations(table, silu(), x);
+    for (std::int64_t columns = 1; columns <= 40; ++columns) {
+      std::vector<float> y = x;
+      table.activations[static_cast<int>(Activation::silu)](y.data(), kApart, kRows, columns);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const bool in_row = static_cast<std::int64_t>(i) % kApart < columns;
+        ASSERT_EQ(y[i], in_row ? whole[i] : x[i]) << i << " of rows of " << columns;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
