@@ -72,31 +72,30 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   Axis inner = axes[static_cast<std::size_t>(n - 1)];
   int outer = n - 1;
   Axis across{1, 0, 0};
-  if (inner.from != 1 && inner.from != 0) {
-    for (int i = 0; i < outer; ++i) {
-      if (axes[static_cast<std::size_t>(i)].from != 1) continue;
-      across = axes[static_cast<std::size_t>(i)];
-      for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j + 1)];
-      --outer;
-      break;
-    }
+  // The axis along which elements lie side by side on the other side: such planes are copied in tiles.
+  const auto is_across = [&](const Axis& a) {
+    return inner.from != 1 ? inner.from != 0 && a.from == 1 : inner.to != 1 && a.to == 1;
+  };
+  for (int i = 0; i < outer; ++i) {
+    if (!is_across(axes[static_cast<std::size_t>(i)])) continue;
+    across = axes[static_cast<std::size_t>(i)];
+    for (int j = i; j + 1 < outer; ++j) axes[static_cast<std::size_t>(j)] = axes[static_cast<std::size_t>(j + 1)];
+    --outer;
+    break;
   }
   std::int64_t count = 1;
   for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
-  const std::int64_t work = count * inner.size * across.size;
-  if (outer == 0 && across.size == 1 && work > (1 << 18)) {  // one long run: cut it up for the threads
-    const std::int64_t chunk = 1 << 15, chunks = (inner.size + chunk - 1) / chunk;
-    parallel_for(chunks, 1, [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t at = begin * chunk, last = std::min(inner.size, end * chunk);
-      copy_row(from + at * inner.from, inner.from, to + at * inner.to, inner.to, last - at);
-    });
-    return;
-  }
-  parallel_for(count, grain_for(inner.size * across.size), [&](std::int64_t begin, std::int64_t end) {
+  // Long runs are cut up for the threads.
+  constexpr std::int64_t kPiece = 1 << 12;
+  const std::int64_t pieces = (inner.size + kPiece - 1) / kPiece, piece = std::min(inner.size, kPiece);
+  parallel_for(count * pieces, grain_for(piece * across.size), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
-      const T* f = from;
-      T* t = to;
-      std::int64_t rest = o;
+      const std::int64_t first = o % pieces * kPiece;
+      Axis part = inner;
+      part.size = std::min(kPiece, inner.size - first);
+      const T* f = from + first * inner.from;
+      T* t = to + first * inner.to;
+      std::int64_t rest = o / pieces;
       for (int i = outer - 1; i >= 0; --i) {
         const Axis& a = axes[static_cast<std::size_t>(i)];
         f += rest % a.size * a.from;
@@ -104,9 +103,9 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
         rest /= a.size;
       }
       if (across.size == 1) {
-        copy_row(f, inner.from, t, inner.to, inner.size);
+        copy_row(f, part.from, t, part.to, part.size);
       } else {
-        copy_plane(f, t, across, inner);
+        copy_plane(f, t, across, part);
       }
     }
   });
