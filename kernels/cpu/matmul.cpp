@@ -274,7 +274,7 @@ std::unique_ptr<State> prepare_tiles(const LinearShape& s) {
 
 /// With a weight that the archive has as panels: a convolution of positions with their channels side by side.
 std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
-  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.m <= kFewRows) return nullptr;
+  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.m <= kFewRows || s.k == 1) return nullptr;
   auto state = std::make_unique<State>();
   state->rows.emplace(channels_last::Convolution{.in = s.k, .out = s.n});
   state->rows->window[1].in = state->rows->window[1].out = s.m;

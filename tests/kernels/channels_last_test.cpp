@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "tests/random_floats.h"
 
@@ -54,18 +59,21 @@ const Case kCases[] = {
     {"a line", 3, 1, 12, 16, axis(1, 1, 1, 1, 0, 0), axis(40, 5, 2, 1, 2, 2)},
     {"depthwise", 2, 40, 1, 1, axis(9, 3, 1, 1, 1, 1), axis(11, 3, 1, 1, 1, 1)},
     {"depthwise, many lines", 1, 24, 1, 1, axis(70, 3, 2, 1, 1, 0), axis(33, 3, 2, 1, 0, 1)},
+    {"depthwise, several lines at once", 2, 70, 1, 1, axis(14, 5, 1, 1, 2, 2), axis(15, 5, 1, 1, 2, 2)},
+    {"depthwise, several lines, every second", 1, 96, 1, 1, axis(28, 5, 2, 1, 2, 2), axis(27, 5, 2, 1, 2, 2)},
+    {"depthwise, wider than the image", 1, 20, 1, 1, axis(2, 7, 1, 1, 3, 3), axis(3, 7, 1, 1, 3, 3)},
     {"depthwise, few positions", 1, 100, 1, 1, axis(7, 5, 1, 1, 2, 2), axis(7, 5, 1, 1, 2, 2)},
     {"depthwise, dilated", 1, 16, 1, 1, axis(12, 5, 1, 2, 4, 4), axis(10, 5, 2, 2, 4, 4)},
 };
 
 std::vector<float> convolve(const Convolution& c, const std::vector<float>& x, const std::vector<float>& weight,
-                            const std::vector<float>& bias, int threads) {
+                            const std::vector<float>& bias, int threads, const float* panels = nullptr) {
   std::vector<float> y(static_cast<std::size_t>(c.batch * c.groups * c.out * cpu::plane(c.window, &WindowAxis::out)),
                        12345);
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   (c.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(
-      c, {x.data(), weight.data(), bias.empty() ? nullptr : bias.data(), y.data()}, {});
+      c, {x.data(), weight.data(), bias.empty() ? nullptr : bias.data(), y.data(), panels}, {});
   omp_set_num_threads(before);
   return y;
 }
@@ -102,6 +110,81 @@ TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
       }
     }
   }
+}
+
+/// An archive that is being made, and read again.
+class Weights final : public WeightAccess {
+ public:
+  std::span<const std::byte> packed(std::size_t, const std::string& key) override {
+    const auto found = stored_.find(key);
+    return found == stored_.end() ? std::span<const std::byte>() : std::as_bytes(std::span(found->second));
+  }
+  void fetch(std::size_t) override {}
+  bool collects() const override { return stored_.empty(); }
+  void offer(std::size_t, const std::string& key, std::span<const std::byte> bytes) override {
+    std::vector<float>& to = stored_[key];
+    to.resize(bytes.size() / sizeof(float));
+    std::memcpy(to.data(), bytes.data(), bytes.size());
+  }
+
+ private:
+  std::map<std::string, std::vector<float>> stored_;
+};
+
+TEST(ChannelsLast, WeightsFromTheArchiveGiveTheSame) {
+  for (const Case& k : kCases) {
+    SCOPED_TRACE(k.what);
+    const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+    const std::int64_t channels = k.groups * k.out;
+    const auto x = random_floats(k.batch * k.groups * k.in * k.h.in * k.w.in, 1), bias = random_floats(channels, 3);
+    auto weight = random_floats(channels * k.in * k.h.kernel * k.w.kernel, 2);
+    const auto expected = convolve(c, x, weight, bias, 2);
+    Weights weights;
+    std::array<TensorView, 2> in;
+    in[1].data = reinterpret_cast<std::byte*>(weight.data());
+    in[1].dtype = DType::f32;
+    const bool constant[] = {false, true};
+    KernelCall call;
+    call.in = in;
+    call.constant = constant;
+    call.weights = &weights;
+    EXPECT_EQ(stored_panels(call, c), nullptr);
+    const float* panels = stored_panels(call, c);
+    ASSERT_NE(panels, nullptr);
+    EXPECT_EQ(convolve(c, x, {}, bias, 2, panels), expected);
+  }
+}
+
+TEST(ChannelsLast, DepthwiseResultsAreBounded) {
+  const Convolution c{{WindowAxis{}, axis(9, 3, 1, 1, 1, 1), axis(40, 3, 1, 1, 1, 1)}, 1, 19, 1, 1};
+  const std::int64_t count = 19 * 9 * 40;
+  const auto x = random_floats(count, 1), weight = random_floats(19 * 9, 2);
+  auto expected = convolve(c, x, weight, {}, 1);
+  for (float& v : expected) v = std::min(std::max(v, 0.0F), 0.25F);
+  // The same with the bounds as the node's expression: x, 0, max, 0.25, min.
+  Node node;
+  node.op = Op::convolution;
+  node.expr.code = {{.op = Scalar::load, .dtype = DType::f32},
+                    {.op = Scalar::constant, .dtype = DType::f32},
+                    {.op = Scalar::max, .dtype = DType::f32, .a = 0, .b = 1},
+                    {.op = Scalar::constant, .dtype = DType::f32, .number = 0.25},
+                    {.op = Scalar::min, .dtype = DType::f32, .a = 2, .b = 3}};
+  std::vector<float> y(static_cast<std::size_t>(count));
+  TensorView out;
+  out.data = reinterpret_cast<std::byte*>(y.data());
+  out.dtype = DType::f32;
+  out.rank = 4;
+  out.sizes = {1, 9, 40, 19};
+  make_contiguous(out);
+  std::array<TensorView, 3> in{};
+  KernelCall call;
+  call.node = &node;
+  call.in = in;
+  call.out = {&out, 1};
+  const pointwise::Epilogue epilogue(call);
+  ASSERT_TRUE(epilogue.simple());
+  convolve_depthwise(c, {x.data(), weight.data(), nullptr, y.data()}, {&epilogue, &call});
+  EXPECT_EQ(y, expected);
 }
 
 TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
@@ -166,7 +249,13 @@ TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
              bias = random_floats(channels, 8);
   for (const Loops& loops : all) {
     std::vector<float> sums(static_cast<std::size_t>(count * channels)), most(sums.size());
-    Windows w{x.data(), channels, taps, 3, channels, count, sums.data(), channels};
+    Windows w;
+    w.x = x.data();
+    w.step = w.channels = w.y_step = channels;
+    w.taps = taps;
+    w.tap_count = 3;
+    w.count = count;
+    w.y = sums.data();
     loops.depthwise(w, weight.data(), rows, bias.data());
     w.y = most.data();
     loops.max(w);

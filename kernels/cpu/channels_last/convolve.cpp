@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/channels_last/ahead.h"
 #include "kernels/cpu/channels_last/band.h"
+#include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/registers.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
@@ -52,7 +53,13 @@ std::int64_t halves_of_group(const Convolution& c, const MicroKernels& micro) {
 class Part {
  public:
   Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
-      : c_(c), at_(at), finish_(finish), micro_(sgemm_micro::micro_kernels()), plain_(is_plain(c.window)) {}
+      : c_(c),
+        at_(at),
+        finish_(finish),
+        micro_(sgemm_micro::micro_kernels()),
+        plain_(is_plain(c.window)),
+        together_(c.by_lines() ? c.window[2].kernel : 1),
+        in_(c.in * together_) {}
 
   /// Channels of half panels [first, last) in lines [begin, end) of all images.
   void run(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
@@ -64,6 +71,9 @@ class Part {
     float* buffer =
         inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot);
     Band band(image, inside, 0, buffer);
+    taps_.clear();
+    for (std::size_t t = 0; t < band.taps().size(); t += static_cast<std::size_t>(together_))
+      taps_.push_back(band.taps()[t]);
     std::vector<Run> runs;
     while (begin < end) {
       const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
@@ -96,9 +106,8 @@ class Part {
     const std::int64_t halves = halves_of_group(c_, micro_), group = half / halves, width = micro_.columns / 2,
                        column = half % halves * width, channel = group * c_.out + column;
     const int columns = static_cast<int>(std::min<std::int64_t>((end - half) * width, c_.out - column));
-    const auto taps = static_cast<std::int64_t>(band.taps().size()), row = c_.in * taps, ld = c_.groups * c_.out;
-    const std::int64_t depth =
-        c_.in_order ? c_.in : std::min(c_.in, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
+    const auto taps = static_cast<std::int64_t>(taps_.size()), row = in_ * taps, ld = c_.groups * c_.out;
+    const std::int64_t depth = c_.in_order ? in_ : std::min(in_, std::max<std::int64_t>(4, kPacked / taps / 16 * 16));
     auto* packed = at_.panels != nullptr
                        ? nullptr
                        : thread_buffer<float>(static_cast<std::size_t>(depth * taps * micro_.columns), kPackedSlot);
@@ -111,10 +120,10 @@ class Part {
     p.b_row = taps * micro_.columns;
     std::int64_t tiles = 0;
     for (const Run& run : runs) tiles += tiles_of(run);
-    for (std::int64_t k = 0; k < c_.in; k += depth) {
-      const std::int64_t channels = std::min(depth, c_.in - k);
+    for (std::int64_t k = 0; k < in_; k += depth) {
+      const std::int64_t channels = std::min(depth, in_ - k);
       const float* weight = at_.weight + channel * row + k * taps;
-      const bool another = k + depth < c_.in;
+      const bool another = k + depth < in_;
       const std::int64_t products = channels * taps;
       const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
                          step = c_.in_order ? channels : std::min(channels, kDepth),
@@ -140,9 +149,9 @@ class Part {
           const std::int64_t result = (run.pixel + begin) * ld + channel;
           p.c = at_.y + result;
           last.add = add == nullptr ? nullptr : add + result;
-          const float* a = run.a + begin * p.a_row + group * c_.in + k;
+          const float* a = run.a + begin * p.a_row + group * in_ + k;
           for (std::int64_t tap = 0; tap < taps; tap += together) {
-            p.taps = band.taps().data() + tap;
+            p.taps = taps_.data() + tap;
             p.tap_count = std::min(together, taps - tap);
             for (std::int64_t q = 0; q < channels; q += step) {
               p.depth = std::min(step, channels - q);
@@ -172,6 +181,9 @@ class Part {
   const pointwise::Finish& finish_;
   const MicroKernels& micro_;
   bool plain_;
+  std::int64_t together_;  ///< elements of a window's line that are multiplied as one
+  std::int64_t in_;        ///< floats of such an element
+  std::vector<std::ptrdiff_t> taps_;
 };
 
 }  // namespace
@@ -186,8 +198,14 @@ bool suits(const Convolution& c, bool arranged) {
   return c.out >= kFewChannels && (arranged || c.out * taps >= kWorthArranging);
 }
 
-void convolve(const Convolution& exported, const Operands& at, const pointwise::Finish& finish) {
+void convolve(const Convolution& exported, const Operands& operands, const pointwise::Finish& finish) {
   const Convolution c = merged(exported);
+  Operands at = operands;
+  std::vector<float> by_lines;
+  if (c.by_lines() && at.panels == nullptr) {
+    by_lines = weight_by_lines(c, at.weight);
+    at.weight = by_lines.data();
+  }
   const MicroKernels& micro = sgemm_micro::micro_kernels();
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);

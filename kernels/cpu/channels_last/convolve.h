@@ -16,6 +16,11 @@ struct Convolution {
   bool in_order = false;
 
   bool depthwise() const { return in == 1 && out == 1; }
+  /// Few channels: a line of a window's elements, which lie side by side, is multiplied as if it were one element.
+  bool by_lines() const {
+    const cpu::WindowAxis& w = window[2];
+    return groups == 1 && in <= 4 && w.kernel > 1 && w.dilation == 1 && !in_order && !depthwise();
+  }
 };
 
 struct Operands {

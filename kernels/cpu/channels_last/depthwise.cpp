@@ -15,20 +15,25 @@ using cpu::WindowAxis;
 constexpr std::int64_t kFewLines = 16;           // fewer than that for each thread: they share channels
 constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
-constexpr std::int64_t kBand = 64 << 10;         // floats of input lines that are copied at a time
+// Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
+constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
+constexpr std::int64_t kBand = 64 << 10;  // floats of input lines that are copied at a time
 constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
 
-/// Weights and biases of `channels` channels, the channels side by side.
+/// Weights, the channels side by side and elements of the window `step` apart, and biases.
 struct Weights {
-  float *weight, *bias;
+  const float *weight, *bias;
+  std::int64_t step;
 };
-Weights gather(const Operands& at, std::int64_t first, std::int64_t channels, std::int64_t taps) {
+Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
+  const std::int64_t taps = at.panels != nullptr ? 0 : cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kWeightSlot);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    for (std::int64_t t = 0; t < taps; ++t) to[t * channels + c] = at.weight[(first + c) * taps + t];
-    to[taps * channels + c] = at.bias == nullptr ? 0.0F : at.bias[first + c];
+  for (std::int64_t i = 0; i < channels; ++i) {
+    for (std::int64_t t = 0; t < taps; ++t) to[t * channels + i] = at.weight[(first + i) * taps + t];
+    to[taps * channels + i] = at.bias == nullptr ? 0.0F : at.bias[first + i];
   }
-  return {to, to + taps * channels};
+  if (at.panels != nullptr) return {at.panels + first, to, c.groups};
+  return {to, to + taps * channels, channels};
 }
 
 /// The elements [begin, end) of an axis of the kernel that lie inside the image at window `i`.
@@ -57,33 +62,92 @@ std::vector<Segment> segments_of(const WindowAxis& w) {
   return all;
 }
 
+/// For the windows of a line, segment by segment, the elements that lie inside: floats behind the line's first such
+/// element of the first column, and where their weights are.
+class Taps {
+ public:
+  /// `step`: between the weights of two elements of a window.
+  Taps(const Convolution& c, std::int64_t step)
+      : h_(c.window[1]), w_(c.window[2]), all_(c.groups), step_(step), segments_(segments_of(c.window[2])) {}
+
+  /// For lines with these elements inside: the same for most lines, one after the other.
+  void set(const Inside& rows) {
+    if (rows == rows_) return;
+    rows_ = rows;
+    x_.clear();
+    weight_.clear();
+    first_.clear();
+    for (const Segment& s : segments_) {
+      first_.push_back(x_.size());
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        for (std::int64_t k = s.elements.begin; k < s.elements.end; ++k) {
+          x_.push_back(((r - rows.begin) * h_.dilation * w_.in + w_.position(s.first, k)) * all_);
+          weight_.push_back((r * w_.kernel + k) * step_);
+        }
+      }
+    }
+    first_.push_back(x_.size());
+  }
+
+  /// Calls f(segment, taps, weight taps, how many).
+  template <class F>
+  void each(F&& f) const {
+    for (std::size_t i = 0; i < segments_.size(); ++i)
+      f(segments_[i], x_.data() + first_[i], weight_.data() + first_[i],
+        static_cast<std::ptrdiff_t>(first_[i + 1] - first_[i]));
+  }
+
+ private:
+  const WindowAxis &h_, &w_;
+  std::int64_t all_, step_;
+  std::vector<Segment> segments_;
+  Inside rows_{-1, -1};
+  std::vector<std::ptrdiff_t> x_, weight_;
+  std::vector<std::size_t> first_;  ///< of each segment
+};
+
 /// Channels [first, first + channels) of lines [begin, end) of all images. Nothing is copied: windows at the edges have
 /// fewer elements.
 void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = c.groups, line = w.in * all;
-  const auto kernel = static_cast<std::size_t>(h.kernel * w.kernel);
-  const Weights weights = gather(at, first, channels, h.kernel * w.kernel);
-  const std::vector<Segment> segments = segments_of(w);
-  std::vector<std::ptrdiff_t> taps(2 * kernel);
-  for (std::int64_t i = begin; i < end; ++i) {
+  const Weights weights = weights_of(c, at, first, channels);
+  const pointwise::SimpleEpilogue* simple = finish.simple();
+  const bool bounds = simple != nullptr && simple->operand < 0;
+  Windows windows;
+  windows.channels = channels;
+  if (bounds) {
+    windows.low = simple->low;
+    windows.high = simple->high;
+  }
+  Taps taps(c, weights.step);
+  for (std::int64_t i = begin, count = 1; i < end; i += count) {
     const Inside rows = inside(h, i % h.out);
-    const float* image = at.x + i / h.out * h.in * line + first;
+    const std::int64_t most = w.out <= kNarrow ? std::min({kLinesTogether, end - i, h.out - i % h.out}) : 1;
+    for (count = 1; count < most && inside(h, i % h.out + count) == rows;) ++count;
+    taps.set(rows);
+    // A line without elements inside has no first one.
+    const std::int64_t top = rows.begin < rows.end ? h.position(i % h.out, rows.begin) : 0;
+    const float* x = at.x + (i / h.out * h.in + top) * line + first;
     float* y = at.y + i * w.out * all + first;
-    for (const Segment& s : segments) {
-      std::size_t count = 0;
-      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        for (std::int64_t k = s.elements.begin; k < s.elements.end; ++k, ++count) {
-          taps[count] = h.position(i % h.out, r) * line + w.position(s.first, k) * all;
-          taps[kernel + count] = (r * w.kernel + k) * channels;
-        }
+    taps.each([&](const Segment& s, const std::ptrdiff_t* x_taps, const std::ptrdiff_t* weight_taps,
+                  std::ptrdiff_t tap_count) {
+      windows.taps = x_taps;
+      windows.tap_count = tap_count;
+      const bool down = s.count < count;
+      const std::int64_t along = w.stride * all, lines = h.stride * line;
+      windows.step = down ? lines : along;
+      windows.y_step = down ? w.out * all : all;
+      windows.count = down ? count : s.count;
+      for (std::int64_t k = 0; k < (down ? s.count : count); ++k) {
+        windows.x = x + k * (down ? along : lines);
+        windows.y = y + (s.first + (down ? k : k * w.out)) * all;
+        loops().depthwise(windows, weights.weight, weight_taps, weights.bias);
       }
-      loops().depthwise({image, w.stride * all, taps.data(), static_cast<std::ptrdiff_t>(count), channels, s.count,
-                         y + s.first * all, all},
-                        weights.weight, taps.data() + kernel, weights.bias);
-    }
-    if (finish.epilogue != nullptr) finish.apply(y, all, w.out, channels, i * w.out * all + first, all);
+    });
+    if (finish.epilogue != nullptr && !bounds)
+      finish.apply(y, all, count * w.out, channels, i * w.out * all + first, all);
   }
 }
 
@@ -97,18 +161,25 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   const std::int64_t most = std::clamp<std::int64_t>(kBand / (h.stride * w.in * all), 1, end - begin);
   Band band(image, inside, 0,
             inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot));
-  const Weights weights = gather(at, 0, all, kernel);
+  const Weights weights = weights_of(c, at, 0, all);
   const std::vector<float> zeros(static_cast<std::size_t>(all));
   std::vector<std::ptrdiff_t> weight_taps(static_cast<std::size_t>(kernel));
-  for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * all;
+  for (std::size_t t = 0; t < weight_taps.size(); ++t) weight_taps[t] = static_cast<std::ptrdiff_t>(t) * weights.step;
   while (begin < end) {
     const std::int64_t n = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
     band.load(at.x + n * all * h.in * w.in, top, top + count);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t first = (begin + i) * w.out * all;
       float* y = at.y + first;
-      loops().depthwise({band.line(top + i), band.step(), band.taps().data(), kernel, all, w.out, y, all},
-                        weights.weight, weight_taps.data(), zeros.data());
+      Windows windows;
+      windows.x = band.line(top + i);
+      windows.step = band.step();
+      windows.taps = band.taps().data();
+      windows.tap_count = kernel;
+      windows.channels = windows.y_step = all;
+      windows.count = w.out;
+      windows.y = y;
+      loops().depthwise(windows, weights.weight, weight_taps.data(), zeros.data());
       for (std::int64_t p = 0; at.bias != nullptr && p < w.out; ++p) {
         for (std::int64_t channel = 0; channel < all; ++channel) y[p * all + channel] += weights.bias[channel];
       }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cpu/channels_last/winograd_loops.h"
 
@@ -17,11 +18,12 @@ struct Windows {
   std::ptrdiff_t tap_count = 0, channels = 0, count = 0;
   float* y = nullptr;
   std::ptrdiff_t y_step = 0;  ///< between results of neighbouring windows
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
 struct Loops {
   int lanes = 1;
-  /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c]
+  /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c], within low and high
   void (*depthwise)(const Windows& w, const float* weight, const std::ptrdiff_t* weight_taps,
                     const float* bias) = nullptr;
   /// y[c] = the largest x[c], or a NaN

@@ -10,6 +10,10 @@
 namespace tern::channels_last {
 namespace {
 
+std::int64_t products(const Convolution& c) {
+  return c.in * cpu::plane(c.window, &cpu::WindowAxis::kernel);
+}
+
 std::vector<float> pack(const Convolution& c, std::int64_t row, const float* weight) {
   const sgemm_micro::MicroKernels& micro = sgemm_micro::micro_kernels();
   const std::int64_t panels = (c.out + micro.columns - 1) / micro.columns, size = row * micro.columns;
@@ -24,22 +28,57 @@ std::vector<float> pack(const Convolution& c, std::int64_t row, const float* wei
   return packed;
 }
 
+/// What distinguishes the order of a weight from others, and its size.
+struct Form {
+  std::string key;
+  std::int64_t floats;
+};
+Form form_of(const Convolution& c) {
+  const std::int64_t row = products(c);
+  if (c.depthwise()) return {fmt::format("elements of {} channels: {}", c.groups, row), c.groups * row};
+  const std::int64_t columns = sgemm_micro::micro_kernels().columns;
+  return {fmt::format("panels of {}{}: {} x {} of {}", columns, c.by_lines() ? " by lines" : "", c.groups, c.out, row),
+          c.groups * ((c.out + columns - 1) / columns) * columns * row};
+}
+
+std::vector<float> arranged(const Convolution& c, const float* weight) {
+  const std::int64_t row = products(c);
+  if (!c.depthwise()) return pack(c, row, c.by_lines() ? weight_by_lines(c, weight).data() : weight);
+  std::vector<float> elements(static_cast<std::size_t>(c.groups * row));
+  for (std::int64_t g = 0; g < c.groups; ++g) {
+    for (std::int64_t t = 0; t < row; ++t) elements[static_cast<std::size_t>(t * c.groups + g)] = weight[g * row + t];
+  }
+  return elements;
+}
+
 }  // namespace
 
+std::vector<float> weight_by_lines(const Convolution& c, const float* weight) {
+  const std::int64_t taps = cpu::plane(c.window, &cpu::WindowAxis::kernel), width = c.window[2].kernel,
+                     lines = taps / width;
+  std::vector<float> to;
+  to.reserve(static_cast<std::size_t>(c.out * c.in * taps));
+  for (std::int64_t o = 0; o < c.out; ++o) {
+    for (std::int64_t w = 0; w < width; ++w) {
+      for (std::int64_t i = 0; i < c.in; ++i) {
+        for (std::int64_t h = 0; h < lines; ++h) to.push_back(weight[((o * c.in + i) * lines + h) * width + w]);
+      }
+    }
+  }
+  return to;
+}
+
 const float* stored_panels(const KernelCall& call, const Convolution& c) {
-  if (call.weights == nullptr || call.constant == nullptr || !call.constant[1] || c.depthwise()) return nullptr;
-  const std::int64_t columns = sgemm_micro::micro_kernels().columns,
-                     row = c.in * cpu::plane(c.window, &cpu::WindowAxis::kernel),
-                     floats = c.groups * ((c.out + columns - 1) / columns) * columns * row;
-  const std::string key = fmt::format("panels of {}: {} x {} of {}", columns, c.groups, c.out, row);
-  const auto stored = call.weights->packed(1, key);
-  if (stored.size() == static_cast<std::size_t>(floats) * sizeof(float) &&
+  if (call.weights == nullptr || call.constant == nullptr || !call.constant[1]) return nullptr;
+  const Form form = form_of(c);
+  const auto stored = call.weights->packed(1, form.key);
+  if (stored.size() == static_cast<std::size_t>(form.floats) * sizeof(float) &&
       reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0)
     return reinterpret_cast<const float*>(stored.data());
   if (call.weights->collects() && call.in[1].data != nullptr) {
     call.weights->fetch(1);
-    const std::vector<float> packed = pack(c, row, call.in[1].as<const float>());
-    call.weights->offer(1, key, std::as_bytes(std::span(packed)));
+    const std::vector<float> made = arranged(c, call.in[1].as<const float>());
+    call.weights->offer(1, form.key, std::as_bytes(std::span(made)));
   }
   return nullptr;
 }
