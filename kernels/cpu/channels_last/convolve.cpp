@@ -50,6 +50,14 @@ std::int64_t halves_of_group(const Convolution& c, const MicroKernels& micro) {
   return (2 * c.out + micro.columns - 1) / micro.columns;
 }
 
+std::int64_t image_floats(const Convolution& c) {
+  return c.batch * c.groups *
+         (c.in * cpu::plane(c.window, &WindowAxis::in) + c.out * cpu::plane(c.window, &WindowAxis::out));
+}
+std::int64_t weight_floats(const Convolution& c) {
+  return c.groups * c.out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
+}
+
 class Part {
  public:
   Part(const Convolution& c, const Operands& at, const pointwise::Finish& finish)
@@ -213,9 +221,11 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const std::int64_t threads = omp_get_max_threads();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
   Part part(c, at, finish);
-  // Threads share channels where these come out even: then no weight is packed twice.
+  // Threads share channels where these come out even: then no weight is packed or read twice. But where the image and its
+  // results are more than the weight, each thread keeps to its lines, which it has in its cache from the layer before.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
-  if (even || halves >= 8 * threads) {
+  const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
+  if ((even || halves >= 8 * threads) && !keeps_lines) {
     return parallel_for(halves, grain(lines * line * width),
                         [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
   }
