@@ -87,6 +87,8 @@ void read_states(IndexReader& in, Program& program);
 void read_functions(IndexReader& in, Program& program);
 void read_packings(IndexReader& in, Program& program);
 void read_kernels(IndexReader& in, Program& program);
+/// After read_functions.
+void read_tunings(IndexReader& in, Program& program);
 void read_origins(IndexReader& in, Program& program);
 
 }  // namespace tern

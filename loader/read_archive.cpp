@@ -94,6 +94,7 @@ ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findin
     read_kernels(in, *a.program);
     read_origins(in, *a.program);
     read_functions(in, *a.program);
+    read_tunings(in, *a.program);
   } catch (const IndexReader::Stop&) {
     a.program.reset();
     return a;

@@ -176,12 +176,24 @@ struct DeviceKernel {
   std::uint32_t storage = 0;                  ///< the module's bytes
 };
 
+/// What a processor does nodes by, as was measured at export (`tern export --tune`).
+struct Tuning {
+  struct Choice {
+    std::uint32_t function = 0, node = 0;
+    std::string way;  ///< a name of kernels/way.h; others are for other versions
+  };
+  std::string processor;      ///< cpu::processor() there
+  std::uint32_t threads = 0;  ///< of its runs
+  std::vector<Choice> choices;
+};
+
 struct Program {
   ExprPool pool;
   std::vector<Storage> storages;
   std::vector<State> states;
   std::vector<Packing> packings;
   std::vector<DeviceKernel> kernels;
+  std::vector<Tuning> tunings;
   std::vector<Function> functions;
   std::vector<Origin> origins;
   std::vector<std::pair<std::string, std::string>> metadata;  ///< "torch": "2.15.0" and the like

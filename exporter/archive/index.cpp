@@ -29,11 +29,12 @@ class IndexWriter {
     const auto metadata = write_metadata();
     const auto packings = write_packings();
     const auto kernels = write_kernels();
+    const auto tunings = write_tunings();
     const auto types = tables_.write_types(b_);
     const auto expressions = structs(tables_.expressions());
     const auto texts = tables_.write_texts(b_);
     b_.Finish(archive::CreateIndex(b_, texts, expressions, symbols, segments, storages, types, states, origins,
-                                   functions, metadata, packings, kernels),
+                                   functions, metadata, packings, kernels, tunings),
               archive::IndexIdentifier());
     const auto bytes = std::as_bytes(std::span(b_.GetBufferPointer(), b_.GetSize()));
     if (bytes.size() > kMaxIndexSize) {
@@ -109,6 +110,18 @@ class IndexWriter {
     for (const DeviceKernel& k : program_.kernels) {
       rows.push_back(archive::CreateKernel(b_, tables_.name(k.name), static_cast<std::uint8_t>(k.form), k.text_low,
                                            k.text_high, storages_.renumbered[k.storage]));
+    }
+    return tables(rows);
+  }
+
+  TableVector<archive::Tuning> write_tunings() {
+    std::vector<flatbuffers::Offset<archive::Tuning>> rows;
+    for (const Tuning& t : program_.tunings) {
+      std::vector<flatbuffers::Offset<archive::Choice>> choices;
+      for (const Tuning::Choice& c : t.choices)
+        choices.push_back(archive::CreateChoice(b_, c.function, c.node, tables_.name(c.way)));
+      const auto choice_rows = tables(choices);
+      rows.push_back(archive::CreateTuning(b_, tables_.name(t.processor), t.threads, choice_rows));
     }
     return tables(rows);
   }

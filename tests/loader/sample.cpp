@@ -159,6 +159,8 @@ Program sample_program() {
   add_second(p);
   for (std::uint64_t text : {1, 2})
     p.kernels.push_back({"tern_pointwise", {}, text, 7, add_storage(p, *source, spirv())});
+  p.tunings = {{"GenuineIntel 6.143.8 amx", 2, {{0, 1, "tiles"}, {0, 2, "a way of later versions"}, {2, 0, ""}}},
+               {"AuthenticAMD 25.17.1 avx512", 64, {}}};
   return p;
 }
 
@@ -269,6 +271,15 @@ std::string difference(const Program& a, const Program& b) {
     const bool same = x.name == y.name && x.form == y.form && x.text_low == y.text_low && x.text_high == y.text_high &&
                       x.storage == y.storage;
     TERN_SAME("kernel", same, true);
+  }
+  TERN_SAME("tunings", a.tunings.size(), b.tunings.size());
+  for (std::size_t i = 0; i < a.tunings.size(); ++i) {
+    const Tuning &x = a.tunings[i], &y = b.tunings[i];
+    TERN_SAME("tuning", x.processor == y.processor && x.threads == y.threads, true);
+    const bool same = std::ranges::equal(x.choices, y.choices, [](const Tuning::Choice& c, const Tuning::Choice& d) {
+      return c.function == d.function && c.node == d.node && c.way == d.way;
+    });
+    TERN_SAME("choices", same, true);
   }
   TERN_SAME("origins", a.origins, b.origins);
   TERN_SAME("metadata", a.metadata, b.metadata);
