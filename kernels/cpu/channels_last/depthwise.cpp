@@ -12,7 +12,7 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kFewLines = 16;           // fewer than that for each thread: they share channels
+constexpr std::int64_t kFewLines = 7;            // fewer than that for each thread: they share channels
 constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
