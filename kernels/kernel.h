@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/way.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -53,6 +54,8 @@ class KernelState {
   virtual ~KernelState() = default;
   /// Bit i: input i is not read when the kernel runs, because its bytes were packed.
   std::uint32_t unread = 0;
+  /// The one of Kernel::ways that it runs.
+  Way way = Way::none;
 };
 
 /// The bytes of a node's constant operands, as exported and packed.
@@ -97,6 +100,7 @@ struct KernelCall {
   WeightAccess* weights = nullptr;       ///< in prepare; may be null
   portable::Launcher* device = nullptr;  ///< what runs the portable kernels; null on the CPU
   const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
+  Way way = Way::none;  ///< in prepare and channels_last: what is wanted, where it can be done; none: rules choose
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
@@ -124,6 +128,8 @@ struct Kernel {
   bool (*channels_last)(const KernelCall&) = nullptr;
   /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
   bool defers_weights = false;
+  /// What KernelCall::way may be, for some sizes at least. Empty where there is but one way.
+  std::span<const Way> ways = {};
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;
 

@@ -222,7 +222,7 @@ class Planner {
   }
 
   /// Whether node `n` makes its result with channels last.
-  bool makes_channels_last(const Node& n, const Kernel& kernel) {
+  bool makes_channels_last(std::uint32_t i, const Node& n, const Kernel& kernel) {
     const auto others = std::span(n.outputs).subspan(std::min<std::size_t>(1, n.outputs.size()));
     if (n.outputs.empty() || n.outputs[0] == kNoValue || !concrete_.known(type(n.outputs[0])) ||
         std::ranges::any_of(others, [](ValueId v) { return v != kNoValue; }))
@@ -245,6 +245,7 @@ class Planner {
     call.node = &n;
     call.in = in;
     call.out = {&out, 1};
+    call.way = r_.prepared->way(r_.function, i);
     return kernel.channels_last(call);
   }
 
@@ -422,7 +423,7 @@ class Planner {
   void plan_work(std::uint32_t i, const Node& n, bool control) {
     const Kernel& kernel = r_.prepared->kernels->kernels[static_cast<std::size_t>(n.op)];
     const bool has_kernel = !control && n.op != Op::item && n.op != Op::assert_true;
-    const bool last = has_kernel && makes_channels_last(n, kernel);
+    const bool last = has_kernel && makes_channels_last(i, n, kernel);
     std::vector<std::pair<Placed, std::int32_t>> inputs;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (n.inputs[k] == kNoValue) {
@@ -576,6 +577,7 @@ class Planner {
       call.constant = plan_.constant.get() + s.args;
       call.weights = &weights;
       call.device = r_.launcher;
+      call.way = r_.prepared->way(r_.function, s.node);
       try {
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();
@@ -583,6 +585,8 @@ class Planner {
       } catch (const Error& e) {
         fail(e.code(), describe(*r_.prepared, r_.function, s.node) + ": " + e.what());
       }
+      if (r_.prepared->observer != nullptr && !s.kernel->ways.empty() && s.state != nullptr)
+        r_.prepared->observer->prepared(r_.function, s.number, *s.kernel, call, s.state->way);
       plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
       for (std::uint32_t i = 0; i < s.inputs && defers; ++i) {
         const bool unread = s.state != nullptr && (s.state->unread >> std::min(i, 31u) & 1) != 0;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/processor.h"
 #include "kernels/custom/library.h"
 #include "kernels/portable/launches.h"
 #include "kernels/reproducible.h"
@@ -174,6 +177,51 @@ bool passes_memory(const Node& node) {
   return node.op == Op::reshape;
 }
 
+namespace {
+
+/// The way, where the node's kernel has it.
+Way way_of_node(const PreparedProgram& prepared, const Node& node, Way way) {
+  const std::span<const Way> ways = prepared.kernels->kernels[static_cast<std::size_t>(node.op)].ways;
+  return std::ranges::find(ways, way) != ways.end() ? way : Way::none;
+}
+
+/// As the archive has it for this processor. TERN_WAY in the environment is the way for all nodes, for tests.
+void choose_ways(PreparedProgram& prepared, const Program& program) {
+  const int threads = prepared.options.threads > 0 ? prepared.options.threads : omp_get_max_threads();
+  for (const Tuning& t : program.tunings) {
+    if (t.threads == static_cast<std::uint32_t>(threads) && t.processor == cpu::processor()) use_ways(prepared, t);
+  }
+  const char* forced = std::getenv("TERN_WAY");
+  if (forced == nullptr) return;
+  prepared.ways.clear();
+  for (const Function& f : prepared.functions) {
+    auto& ways = prepared.ways.emplace_back();
+    for (const Node& n : f.nodes) ways.push_back(way_of_node(prepared, n, way_of(forced)));
+  }
+}
+
+}  // namespace
+
+void use_ways(PreparedProgram& prepared, const Tuning& tuning) {
+  prepared.ways.clear();
+  std::vector<std::vector<std::uint32_t>> nodes;  // those that run, by function and exported number
+  for (std::size_t f = 0; f < prepared.functions.size(); ++f) {
+    const std::vector<std::uint32_t>& numbers = prepared.facts[f].numbers;
+    prepared.ways.emplace_back(prepared.functions[f].nodes.size(), Way::none);
+    auto& of_number = nodes.emplace_back();
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+      if (of_number.size() <= numbers[i]) of_number.resize(numbers[i] + std::size_t{1}, ~0u);
+      of_number[numbers[i]] = i;
+    }
+  }
+  for (const Tuning::Choice& c : tuning.choices) {
+    if (c.function >= nodes.size() || c.node >= nodes[c.function].size()) continue;
+    const std::uint32_t i = nodes[c.function][c.node];
+    if (i == ~0u) continue;  // it was merged into another
+    prepared.ways[c.function][i] = way_of_node(prepared, prepared.functions[c.function].nodes[i], way_of(c.way));
+  }
+}
+
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
                                                        const PrepareOptions& options, Fusion fusion, Device* device) {
   auto prepared = std::make_shared<PreparedProgram>();
@@ -210,6 +258,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
       if (!f.entry && in.kind == FunctionInput::Kind::state) prepared->read_in_bodies[in.state] = true;
     }
   }
+  if (on_cpu && !options.reproducible) choose_ways(*prepared, *program);
   for (const Packing& p : program->packings) prepared->packings[{p.storage, p.key}] = p.packed;
   prepared->program = std::move(program);
   return prepared;

@@ -36,6 +36,7 @@ struct FunctionFacts {
 };
 
 struct PackRecorder;
+class PlanObserver;
 class Device;
 class DeviceConstants;
 class ArchivedKernels;
@@ -56,12 +57,25 @@ struct PreparedProgram {
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
   std::shared_ptr<Partitions> partitions;           ///< null where the device takes no parts
   PackRecorder* recorder = nullptr;                 ///< set while an archive is being made
+  std::vector<std::vector<Way>> ways;               ///< for functions and their nodes that run; empty: rules choose
+  PlanObserver* observer = nullptr;                 ///< set while an archive is tuned
+
+  Way way(std::uint32_t function, std::uint32_t node) const { return ways.empty() ? Way::none : ways[function][node]; }
 };
 
 /// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
 /// layout.
 struct PackRecorder {
   std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
+};
+
+/// Is told of every step whose kernel has several ways, once it is prepared for some sizes.
+class PlanObserver {
+ public:
+  virtual ~PlanObserver() = default;
+  /// `number`: the node's in the exported function. `taken`: the way that it will be done.
+  virtual void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
+                        Way taken) = 0;
 };
 
 enum class Fusion : bool { off, on };
@@ -71,6 +85,9 @@ enum class Fusion : bool { off, on };
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
                                                        const PrepareOptions& options, Fusion fusion = Fusion::on,
                                                        Device* device = nullptr);
+
+/// Has the nodes of `tuning` done as it says. Nodes and ways that are not there are passed over.
+void use_ways(PreparedProgram& prepared, const Tuning& tuning);
 
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);

@@ -38,6 +38,21 @@ bool lies_so(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
 
+bool has_channels_last(Way way) {
+  return way == Way::channels_last || way == Way::channels_last_lines || way == Way::channels_last_columns ||
+         way == Way::winograd;
+}
+
+channels_last::Share share_of(Way way) {
+  if (way == Way::channels_last_lines) return channels_last::Share::lines;
+  return way == Way::channels_last_columns ? channels_last::Share::channels : channels_last::Share::by_rule;
+}
+
+bool takes_winograd(Way way, const channels_last::Convolution& c) {
+  if (way == Way::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
+  return way == Way::none && channels_last::Winograd::suits(c);
+}
+
 }  // namespace
 
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
@@ -45,8 +60,10 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const bool floats =
       std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
                           [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
-  return floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && !amx::available() &&
-         call.out[0].numel() != 0 && channels_last::suits(c, is_channels_last(x));
+  const bool possible =
+      floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
+  if (!possible || call.way != Way::none) return possible && has_channels_last(call.way) && suits(c, true);
+  return !amx::available() && suits(c, is_channels_last(x));
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
@@ -54,7 +71,12 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
-  if (channels_last::Winograd::suits(c)) made->winograd_.emplace(c);
+  made->convolution_.share = share_of(call.way);
+  if (made->convolution_.share != channels_last::Share::by_rule) made->way_ = call.way;
+  if (takes_winograd(call.way, c)) {
+    made->winograd_.emplace(c);
+    made->way_ = Way::winograd;
+  }
   made->panels_ = channels_last::stored_panels(call, c);
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   return made;

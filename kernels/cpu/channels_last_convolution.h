@@ -9,7 +9,7 @@
 
 namespace tern::cpu {
 
-/// As Kernel::channels_last: one and two dimensions, where there are no matrix tiles.
+/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, only if the call's way says so.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
 class ChannelsLastConvolution {
@@ -17,6 +17,7 @@ class ChannelsLastConvolution {
   /// Null where the views lie otherwise.
   static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
 
+  Way way() const { return way_; }
   /// The exported weight is not read.
   bool is_packed() const { return panels_ != nullptr; }
   /// Bytes that `run` needs, aligned to 64.
@@ -25,6 +26,7 @@ class ChannelsLastConvolution {
   void run(const KernelCall& call, std::byte* scratch) const;
 
  private:
+  Way way_ = Way::channels_last;
   channels_last::Convolution convolution_;
   std::optional<channels_last::Winograd> winograd_;
   const float* panels_ = nullptr;

@@ -1,7 +1,7 @@
-// convolution, in the first of these ways that serves: channels last, where the planner laid the image so; planes,
-// where each output has few input channels; matrix tiles; own products of floats; oneDNN for f32 and bf16 (and what
-// widens to them); for other types, and what oneDNN cannot do, windows are copied into the columns of a matrix, which
-// is multiplied by the weight.
+// convolution, in the way that the call asks for, else in the first of these that serves: channels last, where the
+// planner laid the image so; planes, where each output has few input channels; matrix tiles; own products of floats;
+// oneDNN for f32 and bf16 (and what widens to them); for other types, and what oneDNN cannot do, windows are copied
+// into the columns of a matrix, which is multiplied by the weight.
 #include "kernels/cpu/dnnl/convolution.h"
 
 #include <algorithm>
@@ -89,9 +89,9 @@ std::int64_t lines_at_a_time(const ConvolutionProblem& p) {
 /// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
 constexpr std::int64_t kOwnChannels = 8;
 
-bool is_own(const Node& node, const TensorView& x, const TensorView& weight) {
-  return x.dtype == DType::f32 && weight.dtype == DType::f32 && node.integer(AttrKey::transposed) == 0 &&
-         weight.size(0) / std::max<std::int64_t>(1, node.integer(AttrKey::groups, 1)) >= kOwnChannels;
+/// Whether own products can do it.
+bool is_own(const KernelCall& c) {
+  return c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.node->integer(AttrKey::transposed) == 0;
 }
 
 planes::DirectConvolution direct(const ConvolutionProblem& p) {
@@ -104,6 +104,14 @@ bool is_direct(const KernelCall& c) {
   return gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) &&
          c.node->integer(AttrKey::transposed) == 0 && c.in[1].numel() != 0 &&
          planes::is_direct(direct(describe_convolution(c)));
+}
+
+/// How a call is done that neither has its channels last nor is on tiles nor oneDNN's: Way::none is by columns.
+Way own_way(const KernelCall& c, Way wanted) {
+  const bool direct = is_direct(c), own = is_own(c);
+  if (direct && (wanted != Way::blocks || !own)) return Way::planes;
+  const bool many = c.in[1].size(0) / std::max<std::int64_t>(1, c.node->integer(AttrKey::groups, 1)) >= kOwnChannels;
+  return own && (many || wanted == Way::blocks) ? Way::blocks : Way::none;
 }
 
 void forward_by_blocks(const ConvolutionProblem& p, const float* x, const float* weight, float* y) {
@@ -202,7 +210,7 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
   const Node& node = *c.node;
-  if (is_direct(c) || is_own(node, c.in[0], c.in[1])) return nullptr;
+  if (c.way != Way::onednn && own_way(c, c.way) != Way::none) return nullptr;
   // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
@@ -222,6 +230,7 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   p.weight = c.in[1];
   make_contiguous(p.weight);
   auto state = std::make_unique<State>();
+  state->way = Way::onednn;
   state->dtype = p.dtype;
   state->constant_weight = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
   if (!state->constant_weight) p.weight.data = nullptr;
@@ -233,12 +242,14 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
 }
 
 std::unique_ptr<State> prepare_tiles(const KernelCall& c) {
-  if (c.node->integer(AttrKey::transposed) != 0 || is_direct(c)) return nullptr;
+  const bool others = c.way != Way::none && c.way != Way::tiles;
+  if (others || c.node->integer(AttrKey::transposed) != 0 || (is_direct(c) && c.way == Way::none)) return nullptr;
   const ConvolutionProblem p = describe_convolution(c);
   auto tiles = TileConvolution::make(c, {p.window, p.batch, p.groups, p.in, p.out});
   if (tiles == nullptr) return nullptr;
   auto state = std::make_unique<State>();
   state->unread = tiles->is_packed() ? 1u << 1 : 0;
+  state->way = Way::tiles;
   state->tiles = std::move(tiles);
   return state;
 }
@@ -249,6 +260,7 @@ std::unique_ptr<State> prepare_channels_last(const KernelCall& c) {
   if (made == nullptr) return nullptr;
   auto state = std::make_unique<State>();
   state->unread = made->is_packed() ? 1u << 1 : 0;
+  state->way = made->way();
   state->channels_last = std::move(made);
   return state;
 }
@@ -257,11 +269,18 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (auto state = prepare_channels_last(c)) return state;
   std::unique_ptr<State> state = prepare_tiles(c);
   if (state == nullptr) state = prepare_dnnl(c);
-  if (auto epilogue = pointwise::Epilogue::make(c)) {
-    if (state == nullptr) state = std::make_unique<State>();
-    state->epilogue = std::move(epilogue);
+  if (state == nullptr) {
+    state = std::make_unique<State>();
+    state->way = own_way(c, c.way);
   }
+  state->epilogue = pointwise::Epilogue::make(c);
   return state;
+}
+
+/// How sums are made that are not oneDNN's: as prepared, or instead of tiles that cannot.
+Way way_of_sums(const KernelCall& c) {
+  const Way way = c.state != nullptr ? c.state->way : Way::none;
+  return way == Way::planes || way == Way::blocks ? way : own_way(c, Way::none);
 }
 
 /// Operands in the type of the sums; a part is null where the operand has that type already.
@@ -289,7 +308,7 @@ Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   const ConvolutionProblem p = describe_convolution(c);
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t kernel = plane(p.window, &WindowAxis::kernel);
-  if (is_direct(c) || is_own(*c.node, c.in[0], c.in[1])) return buffers(c, type, true, 0, parts);
+  if (way_of_sums(c) != Way::none) return buffers(c, type, true, 0, parts);
   const std::int64_t work = p.transposed ? channels_at_a_time(p) * kernel * plane(p.window, &WindowAxis::out)
                                          : lines_at_a_time(p) * p.window[2].out * p.in * kernel;
   return buffers(c, type, true, work * element_size(type), parts);
@@ -341,7 +360,8 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
   }
   const Buffers at = buffers(c, parts);
   const State* s = dnnl_state(c);
-  const bool by_planes = s == nullptr && is_direct(c);
+  const Way way = s != nullptr ? Way::onednn : way_of_sums(c);
+  const bool by_planes = way == Way::planes;
   const DType type = s != nullptr ? s->dtype : gemm_type(y.dtype);
   const std::byte* x = operand(c, 0, type, at.x);
   const std::byte* weight = operand(c, 1, type, at.weight);
@@ -377,7 +397,7 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
       for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, p.transposed ? T(0) : line_bias(i));
       if (c.in[0].numel() != 0 && c.in[1].numel() != 0) {
         const auto *from = reinterpret_cast<const T*>(x), *w = reinterpret_cast<const T*>(weight);
-        if (is_own(*c.node, c.in[0], c.in[1])) {
+        if (way == Way::blocks) {
           if constexpr (std::is_same_v<T, float>) forward_by_blocks(p, from, w, to);
         } else {
           (p.transposed ? transposed<T> : forward<T>)(p, from, w, to, reinterpret_cast<T*>(at.work));
@@ -403,6 +423,10 @@ void run(KernelCall& c) {
   if (!run_sums(c, epilogue) && epilogue != nullptr) epilogue->apply(c);
 }
 
+constexpr Way kWays[] = {
+    Way::tiles,  Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::winograd, Way::planes,
+    Way::blocks, Way::onednn};
+
 }  // namespace
 
 Kernel convolution_kernel() {
@@ -411,7 +435,8 @@ Kernel convolution_kernel() {
           .prepare = prepare,
           .strided = ~0b111u,
           .channels_last = makes_channels_last,
-          .defers_weights = true};
+          .defers_weights = true,
+          .ways = kWays};
 }
 
 }  // namespace tern::cpu

@@ -1,7 +1,8 @@
 // matmul: operands are brought into the type that sums are made in where they have another, axes that the second
 // operand does not have are merged into rows, and each remaining plane is one product. A matrix of float32 or narrower
 // floats whose columns lie in one piece each is read as it lies, unless it was packed at export; a constant bfloat16
-// one is packed once where the processor multiplies that type, and other narrow ones where their columns do not.
+// one is packed once where the processor multiplies that type, and other narrow ones where their columns do not. That
+// is, unless the call asks for another way.
 #include "kernels/cpu/dnnl/matmul.h"
 
 #include <algorithm>
@@ -206,7 +207,8 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
-  if (dtype == DType::f32 && c.in[1].dtype == DType::f32) return nullptr;  // it is not worth memory of its own
+  // By itself it is not worth memory of its own.
+  if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.way != Way::onednn) return nullptr;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
@@ -226,6 +228,7 @@ std::unique_ptr<State> prepare_packed(const KernelCall& c) {
   state->packed = dnnl_cpu::packed_matmul(product);
   if (state->packed == nullptr) return nullptr;
   state->unread = 1u << 1;
+  state->way = Way::onednn;
   state->m = p.m;
   state->n = p.n;
   state->k = p.k;
@@ -268,32 +271,50 @@ std::unique_ptr<State> prepare_tiles(const LinearShape& s) {
   const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row};
   if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
   auto state = std::make_unique<State>();
+  state->way = Way::tiles;
   state->tiles = std::make_unique<amx::Linear>(shape);
   return state;
 }
 
 /// With a weight that the archive has as panels: a convolution of positions with their channels side by side.
 std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
-  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.m <= kFewRows || s.k == 1) return nullptr;
+  using channels_last::Share;
+  const bool few = s.m <= kFewRows && c.way == Way::none;
+  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || few || s.k == 1) return nullptr;
   auto state = std::make_unique<State>();
   state->rows.emplace(channels_last::Convolution{.in = s.k, .out = s.n});
   state->rows->window[1].in = state->rows->window[1].out = s.m;
   state->panels = channels_last::stored_panels(c, *state->rows);
   if (state->panels == nullptr) return nullptr;
+  state->rows->share = c.way == Way::panels_lines     ? Share::lines
+                       : c.way == Way::panels_columns ? Share::channels
+                                                      : Share::by_rule;
+  state->way = state->rows->share == Share::by_rule ? Way::panels : c.way;
   state->unread = 1u << 1;
   return state;
 }
 
+bool is_panels(Way way) {
+  return way == Way::panels || way == Way::panels_lines || way == Way::panels_columns;
+}
+
+/// Null for own products on strided operands.
 std::unique_ptr<State> prepare_product(const KernelCall& c) {
   const std::optional<InPlace> linear = in_place(c);
-  if (!linear) return prepare_packed(c);
+  if (c.way == Way::onednn || !linear) {
+    auto packed = prepare_packed(c);
+    if (packed != nullptr || !linear) return packed;
+  }
   std::unique_ptr<State> state;
-  if (c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y) {
-    state = prepare_tiles(linear->shape);
+  const bool floats = c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y;
+  if (floats && c.way == Way::blocks) return nullptr;
+  if (floats && c.way != Way::in_place) {
+    if (!is_panels(c.way)) state = prepare_tiles(linear->shape);
     if (state == nullptr) state = prepare_rows(c, linear->shape);
   }
   if (state == nullptr) {
     state = std::make_unique<State>();
+    state->way = Way::in_place;
     state->linear = linear;
   }
   return state;
@@ -301,10 +322,11 @@ std::unique_ptr<State> prepare_product(const KernelCall& c) {
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   std::unique_ptr<State> state = prepare_product(c);
-  if (auto epilogue = pointwise::Epilogue::make(c)) {
-    if (state == nullptr) state = std::make_unique<State>();
-    state->epilogue = std::move(epilogue);
+  if (state == nullptr) {
+    state = std::make_unique<State>();
+    state->way = Way::blocks;
   }
+  state->epilogue = pointwise::Epilogue::make(c);
   return state;
 }
 
@@ -410,10 +432,14 @@ void run(KernelCall& c) {
   if (!finished && s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
 }
 
+constexpr Way kWays[] = {Way::tiles,    Way::panels, Way::panels_lines, Way::panels_columns,
+                         Way::in_place, Way::blocks, Way::onednn};
+
 }  // namespace
 
 Kernel matmul_kernel() {
-  return {.run = run, .scratch = scratch, .prepare = prepare, .strided = ~0b100u, .defers_weights = true};
+  return {
+      .run = run, .scratch = scratch, .prepare = prepare, .strided = ~0b100u, .defers_weights = true, .ways = kWays};
 }
 
 }  // namespace tern::cpu

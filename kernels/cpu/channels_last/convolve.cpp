@@ -225,7 +225,8 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   // results are more than the weight, each thread keeps to its lines, which it has in its cache from the layer before.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
-  if ((even || halves >= 8 * threads) && !keeps_lines) {
+  const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
+  if (c.share == Share::by_rule ? by_rule : c.share == Share::channels) {
     return parallel_for(halves, grain(lines * line * width),
                         [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
   }

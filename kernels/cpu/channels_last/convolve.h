@@ -7,6 +7,9 @@
 
 namespace tern::channels_last {
 
+/// What threads divide: lines of images, or channels of results, which reads no weight twice.
+enum class Share : std::uint8_t { by_rule, lines, channels };
+
 struct Convolution {
   cpu::Window window;
   std::int64_t batch = 1, groups = 1, in = 1, out = 1;  ///< in and out: channels of one group
@@ -14,6 +17,7 @@ struct Convolution {
   /// Sums are one chain of fused multiply-adds over the elements of the kernel and, for each, the channels in; zeros
   /// around the image are multiplied, and the bias is added last. Where there are such instructions.
   bool in_order = false;
+  Share share = Share::by_rule;
 
   bool depthwise() const { return in == 1 && out == 1; }
   /// Few channels: a line of a window's elements, which lie side by side, is multiplied as if it were one element.

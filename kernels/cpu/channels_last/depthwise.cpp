@@ -200,7 +200,9 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
   }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
   const std::int64_t units = c.groups / kUnit;  // the last one takes the remainder
-  if (lines >= kFewLines * omp_get_max_threads() || units < omp_get_max_threads()) {
+  const bool by_lines =
+      c.share == Share::by_rule ? lines >= kFewLines * omp_get_max_threads() : c.share == Share::lines;
+  if (by_lines || units < omp_get_max_threads()) {
     parallel_for(lines, kWorthAThread / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { run(c, at, finish, begin, end, 0, c.groups); });
     return;

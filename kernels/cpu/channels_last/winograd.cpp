@@ -55,14 +55,6 @@ double plain_cost(const Convolution& c) {
   return static_cast<double>(c.batch * cpu::plane(c.window, &WindowAxis::out) * kTaps * c.groups * c.in * c.out);
 }
 
-bool allowed() {
-  static const bool on = [] {
-    const char* setting = std::getenv("TERN_WINOGRAD");
-    return setting == nullptr || std::strcmp(setting, "0") != 0;
-  }();
-  return on;
-}
-
 /// Some tiles of the images and what they become.
 class Tiles {
  public:
@@ -192,6 +184,14 @@ bool Winograd::possible(const Convolution& c) {
   const WindowAxis& depth = c.window[0];
   return three(c.window[1]) && three(c.window[2]) && depth.in == 1 && depth.out == 1 && depth.kernel == 1 &&
          c.in >= kFewestChannels && c.out >= kFewestChannels && !c.in_order;
+}
+
+bool Winograd::allowed() {
+  static const bool on = [] {
+    const char* setting = std::getenv("TERN_WINOGRAD");
+    return setting == nullptr || std::strcmp(setting, "0") != 0;
+  }();
+  return on;
 }
 
 bool Winograd::suits(const Convolution& c) {

@@ -13,7 +13,9 @@ class Winograd {
  public:
   /// A kernel of 3 by 3 without strides and dilation, and registers full of channels.
   static bool possible(const Convolution& c);
-  /// Whether this should be faster than `convolve`. `TERN_WINOGRAD=0` in the environment: never.
+  /// `TERN_WINOGRAD=0` in the environment says no.
+  static bool allowed();
+  /// Whether it is allowed and this should be faster than `convolve`.
   static bool suits(const Convolution& c);
   explicit Winograd(const Convolution& c);
 

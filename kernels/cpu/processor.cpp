@@ -1,0 +1,46 @@
+#include "kernels/cpu/processor.h"
+
+#include <fmt/format.h>
+
+#include "dtypes/cpu_level.h"
+#include "kernels/cpu/amx/amx.h"
+
+namespace tern::cpu {
+namespace {
+
+/// CPUID leaves 0 and 1, as Intel's and AMD's manuals add family and model up.
+std::string model() {
+#if TERN_X86_LEVELS
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0) return "x86-64";
+  std::string maker;
+  for (const unsigned four : {b, d, c}) {
+    for (int i = 0; i < 4; ++i) {
+      const char letter = static_cast<char>(four >> 8 * i & 0xff);
+      maker += letter > ' ' && letter <= '~' ? letter : '_';
+    }
+  }
+  __get_cpuid(1, &a, &b, &c, &d);
+  const unsigned base = a >> 8 & 0xf, family = base + (base == 0xf ? a >> 20 & 0xff : 0),
+                 number = (a >> 4 & 0xf) + (base == 0x6 || base == 0xf ? (a >> 16 & 0xf) << 4 : 0);
+  return fmt::format("{} {}.{}.{}", maker, family, number, a & 0xf);
+#else
+  return "unknown";
+#endif
+}
+
+const char* level() {
+  switch (cpu_level()) {
+    case CpuLevel::avx512: return amx::available() ? "amx" : "avx512";
+    case CpuLevel::avx2: return "avx2";
+    default: return "baseline";
+  }
+}
+
+}  // namespace
+
+std::string processor() {
+  return fmt::format("{} {}", model(), level());
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,60 @@
+// The ways in which a kernel of the CPU may do one node. Rules choose where nobody else does; `tern export --tune`
+// measures, and stores names of this table in the archive.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tern {
+
+// clang-format off
+#define TERN_WAYS(WAY)                                                                                       \
+  /*  number, name                  of        what it is */                                                  \
+  WAY(1,  tiles)                 /* both      matrix tiles (kernels/cpu/amx) */                              \
+  WAY(2,  channels_last)         /* conv.     positions are rows of a matrix; threads share as rules say */  \
+  WAY(3,  channels_last_lines)   /* conv.     the same, threads share lines of the image */                  \
+  WAY(4,  channels_last_columns) /* conv.     the same, threads share channels of the result */              \
+  WAY(5,  winograd)              /* conv.     transformed tiles of an image with channels last */            \
+  WAY(6,  planes)                /* conv.     padded planes, for few channels in (kernels/cpu/planes) */     \
+  WAY(7,  blocks)                /* both      own products of floats, nothing packed (kernels/cpu/sgemm) */  \
+  WAY(8,  onednn)                /* both      oneDNN, the weight packed */                                   \
+  WAY(9,  panels)                /* product   the weight in panels, as the archive has it */                 \
+  WAY(10, panels_lines)          /* product   the same, threads share rows of the result */                  \
+  WAY(11, panels_columns)        /* product   the same, threads share columns of the result */               \
+  WAY(12, in_place)              /* product   the weight where it lies (kernels/cpu/linear) */
+// clang-format on
+
+enum class Way : std::uint8_t {
+  none = 0,  ///< as the kernel's rules say
+#define TERN_WAY(number, name) name = number,
+  TERN_WAYS(TERN_WAY)
+#undef TERN_WAY
+};
+
+struct WayName {
+  Way way;
+  std::string_view name;
+};
+inline constexpr std::array kWayNames = {
+#define TERN_WAY(number, name) WayName{Way::name, #name},
+    TERN_WAYS(TERN_WAY)
+#undef TERN_WAY
+};
+
+/// Empty for Way::none.
+constexpr std::string_view name_of(Way way) {
+  for (const WayName& w : kWayNames) {
+    if (w.way == way) return w.name;
+  }
+  return {};
+}
+/// Way::none for a name that this version does not know.
+constexpr Way way_of(std::string_view name) {
+  for (const WayName& w : kWayNames) {
+    if (w.name == name) return w.way;
+  }
+  return Way::none;
+}
+
+}  // namespace tern

@@ -1,0 +1,257 @@
+// Every way of doing a node gives its definition's results, computed in double; and a tuning is followed only where it
+// was measured.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "kernels/cpu/processor.h"
+#include "runtime/pack.h"
+#include "tests/random_floats.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using test::random_floats;
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+using Sizes = std::vector<std::int64_t>;
+
+/// The ways that were taken, by node.
+class Observer : public PlanObserver {
+ public:
+  std::map<std::uint32_t, Way> taken;
+
+ private:
+  void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&, Way way) override {
+    taken[number] = way;
+  }
+};
+
+struct Result {
+  std::vector<float> values;
+  std::map<std::uint32_t, Way> taken;
+};
+
+Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
+  Observer observer;
+  auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(p.model().program(), options));
+  prepared->observer = &observer;
+  Session session((Prepared(prepared)));
+  Result r{values_of(session.run({x})[0]), {}};
+  r.taken = observer.taken;
+  return r;
+}
+
+/// Nodes that have several ways are to be done in this one.
+void ask_for(Program& program, Way way) {
+  Tuning t{cpu::processor(), static_cast<std::uint32_t>(omp_get_max_threads()), {}};
+  const auto& nodes = program.functions[0].nodes;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].op == Op::convolution || nodes[i].op == Op::matmul)
+      t.choices.push_back({0, i, std::string(name_of(way))});
+  }
+  program.tunings = {t};
+}
+
+/// With weights packed as the ways want them, at multiples of 64 as they lie in an archive.
+void pack(TestProgram& p) {
+  class Source : public ExtendableSource {
+   public:
+    using ExtendableSource::ExtendableSource;
+    std::span<const std::byte> bytes(std::uint32_t storage) override {
+      const auto from = ExtendableSource::bytes(storage);
+      auto& copy = copies_[storage];
+      if (copy.empty()) {
+        copy.resize(from.size() + 64);
+        std::ranges::copy(from, aligned(copy));
+      }
+      return {aligned(copy), from.size()};
+    }
+
+   private:
+    static std::byte* aligned(std::vector<std::byte>& v) {
+      return v.data() + (64 - reinterpret_cast<std::uintptr_t>(v.data()) % 64) % 64;
+    }
+    std::map<std::uint32_t, std::vector<std::byte>> copies_;
+  };
+  PackRecorder recorder = pack_weights(p.model().program(), {});
+  Program& program = p.program();
+  auto source = std::make_shared<Source>(program.source, static_cast<std::uint32_t>(program.storages.size()));
+  program.packings.clear();
+  for (auto& [name, bytes] : recorder.packed) {
+    const std::uint64_t size = bytes.size();
+    program.packings.push_back({name.first, name.second, source->add(std::move(bytes))});
+    program.storages.push_back({size});
+  }
+  program.source = source;
+}
+
+float at(const std::vector<float>& v, std::int64_t i) {
+  return v[static_cast<std::size_t>(i)];
+}
+
+struct Image {
+  const char* what;
+  std::int64_t batch, groups, in, out, height, width, kernel, stride, padding, dilation;
+  std::int64_t result(std::int64_t size) const {
+    return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+  }
+};
+
+const Image kImages[] = {
+    {"three by three", 2, 1, 19, 35, 9, 11, 3, 1, 1, 1},    {"one by one", 1, 1, 40, 24, 8, 7, 1, 1, 0, 1},
+    {"strided, dilated", 1, 1, 16, 20, 15, 13, 3, 2, 2, 2}, {"groups", 1, 2, 20, 18, 10, 6, 3, 1, 1, 1},
+    {"depthwise", 2, 37, 1, 1, 12, 10, 5, 1, 2, 1},         {"first layer", 1, 1, 3, 16, 21, 17, 3, 2, 1, 1},
+    {"one position", 1, 1, 24, 8, 1, 1, 1, 1, 0, 1},
+};
+
+/// max(convolution + bias + x', 0) in double, where x' is one more operand.
+std::vector<double> expected(const Image& k, const std::vector<float>& x, const std::vector<float>& w,
+                             const std::vector<float>& bias) {
+  const std::int64_t oh = k.result(k.height), ow = k.result(k.width), channels = k.groups * k.out;
+  std::vector<double> y;
+  for (std::int64_t i = 0; i < k.batch * channels * oh * ow; ++i) {
+    const std::int64_t column = i % ow, line = i / ow % oh, o = i / ow / oh % channels, n = i / ow / oh / channels;
+    double sum = static_cast<double>(at(bias, o));
+    for (std::int64_t c = 0; c < k.in; ++c) {
+      for (std::int64_t t = 0; t < k.kernel * k.kernel; ++t) {
+        const std::int64_t r = line * k.stride + t / k.kernel * k.dilation - k.padding,
+                           s = column * k.stride + t % k.kernel * k.dilation - k.padding;
+        if (r < 0 || r >= k.height || s < 0 || s >= k.width) continue;
+        const std::int64_t channel = n * k.groups * k.in + o / k.out * k.in + c;
+        sum += static_cast<double>(at(x, (channel * k.height + r) * k.width + s)) *
+               static_cast<double>(at(w, (o * k.in + c) * k.kernel * k.kernel + t));
+      }
+    }
+    y.push_back(std::tanh(sum));
+  }
+  return y;
+}
+
+void expect_near(const Result& got, const std::vector<double>& want, double tolerance, const std::string& what) {
+  ASSERT_EQ(got.values.size(), want.size()) << what;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    ASSERT_NEAR(static_cast<double>(got.values[i]), want[i], tolerance) << what << ", element " << i;
+}
+
+TEST(Ways, OfConvolutions) {
+  std::set<Way> taken;
+  for (const Image& k : kImages) {
+    const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
+    const auto x = random_floats(k.batch * in * k.height * k.width, 1),
+               w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
+    const auto want = expected(k, x, w, bias);
+    for (const WayName& way : kWayNames) {
+      for (const bool packed : {false, true}) {
+        TestProgram p;
+        auto& b = p.b();
+        const ValueId image = p.input(DType::f32, {k.batch, in, k.height, k.width});
+        const ValueId y = b.add(
+            Op::convolution, {image, p.state({out, k.in, k.kernel, k.kernel}, w, false), p.state({out}, bias, false)},
+            {attr(AttrKey::strides, Sizes{k.stride, k.stride}), attr(AttrKey::dilations, Sizes{k.dilation, k.dilation}),
+             attr(AttrKey::before, Sizes{k.padding, k.padding}), attr(AttrKey::after, Sizes{k.padding, k.padding}),
+             attr(AttrKey::groups, Dim(k.groups))});
+        p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
+        ask_for(p.program(), way.way);
+        if (packed) pack(p);
+        const Result got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
+        expect_near(got, want, 2e-5, std::string(k.what) + " by " + std::string(way.name));
+        taken.insert(got.taken.begin()->second);
+      }
+    }
+  }
+  for (const Way way : {Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::winograd,
+                        Way::planes, Way::blocks, Way::onednn})
+    EXPECT_TRUE(taken.contains(way)) << name_of(way);
+}
+
+TEST(Ways, OfProducts) {
+  constexpr std::int64_t kDepth = 70, kColumns = 51;
+  const auto w = random_floats(kColumns * kDepth, 2), bias = random_floats(kColumns, 3);
+  std::set<Way> taken;
+  for (const std::int64_t rows : {1, 7, 40}) {
+    const auto x = random_floats(rows * kDepth, 1);
+    std::vector<double> want;
+    for (std::int64_t i = 0; i < rows * kColumns; ++i) {
+      double sum = static_cast<double>(at(bias, i % kColumns));
+      for (std::int64_t k = 0; k < kDepth; ++k)
+        sum += static_cast<double>(at(x, i / kColumns * kDepth + k)) *
+               static_cast<double>(at(w, i % kColumns * kDepth + k));
+      want.push_back(std::tanh(sum));
+    }
+    for (const WayName& way : kWayNames) {
+      for (const bool packed : {false, true}) {
+        TestProgram p;
+        auto& b = p.b();
+        const ValueId in = p.input(DType::f32, {rows, kDepth}),
+                      transposed = b.transpose(p.state({kColumns, kDepth}, w, false), 0, 1);
+        const ValueId y = b.add(Op::matmul, {in, transposed, p.state({kColumns}, bias, false)}, {});
+        p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
+        ask_for(p.program(), way.way);
+        if (packed) pack(p);
+        const Result got = run_of(p, floats({rows, kDepth}, x));
+        expect_near(got, want, 2e-5, "rows by " + std::string(way.name));
+        taken.insert(got.taken.begin()->second);
+      }
+    }
+  }
+  for (const Way way : {Way::panels, Way::panels_lines, Way::panels_columns, Way::in_place, Way::onednn, Way::blocks})
+    EXPECT_TRUE(taken.contains(way)) << name_of(way);
+}
+
+/// A product of few enough rows that no rule would have oneDNN do it.
+TestProgram product() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 16});
+  p.output(p.b().matmul(x, p.b().transpose(p.state({8, 16}, random_floats(128, 1), false), 0, 1)));
+  ask_for(p.program(), Way::onednn);
+  return p;
+}
+
+Way taken_with(const TestProgram& p, const PrepareOptions& options = {}) {
+  const auto taken = run_of(p, floats({2, 16}, random_floats(32, 2)), options).taken;
+  return taken.empty() ? Way::none : taken.begin()->second;
+}
+
+TEST(Ways, AreThoseOfTheProcessorAndThreads) {
+  TestProgram p = product();
+  Tuning& t = p.program().tunings[0];
+  EXPECT_EQ(taken_with(p), Way::onednn);
+  t.processor += " of another kind";
+  EXPECT_NE(taken_with(p), Way::onednn);
+  t.processor = cpu::processor();
+  t.threads += 1;
+  EXPECT_NE(taken_with(p), Way::onednn);
+  PrepareOptions options;
+  options.threads = static_cast<int>(t.threads);
+  EXPECT_EQ(taken_with(p, options), Way::onednn);
+}
+
+TEST(Ways, OfOtherVersionsAndOfOtherNodesAreIgnored) {
+  TestProgram p = product();
+  Tuning& t = p.program().tunings[0];
+  for (const char* way : {"", "a way of later versions", "winograd"}) {
+    t.choices.back().way = way;
+    EXPECT_NE(taken_with(p), Way::onednn);
+  }
+  t.choices = {{0, 0, "onednn"}, {0, 1000, "onednn"}, {7, 0, "onednn"}};
+  EXPECT_NE(taken_with(p), Way::onednn);
+}
+
+TEST(Ways, DoNotChangeReproducibleRuns) {
+  TestProgram p = product();
+  PrepareOptions options;
+  options.reproducible = true;
+  const auto tuned = run_of(p, floats({2, 16}, random_floats(32, 2)), options);
+  EXPECT_TRUE(tuned.taken.empty());
+  p.program().tunings.clear();
+  EXPECT_EQ(run_of(p, floats({2, 16}, random_floats(32, 2)), options).values, tuned.values);
+}
+
+}  // namespace
+}  // namespace tern
