@@ -2,17 +2,20 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "exporter/archive_writer.h"
 #include "exporter/constants.h"
 #include "exporter/importer.h"
 #include "exporter/kernels/add_kernels.h"
+#include "exporter/tune/tune.h"
 #include "loader/archive.h"
 #include "loader/validate.h"
 #include "runtime/pack.h"
@@ -27,7 +30,8 @@ struct ExportArguments {
   std::string input, output, compress, precision;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes;
-  bool custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
+  double tune_seconds = 60;
+  bool tune = false, custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
 };
 
 /// "zstd" or "zstd:LEVEL", "none".
@@ -62,15 +66,41 @@ void verify_archive(const std::string& path) {
                                         findings.size(), describe(findings.front())));
 }
 
-void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w) {
+std::string tuning_json(const TuneReport& t) {
+  std::string kinds;
+  for (const TunedKind& k : t.kinds) {
+    kinds += fmt::format("{}{{\"what\": \"{}\", \"nodes\": {}, \"before\": \"{}\", \"after\": \"{}\"}}",
+                         kinds.empty() ? "" : ", ", json_escape(k.what), k.nodes, name_of(k.before), name_of(k.after));
+  }
+  return fmt::format(
+      ", \"tuning\": {{\"processor\": \"{}\", \"threads\": {}, \"before_ms\": {:.4f}, \"after_ms\": {:.4f}, "
+      "\"trials\": {}, \"complete\": {}, \"kinds\": [{}]}}",
+      json_escape(t.tuning.processor), t.tuning.threads, t.before * 1e3, t.after * 1e3, t.trials, t.complete, kinds);
+}
+
+void print_tuning(const TuneReport& t) {
+  for (const std::string& f : t.left_out) fmt::print("not tuned: {}\n", escape_name(f, 400));
+  for (const TunedKind& k : t.kinds)
+    fmt::print("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before));
+  const std::string gain = t.kinds.empty()
+                               ? "nothing is faster than what the rules choose"
+                               : fmt::format("{:.3f} ms a run for {:.3f} before", t.after * 1e3, t.before * 1e3);
+  fmt::print("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
+             t.tuning.threads == 1 ? "" : "s", gain, t.trials,
+             t.complete ? "" : "; more were left when the time was up: --tune-seconds");
+}
+
+void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
+                  const std::optional<TuneReport>& tuned) {
   if (a.json) {
     fmt::print(
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
-        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}}}\n",
+        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
-        import.nodes, program.functions.size(), program.states.size());
+        import.nodes, program.functions.size(), program.states.size(), tuned ? tuning_json(*tuned) : "");
     return;
   }
+  if (tuned) print_tuning(*tuned);
   std::string names;
   for (const Function& f : program.functions) {
     if (f.entry) names += (names.empty() ? "" : ", ") + escape_name(f.name);
@@ -96,14 +126,42 @@ SymbolSizes parse_sizes(const std::vector<std::string>& texts) {
   return sizes;
 }
 
-/// Packs the weights for this machine's processor and adds them to the program.
-void add_packings(Program& program, const SymbolSizes& sizes) {
+/// The sizes that the CPU plans for: the last ones of each name.
+std::map<std::string, std::int64_t> cpu_sizes(const SymbolSizes& sizes) {
   std::map<std::string, std::int64_t> values;
   for (const auto& [name, list] : sizes) values[name] = list.back();
+  return values;
+}
+
+/// Packs the weights for this machine's processor and adds them to the program, instead of any that it has.
+void add_packings(Program& program, const SymbolSizes& sizes) {
+  const std::vector<Packing> before = std::exchange(program.packings, {});
   PackRecorder recorder =
-      pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), values);
-  for (auto& [name, bytes] : recorder.packed)
-    program.packings.push_back({name.first, name.second, add_storage(program, std::move(bytes))});
+      pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), cpu_sizes(sizes));
+  for (auto& [name, bytes] : recorder.packed) {
+    const auto same =
+        std::ranges::find_if(before, [&](const Packing& p) { return p.storage == name.first && p.key == name.second; });
+    program.packings.push_back(
+        {name.first, name.second, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
+  }
+}
+
+/// Measures the ways of doing nodes in the archive that was just written, and puts the best into the program, with the
+/// weights packed as they ask for.
+TuneReport add_tuning(Program& program, const ExportArguments& a, const SymbolSizes& sizes) {
+  TuneOptions options;
+  options.seconds = a.tune_seconds;
+  options.sizes = cpu_sizes(sizes);
+  Progress progress("tuning", 100);
+  options.on_progress = [&](double share, const std::string& what) {
+    progress.note(what);
+    progress.set(static_cast<std::uint64_t>(share * 100));
+  };
+  TuneReport report = tune(Model::open(a.output), options);
+  if (report.kinds.empty()) return report;
+  program.tunings = {report.tuning};
+  add_packings(program, sizes);
+  return report;
 }
 
 void add_target(Program& program, const std::string& name, const SymbolSizes& sizes, bool quiet) {
@@ -115,6 +173,8 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
 }
 
 int run_export(ExportArguments& a) {
+  if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
+    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor: give --target cpu, too");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   WriteOptions options;
   parse_compress(a.compress, &options);
@@ -146,10 +206,16 @@ int run_export(ExportArguments& a) {
   };
   const SymbolSizes sizes = parse_sizes(a.sizes);
   for (const std::string& target : a.targets) add_target(program, target, sizes, a.json);
-  const WriteReport written = write_archive(program, a.output, options);
+  WriteReport written = write_archive(program, a.output, options);
   progress.reset();
+  std::optional<TuneReport> tuned;
+  if (a.tune) {
+    tuned = add_tuning(program, a, sizes);
+    if (!tuned->kinds.empty()) written = write_archive(program, a.output, options);
+    progress.reset();
+  }
   if (a.verify) verify_archive(a.output);
-  print_report(a, program, import, written);
+  print_report(a, program, import, written, tuned);
   return 0;
 }
 
@@ -169,11 +235,16 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "cpu: store weights packed for this machine's processor too, so that nothing is packed at load. "
                 "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V")
       ->type_name("DEVICE");
+  c->add_flag("--tune", a->tune,
+              "With --target cpu: run the program on made-up inputs, try other ways of doing its products and "
+              "convolutions, and store those that are faster, for this processor and number of threads");
+  c->add_option("--tune-seconds", a->tune_seconds, "After so long nothing new is tried")->capture_default_str();
   c->add_option("--precision", a->precision,
                 "bfloat16 or float16: store weights of matrix products in it; sums and all else stay as they are")
       ->type_name("TYPE");
   c->add_option("--size", a->sizes,
-                "NAME=NUMBER: a symbolic size that --target plans for (default: 32 or near it for cpu, several typical "
+                "NAME=NUMBER: a symbolic size that --target and --tune plan for (default: 32 or near it for cpu, "
+                "several typical "
                 "ones for kernels). For kernels a name may have several: the first of all names go together, and so on")
       ->type_name("NAME=NUMBER");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");

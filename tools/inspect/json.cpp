@@ -152,6 +152,13 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
               quoted(k.name), quoted(form_text(k.form)), k.text_high, k.text_low, k.storage,
               p.storages[k.storage].size);
         });
+    out += ",\n \"tunings\": " + array(p.tunings, [](const Tuning& t) {
+             return fmt::format("\n  {{\"processor\": {}, \"threads\": {}, \"choices\": {}}}", quoted(t.processor),
+                                t.threads, array(t.choices, [](const Tuning::Choice& c) {
+                                  return fmt::format("{{\"function\": {}, \"node\": {}, \"way\": {}}}", c.function,
+                                                     c.node, quoted(c.way));
+                                }));
+           });
     std::string ops;
     for (const auto& [name, count] : count_ops(p))
       ops += fmt::format("{}{}: {}", ops.empty() ? "" : ", ", quoted(name), count);

@@ -118,6 +118,31 @@ void add_kernels(std::string& out, const Program& p) {
   out += fmt::format("\nnative code: {} kernels of devices, {}: {}\n", p.kernels.size(), human_bytes(bytes), line);
 }
 
+/// "  by winograd", where a tuning says so.
+std::string ways_text(const Program& p, std::size_t function, std::size_t node) {
+  std::string out;
+  for (const Tuning& t : p.tunings) {
+    const auto place = [](const Tuning::Choice& c) { return std::pair<std::size_t, std::size_t>(c.function, c.node); };
+    const auto found = std::ranges::lower_bound(t.choices, std::pair(function, node), {}, place);
+    if (found != t.choices.end() && place(*found) == std::pair(function, node))
+      out += "  by " + escape_name(found->way);
+  }
+  return out;
+}
+
+void add_tunings(std::string& out, const Program& p) {
+  for (const Tuning& t : p.tunings) {
+    std::map<std::string, std::size_t> counts;
+    for (const Tuning::Choice& c : t.choices)
+      ++counts[op_text(p.functions[c.function].nodes[c.node].op) + " by " + c.way];
+    std::string line;
+    for (const auto& [what, count] : counts)
+      line += fmt::format("{}{} x {}", line.empty() ? "" : ", ", count, escape_name(what));
+    out += fmt::format("\ntuned for {}, {} thread{}: {}\n", escape_name(t.processor), t.threads,
+                       t.threads == 1 ? "" : "s", line);
+  }
+}
+
 void add_ops(std::string& out, const Program& p) {
   std::string line;
   for (const auto& [name, count] : count_ops(p))
@@ -170,13 +195,15 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
       out += "\n";
       add_function(out, p, i);
       if (!options.nodes) continue;
-      for (const Node& n : p.functions[i].nodes) out += "    " + node_text(p, p.functions[i], n) + "\n";
+      for (std::size_t k = 0; k < p.functions[i].nodes.size(); ++k)
+        out += "    " + node_text(p, p.functions[i], p.functions[i].nodes[k]) + ways_text(p, i, k) + "\n";
     }
     add_symbols(out, p);
   }
   if (a.program != nullptr) {
     add_weights(out, a, options.weights);
     add_kernels(out, *a.program);
+    add_tunings(out, *a.program);
     add_ops(out, *a.program);
     add_origins(out, *a.program);
   }

@@ -1,0 +1,173 @@
+#include "exporter/tune/tune.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "exporter/tune/verdict.h"
+#include "exporter/tune/workload.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/processor.h"
+
+namespace tern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Place = std::pair<std::uint32_t, std::uint32_t>;  // function, node
+
+constexpr int kWarmUp = 2;
+constexpr std::size_t kFewestTurns = 7, kMostTurns = 25;
+constexpr double kSecondsOfTurns = 0.5;  // of one trial, where the fewest take less
+constexpr double kSecondsAtTheEnd = 3;
+constexpr double kWorthATrial = 0.005;  // of a run
+
+/// Nodes that are done alike.
+struct Kind {
+  std::string what;
+  std::span<const Way> ways;
+  Way rule = Way::none, best = Way::none;  ///< what the rules take, and what was found so far
+  std::vector<Place> places;
+  NodeNames neighbourhood;  ///< they, and what changes with them
+  double seconds = 0;       ///< of a run
+};
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Tuner {
+ public:
+  Tuner(const Model& model, const TuneOptions& options)
+      : model_(model), options_(options), workload_(make_workload(model, options.sizes)) {}
+
+  TuneReport run() {
+    report_.left_out = workload_.left_out;
+    report_.tuning.processor = cpu::processor();
+    report_.tuning.threads = static_cast<std::uint32_t>(omp_get_max_threads());
+    if (workload_.calls.empty()) return std::move(report_);
+    Trial rules(model_, {});
+    for (int i = 0; i <= kWarmUp; ++i) rules.run(workload_, {});
+    find_kinds(rules);
+    best_ = &rules;
+    for (Kind& kind : kinds_) {
+      for (const Way way : kind.ways) try_way(kind, way);
+    }
+    finish(rules);
+    return std::move(report_);
+  }
+
+ private:
+  void find_kinds(const Trial& rules) {
+    const auto times = rules.node_times();
+    double all = 0;
+    for (const auto& [node, seconds] : times) all += seconds;
+    std::map<std::string, Kind> kinds;
+    for (const auto& [place, step] : rules.steps()) {
+      Kind& kind = kinds[step.kind + std::string(name_of(step.taken))];
+      kind.what = step.what;
+      kind.ways = step.ways;
+      kind.rule = kind.best = step.taken;
+      kind.places.push_back(place);
+      const auto found = times.find({model_.program()->functions[place.first].name, place.second});
+      if (found != times.end()) kind.seconds += found->second;
+    }
+    for (auto& [text, kind] : kinds) {
+      if (kind.seconds < kWorthATrial * all) continue;
+      kind.neighbourhood = rules.with_neighbours(kind.places);
+      kinds_.push_back(std::move(kind));
+    }
+    std::ranges::stable_sort(kinds_, std::greater<>(), &Kind::seconds);
+  }
+
+  /// All that was found, and one kind done otherwise.
+  Tuning tuning_with(const Kind* changed, Way way) const {
+    Tuning tuning = report_.tuning;
+    for (const Kind& kind : kinds_) {
+      const Way chosen = &kind == changed ? way : kind.best;
+      if (chosen == kind.rule) continue;
+      for (const auto& [function, node] : kind.places)
+        tuning.choices.push_back({function, node, std::string(name_of(chosen))});
+    }
+    std::ranges::sort(tuning.choices, {}, [](const Tuning::Choice& c) { return std::pair(c.function, c.node); });
+    return tuning;
+  }
+
+  void try_way(Kind& kind, Way way) {
+    // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
+    // and what runs after it, so that nothing could be compared with it in turns.
+    if (way == kind.rule || way == kind.best || way == Way::onednn) return;
+    if (since(start_) >= options_.seconds) {
+      report_.complete = false;
+      return;
+    }
+    if (options_.on_progress) {
+      options_.on_progress(since(start_) / options_.seconds,
+                           fmt::format("{} x {}: {}", kind.places.size(), kind.what, name_of(way)));
+    }
+    auto trial = std::make_unique<Trial>(model_, tuning_with(&kind, way));
+    trial->run(workload_, {});
+    const auto taken = [&](const Place& p) { return trial->steps().at(p).taken == way; };
+    if (!std::ranges::all_of(kind.places, taken)) return;
+    ++report_.trials;
+    const Turns turns = take_turns(*best_, *trial, kind.neighbourhood);
+    if (!is_better(turns)) return;
+    kind.best = way;
+    found_ = std::move(trial);
+    best_ = found_.get();
+  }
+
+  /// Whoever went first goes second the next time.
+  Turns take_turns(Trial& before, Trial& after, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
+    for (int i = 1; i < kWarmUp; ++i) after.run(workload_, {});
+    Turns turns;
+    const auto run = [&](Trial& trial, Turns::Side& side) {
+      const Trial::Time time = trial.run(workload_, nodes);
+      side.function.push_back(time.function);
+      side.nodes.push_back(time.nodes);
+    };
+    const auto begin = Clock::now();
+    for (std::size_t i = 0; i < kMostTurns && (i < kFewestTurns || since(begin) < seconds); ++i) {
+      if (i % 2 == 0) run(before, turns.before);
+      run(after, turns.after);
+      if (i % 2 == 1) run(before, turns.before);
+      if (is_hopeless(turns)) break;
+    }
+    return turns;
+  }
+
+  /// Once more all that was found against the rules: single gains may have been luck.
+  void finish(Trial& rules) {
+    NodeNames changed;
+    for (const Kind& kind : kinds_) {
+      if (kind.best != kind.rule) changed.insert(kind.neighbourhood.begin(), kind.neighbourhood.end());
+    }
+    const Turns turns = take_turns(rules, *best_, changed, kSecondsAtTheEnd);
+    report_.before = report_.after = median(turns.before.function);
+    if (changed.empty() || !is_better(turns)) return;
+    report_.after = median(turns.after.function);
+    report_.tuning = tuning_with(nullptr, Way::none);
+    for (const Kind& kind : kinds_) {
+      if (kind.best != kind.rule) report_.kinds.push_back({kind.what, kind.places.size(), kind.rule, kind.best});
+    }
+  }
+
+  const Model& model_;
+  const TuneOptions& options_;
+  const Clock::time_point start_ = Clock::now();
+  Workload workload_;
+  std::vector<Kind> kinds_;
+  std::unique_ptr<Trial> found_;  ///< the best that is not the rules'
+  Trial* best_ = nullptr;
+  TuneReport report_;
+};
+
+}  // namespace
+
+TuneReport tune(const Model& model, const TuneOptions& options) {
+  return Tuner(model, options).run();
+}
+
+}  // namespace tern

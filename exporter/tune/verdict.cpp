@@ -1,0 +1,48 @@
+#include "exporter/tune/verdict.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+constexpr double kWorthIt = 0.02, kSlower = -0.01, kHopeless = -0.03, kHopelessAtOnce = -0.1;  // of a run
+constexpr std::size_t kFewest = 3;
+
+double quantile(std::vector<double> values, double q) {
+  std::ranges::sort(values);
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+/// What each turn gained, as a part of it.
+std::vector<double> gains(const Turns& t) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < t.after.function.size(); ++i)
+    all.push_back(1 - t.after.function[i] / t.before.function[i]);
+  return all;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  return values.empty() ? 0 : quantile(std::move(values), 0.5);
+}
+
+bool is_better(const Turns& t) {
+  const std::size_t turns = t.after.function.size();
+  if (turns < kFewest || median(gains(t)) < kSlower) return false;
+  std::vector<double> of_nodes;
+  for (std::size_t i = 0; i < turns; ++i)
+    of_nodes.push_back((t.before.nodes[i] - t.after.nodes[i]) / t.before.function[i]);
+  if (quantile(of_nodes, 0.25) <= 0) return false;
+  return median(of_nodes) > kWorthIt || quantile(t.after.nodes, 0.75) < quantile(t.before.nodes, 0.25);
+}
+
+bool is_hopeless(const Turns& t) {
+  const std::size_t turns = t.after.function.size();
+  if (turns < 2) return false;
+  const std::vector<double> all = gains(t);
+  const double best = std::ranges::max(all);
+  return best < kHopelessAtOnce || (turns >= kFewest && best < 0 && median(all) < kHopeless);
+}
+
+}  // namespace tern
