@@ -55,7 +55,8 @@ std::vector<std::string> rules_with_module(std::vector<std::byte> bytes) {
 }
 
 TEST(ArchiveKernels, AreReadBack) {
-  const auto program = open_archive(archive_bytes(sample_program()), {});
+  const std::vector<std::byte> bytes = archive_bytes(sample_program());
+  const auto program = open_archive(bytes, {});
   EXPECT_EQ(difference(sample_program(), *program), "");
   ASSERT_EQ(program->kernels.size(), 2u);
   const auto module = program->source->bytes(program->kernels[0].storage);
