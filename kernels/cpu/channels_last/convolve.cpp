@@ -221,8 +221,9 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const std::int64_t threads = omp_get_max_threads();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
   Part part(c, at, finish);
-  // Threads share channels where these come out even: then no weight is packed or read twice. But where the image and its
-  // results are more than the weight, each thread keeps to its lines, which it has in its cache from the layer before.
+  // Threads share channels where these come out even: then no weight is packed or read twice. But where the image and
+  // its results are more than the weight, each thread keeps to its lines, which it has in its cache from the layer
+  // before.
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
