@@ -106,8 +106,7 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   add_device_options(*c, arguments->device);
   c->add_option("--same-bits", arguments->same_bits,
                 "Run each case on each of these devices (cpu,xpu): it fails where one gives other bits than the first")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
   c->add_flag("--graph", arguments->graph,
               "Capture each call as a graph and replay that, but where sizes depend on data");
   c->add_option(

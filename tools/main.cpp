@@ -24,6 +24,13 @@ void print_error(const char* message) {
   std::fputs(text.c_str(), stderr);
 }
 
+/// An option that may be given several times takes one value each time: a file that follows is the command's.
+void one_value_each(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,7 +60,11 @@ int main(int argc, char** argv) {
   tern::add_bench_command(app, line);
   tern::add_ops_command(app, line);
   tern::add_devices_command(app, line);
-  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  one_value_each(app);
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->fallthrough();
+    one_value_each(*command);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -38,7 +38,7 @@ try 'pkg-config runs' "$work/with_pkg_config" "$work/digits.tern"
 custom_op() {
   local rope=$work/custom_op/librope.so program=examples/custom_op/rope
   "$prefix/bin/tern" conform $program.pt2 --ops "$rope" &&
-    "$prefix/bin/tern" export $program.pt2 -o "$work/rope.tern" --ops "$rope" >/dev/null &&
+    "$prefix/bin/tern" export --ops "$rope" --target cpu $program.pt2 -o "$work/rope.tern" >/dev/null &&
     TERN_OP_PATH=$rope "$prefix/bin/tern" run "$work/rope.tern" --input $program.safetensors
 }
 refused() {
