@@ -32,6 +32,7 @@ const KernelTable& cpu_kernels() {
     register_cpu_contractions(t);
     register_cpu_linalg(t);
     register_cpu_optim(t);
+    register_collective(t);
     register_custom(t);
     return t;
   }();

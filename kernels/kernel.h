@@ -88,6 +88,14 @@ struct RandomState {
   std::uint64_t offset = 0;
 };
 
+/// The groups of ranks that a session belongs to.
+class GroupAccess {
+ public:
+  virtual ~GroupAccess() = default;
+  /// Runs a node of op collective, with the ranks of its group.
+  virtual void run(const KernelCall& call) = 0;
+};
+
 struct KernelCall {
   const Node* node = nullptr;  ///< op, attrs (all integers constant), expr
   std::span<TensorView> in;    ///< data is nullptr for an absent operand (dtype invalid)
@@ -98,6 +106,7 @@ struct KernelCall {
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
   WeightAccess* weights = nullptr;       ///< in prepare; may be null
+  GroupAccess* groups = nullptr;         ///< while it runs
   portable::Launcher* device = nullptr;  ///< what runs the portable kernels; null on the CPU
   const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
   Way way = Way::none;  ///< in prepare and channels_last: what is wanted, where it can be done; none: rules choose
@@ -147,6 +156,7 @@ void register_cpu_indexing(KernelTable& t);
 void register_cpu_contractions(KernelTable& t);
 void register_cpu_linalg(KernelTable& t);
 void register_cpu_optim(KernelTable& t);
+void register_collective(KernelTable& t);  ///< of every device
 
 /// Copies `from` (any strides) to `to` (any strides) of the same shape and dtype, in parallel when large.
 void copy_strided(const TensorView& from, const TensorView& to);

@@ -40,6 +40,7 @@ struct SessionContext {
   const PreparedProgram* prepared = nullptr;
   StateMemory* state = nullptr;
   DeviceStream* stream = nullptr;  ///< null on the CPU
+  GroupAccess* groups = nullptr;
   RandomState random;
   Buffer scratch;
   std::uint64_t clock = 0;

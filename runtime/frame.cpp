@@ -331,6 +331,7 @@ void Frame::run_kernel(Plan& plan, Step& step) {
   call.state = step.state.get();
   call.allocator = &allocator;
   call.random = &context_.random;
+  call.groups = context_.groups;
   call.device = context_.stream;
   call.constant = plan.constant.get() + step.args;
   step.kernel->run(call);

@@ -20,6 +20,15 @@ SessionImpl::SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream&
   context.prepared = prepared.get();
   context.state = &state;
   context.stream = stream.impl()->work.get();
+  context.groups = &groups;
+}
+
+void SessionImpl::give_up(const std::exception& why) noexcept {
+  if (context.stream != nullptr) context.stream->recover();
+  const auto* e = dynamic_cast<const Error*>(&why);
+  const bool refused =
+      e != nullptr && (e->code() == ErrorCode::invalid_argument || e->code() == ErrorCode::unsupported);
+  if (!refused) groups.abort(why.what());
 }
 
 namespace {
@@ -139,7 +148,13 @@ const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
 
 const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {
   const std::vector<Tensor>& outputs = enqueue(function, inputs);
-  if (!impl_->stream.is_capturing()) impl_->stream.synchronize();
+  if (impl_->stream.is_capturing()) return outputs;
+  try {
+    impl_->stream.synchronize();
+  } catch (const std::exception& e) {
+    impl_->give_up(e);
+    throw;
+  }
   return outputs;
 }
 
@@ -172,8 +187,8 @@ const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span
     const std::vector<TensorView>& results = frame->run(s.inputs, {});
     SessionImpl::lend(s.transfer == nullptr ? results : s.transfer->take_back(f, results), s.outputs);
     times.finish();
-  } catch (...) {
-    if (s.context.stream != nullptr) s.context.stream->recover();
+  } catch (const std::exception& e) {
+    s.give_up(e);
     throw;
   }
   return s.outputs;
@@ -187,7 +202,8 @@ namespace {
 
 void refuse_during_capture(const SessionImpl& s) {
   if (s.stream.is_capturing())
-    fail(ErrorCode::invalid_argument, "a session's state is neither read nor written while its stream is captured");
+    fail(ErrorCode::invalid_argument,
+         "a session's state and groups are neither read nor changed while its stream is captured");
 }
 
 std::uint32_t find_state(const Program& program, std::string_view name) {
@@ -257,6 +273,11 @@ void Session::write_state(std::string_view name, const Tensor& value) {
 void Session::reset_state() {
   refuse_during_capture(*impl_);
   impl_->state.reset();
+}
+
+void Session::set_group(std::shared_ptr<ProcessGroup> group, std::string_view name) {
+  refuse_during_capture(*impl_);
+  impl_->groups.set(name, std::move(group));
 }
 
 void Session::set_seed(std::uint64_t seed) {

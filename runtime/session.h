@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/collective/session_groups.h"
 #include "runtime/devices/transfer.h"
 #include "runtime/frame.h"
 #include "runtime/stream.h"
@@ -17,6 +18,8 @@ namespace tern {
 class SessionImpl {
  public:
   SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s);
+  /// After a run has failed: the device's work has ended, and no other rank waits for this one.
+  void give_up(const std::exception& why) noexcept;
   /// Makes tensors of views on the host; they borrow the memory.
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
 
@@ -25,6 +28,7 @@ class SessionImpl {
   std::unique_ptr<DeviceTransfer> transfer;  ///< null on the CPU
   StateMemory state;
   SessionContext context;
+  SessionGroups groups{context};
   std::unique_ptr<Profile> profile;
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;

@@ -12,7 +12,10 @@ constexpr std::string_view kSelectNames[] = {TERN_SELECT_KINDS(TERN_KIND_NAME)};
 constexpr std::string_view kScanNames[] = {TERN_SCAN_KINDS(TERN_KIND_NAME)};
 constexpr std::string_view kScatterNames[] = {TERN_SCATTER_KINDS(TERN_KIND_NAME)};
 #undef TERN_KIND_NAME
+constexpr std::string_view kCollectiveNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
+constexpr std::string_view kReduceOpNames[] = {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
 static_assert(std::size(kReduceNames) == kReduceKinds && std::size(kSelectNames) == kSelectKinds);
+static_assert(std::size(kCollectiveNames) == kCollectiveKinds && std::size(kReduceOpNames) == kReduceOps);
 static_assert(std::size(kScanNames) == kScanKinds && std::size(kScatterNames) == kScatterKinds);
 
 template <std::size_t N>
@@ -42,6 +45,9 @@ int scan_kind_from_name(std::string_view name) {
 int scatter_kind_from_name(std::string_view name) {
   return find(kScatterNames, name);
 }
+int reduce_op_from_name(std::string_view name) {
+  return find(kReduceOpNames, name);
+}
 std::string_view reduce_kind_name(int kind) {
   return at(kReduceNames, kind);
 }
@@ -53,6 +59,12 @@ std::string_view scan_kind_name(int kind) {
 }
 std::string_view scatter_kind_name(int kind) {
   return at(kScatterNames, kind);
+}
+std::string_view collective_kind_name(int kind) {
+  return at(kCollectiveNames, kind);
+}
+std::string_view reduce_op_name(int op) {
+  return at(kReduceOpNames, op);
 }
 
 }  // namespace tern

@@ -1,6 +1,8 @@
 // The values of attribute `kind` of the ops that have variants. The numbers are part of the archive format.
 #pragma once
 
+#include <tern/collective.h>
+
 #include <cstdint>
 #include <string_view>
 
@@ -71,14 +73,9 @@ inline constexpr int kBagKinds = 3;
 enum class OptimKind : std::uint8_t { TERN_OPTIM_KINDS(TERN_KIND_ENUM) };
 inline constexpr int kOptimKinds = 4;
 
-// What op collective does among the processes of a group.
-#define TERN_COLLECTIVE_KINDS(X) \
-  X(0, all_reduce)               \
-  X(1, all_gather)               \
-  X(2, reduce_scatter)           \
-  X(3, broadcast)
-enum class CollectiveKind : std::uint8_t { TERN_COLLECTIVE_KINDS(TERN_KIND_ENUM) };
+// What op collective does among the ranks of a group: CollectiveKind and ReduceOp of tern/collective.h.
 inline constexpr int kCollectiveKinds = 4;
+inline constexpr int kReduceOps = 8;
 
 #undef TERN_KIND_ENUM
 
@@ -87,11 +84,14 @@ int reduce_kind_from_name(std::string_view name);
 int select_kind_from_name(std::string_view name);
 int scan_kind_from_name(std::string_view name);
 int scatter_kind_from_name(std::string_view name);
+int reduce_op_from_name(std::string_view name);
 
 /// For people; empty for a number that no kind has.
 std::string_view reduce_kind_name(int kind);
 std::string_view select_kind_name(int kind);
 std::string_view scan_kind_name(int kind);
 std::string_view scatter_kind_name(int kind);
+std::string_view collective_kind_name(int kind);
+std::string_view reduce_op_name(int op);
 
 }  // namespace tern

@@ -16,7 +16,8 @@ constexpr const char* kDialects[] = {"C++", "OpenCL C", "CUDA", "HIP", "Metal"};
 
 /// The tables of further functions that the plugin has, of those that Tern asks for.
 std::vector<std::string> extensions_of(const Device& device) {
-  const std::pair<const char*, bool> tables[] = {{"events", device.events() != nullptr},
+  const std::pair<const char*, bool> tables[] = {{"collective", device.collectives() != nullptr},
+                                                 {"events", device.events() != nullptr},
                                                  {"graph", device.graphs() != nullptr},
                                                  {"graph_conditional", device.graph_conditionals() != nullptr},
                                                  {"override", device.overrides() != nullptr},

@@ -50,6 +50,7 @@ typedef struct tern_device_module_s* tern_device_module;
 typedef struct tern_device_kernel_s* tern_device_kernel;
 typedef struct tern_device_graph_s* tern_device_graph;
 typedef struct tern_device_override_s* tern_device_override;
+typedef struct tern_device_communicator_s* tern_device_communicator;
 
 /* The language of the kernels' text. Every text has one kernel, of the name that tern_device_source gives. */
 enum {
@@ -360,6 +361,56 @@ typedef struct tern_device_partition_functions {
                             tern_device_address scratch);
   tern_device_status (*release)(int32_t device, tern_device_partition partition);
 } tern_device_partition_functions;
+
+/* "collective": communication among devices of one or several processes, as NCCL does it. The ranks agree on it over
+ * the application's group (tern/collective.h): all have devices of one plugin with this table, no two the same one.
+ * Without it, with --reproducible, and for what it does not take, tensors go through the host and that group. */
+#define TERN_DEVICE_GROUP_ID_BYTES 128
+
+enum { /* kinds and reductions have the numbers of tern/collective.h */
+       TERN_COLLECTIVE_ALL_REDUCE = 0,
+       TERN_COLLECTIVE_ALL_GATHER = 1,
+       TERN_COLLECTIVE_REDUCE_SCATTER = 2,
+       TERN_COLLECTIVE_BROADCAST = 3
+};
+enum {
+  TERN_REDUCE_SUM = 0,
+  TERN_REDUCE_AVG = 1,
+  TERN_REDUCE_PRODUCT = 2,
+  TERN_REDUCE_MIN = 3,
+  TERN_REDUCE_MAX = 4,
+  TERN_REDUCE_BAND = 5,
+  TERN_REDUCE_BOR = 6,
+  TERN_REDUCE_BXOR = 7
+};
+
+typedef struct tern_device_collective {
+  uint32_t size; /* sizeof(tern_device_collective) of the caller */
+  int32_t kind;
+  int32_t reduction;           /* of all_reduce and reduce_scatter */
+  int32_t dtype;               /* the numbers of tern/dtype.h; no complex ones, which are two floats each */
+  int32_t root;                /* of broadcast: the rank that sends */
+  int32_t reserved;            /* 0 */
+  uint64_t count;              /* elements of `in`; of reduce_scatter a multiple of the number of ranks */
+  tern_device_address in, out; /* without gaps; the same (all_reduce, broadcast), or they share nothing */
+} tern_device_collective;
+
+typedef struct tern_device_collective_functions {
+  uint32_t size; /* sizeof(tern_device_collective_functions) of the plugin */
+  uint32_t reserved;
+  /* Rank 0 makes it, and Tern brings it to the others: TERN_DEVICE_GROUP_ID_BYTES bytes. */
+  tern_device_status (*unique_id)(int32_t device, uint8_t* id);
+  /* Called by all ranks with one id; may wait for the others, but not for ever. */
+  tern_device_status (*join)(int32_t device, const uint8_t* id, int32_t rank, int32_t ranks,
+                             tern_device_communicator* communicator);
+  /* Puts the call on the stream. TERN_DEVICE_UNSUPPORTED: not this one, on all ranks alike, as kind, reduction and
+   * dtype decide alone; nothing has been put there. Never while a graph is recorded. */
+  tern_device_status (*run)(int32_t device, tern_device_stream stream, tern_device_communicator communicator,
+                            const tern_device_collective* call);
+  /* Ends it; nothing of it is under way on this rank, or it never will end: then it is given up. What others have put
+   * on their streams and this rank has not fails: their stream_synchronize says so until they leave, too. */
+  tern_device_status (*leave)(int32_t device, tern_device_communicator communicator);
+} tern_device_collective_functions;
 
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)

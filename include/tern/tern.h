@@ -28,6 +28,7 @@ namespace tern {
 struct Program;  // the program in memory; see schema/program.h of the sources
 struct PreparedProgram;
 class SessionImpl;
+class ProcessGroup;
 
 /// How an archive's bytes are reached.
 enum class Access {
@@ -173,6 +174,10 @@ class TERN_API Session {
   void write_state(std::string_view name, const Tensor& value);
   /// All mutable state as it was in the archive.
   void reset_state();
+  /// The ranks that this session's collectives run with (tern/collective.h): of the group that the program calls
+  /// `name` ("0" is torch.distributed's first, the default one), or of all that have none of their own, where it is
+  /// empty. Null: none any more. Without a group, programs that need no certain number of ranks run as one of one.
+  void set_group(std::shared_ptr<ProcessGroup> group, std::string_view name = {});
   /// Random numbers of later runs follow from this seed.
   void set_seed(std::uint64_t seed);
   SessionStats stats() const;

@@ -1,8 +1,6 @@
 // Optimizer steps as PyTorch's fused CPU kernels compute them
 // (aten/src/ATen/native/cpu/Fused{SGD,Adam,Adagrad}Kernel.cpp): in float for the 16-bit types, in the type itself else.
 // Each place is read before it is written, so outputs may lie on the operands that they replace.
-#include <tern/error.h>
-
 #include <cmath>
 #include <cstring>
 
@@ -214,19 +212,10 @@ int updated_input(const Node& node, std::size_t output) {
   return -1;
 }
 
-/// A process on its own: a group of one.
-void collective(KernelCall& c) {
-  if (c.node->integer(AttrKey::groups, 0) > 1) {
-    fail(ErrorCode::unsupported, "communication between processes needs a device that provides it");
-  }
-  if (c.wants(0)) copy_strided(c.in[0], c.out[0]);
-}
-
 }  // namespace
 
 void register_cpu_optim(KernelTable& t) {
   t.set(Op::optim, {.run = optim, .in_place_of = updated_input});
-  t.set(Op::collective, {.run = collective, .strided = kAllStrided, .in_place = 0});
 }
 
 }  // namespace tern

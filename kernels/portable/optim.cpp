@@ -1,9 +1,7 @@
-// Optimizer steps, and collectives of a process on its own.
-#include <tern/error.h>
-
+// Optimizer steps.
 #include <array>
 
-#include "kernels/portable/movement.h"
+#include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 #include "schema/pointwise.h"
 
@@ -95,22 +93,12 @@ int updated_input(const Node& node, std::size_t output) {
   return -1;
 }
 
-void collective(const KernelCall& c, Launches& list) {
-  if (c.node->integer(AttrKey::groups, 0) > 1)
-    fail(ErrorCode::unsupported, "communication between processes needs a device that provides it");
-  if (c.wants(0)) add_start(c, list);
-}
-
 }  // namespace
 
 void register_optim(KernelTable& t) {
   Kernel k = kernel<optim>();
   k.in_place_of = updated_input;
   t.set(Op::optim, k);
-  k = kernel<collective>();
-  k.run = run_over_input;
-  k.in_place = 0;
-  t.set(Op::collective, k);
 }
 
 }  // namespace tern::portable

@@ -41,6 +41,7 @@ const KernelTable& portable_kernels() {
     portable::register_solvers(t);
     portable::register_factorizations(t);
     register_custom_on_devices(t);
+    register_collective(t);
     return t;
   }();
   return table;

@@ -111,6 +111,8 @@ Device::Device(const Plugin& plugin, int index)
                                                                   sizeof(tern_device_pinned_memory_functions));
   partitions_ =
       extension<tern_device_partition_functions>(table_, "partition", sizeof(tern_device_partition_functions));
+  collectives_ =
+      extension<tern_device_collective_functions>(table_, "collective", sizeof(tern_device_collective_functions));
   allocator_ = make_allocator();
   allocator_->set_limit(memory_limit_of_environment());
   target_.dialect = static_cast<portable::Dialect>(properties_.dialect);

@@ -50,6 +50,7 @@ class Device {
   const tern_device_profiler_functions* profiler() const { return profiler_; }
   const tern_device_pinned_memory_functions* pinned_memory() const { return pinned_memory_; }
   const tern_device_partition_functions* partitions() const { return partitions_; }
+  const tern_device_collective_functions* collectives() const { return collectives_; }
 
   bool maps_memory() const { return maps_memory_; }
   /// 256-byte aligned. Fails with out_of_memory.
@@ -100,6 +101,7 @@ class Device {
   const tern_device_profiler_functions* profiler_ = nullptr;
   const tern_device_pinned_memory_functions* pinned_memory_ = nullptr;
   const tern_device_partition_functions* partitions_ = nullptr;
+  const tern_device_collective_functions* collectives_ = nullptr;
   Staging staging_{*this};
   bool maps_memory_ = false;
 };

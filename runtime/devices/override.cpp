@@ -54,7 +54,7 @@ void run(KernelCall& call) {
   if (state == nullptr) return portable_kernel(call).run(call);
   state->description.fill(call.in, call.out, true);
   state->device.check(state->device.overrides()->run(
-                          state->device.index(), static_cast<DeviceStream*>(call.device)->handle(), state->handle,
+                          state->device.index(), static_cast<DeviceStream*>(call.device)->used(), state->handle,
                           &state->description.op(), reinterpret_cast<tern_device_address>(call.scratch.data())),
                       "running a kernel of its own");
 }
@@ -65,6 +65,7 @@ bool is_offered(Op op) {
     case Op::pointwise:
     case Op::random:
     case Op::custom:
+    case Op::collective:
     case Op::nonzero:
     case Op::unique:
     case Op::masked_select:

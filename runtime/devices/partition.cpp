@@ -72,7 +72,7 @@ void run(KernelCall& call) {
   set_addresses(call.in, state.inputs);
   set_addresses(call.out, state.outputs);
   const Device& device = state.part->device;
-  device.check(device.partitions()->run(device.index(), static_cast<DeviceStream*>(call.device)->handle(),
+  device.check(device.partitions()->run(device.index(), static_cast<DeviceStream*>(call.device)->used(),
                                         state.part->handle, state.inputs.data(), state.outputs.data(),
                                         reinterpret_cast<tern_device_address>(call.scratch.data())),
                "running a part of the program");

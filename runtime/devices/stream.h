@@ -17,6 +17,11 @@ class DeviceStream : public portable::Launcher {
 
   Device& device() { return device_; }
   tern_device_stream handle() const { return stream_; }
+  /// For functions of the device that put work on it.
+  tern_device_stream used() {
+    idle_ = false;
+    return stream_;
+  }
   const portable::Target& target() const override { return device_.target(); }
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text) override {

@@ -54,8 +54,10 @@ class Maker {
   /// Whether the device can run it without the host.
   bool holds(const RecordedItem& item) const {
     if (const auto* k = std::get_if<RecordedKernel>(&item.what)) {
-      // Random numbers depend on the session's place in its stream; operators of libraries run on the host.
-      return k->step->resolved->op != Op::random && k->step->resolved->op != Op::custom;
+      // Random numbers depend on the session's place in its stream; operators of libraries run on the host; the session
+      // may get another group.
+      const Op op = k->step->resolved->op;
+      return op != Op::random && op != Op::custom && op != Op::collective;
     }
     if (std::holds_alternative<RecordedCopy>(item.what)) return true;
     if (conditional_ == nullptr) return false;

@@ -25,7 +25,13 @@ void GraphImpl::end() {
   for (CapturedRun& run : runs_) {
     list_nodes(run, run.recording, 0);
     // Nodes of a device's graph cannot be measured.
-    if (run.session->profile == nullptr) make_device_graphs({run.context, run.session->context}, run.recording);
+    if (run.session->profile != nullptr) continue;
+    try {
+      make_device_graphs({run.context, run.session->context}, run.recording);
+    } catch (const std::exception& e) {
+      run.session->give_up(e);
+      throw;
+    }
   }
   complete_ = true;
 }
@@ -112,8 +118,10 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
       SessionImpl::lend(run.results, run.outputs);
     }
     run.context.recording = nullptr;
-  } catch (...) {
+  } catch (const std::exception& e) {
+    const std::shared_ptr<SessionImpl> failed = run.session;
     runs_.pop_back();
+    failed->give_up(e);
     throw;
   }
   return run.outputs;
@@ -122,16 +130,16 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
 void GraphImpl::replay() {
   if (!complete_) fail(ErrorCode::invalid_argument, "a graph is replayed after capture_begin and capture_end");
   if (stream_->capture != nullptr) fail(ErrorCode::invalid_argument, "a graph cannot be replayed during a capture");
-  try {
-    for (CapturedRun& run : runs_) {
+  for (CapturedRun& run : runs_) {
+    try {
       if (run.context.prepared->options.threads > 0) omp_set_num_threads(run.context.prepared->options.threads);
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);
       times.finish();
+    } catch (const std::exception& e) {
+      run.session->give_up(e);
+      throw;
     }
-  } catch (...) {
-    if (stream_->work != nullptr) stream_->work->recover();
-    throw;
   }
 }
 

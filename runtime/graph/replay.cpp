@@ -64,6 +64,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
   call.scratch = {captured.scratch.data(), step.scratch};
   call.state = step.state.get();
   call.random = &session.random;
+  call.groups = session.groups;
   call.device = captured.stream;
   call.constant = kernel.constant;
   const auto run = [&] {

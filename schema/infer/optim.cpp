@@ -56,16 +56,31 @@ void optim(Inference& c) {
   }
 }
 
-// collective(x; kind, text, name, groups): among `groups` processes (0: as many as the group has) of the group `name`:
-// all_reduce joins x of all by `text` (sum, avg, max ...); all_gather puts all x one after the other along axis 0;
-// reduce_scatter joins them and keeps this process's part of axis 0; broadcast gives all the x of process k.
+/// As PyTorch's gloo and NCCL define them, and no further.
+void require_reduction(Inference& c, DType t) {
+  const std::string& name = c.node.text(AttrKey::text);
+  const int number = reduce_op_from_name(name);
+  if (number < 0) c.fail(fmt::format("there is no reduction '{}'", name));
+  const auto op = static_cast<ReduceOp>(number);
+  const bool floats = is_complex(t) || (is_floating(t) && element_size(t) > 1);
+  const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
+  const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg
+                       : floats      ? !bits
+                                     : op != ReduceOp::avg && (is_integral(t) || t == DType::boolean);
+  if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));
+}
+
+// collective(x; kind, text, name, groups, k): among `groups` ranks (0: as many as the group has) of the group `name`:
+// all_reduce joins x of all by `text` (a ReduceOp of tern/collective.h); all_gather puts all x one after the other
+// along axis 0; reduce_scatter joins them and keeps this rank's part of axis 0; broadcast gives all the x of rank k.
 void collective(Inference& c) {
   const TensorType& x = c.in(0);
   const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind, 0, kCollectiveKinds - 1));
   const std::int64_t groups = c.integer_or(AttrKey::groups, 0, 0, 1 << 20);
   c.integer_or(AttrKey::k, 0, 0, 1 << 20);
-  c.node.text(AttrKey::text);
   c.node.text(AttrKey::name);
+  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "elements that share bytes are not sent");
+  if (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) require_reduction(c, x.dtype);
   Dims shape = x.shape;
   if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {
     c.require(groups > 0, "the number of processes is needed");

@@ -10,7 +10,7 @@ namespace tern::testing {
 /// What is out at the moment, over all devices of the plugin.
 struct DeviceCounts {
   std::int64_t streams = 0, events = 0, modules = 0, allocations = 0, graphs = 0, overrides = 0, profiles = 0,
-               pinned = 0, pieces = 0, partitions = 0;
+               pinned = 0, pieces = 0, partitions = 0, communicators = 0;
   std::uint64_t bytes = 0;
 };
 
@@ -29,6 +29,7 @@ struct DeviceControl {
   void (*set_memory)(std::uint64_t bytes);  ///< how much allocate gives in all
   std::uint64_t (*launches)();              ///< of kernels, so far
   std::uint64_t (*overridden)();            ///< nodes that ran by a kernel of the plugin's
+  std::uint64_t (*collectives)();           ///< that ranks ran by themselves
   PartCounts (*parts)();
   const char* (*annotations)();  ///< all texts that graphs were given, a line each
 };

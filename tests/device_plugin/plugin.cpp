@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <iterator>
 #include <map>
 #include <set>
@@ -37,7 +38,7 @@ struct State {
   tern_device_status status = TERN_DEVICE_OK;
   bool failed = false;
   DeviceCounts counts;
-  std::uint64_t memory = std::uint64_t{1} << 40, launches = 0, overridden = 0;
+  std::uint64_t memory = std::uint64_t{1} << 40, launches = 0, overridden = 0, collectives = 0;
   std::map<tern_device_address, std::uint64_t> blocks;
   std::set<tern_device_address> pieces;               ///< that are mapped
   std::map<std::string, tern_device_module> modules;  ///< by text: compiled once for all devices
@@ -76,6 +77,8 @@ void* pointer(tern_device_address a) {
 #include "tests/device_plugin/partition.inc"
 #include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
+// Uses names of the others.
+#include "tests/device_plugin/collective.inc"
 
 tern_device_status test_count(std::int32_t* n) {
   if (std::string(TERN_TEST_DEVICE) == "broken") return failed(TERN_DEVICE_FAILED, "the driver is missing");
@@ -152,7 +155,8 @@ tern_device_status test_stream_synchronize(std::int32_t, tern_device_stream stre
   Queue& q = queue_of(stream);
   q.run(q.put);  // what fails has ended, too
   tern_device_status status = TERN_DEVICE_OK;
-  injected("stream_synchronize", &status);
+  if (injected("stream_synchronize", &status)) return status;
+  if (!q.failure.empty()) return failed(TERN_DEVICE_FAILED, q.failure);
   return status;
 }
 
@@ -394,6 +398,7 @@ constexpr DeviceControl kControl = {
     [](std::uint64_t bytes) { state.memory = bytes; },
     [] { return state.launches; },
     [] { return state.overridden; },
+    [] { return state.collectives; },
     [] { return state.part_counts; },
     [] { return state.annotations.c_str(); },
 };
@@ -415,6 +420,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "graph_conditional") return &kConditionals;
   if ((TERN_TEST_CONDITIONAL || TERN_TEST_PARTITION) && wanted == "events") return &kEvents;
   if (TERN_TEST_CONDITIONAL && wanted == "override") return &kOverrides;
+  if (TERN_TEST_CONDITIONAL && wanted == "collective") return &kCollectives;
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
   if (TERN_TEST_CONDITIONAL && wanted == "memory_segments") return &kMemorySegments;
   if (TERN_TEST_CONDITIONAL && wanted == "pinned_memory") return &kPinnedMemory;

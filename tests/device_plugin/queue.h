@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tern::testing {
@@ -26,6 +27,7 @@ struct Queue {
   std::vector<std::shared_ptr<WorkList>> recorded;  ///< while a graph is recorded: it, and the bodies open in it
   std::shared_ptr<Spans> spans;                     ///< while it is measured
   std::uint64_t mark = 0, clock = 0;
+  std::string failure;  ///< of work that was done
 
   void add(Work w) {
     if (!recorded.empty()) {

@@ -77,7 +77,7 @@ struct Setting {
 /// What must be none once everything has been given back.
 std::int64_t left(const DeviceCounts& c) {
   return c.streams + c.events + c.graphs + c.overrides + c.profiles + c.pinned + c.pieces + c.partitions +
-         c.allocations;
+         c.communicators + c.allocations;
 }
 
 class FailureTest : public ::testing::TestWithParam<std::string> {};

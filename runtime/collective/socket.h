@@ -1,0 +1,40 @@
+// A TCP connection on which everything comes within a time, or fails.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace tern {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  bool open() const { return descriptor_ >= 0; }
+
+  /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io, and say who does not answer.
+  static Socket listen(const std::string& address);
+  /// Tries until somebody listens there.
+  static Socket connect(const std::string& address, Deadline end);
+  Socket accept(Deadline end) const;
+
+  void send(std::span<const std::byte> bytes, Deadline end) const;
+  void receive(std::span<std::byte> bytes, Deadline end) const;
+
+ private:
+  void wait(short events, Deadline end) const;
+  int descriptor_ = -1;
+};
+
+}  // namespace tern

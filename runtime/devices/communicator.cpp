@@ -1,0 +1,89 @@
+#include "runtime/devices/communicator.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+namespace tern {
+namespace {
+
+/// Tells this process from all others.
+std::int64_t process_number() {
+  static const std::int64_t number = [] {
+    std::random_device random;
+    return static_cast<std::int64_t>(random()) << 32 | static_cast<std::int64_t>(random());
+  }();
+  return number;
+}
+
+/// The same in every process of every host (FNV-1a), and never 0.
+std::int64_t number_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return static_cast<std::int64_t>(hash | 1);
+}
+
+}  // namespace
+
+DeviceCommunicator::Offer DeviceCommunicator::offer(const Device& device) {
+  if (device.collectives() == nullptr) return {};
+  return {number_of(device.plugin().name), process_number(), device.index()};
+}
+
+bool DeviceCommunicator::all_can(std::span<const Offer> offers) {
+  std::vector<Offer> sorted(offers.begin(), offers.end());
+  std::ranges::sort(sorted);
+  const std::int64_t plugin = sorted.front()[0];
+  return plugin != 0 && std::ranges::all_of(sorted, [&](const Offer& o) { return o[0] == plugin; }) &&
+         std::ranges::adjacent_find(sorted) == sorted.end();
+}
+
+DeviceCommunicator::DeviceCommunicator(DeviceStream& stream, ProcessGroup& group)
+    : stream_(stream), functions_(*stream.device().collectives()) {
+  Device& device = stream.device();
+  std::array<std::uint8_t, TERN_DEVICE_GROUP_ID_BYTES> id{};
+  if (group.rank() == 0) device.check(functions_.unique_id(device.index(), id.data()), "beginning a communicator");
+  group.run(
+      {.kind = CollectiveKind::broadcast, .dtype = DType::u8, .count = id.size(), .in = id.data(), .out = id.data()});
+  device.check(functions_.join(device.index(), id.data(), group.rank(), group.size(), &handle_),
+               "joining a communicator");
+  try {
+    // Nobody goes on before all are there.
+    const std::uint8_t here = 1;
+    std::vector<std::uint8_t> all(static_cast<std::size_t>(group.size()));
+    group.run({.kind = CollectiveKind::all_gather, .dtype = DType::u8, .count = 1, .in = &here, .out = all.data()});
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+DeviceCommunicator::~DeviceCommunicator() {
+  leave();
+}
+
+void DeviceCommunicator::leave() noexcept {
+  stream_.settle();
+  functions_.leave(stream_.device().index(), handle_);
+}
+
+bool DeviceCommunicator::run(const Collective& c) {
+  tern_device_collective call{};
+  call.size = sizeof call;
+  call.kind = static_cast<std::int32_t>(c.kind);
+  call.reduction = static_cast<std::int32_t>(c.reduce);
+  call.dtype = static_cast<std::int32_t>(c.dtype);
+  call.root = c.root;
+  call.count = static_cast<std::uint64_t>(c.count);
+  call.in = reinterpret_cast<tern_device_address>(c.in);
+  call.out = reinterpret_cast<tern_device_address>(c.out);
+  Device& device = stream_.device();
+  const tern_device_status status = functions_.run(device.index(), stream_.used(), handle_, &call);
+  if (status == TERN_DEVICE_UNSUPPORTED) return false;
+  device.check(status, "communicating");
+  return true;
+}
+
+}  // namespace tern
