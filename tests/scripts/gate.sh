@@ -72,6 +72,7 @@ check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
 conform mx build $data/mx
 conform import build $data/import
+conform collective build $data/collective
 conform models build $data/models
 conform conformance build $data/conformance
 # Processors without matrix tiles take other ways.
@@ -91,7 +92,7 @@ xpu() {
   shift 2
   [[ $full == --full ]] && every=1
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs "$@" $data/conformance
+    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective "$@" $data/conformance
 }
 # on_runtime NAME: streams, events and graphs there.
 on_runtime() {
@@ -151,6 +152,7 @@ if [[ $full == --full ]]; then
   part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
   conform 'sanitized: programs' build-sanitize $data/programs
   conform 'sanitized: import' build-sanitize $data/import
+  conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
   part 'fuzz, 60 s each' ./dev fuzz 60

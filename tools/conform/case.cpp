@@ -27,6 +27,18 @@ int take_number(std::string_view& text, std::string_view prefix) {
 
 void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor) {
   std::string_view rest = key;
+  const auto refuse = [&] {
+    fail(ErrorCode::bad_file,
+         fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK, or rankR. before these",
+                     key));
+  };
+  const int rank = std::max(take_number(rest, "rank"), 0);
+  if (rest.size() != key.size()) {
+    if (!rest.starts_with('.')) refuse();
+    rest.remove_prefix(1);
+  }
+  if (static_cast<std::size_t>(rank) >= c.ranks.size()) refuse();
+  std::vector<CaseCall>& calls = c.ranks[static_cast<std::size_t>(rank)];
   int call = take_number(rest, "call");
   if (call >= 0) {
     if (!rest.starts_with('.')) call = -2;
@@ -44,11 +56,11 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
     const int k = take_number(text, role.prefix);
     if (k < 0 || !text.empty() || call < 0) continue;
     if (role.map == nullptr) return;
-    if (c.calls.size() <= static_cast<std::size_t>(call)) c.calls.resize(static_cast<std::size_t>(call) + 1);
-    (c.calls[static_cast<std::size_t>(call)].*role.map)[k] = &tensor;
+    if (calls.size() <= static_cast<std::size_t>(call)) calls.resize(static_cast<std::size_t>(call) + 1);
+    (calls[static_cast<std::size_t>(call)].*role.map)[k] = &tensor;
     return;
   }
-  fail(ErrorCode::bad_file, fmt::format("tensor '{}' is none of inK, outK, callC.inK, callC.outK, callC.mutK", key));
+  refuse();
 }
 
 }  // namespace
@@ -77,9 +89,13 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
   if (!fs::exists(golden))
     fail(ErrorCode::io, fmt::format("there is no '{}' with the expected results", golden.string()));
   c.tensors = read_tensors(golden.string());
-  c.calls.resize(1);
-  for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
   const auto& meta = c.tensors.metadata;
+  constexpr int kMostRanks = 64;
+  const int ranks = meta.contains("ranks") ? std::stoi(meta.at("ranks")) : 1;
+  if (ranks < 1 || ranks > kMostRanks)
+    fail(ErrorCode::bad_file, fmt::format("a case has 1 to {} ranks, not {}", kMostRanks, ranks));
+  c.ranks.assign(static_cast<std::size_t>(ranks), std::vector<CaseCall>(1));
+  for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
   c.op = meta.contains("op") ? meta.at("op") : fs::path(pt2_path).stem().string();
   if (meta.contains("dtype")) c.dtype = meta.at("dtype");
   if (meta.contains("rtol") && meta.contains("atol"))

@@ -1,4 +1,5 @@
-// A conformance case: a program, calls on one session with their inputs, and what PyTorch gave for them.
+// A conformance case: a program, calls on a session (or on those of a group) with their inputs, and what PyTorch gave
+// for them.
 #pragma once
 
 #include <map>
@@ -23,13 +24,15 @@ struct ConformCase {
   std::string dtype;
   std::optional<Tolerance> tolerance;
   NamedTensors tensors;
-  std::vector<CaseCall> calls;
+  std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; of a case without one, of one
 };
 
 /// All .pt2 files at or below the paths, sorted. Fails (io) when a path is not there.
 std::vector<std::string> find_cases(const std::vector<std::string>& paths);
 
-/// Reads NAME.safetensors beside NAME.pt2. Fails when it is not there or a key has another form.
+/// Reads NAME.safetensors: tensors "inK", "outK", "mutK", with "callC." before where there are several calls, and
+/// "rankR." before that where metadata `ranks` says how many sessions run the program together.
+/// Fails when it is not beside NAME.pt2 or a key has another form.
 ConformCase read_case(const std::string& pt2_path, const std::string& name);
 
 }  // namespace tern

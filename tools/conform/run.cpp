@@ -1,13 +1,17 @@
 #include "tools/conform/run.h"
 
 #include <fmt/format.h>
+#include <tern/collective.h>
 #include <tern/graph.h>
 #include <tern/tern.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <iterator>
+#include <thread>
 
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
@@ -83,17 +87,19 @@ const std::vector<Tensor>& run_as_graph(Session& session, const std::string& fun
 }
 
 /// The first thing that is not as it should be; results are kept all the same.
-std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& session, bool as_graph, double* worst,
-                      Results* results) {
+std::string run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info, Session& session, bool as_graph,
+                      double* worst, Results* results) {
+  const std::vector<CaseCall>& calls = c.ranks[rank];
   std::string first;
-  for (std::size_t k = 0; k < c.calls.size(); ++k) {
-    const CaseCall& call = c.calls[k];
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    const CaseCall& call = calls[k];
     std::vector<Tensor> inputs;
     for (const auto& [i, tensor] : call.inputs) inputs.push_back(to_tensor(*tensor));
     Graph graph;
     const std::vector<Tensor>& outputs =
         as_graph ? run_as_graph(session, info.name, inputs, graph) : session.run(info.name, inputs);
-    const std::string where = c.calls.size() > 1 ? fmt::format("call {}, ", k) : std::string();
+    const std::string where = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
+                              (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
     const auto check = [&](const std::string& what, const Tensor& actual, const HostTensor& golden) {
       std::string why = differs(where + what, actual, golden, c, worst, results);
       if (first.empty()) first = std::move(why);
@@ -107,6 +113,48 @@ std::string run_calls(const ConformCase& c, const FunctionInfo& info, Session& s
       if (static_cast<std::size_t>(i) >= inputs.size()) return fmt::format("{}input {} is missing", where, i);
       check(fmt::format("input {} after the call", i), inputs[static_cast<std::size_t>(i)], *golden);
     }
+  }
+  return first;
+}
+
+/// The same for all ranks; those of a group have a thread each.
+std::string run_ranks(const ConformCase& c, const FunctionInfo& info, const Prepared& prepared, bool as_graph,
+                      double* worst, Results* results) {
+  if (c.ranks.size() == 1) {
+    Session session(prepared);
+    return run_calls(c, 0, info, session, as_graph, worst, results);
+  }
+  struct Rank {
+    std::string why;
+    double worst = 0;
+    Results results;
+    std::exception_ptr failure;
+  };
+  std::vector<Rank> ranks(c.ranks.size());
+  const auto groups = local_group(static_cast<int>(ranks.size()));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      threads.emplace_back([&, r] {
+        Rank& mine = ranks[r];
+        try {
+          Session session(prepared);
+          session.set_group(groups[r]);
+          mine.why = run_calls(c, r, info, session, as_graph, &mine.worst, &mine.results);
+        } catch (...) {
+          mine.failure = std::current_exception();
+          groups[r]->abort("its calls ended early");
+        }
+      });
+    }
+  }
+  std::string first;
+  for (Rank& r : ranks) {
+    if (r.failure != nullptr) std::rethrow_exception(r.failure);
+    if (first.empty()) first = std::move(r.why);
+    *worst = std::max(*worst, r.worst);
+    results->insert(results->end(), std::make_move_iterator(r.results.begin()),
+                    std::make_move_iterator(r.results.end()));
   }
   return first;
 }
@@ -159,11 +207,11 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       prepare.device = device;
       prepare.reproducible = options.reproducible;
       prepare.native_code = options.native_code;
-      Session session(model.prepare(prepare));
+      const Prepared prepared = model.prepare(prepare);
       stage = "run";
       Results results;
       const std::uint64_t before = custom_nodes_on_host();
-      std::string why = run_calls(c, functions.front(), session, options.graph, &result.worst_ulp, &results);
+      std::string why = run_ranks(c, functions.front(), prepared, options.graph, &result.worst_ulp, &results);
       stage = "compare";
       if (const std::uint64_t n = custom_nodes_on_host() - before; why.empty() && n > 0) {
         why = fmt::format("{} nodes ran on the host: the library of their operator has no kernel for devices", n);

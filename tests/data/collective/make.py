@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Makes the cases of tests/data/collective.tar.zst: programs that several ranks run together, run by PyTorch's gloo.
+
+  make.py OUT      needs torch 2.12 and safetensors
+
+Tensors are `rankR.callC.inK` and so on; every rank runs the program that rank 0 exported.
+"""
+import copy
+import os
+import sys
+import tempfile
+import warnings
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from safetensors.torch import save_file
+from torch.export import export
+from torch.utils._pytree import tree_leaves
+
+warnings.filterwarnings("ignore")
+group = "0"  # the name of the default group
+ops = torch.ops._c10d_functional
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.uint8, torch.int8, torch.int32, torch.int64, torch.bool)
+
+
+def all_reduce(x, op):
+    return ops.wait_tensor(ops.all_reduce(x, op, group))
+
+
+def all_gather(x, size):
+    return ops.wait_tensor(ops.all_gather_into_tensor(x, size, group))
+
+
+def reduce_scatter(x, op, size):
+    return ops.wait_tensor(ops.reduce_scatter_tensor(x, op, size, group))
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+class Step(torch.nn.Module):
+    """Data-parallel training: a rank's part of the batch, gradients averaged, AdamW without its classes' state."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(7)
+        self.a, self.b = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+        for name, p in list(self.named_parameters()):
+            self.register_buffer("m_" + name.replace(".", "_"), torch.zeros_like(p))
+            p.requires_grad_(False)
+
+    def forward(self, x, target):
+        n = x.shape[0]
+        hidden = torch.tanh(self.a(x))
+        error = self.b(hidden) - target
+        loss = (error * error).mean()
+        # the gradients by hand: torch.export keeps no autograd
+        g = error * (2.0 / (n * 3))
+        grads = {"b.weight": g.t() @ hidden, "b.bias": g.sum(0)}
+        g = (g @ self.b.weight) * (1 - hidden * hidden)
+        grads |= {"a.weight": g.t() @ x, "a.bias": g.sum(0)}
+        for name, p in self.named_parameters():
+            m = getattr(self, "m_" + name.replace(".", "_"))
+            m.mul_(0.9).add_(all_reduce(grads[name], "avg"))
+            p.sub_(0.1 * m)
+        return all_reduce(loss, "avg"), self.a(x)
+
+
+class Loop(torch.nn.Module):
+    """A collective in each iteration of a loop, whose end all ranks see at once."""
+
+    def forward(self, x):
+        def condition(i, v):
+            return i < 3
+
+        def body(i, v):
+            return i + 1, all_reduce(v, "max") * 0.5 + 1
+
+        return torch.ops.higher_order.while_loop(condition, body, (torch.tensor(0), x), ())
+
+
+def numbers(rank, dtype, *sizes):
+    generator = torch.Generator().manual_seed(rank + 1)
+    if dtype == torch.bool:
+        return torch.rand(sizes, generator=generator) > 0.4
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return torch.randint(0 if dtype == torch.uint8 else -100, 100, sizes, generator=generator).to(dtype)
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    return torch.randn(sizes, generator=generator, dtype=wide).to(dtype)
+
+
+def cases(size):
+    """Name, module, and the calls of a rank."""
+    floats = lambda *xs: [all_reduce(x, op) for x in xs for op in ("sum", "avg", "product", "min", "max")]
+    integers = lambda *xs: [all_reduce(x, op) for x in xs
+                            for op in ("sum", "product", "min", "max", "band", "bor", "bxor")]
+    complexes = lambda *xs: [all_reduce(x, op) for x in xs for op in ("sum", "avg")]
+    rows = lambda *xs: [y for x in xs for y in (all_gather(x, size), ops.wait_tensor(ops.broadcast(x, size - 1, group)))]
+    parts = lambda *xs: [y for x in xs for y in (reduce_scatter(x, "sum", size), reduce_scatter(x, "max", size))]
+    yield "all_reduce_floats", Function(floats), lambda r: [[numbers(r, t, 3, 7) for t in FLOATS[:2]]]
+    # gloo's order of additions depends on the place: what cancels in 16 bits would have no digits left
+    for name, t in (("half", torch.float16), ("bfloat16", torch.bfloat16)):
+        yield f"all_reduce_{name}", Function(floats), lambda r, t=t: [[numbers(r, t, 3, 7).abs() + 0.25]]
+    yield "all_reduce_integers", Function(integers), lambda r: [[numbers(r, t, 11) for t in INTEGERS]]
+    yield "all_reduce_complex", Function(complexes), lambda r: [[numbers(r, t, 5) for t in (torch.complex64,)]]
+    yield "gather_and_broadcast", Function(rows), lambda r: [
+        [numbers(r, t, 3, 2) for t in (*FLOATS, *INTEGERS, torch.complex64)]]
+    yield "reduce_scatter", Function(parts), lambda r: [[numbers(r, t, 2 * size, 3) for t in (*FLOATS, torch.int32)]]
+    # columns of one product and rows of the next, as tensor-parallel layers have them; views before and after
+    tensor_parallel = lambda x, a, b: all_reduce(torch.relu(x @ a.t()) @ b.t(), "sum")[:, 1:] + x[:, 1:]
+    yield "tensor_parallel", Function(tensor_parallel), lambda r: [
+        [numbers(0, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]]
+    # weights in parts, one gathered when it is needed; what gets a gradient is scattered again
+    sharded = lambda x, part: (x @ all_gather(part, size), reduce_scatter(x.t() @ x, "avg", size))
+    yield "sharded_weights", Function(sharded), lambda r: [
+        [numbers(r, torch.float32, 3, 2 * size), numbers(r + 5, torch.float32, 2, 4)]]
+    yield "training", Step(), lambda r: [
+        [numbers(10 * c + r, torch.float32, 5, 6), numbers(20 * c + r, torch.float32, 5, 3)] for c in range(3)]
+    yield "loop", Loop(), lambda r: [[numbers(r, torch.float32, 4)]]
+
+
+def plain(x):
+    return x.detach().resolve_conj().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
+
+
+def run(rank, size, out, rendezvous):
+    dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=size)
+    for name, module, calls in cases(size):
+        name = f"{name}_{size}"
+        if rank == 0:
+            program = export(copy.deepcopy(module), tuple(copy.deepcopy(calls(0)[0])), strict=False)
+            for part in program.graph_module.modules():
+                if isinstance(part, torch.fx.GraphModule):
+                    for node in part.graph.nodes:
+                        node.meta.pop("stack_trace", None)  # paths of the machine that made the case
+            torch.export.save(program, f"{out}/{name}.pt2")
+        tensors = {}
+        for c, args in enumerate(calls(rank)):
+            tensors |= {f"rank{rank}.call{c}.in{i}": plain(x) for i, x in enumerate(args)}
+            with torch.no_grad():
+                results = module(*args)
+            tensors |= {f"rank{rank}.call{c}.out{i}": plain(x) for i, x in enumerate(tree_leaves(results))}
+        everything = [None] * size
+        dist.all_gather_object(everything, tensors)
+        if rank == 0:
+            metadata = {"torch": torch.__version__.split("+")[0], "ranks": str(size)}
+            if name == "all_reduce_half_4":
+                metadata |= {"rtol": "0.002", "atol": "0"}  # two roundings in another order
+            save_file({k: v for part in everything for k, v in part.items()}, f"{out}/{name}.safetensors", metadata)
+            print(name)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    os.makedirs(sys.argv[1], exist_ok=True)
+    for ranks in (2, 4):
+        with tempfile.TemporaryDirectory() as folder:
+            mp.spawn(run, (ranks, sys.argv[1], f"{folder}/rendezvous"), nprocs=ranks)
