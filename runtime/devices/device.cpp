@@ -66,7 +66,8 @@ const T* extension(const tern_device_plugin& plugin, const char* name, std::size
 
 Device& Device::open(const std::string& name) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<Device>> devices;
+  // Never destroyed: at the end of the process drivers may be gone already, and memory is theirs to give back.
+  static auto& devices = *new std::map<std::string, std::unique_ptr<Device>>;
   const std::size_t colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   std::size_t index = 0;
@@ -163,7 +164,7 @@ std::unique_ptr<BlockAllocator> Device::make_allocator() {
       [this](std::uint64_t address) { check(table_.free(index_, address), "giving memory back"); }});
 }
 
-Device::~Device() = default;  // at the end of the process: the driver may be gone already
+Device::~Device() = default;
 
 void Device::check(tern_device_status status, const char* what) const {
   if (status == TERN_DEVICE_OK) return;

@@ -149,6 +149,7 @@ part consumers $scripts/consumers.sh build
 if [[ $full == --full ]]; then
   check 'build with sanitizers' compiled sanitize build-sanitize
   export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+  export LSAN_OPTIONS=suppressions=$PWD/$scripts/leaks.txt:print_suppressions=0
   part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
   conform 'sanitized: programs' build-sanitize $data/programs
   conform 'sanitized: import' build-sanitize $data/import
