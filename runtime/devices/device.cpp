@@ -164,7 +164,13 @@ std::unique_ptr<BlockAllocator> Device::make_allocator() {
       [this](std::uint64_t address) { check(table_.free(index_, address), "giving memory back"); }});
 }
 
-Device::~Device() = default;
+Device::~Device() {
+  // Of one that export rehearses on; those that `open` has given stay.
+  try {
+    if (allocator_ != nullptr) allocator_->trim();
+  } catch (const Error&) {
+  }
+}
 
 void Device::check(tern_device_status status, const char* what) const {
   if (status == TERN_DEVICE_OK) return;
