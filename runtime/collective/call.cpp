@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "runtime/collective/reduce.h"
 #include "schema/kinds.h"
+#include "schema/reductions.h"
 
 namespace tern {
 namespace {

@@ -62,12 +62,6 @@ ReduceOp on_booleans(ReduceOp op) {
 
 }  // namespace
 
-bool is_reducible(ReduceOp op, DType t) {
-  const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
-  if (is_floating(t)) return element_size(t) > 1 && !bits;
-  return op != ReduceOp::avg && (is_integral(t) || t == DType::boolean);
-}
-
 void join(ReduceOp op, DType t, void* joined, const void* x, std::int64_t count) {
   auto* a = static_cast<std::byte*>(joined);
   const auto* b = static_cast<const std::byte*>(x);

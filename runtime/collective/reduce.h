@@ -5,11 +5,9 @@
 
 namespace tern {
 
-/// Whether `op` is defined for elements of this type, as tern/collective.h says.
-bool is_reducible(ReduceOp op, DType t);
-
-/// joined = joined op x, element by element; for avg the sum, which `finish` divides. Types of 16 bits are added as
-/// floats and rounded, as PyTorch's gloo does. NaN wins over every maximum and minimum.
+/// joined = joined op x, element by element, where the reduction is defined (schema/reductions.h); for avg the sum,
+/// which `finish` divides. Types of 16 bits are added as floats and rounded, as PyTorch's gloo does. NaN wins over
+/// every maximum and minimum.
 void join(ReduceOp op, DType t, void* joined, const void* x, std::int64_t count);
 void finish(ReduceOp op, DType t, void* joined, std::int64_t count, int ranks);
 

@@ -3,6 +3,7 @@
 
 #include "schema/infer.h"
 #include "schema/kinds.h"
+#include "schema/reductions.h"
 
 namespace tern {
 namespace {
@@ -56,17 +57,12 @@ void optim(Inference& c) {
   }
 }
 
-/// As PyTorch's gloo and NCCL define them, and no further.
 void require_reduction(Inference& c, DType t) {
   const std::string& name = c.node.text(AttrKey::text);
   const int number = reduce_op_from_name(name);
   if (number < 0) c.fail(fmt::format("there is no reduction '{}'", name));
   const auto op = static_cast<ReduceOp>(number);
-  const bool floats = is_complex(t) || (is_floating(t) && element_size(t) > 1);
-  const bool bits = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
-  const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg
-                       : floats      ? !bits
-                                     : op != ReduceOp::avg && (is_integral(t) || t == DType::boolean);
+  const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg : is_reducible(op, t);
   if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));
 }
 

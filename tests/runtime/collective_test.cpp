@@ -13,6 +13,7 @@
 
 #include "dtypes/convert.h"
 #include "runtime/collective/reduce.h"
+#include "schema/reductions.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
