@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <vector>
 
 namespace tern {
@@ -33,10 +32,9 @@ std::string full_name(const std::string& device) {
 }  // namespace
 
 std::shared_ptr<StreamImpl> scoped_stream(const std::string& device) {
-  for (const auto& s : std::views::reverse(scopes())) {
-    if (s->device == device) return s;
-  }
-  return nullptr;
+  const auto& list = scopes();
+  const auto found = std::find_if(list.rbegin(), list.rend(), [&](const auto& s) { return s->device == device; });
+  return found == list.rend() ? nullptr : *found;
 }
 
 Stream::Stream(const std::string& device) : impl_(make_stream(device)) {}

@@ -139,10 +139,11 @@ void add_packings(Program& program, const SymbolSizes& sizes) {
   PackRecorder recorder =
       pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), cpu_sizes(sizes));
   for (auto& [name, bytes] : recorder.packed) {
-    const auto same =
-        std::ranges::find_if(before, [&](const Packing& p) { return p.storage == name.first && p.key == name.second; });
-    program.packings.push_back(
-        {name.first, name.second, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
+    const auto& [storage, key] = name;
+    // A copy of each for the lambda: clang takes no bindings there before version 16.
+    const auto same = std::ranges::find_if(
+        before, [storage = storage, key = key](const Packing& p) { return p.storage == storage && p.key == key; });
+    program.packings.push_back({storage, key, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
   }
 }
 

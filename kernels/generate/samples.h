@@ -25,7 +25,7 @@ void add_linalg_samples(std::vector<Sample>& samples);  ///< and Fourier transfo
 
 template <class T>
 Attr integer(AttrKey key, T value) {
-  return {key, Dims{static_cast<std::int64_t>(value)}};
+  return {key, Dims{Dim(static_cast<std::int64_t>(value))}};
 }
 
 }  // namespace tern::generate

@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
 # The parts of `./dev test`. A part is a command whose last line is `N passed, N failed`; one that ends otherwise counts
 # as one failure. The sum over all parts is this script's own last line.
+# gate.sh [--full] [--only PATTERN]: the parts whose names match an extended regular expression, and those that prepare.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 scripts=tests/scripts
-full=${1:-}
+full=''
+only=''
+while (($#)); do
+  case $1 in
+    --full) full=--full ;;
+    --only) only=${2:?--only takes a pattern} && shift ;;
+  esac
+  shift
+done
 logs=build/test-logs
 data=build/test-data
 reports=build/test-reports
@@ -12,13 +21,14 @@ passed=0
 failed=0
 parts=()
 [[ -t 1 ]] && terminal=1 || terminal=0
-rm -rf "$logs"
+[[ $only ]] || rm -rf "$logs"
 mkdir -p "$logs"
 
 # part NAME COMMAND...: runs it with its output in a log, adds its counts, shows the end of the log when something failed.
 part() {
   local name=$1 log=$logs/${1//[^a-z0-9]/-}.log start=$SECONDS status=0 last p=0 f=0
   shift
+  [[ $name =~ $only || $name == build || $name == 'unpack the test data' ]] || return 0
   ((terminal)) && printf '%-28s ...\r' "$name"
   "$@" >"$log" 2>&1 || status=$?
   last=$(tail -n 1 "$log")
@@ -147,7 +157,7 @@ part digits $scripts/digits.sh build
 part consumers $scripts/consumers.sh build
 
 if [[ $full == --full ]]; then
-  check 'build with sanitizers' compiled sanitize build-sanitize
+  check 'sanitized: build' compiled sanitize build-sanitize
   export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
   export LSAN_OPTIONS=suppressions=$PWD/$scripts/leaks.txt:print_suppressions=0
   part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
