@@ -49,6 +49,8 @@ class Folder {
   void run() {
     fold_batch_norms(program_, read_);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
+    read_.resize(program_.states.size());
+    fold_attention_masks(program_, is_foldable, kMostWork, read_);
     if (std::ranges::find(read_, true) == read_.end()) return;
     remove_dead_code(program_);
     remove_unread_states(program_, read_);

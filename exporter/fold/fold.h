@@ -20,6 +20,11 @@ inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
 /// states that it read are marked in `read`.
 void fold_batch_norms(Program& program, std::vector<bool>& read);
 
+/// Masks of attention made of constants, with at most so many bytes of work each: one that hides nothing goes, one that
+/// hides from each query the keys behind it becomes `causal`. States that are read no more are marked in `read`.
+void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work,
+                          std::vector<bool>& read);
+
 /// Multiplies channel k of the convolution that makes the operand of node `norm` by by[k], adds plus[k], and removes
 /// the node. False where that cannot be. The weight keeps its name and its place in the file; its bytes are made when
 /// they are read. States that are not read any more are added to `states`.

@@ -1,6 +1,9 @@
 // attention, without ever holding all scores: blocks of queries go through blocks of keys with a running maximum and
 // sum for each row (FlashAttention, Dao et al. 2022). Blocks are multiplied by gemm; threads share out batches, heads
 // and blocks of queries.
+#include <omp.h>
+
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -19,6 +22,7 @@ namespace tern::cpu {
 namespace {
 
 constexpr std::int64_t kQueries = 64, kKeys = 512;  // rows and columns of a block of scores: 128 KiB
+constexpr std::int64_t kScores = kQueries * kKeys;
 constexpr std::int64_t kManyQueries = 256;  // where keys are split for matrix tiles again for each block of queries
 
 /// The matrix [rows, columns] of one head: rows from `begin` of the last two axes of `v`, at `offset` elements.
@@ -71,8 +75,15 @@ const T* mask_row(const TensorView& mask, std::int64_t offset, std::int64_t row,
   const std::int64_t stride = mask.size(r - 1) == 1 ? 0 : mask.stride(r - 1);
   const std::int64_t at = offset + (mask.size(r - 2) == 1 ? 0 : row * mask.stride(r - 2)) + begin * stride;
   if (mask.dtype == DType::boolean) {
-    const bool* m = mask.as<const bool>() + at;
-    for (std::int64_t i = 0; i < n; ++i) buffer[i] = m[i * stride] ? T(0) : -std::numeric_limits<T>::infinity();
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr auto kHidden = std::bit_cast<Bits>(-std::numeric_limits<T>::infinity());
+    const auto value = [](std::uint8_t seen) { return std::bit_cast<T>((Bits(seen) - 1) & kHidden); };
+    const auto* m = mask.as<const std::uint8_t>() + at;
+    if (stride == 1) {  // a loop that compilers make several elements of at a time
+      for (std::int64_t i = 0; i < n; ++i) buffer[i] = value(m[i]);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) buffer[i] = value(m[i * stride]);
+    }
     return buffer;
   }
   if (stride == 1 && mask.dtype == dtype_of_v<T>) return mask.as<const T>() + at;
@@ -172,13 +183,26 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
   gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
 }
 
+/// Queries of a block. Keys are packed for each block: few large ones are best, as long as every thread has some, but
+/// causal ones would see keys for nothing.
+std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) {
+  std::int64_t most = kQueries;
+  if (by_tiles) {
+    if (s.keys > kKeys) most = kManyQueries;
+  } else if (!s.causal) {
+    const std::int64_t for_each_thread = s.planes * s.queries / (3 * omp_get_max_threads());
+    most = std::clamp(for_each_thread, kQueries, std::max(kQueries, kScores / keys));
+  }
+  const std::int64_t blocks = std::max<std::int64_t>(1, (s.queries + most - 1) / most);
+  return by_tiles ? std::min(most, std::max<std::int64_t>(1, s.queries)) : (s.queries + blocks - 1) / blocks;
+}
+
 template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
   const bool by_tiles = std::is_same_v<T, float> && amx::KeyBlock::suits(s.queries, s.keys, s.width, s.out_width);
-  const std::int64_t queries = std::min(by_tiles && s.keys > kKeys ? kManyQueries : kQueries,
-                                        std::max<std::int64_t>(1, s.queries)),
-                     keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys));
+  const std::int64_t keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys)),
+                     queries = queries_of_block(s, keys, by_tiles);
   const std::int64_t blocks = (s.queries + queries - 1) / queries;
   TensorView mask_view;
   if (c.has(3)) {

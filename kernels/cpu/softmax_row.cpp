@@ -13,20 +13,27 @@ namespace {
 
 constexpr std::int64_t kLanes = 32;
 
+/// x * y + z, rounded once where the processor does that as fast.
+template <bool kFused>
+TERN_INLINE float madd(float x, float y, float z) {
+  return kFused ? __builtin_fmaf(x, y, z) : x * y + z;
+}
+
 /// Cephes' expf: x = n ln 2 + r, a polynomial in r, and n put into the exponent.
+template <bool kFused>
 TERN_INLINE float exp_of(float x) {
   const float low = -87.3F;
   const float clamped = x < low ? low : x;
-  const float shifted = clamped * 1.44269504F + 12582912.0F;
+  const float shifted = madd<kFused>(clamped, 1.44269504F, 12582912.0F);
   const float n = shifted - 12582912.0F;
-  const float r = (clamped - n * 0.693359375F) - n * -2.12194440e-4F;
+  const float r = madd<kFused>(n, 2.12194440e-4F, madd<kFused>(n, -0.693359375F, clamped));
   float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
+  p = madd<kFused>(p, r, 1.3981999507e-3F);
+  p = madd<kFused>(p, r, 8.3334519073e-3F);
+  p = madd<kFused>(p, r, 4.1665795894e-2F);
+  p = madd<kFused>(p, r, 1.6666665459e-1F);
+  p = madd<kFused>(p, r, 5.0000001201e-1F);
+  p = madd<kFused>(p * r, r, r) + 1.0F;
   const auto bits = std::bit_cast<std::uint32_t>(shifted) << 23;
   const float result = std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + bits);
   const float value = x != x ? x : result;
@@ -63,18 +70,19 @@ TERN_INLINE float scale_and_max_loop(float* __restrict s, std::int64_t n, float 
   return max;
 }
 
+template <bool kFused>
 TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float max) {
   float lanes[kLanes] = {};
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     for (std::int64_t j = 0; j < kLanes; ++j) {
-      const float e = exp_of(s[i + j] - max);
+      const float e = exp_of<kFused>(s[i + j] - max);
       s[i + j] = e;
       lanes[j] += e;
     }
   }
   for (std::int64_t j = 0; i < n; ++i, ++j) {
-    s[i] = exp_of(s[i] - max);
+    s[i] = exp_of<kFused>(s[i] - max);
     lanes[j] += s[i];
   }
   for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -87,15 +95,15 @@ TERN_INLINE float exp_and_sum_loop(float* __restrict s, std::int64_t n, float ma
 [[gnu::target("avx2")]] float scale_and_max_avx2(float* s, std::int64_t n, float scale, const float* mask) {
   return scale_and_max_loop(s, n, scale, mask);
 }
-[[gnu::target("avx2")]] float exp_and_sum_avx2(float* s, std::int64_t n, float max) {
-  return exp_and_sum_loop(s, n, max);
+[[gnu::target("avx2,fma")]] float exp_and_sum_avx2(float* s, std::int64_t n, float max) {
+  return exp_and_sum_loop<true>(s, n, max);
 }
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] float scale_and_max_avx512(float* s, std::int64_t n, float scale,
                                                                                  const float* mask) {
   return scale_and_max_loop(s, n, scale, mask);
 }
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] float exp_and_sum_avx512(float* s, std::int64_t n, float max) {
-  return exp_and_sum_loop(s, n, max);
+  return exp_and_sum_loop<true>(s, n, max);
 }
 #endif
 
@@ -120,7 +128,7 @@ float exp_and_sum(float* s, std::int64_t n, float max) {
     case CpuLevel::baseline: break;
   }
 #endif
-  return exp_and_sum_loop(s, n, max);
+  return exp_and_sum_loop<false>(s, n, max);
 }
 
 double scale_and_max(double* s, std::int64_t n, double scale, const double* mask) {

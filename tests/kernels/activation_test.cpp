@@ -33,9 +33,31 @@ PointwiseExpr silu() {
   return c.expr;
 }
 
+PointwiseExpr gelu() {
+  Code c;
+  const auto x = c.load(0, f);
+  const auto e = c.push(Scalar::erf, f, c.push(Scalar::mul, f, x, c.constant(f, std::sqrt(0.5))));
+  const auto half = c.push(Scalar::mul, f, c.constant(f, 0.5), x);
+  c.push(Scalar::mul, f, half, c.push(Scalar::add, f, c.constant(f, 1), e));
+  return c.expr;
+}
+/// As models write it that compute it themselves: operands the other way round.
+PointwiseExpr gelu_tanh() {
+  Code c;
+  const auto x = c.load(0, f);
+  const auto cube = c.push(Scalar::mul, f, c.push(Scalar::mul, f, x, x), x);
+  const auto sum = c.push(Scalar::add, f, x, c.push(Scalar::mul, f, cube, c.constant(f, 0.044715)));
+  const auto t = c.push(Scalar::tanh, f, c.push(Scalar::mul, f, sum, c.constant(f, std::sqrt(2 / std::acos(-1)))));
+  const auto half = c.push(Scalar::mul, f, x, c.constant(f, 0.5));
+  c.push(Scalar::mul, f, half, c.push(Scalar::add, f, t, c.constant(f, 1)));
+  return c.expr;
+}
+
 TEST(Activation, IsFoundInItsExpressionAlone) {
   EXPECT_EQ(pointwise::activation_of(hardswish(6)), Activation::hardswish);
   EXPECT_EQ(pointwise::activation_of(silu()), Activation::silu);
+  EXPECT_EQ(pointwise::activation_of(gelu()), Activation::gelu);
+  EXPECT_EQ(pointwise::activation_of(gelu_tanh()), Activation::gelu_tanh);
   EXPECT_EQ(pointwise::activation_of(hardswish(5)), std::nullopt);
   PointwiseExpr other = silu();
   other.code[0].integer = 1;  // another operand than the op's own result
@@ -64,7 +86,9 @@ std::vector<float> by_operations(const LoopTable& table, const PointwiseExpr& e,
 TEST(Activation, HasTheBitsOfItsOperations) {
   constexpr std::size_t kCount = 1 << 12;
   const std::pair<Activation, PointwiseExpr> all[] = {{Activation::hardswish, hardswish(6)},
-                                                      {Activation::silu, silu()}};
+                                                      {Activation::silu, silu()},
+                                                      {Activation::gelu, gelu()},
+                                                      {Activation::gelu_tanh, gelu_tanh()}};
   std::vector<float> x(kCount);
   for (std::uint32_t from = 0; from < 256; ++from) {
     // Every 4096th float, and the ends of the types' ranges among them.

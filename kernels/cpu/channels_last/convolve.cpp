@@ -18,7 +18,7 @@ using sgemm_micro::kPackedSlot;
 using sgemm_micro::kWorthAThread;
 using sgemm_micro::MicroKernels;
 
-constexpr std::int64_t kDepth = 256;       // products after which sums are added to y, so that errors stay small
+constexpr std::int64_t kDepth = 512;       // products after which sums are added to y, so that errors stay small
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
 constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most

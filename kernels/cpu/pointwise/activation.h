@@ -9,8 +9,8 @@
 
 namespace tern::pointwise {
 
-enum class Activation : std::uint8_t { hardswish, silu };
-inline constexpr int kActivations = 2;
+enum class Activation : std::uint8_t { hardswish, silu, gelu, gelu_tanh };
+inline constexpr int kActivations = 4;
 
 /// Replaces each element of `rows` rows of `columns` floats, `row` apart, by its function: the bits of the expression.
 using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
