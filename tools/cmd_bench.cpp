@@ -40,7 +40,7 @@ struct Result {
   std::vector<NodeTime> nodes;
   std::uint64_t profiled = 0;
   SessionStats stats;
-  double memory = 0;
+  double memory = 0, memory_before = 0;  ///< private bytes, and those before the archive was opened
   MachinePeaks peaks;
 
   double percentile(double p) const {
@@ -188,8 +188,10 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
              bytes / 1e9, bytes / seconds / 1e9, share(bytes / seconds, r.peaks.copy_bytes), r.peaks.copy_bytes / 1e9,
              r.peaks.read_bytes / 1e9);
   fmt::print(
-      "  memory                    {:.1f} MB private, {:.1f} MB of it for intermediate values, {:.1f} MB state\n",
-      r.memory / 1e6, static_cast<double>(r.stats.arena_bytes) / 1e6, static_cast<double>(r.stats.state_bytes) / 1e6);
+      "  memory                    {:.1f} MB private ({:.1f} before the archive was opened), {:.1f} MB of it for "
+      "intermediate values, {:.1f} MB state\n",
+      r.memory / 1e6, r.memory_before / 1e6, static_cast<double>(r.stats.arena_bytes) / 1e6,
+      static_cast<double>(r.stats.state_bytes) / 1e6);
   if (a.device.name != "cpu") {
     const DeviceMemoryStats m = device_memory(a.device.name);
     fmt::print("  memory of {:15} {:.1f} MB in use, at most {:.1f} MB, {:.1f} MB in {} segments\n", a.device.name,
@@ -221,10 +223,11 @@ void print_json(const BenchArguments& a, const std::string& function, int thread
       "{:.4f}, \"first_run_ms\": {:.4f},\n \"latency_ms\": {{\"min\": {:.4f}, \"p50\": {:.4f}, \"p90\": {:.4f}, "
       "\"p99\": "
       "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
-      "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"arena\": {}, \"state\": {}}},\n \"nodes\": [",
+      "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"before\": {:.0f}, \"arena\": {}, \"state\": "
+      "{}}},\n \"nodes\": [",
       json_escape(a.model), json_escape(function), threads, r.runs.size(), r.opened, r.prepared, r.first,
       r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(), r.peaks.flops,
-      r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.stats.arena_bytes, r.stats.state_bytes);
+      r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes, r.stats.state_bytes);
   const auto runs = static_cast<double>(r.profiled);
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeTime& n = r.nodes[i];
@@ -239,6 +242,7 @@ void print_json(const BenchArguments& a, const std::string& function, int thread
 
 int run_bench(const BenchArguments& a) {
   Result r;
+  r.memory_before = private_memory();
   auto start = Clock::now();
   const Model model = open_model(a.model);
   r.opened = ms_since(start);

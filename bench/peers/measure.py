@@ -8,7 +8,7 @@ import time
 
 from . import models, turns
 from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, private_bytes
-from .runtimes import RUNTIMES, Commands, load_ms
+from .runtimes import RUNTIMES, Commands, before_bytes, load_ms
 
 LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
 WORST = 1e-3  # error, as a part of the largest magnitude of the output
@@ -84,7 +84,7 @@ class Measurement:
         while len(figures) < LOADS and (not figures or time.monotonic() < end):
             figures.append(json.loads(call(commands.load(), self.log(runtime, "load"), self.environment)))
         result["load_ms"] = turns.summary([load_ms(f) for f in figures])
-        result["before_mb"] = statistics.median(f.get("before_bytes", 0) for f in figures) / 1e6
+        result["before_mb"] = statistics.median(before_bytes(f) for f in figures) / 1e6
         if "peaks" in figures[0]:
             self.result["machine"] = {key: max(f["peaks"][key] for f in figures) for key in figures[0]["peaks"]}
 

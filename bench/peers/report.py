@@ -134,8 +134,8 @@ From the runtime's own file, in the page cache, to the first output, without sta
 processes, or of as many as a minute allows.
 
 {_loads(figures, titles)}
-Private memory (anonymous and shared, no mapped files) after three runs, and at most, less what the process had before loading (Python
-and the libraries). Tern's counts from nothing.
+Private memory (anonymous and shared, no mapped files) after three runs, and at most, less what the process had before loading: its
+libraries', and Python's.
 
 {_memory(figures, titles)}"""
 

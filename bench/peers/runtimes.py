@@ -58,3 +58,8 @@ class Commands:
 def load_ms(figures):
     """Of what the command of load() prints: loading and the first run, without starting the process or its libraries."""
     return sum(figures[key] for key in ("open_ms", "prepare_ms", "first_run_ms"))
+
+
+def before_bytes(figures):
+    """Of the same: private memory before loading, of the interpreter and of libraries."""
+    return figures["before_bytes"] if "before_bytes" in figures else figures["memory"]["before"]
