@@ -132,8 +132,8 @@ struct Kernel {
   /// For ops with several outputs: the input whose memory output `k` may take over on the same terms, or -1. Null:
   /// in_place.
   int (*in_place_of)(const Node& node, std::size_t k) = nullptr;
-  /// Whether input 0 is to be brought, and output 0 made, with channels last (`kernels/channels_last.h`). Sizes are
-  /// set, and the strides of inputs as they are. Null: never.
+  /// Whether output 0 is to be made, and input 0 brought unless it may have any strides, with channels last
+  /// (`kernels/channels_last.h`). Sizes are set, and the strides of inputs as they are. Null: never.
   bool (*channels_last)(const KernelCall&) = nullptr;
   /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
   bool defers_weights = false;

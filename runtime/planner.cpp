@@ -428,7 +428,7 @@ class Planner {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (n.inputs[k] == kNoValue) {
         inputs.push_back({Placed{}, -1});
-      } else if (last && n.op != Op::pointwise && k == 0) {
+      } else if (last && k == 0 && n.op != Op::pointwise && (kernel.strided & 1) == 0) {
         inputs.push_back(channels_last(n.inputs[k], i));
       } else if (has_kernel && (kernel.strided >> std::min<std::size_t>(k, 31) & 1) != 0) {
         inputs.push_back({placed(n.inputs[k]), root_of_[static_cast<std::size_t>(n.inputs[k])]});

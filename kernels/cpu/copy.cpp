@@ -1,7 +1,8 @@
-// Copies between strided views: axes that lie one after the other in both are merged, then rows are copied, or tiles
-// where the source runs across the rows.
+// Copies between strided views: axes are put into the order of the destination, and those that lie one after the other
+// in both are merged; then rows are copied, or tiles where the source runs across the rows.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
@@ -16,10 +17,16 @@ struct Axis {
 
 /// The axes of both views, those of size 1 dropped and mergeable ones merged.
 int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMaxRank>& axes) {
-  int n = 0;
+  std::array<Axis, kMaxRank> sorted;
+  std::size_t count = 0;
   for (int i = 0; i < to.rank; ++i) {
     if (to.size(i) == 1) continue;
-    const Axis a{to.size(i), from.stride(i), to.stride(i)};
+    std::size_t at = count++;
+    for (; at > 0 && sorted[at - 1].to < to.stride(i); --at) sorted[at] = sorted[at - 1];
+    sorted[at] = {to.size(i), from.stride(i), to.stride(i)};
+  }
+  int n = 0;
+  for (const Axis& a : std::span(sorted).first(count)) {
     if (n > 0) {
       Axis& last = axes[static_cast<std::size_t>(n - 1)];
       if (last.from == a.from * a.size && last.to == a.to * a.size) {
@@ -47,10 +54,11 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
   }
 }
 
+constexpr std::int64_t kTile = 32;
+
 /// A transposition of one plane, in tiles that fit the first cache.
 template <class T>
 void copy_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
-  constexpr std::int64_t kTile = 32;
   for (std::int64_t r = 0; r < rows.size; r += kTile) {
     const std::int64_t r_end = std::min(rows.size, r + kTile);
     for (std::int64_t c = 0; c < columns.size; c += kTile) {
@@ -85,14 +93,16 @@ void copy_axes(const T* from, T* to, std::array<Axis, kMaxRank>& axes, int n) {
   }
   std::int64_t count = 1;
   for (int i = 0; i < outer; ++i) count *= axes[static_cast<std::size_t>(i)].size;
-  // Long runs are cut up for the threads.
+  // Long runs and large planes are cut up for the threads.
   constexpr std::int64_t kPiece = 1 << 12;
-  const std::int64_t pieces = (inner.size + kPiece - 1) / kPiece, piece = std::min(inner.size, kPiece);
+  if (across.size > inner.size) std::swap(inner, across);
+  const std::int64_t piece = std::min(inner.size, std::max(kTile, kPiece / across.size / kTile * kTile)),
+                     pieces = (inner.size + piece - 1) / piece;
   parallel_for(count * pieces, grain_for(piece * across.size), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t o = begin; o < end; ++o) {
-      const std::int64_t first = o % pieces * kPiece;
+      const std::int64_t first = o % pieces * piece;
       Axis part = inner;
-      part.size = std::min(kPiece, inner.size - first);
+      part.size = std::min(piece, inner.size - first);
       const T* f = from + first * inner.from;
       T* t = to + first * inner.to;
       std::int64_t rest = o / pieces;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dtypes/convert.h"
+#include "kernels/channels_last.h"
 #include "kernels/kernel.h"
 
 namespace tern {
@@ -31,6 +32,14 @@ void concat(KernelCall& c) {
     copy_strided(x, part(out, axis, at, x.size(axis), 1));
     at += x.size(axis);
   }
+}
+
+/// Whether most of what is joined lies with channels last already.
+bool makes_channels_last(const KernelCall& c) {
+  std::int64_t lie_so = 0;
+  for (const TensorView& x : c.in) lie_so += is_channels_last(x) ? 2 * x.numel() : 0;
+  return (c.out[0].rank == 3 || c.out[0].rank == 4) && elements_per_byte(c.out[0].dtype) == 1 &&
+         lie_so > c.out[0].numel();
 }
 
 /// Copies input 0 to the output unless the runtime gave both the same memory.
@@ -113,8 +122,8 @@ void pad(KernelCall& c) {
 }  // namespace
 
 void register_cpu_movement(KernelTable& t) {
-  t.set(Op::concat, {.run = concat, .strided = kAllStrided});
-  t.set(Op::pad, {.run = pad, .strided = kAllStrided});
+  t.set(Op::concat, {.run = concat, .strided = kAllStrided, .channels_last = makes_channels_last});
+  t.set(Op::pad, {.run = pad, .strided = kAllStrided, .channels_last = makes_channels_last});
   t.set(Op::slice_scatter, {.run = slice_scatter, .strided = kAllStrided, .in_place = 0});
   t.set(Op::as_strided_scatter, {.run = as_strided_scatter, .strided = kAllStrided, .in_place = 0});
 }

@@ -1,8 +1,10 @@
 // resize: for each axis a table says which input elements make an output element, with which weights; axes are applied
 // one after the other, the innermost first. Positions and weights are those of PyTorch's CPU kernels.
-#include <cmath>
-#include <cstring>
+#include "kernels/cpu/channels_last/resize.h"
 
+#include <cmath>
+
+#include "kernels/channels_last.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
@@ -51,28 +53,6 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   if (c.out[0].numel() == 0) return nullptr;
   if (in_double(c)) return tables_of<double>(c);
   return tables_of<float>(c);
-}
-
-/// One axis of `outer` x in x `inner` elements.
-template <class T>
-void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t inner, T* y) {
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const T* from = x + o * t.in * inner;
-    for (std::int64_t i = 0; i < t.out; ++i) {
-      T* to = y + (o * t.out + i) * inner;
-      const std::int64_t* index = t.index.data() + i * t.taps;
-      const T* weight = t.weight.data() + i * t.taps;
-      if (t.taps == 1) {
-        std::memcpy(to, from + index[0] * inner, static_cast<std::size_t>(inner) * sizeof(T));
-        continue;
-      }
-      for (std::int64_t j = 0; j < inner; ++j) to[j] = from[index[0] * inner + j] * weight[0];
-      for (std::int64_t k = 1; k < t.taps; ++k) {
-        const T* source = from + index[k] * inner;
-        for (std::int64_t j = 0; j < inner; ++j) to[j] += source[j] * weight[k];
-      }
-    }
-  }
 }
 
 /// Rounds halves up.
@@ -127,8 +107,19 @@ void resize(KernelCall& c) {
   });
 }
 
+/// Images that lie so already; antialiasing reads many lines for one.
+bool makes_channels_last(const KernelCall& c) {
+  return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.node->integer(AttrKey::antialias) == 0 &&
+         c.out[0].numel() > 0;
+}
+
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
+  if (is_channels_last(c.in[0]) || is_channels_last(c.out[0])) {
+    const auto& axes = static_cast<const Tables<float>&>(*c.state).axes;
+    return channels_last::resize(axes[1], axes[2], c.in[0].size(0), c.in[0].size(1), c.in[0].as<const float>(),
+                                 c.out[0].as<float>());
+  }
   if (in_double(c)) return resize<double>(c);
   resize<float>(c);
 }
@@ -136,7 +127,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel resize_kernel() {
-  return {run, nullptr, prepare, 0, -1};
+  return {.run = run, .prepare = prepare, .channels_last = makes_channels_last};
 }
 
 }  // namespace tern::cpu

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "schema/window_kinds.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -45,23 +46,24 @@ std::vector<float> convolve(const std::vector<float>& x, const std::vector<float
   return y;
 }
 
+ValueId convolution(Builder& b, ValueId x, ValueId weight, std::int64_t groups) {
+  using Sizes = std::vector<std::int64_t>;
+  return b.add(
+      Op::convolution, {x, weight},
+      {attr(AttrKey::strides, Sizes{1, 1}), attr(AttrKey::dilations, Sizes{1, 1}), attr(AttrKey::before, Sizes{1, 1}),
+       attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::groups, Dim(groups))});
+}
+
 TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
   const auto x = random_floats(kBatch * kIn * kPlane, 1), dense = random_floats(kOut * kIn * 9, 2),
              deep = random_floats(kOut * 9, 3), offset = random_floats(kOut, 4);
   TestProgram p;
   auto& b = p.b();
-  const auto convolution = [&](ValueId v, ValueId w, std::int64_t groups) {
-    using Sizes = std::vector<std::int64_t>;
-    return b.add(
-        Op::convolution, {v, w},
-        {attr(AttrKey::strides, Sizes{1, 1}), attr(AttrKey::dilations, Sizes{1, 1}), attr(AttrKey::before, Sizes{1, 1}),
-         attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::groups, Dim(groups))});
-  };
   const ValueId in = p.input(DType::f32, {kBatch, kIn, kHeight, kWidth}),
                 other = p.input(DType::f32, {kBatch, kOut, kHeight, kWidth});
-  const ValueId first = convolution(in, p.state({kOut, kIn, 3, 3}, dense, false), 1);
+  const ValueId first = convolution(b, in, p.state({kOut, kIn, 3, 3}, dense, false), 1);
   const ValueId moved = b.expr("abs(y) + c", {{"y", first}, {"c", p.state({kOut, 1, 1}, offset, false)}}, DType::f32);
-  const ValueId last = convolution(moved, p.state({kOut, 1, 3, 3}, deep, false), kOut);
+  const ValueId last = convolution(b, moved, p.state({kOut, 1, 3, 3}, deep, false), kOut);
   p.output(moved);
   p.output(last);
   p.output(b.permute(last, {0, 2, 3, 1}));
@@ -89,6 +91,58 @@ TEST(ChannelsLast, LeavesTheOrderOfAxesToThoseWhoReadIt) {
       ASSERT_EQ(at(values_of(got[4]), i), at(values_of(got[1]), i) - at(rest, i)) << i;
     }
   }
+}
+
+ValueId resized(Builder& b, ValueId x, ResizeMode mode, const std::vector<std::int64_t>& sizes, bool align_corners) {
+  return b.add(Op::resize, {x},
+               {attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))), attr(AttrKey::sizes, sizes),
+                attr_numbers(AttrKey::scales, {}), attr(AttrKey::align_corners, Dim(align_corners ? 1 : 0))});
+}
+
+/// What joins, pads or resizes two images.
+std::vector<ValueId> moved(Builder& b, ValueId x, ValueId y) {
+  std::vector<ValueId> all = {b.concat({x, y}, 1),
+                              b.concat({x, y, x}, 2),
+                              b.concat({x, x}, 0),
+                              b.concat({y, x, x}, 3),
+                              b.concat({y, x}, 1),
+                              b.pad(x, {0, 0, 1, 2}, {0, 0, 3, 0}, 0.5),
+                              b.pad(x, {0, 2, 0, 0}, {0, 1, -2, 1})};
+  for (std::int64_t mode : {1, 2}) {
+    all.push_back(b.add(Op::pad, {x},
+                        {attr(AttrKey::before, Dims{0, 0, 2, 1}), attr(AttrKey::after, Dims{0, 0, 1, 3}),
+                         attr(AttrKey::mode, Dim(mode))}));
+  }
+  using enum ResizeMode;
+  for (const ResizeMode mode : {nearest, nearest_exact, linear, cubic}) {
+    for (const std::vector<std::int64_t>& sizes :
+         std::vector<std::vector<std::int64_t>>{{14, 18}, {7, 20}, {5, 9}, {3, 4}, {22, 5}, {1, 1}}) {
+      all.push_back(resized(b, x, mode, sizes, false));
+      if (mode == linear || mode == cubic) all.push_back(resized(b, x, mode, sizes, true));
+    }
+  }
+  return all;
+}
+
+TEST(ChannelsLast, ImagesAreJoinedPaddedAndResizedAsOthers) {
+  const auto x = random_floats(kBatch * kIn * kPlane, 1), y = random_floats(kBatch * kOut * kPlane, 2),
+             weight = random_floats(kOut * kIn * 9, 3);
+  TestProgram p, plain;
+  const ValueId in = p.input(DType::f32, {kBatch, kIn, kHeight, kWidth}),
+                other = p.input(DType::f32, {kBatch, kOut, kHeight, kWidth}),
+                image = convolution(p.b(), in, p.state({kOut, kIn, 3, 3}, weight, false), 1);
+  p.output(image);
+  for (const ValueId v : moved(p.b(), image, other)) p.output(v);
+  const ValueId first = plain.input(DType::f32, {kBatch, kOut, kHeight, kWidth}),
+                second = plain.input(DType::f32, {kBatch, kOut, kHeight, kWidth});
+  for (const ValueId v : moved(plain.b(), first, second)) plain.output(v);
+
+  Session session(p.model().prepare()), reference(plain.model().prepare());
+  const std::vector<Tensor>& got =
+      session.run({floats({kBatch, kIn, kHeight, kWidth}, x), floats({kBatch, kOut, kHeight, kWidth}, y)});
+  const std::vector<Tensor>& want = reference.run(
+      {floats({kBatch, kOut, kHeight, kWidth}, values_of(got[0])), floats({kBatch, kOut, kHeight, kWidth}, y)});
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(values_of(got[1 + i]), values_of(want[i])) << i;
 }
 
 }  // namespace

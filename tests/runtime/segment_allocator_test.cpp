@@ -1,11 +1,11 @@
 // SegmentAllocator over memory that is only numbers: blocks never overlap, are used again, and join again.
+#include "runtime/devices/segment_allocator.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 #include <vector>
-
-#include "runtime/devices/segment_allocator.h"
 
 namespace tern {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "exporter/builder.h"
@@ -82,6 +84,30 @@ TEST(Views, CopiesAnyStridesToAnyStrides) {
     y.data = reinterpret_cast<std::byte*>(to.data());
     copy_strided(v, y);
     for (std::int64_t i = 0; i < v.numel(); ++i) ASSERT_EQ(y.as<float>()[address(y, i)], v.as<float>()[address(v, i)]);
+  }
+  // Every order of the axes to every other.
+  std::array<std::int64_t, 4> order{0, 1, 2, 3};
+  std::vector<std::vector<std::int64_t>> strides;
+  const std::vector<std::int64_t> sizes{3, 40, 2, 50};
+  do {
+    std::vector<std::int64_t> s(4);
+    std::int64_t next = 1;
+    for (const std::int64_t a : order) {
+      s[static_cast<std::size_t>(a)] = next;
+      next *= sizes[static_cast<std::size_t>(a)];
+    }
+    strides.push_back(s);
+  } while (std::ranges::next_permutation(order).found);
+  for (const auto& a : strides) {
+    for (const auto& b : strides) {
+      TensorView v = view_of(sizes, a), y = view_of(sizes, b);
+      std::vector<float> to(from.size(), -1);
+      v.data = reinterpret_cast<std::byte*>(from.data());
+      y.data = reinterpret_cast<std::byte*>(to.data());
+      copy_strided(v, y);
+      for (std::int64_t i = 0; i < v.numel(); ++i)
+        ASSERT_EQ(to[static_cast<std::size_t>(address(y, i))], from[static_cast<std::size_t>(address(v, i))]);
+    }
   }
 }
 

@@ -1,0 +1,85 @@
+#include "kernels/cpu/channels_last/resize.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/scratch.h"
+
+namespace tern::channels_last {
+namespace {
+
+using Table = cpu::ResizeTable<float>;
+
+/// Lines of one image, resized along their columns: those that were made last are kept.
+class Lines {
+ public:
+  Lines(const Table& lines, const Table& columns, std::int64_t channels)
+      : columns_(columns),
+        channels_(channels),
+        kept_(static_cast<std::size_t>(lines.taps), -1),
+        length_(columns.out * channels),
+        buffer_(thread_buffer<float>(static_cast<std::size_t>(lines.taps * length_), 0)) {}
+
+  std::int64_t length() const { return length_; }
+  void begin(const float* image) {
+    image_ = image;
+    std::ranges::fill(kept_, -1);
+  }
+  const float* line(std::int64_t i) {
+    if (columns_.identity) return source(i);
+    const auto slot = static_cast<std::size_t>(i) % kept_.size();
+    float* to = buffer_ + static_cast<std::int64_t>(slot) * length_;
+    if (kept_[slot] != i) make(i, to);
+    kept_[slot] = i;
+    return to;
+  }
+  void make(std::int64_t i, float* to) const {
+    if (columns_.identity) {
+      std::copy_n(source(i), length_, to);
+    } else {
+      cpu::apply(columns_, source(i), 1, channels_, to);
+    }
+  }
+
+ private:
+  const float* source(std::int64_t i) const { return image_ + i * columns_.in * channels_; }
+
+  const Table& columns_;
+  std::int64_t channels_;
+  std::vector<std::int64_t> kept_;  ///< the number of the line in each slot
+  std::int64_t length_;
+  float* buffer_;
+  const float* image_ = nullptr;
+};
+
+}  // namespace
+
+void resize(const Table& lines, const Table& columns, std::int64_t batch, std::int64_t channels, const float* x,
+            float* y) {
+  const std::int64_t image = lines.in * columns.in * channels;
+  parallel_for(batch * lines.out, grain_for(columns.out * channels), [&](std::int64_t begin, std::int64_t end) {
+    Lines of(lines, columns, channels);
+    const std::int64_t length = of.length();
+    for (std::int64_t at = begin; at < end; ++at) {
+      const std::int64_t i = at % lines.out;
+      if (at == begin || i == 0) of.begin(x + at / lines.out * image);
+      const std::int64_t* index = lines.index.data() + i * lines.taps;
+      const float* weight = lines.weight.data() + i * lines.taps;
+      float* to = y + at * length;
+      if (lines.identity) {
+        of.make(i, to);
+      } else if (lines.taps > 1) {
+        const float* from[cpu::kMostTaps];
+        for (std::int64_t k = 0; k < lines.taps; ++k) from[k] = of.line(index[k]);
+        cpu::weighted_sum(from, weight, lines.taps, length, to);
+      } else if (at > begin && i > 0 && index[0] == index[-1]) {
+        std::copy_n(to - length, length, to);
+      } else {
+        of.make(index[0], to);
+      }
+    }
+  });
+}
+
+}  // namespace tern::channels_last

@@ -1,0 +1,13 @@
+// Resizes of float images whose channels lie side by side.
+#pragma once
+
+#include "kernels/cpu/resize_table.h"
+
+namespace tern::channels_last {
+
+/// y [batch, lines.out, columns.out, channels] from x [batch, lines.in, columns.in, channels], the columns first. What
+/// a line of results reads lies in a run of at most `taps` lines, as it does without antialiasing.
+void resize(const cpu::ResizeTable<float>& lines, const cpu::ResizeTable<float>& columns, std::int64_t batch,
+            std::int64_t channels, const float* x, float* y);
+
+}  // namespace tern::channels_last
