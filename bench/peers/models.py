@@ -60,6 +60,14 @@ def chain():
     return Chain(), (torch.randn(16, 1024, 1024),)
 
 
+def unet():
+    import torch
+
+    from .modules import UNet
+
+    return UNet(), (torch.randn(1, 3, 256, 256),)
+
+
 def image(name):
     import torch
     import torchvision
@@ -75,6 +83,8 @@ MODELS = {
     "resnet50": Model("1x3x224x224", lambda: image("resnet50")),
     "mobilenet_v3_large": Model("1x3x224x224", lambda: image("mobilenet_v3_large")),
     "efficientnet_b0": Model("1x3x224x224", lambda: image("efficientnet_b0")),
+    "densenet121": Model("1x3x224x224, each layer joined to those before", lambda: image("densenet121")),
+    "unet": Model("1x3x256x256, four stages of 32 to 256 channels, resized bilinearly", unet),
     "vit_b_16": Model("1x3x224x224", lambda: image("vit_b_16")),
     "minilm": Model("BERT of 6 layers, 1x128 tokens", minilm),
     "gpt2": Model("1x128 tokens, all logits", gpt2),
@@ -92,7 +102,7 @@ def import_classes(name):
 
     if name in ("minilm", "gpt2", "llama_prefill", "llama_decode"):
         from transformers import BertModel, GPT2LMHeadModel, LlamaModel  # noqa: F401
-    elif name not in ("llama_cached", "chain"):
+    elif name not in ("llama_cached", "chain", "unet"):
         import torchvision  # noqa: F401
 
 

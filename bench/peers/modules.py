@@ -30,6 +30,35 @@ class Chain(nn.Module):
         return torch.addcmul(x, torch.where(x > 0, y, x), y)
 
 
+class UNet(nn.Module):
+    """Ronneberger et al. 2015, with padding and batch norms: stages going down, and up again beside those that were there."""
+
+    def __init__(self, channels=(32, 64, 128, 256)):
+        super().__init__()
+
+        def stage(inputs, outputs):
+            layers = []
+            for i in (inputs, outputs):
+                layers += [nn.Conv2d(i, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
+            return nn.Sequential(*layers)
+
+        self.first = stage(3, channels[0])
+        self.down = nn.ModuleList(stage(a, b) for a, b in zip(channels, channels[1:]))
+        self.up = nn.ModuleList(stage(a + b, a) for a, b in reversed(list(zip(channels, channels[1:]))))
+        self.head = nn.Conv2d(channels[0], 1, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        beside = []
+        for stage in self.down:
+            beside.append(x)
+            x = stage(F.max_pool2d(x, 2))
+        for stage in self.up:
+            x = F.interpolate(x, scale_factor=2.0, mode="bilinear")
+            x = stage(torch.cat((beside.pop(), x), 1))
+        return self.head(x)
+
+
 class Layer(nn.Module):
     """A layer of a Llama for one token: grouped-query attention over a cache, then a gated feed-forward."""
 
