@@ -89,10 +89,8 @@ odd_library() {
       --input examples/custom_op/rope.safetensors --ops "$work/libodd.so" >"$work/odd.log" 2>&1 &&
     grep -q "$2" "$work/odd.log" || { cat "$work/odd.log"; return 1; }
 }
-device_cases=()
-for op in add sum softmax mm cumsum gather; do
-  [[ -d $folder/test-data/conformance/$op ]] && device_cases+=("$folder/test-data/conformance/$op")
-done
+# What the gate has unpacked, whichever build is tried.
+device_cases=(build/test-data/conformance/{add,sum,softmax,mm,cumsum,gather})
 try 'examples/device compiles' with_cmake examples/device device
 try 'examples/device runs cases' device
 try 'examples/custom_op runs on a device' custom_op_on_device
