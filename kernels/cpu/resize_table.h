@@ -29,20 +29,19 @@ struct ResizeAxis {
 template <class T>
 ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias);
 
-/// Taps without antialiasing, at most: those of a cubic.
-inline constexpr std::int64_t kMostTaps = 4;
-
-/// to [count] = the sum over k < taps of weight[k] times from[k] [count], in this order.
-template <class T>
-void weighted_sum(const T* const* from, const T* weight, std::int64_t taps, std::int64_t count, T* to) {
+/// to [count] = the sum over k < taps of weight[k] times from(k) [count], in this order.
+template <class T, class From>
+void weighted_sum(const From& from, const T* weight, std::int64_t taps, std::int64_t count, T* to) {
   if (taps == 2) {
-    const T *a = from[0], *b = from[1], u = weight[0], v = weight[1];
+    const T *a = from(0), *b = from(1), u = weight[0], v = weight[1];
     for (std::int64_t j = 0; j < count; ++j) to[j] = a[j] * u + b[j] * v;
     return;
   }
-  for (std::int64_t j = 0; j < count; ++j) to[j] = from[0][j] * weight[0];
+  const T* first = from(0);
+  for (std::int64_t j = 0; j < count; ++j) to[j] = first[j] * weight[0];
   for (std::int64_t k = 1; k < taps; ++k) {
-    for (std::int64_t j = 0; j < count; ++j) to[j] += from[k][j] * weight[k];
+    const T* source = from(k);
+    for (std::int64_t j = 0; j < count; ++j) to[j] += source[j] * weight[k];
   }
 }
 
@@ -54,15 +53,11 @@ void apply(const ResizeTable<T>& t, const T* x, std::int64_t outer, std::int64_t
     for (std::int64_t i = 0; i < t.out; ++i) {
       T* to = y + (o * t.out + i) * inner;
       const std::int64_t* index = t.index.data() + i * t.taps;
-      const T* weight = t.weight.data() + i * t.taps;
       if (t.taps == 1) {
         std::copy_n(from + index[0] * inner, inner, to);
-        continue;
-      }
-      for (std::int64_t j = 0; j < inner; ++j) to[j] = from[index[0] * inner + j] * weight[0];
-      for (std::int64_t k = 1; k < t.taps; ++k) {
-        const T* source = from + index[k] * inner;
-        for (std::int64_t j = 0; j < inner; ++j) to[j] += source[j] * weight[k];
+      } else {
+        weighted_sum([&](std::int64_t k) { return from + index[k] * inner; }, t.weight.data() + i * t.taps, t.taps,
+                     inner, to);
       }
     }
   }

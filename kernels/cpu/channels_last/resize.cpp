@@ -65,14 +65,12 @@ void resize(const Table& lines, const Table& columns, std::int64_t batch, std::i
       const std::int64_t i = at % lines.out;
       if (at == begin || i == 0) of.begin(x + at / lines.out * image);
       const std::int64_t* index = lines.index.data() + i * lines.taps;
-      const float* weight = lines.weight.data() + i * lines.taps;
       float* to = y + at * length;
       if (lines.identity) {
         of.make(i, to);
       } else if (lines.taps > 1) {
-        const float* from[cpu::kMostTaps];
-        for (std::int64_t k = 0; k < lines.taps; ++k) from[k] = of.line(index[k]);
-        cpu::weighted_sum(from, weight, lines.taps, length, to);
+        cpu::weighted_sum([&](std::int64_t k) { return of.line(index[k]); }, lines.weight.data() + i * lines.taps,
+                          lines.taps, length, to);
       } else if (at > begin && i > 0 && index[0] == index[-1]) {
         std::copy_n(to - length, length, to);
       } else {
