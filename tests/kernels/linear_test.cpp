@@ -149,16 +149,18 @@ TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
 }
 
 TEST(Linear, TheSameBitsForAnyNumberOfThreads) {
-  const LinearShape s{50, 200, 300, 300, 300};
-  const std::vector<float> x = random_floats(s.m * s.k, 1), w = random_floats(s.n * s.k, 2);
   const int before = omp_get_max_threads();
-  std::vector<float> first;
-  for (const int threads : {1, 2, 3, 5}) {
-    omp_set_num_threads(threads);
-    std::vector<float> y(static_cast<std::size_t>(s.m * s.n));
-    linear(s, {x.data(), w.data(), nullptr, y.data(), {}});
-    if (first.empty()) first = y;
-    EXPECT_EQ(y, first) << threads << " threads";
+  // Threads share columns, or rows, whose sums have several parts.
+  for (const LinearShape& s : {LinearShape{50, 200, 300, 300, 300}, LinearShape{200, 30, 3000, 3000, 3000}}) {
+    const std::vector<float> x = random_floats(s.m * s.k, 1), w = random_floats(s.n * s.k, 2);
+    std::vector<float> first;
+    for (const int threads : {1, 2, 3, 5}) {
+      omp_set_num_threads(threads);
+      std::vector<float> y(static_cast<std::size_t>(s.m * s.n));
+      linear(s, {x.data(), w.data(), nullptr, y.data(), {}});
+      if (first.empty()) first = y;
+      EXPECT_EQ(y, first) << threads << " threads";
+    }
   }
   omp_set_num_threads(before);
 }

@@ -122,16 +122,32 @@ void finish(const LinearShape& s, const LinearOperands& o, Range rows, Range col
   o.finish.apply(o.y + first, s.n, rows.size(), columns.size(), first, s.n);
 }
 
+std::int64_t width_of(const std::vector<Panel>& panels) {
+  std::int64_t width = 0;
+  for (const Panel& p : panels) width += p.width;
+  return width;
+}
+
+/// Elements of k whose panels, of all rows, fit the second cache. It decides which sums are added first: threads that
+/// share the rows have the same.
+std::int64_t depth_for(const MicroKernels& kernels, const LinearShape& s, DType type, Range rows) {
+  const std::int64_t width = width_of(panels_of(rows, kernels)),
+                     depth = std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width / 256 * 256));
+  return type == DType::f32 ? depth : std::min(depth, kWideDepth);
+}
+
 /// What one thread does: some rows of x with some strips of w.
 class Part {
  public:
-  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows, Range strips)
-      : kernels_(kernels), s_(s), o_(o), panels_(panels_of(rows, kernels_)), strips_(strips) {
-    for (const Panel& p : panels_) width_ += p.width;
-    depth_ = std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width_ / 256 * 256));
-    if (o.type != DType::f32) depth_ = std::min(depth_, kWideDepth);
-    packed_ = thread_buffer<float>(static_cast<std::size_t>(width_ * depth_), kPanelSlot);
-  }
+  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth, Range rows,
+       Range strips)
+      : kernels_(kernels),
+        s_(s),
+        o_(o),
+        panels_(panels_of(rows, kernels_)),
+        strips_(strips),
+        depth_(depth),
+        packed_(thread_buffer<float>(static_cast<std::size_t>(width_of(panels_) * depth), kPanelSlot)) {}
 
   void run() const {
     for (std::int64_t k = 0; k < s_.k; k += depth_) {
@@ -172,21 +188,23 @@ class Part {
   const LinearOperands& o_;
   std::vector<Panel> panels_;
   Range strips_;
-  std::int64_t height_ = strip_rows(s_, o_.type, kernels_), width_ = 0, depth_ = 0;
-  float* packed_ = nullptr;
+  std::int64_t height_ = strip_rows(s_, o_.type, kernels_), depth_;
+  float* packed_;
 };
 
 /// Strips go to threads; where there are too few, some rows of x with all strips.
 void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
-                     width = kernels.widths[0], panels = (rows.size() + width - 1) / width;
+                     width = kernels.widths[0], panels = (rows.size() + width - 1) / width,
+                     depth = depth_for(kernels, s, o.type, rows);
   if (strips >= panels) {
     parallel_for(strips, grain(height * s.k * rows.size()), [&](std::int64_t begin, std::int64_t end) {
-      Part(kernels, s, o, rows, {begin, end}).run();
+      Part(kernels, s, o, depth, rows, {begin, end}).run();
     });
   } else {
     parallel_for(panels, grain(s.n * s.k * width), [&](std::int64_t begin, std::int64_t end) {
-      Part(kernels, s, o, {rows.begin + begin * width, std::min(rows.end, rows.begin + end * width)}, {0, strips})
+      Part(kernels, s, o, depth, {rows.begin + begin * width, std::min(rows.end, rows.begin + end * width)},
+           {0, strips})
           .run();
     });
   }
