@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kCacheBytes = 32 * 1024;  // of all tiles together: the first-level cache
 constexpr std::int64_t kLargestTile = 2048;
 constexpr std::int64_t kSmallestTile = 64;
+constexpr std::int64_t kChainTile = 8192, kManyElements = 1 << 20;
 constexpr std::int64_t kRowLength = 128;  // rows at least this long are cut into tiles one by one
 constexpr std::int64_t kGrain = 1 << 15;  // additions that are worth a thread
 
@@ -178,6 +179,8 @@ void Plan::choose_tile() {
   }
   tile = static_cast<std::int64_t>(kCacheBytes / (widest * std::min<std::size_t>(held, 8)));
   tile = std::clamp(tile / 64 * 64, kSmallestTile, kLargestTile);
+  // A chain holds its values in registers.
+  if (one_chain && block == 0 && total >= kManyElements) tile = kChainTile;
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
   by_rows = rank > 1 && inner >= kRowLength && !packed;
   if (by_rows) {
