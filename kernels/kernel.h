@@ -56,6 +56,15 @@ class KernelState {
   std::uint32_t unread = 0;
   /// The one of Kernel::ways that it runs.
   Way way = Way::none;
+  /// It asks for KernelCall::upcoming while it computes.
+  bool asks_ahead = false;
+};
+
+/// A constant that a later node reads from end to end, each thread a part of it.
+struct Upcoming {
+  const std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::size_t begin = 0, end = 0;  ///< what to ask for: (end - begin) / size of each part, from begin / size of it on
 };
 
 /// The bytes of a node's constant operands, as exported and packed.
@@ -110,6 +119,7 @@ struct KernelCall {
   portable::Launcher* device = nullptr;  ///< what runs the portable kernels; null on the CPU
   const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
   Way way = Way::none;  ///< in prepare and channels_last: what is wanted, where it can be done; none: rules choose
+  std::span<const Upcoming> upcoming;  ///< while it runs, where KernelState::asks_ahead is set
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }

@@ -334,6 +334,7 @@ void Frame::run_kernel(Plan& plan, Step& step) {
   call.groups = context_.groups;
   call.device = context_.stream;
   call.constant = plan.constant.get() + step.args;
+  call.upcoming = step.upcoming;
   step.kernel->run(call);
 }
 

@@ -42,6 +42,7 @@ struct Step {
   std::uint32_t members = 0;  ///< of a part that the device compiled: its nodes, of which `node` is the last
   std::uint64_t scratch = 0;  ///< bytes
   std::unique_ptr<KernelState> state;
+  std::vector<Upcoming> upcoming;
 };
 
 struct Plan {

@@ -11,6 +11,7 @@
 #include "runtime/arena.h"
 #include "runtime/concrete.h"
 #include "runtime/devices/section_parts.h"
+#include "runtime/upcoming.h"
 #include "runtime/views.h"
 
 namespace tern {
@@ -102,6 +103,7 @@ class Planner {
       if (plan_.constant[i]) plan_.args[i].data = r_.constants[at.index] + at.offset;
     }
     prepare_kernels();
+    plan_upcoming(plan_);
     for (ValueId v : made_) plan_.placed.emplace_back(v, r_.values[static_cast<std::size_t>(v)]);
     return std::move(plan_);
   }

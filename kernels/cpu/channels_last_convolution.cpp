@@ -83,9 +83,12 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
 }
 
 void ChannelsLastConvolution::run(const KernelCall& call, std::byte* scratch) const {
-  const channels_last::Operands at{call.in[0].as<const float>(), call.in[1].as<const float>(),
-                                   call.has(2) ? call.in[2].as<const float>() : nullptr, call.out[0].as<float>(),
-                                   panels_};
+  const channels_last::Operands at{call.in[0].as<const float>(),
+                                   call.in[1].as<const float>(),
+                                   call.has(2) ? call.in[2].as<const float>() : nullptr,
+                                   call.out[0].as<float>(),
+                                   panels_,
+                                   call.upcoming};
   const Reordered reordered(call);
   const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
   if (winograd_ && winograd_->run(at, finish, scratch)) return;

@@ -20,6 +20,8 @@ class ChannelsLastConvolution {
   Way way() const { return way_; }
   /// The exported weight is not read.
   bool is_packed() const { return panels_ != nullptr; }
+  /// As KernelState has it.
+  bool asks_ahead() const { return !winograd_; }
   /// Bytes that `run` needs, aligned to 64.
   std::size_t scratch() const { return winograd_ ? winograd_->scratch() : 0; }
   /// With the epilogue.

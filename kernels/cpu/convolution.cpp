@@ -260,6 +260,7 @@ std::unique_ptr<State> prepare_channels_last(const KernelCall& c) {
   if (made == nullptr) return nullptr;
   auto state = std::make_unique<State>();
   state->unread = made->is_packed() ? 1u << 1 : 0;
+  state->asks_ahead = made->asks_ahead();
   state->way = made->way();
   state->channels_last = std::move(made);
   return state;

@@ -67,6 +67,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
   call.groups = session.groups;
   call.device = captured.stream;
   call.constant = kernel.constant;
+  call.upcoming = step.upcoming;
   const auto run = [&] {
     try {
       step.kernel->run(call);

@@ -61,6 +61,12 @@ const Case kCases[] = {
     {"depthwise, many lines", 1, 24, 1, 1, axis(70, 3, 2, 1, 1, 0), axis(33, 3, 2, 1, 0, 1)},
     {"depthwise, several lines at once", 2, 70, 1, 1, axis(14, 5, 1, 1, 2, 2), axis(15, 5, 1, 1, 2, 2)},
     {"depthwise, several lines, every second", 1, 96, 1, 1, axis(28, 5, 2, 1, 2, 2), axis(27, 5, 2, 1, 2, 2)},
+    {"depthwise, eight windows at once, one line more", 2, 33, 1, 1, axis(9, 3, 1, 1, 1, 1), axis(16, 3, 1, 1, 1, 1)},
+    {"depthwise, five by five, more padding at the end", 1, 48, 1, 1, axis(8, 5, 1, 1, 0, 4), axis(19, 5, 1, 1, 3, 4)},
+    {"depthwise, second positions, not padded", 2, 19, 1, 1, axis(17, 3, 2, 1, 0, 0), axis(15, 3, 2, 1, 0, 0)},
+    {"depthwise, second positions, eight", 1, 72, 1, 1, axis(7, 5, 2, 1, 4, 3), axis(16, 5, 2, 1, 2, 1)},
+    {"depthwise, taller than the image", 1, 16, 1, 1, axis(1, 5, 1, 1, 4, 4), axis(8, 5, 1, 1, 4, 4)},
+    {"depthwise, padded by more than a window", 1, 16, 1, 1, axis(4, 3, 1, 1, 5, 5), axis(6, 3, 1, 1, 3, 4)},
     {"depthwise, wider than the image", 1, 20, 1, 1, axis(2, 7, 1, 1, 3, 3), axis(3, 7, 1, 1, 3, 3)},
     {"depthwise, few positions", 1, 100, 1, 1, axis(7, 5, 1, 1, 2, 2), axis(7, 5, 1, 1, 2, 2)},
     {"depthwise, dilated", 1, 16, 1, 1, axis(12, 5, 1, 2, 4, 4), axis(10, 5, 2, 2, 4, 4)},
@@ -237,17 +243,78 @@ TEST(ChannelsLast, MeansOfManyPositionsStayExact) {
   }
 }
 
-TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
+std::vector<Loops> loops_of_every_set() {
   std::vector<Loops> all(1);
   set_baseline(all.data());
 #if TERN_X86_LEVELS
   if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
   if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
 #endif
+  return all;
+}
+
+TEST(ChannelsLast, StripsHaveTheBitsOfSingleWindows) {
+  constexpr std::int64_t kChannels = 43, kWidth = 19, kHeight = 11;
+  const auto x = random_floats(kHeight * kWidth * kChannels, 6), weight = random_floats(25 * kChannels, 7),
+             bias = random_floats(kChannels, 8);
+  for (const Loops& loops : loops_of_every_set()) {
+    for (const std::int64_t kernel : {3, 5}) {
+      for (const std::int64_t stride : {1, 2}) {
+        SCOPED_TRACE("lanes " + std::to_string(loops.lanes) + ", kernel " + std::to_string(kernel) + ", stride " +
+                     std::to_string(stride));
+        const WindowAxis w = axis(kWidth, kernel, stride, 1, kernel - 1, kernel / 2);
+        Strip s;
+        s.position = s.y_position = s.channels = kChannels;
+        s.line = kWidth * kChannels;
+        s.width = kWidth;
+        s.before = w.before;
+        s.out = w.out;
+        s.y_line = w.out * kChannels;
+        s.low = -0.5F;
+        s.high = 0.75F;
+        s.x = x.data();
+        for (s.lines = 1; s.lines <= loops.strip_lines; ++s.lines) {
+          const std::ptrdiff_t reach = (s.lines - 1) * stride + kernel;
+          for (s.rows_begin = 0; s.rows_begin < reach; ++s.rows_begin) {
+            for (s.rows_end = s.rows_begin; s.rows_end <= reach; ++s.rows_end) {
+              std::vector<float> y(static_cast<std::size_t>(s.lines * s.y_line), 12345), expected(y);
+              s.y = y.data();
+              loops.strip[kernel == 5 ? 1 : 0][stride - 1](s, weight.data(), kChannels, bias.data());
+              for (std::int64_t i = 0; i < s.lines * w.out; ++i) {
+                std::vector<std::ptrdiff_t> taps, of_weight;
+                for (std::int64_t a = 0; a < kernel; ++a) {
+                  for (std::int64_t b = 0; b < kernel; ++b) {
+                    const std::int64_t row = i / w.out * stride + a, column = w.position(i % w.out, b);
+                    if (row < s.rows_begin || row >= s.rows_end || column < 0 || column >= kWidth) continue;
+                    taps.push_back((row * kWidth + column) * kChannels);
+                    of_weight.push_back((a * kernel + b) * kChannels);
+                  }
+                }
+                Windows one;
+                one.x = x.data();
+                one.taps = taps.data();
+                one.tap_count = static_cast<std::ptrdiff_t>(taps.size());
+                one.channels = kChannels;
+                one.count = 1;
+                one.y = expected.data() + i * kChannels;
+                one.low = s.low;
+                one.high = s.high;
+                loops.depthwise(one, weight.data(), of_weight.data(), bias.data());
+              }
+              ASSERT_EQ(y, expected) << "lines " << s.lines << ", rows " << s.rows_begin << " to " << s.rows_end;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChannelsLast, EveryInstructionSetGivesTheSame) {
   const std::ptrdiff_t channels = 43, count = 11, taps[] = {0, 50, 172}, rows[] = {0, channels, 2 * channels};
   const auto x = random_floats(count * channels + 172 + channels, 6), weight = random_floats(3 * channels, 7),
              bias = random_floats(channels, 8);
-  for (const Loops& loops : all) {
+  for (const Loops& loops : loops_of_every_set()) {
     std::vector<float> sums(static_cast<std::size_t>(count * channels)), most(sums.size());
     Windows w;
     w.x = x.data();

@@ -17,14 +17,18 @@ class Ahead {
     step_ = (rows_ * lines_ + steps - 1) / std::max<std::int64_t>(1, steps);
   }
 
-  /// The next step's lines, of one row, spread over a product: too many at once would keep its own loads waiting.
+  /// The next step's lines, of one row.
   void step(sgemm_micro::WindowProduct* p) {
+    const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
+    ask(count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine, count, p);
+    at_ += count;
+  }
+  /// Has a product ask for lines, spread over it: too many at once would keep its own loads waiting.
+  static void ask(const float* first, std::int64_t count, sgemm_micro::WindowProduct* p) {
     const std::int64_t places =
         p->tap_count * ((p->depth + sgemm_micro::kBetweenLines - 1) / sgemm_micro::kBetweenLines);
-    const std::int64_t count = at_ < rows_ * lines_ ? std::min(step_, lines_ - at_ % lines_) : 0;
-    p->ahead = count == 0 ? nullptr : first_ + at_ / lines_ * row_ + at_ % lines_ * kLine;
+    p->ahead = first;
     p->ahead_lines = (count + places - 1) / places;
-    at_ += count;
   }
 
  private:

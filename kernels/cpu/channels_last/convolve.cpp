@@ -9,6 +9,7 @@
 #include "kernels/cpu/channels_last/registers.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/upcoming.h"
 
 namespace tern::channels_last {
 namespace {
@@ -79,6 +80,7 @@ class Part {
     float* buffer =
         inside ? nullptr : thread_buffer<float>(static_cast<std::size_t>(Band::floats(image, most)), kBandSlot);
     Band band(image, inside, 0, buffer);
+    find_upcoming(begin, end, first, last);
     taps_.clear();
     for (std::size_t t = 0; t < band.taps().size(); t += static_cast<std::size_t>(together_))
       taps_.push_back(band.taps()[t]);
@@ -104,6 +106,17 @@ class Part {
   }
 
  private:
+  /// What the thread asks for in every second one of its products.
+  void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
+    const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
+    upcoming_ = last - first == halves ? cpu::UpcomingLines(at_.upcoming, begin, end, lines)
+                                       : cpu::UpcomingLines(at_.upcoming, first, last, halves);
+    const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
+                       tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
+                       products = tiles * (last - first + 1) / 2 * ((c_.in * taps + kDepth - 1) / kDepth);
+    asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
+  }
+
   /// The end of what is done at once: a whole panel, or the half of it that is there.
   std::int64_t half_panels(std::int64_t half, std::int64_t last) const {
     const std::int64_t of_group = half % halves_of_group(c_, micro_);
@@ -135,19 +148,19 @@ class Part {
       const std::int64_t products = channels * taps;
       const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
                          step = c_.in_order ? channels : std::min(channels, kDepth),
-                         products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step);
+                         products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step),
+                         steps = tiles * products_of_tile / (upcoming_.left() > 0 ? 2 : 1);
       const float* rows_of_b = packed;
       Ahead ahead;
       if (at_.panels != nullptr) {
         const std::int64_t panel = group * ((halves + 1) / 2) + half % halves / 2;
         const float* whole = at_.panels + (panel * row + k * taps) * micro_.columns;
         rows_of_b = whole + half % halves % 2 * width;
-        if (another || more)
-          ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, tiles * products_of_tile);
+        if (another || more) ahead = Ahead(whole + products * micro_.columns, 0, 1, products * micro_.columns, steps);
       } else {
         micro_.pack(weight, 1, row, products, columns, packed);
         const float* next = another ? weight + products : at_.weight + (channel + columns) * row;
-        if (another || more) ahead = Ahead(next, row, columns, products, tiles * products_of_tile);
+        if (another || more) ahead = Ahead(next, row, columns, products, steps);
       }
       for (const Run& run : runs) {
         const std::int64_t parts = tiles_of(run);
@@ -167,7 +180,13 @@ class Part {
               p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
               p.accumulate = k + tap + q > 0;
               p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
-              ahead.step(&p);
+              if (bool& other = asks_upcoming_; upcoming_.left() > 0 && (other = !other)) {
+                std::int64_t count = asked_;
+                const std::byte* line = upcoming_.take(&count);
+                Ahead::ask(reinterpret_cast<const float*>(line), count, &p);
+              } else {
+                ahead.step(&p);
+              }
               micro_.windows[columns > width ? 1 : 0][rows - 1](p);
             }
           }
@@ -192,6 +211,9 @@ class Part {
   std::int64_t together_;  ///< elements of a window's line that are multiplied as one
   std::int64_t in_;        ///< floats of such an element
   std::vector<std::ptrdiff_t> taps_;
+  cpu::UpcomingLines upcoming_;
+  std::int64_t asked_ = 0;  ///< lines of it for a product
+  bool asks_upcoming_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/window.h"
+#include "kernels/kernel.h"
 
 namespace tern::channels_last {
 
@@ -30,7 +31,8 @@ struct Convolution {
 struct Operands {
   const float *x, *weight, *bias;  ///< weight [groups * out, in, ...] as exported; the bias may be null
   float* y;
-  const float* panels = nullptr;  ///< the weight as `stored_panels` has it: `weight` is not read
+  const float* panels = nullptr;       ///< the weight as `stored_panels` has it: `weight` is not read
+  std::span<const Upcoming> upcoming;  ///< to be asked for
 };
 
 /// Whether this is a good way for an image that lies so already, or (`arranged` false) has to be brought into this

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "kernels/cpu/channels_last/band.h"
@@ -6,6 +7,7 @@
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/upcoming.h"
 
 namespace tern::channels_last {
 namespace {
@@ -106,21 +108,75 @@ class Taps {
   std::vector<std::size_t> first_;  ///< of each segment
 };
 
+/// The loop for whole lines of such windows, if there is one.
+StripLoop strip_loop(const Convolution& c) {
+  const WindowAxis &h = c.window[1], &w = c.window[2];
+  const auto beside = [](const WindowAxis& a) { return std::max(a.before, a.position(a.out - 1, a.kernel) - a.in); };
+  if (h.kernel != w.kernel || h.stride != w.stride || h.dilation != 1 || w.dilation != 1) return nullptr;
+  if ((w.kernel != 3 && w.kernel != 5) || w.stride > 2 || w.out < Strip::kWindows || beside(w) >= w.kernel)
+    return nullptr;
+  return loops().strip[w.kernel == 5 ? 1 : 0][w.stride - 1];
+}
+
+/// What is done to results in registers; `whole`: that is all of it.
+struct Bounds {
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  bool whole = true;
+};
+Bounds bounds_of(const pointwise::Finish& finish) {
+  const pointwise::SimpleEpilogue* simple = finish.simple();
+  if (simple != nullptr && simple->operand < 0) return {simple->low, simple->high};
+  return {.whole = finish.epilogue == nullptr};
+}
+
+/// What `run` does, by such a loop.
+void run_strips(const Convolution& c, const Operands& at, const pointwise::Finish& finish, StripLoop loop,
+                std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
+  const WindowAxis &h = c.window[1], &w = c.window[2];
+  const std::int64_t all = c.groups, line = w.in * all;
+  const Weights weights = weights_of(c, at, first, channels);
+  const Bounds bounds = bounds_of(finish);
+  Strip s;
+  s.position = s.y_position = all;
+  s.line = line;
+  s.width = w.in;
+  s.before = w.before;
+  s.out = w.out;
+  s.channels = channels;
+  s.y_line = w.out * all;
+  s.low = bounds.low;
+  s.high = bounds.high;
+  const std::int64_t lines = c.batch * h.out;
+  cpu::UpcomingLines upcoming = channels == all ? cpu::UpcomingLines(at.upcoming, begin, end, lines)
+                                                : cpu::UpcomingLines(at.upcoming, first, first + channels, all);
+  for (std::int64_t i = begin; i < end; i += s.lines) {
+    const std::int64_t top = h.position(i % h.out, 0);
+    s.lines = std::min<std::int64_t>({loops().strip_lines, end - i, h.out - i % h.out});
+    const std::int64_t reach = (s.lines - 1) * h.stride + h.kernel;
+    s.rows_begin = std::clamp<std::int64_t>(-top, 0, reach);
+    s.rows_end = std::clamp<std::int64_t>(h.in - top, s.rows_begin, reach);
+    s.x = at.x + (i / h.out * h.in + top) * line + first;
+    s.y = at.y + i * w.out * all + first;
+    s.ahead_lines = (upcoming.left() * s.lines + end - i - 1) / (end - i);
+    s.ahead = upcoming.take(&s.ahead_lines);
+    loop(s, weights.weight, weights.step, weights.bias);
+    if (!bounds.whole) finish.apply(s.y, all, s.lines * w.out, channels, i * w.out * all + first, all);
+  }
+}
+
 /// Channels [first, first + channels) of lines [begin, end) of all images. Nothing is copied: windows at the edges have
 /// fewer elements.
 void run(const Convolution& c, const Operands& at, const pointwise::Finish& finish, std::int64_t begin,
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = c.groups, line = w.in * all;
+  if (const StripLoop loop = strip_loop(c)) return run_strips(c, at, finish, loop, begin, end, first, channels);
   const Weights weights = weights_of(c, at, first, channels);
-  const pointwise::SimpleEpilogue* simple = finish.simple();
-  const bool bounds = simple != nullptr && simple->operand < 0;
+  const Bounds bounds = bounds_of(finish);
   Windows windows;
   windows.channels = channels;
-  if (bounds) {
-    windows.low = simple->low;
-    windows.high = simple->high;
-  }
+  windows.low = bounds.low;
+  windows.high = bounds.high;
   Taps taps(c, weights.step);
   for (std::int64_t i = begin, count = 1; i < end; i += count) {
     const Inside rows = inside(h, i % h.out);
@@ -146,8 +202,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
         loops().depthwise(windows, weights.weight, weight_taps, weights.bias);
       }
     });
-    if (finish.epilogue != nullptr && !bounds)
-      finish.apply(y, all, count * w.out, channels, i * w.out * all + first, all);
+    if (!bounds.whole) finish.apply(y, all, count * w.out, channels, i * w.out * all + first, all);
   }
 }
 

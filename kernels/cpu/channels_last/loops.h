@@ -21,11 +21,33 @@ struct Windows {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
+/// One or two lines of results, of at least `kWindows` windows each, whose windows are squares of 3 or 5 elements,
+/// one or two lines and positions apart; at most a window's size less one of an image's line lie beside it.
+struct Strip {
+  static constexpr std::ptrdiff_t kWindows = 7;
+  const float* x = nullptr;                         ///< the first position of the line that windows begin in
+  std::ptrdiff_t position = 0, line = 0;            ///< floats between positions and lines of x
+  std::ptrdiff_t width = 0, before = 0;             ///< positions of a line, and of a window in front of the first one
+  std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< of the lines that windows reach over, those inside the image
+  std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
+  float* y = nullptr;
+  std::ptrdiff_t y_position = 0, y_line = 0;
+  const std::byte* ahead = nullptr;  ///< lines of the cache that are asked for on the way
+  std::ptrdiff_t ahead_lines = 0;
+  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+};
+
+/// Elements of a window are `step` floats apart in `weight`.
+using StripLoop = void (*)(const Strip& s, const float* weight, std::ptrdiff_t step, const float* bias);
+
 struct Loops {
   int lanes = 1;
+  int strip_lines = 1;  ///< the most lines of a strip
   /// y[c] = bias[c] + the sum over taps t of weight[weight_taps[t] + c] * x[c], within low and high
   void (*depthwise)(const Windows& w, const float* weight, const std::ptrdiff_t* weight_taps,
                     const float* bias) = nullptr;
+  /// The same sums, in the same order. By [5 elements in place of 3][every second position]
+  StripLoop strip[2][2] = {};
   /// y[c] = the largest x[c], or a NaN
   void (*max)(const Windows& w) = nullptr;
   WinogradLoops winograd;
