@@ -323,18 +323,12 @@ class FrameAllocator : public OutputAllocator {
 
 void Frame::run_kernel(Plan& plan, Step& step) {
   FrameAllocator allocator(*this, step.node);
-  KernelCall call;
-  call.node = step.resolved;
-  call.in = {plan.args.data() + step.args, step.inputs};
-  call.out = {plan.args.data() + step.args + step.inputs, step.outputs};
+  KernelCall call = step.call(plan.args.data() + step.args, plan.constant.get() + step.args);
   call.scratch = {context_.scratch.data(), step.scratch};
-  call.state = step.state.get();
   call.allocator = &allocator;
   call.random = &context_.random;
   call.groups = context_.groups;
   call.device = context_.stream;
-  call.constant = plan.constant.get() + step.args;
-  call.upcoming = step.upcoming;
   step.kernel->run(call);
 }
 

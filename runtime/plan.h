@@ -43,6 +43,18 @@ struct Step {
   std::uint64_t scratch = 0;  ///< bytes
   std::unique_ptr<KernelState> state;
   std::vector<Upcoming> upcoming;
+
+  /// A call of its kernel with these of its inputs and outputs, `flags` saying which are constant: what the step knows.
+  KernelCall call(TensorView* views, const bool* flags) const {
+    KernelCall c;
+    c.node = resolved;
+    c.in = {views, inputs};
+    c.out = {views + inputs, outputs};
+    c.state = state.get();
+    c.constant = flags;
+    c.upcoming = upcoming;
+    return c;
+  }
 };
 
 struct Plan {

@@ -572,11 +572,7 @@ class Planner {
       for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) fetch(s.args + i, read);
       if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
       StepWeights weights(*r_.prepared, plan_, s);
-      KernelCall call;
-      call.node = s.resolved;
-      call.in = {plan_.args.data() + s.args, s.inputs};
-      call.out = {plan_.args.data() + s.args + s.inputs, s.outputs};
-      call.constant = plan_.constant.get() + s.args;
+      KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
       call.weights = &weights;
       call.device = r_.launcher;
       call.way = r_.prepared->way(r_.function, s.node);

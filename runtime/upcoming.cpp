@@ -15,11 +15,9 @@ constexpr double kFlopsForAByte = 12;       // of what asks: memory gives so muc
 constexpr std::size_t kSmallest = 8192;     // bytes that are worth asking for
 constexpr std::size_t kFarthest = 8 << 20;  // bytes that may lie in a cache until they are read
 
-std::span<TensorView> inputs(Plan& plan, const Step& s) {
-  return {plan.args.data() + s.args, s.inputs};
-}
 double flops(Plan& plan, const Step& s) {
-  return flops_of(*s.resolved, inputs(plan, s), {plan.args.data() + s.args + s.inputs, s.outputs});
+  const KernelCall call = s.call(plan.args.data() + s.args, plan.constant.get() + s.args);
+  return flops_of(*call.node, call.in, call.out);
 }
 
 /// The constant that a step reads once from end to end, and has little else to do; empty if it is not such a step.
@@ -41,24 +39,27 @@ std::span<const std::byte> read_once(Plan& plan, const Step& s) {
 }  // namespace
 
 void plan_upcoming(Plan& plan) {
-  std::vector<std::size_t> room(plan.steps.size());  // bytes that each step can still ask for
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& s = plan.steps[i];
-    if (s.state != nullptr && s.state->asks_ahead) room[i] = static_cast<std::size_t>(flops(plan, s) / kFlopsForAByte);
-  }
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const std::span<const std::byte> constant = read_once(plan, plan.steps[i]);
+  struct Asker {
+    std::vector<Upcoming>& upcoming;
+    std::size_t room;  ///< bytes that it can still ask for
+  };
+  std::vector<Asker> askers;  // in front of the step that reads
+  for (Step& s : plan.steps) {
+    const std::span<const std::byte> constant = askers.empty() ? std::span<const std::byte>() : read_once(plan, s);
     // The nearest steps ask for its beginning: the rest is older, and more of it may be gone.
     std::size_t begin = 0, passed = 0;
-    for (std::size_t k = i; k-- > 0 && begin < constant.size() && passed < kFarthest;) {
-      const std::size_t end = std::min(constant.size(), begin + room[k]);
-      for (const Upcoming& u : plan.steps[k].upcoming) passed += u.end - u.begin;
+    for (std::size_t k = askers.size(); k-- > 0 && begin < constant.size() && passed < kFarthest;) {
+      Asker& asker = askers[k];
+      const std::size_t end = std::min(constant.size(), begin + asker.room);
+      for (const Upcoming& u : asker.upcoming) passed += u.end - u.begin;
       if (end - begin < kSmallest && end < constant.size()) continue;
-      plan.steps[k].upcoming.push_back({constant.data(), constant.size(), begin, end});
-      room[k] -= end - begin;
+      asker.upcoming.push_back({constant.data(), constant.size(), begin, end});
+      asker.room -= end - begin;
       passed += end - begin;
       begin = end;
     }
+    if (s.state != nullptr && s.state->asks_ahead)
+      askers.push_back({s.upcoming, static_cast<std::size_t>(flops(plan, s) / kFlopsForAByte)});
   }
 }
 

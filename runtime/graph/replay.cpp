@@ -56,18 +56,11 @@ void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const 
 void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) const {
   const Step& step = *kernel.step;
   // Kernels fill in results whose sizes they find out; there are none here, so that nothing is written.
-  auto* args = const_cast<TensorView*>(kernel.args.data());
-  KernelCall call;
-  call.node = step.resolved;
-  call.in = {args, step.inputs};
-  call.out = {args + step.inputs, step.outputs};
+  KernelCall call = step.call(const_cast<TensorView*>(kernel.args.data()), kernel.constant);
   call.scratch = {captured.scratch.data(), step.scratch};
-  call.state = step.state.get();
   call.random = &session.random;
   call.groups = session.groups;
   call.device = captured.stream;
-  call.constant = kernel.constant;
-  call.upcoming = step.upcoming;
   const auto run = [&] {
     try {
       step.kernel->run(call);

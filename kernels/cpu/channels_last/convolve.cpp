@@ -117,6 +117,15 @@ class Part {
     asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
   }
 
+  /// Has a product ask for lines of this weight, or every second one for what later nodes read.
+  void ask_ahead(Ahead& own, sgemm_micro::WindowProduct* p) {
+    asks_upcoming_ = !asks_upcoming_ && upcoming_.left() > 0;
+    if (!asks_upcoming_) return own.step(p);
+    std::int64_t count = asked_;
+    const std::byte* lines = upcoming_.take(&count);
+    Ahead::ask(reinterpret_cast<const float*>(lines), count, p);
+  }
+
   /// The end of what is done at once: a whole panel, or the half of it that is there.
   std::int64_t half_panels(std::int64_t half, std::int64_t last) const {
     const std::int64_t of_group = half % halves_of_group(c_, micro_);
@@ -180,13 +189,7 @@ class Part {
               p.b = rows_of_b + q * p.b_row + tap * micro_.columns;
               p.accumulate = k + tap + q > 0;
               p.finish = !another && tap + together >= taps && q + step >= channels ? &last : nullptr;
-              if (bool& other = asks_upcoming_; upcoming_.left() > 0 && (other = !other)) {
-                std::int64_t count = asked_;
-                const std::byte* line = upcoming_.take(&count);
-                Ahead::ask(reinterpret_cast<const float*>(line), count, &p);
-              } else {
-                ahead.step(&p);
-              }
+              ask_ahead(ahead, &p);
               micro_.windows[columns > width ? 1 : 0][rows - 1](p);
             }
           }
@@ -212,8 +215,8 @@ class Part {
   std::int64_t in_;        ///< floats of such an element
   std::vector<std::ptrdiff_t> taps_;
   cpu::UpcomingLines upcoming_;
-  std::int64_t asked_ = 0;  ///< lines of it for a product
-  bool asks_upcoming_ = false;
+  std::int64_t asked_ = 0;      ///< lines of it for a product
+  bool asks_upcoming_ = false;  ///< the product before did
 };
 
 }  // namespace
