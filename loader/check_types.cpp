@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "loader/rules.h"
+#include "schema/forms.h"
 #include "schema/infer.h"
 
 namespace tern {
@@ -60,12 +61,16 @@ void check_types(const Checked& c) {
   std::vector<const TensorType*> inputs;
   for (std::size_t f = 0; f < c.program.functions.size(); ++f) {
     const Function& function = c.program.functions[f];
+    const std::vector<std::uint32_t> first = first_of_form(function);
+    std::vector<bool> right(function.nodes.size());
     for (std::size_t i = 0; i < function.nodes.size(); ++i) {
       if (c.findings.full()) return;
+      if (right[first[i]]) continue;
       const Node& n = function.nodes[i];
       const OpInfo& info = op_info(n.op);
       if (info.op == Op::invalid || n.version > info.version) continue;  // has its finding already
       Problem p = find_problem(c.program, pool, function, n, inputs);
+      right[i] = p.rule == nullptr;
       if (p.rule != nullptr) c.node(p.rule, f, i, std::move(p.message), p.code);
     }
   }

@@ -76,12 +76,14 @@ class Planner {
         facts_(r_.prepared->facts[r_.function]),
         concrete_(program_, r_.expressions),
         last_use_(facts_.last_use),
-        root_of_(f_.values.size(), -1) {}
+        root_of_(f_.values.size(), -1),
+        checked_(f_.nodes.size()) {}
 
   Plan make() {
     find_parts();
     place_inputs();
     const Section section = facts_.sections[r_.section];
+    reserve(section);
     for (std::uint32_t i = section.begin; i < section.end; ++i) {
       try {
         const std::int32_t part = part_of_.empty() ? -1 : part_of_[i - section.begin];
@@ -104,6 +106,7 @@ class Planner {
     }
     prepare_kernels();
     plan_upcoming(plan_);
+    plan_.placed.reserve(made_.size());
     for (ValueId v : made_) plan_.placed.emplace_back(v, r_.values[static_cast<std::size_t>(v)]);
     return std::move(plan_);
   }
@@ -112,6 +115,21 @@ class Planner {
   Placed& placed(ValueId v) { return r_.values[static_cast<std::size_t>(v)]; }
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   std::uint32_t step_number() const { return static_cast<std::uint32_t>(plan_.steps.size()); }
+
+  /// Room for what the nodes of the section become, as views are large to move.
+  void reserve(Section section) {
+    std::size_t args = 0, steps = 0;
+    for (std::uint32_t i = section.begin; i < section.end; ++i) {
+      const Node& n = f_.nodes[i];
+      if (is_view(n.op)) continue;
+      args += n.inputs.size() + n.outputs.size();
+      ++steps;
+    }
+    plan_.args.reserve(args);
+    plan_.locations.reserve(args);
+    arg_root_.reserve(args);
+    plan_.steps.reserve(steps);
+  }
 
   std::int32_t new_root(Root root) {
     roots_.push_back(root);
@@ -282,12 +300,20 @@ class Planner {
     }
     const bool control =
         n.op == Op::cond || n.op == Op::while_loop || n.op == Op::scan_loop || n.op == Op::map_loop || n.op == Op::call;
-    if (!control) concrete_.check(f_, i, *resolved);
+    if (!control) check(i, *resolved);
     if (is_view(n.op)) {
       plan_view(i, *resolved);
     } else {
       plan_work(i, *resolved, control);
     }
+  }
+
+  /// Once for all nodes of a form: at known sizes they are as much the same as before.
+  void check(std::uint32_t i, const Node& resolved) {
+    const std::uint32_t first = facts_.first_of_form[i];
+    if (checked_[first]) return;
+    concrete_.check(f_, i, resolved);
+    checked_[first] = true;
   }
 
   PartitionKey part_key() const { return {r_.function, r_.section, r_.key}; }
@@ -336,7 +362,7 @@ class Planner {
       for (std::uint32_t i : part.nodes) plan_node(i);
       return;
     }
-    for (std::size_t k = 0; k < nodes.size(); ++k) concrete_.check(f_, part.nodes[k], *nodes[k]);
+    for (std::size_t k = 0; k < nodes.size(); ++k) check(part.nodes[k], *nodes[k]);
     const std::size_t args = plan_.args.size();
     for (ValueId v : part.inputs) add_arg(placed(v), root_of_[static_cast<std::size_t>(v)]);
     for (ValueId v : part.outputs) {
@@ -620,6 +646,7 @@ class Planner {
   std::vector<std::int32_t> arg_root_;     ///< for each of plan_.args
   std::vector<std::int32_t> output_root_;  ///< for each present output
   std::vector<ValueId> made_;
+  std::vector<bool> checked_;  ///< for the first node of each form: its shape rule holds
   std::shared_ptr<const std::vector<Part>> parts_;
   std::vector<std::int32_t> part_of_;  ///< for each node of the section
 };

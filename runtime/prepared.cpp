@@ -19,6 +19,7 @@
 #include "runtime/devices/partition.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
+#include "schema/forms.h"
 
 namespace tern {
 namespace {
@@ -147,6 +148,7 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
   }
   for (const WriteBack& w : f.writebacks) facts.last_use[static_cast<std::size_t>(w.value)] = kUsedToTheEnd;
   facts.symbols = marker.symbols();
+  facts.first_of_form = first_of_form(f);
   find_written(f, kernels, facts);
   return facts;
 }
@@ -244,10 +246,10 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   }
   check_kernels(*program, *prepared->kernels);
   for (const Function& original : program->functions) {
-    const Function exported = options.reproducible ? with_definitions(*program, original) : original;
+    Function exported = options.reproducible ? with_definitions(*program, original) : original;
     // Epilogues are worked on before a product is rounded to its type, and devices have none.
     const bool products = on_cpu && !options.reproducible;
-    FusedFunction f = fusion == Fusion::on ? fuse(exported, products) : unfused(exported);
+    FusedFunction f = fusion == Fusion::on ? fuse(std::move(exported), products) : unfused(std::move(exported));
     prepared->facts.push_back(analyse(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));

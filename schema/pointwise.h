@@ -3,6 +3,7 @@
 
 #include <tern/dtype.h>
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -80,6 +81,12 @@ struct Instruction {
   std::uint16_t a = 0, b = 0, c = 0;
   std::int64_t integer = 0;
   double number = 0, imaginary = 0;
+  /// Down to the bits of its constants.
+  friend bool operator==(const Instruction& x, const Instruction& y) {
+    return x.op == y.op && x.dtype == y.dtype && x.a == y.a && x.b == y.b && x.c == y.c && x.integer == y.integer &&
+           std::bit_cast<std::uint64_t>(x.number) == std::bit_cast<std::uint64_t>(y.number) &&
+           std::bit_cast<std::uint64_t>(x.imaginary) == std::bit_cast<std::uint64_t>(y.imaginary);
+  }
 };
 
 /// The last instruction is the result. A `load` has the dtype of its input. Arithmetic is done in bool, i64, u64, f32,

@@ -45,6 +45,7 @@ using AttrData = std::variant<Dims, std::vector<double>, std::string>;
 struct Attr {
   AttrKey key{};
   AttrData data;
+  friend bool operator==(const Attr&, const Attr&) = default;
 };
 
 /// A note of the user's on a node.

@@ -89,7 +89,7 @@ class Measurement:
             self.result["machine"] = {key: max(f["peaks"][key] for f in figures) for key in figures[0]["peaks"]}
 
     def memory(self, runtime, commands, result):
-        """Private memory after three runs and at most, in a process of its own, as sampling disturbs."""
+        """Private memory at most, loading and three runs, in a process of its own, as sampling disturbs."""
         process = TurnProcess(commands.turns(), self.log(runtime, "memory"), self.environment)
         try:
             with PeakMemory(process.process.pid) as sampled:
@@ -98,8 +98,7 @@ class Measurement:
                 after = private_bytes(process.process.pid)
         finally:
             process.close()
-        before = result["before_mb"]
-        result["memory_mb"], result["peak_mb"] = after / 1e6 - before, max(sampled.peak, after) / 1e6 - before
+        result["peak_mb"] = max(sampled.peak, after) / 1e6 - result["before_mb"]
 
     def time(self, reps):
         """All runtimes in turns; and how much of the processors others took meanwhile."""

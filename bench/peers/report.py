@@ -78,7 +78,7 @@ def _loads(figures, titles):
 
 def _memory(figures, titles):
     def cell(r):
-        return f"{number(r['memory_mb'])}, {number(r['peak_mb'])}" if r and "peak_mb" in r else NONE
+        return f"{number(r['peak_mb'])}, {number(r['before_mb'] + r['peak_mb'])}" if r and "peak_mb" in r else NONE
 
     return table(["MB", *titles.values()], _cells(figures, titles, cell))
 
@@ -134,8 +134,8 @@ From the runtime's own file, in the page cache, to the first output, without sta
 processes, or of as many as a minute allows.
 
 {_loads(figures, titles)}
-Private memory (anonymous and shared, no mapped files) after three runs, and at most, less what the process had before loading: its
-libraries', and Python's.
+Private memory (anonymous and shared, no mapped files) at most while the model is loaded and runs three times: less what the process had before, and all of it
+with its libraries', and Python's where that is what people load them from.
 
 {_memory(figures, titles)}"""
 

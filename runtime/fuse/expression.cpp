@@ -1,17 +1,9 @@
 #include "runtime/fuse/expression.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace tern {
 namespace {
-
-/// The same instruction, down to the bits of its constants.
-bool same(const Instruction& x, const Instruction& y) {
-  return x.op == y.op && x.dtype == y.dtype && x.a == y.a && x.b == y.b && x.c == y.c && x.integer == y.integer &&
-         std::bit_cast<std::uint64_t>(x.number) == std::bit_cast<std::uint64_t>(y.number) &&
-         std::bit_cast<std::uint64_t>(x.imaginary) == std::bit_cast<std::uint64_t>(y.imaginary);
-}
 
 /// With the numbers of its operands replaced.
 Instruction renumbered(Instruction i, std::span<const std::uint16_t> number) {
@@ -25,7 +17,7 @@ Instruction renumbered(Instruction i, std::span<const std::uint16_t> number) {
 }  // namespace
 
 std::uint16_t ExpressionBuilder::push(const Instruction& i) {
-  const auto found = std::ranges::find_if(code_, [&](const Instruction& other) { return same(i, other); });
+  const auto found = std::ranges::find(code_, i);
   const auto at = static_cast<std::uint16_t>(found - code_.begin());
   if (found == code_.end()) code_.push_back(i);
   return at;

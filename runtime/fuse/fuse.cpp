@@ -1,12 +1,15 @@
 #include "runtime/fuse/fuse.h"
 
+#include <utility>
+
 #include "runtime/fuse/uses.h"
 
 namespace tern {
 
-FusedFunction fuse(const Function& exported, bool products) {
-  FunctionInFusion f(exported);
-  for (std::uint32_t i = 0; i < exported.nodes.size(); ++i) {
+FusedFunction fuse(Function exported, bool products) {
+  const std::size_t count = exported.nodes.size();
+  FunctionInFusion f(std::move(exported));
+  for (std::uint32_t i = 0; i < count; ++i) {
     if (f.f.nodes[i].op != Op::pointwise || f.f.nodes[i].outputs[0] == kNoValue) continue;
     while (merge_operands(f, i)) {
     }
@@ -15,9 +18,9 @@ FusedFunction fuse(const Function& exported, bool products) {
   return f.finish();
 }
 
-FusedFunction unfused(const Function& exported) {
-  FusedFunction result{exported, {}};
-  for (std::uint32_t i = 0; i < exported.nodes.size(); ++i) result.numbers.push_back(i);
+FusedFunction unfused(Function exported) {
+  FusedFunction result{std::move(exported), {}};
+  for (std::uint32_t i = 0; i < result.function.nodes.size(); ++i) result.numbers.push_back(i);
   return result;
 }
 

@@ -16,8 +16,8 @@ struct FusedFunction {
 };
 
 /// `products`: whether products and convolutions take epilogues.
-FusedFunction fuse(const Function& exported, bool products = true);
+FusedFunction fuse(Function exported, bool products = true);
 /// The function as it is.
-FusedFunction unfused(const Function& exported);
+FusedFunction unfused(Function exported);
 
 }  // namespace tern

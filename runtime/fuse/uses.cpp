@@ -1,6 +1,7 @@
 #include "runtime/fuse/uses.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tern {
 namespace {
@@ -17,8 +18,8 @@ std::vector<ValueId> distinct(const std::vector<ValueId>& values) {
   return d;
 }
 
-FunctionInFusion::FunctionInFusion(const Function& exported)
-    : f(exported), gone(f.nodes.size()), uses_(f.values.size()) {
+FunctionInFusion::FunctionInFusion(Function exported)
+    : f(std::move(exported)), gone(f.nodes.size()), uses_(f.values.size()) {
   std::uint32_t section = 0;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];

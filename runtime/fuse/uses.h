@@ -30,7 +30,7 @@ std::vector<ValueId> distinct(const std::vector<ValueId>& values);
 
 class FunctionInFusion {
  public:
-  explicit FunctionInFusion(const Function& exported);
+  explicit FunctionInFusion(Function exported);
   FusedFunction finish();
 
   Function f;

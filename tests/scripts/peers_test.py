@@ -89,7 +89,7 @@ class TurnTaking(WithProcesses):
 
 
 def runtime(ms):
-    return {"ms": {"median": ms, "q1": ms - 0.5, "q3": ms + 0.5}, "load_ms": {"median": 12.345}, "memory_mb": 1.5, "peak_mb": 200.4}
+    return {"ms": {"median": ms, "q1": ms - 0.5, "q3": ms + 0.5}, "load_ms": {"median": 12.345}, "before_mb": 30, "peak_mb": 1.5}
 
 
 def figures():
@@ -112,7 +112,7 @@ class Report(unittest.TestCase):
         self.assertIn("| two | 20.0 ±2 % | 10.0 ±5 % | – | 2.00 (PyTorch eager) |", text)
         self.assertIn("| geometric mean of 2 |  |  |  | 1.00 |", text)
         self.assertIn("| one | 12.3 | 12.3 | 12.3 |", text)
-        self.assertIn("| two | 1.50, 200 | 1.50, 200 | – |", text)
+        self.assertIn("| two | 1.50, 31.5 | 1.50, 31.5 | – |", text)
         self.assertIn("ONNX Runtime failed at convert: killed by SIGSEGV", text)
         self.assertIn("other programs took 20 % of the processors", text)
         self.assertNotIn("ExecuTorch", text)
