@@ -229,10 +229,10 @@ TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
 }
 
 TEST(ChannelsLast, MeansOfManyPositionsStayExact) {
-  const std::int64_t batch = 2, positions = 5000, channels = 37;
+  const std::int64_t batch = 2, lines = 50, width = 100, positions = lines * width, channels = 37;
   const auto x = random_floats(batch * positions * channels, 5);
   std::vector<float> y(static_cast<std::size_t>(batch * channels));
-  mean(batch, positions, channels, x.data(), y.data());
+  mean(batch, lines, width, channels, x.data(), y.data());
   for (std::int64_t n = 0; n < batch; ++n) {
     for (std::int64_t c = 0; c < channels; ++c) {
       double sum = 0;
@@ -241,6 +241,22 @@ TEST(ChannelsLast, MeansOfManyPositionsStayExact) {
       ASSERT_NEAR(y[static_cast<std::size_t>(n * channels + c)], sum / static_cast<double>(positions), 1e-6);
     }
   }
+}
+
+TEST(ChannelsLast, MeansHaveTheSameBitsForAnyThreadsAndLines) {
+  constexpr std::int64_t kChannels = 43, kPositions = 840;
+  const auto x = random_floats(kPositions * kChannels, 9);
+  std::vector<float> expected(kChannels), y(kChannels);
+  omp_set_num_threads(1);
+  mean(1, 28, kPositions / 28, kChannels, x.data(), expected.data());
+  for (int threads : {1, 2, 3, 5}) {
+    omp_set_num_threads(threads);
+    for (std::int64_t lines : {1, 7, 14, 28, 840}) {  // threads share runs of positions of many lines, else channels
+      mean(1, lines, kPositions / lines, kChannels, x.data(), y.data());
+      ASSERT_EQ(y, expected) << threads << " threads, " << lines << " lines";
+    }
+  }
+  omp_set_num_threads(omp_get_num_procs());
 }
 
 std::vector<Loops> loops_of_every_set() {

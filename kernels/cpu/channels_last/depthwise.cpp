@@ -5,6 +5,7 @@
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/channels_last/share.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
@@ -14,7 +15,6 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kFewLines = 7;            // fewer than that for each thread: they share channels
 constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
@@ -255,8 +255,7 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
   }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
   const std::int64_t units = c.groups / kUnit;  // the last one takes the remainder
-  const bool by_lines =
-      c.share == Share::by_rule ? lines >= kFewLines * omp_get_max_threads() : c.share == Share::lines;
+  const bool by_lines = c.share == Share::by_rule ? share_lines(lines) : c.share == Share::lines;
   if (by_lines || units < omp_get_max_threads()) {
     parallel_for(lines, kWorthAThread / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { run(c, at, finish, begin, end, 0, c.groups); });

@@ -13,7 +13,7 @@ namespace tern::channels_last {
 namespace {
 
 constexpr std::int64_t kBand = 32 << 10;  // floats of input
-constexpr std::int64_t kFewestChannels = 16, kTogether = 64;
+constexpr std::int64_t kFewestChannels = 16;
 constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
 
 /// Calls f(windows of one line of results, number of the line in its image) for all lines, `fill` around the images.
@@ -63,34 +63,6 @@ void average_pool(const Pool& p, const float* x, std::span<const float> line_div
       const float divisor =
           line_divisors[static_cast<std::size_t>(line)] * column_divisors[static_cast<std::size_t>(i)];
       for (std::ptrdiff_t c = 0; c < w.channels; ++c) w.y[i * w.y_step + c] /= divisor;
-    }
-  });
-}
-
-void mean(std::int64_t batch, std::int64_t positions, std::int64_t channels, const float* x, float* y) {
-  // Sums of a few positions are added to the total, so that chains of rounding stay short.
-  const std::int64_t units = channels / kFewestChannels;  // the last one takes the remainder
-  parallel_for(batch * units, grain_for(positions * kFewestChannels), [&](std::int64_t begin, std::int64_t end) {
-    while (begin < end) {
-      const std::int64_t n = begin / units, unit = begin % units, next = std::min(units, unit + end - begin);
-      const std::int64_t first = unit * kFewestChannels,
-                         count = (next == units ? channels : next * kFewestChannels) - first;
-      auto* sums = thread_buffer<float>(static_cast<std::size_t>(3 * count), kWeightSlot);
-      float *total = sums, *part = sums + count, *ones = sums + 2 * count;
-      std::fill_n(total, count, 0.0F);
-      std::fill_n(ones, count, 1.0F);
-      std::ptrdiff_t taps[kTogether];
-      const std::ptrdiff_t none[kTogether] = {};
-      for (std::int64_t t = 0; t < kTogether; ++t) taps[t] = t * channels;
-      for (std::int64_t at = 0; at < positions; at += kTogether) {
-        loops().depthwise({x + (n * positions + at) * channels + first, 0, taps, std::min(kTogether, positions - at),
-                           count, 1, part, 0},
-                          ones, none, total);
-        std::swap(total, part);
-      }
-      float* to = y + n * channels + first;
-      for (std::int64_t c = 0; c < count; ++c) to[c] = total[c] / static_cast<float>(positions);
-      begin += next - unit;
     }
   });
 }

@@ -20,7 +20,7 @@ void max_pool(const Pool& p, const float* x, float* y);
 /// The sum of each window over a divisor that is a product of one for its line and one for its column.
 void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
                   std::span<const float> column_divisors, float* y);
-/// y [batch, channels] = the mean of all positions.
-void mean(std::int64_t batch, std::int64_t positions, std::int64_t channels, const float* x, float* y);
+/// y [batch, channels] = the mean of all positions. The bits do not depend on the number of threads.
+void mean(std::int64_t batch, std::int64_t lines, std::int64_t width, std::int64_t channels, const float* x, float* y);
 
 }  // namespace tern::channels_last
