@@ -106,10 +106,10 @@ class GroupAccess {
 };
 
 struct KernelCall {
-  const Node* node = nullptr;  ///< op, attrs (all integers constant), expr
-  std::span<TensorView> in;    ///< data is nullptr for an absent operand (dtype invalid)
-  std::span<TensorView> out;   ///< contiguous, or as Kernel::channels_last asked; data is nullptr where nobody wants it
-                               ///< or the kernel allocates it
+  const Node* node = nullptr;    ///< op, attrs (all integers constant), expr
+  std::span<TensorView> in;      ///< data is nullptr for an absent operand (dtype invalid)
+  std::span<TensorView> out;     ///< contiguous, or as Kernel::channels_last and result_strided say; data is nullptr
+                                 ///< where nobody wants it or the kernel allocates it
   std::span<std::byte> scratch;  ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
   KernelState* state = nullptr;  ///< what prepare returned
   OutputAllocator* allocator = nullptr;
@@ -149,6 +149,9 @@ struct Kernel {
   bool defers_weights = false;
   /// What KernelCall::way may be, for some sizes at least. Empty where there is but one way.
   std::span<const Way> ways = {};
+  /// Output 0 may have any strides, but for its last axis, whose elements lie side by side: those with which a
+  /// permutation that alone reads it is contiguous.
+  bool result_strided = false;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;
 

@@ -448,6 +448,21 @@ class Planner {
     return -1;
   }
 
+  /// Gives a result the strides with which the permutation that alone reads it is contiguous.
+  void lie_for_reader(ValueId v, TensorView& view) {
+    const std::int32_t reader = facts_.permuted_by[static_cast<std::size_t>(v)];
+    if (reader < 0) return;
+    const Dims& axes = f_.nodes[static_cast<std::size_t>(reader)].dims(AttrKey::axes);
+    const auto axis = [&](std::size_t i) {
+      const std::int64_t a = axes[i].value();
+      return static_cast<std::size_t>(a < 0 ? a + view.rank : a);
+    };
+    if (axes.empty() || axis(axes.size() - 1) + 1 != axes.size()) return;
+    std::int64_t stride = 1;
+    for (std::size_t i = axes.size(); i-- > 0; stride *= std::max<std::int64_t>(1, view.sizes[axis(i)]))
+      view.strides[axis(i)] = stride;
+  }
+
   void plan_work(std::uint32_t i, const Node& n, bool control) {
     const Kernel& kernel = r_.prepared->kernels->kernels[static_cast<std::size_t>(n.op)];
     const bool has_kernel = !control && n.op != Op::item && n.op != Op::assert_true;
@@ -478,7 +493,11 @@ class Planner {
         outputs.push_back({p, -1});
       } else {
         TensorView view = concrete_.view(type(v));
-        if (last) make_channels_last(view);
+        if (last) {
+          make_channels_last(view);
+        } else if (has_kernel && kernel.result_strided && k == 0) {
+          lie_for_reader(v, view);
+        }
         const int from = has_kernel ? overwritten(i, n, kernel, k, view) : -1;
         std::int32_t root = -1;
         std::int64_t offset = 0;

@@ -114,6 +114,25 @@ void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& 
   }
 }
 
+/// Which values are read by one permutation and nobody else.
+std::vector<std::int32_t> find_permuted(const Function& f) {
+  constexpr std::int32_t kNobody = -1, kOthers = -2;
+  std::vector<std::int32_t> reader(f.values.size(), kNobody);
+  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].inputs) {
+      if (v == kNoValue) continue;
+      std::int32_t& r = reader[static_cast<std::size_t>(v)];
+      r = r == kNobody && f.nodes[i].op == Op::permute ? static_cast<std::int32_t>(i) : kOthers;
+    }
+  }
+  for (const FunctionOutput& o : f.outputs) {
+    if (o.value != kNoValue) reader[static_cast<std::size_t>(o.value)] = kOthers;
+  }
+  for (const WriteBack& w : f.writebacks) reader[static_cast<std::size_t>(w.value)] = kOthers;
+  std::ranges::replace(reader, kOthers, kNobody);
+  return reader;
+}
+
 FunctionFacts analyse(const Program& program, const Function& f, const KernelTable& kernels) {
   FunctionFacts facts;
   facts.last_use.assign(f.values.size(), kNeverUsed);
@@ -149,6 +168,7 @@ FunctionFacts analyse(const Program& program, const Function& f, const KernelTab
   for (const WriteBack& w : f.writebacks) facts.last_use[static_cast<std::size_t>(w.value)] = kUsedToTheEnd;
   facts.symbols = marker.symbols();
   facts.first_of_form = first_of_form(f);
+  facts.permuted_by = find_permuted(f);
   find_written(f, kernels, facts);
   return facts;
 }

@@ -31,6 +31,7 @@ struct FunctionFacts {
   std::vector<std::uint32_t> numbers;     ///< for each node: its number in the exported function
   std::vector<std::uint32_t> symbols;     ///< those that its types and attributes depend on
   std::vector<std::uint32_t> first_of_form;  ///< for each node (schema/forms.h)
+  std::vector<std::int32_t> permuted_by;     ///< for each value: the permutation that alone reads it, or -1
   /// For each value: the number of the write-back whose target it becomes the content of, through updates in place
   /// alone, or -1.
   std::vector<std::int32_t> written_to;

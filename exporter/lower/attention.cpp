@@ -1,6 +1,7 @@
 // Lowerings of scaled dot product attention and the variants that decompositions name.
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/movement.h"
+#include "exporter/lower/repeated_heads.h"
 
 namespace tern {
 namespace {
@@ -42,8 +43,15 @@ std::vector<Attr> attributes(const Call& c) {
   return attrs;
 }
 
+/// Keys and values are read where they lie, not from copies for each head of the queries: of a cache, that is all of
+/// it.
 ValueId attend(Builder& b, const Call& c, const Inputs& in) {
-  return b.add(Op::attention, {in.q, in.k, in.v, in.mask}, attributes(c));
+  ValueId k = before_repeating_heads(b, in.k), v = before_repeating_heads(b, in.v);
+  if (k == kNoValue || v == kNoValue || !(b.size(k, -3) == b.size(v, -3))) {
+    k = in.k;
+    v = in.v;
+  }
+  return b.add(Op::attention, {in.q, k, v, in.mask}, attributes(c));
 }
 
 /// Keys or values that several heads of the queries share, once for each of these heads.

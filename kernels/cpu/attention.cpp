@@ -16,6 +16,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/shared_heads.h"
 #include "kernels/cpu/softmax_row.h"
 
 namespace tern::cpu {
@@ -183,6 +184,14 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
   gemm<T>(b.rows, s.out_width, n, {b.scores, n, 1}, readable(v, b.buffer), b.sums, s.out_width, true);
 }
 
+/// To rows of the result, which may be apart.
+template <class T>
+void store(const T* sums, const TensorView& to) {
+  const std::int64_t n = to.size(1), together = to.stride(0) == n ? to.size(0) : 1;
+  for (std::int64_t r = 0; r < to.size(0); r += together)
+    convert(sums + r * n, dtype_of_v<T>, to.data + r * to.stride(0) * element_size(to.dtype), to.dtype, together * n);
+}
+
 /// Queries of a block. Keys are packed for each block: few large ones are best, as long as every thread has some, but
 /// causal ones would see keys for nothing.
 std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) {
@@ -249,15 +258,13 @@ void attend(KernelCall& c, const Shape& s, T scale) {
         const T factor = b.total[r] == T(0) ? T(0) : T(1) / b.total[r];
         for (std::int64_t j = 0; j < s.out_width; ++j) sums[j] *= factor;
       }
-      std::byte* to = out.data + (plane * s.queries + b.first) * s.out_width * element_size(out.dtype);
-      convert(b.sums, dtype_of_v<T>, to, out.dtype, b.rows * s.out_width);
+      store(b.sums, rows_of(out, plane_offset(out, out, plane, 1), b.first, b.rows));
     }
   });
 }
 
-void run(KernelCall& c) {
+void run_heads(KernelCall& c) {
   const TensorView &out = c.out[0], &q = c.in[0], &k = c.in[1];
-  if (out.numel() == 0) return;
   Shape s;
   const int r = out.rank;
   s.queries = out.size(r - 2);
@@ -275,10 +282,20 @@ void run(KernelCall& c) {
   }
 }
 
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  std::optional<SharedHeads> shared = share_heads(c, omp_get_max_threads());
+  if (!shared) return run_heads(c);
+  KernelCall of_shared = c;
+  of_shared.in = std::span(shared->in).first(c.in.size());
+  of_shared.out = {&shared->out, 1};
+  run_heads(of_shared);
+}
+
 }  // namespace
 
 Kernel attention_kernel() {
-  return {run, nullptr, nullptr, kAllStrided, -1};
+  return {.run = run, .strided = kAllStrided, .result_strided = true};
 }
 
 }  // namespace tern::cpu

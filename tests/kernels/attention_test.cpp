@@ -15,13 +15,15 @@ struct Case {
   std::int64_t batch, heads, groups, queries, keys, width, out_width;
   Mask mask = Mask::none;
   bool causal = false;
+  bool mask_of_heads = false;  ///< each head has its own
 };
 
 void check(DType t, const Case& c, double tolerance) {
   const auto q = random_numbers(c.batch * c.heads * c.queries * c.width, 1, 2, 8),
              k = random_numbers(c.batch * c.groups * c.keys * c.width, 2, 2, 8),
              v = random_numbers(c.batch * c.groups * c.keys * c.out_width, 3, 2, 8);
-  auto mask = random_numbers(c.batch * c.queries * c.keys, 4, 1, c.mask == Mask::boolean ? 1 : 4);
+  const std::int64_t masks = c.mask_of_heads ? c.heads : 1;
+  auto mask = random_numbers(c.batch * masks * c.queries * c.keys, 4, 1, c.mask == Mask::boolean ? 1 : 4);
   if (c.mask == Mask::boolean) {
     for (double& m : mask) m = m != 0 ? 1 : 0;
     for (std::int64_t j = 0; j < c.keys; ++j) mask[static_cast<std::size_t>(j)] = 0;  // the first query sees nothing
@@ -31,7 +33,7 @@ void check(DType t, const Case& c, double tolerance) {
   run.input(t, {c.batch, c.groups, c.keys, c.width}, k, {c.groups * c.keys * c.width, c.width, c.groups * c.width, 1});
   run.input(t, {c.batch, c.groups, c.keys, c.out_width}, v);
   if (c.mask != Mask::none)
-    run.input(c.mask == Mask::boolean ? DType::boolean : t, {c.batch, 1, c.queries, c.keys}, mask);
+    run.input(c.mask == Mask::boolean ? DType::boolean : t, {c.batch, masks, c.queries, c.keys}, mask);
   run.set(AttrKey::causal, c.causal ? 1 : 0);
   const auto got = run.run().output();
   std::size_t at = 0;
@@ -48,7 +50,9 @@ void check(DType t, const Case& c, double tolerance) {
                  k[static_cast<std::size_t>((group * c.keys + j) * c.width + d)];
           }
           s /= std::sqrt(static_cast<double>(c.width));
-          const double m = c.mask == Mask::none ? 0 : mask[static_cast<std::size_t>((b * c.queries + i) * c.keys + j)];
+          const std::int64_t plane = b * masks + h % masks;
+          const double m =
+              c.mask == Mask::none ? 0 : mask[static_cast<std::size_t>((plane * c.queries + i) * c.keys + j)];
           if (c.mask == Mask::added) s += m;
           const bool seen = (c.mask != Mask::boolean || m != 0) && (!c.causal || j <= i);
           weight.push_back(seen ? std::exp(s) : 0);
@@ -79,6 +83,11 @@ TEST(Attention, AgreesWithItsDefinition) {
       {2, 2, 2, 66, 600, 4, 4, Mask::boolean},
       {1, 2, 2, 9, 9, 4, 4, Mask::added, true},
       {1, 3, 3, 1, 40, 16, 16, Mask::added},
+      {2, 8, 2, 1, 700, 8, 6},
+      {1, 6, 1, 1, 33, 8, 8, Mask::added},
+      {2, 6, 2, 1, 40, 4, 4, Mask::boolean},
+      {1, 8, 2, 1, 40, 4, 4, Mask::added, false, true},
+      {1, 4, 2, 1, 5, 4, 4, Mask::none, true},
   };
   for (const Case& c : cases) {
     check(DType::f64, c, 1e-12);
