@@ -22,7 +22,11 @@ namespace tern {
   WAY(9,  panels)                /* product   the weight in panels, as the archive has it */                 \
   WAY(10, panels_lines)          /* product   the same, threads share rows of the result */                  \
   WAY(11, panels_columns)        /* product   the same, threads share columns of the result */               \
-  WAY(12, in_place)              /* product   the weight where it lies (kernels/cpu/linear) */
+  WAY(12, in_place)              /* product   the weight where it lies (kernels/cpu/linear) */              \
+  WAY(13, channels_last_shallow) /* conv.     as channels_last, fewer products in a sum before it is added */ \
+  WAY(14, channels_last_deep)    /* conv.     the same, more products */                                     \
+  WAY(15, panels_shallow)        /* product   as panels, fewer products in a sum before it is added */       \
+  WAY(16, panels_deep)           /* product   the same, more products */
 // clang-format on
 
 enum class Way : std::uint8_t {

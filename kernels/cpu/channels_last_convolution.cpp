@@ -39,13 +39,7 @@ bool lies_so(const TensorView& v) {
 }
 
 bool has_channels_last(Way way) {
-  return way == Way::channels_last || way == Way::channels_last_lines || way == Way::channels_last_columns ||
-         way == Way::winograd;
-}
-
-channels_last::Share share_of(Way way) {
-  if (way == Way::channels_last_lines) return channels_last::Share::lines;
-  return way == Way::channels_last_columns ? channels_last::Share::channels : channels_last::Share::by_rule;
+  return way == Way::winograd || channels_last::convolution_blocking(way) != nullptr;
 }
 
 bool takes_winograd(Way way, const channels_last::Convolution& c) {
@@ -71,8 +65,11 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
-  made->convolution_.share = share_of(call.way);
-  if (made->convolution_.share != channels_last::Share::by_rule) made->way_ = call.way;
+  const channels_last::Blocking* wanted = channels_last::convolution_blocking(call.way);
+  if (wanted != nullptr && wanted->matters(c.in * plane(c.window, &WindowAxis::kernel))) {
+    made->convolution_.blocking = *wanted;
+    made->way_ = call.way;
+  }
   if (takes_winograd(call.way, c)) {
     made->winograd_.emplace(c);
     made->way_ = Way::winograd;

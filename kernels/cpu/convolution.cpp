@@ -424,9 +424,16 @@ void run(KernelCall& c) {
   if (!run_sums(c, epilogue) && epilogue != nullptr) epilogue->apply(c);
 }
 
-constexpr Way kWays[] = {
-    Way::tiles,  Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::winograd, Way::planes,
-    Way::blocks, Way::onednn};
+constexpr Way kWays[] = {Way::tiles,
+                         Way::channels_last,
+                         Way::channels_last_lines,
+                         Way::channels_last_columns,
+                         Way::channels_last_shallow,
+                         Way::channels_last_deep,
+                         Way::winograd,
+                         Way::planes,
+                         Way::blocks,
+                         Way::onednn};
 
 }  // namespace
 

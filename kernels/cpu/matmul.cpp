@@ -278,7 +278,6 @@ std::unique_ptr<State> prepare_tiles(const LinearShape& s) {
 
 /// With a weight that the archive has as panels: a convolution of positions with their channels side by side.
 std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
-  using channels_last::Share;
   const bool few = s.m <= kFewRows && c.way == Way::none;
   if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || few || s.k == 1) return nullptr;
   auto state = std::make_unique<State>();
@@ -286,16 +285,12 @@ std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
   state->rows->window[1].in = state->rows->window[1].out = s.m;
   state->panels = channels_last::stored_panels(c, *state->rows);
   if (state->panels == nullptr) return nullptr;
-  state->rows->share = c.way == Way::panels_lines     ? Share::lines
-                       : c.way == Way::panels_columns ? Share::channels
-                                                      : Share::by_rule;
-  state->way = state->rows->share == Share::by_rule ? Way::panels : c.way;
+  const channels_last::Blocking* wanted = channels_last::product_blocking(c.way);
+  const bool otherwise = wanted != nullptr && wanted->matters(s.k);
+  if (otherwise) state->rows->blocking = *wanted;
+  state->way = otherwise ? c.way : Way::panels;
   state->unread = 1u << 1;
   return state;
-}
-
-bool is_panels(Way way) {
-  return way == Way::panels || way == Way::panels_lines || way == Way::panels_columns;
 }
 
 /// Null for own products on strided operands.
@@ -309,7 +304,7 @@ std::unique_ptr<State> prepare_product(const KernelCall& c) {
   const bool floats = c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y;
   if (floats && c.way == Way::blocks) return nullptr;
   if (floats && c.way != Way::in_place) {
-    if (!is_panels(c.way)) state = prepare_tiles(linear->shape);
+    if (channels_last::product_blocking(c.way) == nullptr) state = prepare_tiles(linear->shape);
     if (state == nullptr) state = prepare_rows(c, linear->shape);
   }
   if (state == nullptr) {
@@ -432,8 +427,8 @@ void run(KernelCall& c) {
   if (!finished && s != nullptr && s->epilogue != nullptr) s->epilogue->apply(c);
 }
 
-constexpr Way kWays[] = {Way::tiles,    Way::panels, Way::panels_lines, Way::panels_columns,
-                         Way::in_place, Way::blocks, Way::onednn};
+constexpr Way kWays[] = {Way::tiles,       Way::panels,   Way::panels_lines, Way::panels_columns, Way::panels_shallow,
+                         Way::panels_deep, Way::in_place, Way::blocks,       Way::onednn};
 
 }  // namespace
 

@@ -107,7 +107,8 @@ const Image kImages[] = {
     {"three by three", 2, 1, 19, 35, 9, 11, 3, 1, 1, 1},    {"one by one", 1, 1, 40, 24, 8, 7, 1, 1, 0, 1},
     {"strided, dilated", 1, 1, 16, 20, 15, 13, 3, 2, 2, 2}, {"groups", 1, 2, 20, 18, 10, 6, 3, 1, 1, 1},
     {"depthwise", 2, 37, 1, 1, 12, 10, 5, 1, 2, 1},         {"first layer", 1, 1, 3, 16, 21, 17, 3, 2, 1, 1},
-    {"one position", 1, 1, 24, 8, 1, 1, 1, 1, 0, 1},
+    {"one position", 1, 1, 24, 8, 1, 1, 1, 1, 0, 1},        {"sums of many", 1, 1, 70, 17, 5, 6, 3, 1, 1, 1},
+    {"many channels", 1, 1, 1100, 20, 4, 6, 1, 1, 0, 1},
 };
 
 /// max(convolution + bias + x', 0) in double, where x' is one more operand.
@@ -165,42 +166,44 @@ TEST(Ways, OfConvolutions) {
       }
     }
   }
-  for (const Way way : {Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::winograd,
-                        Way::planes, Way::blocks, Way::onednn})
+  for (const Way way :
+       {Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::channels_last_shallow,
+        Way::channels_last_deep, Way::winograd, Way::planes, Way::blocks, Way::onednn})
     EXPECT_TRUE(taken.contains(way)) << name_of(way);
 }
 
 TEST(Ways, OfProducts) {
-  constexpr std::int64_t kDepth = 70, kColumns = 51;
-  const auto w = random_floats(kColumns * kDepth, 2), bias = random_floats(kColumns, 3);
+  constexpr std::int64_t kColumns = 51;
   std::set<Way> taken;
-  for (const std::int64_t rows : {1, 7, 40}) {
-    const auto x = random_floats(rows * kDepth, 1);
+  for (const auto& [rows, depth] : {std::pair<std::int64_t, std::int64_t>{1, 70}, {7, 70}, {40, 70}, {40, 1100}}) {
+    const auto w = random_floats(kColumns * depth, 2), bias = random_floats(kColumns, 3);
+    const auto x = random_floats(rows * depth, 1);
     std::vector<double> want;
     for (std::int64_t i = 0; i < rows * kColumns; ++i) {
       double sum = static_cast<double>(at(bias, i % kColumns));
-      for (std::int64_t k = 0; k < kDepth; ++k)
-        sum += static_cast<double>(at(x, i / kColumns * kDepth + k)) *
-               static_cast<double>(at(w, i % kColumns * kDepth + k));
+      for (std::int64_t k = 0; k < depth; ++k)
+        sum +=
+            static_cast<double>(at(x, i / kColumns * depth + k)) * static_cast<double>(at(w, i % kColumns * depth + k));
       want.push_back(std::tanh(sum));
     }
     for (const WayName& way : kWayNames) {
       for (const bool packed : {false, true}) {
         TestProgram p;
         auto& b = p.b();
-        const ValueId in = p.input(DType::f32, {rows, kDepth}),
-                      transposed = b.transpose(p.state({kColumns, kDepth}, w, false), 0, 1);
+        const ValueId in = p.input(DType::f32, {rows, depth}),
+                      transposed = b.transpose(p.state({kColumns, depth}, w, false), 0, 1);
         const ValueId y = b.add(Op::matmul, {in, transposed, p.state({kColumns}, bias, false)}, {});
         p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
         ask_for(p.program(), way.way);
         if (packed) pack(p);
-        const Result got = run_of(p, floats({rows, kDepth}, x));
+        const Result got = run_of(p, floats({rows, depth}, x));
         expect_near(got, want, 2e-5, "rows by " + std::string(way.name));
         taken.insert(got.taken.begin()->second);
       }
     }
   }
-  for (const Way way : {Way::panels, Way::panels_lines, Way::panels_columns, Way::in_place, Way::onednn, Way::blocks})
+  for (const Way way : {Way::panels, Way::panels_lines, Way::panels_columns, Way::panels_shallow, Way::panels_deep,
+                        Way::in_place, Way::onednn, Way::blocks})
     EXPECT_TRUE(taken.contains(way)) << name_of(way);
 }
 

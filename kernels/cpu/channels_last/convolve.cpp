@@ -19,7 +19,6 @@ using sgemm_micro::kPackedSlot;
 using sgemm_micro::kWorthAThread;
 using sgemm_micro::MicroKernels;
 
-constexpr std::int64_t kDepth = 512;       // products after which sums are added to y, so that errors stay small
 constexpr std::int64_t kPacked = 2 << 10;  // rows of a packed panel, which stays in the second cache
 constexpr std::int64_t kFinished = 48;     // results of a channel that are finished at a time, at least
 constexpr std::int64_t kBand = 1 << 19;    // floats of input lines that are copied at a time, at most
@@ -113,7 +112,8 @@ class Part {
                                        : cpu::UpcomingLines(at_.upcoming, first, last, halves);
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
-                       products = tiles * (last - first + 1) / 2 * ((c_.in * taps + kDepth - 1) / kDepth);
+                       products = tiles * (last - first + 1) / 2 *
+                                  ((c_.in * taps + c_.blocking.depth - 1) / c_.blocking.depth);
     asked_ = 2 * upcoming_.left() / std::max<std::int64_t>(products, 2) + 1;
   }
 
@@ -155,8 +155,9 @@ class Part {
       const float* weight = at_.weight + channel * row + k * taps;
       const bool another = k + depth < in_;
       const std::int64_t products = channels * taps;
-      const std::int64_t together = c_.in_order ? taps : std::clamp<std::int64_t>(kDepth / channels, 1, taps),
-                         step = c_.in_order ? channels : std::min(channels, kDepth),
+      const std::int64_t together =
+                             c_.in_order ? taps : std::clamp<std::int64_t>(c_.blocking.depth / channels, 1, taps),
+                         step = c_.in_order ? channels : std::min(channels, c_.blocking.depth),
                          products_of_tile = ((taps + together - 1) / together) * ((channels + step - 1) / step),
                          steps = tiles * products_of_tile / (upcoming_.left() > 0 ? 2 : 1);
       const float* rows_of_b = packed;
@@ -252,7 +253,7 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const bool even = halves % (2 * threads) == 0 || (halves % threads == 0 && halves >= 5 * threads);
   const bool keeps_lines = at.panels != nullptr && lines >= threads && image_floats(c) >= weight_floats(c);
   const bool by_rule = (even || halves >= 8 * threads) && !keeps_lines;
-  if (c.share == Share::by_rule ? by_rule : c.share == Share::channels) {
+  if (c.blocking.share == Share::by_rule ? by_rule : c.blocking.share == Share::channels) {
     return parallel_for(halves, grain(lines * line * width),
                         [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
   }

@@ -2,14 +2,12 @@
 // nothing is put in another order but weights, a panel at a time, while it is in the first cache.
 #pragma once
 
+#include "kernels/cpu/channels_last/blocking.h"
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/window.h"
 #include "kernels/kernel.h"
 
 namespace tern::channels_last {
-
-/// What threads divide: lines of images, or channels of results, which reads no weight twice.
-enum class Share : std::uint8_t { by_rule, lines, channels };
 
 struct Convolution {
   cpu::Window window;
@@ -18,7 +16,7 @@ struct Convolution {
   /// Sums are one chain of fused multiply-adds over the elements of the kernel and, for each, the channels in; zeros
   /// around the image are multiplied, and the bias is added last. Where there are such instructions.
   bool in_order = false;
-  Share share = Share::by_rule;
+  Blocking blocking;
 
   bool depthwise() const { return in == 1 && out == 1; }
   /// Few channels: a line of a window's elements, which lie side by side, is multiplied as if it were one element.

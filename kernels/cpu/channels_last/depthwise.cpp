@@ -255,7 +255,8 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
   }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
   const std::int64_t units = c.groups / kUnit;  // the last one takes the remainder
-  const bool by_lines = c.share == Share::by_rule ? share_lines(lines) : c.share == Share::lines;
+  const Share share = c.blocking.share;
+  const bool by_lines = share == Share::by_rule ? share_lines(lines) : share == Share::lines;
   if (by_lines || units < omp_get_max_threads()) {
     parallel_for(lines, kWorthAThread / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { run(c, at, finish, begin, end, 0, c.groups); });
