@@ -21,7 +21,7 @@ ValueId before_repeating_heads(Builder& b, ValueId x) {
   const auto heads = static_cast<std::size_t>(b.rank(x) - 3), copies = heads + 1;
   Dims one = b.shape(expanded), merged = b.shape(expanded);
   if (one.size() != b.shape(x).size() + 1 || !one[copies].is_const() || !one[heads].is_const()) return kNoValue;
-  merged[heads] = one[heads].value() * one[copies].value();
+  merged[heads] = b.pool().mul(one[heads], one[copies]);
   merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(copies));
   one[copies] = 1;
   if (b.shape(grouped) != one || b.shape(x) != merged) return kNoValue;

@@ -68,7 +68,7 @@ void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
 }
 
 void by_channels(std::int64_t batch, const Runs& runs, const float* x, float* y) {
-  const std::int64_t units = runs.channels / kUnit;  // the last one takes the remainder
+  const std::int64_t units = std::max<std::int64_t>(1, runs.channels / kUnit);  // the last one takes the remainder
   parallel_for(units, grain_for(batch * runs.positions * kUnit), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t first = begin * kUnit, n = (end == units ? runs.channels : end * kUnit) - first;
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(runs.count * n), kRunSlot);
