@@ -1,6 +1,7 @@
 #include "kernels/cpu/linear/linear.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -75,7 +76,7 @@ struct Panel {
   int count = 0, kind = 0, width = 0;
 };
 
-/// Full panels, then those that hold the rest with the fewest lanes left over.
+/// Full panels, then one that holds the rest with the fewest lanes left over.
 std::vector<Panel> panels_of(Range rows, const MicroKernels& kernels) {
   std::vector<Panel> panels;
   for (std::int64_t row = rows.begin; row < rows.end;) {
@@ -122,29 +123,29 @@ void finish(const LinearShape& s, const LinearOperands& o, Range rows, Range col
   o.finish.apply(o.y + first, s.n, rows.size(), columns.size(), first, s.n);
 }
 
-std::int64_t width_of(const std::vector<Panel>& panels) {
+std::int64_t width_of(std::span<const Panel> panels) {
   std::int64_t width = 0;
   for (const Panel& p : panels) width += p.width;
   return width;
 }
 
-/// Elements of k whose panels, of all rows, fit the second cache. It decides which sums are added first: threads that
-/// share the rows have the same.
-std::int64_t depth_for(const MicroKernels& kernels, const LinearShape& s, DType type, Range rows) {
-  const std::int64_t width = width_of(panels_of(rows, kernels)),
-                     depth = std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width / 256 * 256));
+/// Elements of k whose panels, all of them, fit the second cache. It decides which sums are added first: threads that
+/// share the panels have the same.
+std::int64_t depth_for(const LinearShape& s, DType type, std::span<const Panel> panels) {
+  const std::int64_t depth =
+      std::min(s.k, std::max<std::int64_t>(256, kSecondCache / 4 / width_of(panels) / 256 * 256));
   return type == DType::f32 ? depth : std::min(depth, kWideDepth);
 }
 
-/// What one thread does: some rows of x with some strips of w.
+/// What one thread does: some panels of x with some strips of w.
 class Part {
  public:
-  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth, Range rows,
-       Range strips)
+  Part(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, std::int64_t depth,
+       std::span<const Panel> panels, Range strips)
       : kernels_(kernels),
         s_(s),
         o_(o),
-        panels_(panels_of(rows, kernels_)),
+        panels_(panels),
         strips_(strips),
         depth_(depth),
         packed_(thread_buffer<float>(static_cast<std::size_t>(width_of(panels_) * depth), kPanelSlot)) {}
@@ -186,26 +187,26 @@ class Part {
   const MicroKernels& kernels_;
   const LinearShape& s_;
   const LinearOperands& o_;
-  std::vector<Panel> panels_;
+  std::span<const Panel> panels_;
   Range strips_;
   std::int64_t height_ = strip_rows(s_, o_.type, kernels_), depth_;
   float* packed_;
 };
 
-/// Strips go to threads; where there are too few, some rows of x with all strips.
+/// Strips go to threads; where there are too few, some panels of x with all strips.
 void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
+  const std::vector<Panel> all = panels_of(rows, kernels);
+  const std::span<const Panel> panels = all;
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
-                     width = kernels.widths[0], panels = (rows.size() + width - 1) / width,
-                     depth = depth_for(kernels, s, o.type, rows);
-  if (strips >= panels) {
+                     count = std::ssize(panels), depth = depth_for(s, o.type, panels);
+  if (strips >= count) {
     parallel_for(strips, grain(height * s.k * rows.size()), [&](std::int64_t begin, std::int64_t end) {
-      Part(kernels, s, o, depth, rows, {begin, end}).run();
+      Part(kernels, s, o, depth, panels, {begin, end}).run();
     });
   } else {
-    parallel_for(panels, grain(s.n * s.k * width), [&](std::int64_t begin, std::int64_t end) {
-      Part(kernels, s, o, depth, {rows.begin + begin * width, std::min(rows.end, rows.begin + end * width)},
-           {0, strips})
-          .run();
+    parallel_for(count, grain(s.n * s.k * kernels.widths[0]), [&](std::int64_t begin, std::int64_t end) {
+      const auto some = panels.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+      Part(kernels, s, o, depth, some, {0, strips}).run();
     });
   }
 }
