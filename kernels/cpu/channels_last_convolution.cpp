@@ -65,11 +65,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
-  const channels_last::Blocking* wanted = channels_last::convolution_blocking(call.way);
-  if (wanted != nullptr && wanted->matters(c.in * plane(c.window, &WindowAxis::kernel))) {
-    made->convolution_.blocking = *wanted;
-    made->way_ = call.way;
-  }
+  if (made->convolution_.divide(channels_last::convolution_blocking(call.way))) made->way_ = call.way;
   if (takes_winograd(call.way, c)) {
     made->winograd_.emplace(c);
     made->way_ = Way::winograd;

@@ -285,10 +285,7 @@ std::unique_ptr<State> prepare_rows(const KernelCall& c, const LinearShape& s) {
   state->rows->window[1].in = state->rows->window[1].out = s.m;
   state->panels = channels_last::stored_panels(c, *state->rows);
   if (state->panels == nullptr) return nullptr;
-  const channels_last::Blocking* wanted = channels_last::product_blocking(c.way);
-  const bool otherwise = wanted != nullptr && wanted->matters(s.k);
-  if (otherwise) state->rows->blocking = *wanted;
-  state->way = otherwise ? c.way : Way::panels;
+  state->way = state->rows->divide(channels_last::product_blocking(c.way)) ? c.way : Way::panels;
   state->unread = 1u << 1;
   return state;
 }

@@ -22,6 +22,16 @@ class UpcomingLines {
     open();
   }
 
+  /// Items [begin, end) of `count`.
+  struct Slice {
+    std::int64_t begin, end, count;
+  };
+  /// Of the thread that makes these channels of these lines, as threads divide one or the other.
+  static UpcomingLines of(std::span<const Upcoming> all, Slice lines, Slice channels) {
+    const Slice& s = channels.end - channels.begin == channels.count ? lines : channels;
+    return {all, s.begin, s.end, s.count};
+  }
+
   /// Lines that were not taken yet.
   std::int64_t left() const { return left_; }
   /// The next lines, side by side: `count` of them, or as many as there are.

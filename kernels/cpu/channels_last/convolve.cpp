@@ -108,8 +108,7 @@ class Part {
   /// What the thread asks for in every second one of its products.
   void find_upcoming(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t last) {
     const std::int64_t halves = c_.groups * halves_of_group(c_, micro_), lines = c_.batch * c_.window[1].out;
-    upcoming_ = last - first == halves ? cpu::UpcomingLines(at_.upcoming, begin, end, lines)
-                                       : cpu::UpcomingLines(at_.upcoming, first, last, halves);
+    upcoming_ = cpu::UpcomingLines::of(at_.upcoming, {begin, end, lines}, {first, last, halves});
     const std::int64_t taps = cpu::plane(c_.window, &WindowAxis::kernel), row = plain_ ? end - begin : c_.window[2].out,
                        tiles = (row + micro_.rows - 1) / micro_.rows * (plain_ ? 1 : end - begin),
                        products = tiles * (last - first + 1) / 2 *

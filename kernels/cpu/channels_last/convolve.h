@@ -18,6 +18,13 @@ struct Convolution {
   bool in_order = false;
   Blocking blocking;
 
+  /// Has the work divided so, which may be null, and says whether that is otherwise than by rule.
+  bool divide(const Blocking* wanted) {
+    if (wanted == nullptr || !wanted->matters(in * cpu::plane(window, &cpu::WindowAxis::kernel))) return false;
+    blocking = *wanted;
+    return true;
+  }
+
   bool depthwise() const { return in == 1 && out == 1; }
   /// Few channels: a line of a window's elements, which lie side by side, is multiplied as if it were one element.
   bool by_lines() const {

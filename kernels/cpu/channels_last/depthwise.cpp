@@ -15,7 +15,6 @@ namespace {
 
 using cpu::WindowAxis;
 
-constexpr std::int64_t kUnit = 16;               // channels: the most that a register holds
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
 constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
@@ -146,9 +145,7 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
   s.y_line = w.out * all;
   s.low = bounds.low;
   s.high = bounds.high;
-  const std::int64_t lines = c.batch * h.out;
-  cpu::UpcomingLines upcoming = channels == all ? cpu::UpcomingLines(at.upcoming, begin, end, lines)
-                                                : cpu::UpcomingLines(at.upcoming, first, first + channels, all);
+  auto upcoming = cpu::UpcomingLines::of(at.upcoming, {begin, end, c.batch * h.out}, {first, first + channels, all});
   for (std::int64_t i = begin; i < end; i += s.lines) {
     const std::int64_t top = h.position(i % h.out, 0);
     s.lines = std::min<std::int64_t>({loops().strip_lines, end - i, h.out - i % h.out});
@@ -254,18 +251,15 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
                         [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
   }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
-  const std::int64_t units = c.groups / kUnit;  // the last one takes the remainder
   const Share share = c.blocking.share;
-  const bool by_lines = share == Share::by_rule ? share_lines(lines) : share == Share::lines;
-  if (by_lines || units < omp_get_max_threads()) {
+  if (share == Share::by_rule ? share_lines(lines, c.groups) : share == Share::lines || !enough_channels(c.groups)) {
     parallel_for(lines, kWorthAThread / line + 1,
                  [&](std::int64_t begin, std::int64_t end) { run(c, at, finish, begin, end, 0, c.groups); });
     return;
   }
-  parallel_for(units, kWorthAThread / (lines * line / units + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = begin * kUnit, last = end == units ? c.groups : end * kUnit;
-    run(c, at, finish, 0, lines, first, last - first);
-  });
+  const std::int64_t unit = lines * line / (c.groups / kUnit);
+  for_channels(c.groups, kWorthAThread / (unit + 1) + 1,
+               [&](std::int64_t first, std::int64_t count) { run(c, at, finish, 0, lines, first, count); });
 }
 
 }  // namespace tern::channels_last

@@ -9,7 +9,6 @@
 namespace tern::channels_last {
 namespace {
 
-constexpr std::int64_t kUnit = 16;      // channels
 constexpr std::int64_t kTogether = 64;  // positions that are summed at a time
 constexpr std::int64_t kFewestInRun = 24, kMostRuns = 32;
 constexpr std::int64_t kDear = 4;  // additions that reading an element takes from another's cache
@@ -68,9 +67,7 @@ void by_runs(std::int64_t batch, const Runs& runs, const float* x, float* y) {
 }
 
 void by_channels(std::int64_t batch, const Runs& runs, const float* x, float* y) {
-  const std::int64_t units = std::max<std::int64_t>(1, runs.channels / kUnit);  // the last one takes the remainder
-  parallel_for(units, grain_for(batch * runs.positions * kUnit), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = begin * kUnit, n = (end == units ? runs.channels : end * kUnit) - first;
+  for_channels(runs.channels, grain_for(batch * runs.positions * kUnit), [&](std::int64_t first, std::int64_t n) {
     auto* sums = thread_buffer<float>(static_cast<std::size_t>(runs.count * n), kRunSlot);
     for (std::int64_t image = 0; image < batch; ++image) {
       for (std::int64_t r = 0; r < runs.count; ++r)
@@ -84,7 +81,7 @@ void by_channels(std::int64_t batch, const Runs& runs, const float* x, float* y)
 
 void mean(std::int64_t batch, std::int64_t lines, std::int64_t width, std::int64_t channels, const float* x, float* y) {
   const Runs runs(lines * width, channels);
-  (share_lines(batch * lines) ? by_runs : by_channels)(batch, runs, x, y);
+  (share_lines(batch * lines, channels) ? by_runs : by_channels)(batch, runs, x, y);
 }
 
 }  // namespace tern::channels_last
