@@ -19,6 +19,10 @@ set_target_properties(libtern PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern VERSI
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${relocatable}")
 
 target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
+# Keeps one copy of functions with the same code: templates over types of one size.
+if(TERN_MOLD)
+  target_link_options(libtern PRIVATE -Wl,--icf=all)
+endif()
 if(NOT TERN_SANITIZE)
   target_link_options(libtern PRIVATE -Wl,-z,defs)
 endif()
