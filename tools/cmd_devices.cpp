@@ -1,4 +1,4 @@
-// tern devices: what there is to run programs on, and what was found but cannot be used.
+// tern devices: the devices that programs can run on, and the plugins that are absent or cannot be used.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/devices/device.h"
+#include "tools/absent_plugins.h"
 #include "tools/command.h"
 #include "tools/text.h"
 
@@ -72,13 +73,18 @@ std::string line_of(const nlohmann::ordered_json& d) {
 }
 
 int run_devices(bool json) {
-  nlohmann::ordered_json devices = nlohmann::ordered_json::array(), problems = nlohmann::ordered_json::array();
+  nlohmann::ordered_json devices = nlohmann::ordered_json::array(), problems = nlohmann::ordered_json::array(),
+                         absent = nlohmann::ordered_json::array();
+  std::vector<std::string> paths;
   for (const Plugin& p : device_plugins()) {
+    paths.push_back(p.path);
     if (!p.problem.empty()) problems.push_back({{"plugin", p.path}, {"problem", p.problem}});
     for (int i = 0; i < p.count; ++i) devices.push_back(device_entry(p, i));
   }
+  for (const AbsentPlugin& p : absent_plugins(known_plugins(), paths))
+    absent.push_back({{"name", p.name}, {"devices", p.devices}, {"problem", p.problem}});
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"devices", devices}, {"problems", problems}}.dump(
+    fmt::print("{}\n", nlohmann::ordered_json{{"devices", devices}, {"problems", problems}, {"absent", absent}}.dump(
                            2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return 0;
   }
@@ -88,6 +94,10 @@ int run_devices(bool json) {
     fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()),
                escape_name(p["problem"].get<std::string>(), 4000));
   }
+  for (const auto& p : absent) {
+    fmt::print("\nNo plugin: {} ({})\n  {}\n", p["name"].get<std::string>(), p["devices"].get<std::string>(),
+               p["problem"].get<std::string>());
+  }
   return 0;
 }
 
@@ -95,7 +105,8 @@ int run_devices(bool json) {
 
 void add_devices_command(CLI::App& app, CommandLine& line) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* c = app.add_subcommand("devices", "List what programs can run on, and why a plugin was not loaded");
+  CLI::App* c = app.add_subcommand(
+      "devices", "List the devices that programs can run on; say why a plugin is absent or not loaded");
   c->add_flag("--json", *json, "Print it as JSON");
   c->footer(
       "Plugins are looked for in the folder for devices beside this command, and in the files and folders of "

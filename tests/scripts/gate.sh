@@ -59,7 +59,7 @@ once() {
 
 compiled() {
   local preset=$1 folder=$2
-  { [[ -f $folder/build.ninja ]] || cmake --preset "$preset" --log-level=WARNING; } &&
+  cmake/configure.sh "$preset" "$folder" &&
     nice ninja -C "$folder" -j "${TERN_JOBS:-$(nproc)}" --quiet
 }
 
@@ -151,6 +151,7 @@ some=(--dtype f32 --most 2)
 part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/test-devices/texts_device.so "${some[@]}" \
   $data/programs $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
+part 'configuring anew' $scripts/configure_test.sh
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
