@@ -1,28 +1,39 @@
 #!/usr/bin/env bash
-# Runs each fuzz target of a build folder: fuzz.sh FOLDER SECONDS. Its corpus grows under FOLDER/corpus; what crashes it
-# lies under FOLDER/findings. Seeds are the project's own archives and programs.
+# Runs fuzz targets of a build folder: fuzz.sh FOLDER SECONDS [TARGET...], all of them where none is named. The corpus of a target grows
+# under FOLDER/corpus; inputs that crash it lie under FOLDER/findings. TERN_FUZZ_SECONDS changes how long fuzz_run and fuzz_ops take.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 folder=$1
 seconds=$2
+shift 2
 mkdir -p "$folder/findings"
-for target in "$folder"/fuzz_*; do
-  [[ -f $target && -x $target ]] || continue
-  name=$(basename "$target")
+if (($# == 0)); then
+  for target in "$folder"/fuzz_*; do
+    [[ -f $target && -x $target && -f fuzz/$(basename "$target").cpp ]] && set -- "$@" "$(basename "$target")"
+  done
+fi
+for name in "$@"; do
   mkdir -p "$folder/corpus/$name"
-  seeds=()
-  [[ -d tests/fuzz/corpus/$name ]] && seeds+=("tests/fuzz/corpus/$name")
+  arguments=("$folder/corpus/$name")
+  [[ -d fuzz/corpus/$name ]] && arguments+=("fuzz/corpus/$name")
+  [[ -f fuzz/$name.dict ]] && arguments+=("-dict=fuzz/$name.dict")
+  # The limits, as OSS-Fuzz reads them: lines of `name = value`.
+  while read -r option _ value; do
+    [[ $value ]] && arguments+=("-$option=$value")
+  done <"fuzz/$name.options"
+  time=$seconds
+  [[ $name =~ ^fuzz_(run|ops)$ ]] && time=${TERN_FUZZ_SECONDS:-$seconds}
   log=$folder/findings/$name.log
-  if ASAN_OPTIONS=allocator_may_return_null=0:detect_leaks=1 OMP_NUM_THREADS=1 \
-    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 -print_final_stats=1 \
-    -artifact_prefix="$folder/findings/$name-" "$folder/corpus/$name" "${seeds[@]}" >"$log" 2>&1; then
+  if ASAN_OPTIONS=allocator_may_return_null=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 \
+    "$folder/$name" -max_total_time="$time" -print_final_stats=1 -artifact_prefix="$folder/findings/$name-" "${arguments[@]}" \
+    >"$log" 2>&1; then
     passed=$((passed + 1))
-    printf '%s: clean, %s runs in %s s\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$seconds"
+    printf '%s: clean, %s runs in %s s\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$time"
   else
     failed=$((failed + 1))
     printf 'FAIL %s: see %s\n' "$name" "$log"
-    grep -aE '^(==[0-9]+==ERROR|SUMMARY|.*runtime error|Test unit written)' "$log" | head -n 5
+    grep -aE '^(==[0-9]+==ERROR|SUMMARY|.*runtime error|Test unit written|FOUND)' "$log" | head -n 5
   fi
 done
 report

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the fuzz targets as OSS-Fuzz asks: $CXX, $CXXFLAGS and $LIB_FUZZING_ENGINE say how, and everything goes to $OUT: targets,
+# NAME_seed_corpus.zip, NAME.dict, NAME.options, and in lib/ the shared libraries that the machine that runs them lacks.
+set -euo pipefail
+tern=${SRC:-/src}/tern
+[[ -d $tern/fuzz ]] || tern=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+: "${OUT:?the folder that gets the targets}"
+: "${LIB_FUZZING_ENGINE:=-fsanitize=fuzzer}"
+export LIB_FUZZING_ENGINE
+work=${WORK:-$tern/build-oss-fuzz}
+mkdir -p "$OUT/lib"
+# The program runs from $OUT: the libraries of its libraries are found beside it, too (RPATH, not RUNPATH). {fmt} is compiled in, for
+# OSS-Fuzz's standard library is not the one that Debian's was built with.
+cmake -S "$tern" -B "$work" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Sanitize -DTERN_SANITIZE= -DTERN_BUILD_FUZZERS=ON \
+  -DTERN_BUILD_TESTS=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/lib' \
+  '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags' "-DCMAKE_CXX_FLAGS=${CXXFLAGS:-} -DFMT_HEADER_ONLY=1"
+# The build runs programs of its own, which are instrumented as everything is.
+ASAN_OPTIONS=detect_leaks=0 ninja -C "$work" -j "${TERN_JOBS:-$(nproc)}" fuzz_targets
+for source in "$tern"/fuzz/fuzz_*.cpp; do
+  name=$(basename "$source" .cpp)
+  cp "$work/$name" "$OUT/"
+  for extra in "$tern/fuzz/$name.dict" "$tern/fuzz/$name.options"; do
+    [[ ! -f $extra ]] || cp "$extra" "$OUT/"
+  done
+  if [[ -d $tern/fuzz/corpus/$name ]]; then
+    (cd "$tern/fuzz/corpus/$name" && python3 -m zipfile -c "$OUT/${name}_seed_corpus.zip" ./*)
+  fi
+  ldd "$work/$name" | awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|libresolv|libgcc_s)\.so' |
+    xargs -r cp -nLt "$OUT/lib"
+done
