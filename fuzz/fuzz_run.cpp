@@ -1,0 +1,48 @@
+// What validates runs clean: archives of real programs, whose indexes are changed field by field, are opened and run in
+// every mode. The hash of the index is made right, so that changed bytes get past it.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "fuzz/run/aligned.h"
+#include "fuzz/run/mutate.h"
+#include "fuzz/run/trial.h"
+#include "loader/prologue.h"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  using namespace tern::fuzz;
+  std::uint8_t bytes[8] = {};
+  std::memcpy(bytes, &seed, sizeof seed);
+  Choices c({bytes, sizeof bytes});
+  // One of twenty changes bytes: of weights, and of what the tables do not show.
+  if (c.chance(95)) {
+    const auto made = mutate_archive(std::as_bytes(std::span(data, size)), c);
+    if (!made.empty() && made.size() <= max_size) {
+      std::memcpy(data, made.data(), made.size());
+      return made.size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, max_size);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tern;
+  fuzz::Aligned copy(std::as_bytes(std::span(data, size)));
+  const auto archive = copy.span();
+  const auto index = fuzz::index_of(archive);
+  if (index.empty()) return 0;
+  const Hash128 hash = index_hash(std::span<const std::byte>(archive).first<kPrologueSize>(), index);
+  std::memcpy(archive.data() + PrologueField::hash, &hash, sizeof hash);
+  fuzz::Choices c({data + size - std::min<std::size_t>(size, 8), std::min<std::size_t>(size, 8)});
+  const fuzz::Outcome outcome = fuzz::run_archive(archive, c);
+  if (outcome.kind == fuzz::Outcome::finding) {
+    std::fprintf(stderr, "FOUND %s\n", outcome.message.c_str());
+    std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,204 @@
+// Programs of control flow, of the host's work, and of training.
+#include <string>
+
+#include "fuzz/ops/table.h"
+
+namespace tern::fuzz {
+namespace {
+
+/// A function under construction that the node runs.
+struct Body {
+  explicit Body(Make& m)
+      : make(m), number(static_cast<std::uint32_t>(m.program.functions.size())), b(m.program, number) {
+    m.program.functions.emplace_back();
+    m.program.functions.back().name = "body" + std::to_string(number);
+    m.node.functions.push_back(number);
+  }
+  ValueId input(DType dtype, const Dims& shape) {
+    const ValueId v = b.add_value({dtype, shape});
+    b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, "x", {}});
+    return v;
+  }
+  void output(ValueId v) { b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"}); }
+  /// One of a few expressions of x, of x's type.
+  ValueId some(ValueId x) {
+    const char* text = make.pick({"x + x", "x * x", "x", "x - 1"});
+    return b.expr(text, {{"x", x}}, b.dtype(x));
+  }
+  Make& make;
+  std::uint32_t number;
+  Builder b;
+};
+
+Dims dims(const Sizes& s) {
+  return {s.begin(), s.end()};
+}
+DType plain(Make& m) {
+  return m.pick({DType::f32, DType::f32, DType::f64, DType::i64});
+}
+/// What a body says the shape is: the operand's, now and then another.
+Dims declared(Make& m, const Sizes& s) {
+  Dims d = dims(s);
+  for (Dim& size : d) {
+    if (m.chance(10)) size = m.size(size.value() + m.in(0, 1));
+  }
+  return d;
+}
+
+void cond(Make& m) {
+  const Sizes s = m.any_shape();
+  const DType dtype = plain(m);
+  m.operand(DType::boolean, {});
+  m.operand(dtype, s);
+  // Symbols of the declared sizes are bound before the node.
+  const Dims shapes[] = {declared(m, s), declared(m, s)};
+  std::size_t differing = 0;
+  const bool repeated = m.chance(20) && !s.empty();
+  for (int i = 0; i < 2; ++i) {
+    Body body(m);
+    const ValueId x = body.input(dtype, shapes[i]);
+    body.output(i == 0 && repeated ? body.b.concat({x, x}, 0) : body.some(x));
+  }
+  const Dims &a = m.program.functions[m.node.functions[0]].values.back().type.shape,
+             &b = m.program.functions[m.node.functions[1]].values.back().type.shape;
+  for (std::size_t i = 0; i < a.size(); ++i) differing += m.program.pool.proved_equal(a[i], b[i]) ? 0 : 1;
+  Dims symbols;
+  for (std::size_t i = 0; i < differing; ++i) symbols.push_back(m.unbound());
+  m.set(Key::symbols, symbols);
+}
+/// Counts down from a small number, and changes a second value on the way.
+void while_loop(Make& m) {
+  const Sizes s = m.any_shape();
+  const DType dtype = plain(m);
+  const std::int64_t rounds = m.in(-1, 4);
+  m.node.inputs.push_back(m.b.constant(DType::i64, {}, &rounds));
+  m.operand(dtype, s);
+  const Dims shapes[] = {declared(m, s), declared(m, s)};
+  Body condition(m);
+  const ValueId left = condition.input(DType::i64, {});
+  condition.input(dtype, shapes[0]);
+  condition.output(condition.b.expr("x > 0", {{"x", left}}, DType::i64, DType::boolean));
+  Body body(m);
+  const ValueId before = body.input(DType::i64, {}), x = body.input(dtype, shapes[1]);
+  body.output(body.b.expr("x - 1", {{"x", before}}, DType::i64));
+  body.output(body.some(x));
+  m.set(Key::carried, 2);
+}
+void scan_loop(Make& m) {
+  const Sizes s = m.any_shape();
+  Sizes rows = s;
+  rows.insert(rows.begin(), m.in(0, 4));
+  const DType dtype = plain(m);
+  m.operand(dtype, s);
+  m.operand(dtype, rows);
+  const Dims shapes[] = {declared(m, s), declared(m, s)};
+  Body body(m);
+  const ValueId carried = body.input(dtype, shapes[0]), row = body.input(dtype, shapes[1]);
+  body.output(body.b.expr("a + b", {{"a", carried}, {"b", row}}, dtype));
+  body.output(body.some(row));
+  m.set(Key::carried, 1);
+  m.set(Key::mapped, 1);
+}
+void map_loop(Make& m) {
+  const Sizes s = m.any_shape();
+  Sizes rows = s;
+  rows.insert(rows.begin(), m.in(0, 4));
+  const DType dtype = plain(m);
+  m.operand(dtype, rows);
+  const Dims shape = declared(m, s);
+  Body body(m);
+  body.output(body.some(body.input(dtype, shape)));
+  m.set(Key::mapped, 1);
+}
+void call(Make& m) {
+  const Sizes s = m.any_shape();
+  const DType dtype = plain(m);
+  m.operand(dtype, s);
+  const Dims shape = declared(m, s);
+  Body body(m);
+  body.output(body.some(body.input(dtype, shape)));
+}
+/// A number that the host reads, and a tensor of that size.
+void item(Make& m) {
+  const Dim symbol = m.program.pool.symbol("n", m.in(-1, 0), m.pick<std::int64_t>({3, 100, INT64_MAX}));
+  m.operand(m.pick({DType::i64, DType::i64, DType::i32, DType::boolean, DType::u8, DType::u64}), {});
+  m.set(Key::symbols, symbol);
+  m.b.add(m.node);
+  m.node = {};
+  m.node.op = Op::full;
+  m.set(Key::sizes, m.pick<Dims>({{m.program.pool.mod(symbol, 7)},
+                                  {m.program.pool.min(symbol, 9), 2},
+                                  {m.program.pool.max(m.program.pool.min(symbol, 5), 0)}}));
+  m.set(Key::value, 1);
+  m.set(Key::dtype, DType::f32);
+}
+/// An output after a check: a program has one.
+void add_output(Make& m) {
+  m.b.function().outputs.push_back({FunctionOutput::Kind::tensor, m.b.scalar(1, DType::f32), "one"});
+}
+void assert_dim(Make& m) {
+  const Dim d = m.size(m.in(-1, 3));
+  m.set(Key::dim, m.pick({d, m.program.pool.ne(d, 3), m.program.pool.floordiv(Dim(7), d.is(0) ? Dim(1) : d)}));
+  m.text(Key::text, "a size");
+  add_output(m);
+}
+void assert_true(Make& m) {
+  m.operand(DType::boolean, {});
+  m.text(Key::text, "a value");
+  add_output(m);
+}
+/// No library provides it: prepare says so.
+void custom(Make& m) {
+  const Sizes s = m.any_shape();
+  m.operand(m.any(), s);
+  m.text(Key::name, "fuzz::unknown");
+  m.text(Key::text, "x tensors 1\n\n");
+  m.set(Key::dtype, m.any());
+  m.set(Key::counts, static_cast<std::int64_t>(s.size()));
+  m.set(Key::sizes, s);
+}
+void optim(Make& m) {
+  const Sizes s = m.any_shape();
+  const std::int64_t kind = m.in(0, 3);
+  const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
+  for (int i = 0; i < 3; ++i) m.operand(dtype, s);
+  m.optional(dtype, s, kind > 0 ? 100 : 10);
+  m.optional(dtype, s, kind == 1 || kind == 2 ? 30 : 0);
+  m.operand(m.pick({DType::f32, DType::f64}), {});
+  m.optional(DType::f32, {}, 30);
+  m.optional(DType::f32, {1}, 30);
+  m.optional(DType::f32, {}, 30);
+  std::vector<double> hyper;
+  for (int i = 0; i < 5; ++i) hyper.push_back(m.chance(90) ? m.pick({0.0, 0.1, 0.9, 1e-8}) : m.number());
+  m.numbers(Key::hyper, hyper);
+  m.set(Key::kind, kind);
+  m.set(Key::mode, m.in(0, 3));
+  m.set(Key::maximize, m.in(0, 1));
+}
+void collective(Make& m) {
+  m.operand(m.real(), m.any_shape());
+  m.set(Key::kind, m.in(0, 3));
+  m.text(Key::text, m.pick({"sum", "avg", "max", "min", "product", "band", "bor"}));
+  m.text(Key::name, "0");
+  m.set(Key::groups, m.pick<std::int64_t>({0, 1, 1, 1, 2}));
+  if (m.chance(20)) m.set(Key::k, m.in(0, 1));
+}
+
+}  // namespace
+
+void list_control(MakerTable& t) {
+  const auto set = [&](Op op, Maker maker) { t[static_cast<std::size_t>(op)] = maker; };
+  set(Op::cond, cond);
+  set(Op::while_loop, while_loop);
+  set(Op::scan_loop, scan_loop);
+  set(Op::map_loop, map_loop);
+  set(Op::call, call);
+  set(Op::item, item);
+  set(Op::assert_dim, assert_dim);
+  set(Op::assert_true, assert_true);
+  set(Op::custom, custom);
+  set(Op::optim, optim);
+  set(Op::collective, collective);
+}
+
+}  // namespace tern::fuzz

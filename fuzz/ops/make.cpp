@@ -1,0 +1,197 @@
+#include "fuzz/ops/make.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "exporter/constants.h"
+#include "fuzz/run/wild.h"
+
+namespace tern::fuzz {
+namespace {
+
+using Limits = std::numeric_limits<std::int64_t>;
+
+std::int64_t product(const Sizes& shape) {
+  std::int64_t n = 1;
+  for (std::int64_t d : shape) n *= d;
+  return n;
+}
+
+}  // namespace
+
+Make::Make(Op op, Choices& c) : choices(c), b(program, 0) {
+  program.source = std::make_shared<ExtendableSource>(nullptr, 0);
+  program.functions.emplace_back();
+  program.functions[0].name = "forward";
+  program.functions[0].entry = true;
+  node.op = op;
+}
+
+DType Make::any() {
+  return static_cast<DType>(in(1, kDTypeCount - 1));
+}
+DType Make::real() {
+  using enum DType;
+  return pick({f32, f64, i64, i32, u8, i8, boolean, f16, bf16, u64, i16, u16, u32});
+}
+DType Make::floating() {
+  using enum DType;
+  return pick({f32, f32, f32, f32, f64, f64, f16, bf16, f32, f32, f8_e4m3fn, f8_e5m2});
+}
+double Make::number() {
+  using Double = std::numeric_limits<double>;
+  return pick({0.0, 1.0, -1.0, 0.5, 2.0, 3.7, Double::quiet_NaN(), Double::infinity(), -Double::infinity(), 1e308,
+               -1e308, 1e-300, 9.3e18});
+}
+Sizes Make::shape(std::int64_t rank, std::int64_t low) {
+  Sizes s;
+  for (std::int64_t i = 0; i < rank; ++i) s.push_back(chance(6) ? low : in(1, 5));
+  return s;
+}
+Sizes Make::list(std::int64_t count, std::int64_t low, std::int64_t high) {
+  Sizes s;
+  for (std::int64_t i = 0; i < count; ++i) s.push_back(in(low, high));
+  return s;
+}
+
+ValueId Make::source(DType dtype, const Dims& shape, const Sizes& sizes) {
+  Function& f = b.function();
+  const std::string name = "x" + std::to_string(f.inputs.size());
+  if (chance(25)) {
+    const ValueId v = b.add_value({dtype, shape}, name);
+    b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
+    return v;
+  }
+  const std::int64_t count = product(sizes);
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(elements_per_byte(dtype) == 2 ? (count + 1) / 2 : count * element_size(dtype)));
+  fill(choices, dtype, bytes);
+  State state;
+  state.name = name;
+  state.kind = State::Kind::constant;
+  state.type = {dtype, Dims(sizes.begin(), sizes.end())};
+  state.strides.assign(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;)
+    state.strides[i - 1] = state.strides[i] * std::max<std::int64_t>(sizes[i], 1);
+  state.storage = add_storage(program, std::move(bytes));
+  const ValueId v = b.add_value(state.type, name);
+  b.function().inputs.push_back(
+      {FunctionInput::Kind::state, v, static_cast<std::uint32_t>(program.states.size()), name, {}});
+  program.states.push_back(std::move(state));
+  return v;
+}
+
+/// A view of a longer run of elements, by strides that stay inside.
+ValueId Make::strided(DType dtype, const Sizes& shape) {
+  const std::int64_t total = std::max<std::int64_t>(1, product(shape)) + in(0, 20);
+  const ValueId base = source(dtype, {total}, {total});
+  std::int64_t room = total - 1;
+  Sizes strides(shape.size(), 0);
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    if (shape[a] > 1 && room > 0) {
+      strides[a] = chance(60) ? in(0, room / (shape[a] - 1)) : 0;
+      room -= strides[a] * (shape[a] - 1);
+    } else {
+      strides[a] = pick<std::int64_t>({0, 1, 5});
+    }
+  }
+  Dims dims;
+  for (std::int64_t d : shape) dims.push_back(size(d));
+  ValueId v = b.as_strided(base, dims, Dims(strides.begin(), strides.end()), in(0, room));
+  if (!shape.empty() && chance(20)) {
+    const std::int64_t a = axis(shape);
+    const auto at = static_cast<std::size_t>(a);
+    if (shape[at] > 0) v = b.slice(v, a, shape[at] - 1, dims[at], -1);
+  }
+  return v;
+}
+
+ValueId Make::tensor(DType dtype, const Sizes& shape) {
+  if (elements_per_byte(dtype) == 1 && chance(50)) return strided(dtype, shape);
+  return source(dtype, Dims(shape.begin(), shape.end()), shape);
+}
+
+void Make::optional(DType dtype, const Sizes& shape, int percent) {
+  if (chance(percent)) {
+    operand(dtype, shape);
+  } else {
+    absent();
+  }
+}
+
+Dim Make::unbound() {
+  return program.pool.symbol("z" + std::to_string(symbols_++), 0,
+                             pick({Limits::max(), Limits::max(), std::int64_t{1} << 20}));
+}
+
+Dim Make::size(std::int64_t value) {
+  if (!chance(15)) return value;
+  const Dim symbol =
+      program.pool.symbol("u" + std::to_string(symbols_++), std::min<std::int64_t>(value, 0),
+                          pick({Limits::max(), std::int64_t{1} << 20, std::max<std::int64_t>(value, 0)}));
+  Node item;
+  item.op = Op::item;
+  item.inputs = {b.constant(DType::i64, {}, &value)};
+  item.attrs = {attr(AttrKey::symbols, symbol)};
+  b.add(std::move(item));
+  return symbol;
+}
+
+/// A number of an attribute becomes an extreme or a neighbour.
+void Make::change_attribute() {
+  if (node.attrs.empty()) return;
+  AttrData& data = node.attrs[choices.index(node.attrs.size())].data;
+  if (auto* dims = std::get_if<Dims>(&data); dims != nullptr && !dims->empty()) {
+    Dim& d = (*dims)[choices.index(dims->size())];
+    const std::int64_t was = d.is_const() ? d.value() : 0;
+    if (chance(20)) {
+      dims->erase(dims->begin() + (&d - dims->data()));
+    } else if (chance(30)) {
+      d = size(pick<std::int64_t>({was, was + 1, 0, -1}));
+    } else {
+      d = pick<std::int64_t>({was + 1, was - 1, 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2, std::int64_t{1} << 31,
+                              Limits::max(), Limits::min()});
+    }
+  } else if (auto* values = std::get_if<std::vector<double>>(&data); values != nullptr && !values->empty()) {
+    (*values)[choices.index(values->size())] = number();
+  }
+}
+
+void Make::change_result(TensorType& type) {
+  const int what = static_cast<int>(in(0, 3));
+  if (what == 0 || type.shape.empty()) {
+    type.dtype = any();
+  } else {
+    Dim& d = type.shape[choices.index(type.shape.size())];
+    const std::int64_t was = d.is_const() ? d.value() : 1;
+    d = what == 1 ? Dim(was + in(-1, 1)) : program.pool.symbol("r" + std::to_string(symbols_++), 0, 8);
+    if (d.is_const() || chance(20)) return;  // or nothing binds the symbol
+    const std::int64_t value = was + in(0, 1);
+    Node item;
+    item.op = Op::item;
+    item.inputs = {b.constant(DType::i64, {}, &value)};
+    item.attrs = {attr(AttrKey::symbols, d)};
+    b.add(std::move(item));
+  }
+}
+
+void Make::finish() {
+  if (chance(12)) change_attribute();
+  if (!node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
+  node.version = op_info(node.op).version;
+  std::vector<const TensorType*> types;
+  for (ValueId v : node.inputs) types.push_back(v == kNoValue ? nullptr : &b.type(v));
+  std::vector<TensorType> results = infer(program, program.pool, node, types);
+  if (!results.empty() && chance(5)) change_result(results[choices.index(results.size())]);
+  const bool some_unwanted = chance(results.size() > 1 ? 25 : 1);
+  for (const TensorType& t : results) node.outputs.push_back(some_unwanted && chance(50) ? kNoValue : b.add_value(t));
+  Function& f = b.function();
+  f.nodes.push_back(node);
+  for (ValueId v : node.outputs) {
+    if (v != kNoValue && b.type(v).block == 0)
+      f.outputs.push_back({FunctionOutput::Kind::tensor, v, "out" + std::to_string(f.outputs.size())});
+  }
+}
+
+}  // namespace tern::fuzz

@@ -1,0 +1,18 @@
+// An archive with a program of one op, made from a fuzzer's bytes.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "fuzz/run/choices.h"
+#include "schema/op.h"
+
+namespace tern::fuzz {
+
+/// Empty where the shape rule of the op refuses what was made.
+std::vector<std::byte> one_op(Op op, Choices& c);
+
+/// Ops that have a line in TERN_OPS, in its order.
+const std::vector<Op>& all_ops();
+
+}  // namespace tern::fuzz

@@ -1,0 +1,24 @@
+// How to make a program of each op. An op without a line here fails the gate (fixed.cpp).
+#pragma once
+
+#include <array>
+
+#include "fuzz/ops/make.h"
+
+namespace tern::fuzz {
+
+using Maker = void (*)(Make&);
+/// By op; null where there is none.
+using MakerTable = std::array<Maker, kMaxOp + 1>;
+const MakerTable& makers();
+
+void list_movement(MakerTable& t);      ///< views, concat, pad, slices written
+void list_sources(MakerTable& t);       ///< pointwise, full .. random, microscaling
+void list_reductions(MakerTable& t);    ///< reduce .. segment_reduce
+void list_indexing(MakerTable& t);      ///< gather .. repeat_interleave
+void list_contractions(MakerTable& t);  ///< matmul, convolution, attention, rnn, cdist
+void list_windows(MakerTable& t);       ///< pools, resize, grid_sample, fold, detection
+void list_linalg(MakerTable& t);        ///< fft .. matrix_exp
+void list_control(MakerTable& t);       ///< cond .. custom, optim, collective
+
+}  // namespace tern::fuzz

@@ -1,0 +1,223 @@
+#include "fuzz/run/mutate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "generated_fuzz/archive_generated.h"
+#include "loader/prologue.h"
+
+namespace tern::fuzz {
+namespace {
+
+namespace fb = archive;
+
+/// Lists every field that can be changed; one of them is chosen afterwards.
+class Fields {
+ public:
+  explicit Fields(Choices& c) : c_(c) {}
+
+  void change_one() {
+    if (!changes_.empty()) changes_[c_.index(changes_.size())]();
+  }
+
+  template <class T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void operator()(T& field) {
+    changes_.push_back([this, &field] { field = changed(field); });
+  }
+  void operator()(std::string& s) {
+    changes_.push_back([this, &s] {
+      s = c_.pick<std::string>({"", "a\nb", "\x1b[31m", s + s, "\xff", std::string(300, 'x')});
+    });
+  }
+  template <class T>
+  void operator()(std::vector<T>& list) {
+    if (!list.empty()) changes_.push_back([this, &list] { change_list(list); });
+    for (T& element : list) (*this)(element);
+  }
+  template <class T>
+  void operator()(std::unique_ptr<T>& table) {
+    if (table) fields(*table);
+  }
+
+  // Structs are changed through accessors.
+#define TERN_FUZZ_ACCESS(name) changes_.push_back([this, &s] { s.mutate_##name(changed(s.name())); })
+  void operator()(fb::Expression& s) {
+    TERN_FUZZ_ACCESS(value), TERN_FUZZ_ACCESS(a), TERN_FUZZ_ACCESS(b), TERN_FUZZ_ACCESS(c), TERN_FUZZ_ACCESS(op);
+  }
+  void operator()(fb::Origin& s) {
+    TERN_FUZZ_ACCESS(op), TERN_FUZZ_ACCESS(module_), TERN_FUZZ_ACCESS(source);
+  }
+  void operator()(fb::Value& s) {
+    TERN_FUZZ_ACCESS(type), TERN_FUZZ_ACCESS(name);
+  }
+  void operator()(fb::Metadata& s) {
+    TERN_FUZZ_ACCESS(key), TERN_FUZZ_ACCESS(value);
+  }
+  void operator()(fb::Instruction& s) {
+    TERN_FUZZ_ACCESS(integer), TERN_FUZZ_ACCESS(number), TERN_FUZZ_ACCESS(op), TERN_FUZZ_ACCESS(a), TERN_FUZZ_ACCESS(b),
+        TERN_FUZZ_ACCESS(c);
+    TERN_FUZZ_ACCESS(dtype);
+  }
+#undef TERN_FUZZ_ACCESS
+
+ private:
+  void fields(fb::SymbolT& t) {
+    each(t.name, t.min, t.max);
+  }
+  void fields(fb::SegmentT& t) {
+    each(t.offset, t.stored_size, t.size, t.alignment, t.codec, t.frame_size, t.frames);
+  }
+  void fields(fb::StorageT& t) {
+    each(t.size, t.segment);
+  }
+  void fields(fb::TypeT& t) {
+    each(t.dtype, t.shape, t.block, t.layout);
+  }
+  void fields(fb::StateT& t) {
+    each(t.name, t.kind, t.type, t.storage, t.strides, t.offset, t.is_mutable, t.persistent, t.tied);
+  }
+  void fields(fb::InputT& t) {
+    each(t.kind, t.value, t.state, t.name, t.constant_text);
+  }
+  void fields(fb::OutputT& t) {
+    each(t.kind, t.value, t.name);
+  }
+  void fields(fb::WriteBackT& t) {
+    each(t.target, t.index, t.value);
+  }
+  void fields(fb::AttributeT& t) {
+    each(t.key, t.kind, t.sizes, t.numbers, t.text);
+  }
+  void fields(fb::AnnotationT& t) {
+    each(t.key, t.kind, t.integer, t.number, t.text);
+  }
+  void fields(fb::NodeT& t) {
+    each(t.op, t.version, t.inputs, t.outputs, t.attributes, t.functions, t.code, t.origin, t.annotations);
+  }
+  void fields(fb::FunctionT& t) {
+    each(t.name, t.entry, t.values, t.inputs, t.outputs, t.writebacks, t.nodes);
+  }
+  void fields(fb::PackingT& t) {
+    each(t.storage, t.packed, t.key);
+  }
+  void fields(fb::KernelT& t) {
+    each(t.name, t.form, t.text_low, t.storage);
+  }
+  void fields(fb::ChoiceT& t) {
+    each(t.function, t.node, t.way);
+  }
+  void fields(fb::TuningT& t) {
+    each(t.processor, t.threads, t.choices);
+  }
+  template <class... T>
+  void each(T&... field) {
+    ((*this)(field), ...);
+  }
+
+  template <class T>
+  T changed(T was) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return !was;
+    } else if constexpr (std::is_enum_v<T>) {
+      return static_cast<T>(changed(static_cast<std::underlying_type_t<T>>(was)));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      return c_.pick<T>({0, -1, Limits::max(), Limits::lowest(), Limits::denorm_min(), Limits::quiet_NaN(),
+                         Limits::infinity(), was * 2, -was});
+    } else {
+      using Limits = std::numeric_limits<T>;
+      const auto w = static_cast<std::uint64_t>(was);
+      const auto small = static_cast<std::uint64_t>(c_.between(0, 130));
+      return static_cast<T>(c_.pick<std::uint64_t>(
+          {w + 1, w - 1, w + 2, w - 2, 0, 1, 2, ~std::uint64_t{0}, w * 2, w * 2 + 1, w ^ 1, small % 12, small,
+           static_cast<std::uint64_t>(Limits::max()), static_cast<std::uint64_t>(Limits::min()), 255, 65535,
+           std::uint64_t{1} << 31, std::uint64_t{1} << 62}));
+    }
+  }
+
+  template <class T>
+  static T copy(const T& v) {
+    return v;
+  }
+  template <class T>
+  static std::unique_ptr<T> copy(const std::unique_ptr<T>& v) {
+    return v ? std::make_unique<T>(*v) : nullptr;
+  }
+  template <class T>
+  void change_list(std::vector<T>& list) {
+    const std::size_t at = c_.index(list.size()), other = c_.index(list.size());
+    switch (c_.between(0, 4)) {
+      case 0: list.erase(list.begin() + static_cast<std::ptrdiff_t>(at)); return;
+      case 1: {
+        T again = copy(list[other]);
+        list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), std::move(again));
+        return;
+      }
+      case 2: list.push_back(copy(list[at])); return;
+      case 3: list[at] = copy(list[other]); return;
+      default: std::swap(list[at], list[other]); return;
+    }
+  }
+
+  Choices& c_;
+  std::vector<std::function<void()>> changes_;
+};
+
+/// Functions, mostly: that is where programs differ.
+void change(fb::IndexT& index, Choices& c) {
+  Fields f(c);
+  switch (c.between(0, 19)) {
+    case 0: f(index.symbols); break;
+    case 1: f(index.segments); break;
+    case 2: f(index.storages); break;
+    case 3:
+    case 4: f(index.types); break;
+    case 5:
+    case 6: f(index.states); break;
+    case 7:
+    case 8: f(index.expressions); break;
+    case 9: f(index.packings), f(index.tunings), f(index.kernels), f(index.metadata), f(index.origins); break;
+    case 10: f(index.texts); break;
+    default: f(index.functions);
+  }
+  f.change_one();
+}
+
+}  // namespace
+
+std::span<const std::byte> index_of(std::span<const std::byte> archive) {
+  if (archive.size() < kPrologueSize) return {};
+  const Prologue p = decode_prologue(archive.first<kPrologueSize>());
+  if (p.index_offset < kPrologueSize || p.index_offset > archive.size() ||
+      p.index_size != archive.size() - p.index_offset)
+    return {};
+  return archive.subspan(p.index_offset);
+}
+
+std::vector<std::byte> mutate_archive(std::span<const std::byte> archive, Choices& c) {
+  const auto index = index_of(archive);
+  flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(index.data()), index.size(), 64, 100000);
+  if (index.empty() || !fb::VerifyIndexBuffer(verifier)) return {};
+  std::unique_ptr<fb::IndexT> tables = fb::UnPackIndex(index.data());
+  for (std::int64_t i = c.pick<std::int64_t>({1, 1, 1, 2, 3}); i > 0; --i) change(*tables, c);
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishIndexBuffer(builder, fb::Index::Pack(builder, tables.get()));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  Prologue p = decode_prologue(archive.first<kPrologueSize>());
+  p.index_size = bytes.size();
+  p.hash = index_hash(encode(p), bytes);
+  const auto head = encode(p);
+  std::vector<std::byte> made(head.begin(), head.end());
+  made.insert(made.end(), archive.begin() + kPrologueSize,
+              archive.begin() + static_cast<std::ptrdiff_t>(p.index_offset));
+  made.insert(made.end(), bytes.begin(), bytes.end());
+  return made;
+}
+
+}  // namespace tern::fuzz
