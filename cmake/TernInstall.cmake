@@ -29,7 +29,12 @@ endif()
 
 install(TARGETS libtern EXPORT tern_targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The pages as they lie in the sources, so that their links to each other and to the examples hold.
+foreach(page IN ITEMS LICENSE README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md)
+  install(FILES ${PROJECT_SOURCE_DIR}/${page} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  PATTERN __pycache__ EXCLUDE)
 if(TARGET tern)
   set_target_properties(tern PROPERTIES INSTALL_RPATH "${relocatable}")
   target_link_options(tern PRIVATE -Wl,--disable-new-dtags)

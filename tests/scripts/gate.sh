@@ -156,6 +156,8 @@ part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part consumers $scripts/consumers.sh build
+part tutorial $scripts/tutorial.sh build
+part 'links of the pages' $scripts/links.py --tern build/tern
 
 if [[ $full == --full ]]; then
   check 'sanitized: build' compiled sanitize build-sanitize

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Checks that the names in the pages exist: links, paths in backticks, commands with their options, variables, tests, rules.
+
+  links.py [--tern TERN]      ends with `N passed, N failed`, a check for each page and one for the rules of the format
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = (".md", ".h", ".cpp", ".py", ".sh", ".inc", ".fbs", ".cmake", ".c")
+# Made by a build or by commands of the page, or names of the reader's own files.
+MADE = re.compile(r"^(build|dist|tests)/?$|^(build|dist|build-bench|tern)/|^(generate\.cpp|model\.py|librope\.so)$")
+
+
+def tracked():
+    names = subprocess.run(["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"],
+                           stdout=subprocess.PIPE, text=True, check=False).stdout.split("\n")
+    if not names[0]:  # no repository: an unpacked tarball
+        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if "build" not in p.parts]
+    paths = set()
+    for name in filter(None, names):
+        parts = name.split("/")
+        for i in range(len(parts)):  # with every folder, and every tail: `channels_last/winograd.h`
+            paths |= {"/".join(parts[i:j]) for j in range(i + 1, len(parts) + 1)}
+    return paths
+
+
+def help_text(tern, command):
+    result = subprocess.run([tern, *command, "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return result.stdout if result.returncode == 0 else None
+
+
+class Checker:
+    def __init__(self, tern):
+        self.tern, self.paths, self.helps = tern, tracked(), {}
+        self.dev = (ROOT / "dev").read_text()
+        code = [p for p in self.paths if p.endswith((".h", ".cpp", ".inc", ".c", ".sh", ".py", ".txt", ".cmake")) or p == "dev"]
+        self.sources = "\n".join((ROOT / p).read_text(errors="replace") for p in code if (ROOT / p).is_file())
+
+    def links(self, page, text):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+            if "://" not in target and not (page.parent / target).exists():
+                yield f"the link {target} leads nowhere"
+
+    def path(self, span):
+        """A path of the sources: ends as one does, or begins with a folder of ours."""
+        if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)*/?", span) or MADE.match(span) or "FAMILY" in span:
+            return
+        name = span.rstrip("/")
+        looks = span.endswith(SOURCE) or "/" in name and (ROOT / span.split("/")[0]).is_dir()
+        if looks and name not in self.paths:
+            yield f"`{span}` is no file or folder"
+
+    def command(self, span):
+        words = span.split()
+        words = words[next((i for i, w in enumerate(words) if "=" not in w), 0):]  # VARIABLE=value before the command
+        if words[:1] == ["./dev"] and len(words) > 1 and re.fullmatch("[a-z]+", words[1]) and \
+                not re.search(rf"^  (?:[a-z -]+\| )*{words[1]}\b", self.dev, re.M):
+            yield f"`{span}`: ./dev has no such command"
+        if words[:1] and words[0] in ("tern", "build/tern") and len(words) > 1 and re.fullmatch("[a-z]+", words[1]):
+            if words[1] not in self.helps:
+                self.helps[words[1]] = help_text(self.tern, [words[1]])
+            text = self.helps[words[1]]
+            if text is None:
+                yield f"`{span}`: tern has no command {words[1]}"
+                return
+            for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", span.split("#")[0]):
+                if option not in text and option not in (help_text(self.tern, []) or ""):
+                    yield f"`{span}`: tern {words[1]} has no {option}"
+
+    def names(self, span):
+        if re.fullmatch(r"TERN_[A-Z_]+(=.*)?", span) and span.split("=")[0] not in self.sources:
+            yield f"`{span}` is in no source"
+
+    def tests(self, text):
+        """`Suite.Test`, and `.Test` of the suite before it."""
+        suite = ""
+        for head, name in re.findall(r"`([A-Z]\w*|)\.([A-Z]\w*|\*)`", "\n".join(l for l in text.splitlines() if l.startswith("|"))):
+            suite = head or suite
+            end = r"\b" if name == "*" else rf",\s*{name}\)"
+            if not re.search(rf"\bTEST(?:_[FP])?\({suite}{'' if name == '*' else end}", self.sources):
+                yield f"there is no test {suite}.{name}"
+
+    def page(self, page):
+        text = page.read_text()
+        problems = list(self.links(page, text))
+        for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"```.*?```", "", text, flags=re.S)):
+            problems += [*self.path(span), *self.command(span), *self.names(span)]
+        for block in re.findall(r"```sh\n(.*?)```", text, re.S) + re.findall(r"(?:^    \S.*\n)+", text, re.M):
+            for line in block.splitlines():
+                problems += self.command(line.strip())
+        if page.name == "SECURITY.md":
+            problems += self.tests(text)
+        return sorted(set(problems))
+
+    def rules(self):
+        """The rules of docs/format.md are those in the loader."""
+        section = (ROOT / "docs/format.md").read_text().split("## Rules")[1].split("\n## ")[0]
+        documented, group = set(), ""
+        for line in section.splitlines():
+            for head, name in re.findall(r"`([a-z]*)\.([a-z0-9_]+)`", line.split("|")[1] if line.startswith("| `") else ""):
+                group = head or group
+                documented.add(f"{group}.{name}")
+        code = "".join(p.read_text() for folder in ("loader", "schema") for p in (ROOT / folder).rglob("*.[ch]*") if p.is_file())
+        groups = "|".join(sorted({r.split(".")[0] for r in documented}))
+        known = set(re.findall(rf'"((?:{groups})\.[a-z0-9_]+)"', code))
+        return [f"docs/format.md lacks the rule {r}" for r in sorted(known - documented)] + \
+               [f"docs/format.md has the rule {r}, which no source names" for r in sorted(documented - known)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tern", default=str(ROOT / "build/tern"))
+    checker = Checker(os.path.abspath(parser.parse_args().tern))
+    pages = [p for pattern in ("*.md", "docs/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
+    found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages] + [("rules of the format", checker.rules())]
+    for name, problems in found:
+        for problem in problems:
+            print(f"FAIL {name}: {problem}")
+    failed = sum(bool(problems) for _, problems in found)
+    print(f"{len(found) - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
