@@ -119,7 +119,9 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
                 "A case fails whose results have another hash than in this file, which --save-bits wrote elsewhere");
   c->footer(
       "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
-      "exported, validated or prepared has failed.\n"
+      "exported, validated or prepared has failed.\nA float16 or bfloat16 result outside the tolerance passes if each "
+      "such element is no further from a float64 evaluation of the program than PyTorch's; lines NEARER and \"nearer\" "
+      "of --json name these.\n"
       "Exit status: 0 all passed, 1 some failed.");
   c->callback([arguments, &line] { line.status = run_conform(*arguments); });
 }

@@ -25,11 +25,10 @@ Values embedding_renorm(Builder& b, const Call& c) {
 
 Values embedding_bag(Builder& b, const Call& c) {
   const ValueId weight = c.tensor("weight");
-  std::int64_t padding = -1;
-  for (const auto& [name, operand] : c.args) {
-    if (name == "padding_idx" && operand.kind != Operand::Kind::none) padding = c.integer("padding_idx");
-  }
-  if (padding < -1) {
+  const bool given = c.has("padding_idx");
+  std::int64_t padding = given ? c.integer("padding_idx") : -1;
+  // In the public overload -1 is the last row, in the internal ones no row.
+  if (padding < (given && c.target == "aten.embedding_bag.padding_idx" ? 0 : -1)) {
     const Dim rows = b.size(weight, 0);
     if (!rows.is_const()) c.unsupported("a negative padding index of a table of unknown size");
     padding += rows.value();

@@ -98,6 +98,7 @@ Values block_diag(Builder& b, const Call& c) {
   return {b.concat(strips, 0)};
 }
 
+/// `xy` swaps the axes of the first two tensors: the sizes are those of the second, the first, the third ...
 Values meshgrid(Builder& b, const Call& c) {
   const bool xy = c.target.ends_with("indexing") && c.text("indexing") == "xy" && c.tensors("tensors").size() >= 2;
   Values xs = c.tensors("tensors");
@@ -108,19 +109,24 @@ Values meshgrid(Builder& b, const Call& c) {
   for (std::size_t i = 0; i < xs.size(); ++i) {
     Dims one(sizes.size(), 1);
     one[i] = sizes[i];
-    ValueId g = b.expand(b.reshape(xs[i], one), sizes);
-    results.push_back(xy ? b.transpose(g, 0, 1) : g);
+    results.push_back(b.expand(b.reshape(xs[i], one), sizes));
   }
   if (xy) std::swap(results[0], results[1]);
   return results;
 }
 
-/// Row i of the result is row i - before, held inside the axis: replication with padding of any sign.
-ValueId clamped_rows(Builder& b, ValueId x, std::int64_t axis, Dim before, Dim after) {
-  const Dim size = b.size(x, axis), wanted = b.pool().add(size, b.pool().add(before, after));
-  const ValueId row = b.iota(wanted, DType::i64), shift = b.from_dim(before), last = b.from_dim(b.pool().sub(size, 1));
-  const ValueId from = b.expr("max(min(i - s, l), 0)", {{"i", row}, {"s", shift}, {"l", last}}, DType::i64);
-  return b.index_select(x, from, axis);
+constexpr std::int64_t kConstantPad = 0, kCircularPad = 3;  // AttrKey::mode; between them reflection and replication
+
+/// Negative padding as slices.
+ValueId crop(Builder& b, ValueId x, const Dims& before, const Dims& after) {
+  ExprPool& p = b.pool();
+  for (std::size_t a = 0; a < before.size(); ++a) {
+    const Dim left = p.max(p.neg(before[a]), 0), right = p.max(p.neg(after[a]), 0);
+    if (left.is(0) && right.is(0)) continue;
+    const auto axis = static_cast<std::int64_t>(a);
+    x = b.slice(x, axis, left, p.sub(b.size(x, axis), p.add(left, right)));
+  }
+  return x;
 }
 
 /// PyTorch lists padding from the last axis on: left, right, top, bottom ...
@@ -132,16 +138,16 @@ Values pad_with(Builder& b, const Call& c, const Dims& padding, std::int64_t mod
     before[before.size() - 1 - i] = padding[2 * i];
     after[after.size() - 1 - i] = padding[2 * i + 1];
   }
-  ValueId y = x;
-  for (std::size_t a = 0; a < before.size() && mode != 0; ++a) {
-    if (b.pool().bounds(before[a]).min >= 0 && b.pool().bounds(after[a]).min >= 0) continue;
-    if (mode != 2) c.unsupported("negative padding in this mode");
-    y = clamped_rows(b, y, static_cast<std::int64_t>(a), before[a], after[a]);
-    before[a] = after[a] = 0;
-  }
-  return {b.add(Op::pad, {y},
-                {attr(AttrKey::before, before), attr(AttrKey::after, after), attr_number(AttrKey::value, value),
-                 attr(AttrKey::mode, Dim(mode))})};
+  if (mode == kConstantPad) return {b.pad(x, before, after, value)};
+  Dims wide_before, wide_after;
+  for (Dim d : before) wide_before.push_back(b.pool().max(d, 0));
+  for (Dim d : after) wide_after.push_back(b.pool().max(d, 0));
+  // Circular padding repeats what the crop leaves; the other modes see the whole axis.
+  const bool circular = mode == kCircularPad;
+  const ValueId y = b.add(Op::pad, {circular ? crop(b, x, before, after) : x},
+                          {attr(AttrKey::before, wide_before), attr(AttrKey::after, wide_after),
+                           attr_number(AttrKey::value, value), attr(AttrKey::mode, Dim(mode))});
+  return {circular ? y : crop(b, y, before, after)};
 }
 Values pad(Builder& b, const Call& c) {
   const std::string mode = c.text("mode");
@@ -161,6 +167,17 @@ Values reflection_pad(Builder& b, const Call& c) {
 }
 Values replication_pad(Builder& b, const Call& c) {
   return pad_with(b, c, c.dims("padding"), 2, 0);
+}
+
+Values circular_pad(Builder& b, const Call& c) {
+  return pad_with(b, c, c.dims("pad"), kCircularPad, 0);
+}
+/// at::padding_mode numbers the modes in another order.
+Values pad_enum(Builder& b, const Call& c) {
+  constexpr std::int64_t kModes[] = {1, 2, kCircularPad, kConstantPad};
+  const std::int64_t mode = c.integer("mode");
+  if (mode < 0 || mode > 3) c.unsupported(fmt::format("padding mode {}", mode));
+  return pad_with(b, c, c.dims("pad"), kModes[mode], c.number_or("value", 0));
 }
 
 Values flip(Builder& b, const Call& c) {
@@ -279,6 +296,8 @@ constexpr Lowering kJoining[] = {
     {"aten.meshgrid.indexing", meshgrid},
     {"aten.pad.default", pad},
     {"aten.constant_pad_nd.default", constant_pad},
+    {"aten._pad_circular.default", circular_pad},
+    {"aten._pad_enum.default", pad_enum},
     {"aten.reflection_pad1d.default", reflection_pad},
     {"aten.reflection_pad2d.default", reflection_pad},
     {"aten.reflection_pad3d.default", reflection_pad},

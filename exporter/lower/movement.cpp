@@ -181,6 +181,7 @@ Values reverse_axes(Builder& b, const Call& c) {
 
 Values movedim(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
+  if (b.rank(x) == 0) return {x};
   std::vector<std::int64_t> source = c.integers("source"), destination = c.integers("destination");
   std::vector<std::int64_t> axes(static_cast<std::size_t>(b.rank(x)), -1);
   std::vector<bool> moved(axes.size());

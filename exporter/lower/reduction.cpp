@@ -64,10 +64,17 @@ ValueId narrowed(Builder& b, ValueId x, DType result) {
   return from != DType::boolean && (narrower || (is_complex(from) && !is_complex(result))) ? b.cast(x, result) : x;
 }
 
+/// any and all with an empty list of axes reduce nothing, unlike sum and amax.
+bool reduces_nothing(ReduceKind kind, const Call& c) {
+  const bool logical = kind == ReduceKind::any || kind == ReduceKind::all;
+  return logical && c.target.ends_with(".dims") && c.has("dim") && c.integers("dim").empty();
+}
+
 template <ReduceKind kKind>
 Values reduce(Builder& b, const Call& c) {
   ValueId x = c.tensor("self");
   const DType result = c.result_dtype();
+  if (reduces_nothing(kKind, c)) return {b.expr("x != 0", {{"x", x}}, compute_type(b.dtype(x)), result)};
   if (kKind == ReduceKind::sum || kKind == ReduceKind::prod || kKind == ReduceKind::mean) x = narrowed(b, x, result);
   const bool has_axes = std::any_of(c.args.begin(), c.args.end(), [](const auto& a) { return a.first == "dim"; });
   const auto axes = has_axes ? axes_arg(b, c, x) : std::vector<std::int64_t>{};

@@ -16,7 +16,7 @@ std::int64_t run_counting(KernelCall& call) {
 void run_writing(KernelCall& call, std::int64_t count, std::span<const std::int64_t> sizes) {
   allocate_result(call, count, sizes);
   const auto* list = static_cast<const Launches*>(call.state);
-  if (count > 0) list->run(call, list->size() - 1, list->size());
+  if (call.out[0].numel() > 0) list->run(call, list->size() - 1, list->size());
 }
 
 /// An operand whose elements are counted where they are not zero.
@@ -48,7 +48,7 @@ void nonzero(const KernelCall& c, Launches& list) {
 void run_nonzero(KernelCall& call) {
   const std::int64_t count = run_counting(call);
   const std::int64_t sizes[] = {count, call.in[0].rank};
-  run_writing(call, call.in[0].rank == 0 ? 0 : count, sizes);
+  run_writing(call, count, sizes);
 }
 
 void masked_select(const KernelCall& c, Launches& list) {

@@ -82,6 +82,7 @@ check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
 conform mx build $data/mx
 conform import build $data/import
+conform results build $data/results
 conform collective build $data/collective
 conform models build $data/models
 conform conformance build $data/conformance
@@ -102,7 +103,7 @@ xpu() {
   shift 2
   [[ $full == --full ]] && every=1
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective "$@" $data/conformance
+    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective $data/results "$@" $data/conformance
 }
 # on_runtime NAME: streams, events and graphs there.
 on_runtime() {
@@ -113,7 +114,7 @@ same_bits() {
   local runtime=$1 every=$2
   [[ $full == --full ]] && every=1
   part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --same-bits cpu,xpu --every "$every" \
-    --may-pass --known tests/data/reproducible_expected_failures.txt $data/conformance
+    --may-pass --known tests/data/reproducible_expected_failures.txt $data/results $data/conformance
 }
 # As same_bits, for instruction sets: each other one against the first.
 for level in avx2 avx512 baseline; do
@@ -166,6 +167,7 @@ if [[ $full == --full ]]; then
   part 'sanitized: unit tests' $scripts/unit.sh build-sanitize
   conform 'sanitized: programs' build-sanitize $data/programs
   conform 'sanitized: import' build-sanitize $data/import
+  conform 'sanitized: results' build-sanitize $data/results
   conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance

@@ -12,8 +12,13 @@
 namespace tern {
 namespace {
 
+/// Passed, and not by the tolerance alone.
+bool is_nearer(const ConformResult& r) {
+  return r.passed() && !r.nearer.empty();
+}
+
 struct OpLine {
-  int passed = 0, failed = 0;
+  int passed = 0, failed = 0, nearer = 0;
   double worst_ulp = 0;
 };
 
@@ -22,12 +27,13 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
   for (const ConformResult& r : results) {
     OpLine& line = ops[r.op];
     ++(r.passed() ? line.passed : line.failed);
+    line.nearer += is_nearer(r);
     if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
   }
   return ops;
 }
 
-std::string json_list(const std::set<std::string>& texts) {
+std::string json_list(const auto& texts) {
   std::string out;
   for (const std::string& t : texts) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", json_escape(t));
   return "[" + out + "]";
@@ -49,14 +55,14 @@ std::string json_report(std::span<const ConformResult> results) {
     out += fmt::format(
         "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"stage\": \"{}\", "
         "\"message\": \"{}\", "
-        "\"worst_ulp\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
+        "\"worst_ulp\": {}, \"nearer\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
         i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.stage,
-        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null", r.seconds,
-        json_operators(r.operators));
+        json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null",
+        json_list(r.nearer), r.seconds, json_operators(r.operators));
   }
   const auto passed = std::ranges::count_if(results, &ConformResult::passed);
-  out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {}\n}}\n", passed,
-                     static_cast<std::ptrdiff_t>(results.size()) - passed);
+  out += fmt::format("\n  ],\n  \"passed\": {},\n  \"failed\": {},\n  \"nearer\": {}\n}}\n", passed,
+                     static_cast<std::ptrdiff_t>(results.size()) - passed, std::ranges::count_if(results, is_nearer));
   return out;
 }
 
@@ -79,13 +85,23 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
     out += fmt::format("FAILED {} ({}): {}\n", escape_name(r.name), r.stage, escape_name(r.message, 600));
   }
   if (failed > shown) out += fmt::format("... and {} more failures\n", failed - shown);
+  for (const ConformResult& r : results) {
+    if (!is_nearer(r)) continue;
+    out += fmt::format("NEARER {}: {}\n", escape_name(r.name), fmt::join(r.nearer, ", "));
+  }
+  if (const auto n = std::ranges::count_if(results, is_nearer); n > 0) {
+    out += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
+                       n == 1 ? "is" : "are");
+  }
   if (options.table && !results.empty()) {
     TextTable table({{"op", TextTable::Align::left},
                      {"passed", TextTable::Align::right},
                      {"failed", TextTable::Align::right},
+                     {"nearer", TextTable::Align::right},
                      {"worst ulp", TextTable::Align::right}});
     for (const auto& [op, line] : by_op(results)) {
       table.add_row({escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
+                     line.nearer > 0 ? std::to_string(line.nearer) : "",
                      line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""});
     }
     out += table.str();

@@ -24,8 +24,10 @@ struct ConformResult {
   std::string name, op, dtype;
   std::string stage;  ///< where it failed: "read", "export", "compile", "archive", "prepare", "run", "compare", "bits";
                       ///< empty when it passed
-  std::string message;  ///< why it failed
-  double worst_ulp = 0;
+  std::string message;   ///< why it failed
+  double worst_ulp = 0;  ///< of the results within the tolerance
+  /// 16-bit results outside the tolerance that are nearer to a float64 evaluation than PyTorch's ("output 0").
+  std::vector<std::string> nearer;
   std::uint64_t bits = 0;  ///< a hash of all results (bits.h)
   double seconds = 0;
   std::vector<OperatorUse> operators;  ///< of the program as imported

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Makes the cases of tests/data/results.tar.zst: calls with unusual arguments, run by PyTorch.
+
+  make.py OUT [NAME...]      needs torch 2.12 and safetensors
+"""
+import copy
+import os
+import sys
+import warnings
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from torch import nn
+from torch.export import Dim, export
+from torch.utils._pytree import tree_leaves
+
+warnings.filterwarnings("ignore")
+out, wanted = sys.argv[1], sys.argv[2:]
+os.makedirs(out, exist_ok=True)
+aten = torch.ops.aten
+
+
+class Call(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        result = self.function(*args)
+        return result if isinstance(result, torch.Tensor) else tuple(tree_leaves(result))
+
+
+def plain(x):
+    return x.detach().resolve_conj().resolve_neg().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
+
+
+def case(name, function, *calls, dynamic=None, decompose=False):
+    """`calls` are argument tuples, run one after the other."""
+    if wanted and name not in wanted:
+        return
+    module = function if isinstance(function, nn.Module) else Call(function)
+    reference = copy.deepcopy(module)
+    program = export(module, copy.deepcopy(calls[0]), dynamic_shapes=None if dynamic is None else (dynamic,), strict=False)
+    if decompose:
+        program = program.run_decompositions()
+    for part in program.graph_module.modules():
+        if isinstance(part, torch.fx.GraphModule):
+            for node in part.graph.nodes:
+                node.meta.pop("stack_trace", None)  # paths of the machine that made the case
+    torch.export.save(program, f"{out}/{name}.pt2")
+    tensors = {}
+    for c, args in enumerate(calls):
+        given = copy.deepcopy(args)
+        with torch.no_grad():
+            results = reference(*given)
+        for i, (x, y) in enumerate(zip(tree_leaves(args), tree_leaves(given))):
+            tensors[f"call{c}.in{i}"] = plain(x)
+            if not torch.equal(x, y):
+                tensors[f"call{c}.mut{i}"] = plain(y)
+        for i, x in enumerate(tree_leaves(results)):
+            tensors[f"call{c}.out{i}"] = plain(x)
+    save_file(tensors, f"{out}/{name}.safetensors", metadata={"torch": torch.__version__.split("+")[0]})
+    print(name)
+
+
+def ramp(*sizes, dtype=torch.float32):
+    return torch.arange(torch.Size(sizes).numel(), dtype=dtype).reshape(sizes)
+
+
+torch.manual_seed(0)
+t, randn = torch.tensor, torch.randn
+
+# --- meshgrid: the first two axes change places
+for name, sizes in (("two", (3, 4)), ("three", (3, 4, 2)), ("one", (3,)), ("no_axes", ((), 4)), ("four", (2, 1, 3, 0))):
+    case(f"meshgrid_xy_{name}", lambda *x: torch.meshgrid(*x, indexing="xy"), tuple(randn(n) for n in sizes))
+case("meshgrid_xy_dynamic", lambda x, y: torch.meshgrid(x, y, indexing="xy"), (randn(3), randn(4)), (randn(7), randn(2)),
+     dynamic=({0: Dim("a", max=9)}, {0: Dim("b", max=9)}))
+
+# --- embedding_bag: a padding index that counts from the end; the last row is one as well
+bags = (t([1, 6, 2, 0, 6, 6, 2, 4]), randn(7, 3), t([0, 2, 2, 5]))
+for mode in ("sum", "mean", "max"):
+    for padding in (-1, -5, -7):
+        case(f"embedding_bag_{mode}_padding_{-padding}_from_the_end",
+             lambda x, w, o: F.embedding_bag(x, w, o, mode=mode, padding_idx=padding), bags)
+case("embedding_bag_module_padding_last", nn.EmbeddingBag(7, 3, mode="sum", padding_idx=-1), (t([[1, 6, 5], [0, 6, 2]]),))
+case("embedding_bag_weighted_padding_last",
+     lambda x, w, o, p: F.embedding_bag(x, w, o, mode="sum", per_sample_weights=p, padding_idx=-1), (*bags, randn(8)))
+case("embedding_bag_no_padding", lambda x, w, o: torch.embedding_bag(w, x, o, padding_idx=None, scale_grad_by_freq=False, mode=0,
+                                                                      sparse=False, per_sample_weights=None,
+                                                                      include_last_offset=False)[0], bags)
+
+# --- padding that crops
+for mode in ("circular", "reflect", "replicate", "constant"):
+    case(f"pad_{mode}_crop_left", lambda x: F.pad(x, (-1, 2), mode=mode), (ramp(2, 3, 5),))
+    case(f"pad_{mode}_crop_right", lambda x: F.pad(x, (2, -1), mode=mode), (ramp(3, 5),))
+    case(f"pad_{mode}_crop_both", lambda x: F.pad(x, (-1, -2), mode=mode), (ramp(2, 3, 5),))
+    case(f"pad_{mode}_crop_planes", lambda x: F.pad(x, (-1, 2, 1, -1), mode=mode), (ramp(2, 3, 4, 5),))
+    case(f"pad_{mode}_crop_volumes", lambda x: F.pad(x, (2, -1, -1, 1, -1, -1), mode=mode), (ramp(1, 2, 4, 4, 5),))
+    if mode != "circular":  # PyTorch refuses to export that one
+        case(f"pad_{mode}_crop_dynamic", lambda x: F.pad(x, (-1, 2), mode=mode), (randn(2, 3, 7),), (randn(2, 3, 12),),
+             dynamic=({2: Dim("n", min=4, max=20)},))
+case("pad_reflect_beyond_crop", lambda x: F.pad(x, (-3, 4), mode="reflect"), (ramp(1, 2, 5),))
+case("pad_circular_integers", lambda x: F.pad(x, (-2, 1), mode="circular"), (ramp(2, 3, 5, dtype=torch.int64),))
+case("pad_circular_module", nn.CircularPad2d((1, -1, -1, 2)), (ramp(1, 2, 4, 5),))
+
+case("pad_circular_operator", lambda x: (aten._pad_circular(x, (-1, 2)), *(aten._pad_enum(x, (1, -1), m) for m in range(4))), (ramp(2, 3, 5),))
+
+# --- what of a tensor of no dimensions is not zero
+for name, x in (("zero", t(0.0)), ("number", t(2.0)), ("true", t(True)), ("false", t(False)), ("integer", t(5))):
+    case(f"no_axes_argwhere_{name}", lambda x: torch.argwhere(x), (x,))
+    case(f"no_axes_nonzero_{name}", lambda x: torch.nonzero(x), (x,))
+    case(f"no_axes_masked_select_{name}", lambda x: (x.masked_select(x != 0), x.nonzero(as_tuple=True)), (x,))
+
+case("no_axes_movedim", lambda x: x.movedim(0, -1) + 1, (t(2.0),))
+case("where_of_condition", lambda x: torch.where(x > 0), (randn(3, 4),))
+
+# --- any and all reduce nothing with an empty list of axes, unlike other reductions
+for name, x in (("floats", t([[1.0, float("nan")], [0.0, -0.0]])), ("bytes", t([0, 3, 255], dtype=torch.uint8)), ("empty", randn(0, 3))):
+    case(f"no_axes_given_any_all_{name}", lambda x: (x.any(dim=()), x.all(dim=(), keepdim=True), x.sum(dim=())), (x,))
+
+# --- sums of 16 bits that PyTorch rounds after each step
+for dtype in (torch.float16, torch.bfloat16):
+    short = str(dtype).split(".")[1]
+    x, y = (randn(4, 40) * 3 + 6).to(dtype), (1 + torch.rand(4, 40)).to(dtype)
+    case(f"soft_margin_loss_{short}", lambda x, y: F.soft_margin_loss(x, y), (x, y))
+    case(f"soft_margin_loss_each_{short}", lambda x, y: F.soft_margin_loss(x, y, reduction="none"), (x, y))

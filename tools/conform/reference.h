@@ -1,0 +1,39 @@
+// A case's results in float64: where PyTorch rounds to 16 bits after each step, they tell which result is nearer.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "tools/conform/case.h"
+
+namespace tern {
+
+/// Evaluates a case's program in float64 when the first result is asked for.
+class Reference {
+ public:
+  Reference() = default;  ///< has no results
+  explicit Reference(const ConformCase& c) : case_(&c) {}
+
+  struct Call {
+    std::vector<HostTensor> outputs, inputs;  ///< inputs as they are after the call
+  };
+  /// Null where the program has no evaluation in float64: several ranks, or an op that needs the types that it has.
+  const HostTensor* output(std::size_t call, std::size_t index);
+  const HostTensor* input(std::size_t call, std::size_t index);
+
+ private:
+  const Call* find(std::size_t call);
+  const ConformCase* case_ = nullptr;
+  std::optional<std::vector<Call>> calls_;
+};
+
+/// Whether nearness can decide: float16 or bfloat16, and not to be compared bit for bit.
+bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance);
+
+/// Whether each element of a 16-bit result is within the tolerance of PyTorch's, or no further from the float64 one
+/// than PyTorch's is. PyTorch's own has to be plausible, so that a wrong program finds no support in a reference that
+/// is as wrong: within kPlausible tolerances of the largest float64 element (at least 1).
+inline constexpr double kPlausible = 16;
+bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide, const Tolerance& tolerance);
+
+}  // namespace tern
