@@ -97,7 +97,7 @@ def _notes(figures, titles):
                        for r, f in m["runtimes"].items() if "ms" in f]
             notes.append(f"of copying's {copy / 1e9:.1f} GB/s reach {', '.join(reached)}")
         if m.get("others_share", 0) > 0.05:
-            notes.append(f"other programs took {100 * m['others_share']:.0f} % of the processors meanwhile")
+            notes.append(f"other programs used {100 * m['others_share']:.0f} % of the processors during the measurement")
         restless = [titles[r] for r, f in m["runtimes"].items() if f.get("restless")]
         if restless:
             notes.append(f"threads of {', '.join(restless)} were never at rest")
@@ -113,29 +113,29 @@ def markdown(figures):
     limits = ""
     if peaks:
         top = {key: max(p[key] for p in peaks) / 1e9 for key in peaks[0]}
-        limits = (f" At most, as `tern bench` measures it: {number(top['flops'])} GFLOP/s, copying {number(top['copy_bytes'])} GB/s, "
+        limits = (f" Peaks, measured by `tern bench`: {number(top['flops'])} GFLOP/s, copying {number(top['copy_bytes'])} GB/s, "
                   f"reading {number(top['read_bytes'])} GB/s.")
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
     return f"""## Beside other runtimes
 
-`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')}, {count(figures['turns'], 'turn')}. A turn is a pause until no thread computes, one run that does
-not count, and the median of three; the order rotates. Each runtime is a process of its own and gives PyTorch's float64 output within
-1e-3 of its largest value. Tern's archives hold weights packed for this processor (`tern export --target cpu`), as the others pack them when they load or
-are converted.
+`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')}, {count(figures['turns'], 'turn')}. A turn waits until no
+thread computes, runs once without measuring, and takes the median of three runs; the order of the runtimes rotates. Each runtime is a process of its own. Its output must agree with
+PyTorch's float64 output within 1e-3 of the largest value. Tern's archives hold weights packed for this processor (`tern export --target cpu`); the other runtimes pack weights when they
+convert or load a model.
 
 {machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.{limits}
 Versions: {versions}.
 
-Median of the turns ± half of what lies between their quartiles. The last column is Tern's time as a multiple of the best peer's: below 1 Tern is faster.
+Each cell is the median of the turns ± half of the interquartile range. The last column is Tern's time divided by that of the fastest peer: below 1 Tern is faster.
 
 {_times(figures, titles)}
 {_notes(figures, titles)}
-From the runtime's own file, in the page cache, to the first output, without starting the process and its libraries; median of {figures['loads']} fresh
-processes, or of as many as a minute allows.
+Time from the runtime's own file, in the page cache, to the first output, without the start of the process and its libraries: the median of {figures['loads']} fresh
+processes, or of as many as run in a minute.
 
 {_loads(figures, titles)}
-Private memory (anonymous and shared, no mapped files) at most while the model is loaded and runs three times: less what the process had before, and all of it
-with its libraries', and Python's where that is what people load them from.
+Largest private memory (anonymous and shared, without mapped files) while the model is loaded and runs three times. The first figure is the increase over the empty process, the
+second the whole process with its libraries, and with Python where people load the runtime from Python.
 
 {_memory(figures, titles)}"""
 
