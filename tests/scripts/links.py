@@ -48,7 +48,7 @@ class Checker:
 
     def path(self, span):
         """A path of the sources: ends as one does, or begins with a folder of ours."""
-        if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)*/?", span) or MADE.match(span) or "FAMILY" in span:
+        if not re.fullmatch(r"[\w.+-]+(/[\w.+-]+)*/?", span) or MADE.match(span) or re.search("FAMILY|NAME", span):
             return
         name = span.rstrip("/")
         looks = span.endswith(SOURCE) or "/" in name and (ROOT / span.split("/")[0]).is_dir()

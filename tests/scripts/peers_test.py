@@ -114,7 +114,7 @@ class Report(unittest.TestCase):
         self.assertIn("| one | 12.3 | 12.3 | 12.3 |", text)
         self.assertIn("| two | 1.50, 31.5 | 1.50, 31.5 | – |", text)
         self.assertIn("ONNX Runtime failed at convert: killed by SIGSEGV", text)
-        self.assertIn("other programs took 20 % of the processors", text)
+        self.assertIn("other programs used 20 % of the processors", text)
         self.assertNotIn("ExecuTorch", text)
 
     def test_without_tern_or_without_peers_there_is_no_ratio(self):
