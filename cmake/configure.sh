@@ -37,6 +37,11 @@ if [[ -f $folder/build.ninja ]]; then
   # A folder that somebody configured by hand, here, keeps its options.
   [[ ! -f $stamp ]] && grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$folder/CMakeCache.txt" && fresh=()
 fi
+version=$(cmake --version | sed -n 's/^cmake version \([0-9.]*\).*/\1/p')
+if [[ $(printf '3.25\n%s\n' "$version" | sort -V | head -n 1) != 3.25 ]]; then
+  echo "cmake 3.25 or later is needed; this one is ${version:-unknown}. Debian 12, Ubuntu 24.04 and PyPI have it." >&2
+  exit 1
+fi
 mkdir -p "$folder"
 echo 'not finished' >"$stamp"
 command=(cmake "${fresh[@]}" --preset "$preset" -B "$folder" "$@" --log-level=WARNING)

@@ -4,13 +4,17 @@
 set -euo pipefail
 runtime=$1
 shift
+# What a check of the gate prints after FAIL stands in its summary.
+needs() { [[ -e $1 ]] || { echo "FAIL $2 is not installed: './dev setup devices' installs it from $3" && exit 2; }; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 case $runtime in
   intel)
+    needs "$root/build/device-tools/vendors/intel.icd" "Intel's OpenCL runtime" PyPI
     export OCL_ICD_VENDORS=$root/build/device-tools/vendors
     export LD_LIBRARY_PATH=$root/build/device-tools/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     ;;
   pocl)
+    needs /etc/OpenCL/vendors/pocl.icd PoCL 'the package pocl-opencl-icd'
     mkdir -p "$root/build/opencl-pocl/vendors"
     cp -f /etc/OpenCL/vendors/pocl.icd "$root/build/opencl-pocl/vendors/"
     export OCL_ICD_VENDORS=$root/build/opencl-pocl/vendors

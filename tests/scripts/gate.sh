@@ -153,6 +153,7 @@ part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/te
   $data/programs $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part 'configuring anew' $scripts/configure_test.sh
+part 'dev and newcomers' $scripts/dev_test.sh
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
@@ -173,8 +174,11 @@ if [[ $full == --full ]]; then
   conform 'sanitized: conformance' build-sanitize $data/conformance
   part 'fuzz, 60 s each' ./dev fuzz 60
   part package $scripts/package_test.sh
+  # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
+  part 'bare Debian 12' $scripts/bare.sh debian12
+  part 'bare Ubuntu 24.04' $scripts/bare.sh ubuntu24
 fi
 
 printf '%s parts in %d s\n' "${#parts[@]}" "$((SECONDS - total))"
-printf '%d passed, %d failed\n' "$passed" "$failed"
+printf '%d passed, %d failed\n' "$passed" "$failed" | tee "$logs/total.txt"
 ((failed == 0))

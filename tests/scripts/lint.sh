@@ -19,7 +19,7 @@ else
   mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
 fi
 # Only what the build compiles has flags; the examples' consumers are projects of their own.
-[[ -f build/compile_commands.json ]] || cmake --preset default --log-level=WARNING >/dev/null || exit 1
+cmake/configure.sh default build || exit 1
 ninja -C build --quiet tern_archive_header || exit 1
 known=()
 for source in "${changed[@]}"; do
