@@ -63,6 +63,28 @@ double rounded_to(double v, DType t) {
   return back;
 }
 
+/// What an integer becomes in type `t`: -1 is 255 in uint8.
+std::int64_t wrapped_to(double v, DType t) {
+  const auto whole = static_cast<std::int64_t>(v);
+  std::array<std::byte, 8> stored{};
+  std::int64_t back = 0;
+  convert(&whole, DType::i64, stored.data(), t, 1);
+  convert(stored.data(), t, &back, DType::i64, 1);
+  return back;
+}
+
+/// Numbers and tensors of no dimensions do not widen a narrow integer type: they wrap to it before the arithmetic.
+void wrap_operands(Builder& b, std::vector<ExprArg>& args, DType in) {
+  if (!is_integral(in) || in == DType::i64) return;
+  for (ExprArg& a : args) {
+    if (a.value == kNoValue) {
+      a.number = static_cast<double>(wrapped_to(a.number.real(), in));
+    } else if (is_integral(b.dtype(a.value)) && element_size(b.dtype(a.value)) > element_size(in)) {
+      a.value = b.cast(a.value, in);
+    }
+  }
+}
+
 /// The higher class of operand decides, unless a lower one is of another kind of number (c10's combine_categories).
 DType combine(DType higher, DType lower) {
   if (higher == DType::invalid) return lower;
@@ -122,9 +144,12 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
   const DType result = c.result_dtype();
   DType in = result;
   switch (compute) {
-    case ComputeIn::result: break;
+    case ComputeIn::result:
+      if (is_integral(result)) wrap_operands(b, args, common_dtype(b, c, names));
+      break;
     case ComputeIn::operands:
       in = common_dtype(b, c, names);
+      wrap_operands(b, args, in);
       for (ExprArg& a : args) {
         if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
       }

@@ -25,6 +25,17 @@ std::vector<double> factors(const Call& c, std::size_t n, bool vec) {
   return f;
 }
 
+/// Integers cannot express the product of a size and most factors: a symbol that the importer made for it is bound to
+/// what PyTorch computes in double.
+void bind_size(Builder& b, ValueId x, std::int64_t axis, Dim size, const Call& c, std::size_t i) {
+  const Dim from = b.size(x, axis);
+  if (from.is_const() || b.pool().symbol_of(size) < 0 || size == from || !c.has("scale_factors")) return;
+  const std::vector<double> given = c.numbers("scale_factors");
+  if (i >= given.size()) return;
+  const ValueId scaled = b.expr("trunc(n * f)", {{"n", b.from_dim(from)}, {"f", given[i]}}, DType::f64, DType::i64);
+  b.add_all(Op::item, {scaled}, {attr(AttrKey::symbols, Dims{size})});
+}
+
 template <std::size_t n, ResizeMode mode, bool vec, bool antialias = false>
 Values upsample(Builder& b, const Call& c) {
   const ValueId x = c.tensor(vec ? "input" : "self");
@@ -36,6 +47,7 @@ Values upsample(Builder& b, const Call& c) {
     const Dims& shape = c.declared.at(0).shape;
     if (shape.size() != n + 2) c.unsupported("an input of another rank than that of the mode");
     sizes.assign(shape.begin() + 2, shape.end());
+    for (std::size_t i = 0; i < n; ++i) bind_size(b, x, static_cast<std::int64_t>(i) + 2, sizes[i], c, i);
   }
   std::vector<Attr> attrs{attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))), attr(AttrKey::sizes, sizes),
                           attr_numbers(AttrKey::scales, factors(c, n, vec))};

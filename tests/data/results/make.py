@@ -119,6 +119,18 @@ case("where_of_condition", lambda x: torch.where(x > 0), (randn(3, 4),))
 for name, x in (("floats", t([[1.0, float("nan")], [0.0, -0.0]])), ("bytes", t([0, 3, 255], dtype=torch.uint8)), ("empty", randn(0, 3))):
     case(f"no_axes_given_any_all_{name}", lambda x: (x.any(dim=()), x.all(dim=(), keepdim=True), x.sum(dim=())), (x,))
 
+# --- numbers and tensors without axes wrap to a narrow integer type before the arithmetic
+for dtype in (torch.int8, torch.uint8, torch.int16):
+    x, short = t([0, 1, 2, 3, 5, 100, 127]).to(dtype), str(dtype).split(".")[1]
+    case(f"wrap_compare_{short}", lambda x: (x != 300, x < 300, x >= -1, x == t(256), 65539 > x), (x,))
+    case(f"wrap_divide_{short}", lambda x: (x % -3, x // -2, torch.fmod(x, -3), torch.div(x, -3, rounding_mode="trunc"), x % t(259)), (x,))
+    case(f"wrap_choose_{short}", lambda x: (torch.clamp(x, max=-1), torch.maximum(x, t(-1)), torch.where(x > 2, x, -1)), (x,))
+
+# --- sizes that are products of a factor
+for mode, factor in (("nearest", 1.7), ("bilinear", (0.9, 1.3)), ("bicubic", 0.7)):
+    case(f"interpolate_{mode}_factor_dynamic", lambda x: F.interpolate(x, scale_factor=factor, mode=mode) * 2, (randn(1, 2, 5, 6),),
+         (randn(1, 2, 10, 6),), (randn(1, 2, 4, 6),), dynamic=({2: Dim("n", min=4, max=50)},))
+
 # --- sums of 16 bits that PyTorch rounds after each step
 for dtype in (torch.float16, torch.bfloat16):
     short = str(dtype).split(".")[1]
