@@ -141,9 +141,12 @@ class FunctionRules {
       const std::string problem = unusable(v);
       if (!problem.empty()) wrong("nodes.inputs", problem);
     }
-    for (ValueId v : n.outputs) {
-      if (v == kNoValue) continue;
-      const std::string problem = define(v);
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      if (n.outputs[k] == kNoValue) {
+        if (!may_be_absent(n, k)) wrong("nodes.absent", fmt::format("result {} of this op cannot be absent", k));
+        continue;
+      }
+      const std::string problem = define(n.outputs[k]);
       if (!problem.empty()) wrong("nodes.outputs", problem);
     }
     if (info.op != Op::invalid && info.outputs >= 0 && n.outputs.size() != static_cast<std::size_t>(info.outputs)) {
@@ -197,6 +200,39 @@ int body_count(Op op) {
     case Op::map_loop:
     case Op::call: return 1;
     default: return 0;
+  }
+}
+
+bool finds_sizes(Op op) {
+  switch (op) {
+    case Op::nonzero:
+    case Op::masked_select:
+    case Op::unique:
+    case Op::bincount:
+    case Op::repeat_interleave:
+    case Op::nms:
+    case Op::cond:
+    case Op::item: return true;
+    default: return false;
+  }
+}
+
+bool may_be_absent(const Node& node, std::size_t k) {
+  switch (node.op) {
+    case Op::cond:
+    case Op::map_loop:
+    case Op::call:
+    case Op::custom: return true;  // they may run for what else they do
+    case Op::while_loop:
+    case Op::scan_loop: {  // carried values live in their results
+      const AttrData* data = node.find(AttrKey::carried);
+      const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);
+      return carried != nullptr && carried->size() == 1 && (*carried)[0].is_const() &&
+             static_cast<std::int64_t>(k) >= (*carried)[0].value();
+    }
+    case Op::unique: return k > 0;
+    default:  // one of several results, as long as another is wanted
+      return std::ranges::any_of(node.outputs, [](ValueId v) { return v != kNoValue; });
   }
 }
 

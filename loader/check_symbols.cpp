@@ -1,5 +1,5 @@
-// Symbols are bound before they are used: by the sizes of an entry's inputs, or by a node's attribute `symbols`. Bodies
-// see what is bound where they are run.
+// Symbols are bound once, and before they are used: by the sizes of an entry's inputs, or by a node's attribute
+// `symbols`. Bodies see what is bound where they are run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,6 +24,7 @@ class SymbolRules {
   void check_all() {
     const auto& functions = c_.program.functions;
     free_.resize(functions.size());
+    binds_.resize(functions.size());
     done_.resize(functions.size());
     for (std::size_t i = 0; i < functions.size(); ++i) visit(i);
   }
@@ -50,8 +51,9 @@ class SymbolRules {
         }
       }
     }
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) bind(number, i);
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
-      for (std::size_t s : bound_by(f.nodes[i])) bound_[s] = std::min(bound_[s], static_cast<std::int64_t>(i));
+      for (std::uint32_t body : f.nodes[i].functions) check_body_binds(number, i, body);
     }
     // Each expression is looked at once: the earliest use of a symbol is what matters.
     ++stamp_;
@@ -105,16 +107,39 @@ class SymbolRules {
     missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   }
 
-  std::vector<std::size_t> bound_by(const Node& n) const {
-    std::vector<std::size_t> result;
+  /// The node gives values to the symbols that it lists, which must have none before.
+  void bind(std::size_t number, std::size_t i) {
+    const Node& n = c_.program.functions[number].nodes[i];
     const AttrData* data = n.find(AttrKey::symbols);
     const Dims* dims = data == nullptr ? nullptr : std::get_if<Dims>(data);
-    if (dims == nullptr) return result;
+    if (dims == nullptr || dims->empty()) return;
+    if (!finds_sizes(n.op)) c_.node("symbols.node", number, i, "it finds out no sizes, and lists symbols");
     for (Dim d : *dims) {
       const int s = c_.program.pool.symbol_of(d);
-      if (s >= 0) result.push_back(static_cast<std::size_t>(s));
+      if (s < 0) {
+        c_.node("symbols.node", number, i, "attribute 'symbols' must list symbols");
+        continue;
+      }
+      std::int64_t& bound = bound_[static_cast<std::size_t>(s)];
+      if (bound != kNever) twice(number, i, static_cast<std::size_t>(s));
+      bound = std::min(bound, static_cast<std::int64_t>(i));
+      binds_[number].push_back(static_cast<std::size_t>(s));
     }
-    return result;
+  }
+
+  /// A body begins with the values that symbols have where it is run: it must not bind these again. A hostile file may
+  /// hold any number of calls; beyond a limit the run finds it.
+  void check_body_binds(std::size_t number, std::size_t i, std::uint32_t body) {
+    if (body_binds_left_ < binds_[body].size()) return;
+    body_binds_left_ -= binds_[body].size();
+    for (std::size_t s : binds_[body]) {
+      if (bound_[s] < static_cast<std::int64_t>(i)) twice(number, i, s);
+    }
+  }
+
+  void twice(std::size_t number, std::size_t i, std::size_t symbol) {
+    c_.node("symbols.once", number, i,
+            fmt::format("symbol '{}' has a value already", c_.program.pool.symbols()[symbol].name));
   }
 
   /// Calls `act` for the symbols of an expression, but for parts that were visited since the stamp changed.
@@ -143,6 +168,8 @@ class SymbolRules {
   std::uint32_t stamp_ = 0;
   std::vector<std::int64_t> bound_;  ///< by symbol: the node that binds it
   std::vector<std::uint32_t> open_;
+  std::vector<std::vector<std::size_t>> binds_;  ///< by function: symbols that its nodes bind
+  std::size_t body_binds_left_ = std::size_t{1} << 22;
   std::vector<std::vector<std::size_t>> free_;  ///< by function: symbols that whoever runs it must have bound
   std::vector<bool> done_;
 };

@@ -1,6 +1,8 @@
 // Declared types agree with what the shape rules give.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "loader/rules.h"
 #include "schema/forms.h"
 #include "schema/infer.h"
@@ -26,6 +28,17 @@ bool agree(ExprPool& pool, const TensorType& inferred, const TensorType& declare
   return true;
 }
 
+/// Sizes that the node finds out are declared as the symbols that it binds.
+bool names_symbols(const Node& n, const TensorType& inferred, const TensorType& declared) {
+  if (!n.has(AttrKey::symbols)) return true;
+  const Dims& symbols = n.dims(AttrKey::symbols);
+  for (std::size_t i = 0; i < inferred.shape.size(); ++i) {
+    const bool found = std::ranges::find(symbols, inferred.shape[i]) != symbols.end();
+    if (found && !(inferred.shape[i] == declared.shape[i])) return false;
+  }
+  return true;
+}
+
 struct Problem {
   const char* rule = nullptr;
   std::string message;
@@ -44,7 +57,8 @@ Problem find_problem(const Program& program, ExprPool& pool, const Function& f, 
     for (std::size_t k = 0; k < types.size(); ++k) {
       if (n.outputs[k] == kNoValue) continue;
       const TensorType& declared = f.values[static_cast<std::size_t>(n.outputs[k])].type;
-      if (declared.dtype == DType::invalid || agree(pool, types[k], declared)) continue;
+      if (declared.dtype == DType::invalid || (agree(pool, types[k], declared) && names_symbols(n, types[k], declared)))
+        continue;
       return {"types.result",
               fmt::format("result {} is declared {}, and is {}", k, text_of(declared, pool), text_of(types[k], pool))};
     }

@@ -37,5 +37,9 @@ void check_types(const Checked& c);      ///< declared types agree with the shap
 
 /// Bodies by number of an op: how many, or -1 for an op that runs none.
 int body_count(Op op);
+/// Whether nodes of this op may bind symbols: to sizes or numbers that only the data determine.
+bool finds_sizes(Op op);
+/// Whether result `k` of the node, -1 in the file, may be one that nobody wants.
+bool may_be_absent(const Node& node, std::size_t k);
 
 }  // namespace tern

@@ -26,6 +26,19 @@ bool Concrete::known(const TensorType& type) const {
   return true;
 }
 
+bool Concrete::agrees(const TensorType& type, const TensorView& view) const {
+  bool same = view.dtype == type.dtype && view.rank == type.rank();
+  for (int a = 0; same && a < view.rank; ++a)
+    same = value_or_undefined(type.shape[static_cast<std::size_t>(a)]) == view.size(a);
+  return same;
+}
+
+std::string text_of(const TensorView& view) {
+  std::string text(name_of(view.dtype));
+  for (int a = 0; a < view.rank; ++a) text += (a == 0 ? "[" : ", ") + std::to_string(view.size(a));
+  return text + (view.rank == 0 ? "[]" : "]");
+}
+
 TensorType Concrete::type(const TensorType& symbolic) const {
   TensorType t = symbolic;
   for (Dim& d : t.shape) d = value(d);
@@ -53,6 +66,10 @@ TensorView Concrete::view(const TensorType& type) const {
   }
   view_bytes(type, v);
   make_contiguous(v);
+  // Products of the sizes of two or three tensors then fit 64 bits.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  if (v.numel() > kMostElements)
+    fail(ErrorCode::runtime, fmt::format("a tensor of {} elements; at most {} are allowed", v.numel(), kMostElements));
   return v;
 }
 
@@ -105,8 +122,8 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     const TensorType& want = function.values[static_cast<std::size_t>(declared.outputs[i])].type;
     bool same = want.dtype == found[i].dtype && want.shape.size() == found[i].shape.size();
     for (std::size_t a = 0; same && a < want.shape.size(); ++a) {
-      const std::int64_t size = value_or_undefined(want.shape[a]);
-      same = !found[i].shape[a].is_const() || size == kUndefined || found[i].shape[a].is(size);
+      // What the node finds out itself is compared when it has run.
+      same = !found[i].shape[a].is_const() || found[i].shape[a].is(value_or_undefined(want.shape[a]));
     }
     if (!same) {
       fail(ErrorCode::runtime, fmt::format("for these input sizes the result is {}, but the program declares {}",

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -22,6 +23,8 @@ class Concrete {
   std::int64_t value(Dim d) const;
   /// False when some size is not known yet.
   bool known(const TensorType& type) const;
+  /// Whether the view has the type's dtype and sizes.
+  bool agrees(const TensorType& type, const TensorView& view) const;
   /// A contiguous view of the type's sizes. Fails on a negative size or more than 2^62 bytes.
   TensorView view(const TensorType& type) const;
   /// The type with constant sizes.
@@ -37,6 +40,9 @@ class Concrete {
   const Program& program_;
   std::span<const std::int64_t> expressions_;
 };
+
+/// "float32[2, 3]".
+std::string text_of(const TensorView& view);
 
 /// Bytes of a contiguous tensor with this view's sizes.
 std::uint64_t view_bytes(const TensorType& type, const TensorView& view);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/limits.h"
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
@@ -43,6 +44,7 @@ struct SessionContext {
   GroupAccess* groups = nullptr;
   RandomState random;
   Buffer scratch;
+  RunLimits limits;
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
@@ -52,6 +54,8 @@ struct SessionContext {
   Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
 
   Device* device() const { return prepared->device; }
+  /// Grows a buffer of a frame or the scratch memory. Fails beyond PrepareOptions::max_memory before it allocates.
+  void reserve(Buffer& buffer, std::uint64_t bytes) { limits.reserve(buffer, bytes, prepared->options, device()); }
   /// Copies between views of one shape and dtype, where the session runs; recorded during a capture.
   void copy(const TensorView& from, const TensorView& to) const;
   /// Brings bytes to the host, where they are not there already. Fails where the device's work before has failed.

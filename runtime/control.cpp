@@ -25,10 +25,13 @@ void BodyOperands::set(std::size_t operand, const TensorView& v) {
   fail(ErrorCode::internal, "a body has fewer inputs than operands");
 }
 
-void deliver(Frame& frame, const Node& node, std::size_t output, const TensorView& result, TensorView& out) {
+void deliver(Frame& frame, std::uint32_t number, std::size_t output, const TensorView& result, TensorView& out) {
+  const Node& node = frame.function().nodes[number];
   const ValueId v = node.outputs[output];
   if (v == kNoValue) return;
   const TensorType& type = frame.function().values[static_cast<std::size_t>(v)].type;
+  if (result.dtype != type.dtype || result.rank != type.rank())
+    fail(ErrorCode::runtime, fmt::format("result {} of a body has another type than the program declares", output));
   const bool dynamic = out.data == nullptr || std::ranges::any_of(node.dims(AttrKey::symbols), [&](Dim s) {
                          return std::ranges::find(type.shape, s) != type.shape.end();
                        });
@@ -40,6 +43,7 @@ void deliver(Frame& frame, const Node& node, std::size_t output, const TensorVie
       const Dims& symbols = node.dims(AttrKey::symbols);
       if (std::ranges::find(symbols, type.shape[a]) != symbols.end()) frame.bind(type.shape[a], result.sizes[a]);
     }
+    frame.check_found(number, output, out);
   } else if (!std::ranges::equal(result.shape(), out.shape())) {
     fail(ErrorCode::runtime, fmt::format("result {} of a body has another shape than the program declares", output));
   }
@@ -62,11 +66,20 @@ void run_body(Frame& frame, std::uint32_t node, std::uint32_t slot, std::span<Te
   BodyOperands arguments(body.function());
   for (std::size_t i = 0; i < operands.size(); ++i) arguments.set(i, operands[i]);
   const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
-  const Node& n = frame.function().nodes[node];
-  for (std::size_t i = 0; i < out.size(); ++i) deliver(frame, n, i, results[i], out[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) deliver(frame, node, i, results[i], out[i]);
 }
 
 namespace {
+
+/// The limits of PrepareOptions, before iteration `number` of a while loop.
+void check_iteration(Frame& frame, std::uint32_t node, std::int64_t number) {
+  try {
+    frame.context().limits.check_time();
+    RunLimits::check_iteration(frame.context().prepared->options, number);
+  } catch (const Error& e) {
+    fail(e.code(), frame.describe(node) + ": " + e.what());
+  }
+}
 
 void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::span<TensorView> out) {
   const Node& n = frame.function().nodes[node];
@@ -77,22 +90,21 @@ void run_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::
     to_condition.set(i, in[i]);
     to_body.set(i, in[i]);
   }
-  const std::int64_t limit = frame.context().prepared->options.max_iterations;
+  const SessionContext& context = frame.context();
   std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
   for (std::int64_t iteration = 0;; ++iteration) {
     for (std::size_t i = 0; i < carried; ++i) {
       // From the first iteration on the carried values live in the node's outputs, or where the body left them if
       // nobody wants them.
       if (n.outputs[i] != kNoValue) {
-        deliver(frame, n, i, current[i], out[i]);
+        deliver(frame, node, i, current[i], out[i]);
         current[i] = out[i];
       }
       to_condition.set(i, current[i]);
       to_body.set(i, current[i]);
     }
-    if (!truth(frame.context(), condition.run(to_condition.views(), frame.symbols())[0])) return;
-    if (limit > 0 && iteration >= limit)
-      fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations", frame.describe(node), limit));
+    if (!truth(context, condition.run(to_condition.views(), frame.symbols())[0])) return;
+    check_iteration(frame, node, iteration);
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
     std::copy_n(results.begin(), carried, current.begin());
   }
@@ -119,15 +131,23 @@ void run_rows(Frame& frame, std::uint32_t node, std::span<TensorView> in, std::s
   for (std::size_t i = carried + mapped; i < in.size(); ++i) arguments.set(i, in[i]);
   std::vector<TensorView> current(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
   const std::int64_t rows = in[carried].size(0);
+  for (std::size_t i = carried; i < carried + mapped; ++i) {
+    if (in[i].size(0) != rows) fail(ErrorCode::runtime, "the operands of a loop have different numbers of rows");
+  }
+  for (std::size_t i = carried; i < out.size(); ++i) {
+    if (n.outputs[i] != kNoValue && (out[i].data == nullptr || out[i].size(0) != rows))
+      fail(ErrorCode::runtime, fmt::format("result {} of a loop has not as many rows as its operands", i));
+  }
   for (std::int64_t step = 0;; ++step) {
     for (std::size_t i = 0; i < carried; ++i) {
       if (n.outputs[i] != kNoValue) {
-        deliver(frame, n, i, current[i], out[i]);
+        deliver(frame, node, i, current[i], out[i]);
         current[i] = out[i];
       }
       arguments.set(i, current[i]);
     }
     if (step == rows) return;
+    check_iteration(frame, node, 0);  // rows are counted by the operands
     for (std::size_t i = 0; i < mapped; ++i) arguments.set(carried + i, row(in[carried + i], step));
     const std::vector<TensorView>& results = body.run(arguments.views(), frame.symbols());
     for (std::size_t i = carried; i < out.size(); ++i) {

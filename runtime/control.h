@@ -21,7 +21,7 @@ class BodyOperands {
 };
 
 /// Copies a body's result into the node's output, whose memory grows if its size depends on data.
-void deliver(Frame& frame, const Node& node, std::size_t output, const TensorView& result, TensorView& out);
+void deliver(Frame& frame, std::uint32_t node, std::size_t output, const TensorView& result, TensorView& out);
 
 /// Whether a predicate holds. Waits for it.
 bool truth(const SessionContext& context, const TensorView& v);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "dtypes/checked.h"
 #include "dtypes/convert.h"
 #include "runtime/concrete.h"
 #include "runtime/devices/stream.h"
@@ -65,10 +66,24 @@ Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
 }
 
 std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
-  Buffer& b = dynamic_[v];
-  if (bytes > b.size()) b.reserve(std::max(bytes, b.size() * 2), context_.device());
-  if (b.data() == nullptr) b.reserve(64, context_.device());
-  return b.data();
+  if (v < 0) fail(ErrorCode::internal, "a result that nobody wants has no memory");
+  Buffer& buffer = dynamic_[v];
+  if (bytes > buffer.size()) {
+    const bool limited = context_.prepared->options.max_memory > 0;
+    context_.reserve(buffer, limited ? bytes : std::max(bytes, buffer.size() * 2));
+  }
+  if (buffer.data() == nullptr) context_.reserve(buffer, 64);
+  return buffer.data();
+}
+
+void Frame::check_found(std::uint32_t node, std::size_t output, const TensorView& found) {
+  if (rehearses_) return;
+  evaluate_expressions();
+  const TensorType& type = f_.values[static_cast<std::size_t>(f_.nodes[node].outputs[output])].type;
+  const Concrete concrete(program_, expressions_);
+  if (concrete.agrees(type, found)) return;
+  fail(ErrorCode::runtime, fmt::format("result {} is {}, but the program declares {}", output, text_of(found),
+                                       text_of(type, program_.pool)));
 }
 
 void Frame::bind(Dim symbol, std::int64_t value) {
@@ -79,6 +94,9 @@ void Frame::bind(Dim symbol, std::int64_t value) {
     fail(ErrorCode::runtime, fmt::format("the size {} is {}, but the program was exported for {}..{}", info.name, value,
                                          info.min, info.max == kNoBound ? "" : std::to_string(info.max)));
   }
+  if (value == kUndefined) fail(ErrorCode::runtime, fmt::format("the size {} is {}", info.name, value));
+  if (symbols_[static_cast<std::size_t>(s)] != kUndefined && !rehearses_)
+    fail(ErrorCode::runtime, fmt::format("the size {} is bound twice", info.name));
   symbols_[static_cast<std::size_t>(s)] = value;
   expressions_valid_ = false;
 }
@@ -102,10 +120,9 @@ bool solve(const ExprPool& pool, Dim d, std::int64_t value, std::span<const std:
     if (!a_constant && b.op != ExprOp::constant) return false;
     const std::int64_t c = a_constant ? a.value : b.value;
     if (n.op == ExprOp::add) {
-      if (__builtin_sub_overflow(value, c, &value)) return false;
-    } else {
-      if (c == 0 || value % c != 0) return false;
-      value /= c;
+      if (!checked_sub(value, c, &value)) return false;
+    } else if (!is_multiple(value, c) || !checked_div(value, c, &value)) {
+      return false;
     }
     d = Dim::node(a_constant ? n.b : n.a);
   }
@@ -152,6 +169,18 @@ void Frame::bind_inputs(std::span<const TensorView> inputs) {
            fmt::format("input '{}' has size {} on axis {}, where the program takes {}", f_.inputs[i].name,
                        inputs[i].sizes[a], a, want == kUndefined ? program_.pool.text(shape[a]) : expected));
     }
+  }
+}
+
+/// Of a body: operands have the sizes that it was planned for.
+void Frame::check_inputs(std::span<const TensorView> inputs) const {
+  const Concrete concrete(program_, expressions_);
+  for (std::size_t i = 0; i < f_.inputs.size(); ++i) {
+    if (f_.inputs[i].kind != FunctionInput::Kind::user || f_.inputs[i].value == kNoValue) continue;
+    const TensorType& type = f_.values[static_cast<std::size_t>(f_.inputs[i].value)].type;
+    if (concrete.agrees(type, inputs[i])) continue;
+    fail(ErrorCode::runtime, fmt::format("operand {} of body '{}' is {}, but the program declares {}", i, f_.name,
+                                         text_of(inputs[i]), text_of(type, program_.pool)));
   }
 }
 
@@ -219,13 +248,17 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     std::ranges::copy(inherited, symbols_.begin());
     expressions_valid_ = false;
   }
+  if (!inherited.empty()) {
+    evaluate_expressions();
+    check_inputs(inputs);
+  }
   Plan* plan = nullptr;
   for (std::uint32_t s = 0; s < sections_.size(); ++s) {
     evaluate_expressions();
     plan = &plan_for(s);
     sections_[s].current = plan;
-    sections_[s].arena.reserve(plan->arena_bytes, context_.device());
-    context_.scratch.reserve(plan->scratch_bytes, context_.device());
+    context_.reserve(sections_[s].arena, plan->arena_bytes);
+    context_.reserve(context_.scratch, plan->scratch_bytes);
     locate(*plan, inputs);
     execute(*plan);
   }
@@ -246,6 +279,7 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 void Frame::execute(Plan& plan) {
   for (Step& step : plan.steps) {
     try {
+      context_.limits.check_time();
       if (context_.recording != nullptr) {
         record(plan, step);
       } else if (context_.profile != nullptr) {
@@ -303,6 +337,7 @@ class FrameAllocator : public OutputAllocator {
   FrameAllocator(Frame& frame, std::uint32_t node) : frame_(frame), node_(frame.function().nodes[node]) {}
   void allocate(std::size_t output, std::span<const std::int64_t> sizes, TensorView* view) override {
     const ValueId v = node_.outputs[output];
+    if (v == kNoValue) fail(ErrorCode::internal, "a result that nobody wants has no memory");
     const TensorType& type = frame_.function().values[static_cast<std::size_t>(v)].type;
     view->dtype = type.dtype;
     view->rank = static_cast<std::int32_t>(sizes.size());
@@ -311,12 +346,17 @@ class FrameAllocator : public OutputAllocator {
     TensorType sized = type;
     sized.shape.resize(sizes.size());
     view->data = frame_.dynamic(v, view_bytes(sized, *view));
+    allocated_ |= std::uint32_t{1} << output;
   }
+  /// Whether the kernel found out the sizes of this output; of any, without one.
+  bool allocated() const { return allocated_ != 0; }
+  bool allocated(std::size_t output) const { return (allocated_ >> output & 1) != 0; }
   void set_symbol(std::size_t k, std::int64_t value) override { frame_.bind(node_.dims(AttrKey::symbols)[k], value); }
 
  private:
   Frame& frame_;
   const Node& node_;
+  std::uint32_t allocated_ = 0;  ///< by output: only ops of few outputs do that
 };
 
 }  // namespace
@@ -330,6 +370,10 @@ void Frame::run_kernel(Plan& plan, Step& step) {
   call.groups = context_.groups;
   call.device = context_.stream;
   step.kernel->run(call);
+  if (!allocator.allocated()) return;
+  for (std::size_t k = 0; k < call.out.size(); ++k) {
+    if (allocator.allocated(k)) check_found(step.node, k, call.out[k]);
+  }
 }
 
 }  // namespace tern

@@ -37,7 +37,10 @@ class Frame {
   Frame& child(std::uint32_t node, std::uint32_t slot);
   /// Memory of a data-dependent value, grown to `bytes`.
   std::byte* dynamic(ValueId v, std::uint64_t bytes);
-  /// Gives a symbol its value; fails outside its range.
+  /// Fails where the sizes of a result whose kernel or body found them out are not those that the program declares.
+  /// All symbols of the node are bound by then.
+  void check_found(std::uint32_t node, std::size_t output, const TensorView& found);
+  /// Gives a symbol its value; fails outside its range, and when it has one already.
   void bind(Dim symbol, std::int64_t value);
   std::uint64_t arena_bytes() const;
   /// Adds the parts that the device runs as a whole, and their nodes.
@@ -50,6 +53,7 @@ class Frame {
     Buffer arena;
   };
   void bind_inputs(std::span<const TensorView> inputs);
+  void check_inputs(std::span<const TensorView> inputs) const;
   void evaluate_expressions();
   Plan& plan_for(std::uint32_t section);
   void locate(Plan& plan, std::span<const TensorView> inputs);
@@ -68,6 +72,7 @@ class Frame {
   std::uint32_t index_;
   std::vector<std::int64_t> symbols_, expressions_;
   bool expressions_valid_ = false;
+  bool rehearses_ = false;  ///< symbols have values before their nodes run
   std::vector<SectionState> sections_;
   std::vector<std::byte*> constants_;
   std::map<ValueId, Buffer> dynamic_;

@@ -346,6 +346,7 @@ class Planner {
     for (std::uint32_t i : part.nodes) {
       resolved.push_back(concrete_.resolve(f_.nodes[i]));
       nodes.push_back(resolved.back() == nullptr ? &f_.nodes[i] : resolved.back().get());
+      check(i, *nodes.back());
     }
     const auto view = [&](ValueId v) {
       const Placed& p = placed(v);
@@ -485,7 +486,8 @@ class Planner {
       const ValueId v = n.outputs[k];
       if (v == kNoValue) {
         outputs.push_back({Placed{}, -1});
-      } else if (!concrete_.known(type(v))) {  // the kernel will say how large
+      } else if (!concrete_.known(type(v))) {                           // the kernel will say how large
+        if (n.dims(AttrKey::symbols).empty()) concrete_.view(type(v));  // fails: nobody will
         Placed p;
         p.view.dtype = type(v).dtype;
         p.view.rank = type(v).rank();
@@ -553,6 +555,12 @@ class Planner {
         to.view = placed(f_.inputs[w.index].value).view;
       }
       const Placed& from = placed(w.value);
+      if (!std::ranges::equal(from.view.shape(), to.view.shape())) {
+        fail(
+            ErrorCode::runtime,
+            fmt::format("a value of {} is written back to {} '{}' of {}", text_of(from.view), state ? "state" : "input",
+                        state ? program_.states[w.index].name : f_.inputs[w.index].name, text_of(to.view)));
+      }
       if (from.at == to.at && from.view.strides == to.view.strides &&
           std::ranges::equal(from.view.shape(), to.view.shape()))
         continue;

@@ -246,6 +246,8 @@ void use_ways(PreparedProgram& prepared, const Tuning& tuning) {
 
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
                                                        const PrepareOptions& options, Fusion fusion, Device* device) {
+  if (!(options.max_seconds >= 0) || options.max_iterations < 0)
+    fail(ErrorCode::invalid_argument, "PrepareOptions: max_seconds and max_iterations must not be negative");
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
   if (device == nullptr && !options.device.empty() && options.device != "cpu") device = &Device::open(options.device);

@@ -23,6 +23,7 @@ bool asks_later(const Step& step) {
 }  // namespace
 
 void Frame::rehearse(std::span<const std::int64_t> symbols) {
+  rehearses_ = true;
   for (std::uint32_t s = 0; s < sections_.size(); ++s) {
     std::ranges::copy(symbols, symbols_.begin());  // what a step found out in a rehearsal means nothing
     expressions_valid_ = false;

@@ -181,6 +181,7 @@ const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span
   auto& frame = s.frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
   s.context.bytes_copied = 0;
+  s.context.limits.start(s.prepared->options);
   try {
     DeviceTimes times(s.context);
     if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);

@@ -65,7 +65,7 @@ bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int
     case Op::slice: {
       const Index axis = normal(node.dim(AttrKey::axis));
       out->strides = x.strides;
-      out->strides[axis] = x.strides[axis] * node.integer(AttrKey::step, 1);
+      if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step, 1);  // else it may be any number
       if (out->numel() != 0) *offset += node.integer(AttrKey::start) * x.strides[axis] * element;
       return true;
     }
@@ -79,8 +79,12 @@ bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int
     case Op::as_strided: {
       if (!x.contiguous()) return false;
       const Dims& strides = node.dims(AttrKey::strides);
-      for (Index i = 0; i < strides.size(); ++i) out->strides[i] = strides[i].value();
-      if (out->numel() != 0) *offset += node.integer(AttrKey::offset) * element;
+      make_contiguous(*out);
+      if (out->numel() == 0) return true;
+      for (Index i = 0; i < strides.size(); ++i) {
+        if (out->sizes[i] > 1) out->strides[i] = strides[i].value();
+      }
+      *offset += node.integer(AttrKey::offset) * element;
       return true;
     }
     case Op::bitcast: return bitcast(x, out);

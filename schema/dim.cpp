@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "dtypes/checked.h"
+
 namespace tern {
 namespace {
 
@@ -32,16 +34,10 @@ int operand_count(ExprOp op) {
 
 bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t* out) {
   switch (op) {
-    case ExprOp::add: return !__builtin_add_overflow(a, b, out);
-    case ExprOp::mul: return !__builtin_mul_overflow(a, b, out);
-    case ExprOp::floordiv:
-    case ExprOp::mod: {
-      if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return false;
-      const std::int64_t q = a / b, r = a % b;
-      const bool fix = r != 0 && ((r < 0) != (b < 0));
-      *out = op == ExprOp::floordiv ? q - fix : (fix ? r + b : r);
-      return true;
-    }
+    case ExprOp::add: return checked_add(a, b, out);
+    case ExprOp::mul: return checked_mul(a, b, out);
+    case ExprOp::floordiv: return checked_floordiv(a, b, out);
+    case ExprOp::mod: return checked_mod(a, b, out);
     case ExprOp::min: *out = std::min(a, b); return true;
     case ExprOp::max: *out = std::max(a, b); return true;
     case ExprOp::eq: *out = a == b; return true;
@@ -269,9 +265,10 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
   if (!d.terms.empty()) {
     if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only a multiple of it as a whole
       if (l.terms.size() != d.terms.size()) return false;
-      const std::int64_t q = l.terms[0].second / d.terms[0].second;
+      std::int64_t q = 0, minus = 0;
+      if (!checked_div(l.terms[0].second, d.terms[0].second, &q) || !checked_neg(q, &minus)) return false;
       Linear check = l;
-      check.add(d, -q);
+      check.add(d, minus);
       if (q == 0 || !check.terms.empty() || check.constant != 0) return false;
       quotient->constant = q;
       return true;
@@ -281,7 +278,9 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
   }
   if (divisor == 0) return false;
   bool any = false;
-  if (symbols.empty() && l.constant % divisor == 0) {
+  // INT64_MIN has no negative: such a sum is left as it is.
+  if (divisor == -1 && l.constant == std::numeric_limits<std::int64_t>::min()) return false;
+  if (symbols.empty() && is_multiple(l.constant, divisor)) {
     quotient->constant = l.constant / divisor;
   } else {
     rest->constant = l.constant;
@@ -289,7 +288,8 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
   for (auto [node, coefficient] : l.terms) {
     std::vector<std::uint32_t> factors;
     factors_of(node, factors);
-    bool divides = coefficient % divisor == 0;
+    if (divisor == -1 && coefficient == std::numeric_limits<std::int64_t>::min()) return false;
+    bool divides = is_multiple(coefficient, divisor);
     for (std::uint32_t s : symbols) {
       auto it = std::find(factors.begin(), factors.end(), s);
       divides = divides && it != factors.end();
@@ -302,7 +302,7 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
     any = true;
     const Dim p = product_of(std::move(factors));
     if (p.is_const()) {
-      quotient->constant += coefficient / divisor;
+      if (!checked_add(quotient->constant, coefficient / divisor, &quotient->constant)) overflow("//");
     } else {
       quotient->add(p.index(), coefficient / divisor);
     }

@@ -93,6 +93,7 @@ bool byte_size(const TensorType& type, std::uint64_t* bytes) {
     empty = empty || d.value() == 0;
     if (d.value() != 0 && __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return false;
   }
+  if (n > (std::uint64_t{1} << 62)) return false;  // strides of an empty tensor are products of sizes as well
   if (empty) n = 0;
   std::uint64_t scales = 0;
   if (type.block > 0) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 
 #include "dtypes/convert.h"
@@ -23,6 +24,9 @@ struct RunArguments {
   DeviceChoice device;
   bool json = false, graph = false, verbose = false;
   int threads = 0, repeat = 1;
+  double max_seconds = 0;
+  std::int64_t max_iterations = 0;
+  std::uint64_t max_memory = 0;
 };
 
 HostTensor to_host(const Tensor& t) {
@@ -120,6 +124,9 @@ int run_run(RunArguments& a) {
   options.reproducible = a.device.reproducible;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
+  options.max_seconds = a.max_seconds;
+  options.max_iterations = a.max_iterations;
+  options.max_memory = a.max_memory;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
   Graph graph;
@@ -156,6 +163,16 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   c->add_option("-f,--function", a->function, "The function to run, if there are several");
   c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
   c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
+      ->capture_default_str();
+  c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  c->add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  c->add_option("--max-memory", a->max_memory,
+                "Limit for the memory of intermediate values and scratch: bytes, or 512MB, 2GB; 0: no limit")
+      ->transform(CLI::AsSizeValue(true))
       ->capture_default_str();
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);

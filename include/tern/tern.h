@@ -80,7 +80,9 @@ struct PrepareOptions {
   std::string device = "cpu";       ///< or a plugin's: "xpu", "xpu:1" (tern/device.h)
   int threads = 0;                  ///< for each run; 0: what OpenMP would take (OMP_NUM_THREADS, else all cores)
   int cached_plans = 16;            ///< how many sets of input sizes keep their memory plan, for each function
-  std::int64_t max_iterations = 0;  ///< of one while loop; 0: no limit
+  std::int64_t max_iterations = 0;  ///< limit for each while loop; 0: no limit
+  double max_seconds = 0;           ///< time limit for a run; 0: no limit. Checked between nodes and iterations
+  std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor, for some speed
   /// On a device whose kernels read the host's memory (TERN_DEVICE_HOST_MEMORY) weights stay where the file is mapped,
   /// and need no memory of their own, unless this asks for copies. Elsewhere it means nothing.

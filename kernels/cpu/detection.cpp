@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "dtypes/checked.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/parallel.h"
@@ -91,7 +92,7 @@ Box<T> box_of(const RoiProblem& p, const T* roi) {
   // No more samples than would touch every element: boxes may have any size.
   const auto samples = [&](T bin, std::int64_t size) {
     const T most = static_cast<T>(2 * size + 2);
-    return p.ratio > 0 ? p.ratio : static_cast<std::int64_t>(std::clamp(std::ceil(bin), T(0), most));
+    return p.ratio > 0 ? p.ratio : clamped_to(std::clamp(std::ceil(bin), T(0), most));
   };
   b.samples_x = samples(b.bin_w, p.width);
   b.samples_y = samples(b.bin_h, p.height);
@@ -121,8 +122,8 @@ void covered(const RoiProblem& p, T start, T bin, std::int64_t i, std::int64_t s
              std::int64_t* end) {
   const T most = static_cast<T>(p.kind == RoiKind::pool ? size : size - 1);
   const T first = std::floor(static_cast<T>(i) * bin) + start, last = std::ceil(static_cast<T>(i + 1) * bin) + start;
-  *begin = static_cast<std::int64_t>(std::clamp(first, T(0), most));
-  *end = static_cast<std::int64_t>(std::clamp(last, T(0), most));
+  *begin = clamped_to(std::clamp(first, T(0), most));
+  *end = clamped_to(std::clamp(last, T(0), most));
 }
 
 template <class T>
@@ -234,9 +235,8 @@ void nms_as(KernelCall& c) {
   }
   const auto count = static_cast<std::int64_t>(kept.size());
   c.allocator->set_symbol(0, count);
-  TensorView out;
-  c.allocator->allocate(0, {&count, 1}, &out);
-  std::copy(kept.begin(), kept.end(), out.as<std::int64_t>());
+  c.allocator->allocate(0, {&count, 1}, &c.out[0]);
+  std::copy(kept.begin(), kept.end(), c.out[0].as<std::int64_t>());
 }
 
 void nms(KernelCall& c) {

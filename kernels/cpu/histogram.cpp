@@ -1,6 +1,7 @@
 // histogram: counts, or sums of weights, in bins.
 #include <cmath>
 
+#include "dtypes/checked.h"
 #include "kernels/cpu/order.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/scratch.h"
@@ -70,7 +71,7 @@ void histogram(KernelCall& c) {
     if (given) {
       bin = std::upper_bound(edges.begin(), edges.end(), x[i]) - edges.begin() - 1;
     } else {
-      bin = static_cast<std::int64_t>((x[i] - low) * static_cast<T>(bins) / (high - low));
+      bin = std::clamp<std::int64_t>(clamped_to((x[i] - low) * static_cast<T>(bins) / (high - low)), 0, bins);
       if (search) {
         const auto first = edges.begin() + std::max<std::int64_t>(0, bin - 1);
         const auto last = edges.begin() + std::min(bin + 2, bins + 1);

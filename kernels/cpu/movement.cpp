@@ -15,7 +15,7 @@ TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t 
   const auto a = static_cast<std::size_t>(axis);
   p.data += start * v.stride(axis) * element_size(v.dtype);
   p.sizes[a] = length;
-  p.strides[a] = v.stride(axis) * step;
+  if (length > 1) p.strides[a] = v.stride(axis) * step;  // else the step may be any number
   return p;
 }
 
@@ -62,7 +62,9 @@ void as_strided_scatter(KernelCall& c) {
   if (to.numel() == 0) return;
   to.data = c.out[0].data + c.node->integer(AttrKey::offset) * element_size(to.dtype);
   const Dims& strides = c.node->dims(AttrKey::strides);
-  for (std::size_t i = 0; i < strides.size(); ++i) to.strides[i] = strides[i].value();
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (to.sizes[i] > 1) to.strides[i] = strides[i].value();
+  }
   copy_strided(c.in[1], to);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "dtypes/checked.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
@@ -98,8 +99,7 @@ void resize(KernelCall& c) {
       }
       if (y.dtype == DType::u8) {
         auto* to = y.as<std::uint8_t>() + p * out;
-        for (std::int64_t i = 0; i < out; ++i)
-          to[i] = static_cast<std::uint8_t>(std::clamp(std::nearbyint(at[i]), T(0), T(255)));
+        for (std::int64_t i = 0; i < out; ++i) to[i] = clamped_to<std::uint8_t>(std::nearbyint(at[i]));
       } else {
         convert(at, dtype_of_v<T>, y.data + p * out * element_size(y.dtype), y.dtype, out);
       }

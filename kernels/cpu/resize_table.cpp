@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "dtypes/checked.h"
+
 namespace tern::cpu {
 namespace {
 
@@ -25,7 +27,7 @@ T source_index(T scale, std::int64_t i, bool align_corners, bool cubic) {
 
 template <class T>
 void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
-  *index = std::min(static_cast<std::int64_t>(std::floor(source)), in - 1);
+  *index = std::clamp<std::int64_t>(clamped_to(std::floor(source)), -1, in - 1);
   *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
 }
 
@@ -34,8 +36,7 @@ void nearest(const ResizeAxis& a, bool exact, ResizeTable<T>& t) {
   const T scale = scale_of<T>(a, false);
   for (std::int64_t i = 0; i < a.out; ++i) {
     const T source = source_index(scale, i, !exact, exact) + (exact ? T(0.5) : T(0));
-    t.index[static_cast<std::size_t>(i)] =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(source)), 0, a.in - 1);
+    t.index[static_cast<std::size_t>(i)] = std::clamp<std::int64_t>(clamped_to(std::floor(source)), 0, a.in - 1);
     t.weight[static_cast<std::size_t>(i)] = T(1);
   }
 }
@@ -99,16 +100,15 @@ void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
   const T half = mode == ResizeMode::lanczos ? T(3) : mode == ResizeMode::cubic ? T(2) : T(1);
   const T scale = scale_of<T>(a, a.align_corners);
   const T support = scale >= 1 ? half * scale : half, inverse = scale >= 1 ? 1 / scale : T(1);
-  t.taps = std::min<std::int64_t>(a.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1);
+  t.taps = std::min<std::int64_t>(a.in, std::min(clamped_to(std::ceil(support)), a.in) * 2 + 1);
   if (t.taps > (1 << 28) / a.out)
     fail(ErrorCode::unsupported, "an antialiased resize by so small a factor takes too much memory");
   t.index.assign(static_cast<std::size_t>(t.taps * a.out), 0);
   t.weight.assign(static_cast<std::size_t>(t.taps * a.out), T(0));
   for (std::int64_t i = 0; i < a.out; ++i) {
     const T centre = scale * (static_cast<T>(i) + T(0.5));
-    const std::int64_t first = std::max<std::int64_t>(static_cast<std::int64_t>(centre - support + T(0.5)), 0);
-    const std::int64_t count =
-        std::min(std::min(static_cast<std::int64_t>(centre + support + T(0.5)), a.in) - first, t.taps);
+    const std::int64_t first = std::clamp<std::int64_t>(clamped_to(centre - support + T(0.5)), 0, a.in);
+    const std::int64_t count = std::min(std::min(clamped_to(centre + support + T(0.5)), a.in) - first, t.taps);
     T total = 0;
     for (std::int64_t j = 0; j < count; ++j) {
       const auto k = static_cast<std::size_t>(i * t.taps + j);
@@ -136,7 +136,7 @@ void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, st
     for (std::size_t k = row; k < row + static_cast<std::size_t>(taps); ++k) largest = std::max(largest, weight[k]);
   }
   int precision = 0;
-  while (precision < 22 && static_cast<int>(T(0.5) + largest * static_cast<T>(1 << (precision + 1))) < 1 << 15)
+  while (precision < 22 && clamped_to<int>(T(0.5) + largest * static_cast<T>(1 << (precision + 1))) < 1 << 15)
     ++precision;
   for (T& w : weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? T(-0.5) : T(0.5))), -precision);
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "dtypes/checked.h"
+
 namespace tern::cpu {
 
 template <class Storage>
@@ -16,7 +18,7 @@ struct Rounded {
   requires std::is_arithmetic_v<N> Rounded(N v)
       : value(static_cast<float>(Storage(static_cast<float>(v)))) {}  // NOLINT: stands for a number
   explicit operator float() const { return value; }
-  explicit operator std::int64_t() const { return static_cast<std::int64_t>(value); }
+  explicit operator std::int64_t() const { return clamped_to(value); }
 
   friend Rounded operator+(Rounded a, Rounded b) { return a.value + b.value; }
   friend Rounded operator-(Rounded a, Rounded b) { return a.value - b.value; }

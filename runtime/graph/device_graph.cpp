@@ -64,7 +64,8 @@ class Maker {
     if (const auto* b = std::get_if<RecordedBranch>(&item.what))
       return is_byte(b->predicate) && holds(*b->chosen) && holds(*b->otherwise);
     if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
-      return replay_.captured.prepared->options.max_iterations == 0 && is_byte(l->predicate) && holds(*l->condition) &&
+      const PrepareOptions& options = replay_.captured.prepared->options;
+      return options.max_iterations == 0 && options.max_seconds == 0 && is_byte(l->predicate) && holds(*l->condition) &&
              holds(*l->body);
     }
     return false;

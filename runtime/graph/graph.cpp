@@ -104,6 +104,7 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     run.context.state = c.state;
     run.context.stream = c.stream;
     run.context.recording = &run.recording;
+    run.context.limits.start(c.prepared->options);
     run.recording.function = function;
     const Function& f = c.prepared->program->functions[function];
     std::vector<TensorView> views;
@@ -133,6 +134,7 @@ void GraphImpl::replay() {
   for (CapturedRun& run : runs_) {
     try {
       if (run.context.prepared->options.threads > 0) omp_set_num_threads(run.context.prepared->options.threads);
+      run.session->context.limits.start(run.context.prepared->options);
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);
       times.finish();

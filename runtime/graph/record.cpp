@@ -72,7 +72,7 @@ void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, st
   BodyOperands to_condition(condition.function()), to_body(body.function());
   for (std::size_t i = 0; i < in.size(); ++i) {
     // The carried values live in the node's outputs.
-    if (i < carried) deliver(frame, n, i, in[i], out[i]);
+    if (i < carried) deliver(frame, node, i, in[i], out[i]);
     to_condition.set(i, i < carried ? out[i] : in[i]);
     to_body.set(i, i < carried ? out[i] : in[i]);
   }
@@ -84,7 +84,7 @@ void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, st
   {
     const Into into(context, *loop.body);
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
-    for (std::size_t i = 0; i < carried; ++i) deliver(frame, n, i, results[i], out[i]);
+    for (std::size_t i = 0; i < carried; ++i) deliver(frame, node, i, results[i], out[i]);
   }
   context.recording->node = node;
   context.recording->add(std::move(loop));

@@ -19,7 +19,10 @@ Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
 void Replay::run(const Recording& recording) const {
-  for (const RecordedItem& item : recording.items) run(item);
+  for (const RecordedItem& item : recording.items) {
+    session.limits.check_time();
+    run(item);
+  }
 }
 
 void Replay::run(const RecordedItem& item) const {
@@ -41,13 +44,13 @@ void Replay::run(const RecordedItem& item) const {
 }
 
 void Replay::run_loop(const RecordedItem& item, const RecordedLoop& loop) const {
-  const std::int64_t limit = captured.prepared->options.max_iterations;
   for (std::int64_t iteration = 0;; ++iteration) {
     run(*loop.condition);
     if (!truth(captured, loop.predicate)) return;
-    if (limit > 0 && iteration >= limit) {
-      fail(ErrorCode::runtime, fmt::format("{}: no end after {} iterations",
-                                           describe(*captured.prepared, item.function, item.node), limit));
+    try {
+      RunLimits::check_iteration(captured.prepared->options, iteration);
+    } catch (const Error& e) {
+      fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
     }
     run(*loop.body);
   }

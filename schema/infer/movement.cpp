@@ -175,6 +175,9 @@ void pad(Inference& c) {
       for (Dim p : {before[i], after[i]})
         c.require(!pads || !p.is_const() || p.value() <= limit, "padding is wider than the axis allows");
     }
+    for (Dim p : {before[i], after[i]}) {
+      c.require(mode == 0 || c.pool.bounds(p).max >= 0, "negative padding, which only the constant mode has");
+    }
   }
   c.out(x.dtype, std::move(sizes));
 }

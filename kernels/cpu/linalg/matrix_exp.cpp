@@ -2,6 +2,7 @@
 // type. exp(A^T) = exp(A)^T, so that the order of the elements does not matter.
 #include <cmath>
 
+#include "dtypes/checked.h"
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
@@ -69,7 +70,7 @@ struct ExpJob {
       std::fill_n(out, size(), T(std::numeric_limits<double>::quiet_NaN()));
       return;
     }
-    const int halvings = length > kTheta ? std::max(0, static_cast<int>(std::ceil(std::log2(length / kTheta)))) : 0;
+    const int halvings = length > kTheta ? std::max(0, clamped_to<int>(std::ceil(std::log2(length / kTheta)))) : 0;
     for (std::int64_t k = 0; k < size(); ++k) m[0][k] *= std::ldexp(1.0, -halvings);
     multiply(m[0], m[0], m[1]);  // A2, A4, A6
     multiply(m[1], m[1], m[2]);

@@ -1,0 +1,46 @@
+#include "runtime/limits.h"
+
+#include <tern/error.h>
+
+#include <string>
+
+namespace tern {
+
+void RunLimits::start(const PrepareOptions& options) {
+  deadline_.reset();
+  seconds_ = options.max_seconds;
+  constexpr double kForever = 1e9;  // about 31 years, which a duration still holds
+  if (seconds_ <= 0 || seconds_ >= kForever) return;
+  deadline_ = std::chrono::steady_clock::now() +
+              std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds_));
+}
+
+void RunLimits::fail_beyond_deadline() const {
+  if (std::chrono::steady_clock::now() < *deadline_) return;
+  fail(ErrorCode::runtime, "the run took longer than its limit of " + std::to_string(seconds_) +
+                               " seconds (PrepareOptions::max_seconds, --max-seconds)");
+}
+
+void RunLimits::fail_beyond_iterations(const PrepareOptions& options) {
+  fail(ErrorCode::runtime, "the loop has no end after " + std::to_string(options.max_iterations) +
+                               " iterations (PrepareOptions::max_iterations, --max-iterations)");
+}
+
+void RunLimits::check_memory(std::uint64_t bytes, const PrepareOptions& options) const {
+  if (options.max_memory == 0 || (used_ <= options.max_memory && bytes <= options.max_memory - used_)) return;
+  fail(ErrorCode::out_of_memory, "the run needs " + std::to_string(bytes) + " bytes beyond the " +
+                                     std::to_string(used_) + " that it has, and its limit is " +
+                                     std::to_string(options.max_memory) +
+                                     " bytes (PrepareOptions::max_memory, --max-memory)");
+}
+
+void RunLimits::reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device* device) {
+  const std::uint64_t before = buffer.size();
+  if (bytes <= before) return;
+  check_memory(bytes - before, options);
+  used_ -= before;  // if it fails, the buffer is empty
+  buffer.reserve(bytes, device);
+  used_ += buffer.size();
+}
+
+}  // namespace tern

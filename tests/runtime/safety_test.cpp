@@ -1,0 +1,189 @@
+// Programs whose declared sizes are not those of a run: the run fails before memory is touched. None of them went
+// through the validator, which refuses some.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+using Floats = std::vector<float>;
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+void expect_error(const TestProgram& p, const std::vector<Tensor>& inputs, const std::string& part,
+                  PrepareOptions options = {}) {
+  Session s(p.model().prepare(options));
+  const std::string message = message_of([&] { s.run(inputs); });
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+Tensor some(std::int64_t n) {
+  return floats({n}, Floats(static_cast<std::size_t>(n), 1));
+}
+
+TensorType& type(TestProgram& p, ValueId v, std::uint32_t function = 0) {
+  return p.program().functions[function].values[static_cast<std::size_t>(v)].type;
+}
+
+TEST(DeclaredSizes, OfResultsThatDependOnData) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {4});
+  const Dim u = p.b().pool().new_symbol("u", 0, kNoBound);
+  const ValueId found = p.b().add(Op::nonzero, {x}, {attr(AttrKey::symbols, u)});
+  type(p, found).shape[0] = p.b().pool().mul(u, 1000);
+  p.output(p.b().expr("x + 1", {{"x", found}}, DType::i64));
+  expect_error(p, {some(4)}, "result 0 is int64[4, 1], but the program declares");
+}
+
+TEST(DeclaredSizes, OfWriteBacks) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {p.b().pool().symbol("n", 0, 100)});
+  p.state({2}, {0, 0}, true);
+  const ValueId y = p.b().expr("x * 2", {{"x", x}}, DType::f32);
+  p.write_back(0, y);
+  p.output(x);
+  expect_error(p, {some(64)}, "a value of float32[64] is written back to state 'state0' of float32[2]");
+  Session s(p.model().prepare());
+  s.run({some(2)});
+  EXPECT_EQ(values_of(s.read_state("state0")), (Floats{2, 2}));
+}
+
+TEST(DeclaredSizes, OfOperandsOfBodies) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {p.b().pool().symbol("n", 0, 100)});
+  const std::uint32_t body = p.add_body();
+  const ValueId inner = p.input(DType::f32, {64}, body);
+  p.output(Builder(p.program(), body).expr("x * 2", {{"x", inner}}, DType::f32), body);
+  Node call;
+  call.op = Op::call;
+  call.inputs = {x};
+  call.functions = {body};
+  p.output(p.b().add(std::move(call))[0]);
+  expect_error(p, {some(2)}, "is float32[2], but the program declares float32[64]");
+}
+
+TEST(DeclaredSizes, OfRowsOfLoops) {
+  TestProgram p;
+  ExprPool& pool = p.b().pool();
+  const ValueId x = p.input(DType::f32, {pool.symbol("n", 0, 100)}),
+                y = p.input(DType::f32, {pool.symbol("m", 0, 100)});
+  const std::uint32_t body = p.add_body();
+  const ValueId a = p.input(DType::f32, {}, body), b = p.input(DType::f32, {}, body);
+  p.output(Builder(p.program(), body).expr("a + b", {{"a", a}, {"b", b}}, DType::f32), body);
+  Node map;
+  map.op = Op::map_loop;
+  map.inputs = {x, y};
+  map.functions = {body};
+  map.attrs = {attr(AttrKey::mapped, Dim(2))};
+  p.output(p.b().add(std::move(map))[0]);
+  expect_error(p, {some(50), some(3)}, "different numbers of rows");
+  Session s(p.model().prepare());
+  EXPECT_EQ(values_of(s.run({some(2), some(2)})[0]), (Floats{2, 2}));
+}
+
+TEST(DeclaredSizes, OfSymbolsThatHaveAValue) {
+  TestProgram p;
+  const Dim n = p.b().pool().symbol("n", 0, 100);
+  const ValueId x = p.input(DType::f32, {n}), y = p.input(DType::i64, {});
+  p.b().add_all(Op::item, {y}, {attr(AttrKey::symbols, n)});
+  p.output(p.b().expr("x + 1", {{"x", x}}, DType::f32));
+  Tensor hundred(DType::i64, {});
+  hundred.span<std::int64_t>()[0] = 100;
+  expect_error(p, {some(2), hundred}, "bound twice");
+}
+
+TEST(DeclaredSizes, ThatNobodyFindsOut) {
+  TestProgram p;
+  ExprPool& pool = p.b().pool();
+  const Dim n = pool.symbol("n", 0, 100);
+  const ValueId x = p.input(DType::f32, {n});
+  const ValueId y = p.b().expr("x + 1", {{"x", x}}, DType::f32);
+  type(p, y).shape[0] = pool.floordiv(n, pool.sub(n, 3));  // without a value where n is 3
+  p.output(y);
+  expect_error(p, {some(3)}, "");
+  expect_error(p, {some(8)}, "the program declares");
+}
+
+TEST(DeclaredSizes, OfViewsBeyondTheirBase) {
+  for (std::int64_t n : {4, 6}) {
+    TestProgram p;
+    ExprPool& pool = p.b().pool();
+    const Dim m = pool.symbol("m", 0, 100);
+    const ValueId x = p.input(DType::f32, {4}), y = p.input(DType::f32, {m});
+    p.output(n == 4 ? p.b().slice(x, 0, m, 2) : p.b().as_strided(x, {2, m}, {m, 1}, 0));
+    p.output(y);
+    expect_error(p, {some(4), some(n)}, n == 4 ? "reaches outside its axis" : "reaches outside its base");
+  }
+}
+
+/// A loop that adds 1 to x as long as x < 1e30.
+TestProgram endless() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {});
+  const std::uint32_t condition = p.add_body(), body = p.add_body();
+  const ValueId a = p.input(DType::f32, {}, condition), b = p.input(DType::f32, {}, body);
+  p.output(Builder(p.program(), condition).expr("x < 1e30", {{"x", a}}, DType::f32, DType::boolean), condition);
+  p.output(Builder(p.program(), body).expr("x + 1", {{"x", b}}, DType::f32), body);
+  Node loop;
+  loop.op = Op::while_loop;
+  loop.inputs = {x};
+  loop.functions = {condition, body};
+  loop.attrs = {attr(AttrKey::carried, Dim(1))};
+  p.output(p.b().add(std::move(loop))[0]);
+  return p;
+}
+
+TEST(RunLimits, EndARun) {
+  const TestProgram p = endless();
+  const Tensor start = floats({}, {0}), end = floats({}, {2e30F});
+  for (int kind = 0; kind < 2; ++kind) {
+    PrepareOptions options;
+    options.max_seconds = kind == 0 ? 0.05 : 0;
+    options.max_iterations = kind == 0 ? 0 : 1000;
+    Session s(p.model().prepare(options));
+    const std::string message = message_of([&] { s.run({start}); });
+    EXPECT_NE(message.find(kind == 0 ? "--max-seconds" : "no end after 1000 iterations"), std::string::npos) << message;
+    EXPECT_EQ(values_of(s.run({end})[0]), (Floats{2e30F}));  // the session is as good as before
+  }
+}
+
+TEST(RunLimits, OfMemoryHoldBeforeItIsTaken) {
+  TestProgram p;
+  const Dim n = p.b().pool().symbol("n", 0, kNoBound);
+  const ValueId x = p.input(DType::i64, {});
+  p.b().add_all(Op::item, {x}, {attr(AttrKey::symbols, n)});
+  p.output(p.b().add(Op::full, {}, {attr(AttrKey::sizes, n), attr_dtype(DType::f32), attr_number(AttrKey::value, 7)}));
+  const auto sized = [](std::int64_t size) {
+    Tensor t(DType::i64, {});
+    t.span<std::int64_t>()[0] = size;
+    return t;
+  };
+  PrepareOptions options;
+  options.max_memory = 1 << 20;
+  Session s(p.model().prepare(options));
+  EXPECT_EQ(s.run({sized(100)})[0].numel(), 100);
+  try {
+    s.run({sized(std::int64_t{1} << 38)});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(e.what()).find("--max-memory"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(s.run({sized(1000)})[0].numel(), 1000);
+}
+
+}  // namespace
+}  // namespace tern
