@@ -69,8 +69,12 @@ void read_node(IndexReader& in, const archive::Node& row_, Node& n) {
   n.expr.code.reserve(code);
   for (std::size_t i = 0; i < code; ++i) {
     const archive::Instruction& r = *row(row_.code(), i);
-    n.expr.code.push_back({static_cast<Scalar>(r.op()), static_cast<DType>(r.dtype()), r.a(), r.b(), r.c(), r.integer(),
-                           r.number(), r.imaginary()});
+    const auto op = static_cast<Scalar>(r.op());
+    const auto operand = [count = scalar_info(op).operands](int k, std::uint16_t v) {
+      return k < count ? v : std::uint16_t{0};  // the others mean nothing
+    };
+    n.expr.code.push_back({op, static_cast<DType>(r.dtype()), operand(0, r.a()), operand(1, r.b()), operand(2, r.c()),
+                           r.integer(), r.number(), r.imaginary()});
   }
   n.origin = row_.origin();
   const std::size_t annotations = in.count(row_.annotations());

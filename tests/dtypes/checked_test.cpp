@@ -15,30 +15,33 @@ bool fits(__int128 v) {
   return v >= kMin && v <= kMax;
 }
 
-void expect(bool done, std::int64_t got, bool defined, __int128 want) {
-  EXPECT_EQ(done, defined && fits(want));
+using Checked = bool (*)(std::int64_t, std::int64_t, std::int64_t*);
+
+void expect(Checked f, std::int64_t a, std::int64_t b, bool defined, __int128 want) {
+  std::int64_t got = 0;
+  const bool done = f(a, b, &got);
+  EXPECT_EQ(done, defined && fits(want)) << a << ' ' << b;
   if (done) {
-    EXPECT_EQ(got, static_cast<std::int64_t>(want));
+    EXPECT_EQ(got, static_cast<std::int64_t>(want)) << a << ' ' << b;
   }
 }
 
-TEST(Checked, ExtremeOperands) {
+TEST(CheckedSizes, ExtremeOperands) {
   for (std::int64_t a : kExtremes) {
     for (std::int64_t b : kExtremes) {
       const __int128 x = a, y = b;
-      std::int64_t out = 0;
-      expect(checked_add(a, b, &out), out, true, x + y);
-      expect(checked_sub(a, b, &out), out, true, x - y);
-      expect(checked_mul(a, b, &out), out, true, x * y);
+      expect(checked_add, a, b, true, x + y);
+      expect(checked_sub, a, b, true, x - y);
+      expect(checked_mul, a, b, true, x * y);
       const __int128 q = y == 0 ? 0 : x / y, r = y == 0 ? 0 : x % y;
       const bool down = r != 0 && (r < 0) != (y < 0);
-      expect(checked_div(a, b, &out), out, y != 0, q);
-      expect(checked_floordiv(a, b, &out), out, y != 0, q - down);
-      expect(checked_mod(a, b, &out), out, y != 0, r + (down ? y : 0));
+      expect(checked_div, a, b, y != 0, q);
+      expect(checked_floordiv, a, b, y != 0, q - down);
+      expect(checked_mod, a, b, y != 0, r + (down ? y : 0));
       EXPECT_EQ(is_multiple(a, b), y != 0 && r == 0);
     }
-    std::int64_t out = 0;
-    expect(checked_neg(a, &out), out, true, -static_cast<__int128>(a));
+    const auto negate = [](std::int64_t x, std::int64_t, std::int64_t* out) { return checked_neg(x, out); };
+    expect(negate, a, 0, true, -static_cast<__int128>(a));
   }
 }
 
@@ -61,7 +64,7 @@ void expect_clamped() {
   }
 }
 
-TEST(Checked, FloatsOutsideOfIntegers) {
+TEST(CheckedSizes, FloatsOutsideOfIntegers) {
   expect_clamped<std::int64_t, float>();
   expect_clamped<std::int64_t, double>();
   expect_clamped<std::int32_t, float>();

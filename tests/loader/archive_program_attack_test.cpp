@@ -260,9 +260,11 @@ TEST(ArchiveAttack, SymbolsWithTwoValues) {
     node(p, Op::nonzero).set(AttrKey::symbols, Dims{bound(p), bound(p)});
   });
   expect_rule("symbols.once", [&](Program& p) {  // a body binds what its caller has bound
-    const Dim s0 = p.pool.symbol("s0");
+    const Dim w = p.pool.new_symbol("w", 0, kNoBound);
+    const ValueId v = Builder(p, 0).add_value({DType::f32, {w}}, "more");
+    forward(p).inputs.push_back({FunctionInput::Kind::user, v, 0, "more", {}});
     Builder b(p, 2);
-    b.add(Op::nonzero, {b.function().inputs[0].value}, {attr(AttrKey::symbols, s0)});
+    b.add(Op::nonzero, {b.function().inputs[0].value}, {attr(AttrKey::symbols, w)});
   });
   EXPECT_EQ(open_error(changed([&](Program& p) { again(p, p.pool.new_symbol("another", 0, kNoBound)); })), "");
 }
@@ -335,6 +337,31 @@ TEST(ArchiveAttack, Attributes) {
   expect_rule("nodes.outputs", [](Program& p) { node(p, Op::permute).outputs.push_back(kNoValue); });
   expect_rule("nodes.origin", [](Program& p) { node(p, Op::permute).origin = 2; });
   expect_rule("nodes.origin", [](Program& p) { node(p, Op::permute).origin = -2; });
+}
+
+// Fields of operands that an instruction does not have may hold anything, and are read as zero.
+TEST(ArchiveAttack, OperandsThatAnInstructionDoesNotHave) {
+  Program p = sample_program();
+  for (Function& f : p.functions) {
+    for (Node& n : f.nodes) {
+      for (Instruction& i : n.expr.code) {
+        const int count = scalar_info(i.op).operands;
+        i.a = count > 0 ? i.a : std::uint16_t{65535};
+        i.b = count > 1 ? i.b : std::uint16_t{65535};
+        i.c = count > 2 ? i.c : std::uint16_t{65535};
+      }
+    }
+  }
+  const auto bytes = with_segments(p, {}, [](writing::WrittenStorages&) {});
+  const auto read = open_archive(bytes, {});
+  for (const Function& f : read->functions) {
+    for (const Node& n : f.nodes) {
+      for (std::size_t k = 0; k < n.expr.code.size(); ++k) {
+        for (std::uint16_t operand : {n.expr.code[k].a, n.expr.code[k].b, n.expr.code[k].c})
+          EXPECT_LT(operand, n.expr.code.size());
+      }
+    }
+  }
 }
 
 TEST(ArchiveAttack, PointwiseCode) {

@@ -19,9 +19,9 @@ struct LstsqJob {
 
   explicit LstsqJob(const KernelCall& call)
       : c(&call),
-        count(batch_count(call.out[0], 2)),
-        a(call.in[0], 2, call.out[0], 2),
-        b(call.in[1], 2, call.out[0], 2),
+        count(batch_count(call.in[0], 2)),  // the batches are equal, and each result may be absent
+        a(call.in[0], 2, call.in[0], 2),
+        b(call.in[1], 2, call.in[0], 2),
         m(lapack_size(a.rows)),
         n(lapack_size(a.columns)),
         columns(lapack_size(b.columns)),
