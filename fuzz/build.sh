@@ -15,16 +15,19 @@ cmake -S "$tern" -B "$work" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Sani
   -DTERN_BUILD_TESTS=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON '-DCMAKE_INSTALL_RPATH=$ORIGIN/lib' \
   '-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags' "-DCMAKE_CXX_FLAGS=${CXXFLAGS:-} -DFMT_HEADER_ONLY=1"
 # The build runs programs of its own, which are instrumented as everything is.
-ASAN_OPTIONS=detect_leaks=0 ninja -C "$work" -j "${TERN_JOBS:-$(nproc)}" fuzz_targets
+ASAN_OPTIONS=detect_leaks=0 ninja -C "$work" -j "${TERN_JOBS:-$(nproc)}" fuzz_targets tern
+ASAN_OPTIONS=detect_leaks=0 "$tern/fuzz/seeds.sh" "$work/tern" "$work/seeds/fuzz_run"
 for source in "$tern"/fuzz/fuzz_*.cpp; do
   name=$(basename "$source" .cpp)
   cp "$work/$name" "$OUT/"
   for extra in "$tern/fuzz/$name.dict" "$tern/fuzz/$name.options"; do
     [[ ! -f $extra ]] || cp "$extra" "$OUT/"
   done
-  if [[ -d $tern/fuzz/corpus/$name ]]; then
-    (cd "$tern/fuzz/corpus/$name" && python3 -m zipfile -c "$OUT/${name}_seed_corpus.zip" ./*)
-  fi
+  seeds=()
+  for folder in "$tern/fuzz/corpus/$name" "$work/seeds/$name"; do
+    [[ ! -d $folder ]] || seeds+=("$folder"/*)
+  done
+  ((${#seeds[@]} == 0)) || python3 -m zipfile -c "$OUT/${name}_seed_corpus.zip" "${seeds[@]}"
   ldd "$work/$name" | awk '$3 ~ /^\// { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread|librt|libresolv|libgcc_s)\.so' |
     xargs -r cp -nLt "$OUT/lib"
 done

@@ -178,5 +178,16 @@ TEST(LeastSquares, FindsTheRank) {
   }
 }
 
+TEST(LeastSquares, FindsTheRankWithoutTheSolution) {
+  NodeRun run(Op::lstsq);
+  run.set(AttrKey::mode, static_cast<int>(LstsqDriver::gelsd));
+  run.set_number(AttrKey::epsilon, {1e-10});
+  run.input(DType::f64, {2, 3, 2}, std::vector<double>{1, 2, 2, 4, 3, 6, 1, 0, 0, 1, 0, 0});
+  run.input(DType::f64, {2, 3, 1}, std::vector<double>{1, 2, 3, 4, 5, 6});
+  run.unwanted(0);
+  run.run();
+  EXPECT_EQ(run.output(2), (std::vector<Number>{1, 2}));
+}
+
 }  // namespace
 }  // namespace tern::test

@@ -15,8 +15,12 @@ if (($# == 0)); then
 fi
 for name in "$@"; do
   mkdir -p "$folder/corpus/$name"
+  if [[ $name == fuzz_run && ! -d $folder/seeds ]]; then
+    ASAN_OPTIONS=detect_leaks=0 fuzz/seeds.sh "$folder/tern" "$folder/seeds" || try 'seeds of fuzz_run' false
+  fi
   arguments=("$folder/corpus/$name")
   [[ -d fuzz/corpus/$name ]] && arguments+=("fuzz/corpus/$name")
+  [[ $name == fuzz_run ]] && arguments+=("$folder/seeds")
   [[ -f fuzz/$name.dict ]] && arguments+=("-dict=fuzz/$name.dict")
   # The limits, as OSS-Fuzz reads them: lines of `name = value`.
   while read -r option _ value; do

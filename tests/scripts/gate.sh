@@ -154,6 +154,10 @@ part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/te
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
 part 'configuring anew' $scripts/configure_test.sh
 part 'dev and newcomers' $scripts/dev_test.sh
+# What validates runs clean: programs of every op, and changed archives.
+part 'fuzz, every op' build/fuzz_fixed --count 60 --save "$logs"
+check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
+part 'fuzz, changed archives' build/fuzz_fixed --seconds 20 --save "$logs" build/fuzz-seeds/*.tern
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
@@ -172,7 +176,8 @@ if [[ $full == --full ]]; then
   conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
-  part 'fuzz, 60 s each' ./dev fuzz 60
+  # An hour of what validates runs clean, a minute of each other target.
+  part 'fuzz' env "TERN_FUZZ_SECONDS=${TERN_FUZZ_SECONDS:-1800}" ./dev fuzz 60
   part package $scripts/package_test.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12
