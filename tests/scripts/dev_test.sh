@@ -44,6 +44,10 @@ no_index() {
   # An index that nobody serves, and no settings of this machine.
   env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null PIP_INDEX_URL=http://127.0.0.1:9 PIP_RETRIES=0 "$copy/dev" setup devices
 }
+no_plugin() {
+  mkdir -p "$copy/build/device-tools/vendors" && touch "$copy/build/device-tools/vendors/intel.icd" &&
+    "$copy/tests/scripts/device.sh" intel true
+}
 jobs() { local TERN_JOBS=many && export TERN_JOBS && dev help; }
 old_cmake() {
   stand_in cmake 'echo cmake version 3.22.1' && mkdir -p "$copy/build" && (cd "$copy" && cmake/configure.sh default build)
@@ -63,6 +67,7 @@ try 'why a package cannot be installed' not_installable
 try 'no PyPI: the message says so' says 'pip could not install' no_index
 try 'no PyPI: nothing counts as installed' [ ! -e "$copy/build/device-tools/requirements.txt" ]
 try "no Intel runtime: what installs it" says "^FAIL Intel's OpenCL runtime .*dev setup devices" "$copy/tests/scripts/device.sh" intel true
+try 'no plugin: what its toolkit is and what installs it' says '^FAIL .* plugin xpu .*dev setup devices.*opencl-headers' no_plugin
 try 'TERN_JOBS is no number' says "TERN_JOBS is 'many'" jobs
 try 'cmake is too old' says 'cmake 3.25 or later is needed.* 3.22.1' old_cmake
 try 'no home folder: the compiler cache is in the build folder' prints '/a folder/build/ccache$' home

@@ -30,5 +30,7 @@ case $runtime in
     exit 2
     ;;
 esac
+[[ $runtime == example ]] || needs "$root/build/devices/libtern_xpu.so" 'the toolkit of the plugin xpu' \
+  'the packages opencl-headers and ocl-icd-opencl-dev'
 export TERN_CACHE=$root/build/device-cache
 exec "$@"
