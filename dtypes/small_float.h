@@ -1,5 +1,5 @@
 // The small floating types as C++ types: Half, BFloat16, F8E4M3FN and so on. They hold bits and convert, nothing else:
-// arithmetic is done in float, and it is the caller who says when to round back.
+// arithmetic is done in float, and the caller decides when to round back.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The part of a function that is computed of constants alone, and what it computes.
+// The part of a function that depends only on constants, and its results.
 #pragma once
 
 #include <tern/tensor.h>

@@ -19,7 +19,7 @@ namespace portable {
 class Launcher;
 }
 
-/// A tensor in memory: the host's, or a device's, whose addresses the host does not follow. Strides count elements and
+/// A tensor in memory of the host, or of a device: the host never dereferences the latter. Strides count elements and
 /// may be zero (expanded) or negative (flipped). For f4_e2m1 and MX values the layout is always contiguous.
 struct TensorView {
   std::byte* data = nullptr;
@@ -48,15 +48,15 @@ void make_contiguous(TensorView& v);
 /// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.
 struct KernelCall;
 
-/// What a kernel keeps between runs for one plan (a oneDNN primitive, a resolved loop nest).
+/// The data of a kernel between runs of one plan (a oneDNN primitive, a resolved loop nest).
 class KernelState {
  public:
   virtual ~KernelState() = default;
-  /// Bit i: input i is not read when the kernel runs, because its bytes were packed.
+  /// Bit i: a run does not read input i, because its bytes were packed.
   std::uint32_t unread = 0;
-  /// The one of Kernel::ways that it runs.
+  /// The algorithm that it runs, one of Kernel::ways.
   Way way = Way::none;
-  /// It asks for KernelCall::upcoming while it computes.
+  /// It prefetches KernelCall::upcoming while it computes.
   bool asks_ahead = false;
 };
 
@@ -64,24 +64,24 @@ class KernelState {
 struct Upcoming {
   const std::byte* data = nullptr;
   std::size_t size = 0;
-  std::size_t begin = 0, end = 0;  ///< what to ask for: (end - begin) / size of each part, from begin / size of it on
+  std::size_t begin = 0, end = 0;  ///< prefetch this share of each part: from begin / size to end / size of its bytes
 };
 
 /// The bytes of a node's constant operands, as exported and packed.
 class WeightAccess {
  public:
   virtual ~WeightAccess() = default;
-  /// Operand `input` packed at export under this key; valid as long as the program. Empty when it is not there.
+  /// Operand `input` as packed at export under this key; valid as long as the program. Empty if the archive has none.
   virtual std::span<const std::byte> packed(std::size_t input, const std::string& key) = 0;
-  /// To be called before `prepare` reads a constant operand: its hash is checked now.
+  /// Call this before `prepare` reads a constant operand: it checks the hash.
   virtual void fetch(std::size_t input) = 0;
   /// Whether an archive is being made.
   virtual bool collects() const = 0;
-  /// Offers what was packed, for an archive that is being made.
+  /// Offers packed bytes to an archive that is being made.
   virtual void offer(std::size_t input, const std::string& key, std::span<const std::byte> bytes) = 0;
 };
 
-/// Allocates an output whose size only the kernel knows (nonzero, unique). Memory belongs to the session and is reused.
+/// Allocates an output of data-dependent size (nonzero, unique). The memory belongs to the session and is reused.
 class OutputAllocator {
  public:
   virtual ~OutputAllocator() = default;
@@ -107,19 +107,19 @@ class GroupAccess {
 
 struct KernelCall {
   const Node* node = nullptr;    ///< op, attrs (all integers constant), expr
-  std::span<TensorView> in;      ///< data is nullptr for an absent operand (dtype invalid)
-  std::span<TensorView> out;     ///< contiguous, or as Kernel::channels_last and result_strided say; data is nullptr
-                                 ///< where nobody wants it or the kernel allocates it
-  std::span<std::byte> scratch;  ///< as many bytes as the kernel's scratch function asked for, 64-byte aligned
-  KernelState* state = nullptr;  ///< what prepare returned
+  std::span<TensorView> in;      ///< an absent operand has data nullptr and dtype invalid
+  std::span<TensorView> out;     ///< contiguous, except for Kernel::channels_last and result_strided; data is nullptr
+                                 ///< for unused outputs and for outputs that the kernel allocates
+  std::span<std::byte> scratch;  ///< the bytes that the kernel's scratch function requested, 64-byte aligned
+  KernelState* state = nullptr;  ///< the result of prepare
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
   WeightAccess* weights = nullptr;       ///< in prepare; may be null
   GroupAccess* groups = nullptr;         ///< while it runs
-  portable::Launcher* device = nullptr;  ///< what runs the portable kernels; null on the CPU
+  portable::Launcher* device = nullptr;  ///< runs the portable kernels; null on the CPU
   const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
-  Way way = Way::none;  ///< in prepare and channels_last: what is wanted, where it can be done; none: rules choose
-  std::span<const Upcoming> upcoming;  ///< while it runs, where KernelState::asks_ahead is set
+  Way way = Way::none;  ///< in prepare and channels_last: the requested algorithm, if possible; none: rules choose
+  std::span<const Upcoming> upcoming;  ///< in a run, if KernelState::asks_ahead is set
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }
   bool wants(std::size_t i) const { return i < out.size() && out[i].dtype != DType::invalid; }
@@ -129,28 +129,28 @@ struct KernelCall {
 /// tern::fail(ErrorCode::runtime, ...): the runtime adds which node it was.
 struct Kernel {
   void (*run)(KernelCall&) = nullptr;
-  /// Bytes of scratch for these sizes (data pointers are not set yet; the state is what prepare returned). May be null.
+  /// Bytes of scratch for these sizes (data pointers are not set yet; the state is the result of prepare). May be null.
   std::size_t (*scratch)(const KernelCall&) = nullptr;
-  /// Called once per plan, with sizes but without data pointers, but for constant inputs, whose data is set. May be
+  /// Called once per plan. Sizes are set; data pointers are set only for constant inputs. May be
   /// null.
   std::unique_ptr<KernelState> (*prepare)(const KernelCall&) = nullptr;
-  /// Bit i: input i may have any strides. Others are made contiguous before the kernel sees them.
+  /// Bit i: input i may have any strides. The runtime makes other inputs contiguous first.
   std::uint32_t strided = 0;
-  /// The input whose memory output 0 may take over when that input is contiguous, has the output's shape and dtype, and
-  /// nobody reads it afterwards; -1: none.
+  /// The input whose memory output 0 may reuse if that input is contiguous, has the output's shape and dtype, and
+  /// has no later reader; -1: none.
   int in_place = -1;
-  /// For ops with several outputs: the input whose memory output `k` may take over on the same terms, or -1. Null:
+  /// For ops with several outputs: the input whose memory output `k` may reuse on the same conditions, or -1. Null:
   /// in_place.
   int (*in_place_of)(const Node& node, std::size_t k) = nullptr;
-  /// Whether output 0 is to be made, and input 0 brought unless it may have any strides, with channels last
-  /// (`kernels/channels_last.h`). Sizes are set, and the strides of inputs as they are. Null: never.
+  /// Whether output 0 has channels-last layout (`kernels/channels_last.h`), and so does input 0 unless it may have
+  /// any strides. Sizes are set, and inputs have their actual strides. Null: never.
   bool (*channels_last)(const KernelCall&) = nullptr;
-  /// `prepare` asks KernelCall::weights before it reads a constant operand; others find every constant operand fetched.
+  /// `prepare` uses KernelCall::weights before it reads a constant operand; else all constant operands are fetched.
   bool defers_weights = false;
-  /// What KernelCall::way may be, for some sizes at least. Empty where there is but one way.
+  /// The possible values of KernelCall::way, for some sizes at least. Empty if there is only one algorithm.
   std::span<const Way> ways = {};
-  /// Output 0 may have any strides, but for its last axis, whose elements lie side by side: those with which a
-  /// permutation that alone reads it is contiguous.
+  /// Output 0 may have any strides except along its last axis, whose elements are adjacent: the strides that make the
+  /// permutation that is its only reader contiguous.
   bool result_strided = false;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;

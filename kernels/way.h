@@ -1,5 +1,5 @@
-// The ways in which a kernel of the CPU may do one node. Rules choose where nobody else does; `tern export --tune`
-// measures, and stores names of this table in the archive.
+// The algorithms with which a CPU kernel can compute a node. By default rules choose one; `tern export --tune`
+// measures instead, and stores names of this table in the archive.
 #pragma once
 
 #include <array>
@@ -10,27 +10,27 @@ namespace tern {
 
 // clang-format off
 #define TERN_WAYS(WAY)                                                                                       \
-  /*  number, name                  of        what it is */                                                  \
+  /*  number, name                  of        algorithm */                                                   \
   WAY(1,  tiles)                 /* both      matrix tiles (kernels/cpu/amx) */                              \
-  WAY(2,  channels_last)         /* conv.     positions are rows of a matrix; threads share as rules say */  \
-  WAY(3,  channels_last_lines)   /* conv.     the same, threads share lines of the image */                  \
-  WAY(4,  channels_last_columns) /* conv.     the same, threads share channels of the result */              \
-  WAY(5,  winograd)              /* conv.     transformed tiles of an image with channels last */            \
+  WAY(2,  channels_last)         /* conv.     positions are rows of a matrix; rules divide the work */       \
+  WAY(3,  channels_last_lines)   /* conv.     the same; threads divide lines of the image */                 \
+  WAY(4,  channels_last_columns) /* conv.     the same; threads divide channels of the result */             \
+  WAY(5,  winograd)              /* conv.     Winograd tiles of a channels-last image */                     \
   WAY(6,  planes)                /* conv.     padded planes, for few channels in (kernels/cpu/planes) */     \
-  WAY(7,  blocks)                /* both      own products of floats, nothing packed (kernels/cpu/sgemm) */  \
+  WAY(7,  blocks)                /* both      Tern's float products, nothing packed (kernels/cpu/sgemm) */   \
   WAY(8,  onednn)                /* both      oneDNN, the weight packed */                                   \
-  WAY(9,  panels)                /* product   the weight in panels, as the archive has it */                 \
-  WAY(10, panels_lines)          /* product   the same, threads share rows of the result */                  \
-  WAY(11, panels_columns)        /* product   the same, threads share columns of the result */               \
-  WAY(12, in_place)              /* product   the weight where it lies (kernels/cpu/linear) */              \
-  WAY(13, channels_last_shallow) /* conv.     as channels_last, fewer products in a sum before it is added */ \
+  WAY(9,  panels)                /* product   the weight in panels from the archive */                       \
+  WAY(10, panels_lines)          /* product   the same; threads divide rows of the result */                 \
+  WAY(11, panels_columns)        /* product   the same; threads divide columns of the result */              \
+  WAY(12, in_place)              /* product   the weight in place (kernels/cpu/linear) */                   \
+  WAY(13, channels_last_shallow) /* conv.     as channels_last, fewer products in each partial sum */        \
   WAY(14, channels_last_deep)    /* conv.     the same, more products */                                     \
-  WAY(15, panels_shallow)        /* product   as panels, fewer products in a sum before it is added */       \
+  WAY(15, panels_shallow)        /* product   as panels, fewer products in each partial sum */               \
   WAY(16, panels_deep)           /* product   the same, more products */
 // clang-format on
 
 enum class Way : std::uint8_t {
-  none = 0,  ///< as the kernel's rules say
+  none = 0,  ///< the kernel's rules choose
 #define TERN_WAY(number, name) name = number,
   TERN_WAYS(TERN_WAY)
 #undef TERN_WAY

@@ -1,4 +1,4 @@
-// What is wrong with an archive: one finding for each rule that it breaks, where.
+// The errors of an archive: one finding for each broken rule, with its place.
 #pragma once
 
 #include <tern/error.h>

@@ -12,8 +12,8 @@
 
 namespace tern {
 
-/// What every read_* function needs. What they give is safe to look at: numbers of types, texts and expressions refer
-/// to something. Everything else is left to validate.h.
+/// The input of every read_* function. Their results are safe to inspect: numbers of types, texts and expressions are
+/// in range. validate.h checks everything else.
 class IndexReader {
  public:
   /// Runs FlatBuffers' verifier; root() is null when it finds something.

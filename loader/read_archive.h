@@ -1,4 +1,4 @@
-// Reads an archive as far as it can be read, with what is wrong with it: what opening, validating and inspecting share.
+// Reads as much of an archive as possible and collects its findings. Opening, validating and inspecting share this.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace tern {
 
 /// Where the reading of a file with findings stopped.
 enum class ReadStage {
-  container,  ///< nothing can be told but the prologue
+  container,  ///< only the prologue is known
   index,      ///< `program` can be looked at in part: its tables are there, but may contradict each other
   program,    ///< all rules hold, but for what is unsupported by this version
 };

@@ -1,5 +1,5 @@
-// Whether bytes can be a SPIR-V module: its header, and instructions that follow each other to the end. What they mean
-// is left to the driver.
+// Checks the form of a SPIR-V module: its header, and instructions that fill it exactly. The driver checks their
+// meaning.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tern {
 
-/// Empty where they can; else what is wrong.
+/// Empty for a well-formed module; otherwise the error.
 std::string spirv_problem(std::span<const std::byte> bytes);
 
 }  // namespace tern

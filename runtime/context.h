@@ -1,4 +1,4 @@
-// What all frames of a session share: its state, its random numbers, and the device that it runs on.
+// The data that all frames of a session share: its state, its random numbers, and its device.
 #pragma once
 
 #include <memory>

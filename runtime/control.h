@@ -1,4 +1,4 @@
-// What running and recording of control flow share.
+// Shared code of running and recording control flow.
 #pragma once
 
 #include <span>

@@ -67,11 +67,12 @@ void Event::synchronize() const {
 double Event::seconds_until(const Event& end) const {
   const EventImpl &a = *impl_, &b = *end.impl_;
   if (a.stream == nullptr || b.stream == nullptr || a.stream->device != b.stream->device)
-    fail(ErrorCode::invalid_argument, "two events have no time between them before both are recorded on one device");
+    fail(ErrorCode::invalid_argument, "the time between two events needs both to be recorded on one device");
   if (a.event == nullptr) return std::chrono::duration<double>(b.time - a.time).count();
   Device& d = a.stream->work->device();
   if (d.events() == nullptr) fail(ErrorCode::unsupported, d.name() + " has no clock for events");
-  if (!query() || !end.query()) fail(ErrorCode::invalid_argument, "the two events have not both happened yet");
+  if (!query() || !end.query())
+    fail(ErrorCode::invalid_argument, "at least one of the two events has not happened yet");
   double seconds = 0;
   d.check(d.events()->elapsed(d.index(), a.event, b.event, &seconds), "asking for the time between events");
   return seconds;

@@ -1,4 +1,4 @@
-// What each node of a session's runs took, and what it had to do at least.
+// The time of each node in a session's runs, and its minimal work.
 #pragma once
 
 #include <tern/tern.h>
@@ -22,17 +22,17 @@ class Profile {
   /// A step of function `function` ran once with these views.
   void add(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out,
            double seconds);
-  /// The device took so long for one launch or copy of a node that was added.
+  /// Adds the device's time for one launch or copy of a node that was added before.
   void add_span(std::uint32_t function, std::uint32_t node, double seconds);
-  /// By what they took, the longest first.
+  /// The slowest first.
   std::vector<NodeTime> times(const Program& program) const;
 
  private:
   std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> entries_;  ///< by function and node
 };
 
-/// Floating-point operations that the node's definition takes: products and sums of contractions, one for each element
-/// and instruction of an expression, none for others.
+/// Floating-point operations in the node's definition: products and sums of contractions, one for each element
+/// and instruction of an expression, none for other ops.
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 
 }  // namespace tern

@@ -33,7 +33,8 @@ void StateMemory::load(std::uint32_t storage) {
     upload.finish();
   } else {
     const auto bytes = program.source->bytes(storage);
-    if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+    if (bytes.size() < size)
+      fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));
     std::memcpy(to.data(), bytes.data(), size);
   }
   if (&to == &fresh) memory = std::move(fresh);

@@ -8,14 +8,14 @@
 
 namespace tern {
 
-/// Operands of an op that may carry an epilogue, absent ones included. What the expression reads besides follows them:
+/// Operands of an op that may carry an epilogue, including absent ones. The expression's other operands follow them:
 /// load 0 is the op's own result, with its bias; load k is operand kEpilogueOperands + k - 1.
 inline constexpr std::size_t kEpilogueOperands = 3;
 
 /// Whether the op may carry one: matmul and convolution, where the result is float32.
 bool takes_epilogue(Op op);
 
-/// As infer, for a node with an epilogue: the types of its outputs.
+/// Like infer, for a node with an epilogue: the types of its outputs.
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
                                             const std::vector<const TensorType*>& inputs);
 

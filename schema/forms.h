@@ -1,4 +1,4 @@
-// Nodes of one form: blocks that a model repeats are made of them, and what holds for one holds for all.
+// Nodes of one form, such as those of repeated blocks: a check of one of them holds for all.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tern {
 
-/// For each node the number of the first one of its form, which is its own where none before was found. Nodes have one
-/// form where all that a shape rule sees is the same: op, version, attributes, bodies, expression, and the types of
-/// operands and results, those that are absent included. Takes linear time on any program.
+/// For each node the number of the first node of its form, which may be the node itself. Nodes have the same
+/// form if all inputs of a shape rule are equal: op, version, attributes, bodies, expression, and the types of
+/// operands and results, including absent ones. Takes linear time on any program.
 std::vector<std::uint32_t> first_of_form(const Function& f);
 
 }  // namespace tern

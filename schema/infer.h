@@ -1,6 +1,6 @@
-// The shape rules: what types a node's outputs have, given its inputs' types and attributes. One rule per op, used by
-// the exporter to type what it builds, by the validator to check what it reads, and by the runtime on concrete sizes
-// before it runs.
+// The shape rules: each computes the types of a node's outputs from its inputs' types and attributes. One rule per op.
+// The exporter types new nodes with it, the validator checks nodes of archives, and the runtime applies it to concrete
+// sizes before a run.
 #pragma once
 
 #include <string>

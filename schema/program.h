@@ -66,7 +66,7 @@ struct Node {
   Op op = Op::invalid;
   std::int32_t version = 1;
   std::vector<ValueId> inputs;   ///< kNoValue where an optional operand is absent
-  std::vector<ValueId> outputs;  ///< kNoValue where nobody wants an output
+  std::vector<ValueId> outputs;  ///< kNoValue for an unused output
   std::vector<Attr> attrs;
   std::vector<std::uint32_t>
       functions;       ///< bodies: cond {true, false}, while_loop {condition, body}, scan_loop, map_loop, call {body}

@@ -9,7 +9,7 @@
 
 namespace tern::importing {
 
-/// How a view is computed from what it is a view of, and how what was written to the view gets back.
+/// How to compute a view from its base, and how to write a new value of the view back.
 struct ViewStep {
   std::string op;  ///< for messages
   std::function<ValueId(ValueId of)> forward;

@@ -45,7 +45,7 @@ void Walker::while_loop(const pt2::Node& node) {
 void Walker::scan(const pt2::Node& node) {
   const pt2::Graph& combine = graph_of(node, 0);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
-  if (inputs.size() < 3) fail(ErrorCode::bad_file, "scan needs initial values and what it runs over");
+  if (inputs.size() < 3) fail(ErrorCode::bad_file, "scan needs initial values and tensors to iterate over");
   std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
   for (Binding& b : operands) {
     if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(value_of(b)));
@@ -68,7 +68,7 @@ void Walker::scan(const pt2::Node& node) {
 void Walker::map(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
-  if (inputs.size() < 2) fail(ErrorCode::bad_file, "map needs what it runs over");
+  if (inputs.size() < 2) fail(ErrorCode::bad_file, "map needs tensors to iterate over");
   std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
   const std::size_t mapped = operands.size();
   append(operands, flattened(inputs.subspan(2)));

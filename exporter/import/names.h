@@ -1,4 +1,4 @@
-// The operators that the importer deals with itself, without a lowering. What is not in these tables is not looked at.
+// The operators that the importer handles itself, without a lowering. It ignores operators outside of these tables.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ std::span<const std::string_view> names_without_effect();
 
 /// Higher-order operators, without "higher_order.": control.cpp.
 std::span<const std::string_view> control_names();
-/// What to do about a higher-order operator that is not among them; empty where there is no advice.
+/// Advice for a higher-order operator that is not among them; may be empty.
 std::string_view reason_against(std::string_view control);
 
 /// Views of a tensor's memory, whatever part of it the operand is: strided.cpp.

@@ -1,5 +1,5 @@
-// Views as recipes: how a view's value is computed from what it views, and how a new value of the view gets back into
-// it.
+// Views as recipes: how to compute a view's value from its base, and how to write a new value of the view back into
+// the base.
 #pragma once
 
 #include <string_view>

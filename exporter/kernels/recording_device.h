@@ -1,4 +1,4 @@
-// A device that is not there: it keeps the text of every kernel that it is asked for, and runs none.
+// A device for rehearsals: it keeps the text of every kernel that the runtime requests, and runs none.
 #pragma once
 
 #include <tern/device.h>
@@ -10,7 +10,7 @@
 
 namespace tern {
 
-/// What texts depend on.
+/// The properties that texts depend on.
 struct DeviceKind {
   const char* name;  ///< for people: "GPU without float64"
   std::int32_t dialect;
@@ -27,7 +27,7 @@ class RecordingDevice {
   RecordingDevice& operator=(const RecordingDevice&) = delete;
 
   Device& device() { return *device_; }
-  /// What whoever reads from the device is told: how many elements a result has, say.
+  /// The value of every read from the device, such as the number of elements of a result.
   void answer(std::uint64_t number) { answer_ = number; }
   /// The name of each kernel, by its text.
   const std::map<std::string, std::string>& texts() const { return texts_; }

@@ -31,7 +31,8 @@ const KernelTarget& kernel_target(std::string_view name) {
     if (t.name == name) return t;
     names += fmt::format(", {}", t.name);
   }
-  fail(ErrorCode::invalid_argument, fmt::format("there is no target '{}'; there are: {}", name.substr(0, 80), names));
+  fail(ErrorCode::invalid_argument,
+       fmt::format("there is no target '{}'; the targets are: {}", name.substr(0, 80), names));
 }
 
 }  // namespace tern

@@ -20,7 +20,7 @@ struct KernelTarget {
   std::string (*compiler)();  ///< for people
 };
 
-/// Fails (invalid_argument) with the names that there are where there is none of that name.
+/// If the target does not exist, fails (invalid_argument) with the names of those that do.
 const KernelTarget& kernel_target(std::string_view name);
 
 }  // namespace tern

@@ -118,7 +118,7 @@ Values flash_cpu(Builder& b, const Call& c) {
 Values flash_cpu_backward(Builder& b, const Call& c) {
   const Inputs in = read(b, c, "attn_mask");
   const DType t = b.dtype(in.q), wide = compute_type(t);
-  if (b.rank(in.q) != 4) c.unsupported("queries that have not four dimensions");
+  if (b.rank(in.q) != 4) c.unsupported("queries with other than four dimensions");
   const ValueId grad = b.cast(c.tensor("grad_out"), wide), q = b.cast(in.q, wide);
   const ValueId k = b.cast(repeated(b, in.k, in.q), wide), v = b.cast(repeated(b, in.v, in.q), wide);
   // Joint graphs hold the forward pass as its decomposition and then name its probabilities logsumexp.

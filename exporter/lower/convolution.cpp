@@ -58,7 +58,7 @@ Values convolve(Builder& b, const Call& c, const Geometry& g) {
 
 std::size_t spatial(Builder& b, const Call& c) {
   const int r = b.rank(c.tensor("weight"));
-  if (r < 3 || r > 5) c.unsupported("a weight of another rank than 3 to 5");
+  if (r < 3 || r > 5) c.unsupported("a weight of a rank other than 3 to 5");
   return static_cast<std::size_t>(r - 2);
 }
 

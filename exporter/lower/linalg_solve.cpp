@@ -27,7 +27,7 @@ struct Solution {
 /// `of_transposed`: the factors of A^T instead of A.
 Solution solve(Builder& b, const Call& c, ValueId a, ValueId rhs, bool check, bool of_transposed = false) {
   const bool left = c.flag_or("left", true), vector = is_vector(b, a, rhs);
-  if (vector && !left) c.unsupported("a vector at the right of the matrix");
+  if (vector && !left) c.unsupported("a vector with left=False");
   const Values f = lu_factor(b, of_transposed ? transposed(b, a) : a, check);
   ValueId x = lu_solve(b, f[0], f[1], vector ? b.unsqueeze(rhs, -1) : rhs, left,
                        of_transposed ? Transpose::transpose : Transpose::none);

@@ -17,10 +17,10 @@ Values recurrent(Builder& b, const Call& c, RnnKind kind) {
   const Values& params = c.tensors("params");
   const std::size_t cells = static_cast<std::size_t>(std::max<std::int64_t>(layers, 0)) * (bidirectional ? 2 : 1);
   const std::size_t plain = biases ? 4 : 2;
-  if (cells == 0 || params.size() % cells != 0) c.unsupported("a number of parameters that the layers do not share");
+  if (cells == 0 || params.size() % cells != 0)
+    c.unsupported("a number of parameters that is no multiple of the layers");
   const std::size_t each = params.size() / cells;
-  if (each != plain && !(lstm && each == plain + 1))
-    c.unsupported("another number of parameters for each layer than its kind has");
+  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("a wrong number of parameters for each layer");
   ValueId x = c.tensor("input");
   if (b.rank(x) != 3) c.unsupported("an input of another rank than 3");
   if (batch_first) x = b.transpose(x, 0, 1);

@@ -109,10 +109,9 @@ Values packed(Builder& b, const Call& c, RnnKind kind) {
   const Values& params = c.tensors("params");
   const std::size_t plain = biases ? 4 : 2;
   if (layers < 1 || params.size() % static_cast<std::size_t>(layers * directions) != 0)
-    c.unsupported("a number of parameters that the layers do not share");
+    c.unsupported("a number of parameters that is no multiple of the layers");
   const std::size_t each = params.size() / static_cast<std::size_t>(layers * directions);
-  if (each != plain && !(lstm && each == plain + 1))
-    c.unsupported("another number of parameters for each layer than its kind has");
+  if (each != plain && !(lstm && each == plain + 1)) c.unsupported("a wrong number of parameters for each layer");
   const Values states = lstm ? c.tensors("hx") : Values{c.tensor("hx")};
   if (states.size() != (lstm ? 2u : 1u)) c.unsupported("a state that is not a pair");
 

@@ -45,7 +45,7 @@ Values upsample(Builder& b, const Call& c) {
     if (sizes.size() == 1) sizes.resize(n, sizes[0]);
   } else {  // PyTorch recorded what the factors gave
     const Dims& shape = c.declared.at(0).shape;
-    if (shape.size() != n + 2) c.unsupported("an input of another rank than that of the mode");
+    if (shape.size() != n + 2) c.unsupported("an input whose rank does not match the mode");
     sizes.assign(shape.begin() + 2, shape.end());
     for (std::size_t i = 0; i < n; ++i) bind_size(b, x, static_cast<std::int64_t>(i) + 2, sizes[i], c, i);
   }

@@ -9,7 +9,7 @@
 namespace tern::pt2 {
 
 /// Returns the root folder of a .pt2 archive (without a slash). Throws Error: unsupported for other kinds that PyTorch
-/// writes, with what to do; bad_file for what nobody knows.
+/// writes, with advice; bad_file for unknown archives.
 std::string recognise_archive(const std::vector<ZipRecord>& records, const std::string& label);
 
 }  // namespace tern::pt2

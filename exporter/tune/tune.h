@@ -1,4 +1,4 @@
-// Tries the ways that kernels have for a program's nodes, on the machine at hand, with the whole program running.
+// Measures the kernels' algorithms for a program's nodes on this machine, in runs of the whole program.
 #pragma once
 
 #include <tern/tern.h>
@@ -17,7 +17,7 @@ namespace tern {
 struct TuneOptions {
   double seconds = 60;                        ///< after which nothing new is tried
   std::map<std::string, std::int64_t> sizes;  ///< by symbols' names; others take a typical size
-  /// Called before each trial with the share of the time that is gone and with what is tried.
+  /// Called before each trial with the elapsed share of the time and the name of the trial.
   std::function<void(double share, const std::string& what)> on_progress;
 };
 

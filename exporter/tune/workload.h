@@ -1,4 +1,4 @@
-// Runs of a program that are timed while it is tuned: all its entry functions on inputs that are made up.
+// The runs that tuning times: all entry functions of a program on made-up inputs.
 #pragma once
 
 #include <tern/tern.h>
@@ -15,7 +15,7 @@
 
 namespace tern {
 
-/// Entry functions and what they are given.
+/// Entry functions and their inputs.
 struct Workload {
   struct Call {
     std::string function;

@@ -22,7 +22,7 @@ void visit_plane_type(DType t, F&& f) {
   }
 }
 
-/// An output of a pool that somebody wants: all have the same sizes.
+/// A used output of a pool: all have the same sizes.
 inline const TensorView& sized_output(const KernelCall& c) {
   return c.out[c.wants(0) || !c.wants(1) ? 0 : 1];
 }

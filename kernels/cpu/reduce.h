@@ -10,7 +10,7 @@
 
 namespace tern {
 
-/// What is kept and what is reduced of input 0.
+/// The kept and the reduced axes of input 0.
 struct ReducePlan {
   Walk kept, reduced;
 };

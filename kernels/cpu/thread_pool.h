@@ -1,5 +1,5 @@
-// The threads of the process that kernels share: a caller does the parts of its work that nobody else has begun, so
-// that it waits for a thread only where that is at work already. Many callers may come at once.
+// The process-wide threads of the kernels. A caller executes the parts that no thread has begun, so that it
+// waits only for threads that are already at work. Many callers may use it at once.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ class CustomCall {
 
   const std::string& name() const { return name_; }
   const std::vector<tern_tensor>& results() const { return results_; }
-  /// Runs the operator on the host, on elements in these places; null for a result that nobody uses.
+  /// Runs the operator on the host, on elements at these addresses; null for an unused result.
   void run(const std::vector<void*>& in, const std::vector<void*>& out);
   /// How a device runs it. Only where its library has a kernel for it.
   tern_op_plan plan(const tern_op_kernel& kernel);

@@ -28,10 +28,10 @@ inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = t
 /// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
 Launcher& compiled_launcher();
 
-/// The op of a node by its portable kernel on the host, whose texts know few element types: operands become those first
-/// (compiled_types.h), and results what they are to be afterwards.
+/// Runs the portable kernel of an op on the host. Its texts support few element types: operands are converted to those
+/// first (compiled_types.h), and results back afterwards.
 Kernel compiled_kernel(Op op);
-/// The ops that the CPU computes so where every device is to give the same bits.
+/// The ops that the CPU computes in this way for the same bits on every device.
 void register_compiled(KernelTable& t);
 
 }  // namespace tern::portable

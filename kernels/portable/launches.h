@@ -1,4 +1,4 @@
-// A node as a list of launches: made once for each plan, run with the addresses of the moment.
+// A node as a list of launches: made once for each plan, run with the current addresses.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,7 @@ class Launches : public KernelState {
   std::uint64_t scratch_bytes_ = 0;
 };
 
-/// What a family is: it looks at the node and the sizes of its operands (no data), and adds launches.
+/// A family: it reads the node and the sizes of its operands (no data), and adds launches.
 using Family = void (*)(const KernelCall& call, Launches& list);
 
 namespace detail {

@@ -56,7 +56,7 @@ class Source {
   void view(const std::string& name, const TensorView& v);
 
   const std::string& name() const { return name_; }
-  /// To be called when everything is declared: what is below is for this device.
+  /// Call this after all declarations; the functions below refer to this device.
   void complete(const Target& target);
   /// Different for texts that differ, on one device.
   std::string key() const;

@@ -31,13 +31,13 @@ void check_call(const Collective& c, int ranks) {
   };
   const int size = element_size(c.dtype);
   if (static_cast<int>(c.kind) >= kCollectiveKinds || static_cast<int>(c.reduce) >= kReduceOps)
-    refuse("there is no such collective");
-  if (size == 0 || elements_per_byte(c.dtype) != 1) refuse("elements of this type are not sent");
+    refuse("this collective does not exist");
+  if (size == 0 || elements_per_byte(c.dtype) != 1) refuse("this element type is not supported");
   if (c.count < 0 || c.count > std::numeric_limits<std::int64_t>::max() / size / ranks)
-    refuse("no memory holds so many elements");
+    refuse("the elements do not fit in memory");
   if (reduces(c) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
   if (c.kind == CollectiveKind::reduce_scatter && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
-  if (c.kind == CollectiveKind::broadcast && (c.root < 0 || c.root >= ranks)) refuse("there is no such rank");
+  if (c.kind == CollectiveKind::broadcast && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
 }
 
 bool is_same(const Collective& a, const Collective& b) {

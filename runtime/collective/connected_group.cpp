@@ -69,7 +69,8 @@ Header receive(const Socket& from, Header::What what, Deadline end) {
     from.receive(std::as_writable_bytes(std::span(why)), end);
     fail(ErrorCode::runtime, why);
   }
-  if (h.magic != Header::kMagic || h.what != what) fail(ErrorCode::io, "what came is no message of a group");
+  if (h.magic != Header::kMagic || h.what != what)
+    fail(ErrorCode::io, "received data that is not a message of a group");
   return h;
 }
 
@@ -95,7 +96,9 @@ class ConnectedRank : public ProcessGroup {
         const Header h = receive(s, Header::hello, std::min(end, std::chrono::steady_clock::now() + kBrief));
         const bool fits = h.count == size_ && h.rank > 0 && h.rank < size_ && !peer(h.rank).open();
         if (!fits) {
-          send_failure(s, 0, fmt::format("rank {} of {} is not missing in a group of {}", h.rank, h.count, size_));
+          send_failure(s, 0,
+                       fmt::format("rank {} of {} is already connected, or does not exist, in a group of {}", h.rank,
+                                   h.count, size_));
           continue;
         }
         peer(h.rank) = std::move(s);

@@ -28,7 +28,7 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 Addresses resolve(const std::string& address, int flags) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == address.size())
-    fail(ErrorCode::invalid_argument, fmt::format("'{}' is no address; one is HOST:PORT", address));
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' is not an address: write HOST:PORT", address));
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
@@ -37,7 +37,7 @@ Addresses resolve(const std::string& address, int flags) {
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found);
-  if (error != 0) fail(ErrorCode::io, fmt::format("'{}' is not found: {}", address, gai_strerror(error)));
+  if (error != 0) fail(ErrorCode::io, fmt::format("cannot resolve the address '{}': {}", address, gai_strerror(error)));
   return {found, freeaddrinfo};
 }
 
@@ -127,7 +127,7 @@ void Socket::wait(short events, Deadline end) const {
     n = poll(&p, 1, milliseconds_until(end));
   } while (n < 0 && errno == EINTR);
   if (n < 0) fail_with("waiting", errno);
-  if (n == 0) fail(ErrorCode::io, "nothing came in time");
+  if (n == 0) fail(ErrorCode::io, "timed out waiting for data");
 }
 
 void Socket::send(std::span<const std::byte> bytes, Deadline end) const {

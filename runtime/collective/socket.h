@@ -1,4 +1,4 @@
-// A TCP connection on which everything comes within a time, or fails.
+// A TCP connection whose operations end before a deadline, or fail.
 #pragma once
 
 #include <chrono>
@@ -23,9 +23,9 @@ class Socket {
   }
   bool open() const { return descriptor_ >= 0; }
 
-  /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io, and say who does not answer.
+  /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io and name the address that does not answer.
   static Socket listen(const std::string& address);
-  /// Tries until somebody listens there.
+  /// Retries until a process listens there.
   static Socket connect(const std::string& address, Deadline end);
   Socket accept(Deadline end) const;
 

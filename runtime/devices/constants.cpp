@@ -30,7 +30,8 @@ void DeviceConstants::bring(std::span<const std::uint32_t> storages, DeviceStrea
         continue;
       if (in_place_ && size > 0) {
         const auto bytes = program_.source->bytes(storage);
-        if (bytes.size() < size) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+        if (bytes.size() < size)
+          fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));
         addresses_[storage] = const_cast<std::byte*>(bytes.data());  // never written: the planner sees to it
         continue;
       }

@@ -43,9 +43,8 @@ std::uint64_t memory_limit_of_environment() {
   const int shift = rest.empty() ? 0 : 10 * static_cast<int>(unit + 1);
   if (*text < '0' || *text > '9' || (!rest.empty() && unit == std::string_view::npos) ||
       number > (~std::uint64_t{0} >> shift))
-    fail(
-        ErrorCode::invalid_argument,
-        fmt::format("TERN_DEVICE_MEMORY is '{}'; it takes a number of bytes, with K, M, G or T after it or not", text));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("TERN_DEVICE_MEMORY is '{}'; write a number of bytes, optionally followed by K, M, G or T", text));
   return number << shift;
 }
 
@@ -75,7 +74,7 @@ Device& Device::open(const std::string& name) {
     const std::string digits = name.substr(colon + 1);
     if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
       fail(ErrorCode::invalid_argument,
-           fmt::format("'{}' is no name of a device; such are: {}", name, what_there_is()));
+           fmt::format("'{}' is not a device name; the devices are: {}", name, what_there_is()));
     index = std::stoul(digits);
   }
   const std::lock_guard lock(mutex);
@@ -100,7 +99,8 @@ Device::Device(const Plugin& plugin, int index)
   check(table_.properties(index_, &properties_), "asking for the properties");
   if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
     fail(ErrorCode::unsupported,
-         fmt::format("{} wants its kernels in dialect {}, which this Tern does not know", name_, properties_.dialect));
+         fmt::format("{} wants its kernels in dialect {}, which this version of Tern does not support", name_,
+                     properties_.dialect));
   }
   graphs_ = extension<tern_device_graph_functions>(table_, "graph", sizeof(tern_device_graph_functions));
   conditionals_ = extension<tern_device_graph_conditional_functions>(table_, "graph_conditional",

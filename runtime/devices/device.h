@@ -25,7 +25,7 @@ struct LoadedKernel;
 
 class Device {
  public:
-  /// "xpu" (the first one) or "xpu:1". Fails with what there is when there is no such device.
+  /// "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that do.
   static Device& open(const std::string& name);
 
   Device(const Plugin& plugin, int index);
@@ -61,16 +61,16 @@ class Device {
   void wait() noexcept;
   DeviceMemoryStats memory() const;
   void set_memory_limit(std::uint64_t bytes);
-  /// Gives segments without blocks in use back, and buffers for uploads.
+  /// Releases segments without blocks in use, and buffers for uploads.
   void release_memory();
   Staging& staging() { return staging_; }
 
-  /// Of an archive that brings it compiled, else compiled from the text. Equal keys mean equal texts.
+  /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
   const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
                                          const std::function<std::string()>& text);
-  /// Kernels are looked for there before their text is compiled, as long as somebody else holds it.
+  /// Searches these kernels before it compiles a text, as long as another owner keeps them alive.
   void add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels);
-  /// Else what TERN_NO_COMPILE says.
+  /// Overrides TERN_NO_COMPILE.
   void allow_compiling() { may_compile_ = true; }
   std::vector<LoadedKernel> loaded_kernels() const;
 

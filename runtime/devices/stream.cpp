@@ -43,7 +43,7 @@ DeviceStream::~DeviceStream() {
 void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
                           std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
-  if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch can take");
+  if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
   std::array<tern_device_argument, kMost> list;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     list[i] = {arguments[i].data, arguments[i].size, arguments[i].is_address ? 1u : 0u};

@@ -44,17 +44,17 @@ class DeviceStream : public portable::Launcher {
   bool idle() const { return idle_; }
   /// Waits, and fails where a kernel has written a failure.
   void finish();
-  /// Puts a copy of what kernels may have written as their failure on the stream: 0, or a number of failure.h.
+  /// Enqueues a copy of the failure that kernels may have written: 0, or a number of failure.h.
   void enqueue_failure(std::int32_t* to);
-  /// After an exception: waits, and forgets failures, so that the next run begins anew. Fails never.
+  /// After an exception: waits and clears failures, so that the next run can begin. Never fails.
   void recover() noexcept;
-  /// Waits, and leaves what failed for whoever asks.
+  /// Waits, and keeps a failure for the next call that reports it.
   void settle() noexcept;
   /// Puts work that the device has recorded on the stream.
   void run_graph(tern_device_graph graph);
   std::uint64_t launches() const { return launches_; }
 
-  /// While it lives, the device records what is put on the stream (tern_device_graph_functions::begin).
+  /// While it lives, the device records the work on the stream (tern_device_graph_functions::begin).
   class Recorded {
    public:
     explicit Recorded(DeviceStream& stream);

@@ -1,4 +1,4 @@
-// What the steps of one run take by the device's own clock ("profiler" of tern/device.h).
+// The times of the steps of one run by the device's own clock ("profiler" of tern/device.h).
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace tern {
 
-/// While it lives, steps of a session that measures its nodes add to the session's profile what the device says of
-/// them. Does nothing where the session does not measure, or the device has no such clock: then steps are waited for.
+/// While it lives, steps of a session that measures its nodes add the device's times to the session's profile.
+/// Does nothing if the session does not measure, or if the device has no such clock: then the host waits for steps.
 class DeviceTimes {
  public:
   explicit DeviceTimes(SessionContext& session);
@@ -20,7 +20,7 @@ class DeviceTimes {
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
 
-  /// What is put on the stream from here on belongs to this node, and to those that were entered before and not left.
+  /// Later work on the stream belongs to this node, and to the nodes that were entered before and not left.
   void enter(std::uint32_t function, std::uint32_t node);
   void leave();
   /// Waits for the stream, and adds all times to the profile.
@@ -39,7 +39,7 @@ class DeviceTimes {
   std::size_t current_ = 0;
 };
 
-/// Runs a step, and adds what it took to the session's profile. `run` fills in the views.
+/// Runs a step and adds its time to the session's profile. `run` fills in the views.
 template <class Run>
 void measure_step(const SessionContext& session, std::uint32_t function, const Step& step,
                   std::span<const TensorView> in, std::span<const TensorView> out, const Run& run) {

@@ -67,7 +67,7 @@ void Upload::add(StorageSource& source, std::uint32_t storage, std::uint64_t byt
   } else {
     take(source.bytes(storage));
   }
-  if (given < bytes) fail(ErrorCode::bad_file, fmt::format("storage {} is shorter than it says", storage));
+  if (given < bytes) fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));
 }
 
 void Upload::add(std::span<const std::byte> bytes, std::byte* to) {

@@ -1,4 +1,4 @@
-// Storages on their way to a device: what is next is read, and its hash checked, while the device copies.
+// Uploads storages to a device: reads and hashes the next bytes while the device copies the previous ones.
 #pragma once
 
 #include <tern/device.h>

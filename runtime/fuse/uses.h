@@ -1,4 +1,4 @@
-// A function while its nodes are fused: who makes and reads each value, and when each node runs.
+// A function during fusion: the producer and the readers of each value, and the place of each node.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostFusedOperands = 16;
 /// behind node m, or was made for node n.
 using Place = std::array<std::uint32_t, 3>;
 
-/// What is known of a value.
+/// Facts about a value.
 struct Use {
   std::int32_t producer = -1;  ///< node, or -1 for an input
   std::int32_t readers = 0;    ///< nodes
@@ -44,7 +44,7 @@ class FunctionInFusion {
   /// An operand or result of the node is of packed pairs, which are not addressed one by one.
   bool has_pairs(const Node& n) const;
 
-  /// The node that makes `v` for node `reader` and nobody else, in the same section; -1 if there is none.
+  /// The node in the same section that makes `v` with `reader` as its only reader; -1 if there is none.
   std::int32_t only_producer(ValueId v, std::uint32_t reader);
   /// The place of the last of the nodes that make the operands.
   Place operands_made(const std::vector<ValueId>& operands);
@@ -66,10 +66,10 @@ class FunctionInFusion {
   std::vector<std::uint32_t> sections_;
 };
 
-/// Takes the pointwise nodes that make operands of pointwise node `i` for it alone into it. False if there are none; if
-/// not, those that made operands of theirs may have become such nodes.
+/// Merges into pointwise node `i` the pointwise nodes whose results only `i` reads. False if there are none;
+/// otherwise their producers may now qualify too.
 bool merge_operands(FunctionInFusion& f, std::uint32_t i);
-/// Makes pointwise node `i` the epilogue of the product or convolution that makes one of its operands for it alone.
+/// Makes pointwise node `i` the epilogue of a product or convolution whose result only `i` reads.
 void join_product(FunctionInFusion& f, std::uint32_t i);
 
 }  // namespace tern

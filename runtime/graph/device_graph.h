@@ -1,12 +1,12 @@
-// Hands what was recorded over to graphs of the device, where it has such ("graph" of tern/device.h).
+// Moves recorded steps into graphs of the device, if it has any ("graph" of tern/device.h).
 #pragma once
 
 #include "runtime/graph/replay.h"
 
 namespace tern {
 
-/// Replaces runs of items that the device can hold; control flow too, where it decides itself. What it cannot hold
-/// stays.
+/// Replaces sequences of items that the device supports, including control flow that it decides itself. Other items
+/// stay.
 void make_device_graphs(const Replay& replay, Recording& recording);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// What a captured run does: its steps with all their addresses, in order. Bodies of control flow are recordings of
-// their own.
+// A captured run: its steps with all their addresses, in order. Each body of control flow is a recording of
+// its own.
 #pragma once
 
 #include <tern/device.h>

@@ -1,13 +1,13 @@
-// Removes what nobody needs: nodes without effect whose results are not used, single results of others, and values that
-// nothing defines any more.
+// Dead code elimination: removes nodes without effects whose results are unused, unused results of other nodes, and
+// values that have no definition any more.
 #pragma once
 
 #include "schema/program.h"
 
 namespace tern {
 
-/// Nodes that draw random numbers, assert, bind a symbol, talk to other devices or belong to other libraries stay, and
-/// so does control flow around such nodes.
+/// Keeps nodes that draw random numbers, assert, bind a symbol, communicate with other devices or belong to other
+/// libraries, and control flow around such nodes.
 void remove_dead_code(Program& program);
 
 }  // namespace tern

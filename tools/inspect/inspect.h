@@ -1,4 +1,4 @@
-// What is in an archive, as text for people and as JSON. Safe on whatever read_archive gives.
+// The contents of an archive, as text for people and as JSON. Safe on any result of read_archive.
 #pragma once
 
 #include <string>

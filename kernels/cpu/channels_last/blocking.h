@@ -1,4 +1,4 @@
-// How a convolution or a product with a weight in panels is divided.
+// How threads divide a convolution, or a product with a weight in panels.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@ struct Blocking {
   static constexpr std::int64_t kDepth = 512;
 
   Share share = Share::by_rule;
-  std::int64_t depth = kDepth;  ///< products after which sums are added to y: fewer have smaller errors
+  std::int64_t depth = kDepth;  ///< products in a partial sum that is added to y: fewer give smaller errors
 
-  /// Whether anything is divided otherwise than by rule where a result is a sum of so many products.
+  /// Whether this differs from the rules' choice for results that are sums of `products` products.
   bool matters(std::int64_t products) const {
     return share != Share::by_rule || (depth != kDepth && products > std::min(depth, kDepth));
   }
 };
 
-/// What a way of convolutions means, or one of products; null for those that divide their work otherwise.
+/// The blocking of an algorithm for convolutions or products; null for algorithms with their own division of work.
 const Blocking* convolution_blocking(Way way);
 const Blocking* product_blocking(Way way);
 

@@ -1,5 +1,5 @@
-// What threads divide where an image lies with its channels last. Layers that follow each other divide it in the same
-// way, as a thread then finds what it needs in its own cache: what another wrote is several times as far.
+// How threads divide an image in channels-last layout. Consecutive layers divide it in the same way, so that a thread
+// finds its data in its own cache: data in another thread's cache takes several times as long to read.
 #pragma once
 
 #include <omp.h>
@@ -11,14 +11,14 @@
 
 namespace tern::channels_last {
 
-inline constexpr std::int64_t kUnit = 16;  ///< channels that are not divided: the most that a register holds
+inline constexpr std::int64_t kUnit = 16;  ///< channels that stay together: the most that a register holds
 
 /// Whether every thread has channels.
 inline bool enough_channels(std::int64_t channels) {
   return channels / kUnit >= omp_get_max_threads();
 }
 
-/// Whether threads that do little for each element take lines of all images, one after the other; else they take
+/// For ops with little work per element: whether threads divide the lines of all images. Otherwise they divide
 /// channels.
 inline bool share_lines(std::int64_t lines, std::int64_t channels) {
   constexpr std::int64_t kFewLines = 7;  // for each thread

@@ -11,9 +11,9 @@ namespace tern::channels_last {
 
 class Winograd {
  public:
-  /// A kernel of 3 by 3 without strides and dilation, and registers full of channels.
+  /// A 3x3 kernel without strides and dilation, and enough channels to fill registers.
   static bool possible(const Convolution& c);
-  /// `TERN_WINOGRAD=0` in the environment says no.
+  /// False with `TERN_WINOGRAD=0` in the environment.
   static bool allowed();
   /// Whether it is allowed and this should be faster than `convolve`.
   static bool suits(const Convolution& c);
@@ -21,8 +21,8 @@ class Winograd {
 
   /// Bytes, aligned to 64, that `run` needs.
   std::size_t scratch() const;
-  /// As `convolve`. False where a sum was not finite: what is not finite spreads all over a tile, so that all results
-  /// are to be made anew, the plain way.
+  /// Like `convolve`. False if a sum is not finite: an infinity or NaN spreads over its tile, so the caller must
+  /// compute all results again with `convolve`.
   bool run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const;
 
  private:

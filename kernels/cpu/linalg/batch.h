@@ -68,7 +68,7 @@ class Operand {
 /// How many matrices a tensor holds whose last `core` axes are one.
 std::int64_t batch_count(const TensorView& v, int core);
 
-/// Matrix i of an output, which is contiguous; null where nobody wants the output.
+/// Matrix i of an output, which is contiguous; null for an unused output.
 template <class T>
 T* output(const KernelCall& c, std::size_t k, std::int64_t i, std::int64_t elements) {
   return c.wants(k) && c.out[k].data != nullptr ? c.out[k].as<T>() + i * elements : nullptr;

@@ -1,4 +1,4 @@
-// What is done to a block of results before it is stored: the node's epilogue, if it has one.
+// Applies the node's epilogue, if it has one, to a block of results before it is stored.
 #pragma once
 
 #include "kernels/cpu/pointwise/epilogue.h"

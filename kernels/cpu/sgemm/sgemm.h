@@ -1,4 +1,4 @@
-// A float matrix product on operands of any strides, without code made at run time: what it needs is there when the
+// A float matrix product on operands of any strides, without code generation: it is ready when the
 // program starts.
 #pragma once
 
