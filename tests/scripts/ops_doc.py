@@ -31,14 +31,15 @@ ORDER = ["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f16", "b
 
 INTRO = """# Operators
 
-`./dev ops` writes this file from `tern ops` and from the cases in `tests/data/`; change nothing here by hand.
+This page lists every PyTorch operator that Tern imports: the Tern ops it becomes, the tested element types, and its largest error. `./dev ops` writes the page
+from `tern ops` and from the cases in `tests/data/`; do not edit it.
 
-- **becomes**: Tern's ops in all cases that hold the operator. `none`: nothing is left to do when the program runs (a size, a cast
-  to the same type, a view that is the tensor itself, a result that nobody reads).
-- **dtypes**: of the tensors that went in and came out in these cases; other types may work as well.
-- **cases**: passed cases of this operator alone / passed cases in which it is one of several operators. A failed case is named as such.
-- **worst error**: over all elements of the cases of this operator alone, against PyTorch's result, in units of the last place of the largest
-  magnitude in the same row, rounded up to a power of two. Empty: no case of it alone.
+- **becomes**: Tern's ops in all cases with the operator. `none`: the operator needs no work in a run (a size, a cast to the same
+  type, a view that is the tensor itself, an unused result).
+- **dtypes**: the element types of inputs and outputs in these cases; other types may work too.
+- **cases**: passed cases of this operator alone / passed cases with other operators. Failed cases are counted as "failed".
+- **worst error**: the largest difference from PyTorch's result over all elements of the cases of this operator alone, in units in the last place of the largest
+  magnitude in the same row, rounded up to a power of two. Empty: no case of this operator alone.
 
 PyTorch's CPU kernels compute some operators on float16 and bfloat16 in several steps and round to 16 bits after each: `soft_margin_loss` rounds the product, its
 exponential, the logarithm and the mean. Tern computes a node in float32 and rounds its result once. Where a step cancels or amplifies an error, the two results
@@ -47,13 +48,17 @@ a case and reports it as *nearer*: it evaluates the program with every float16, 
 tolerance. PyTorch's own element must lie within 16 tolerances of the largest element (at least 1), or the case fails. The column *worst error* counts these
 cases as "nearer" and leaves their errors out.
 
-Operators that draw random numbers have no cases, as those of PyTorch's CPU generator are others: `tests/kernels/random_test.cpp` and
-`tests/runtime/random_test.cpp` hold them against published values and their laws.
+Operators that draw random numbers have no cases, because PyTorch's CPU generator gives other numbers: `tests/kernels/random_test.cpp` and
+`tests/runtime/random_test.cpp` compare them with published values and with their distributions.
 
-Every case passes but those of `tests/data/conformance_expected_failures.txt`, whose weights are Python pickles, which are never read. Of the smallest models of
-each family of timm, torchvision and transformers that PyTorch 2.12 can export (415, of which 204 also after `run_decompositions()`), five do not give
-PyTorch's results. vit_mae and vits draw from the generator of PyTorch's CPU. Of deeplabv3_resnet101, fcn_resnet101 and visformer PyTorch's own float32 result
-is further from the float64 one than the tolerance in 399 and 555 of 1,053,696 and in 2 of 1,000 elements (this one in 518, 783 and 5 from PyTorch's).
+Every case passes except those in `tests/data/conformance_expected_failures.txt`: their weights are Python pickles, which Tern never reads.
+
+PyTorch 2.12 can export the smallest model of 415 families of timm, torchvision and transformers, 204 of them also after `run_decompositions()`. Five do not give PyTorch's
+results:
+
+- vit_mae and vits draw from PyTorch's CPU generator.
+- deeplabv3_resnet101, fcn_resnet101 and visformer differ from PyTorch's float32 result by more than the tolerance in 518 and 783 of 1,053,696 and in 5 of 1,000 elements. PyTorch's
+  float32 result itself differs from its float64 result by more than the tolerance in 399, 555 and 2 elements.
 
 """
 
@@ -164,21 +169,21 @@ def document(known, uses):
     out += f"{len(names)} operators: " + ", ".join(f"{len(v)} {k}" for k, v in of_kind.items()) + f". {len(tested)} of them occur in the cases.\n\n"
     out += f"Core ATen: {len(core) - len(absent)} of {len(core)} operators; {len([n for n in core if n in tested])} of them occur in the cases.\n\n"
 
-    out += "## Computed\n\nNames are those of `aten`, without `.default`, where nothing else is said.\n\n"
+    out += "## Computed\n\nNames without a namespace belong to `aten`; `.default` is omitted.\n\n"
     out += head("operator", "becomes", "dtypes", "cases", "worst error")
     for n in (n for n in of_kind["lowered"] if n in tested):
         u = uses[n]
         out += row(f"`{short_name(n)}`", ", ".join(sorted(u.ops)) or "none", u.dtypes_text(), u.cases_text(), u.error_text(reasons.get(n)))
-    out += "\nLowered too, and in no case:\n\n" + listed(n for n in of_kind["lowered"] if n not in tested)
+    out += "\nAlso lowered, without a case:\n\n" + listed(n for n in of_kind["lowered"] if n not in tested)
 
-    out += "## Written in place\n\nIn-place and `out=` operators are computed as the functional operator, and the result is written back.\n\n"
+    out += "## Written in place\n\nTern computes in-place and `out=` operators as the functional operator and writes the result back.\n\n"
     out += head("operator", "computed as", "becomes", "dtypes", "cases", "worst error")
     for n in (n for n in of_kind["written"] if n in tested):
         u = uses[n]
         twin = names[n].get("computed_as", "")
         out += row(f"`{short_name(n)}`", f"`{short_name(twin)}`" if twin else "itself", ", ".join(sorted(u.ops)) or "none", u.dtypes_text(),
                    u.cases_text(), u.error_text(reasons.get(n)))
-    out += "\nImported likewise, and in no case:\n\n" + listed(n for n in of_kind["written"] if n not in tested)
+    out += "\nAlso imported, without a case:\n\n" + listed(n for n in of_kind["written"] if n not in tested)
 
     out += "## Memory, sizes, control flow\n\nThe importer resolves these itself: memory and layout become views, numbers of the host become expressions"
     out += " over sizes, subgraphs become functions.\n\n"
@@ -193,9 +198,9 @@ def document(known, uses):
         out += head("operator of Core ATen", "why") + "".join(row(f"`{short_name(n)}`", missing[n]) for n in absent) + "\n"
     else:
         out += "No operator of Core ATen is missing.\n\n"
-    out += "What else is not in this file is refused when the program is exported, with all such operators named in one message.\n\n"
+    out += "`tern export` refuses any operator that is not on this page. One message names all of them.\n\n"
 
-    out += "## Tern's own ops\n\nThe closed set that a device implements. The number is the archive's; `operators` counts those above that the op has a part in.\n\n"
+    out += "## Tern's own ops\n\nThe closed set of ops that a device implements. `number` identifies the op in archives; `operators` counts the operators above that use the op.\n\n"
     out += head("op", "number", "version", "operators")
     for op in known["ops"]:
         out += row(op["name"], str(op["number"]), str(op["version"]), str(sum(op["name"] in uses[n].ops for n in tested)))
