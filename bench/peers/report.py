@@ -1,9 +1,15 @@
 """Writes the figures as Markdown, and puts them between two markers of a document. Standard library alone."""
 import math
+import textwrap
 
 BEGIN = "<!-- peers: begin; `./dev bench peers --docs` writes what follows -->"
 END = "<!-- peers: end -->"
 NONE = "–"
+TIMES = """Each cell is the median of the turns ± half of the interquartile range. The last column is Tern's time divided by
+    that of the fastest peer: below 1 Tern is faster."""
+MEMORY = """Largest private memory (anonymous and shared, without mapped files) while the model is loaded and runs three
+    times. The first figure is the increase over the empty process, the second the whole process with its libraries, and
+    with Python where people load the runtime from Python."""
 
 
 def number(value):
@@ -17,6 +23,10 @@ def number(value):
 
 def count(n, what):
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _paragraph(text):
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def table(head, rows):
@@ -116,26 +126,29 @@ def markdown(figures):
         limits = (f" Peaks, measured by `tern bench`: {number(top['flops'])} GFLOP/s, copying {number(top['copy_bytes'])} GB/s, "
                   f"reading {number(top['read_bytes'])} GB/s.")
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
+    method = f"""`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')},
+        {count(figures['turns'], 'turn')}. A turn waits until no thread computes, runs once without measuring, and takes the
+        median of three runs; the order of the runtimes rotates. Each runtime is a process of its own. Its output must agree
+        with PyTorch's float64 output within 1e-3 of the largest value. Tern's archives hold weights packed for this
+        processor (`tern export --target cpu`); the other runtimes pack weights when they convert or load a model."""
+    place = f"""{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux
+        {machine['kernel']}.{limits} Versions: {versions}."""
+    loads = f"""Time from the runtime's own file, in the page cache, to the first output, without the start of the process
+        and its libraries: the median of {figures['loads']} fresh processes, or of as many as run in a minute."""
     return f"""## Beside other runtimes
 
-`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')}, {count(figures['turns'], 'turn')}. A turn waits until no
-thread computes, runs once without measuring, and takes the median of three runs; the order of the runtimes rotates. Each runtime is a process of its own. Its output must agree with
-PyTorch's float64 output within 1e-3 of the largest value. Tern's archives hold weights packed for this processor (`tern export --target cpu`); the other runtimes pack weights when they
-convert or load a model.
+{_paragraph(method)}
 
-{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux {machine['kernel']}.{limits}
-Versions: {versions}.
+{_paragraph(place)}
 
-Each cell is the median of the turns ± half of the interquartile range. The last column is Tern's time divided by that of the fastest peer: below 1 Tern is faster.
+{_paragraph(TIMES)}
 
 {_times(figures, titles)}
 {_notes(figures, titles)}
-Time from the runtime's own file, in the page cache, to the first output, without the start of the process and its libraries: the median of {figures['loads']} fresh
-processes, or of as many as run in a minute.
+{_paragraph(loads)}
 
 {_loads(figures, titles)}
-Largest private memory (anonymous and shared, without mapped files) while the model is loaded and runs three times. The first figure is the increase over the empty process, the
-second the whole process with its libraries, and with Python where people load the runtime from Python.
+{_paragraph(MEMORY)}
 
 {_memory(figures, titles)}"""
 
