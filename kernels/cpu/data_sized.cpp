@@ -74,7 +74,8 @@ void cpu_bincount(KernelCall& c) {
   std::int64_t bins = c.node->integer(AttrKey::length);
   for (std::int64_t v : values) {
     if (v < 0) fail(ErrorCode::runtime, "bincount of the negative number " + std::to_string(v));
-    if (v >= bins) bins = v + 1;
+    if (v >= bins && __builtin_add_overflow(v, 1, &bins))
+      fail(ErrorCode::runtime, "bincount of " + std::to_string(v) + ": that many bins are more than memory holds");
   }
   std::byte* out = result(c, bins, {bins});
   const bool weighted = c.has(1), wide = weighted && c.in[1].dtype == DType::f64;

@@ -2,7 +2,9 @@
 // through the validator, which refuses some.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "tests/runtime/support.h"
 
@@ -183,6 +185,23 @@ TEST(RunLimits, OfMemoryHoldBeforeItIsTaken) {
     EXPECT_NE(std::string(e.what()).find("--max-memory"), std::string::npos) << e.what();
   }
   EXPECT_EQ(s.run({sized(1000)})[0].numel(), 1000);
+}
+
+// One more than the largest integer is no number of bins.
+TEST(Safety, BincountOfTheLargestInteger) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const bool reproducible : {false, true}) {
+    TestProgram p;
+    const ValueId x = p.input(DType::i64, {3});
+    const Dim count = p.b().pool().new_symbol("n", 0, kNoBound);
+    p.output(p.b().add(Op::bincount, {x}, {attr(AttrKey::length, Dim(0)), attr(AttrKey::symbols, count)}));
+    PrepareOptions options;
+    options.reproducible = reproducible;
+    Session session(p.model().prepare(options));
+    Tensor values(DType::i64, {3});
+    std::ranges::copy(std::vector<std::int64_t>{kLargest, 2, kLargest}, values.span<std::int64_t>().begin());
+    EXPECT_THROW(session.run({values}), Error);
+  }
 }
 
 }  // namespace

@@ -155,9 +155,9 @@ check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $repor
 part 'configuring anew' $scripts/configure_test.sh
 part 'dev and newcomers' $scripts/dev_test.sh
 # What validates runs clean: programs of every op, and changed archives.
-part 'fuzz, every op' build/fuzz_fixed --count 60 --save "$logs"
+part 'fuzz, every op' build/fuzz_fixed --count 400 --save "$logs"
 check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
-part 'fuzz, changed archives' build/fuzz_fixed --seconds 20 --save "$logs" build/fuzz-seeds/*.tern
+part 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build/fuzz-seeds/*.tern
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
