@@ -34,7 +34,7 @@ double probability(std::span<const float> logits, std::size_t i) {
   return 1 / sum;
 }
 
-/// The image whose digit the network is least sure of: the one worth looking at.
+/// The image with the lowest probability for the predicted digit.
 std::size_t least_sure(const tern::Tensor& logits, std::size_t count) {
   std::size_t least = 0;
   double lowest = 2;
@@ -84,7 +84,7 @@ int classify(const std::string& archive, const std::string& held_out, const char
   }
 
   const std::size_t drawn = std::min(wanted ? std::strtoul(wanted, nullptr, 10) : least_sure(logits, count), count - 1);
-  std::printf("Image %zu of %zu, %slabelled %lld:\n\n", drawn, count, wanted ? "" : "the one it is least sure of, ",
+  std::printf("Image %zu of %zu, %slabelled %lld:\n\n", drawn, count, wanted ? "" : "the least certain one, ",
               static_cast<long long>(labels.span<std::int64_t>()[drawn]));
   draw(row(images, drawn, kSide * kSide), row(logits, drawn, kClasses));
   const double accuracy = static_cast<double>(right) / static_cast<double>(count);

@@ -71,6 +71,10 @@ for marker in "$work"/steps/*.md; do
     *) try "a marker that tutorial.sh knows: $what" false ;;
   esac
 done
+installed() { [[ -s $HOME/tern/share/doc/tern/$1 ]]; }
+for page in README.md SECURITY.md docs/tutorial.md docs/format.md examples/tutorial/tutorial.pt2; do
+  try "$page is installed" installed "$page"
+done
 # What PyTorch generated is what the page says and, by the last step, what C++ prints.
 try "PyTorch's text" diff examples/tutorial/expected.txt "$work/printed"
 report
