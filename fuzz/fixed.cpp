@@ -114,24 +114,30 @@ std::vector<std::byte> read(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// The archive as it is where `changed` is false.
+void run_archive_file(const std::string& path, std::uint64_t seed, bool changed, Counts& counts) {
+  std::snprintf(g_case, sizeof g_case, "%s_%s%llu", std::filesystem::path(path).stem().c_str(),
+                changed ? "" : "as_it_is_", static_cast<unsigned long long>(seed));
+  std::uint8_t bytes[8];
+  std::memcpy(bytes, &seed, sizeof bytes);
+  Choices c(bytes);
+  for (int k = 0; k < 8; ++k) c.byte();  // the seed alone
+  std::vector<std::byte> archive = read(path);
+  if (changed) archive = mutate_archive(archive, c);
+  if (archive.empty()) return;
+  ++counts.made;
+  ++counts.of[run(std::move(archive), c).kind];
+}
+
+/// Each archive as it is, and then with changes: `count` times, or for some seconds.
 Counts run_mutations(const Options& o) {
   Counts counts;
+  for (const std::string& path : o.archives) run_archive_file(path, o.first, false, counts);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(o.seconds);
   for (std::uint64_t seed = o.first;
        o.seconds > 0 ? std::chrono::steady_clock::now() < end : seed < o.first + static_cast<std::uint64_t>(o.count);
        ++seed) {
-    for (const std::string& path : o.archives) {
-      std::snprintf(g_case, sizeof g_case, "%s_%llu", std::filesystem::path(path).stem().c_str(),
-                    static_cast<unsigned long long>(seed));
-      std::uint8_t bytes[8];
-      std::memcpy(bytes, &seed, sizeof bytes);
-      Choices c(bytes);
-      for (int k = 0; k < 8; ++k) c.byte();
-      auto made = mutate_archive(read(path), c);
-      if (made.empty()) continue;
-      ++counts.made;
-      ++counts.of[run(std::move(made), c).kind];
-    }
+    for (const std::string& path : o.archives) run_archive_file(path, seed, true, counts);
   }
   return counts;
 }
