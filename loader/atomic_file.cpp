@@ -19,8 +19,8 @@ namespace {
 /// Linux writes at most 0x7ffff000 bytes in one call.
 constexpr std::size_t kMaxWrite = std::size_t{1} << 30;
 
-/// Regular files are written in pieces of the size of a large page, so that Linux keeps them in such pages: whoever
-/// maps the file finds them with a five-hundredth of the faults, and reads them faster.
+/// Regular files are written in pieces of the size of a large page, so that Linux keeps them in large pages. A reader
+/// that maps the file then has a five-hundredth of the faults, and reads faster.
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 
 /// Left-overs of a killed process with the same number may be in the way.

@@ -9,7 +9,7 @@ bool comes_from_addcdiv(const Program& program, const Node& n) {
   return op.find("addcdiv") != std::string::npos;
 }
 
-/// Takes instruction `gone` out, which nobody reads.
+/// Removes instruction `gone`, which has no reader.
 void erase(std::vector<Instruction>& code, std::uint16_t gone) {
   code.erase(code.begin() + gone);
   for (std::size_t i = gone; i < code.size(); ++i) {
@@ -26,7 +26,7 @@ int reads(const std::vector<Instruction>& code, std::uint16_t k) {
   return n;
 }
 
-/// x + (v * a) / b, of which nobody reads a part, becomes fma(v, a / b, x).
+/// Replaces x + (v * a) / b, whose parts have no other reader, by fma(v, a / b, x).
 void divide_first(std::vector<Instruction>& code) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const Instruction sum = code[i];

@@ -330,7 +330,7 @@ class Planner {
     for (std::size_t p = 0; p < parts_->size(); ++p) {
       const Part& part = (*parts_)[p];
       for (std::uint32_t i : part.nodes) part_of_[i - section.begin] = static_cast<std::int32_t>(p);
-      // Its nodes run at the place of the last: nobody may overwrite their operands before.
+      // Its nodes run at the place of the last: no step before that may overwrite their operands.
       for (ValueId v : part.inputs) {
         std::uint32_t& last = last_use_[static_cast<std::size_t>(v)];
         last = std::max(last, part.nodes.back() + 1);
@@ -648,7 +648,7 @@ class Planner {
         }
       }
     }
-    // What was packed and is read by nobody else need not stay in memory.
+    // Packed weights without another reader need not stay in memory.
     for (std::int64_t storage : packed) {
       if (!read.contains(storage)) program_.source->release(static_cast<std::uint32_t>(storage));
     }

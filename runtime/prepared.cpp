@@ -114,7 +114,7 @@ void find_written(const Function& f, const KernelTable& kernels, FunctionFacts& 
   }
 }
 
-/// Which values are read by one permutation and nobody else.
+/// Finds the values whose only reader is a permutation.
 std::vector<std::int32_t> find_permuted(const Function& f) {
   constexpr std::int32_t kNobody = -1, kOthers = -2;
   std::vector<std::int32_t> reader(f.values.size(), kNobody);

@@ -17,7 +17,7 @@ double last(const TensorView& v, int from_end) {
   return v.rank < from_end ? 1 : static_cast<double>(v.size(v.rank - from_end));
 }
 
-/// Of its first operand, no more than it has results.
+/// Counts at most one read of the first operand per output element.
 bool reads_part(const Step& step) {
   if (step.kind != Step::Kind::kernel || step.resolved == nullptr) return false;
   return step.resolved->op == Op::index_select || step.resolved->op == Op::gather;

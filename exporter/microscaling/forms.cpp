@@ -31,7 +31,7 @@ constexpr Elements kElements[] = {
     {DType::u8, DType::f8_e5m2, 1},
 };
 constexpr std::int64_t kSwizzledBlock = 32;
-/// Tables, and numbers that were lifted out of the program, have at most so many elements.
+/// The most elements of tables, and of numbers that were lifted out of the program.
 constexpr std::int64_t kSmall = 256;
 
 /// -1 where there are too many to count.

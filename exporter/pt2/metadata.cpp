@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> custom_annotations(const Node& 
     for (const JsonValue member : document.root())
       annotations.emplace_back(member.key(), values[std::string(member.key())].dump());
   } catch (const Error&) {
-    // Whatever else somebody put there is theirs.
+    // Ignore other contents: they belong to the user.
     annotations.clear();
   }
   return annotations;

@@ -119,7 +119,7 @@ class Tuner {
     best_ = found_.get();
   }
 
-  /// Whoever went first goes second the next time.
+  /// The two programs take turns in going first.
   Turns take_turns(Trial& before, Trial& after, const NodeNames& nodes, double seconds = kSecondsOfTurns) {
     for (int i = 1; i < kWarmUp; ++i) after.run(workload_, {});
     Turns turns;

@@ -21,7 +21,7 @@ std::uint64_t bytes_of(DType t, std::span<const std::int64_t> sizes) {
   return static_cast<std::uint64_t>((elements + per - 1) / per * element_size(t));
 }
 
-/// What a result that nobody uses would be, or fails: only the operator says it.
+/// The type of an unused result, or fails: only the operator knows it.
 std::uint64_t bytes_of(const tern_tensor& t) {
   if (t.dtype <= 0 || t.dtype >= kDTypeCount || t.rank < 0 || t.rank > kMaxRank)
     fail(ErrorCode::runtime, "an operator's library infers no type for a result");

@@ -81,7 +81,7 @@ class ConnectedRank : public ProcessGroup {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  /// Rank 0: waits until all others are there. Who is none of them is sent away.
+  /// Rank 0: waits until all other ranks have connected. Refuses any other connection.
   void gather(const std::string& address) {
     const Socket listener = Socket::listen(address);
     const Deadline end = later();
@@ -132,7 +132,7 @@ class ConnectedRank : public ProcessGroup {
   Deadline later() const { return std::chrono::steady_clock::now() + timeout_; }
   Socket& peer(int r) { return peers_[static_cast<std::size_t>(r)]; }
 
-  /// Tells all who are there, and is over.
+  /// Tells all connected ranks and ends the group.
   void stop(const std::string& why) noexcept {
     if (!failure_.empty()) return;
     failure_ = why;

@@ -58,7 +58,7 @@ class Meeting {
     looks_[rank] = false;
     changed_.notify_all();
   }
-  /// From here on every rank fails. Returns when nobody looks at this one's memory any more.
+  /// From here on every rank fails. Returns when no rank reads this one's memory any more.
   void give_up(std::size_t rank, const std::string& why) {
     std::unique_lock lock(mutex_);
     looks_[rank] = false;
@@ -144,7 +144,7 @@ class LocalRank : public ProcessGroup {
         Bytes& mine = meeting_->parts[index()];
         mine.resize(bytes_of(c, end_of(c, index()) - begin_of(c, index())));
         join_part(c, mine.data());
-        meeting_->wait(index(), c);  // nobody needs inputs any more: they may be the results' memory
+        meeting_->wait(index(), c);  // no rank needs inputs any more: results may use their memory
         for (std::size_t r = 0; r < meeting_->parts.size(); ++r) {
           const Bytes& part = meeting_->parts[r];
           if (!part.empty()) std::memcpy(out + bytes_of(c, begin_of(c, r)), part.data(), part.size());

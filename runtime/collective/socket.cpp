@@ -45,7 +45,7 @@ Socket make_socket(const addrinfo& a) {
   return Socket(socket(a.ai_family, a.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a.ai_protocol));
 }
 
-/// Where nobody listens at a port that the system hands out, a socket may be connected to itself.
+/// If no process listens at an ephemeral port, a socket may connect to itself.
 bool is_itself(int descriptor) {
   sockaddr_storage own{}, other{};
   socklen_t own_size = sizeof own, other_size = sizeof other;
@@ -102,7 +102,7 @@ Socket Socket::connect(const std::string& address, Deadline end) {
     }
     constexpr std::chrono::milliseconds kPause{50};
     if (std::chrono::steady_clock::now() + kPause >= end) fail_with(fmt::format("connecting to '{}'", address), error);
-    std::this_thread::sleep_for(kPause);  // nobody listens yet
+    std::this_thread::sleep_for(kPause);  // no process listens yet
   }
 }
 
@@ -112,7 +112,7 @@ Socket Socket::accept(Deadline end) const {
     Socket s(accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!s.open()) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) fail_with("accepting a connection", errno);
-      continue;  // who connected has gone again
+      continue;  // the peer has closed the connection again
     }
     const int yes = 1;
     setsockopt(s.descriptor_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -50,7 +50,7 @@ DeviceCommunicator::DeviceCommunicator(DeviceStream& stream, ProcessGroup& group
   device.check(functions_.join(device.index(), id.data(), group.rank(), group.size(), &handle_),
                "joining a communicator");
   try {
-    // Nobody goes on before all are there.
+    // No rank continues before all have arrived.
     const std::uint8_t here = 1;
     std::vector<std::uint8_t> all(static_cast<std::size_t>(group.size()));
     group.run({.kind = CollectiveKind::all_gather, .dtype = DType::u8, .count = 1, .in = &here, .out = all.data()});

@@ -16,7 +16,7 @@ RangeAllocator::Pieces RangeAllocator::around(std::uint64_t address, std::uint64
   return {(address - begin_) / source_.piece, (address - begin_ + bytes + source_.piece - 1) / source_.piece};
 }
 
-/// The pieces that nobody but this block needs.
+/// The pieces that only this block needs.
 RangeAllocator::Pieces RangeAllocator::inside(std::uint64_t address, std::uint64_t bytes) const {
   const std::uint64_t first = (address - begin_ + source_.piece - 1) / source_.piece;
   return {first, std::max(first, (address - begin_ + bytes) / source_.piece)};
@@ -39,7 +39,7 @@ std::uint64_t RangeAllocator::unmapped(Pieces pieces) const {
   return count;
 }
 
-/// The free block that needs the least memory to hold so many bytes at its start; of equals the smallest.
+/// The free block that needs the least memory to hold `size` bytes at its start; of equals the smallest.
 RangeAllocator::Blocks::iterator RangeAllocator::best_for(std::uint64_t size) {
   auto best = blocks_.end();
   std::pair<std::uint64_t, std::uint64_t> least{std::numeric_limits<std::uint64_t>::max(), 0};

@@ -62,7 +62,7 @@ void clean(Function& f, const std::vector<bool>& effects) {
     if (!keep[i]) continue;
     Node& n = f.nodes[i];
     for (ValueId& v : n.outputs) {
-      // A kernel saves the work for a result that nobody wants: the positions of a pool's largest elements.
+      // A kernel saves the work for an unused result: the positions of a pool's largest elements.
       if (v != kNoValue && !needed[static_cast<std::size_t>(v)] && !has_effect(n) && n.functions.empty()) v = kNoValue;
       mark(defined, v);
     }

@@ -58,7 +58,7 @@ Convolution::Convolution(const ConvolutionShape& shape)
   pitch_ = w[2].out + width_.reach;
   blocks_ = (shape.out + kBlock - 1) / kBlock;
   const std::int64_t lines = w[1].out, threads = omp_get_max_threads();
-  // Threads share what there is more of: positions or channels.
+  // Threads divide the larger dimension: positions or channels.
   by_bands_ = lines * pitch_ >= shape.out || blocks_ < threads || shape.batch * shape.groups >= 2 * threads;
   band_lines_ = lines;
   if (by_bands_) {

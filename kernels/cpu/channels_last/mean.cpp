@@ -14,7 +14,7 @@ constexpr std::int64_t kFewestInRun = 24, kMostRuns = 32;
 constexpr std::int64_t kDear = 4;  // additions that reading an element takes from another's cache
 constexpr std::size_t kRunSlot = 5, kSumSlot = 6;
 
-/// Runs of positions are summed one by one and then added, so that the bits are the same whoever sums which, and chains
+/// Runs of positions are summed one by one and then added, so that the bits do not depend on threads, and chains
 /// of rounding stay short.
 struct Runs {
   std::int64_t positions, channels, count;
