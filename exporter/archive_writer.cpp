@@ -8,6 +8,7 @@
 #include "exporter/archive/sink.h"
 #include "loader/atomic_file.h"
 #include "loader/prologue.h"
+#include "loader/read_archive.h"
 
 namespace tern {
 namespace {
@@ -35,12 +36,27 @@ WriteReport write(const Program& program, writing::Sink& sink, const WriteOption
   return report;
 }
 
+/// What readers would refuse is not written. Reads the index, and nothing of the weights.
+void check_written(std::shared_ptr<const FileBytes> file) {
+  Findings findings(Findings::Mode::throw_first);
+  try {
+    read_archive(std::move(file), findings);
+  } catch (const Error& e) {
+    fail(
+        ErrorCode::unsupported,
+        fmt::format("the program breaks a rule of archives, so nothing was written: {}. Change the model there, or its "
+                    "names, and export it again",
+                    e.what()));
+  }
+}
+
 }  // namespace
 
 WriteReport write_archive(const Program& program, const std::string& path, const WriteOptions& options) {
   AtomicFile file(path);
   writing::FileSink sink(file);
   const WriteReport report = write(program, sink, options);
+  if (!file.temporary_path().empty()) check_written(FileBytes::open(file.temporary_path(), Access::map));
   file.commit();
   return report;
 }

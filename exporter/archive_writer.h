@@ -29,10 +29,10 @@ struct WriteReport {
 
 /// Streams the weights from the program's source; the file appears under its name when it is complete. Storages that no
 /// state views are left out, and the others renumbered. Throws Error (io; invalid_argument for a program that the
-/// format cannot hold).
+/// format cannot hold; unsupported for one that breaks a rule of the loader's: then no file appears).
 WriteReport write_archive(const Program& program, const std::string& path, const WriteOptions& options = {});
 
-/// The same in memory.
+/// The same in memory, but without the loader's rules.
 std::vector<std::byte> archive_bytes(const Program& program, const WriteOptions& options = {});
 
 }  // namespace tern

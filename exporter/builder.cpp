@@ -7,8 +7,15 @@
 
 #include "exporter/constants.h"
 #include "exporter/expr_text.h"
+#include "schema/work.h"
 
 namespace tern {
+namespace {
+
+/// What a node counts as work: about its bytes, with its types and its row of the archive.
+constexpr std::uint64_t kNodeWork = 1000;
+
+}  // namespace
 
 Attr attr(AttrKey key, Dim v) {
   return {key, Dims{v}};
@@ -43,6 +50,7 @@ ValueId Builder::add_value(TensorType type, std::string name) {
 }
 
 std::vector<ValueId> Builder::add(Node node) {
+  charge_work(kNodeWork + node.inputs.size() * sizeof(ValueId));
   std::vector<const TensorType*> inputs;
   for (ValueId v : node.inputs) inputs.push_back(v == kNoValue ? nullptr : &type(v));
   node.version = op_info(node.op).version;

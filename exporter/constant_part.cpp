@@ -97,13 +97,18 @@ std::uint64_t ConstantPart::work(const ConstantSlice& slice) const {
   // Making a program of it is work too.
   std::uint64_t sum = 4096 + 16 * (program_.pool.nodes().size() + program_.storages.size());
   for (std::size_t i : slice.nodes) {
-    for (ValueId v : function_.nodes[i].outputs) {
+    const Node& n = function_.nodes[i];
+    const auto add = [&](ValueId v) {
       std::uint64_t bytes = 0;
-      if (v == kNoValue) continue;
-      if (!byte_size(function_.values[static_cast<std::size_t>(v)].type, &bytes) ||
-          __builtin_add_overflow(sum, bytes, &sum) || sum > kMany) {
-        return kMany;
-      }
+      return v == kNoValue || (byte_size(function_.values[static_cast<std::size_t>(v)].type, &bytes) &&
+                               !__builtin_add_overflow(sum, bytes, &sum) && sum <= kMany);
+    };
+    for (ValueId v : n.outputs) {
+      if (!add(v)) return kMany;
+    }
+    if (is_view(n.op)) continue;
+    for (ValueId v : n.inputs) {  // a small result may need much to be read
+      if (!add(v)) return kMany;
     }
   }
   return sum;

@@ -8,6 +8,7 @@
 
 #include "exporter/builder.h"
 #include "schema/kinds.h"
+#include "schema/work.h"
 
 namespace tern {
 
@@ -86,9 +87,11 @@ ValueId add_constant(Builder& b, DType dtype, const std::vector<std::int64_t>& s
   if (!byte_size(type, &size)) fail(ErrorCode::internal, "a constant made at export has no valid size");
   Function& f = b.function();
   // The same constant may have been made before, in this function or in another.
+  charge_work(program.states.size() + size);
   for (std::uint32_t s = 0; s < program.states.size(); ++s) {
     const State& state = program.states[s];
     if (!state.name.starts_with("export.constant") || !(state.type == type)) continue;
+    charge_work(size / 8);
     const auto have = program.source->bytes(state.storage);
     if (size != 0 && std::memcmp(have.data(), bytes, size) != 0) continue;
     for (const FunctionInput& in : f.inputs) {

@@ -10,6 +10,7 @@
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
 #include "schema/passes/dead_code.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -86,6 +87,7 @@ Program located(const std::string& label, F import) {
 Program import_pt2(const pt2::Program& model, const pt2::Container& container, const ImportOptions& options,
                    ImportReport* report) {
   return located(container.label(), [&] {
+    const WorkBudget budget(work_of(container.bytes().size()));
     Importer importer(container, options);
     importer.reserve(model);
     importer.add(model, "forward", {});
@@ -95,6 +97,7 @@ Program import_pt2(const pt2::Program& model, const pt2::Container& container, c
 
 Program import_pt2(const pt2::Container& container, const ImportOptions& options, ImportReport* report) {
   return located(container.label(), [&] {
+    const WorkBudget budget(work_of(container.bytes().size()));
     Importer importer(container, options);
     std::vector<pt2::Program> models;
     for (const std::string& name : container.models()) {

@@ -177,6 +177,11 @@ class FunctionRules {
         wrong("attributes.key", fmt::format("attribute {} is not known to this version", static_cast<int>(key)),
               ErrorCode::unsupported);
       }
+      const auto* symbols = key == AttrKey::symbols ? std::get_if<Dims>(&n.attrs[a].data) : nullptr;
+      const auto is_symbol = [&](Dim d) { return c_.program.pool.symbol_of(d) >= 0; };
+      if (symbols != nullptr && !std::ranges::all_of(*symbols, is_symbol)) {
+        wrong("symbols.node", "attribute 'symbols' must list symbols");
+      }
       for (std::size_t b = 0; b < a && a < 256; ++b) {
         if (n.attrs[b].key == key) wrong("attributes.once", fmt::format("attribute '{}' stands twice", attr_name(key)));
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/rules.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -41,13 +42,14 @@ class SymbolRules {
 
   void check(std::size_t number) {
     const Function& f = c_.program.functions[number];
-    std::ranges::fill(bound_, kNever);
+    for (std::size_t s : touched_) bound_[s] = kNever;
+    touched_.clear();
     ++stamp_;
     if (f.entry) {
       for (const FunctionInput& in : f.inputs) {
         if (in.kind != FunctionInput::Kind::user) continue;
         for (Dim d : f.values[static_cast<std::size_t>(in.value)].type.shape) {
-          each_symbol(d, [&](std::size_t s) { bound_[s] = kFromStart; });
+          each_symbol(d, [&](std::size_t s) { bind_at(s, kFromStart); });
         }
       }
     }
@@ -92,6 +94,7 @@ class SymbolRules {
         for (Dim d : f.values[static_cast<std::size_t>(v)].type.shape) use(d, at, i);
       }
       for (std::uint32_t body : n.functions) {
+        charge_work(free_[body].size() * sizeof(std::size_t));
         for (std::size_t s : free_[body]) {
           if (bound_[s] < at || (!f.entry && bound_[s] == kNever)) {
             if (bound_[s] == kNever) missing.push_back(s);
@@ -107,6 +110,11 @@ class SymbolRules {
     missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
   }
 
+  void bind_at(std::size_t symbol, std::int64_t at) {
+    if (bound_[symbol] == kNever) touched_.push_back(symbol);
+    bound_[symbol] = std::min(bound_[symbol], at);
+  }
+
   /// The node gives values to the symbols that it lists, which must have none before.
   void bind(std::size_t number, std::size_t i) {
     const Node& n = c_.program.functions[number].nodes[i];
@@ -120,9 +128,8 @@ class SymbolRules {
         c_.node("symbols.node", number, i, "attribute 'symbols' must list symbols");
         continue;
       }
-      std::int64_t& bound = bound_[static_cast<std::size_t>(s)];
-      if (bound != kNever) twice(number, i, static_cast<std::size_t>(s));
-      bound = std::min(bound, static_cast<std::int64_t>(i));
+      if (bound_[static_cast<std::size_t>(s)] != kNever) twice(number, i, static_cast<std::size_t>(s));
+      bind_at(static_cast<std::size_t>(s), static_cast<std::int64_t>(i));
       binds_[number].push_back(static_cast<std::size_t>(s));
     }
   }
@@ -152,6 +159,7 @@ class SymbolRules {
       open_.pop_back();
       if (stamps_[at] == stamp_) continue;
       stamps_[at] = stamp_;
+      charge_work(4);
       const ExprNode& n = nodes_[at];
       if (n.op == ExprOp::symbol) {
         act(static_cast<std::size_t>(n.value));
@@ -166,7 +174,8 @@ class SymbolRules {
   const std::vector<ExprNode>& nodes_;
   std::vector<std::uint32_t> stamps_;
   std::uint32_t stamp_ = 0;
-  std::vector<std::int64_t> bound_;  ///< by symbol: the node that binds it
+  std::vector<std::int64_t> bound_;   ///< by symbol: the node that binds it
+  std::vector<std::size_t> touched_;  ///< symbols that have an entry there
   std::vector<std::uint32_t> open_;
   std::vector<std::vector<std::size_t>> binds_;  ///< by function: symbols that its nodes bind
   std::size_t body_binds_left_ = std::size_t{1} << 22;

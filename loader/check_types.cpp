@@ -6,6 +6,8 @@
 #include "loader/rules.h"
 #include "schema/forms.h"
 #include "schema/infer.h"
+#include "schema/linear.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 bool provably_differ(ExprPool& pool, Dim a, Dim b) {
   if (a == b) return false;
   if (a.is_const() && b.is_const()) return true;
-  const Interval d = pool.bounds(pool.sub(a, b));
+  const Interval d = difference(pool, a, b);
   return d.min > 0 || d.max < 0;
 }
 
@@ -62,6 +64,8 @@ Problem find_problem(const Program& program, ExprPool& pool, const Function& f, 
       return {"types.result",
               fmt::format("result {} is declared {}, and is {}", k, text_of(declared, pool), text_of(types[k], pool))};
     }
+  } catch (const WorkExceeded&) {
+    throw;
   } catch (const Error& e) {
     return {"types.rule", e.what(), e.code() == ErrorCode::unsupported ? e.code() : ErrorCode::bad_file};
   }
@@ -78,7 +82,6 @@ void check_types(const Checked& c) {
     const std::vector<std::uint32_t> first = first_of_form(function);
     std::vector<bool> right(function.nodes.size());
     for (std::size_t i = 0; i < function.nodes.size(); ++i) {
-      if (c.findings.full()) return;
       if (right[first[i]]) continue;
       const Node& n = function.nodes[i];
       const OpInfo& info = op_info(n.op);

@@ -21,6 +21,8 @@ struct SegmentInfo {
   std::uint32_t frame_size = 0;
   std::vector<std::uint32_t> frames;  ///< stored sizes
   std::uint64_t place = 0;            ///< offset of its table, for messages
+  /// Parts of the decoded bytes, begin and end, that states view as booleans; in order, none touches another.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> booleans;
 };
 
 /// The prologue and a private copy of the index, so that a file that changes meanwhile cannot change what was checked.

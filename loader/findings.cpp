@@ -25,7 +25,8 @@ void Findings::add(std::string_view rule, std::uint64_t offset, std::string wher
   shorten(finding.where);
   if (mode_ == Mode::throw_first) fail(code, describe(finding));
   broken_ += code == ErrorCode::bad_file ? 1 : 0;
-  if (!full()) list_.push_back(std::move(finding));
+  if (list_.size() < kMax) list_.push_back(std::move(finding));
+  if (list_.size() == kMax) throw Full{};
 }
 
 }  // namespace tern

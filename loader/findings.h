@@ -25,19 +25,21 @@ std::string describe(const Finding& finding);
 class Findings {
  public:
   enum class Mode { throw_first, collect };
+  static constexpr std::size_t kMax = 1000;
   explicit Findings(Mode mode) : mode_(mode) {}
 
-  /// Throws Error when the mode says so.
+  /// Thrown with the last finding that is taken: it ends the check, so that no further message is made.
+  struct Full {};
+
+  /// Throws Error when the mode says so, Full where there are kMax of them.
   void add(std::string_view rule, std::uint64_t offset, std::string where, std::string message,
            ErrorCode code = ErrorCode::bad_file);
   /// How many break a rule, rather than being unsupported: later checks cannot rely on what was read.
   std::size_t broken() const { return broken_; }
-  /// So many were found that no more are taken.
-  bool full() const { return list_.size() >= kMax; }
+  bool full() const { return list_.size() >= kMax; }  ///< not everything was checked
   const std::vector<Finding>& list() const { return list_; }
 
  private:
-  static constexpr std::size_t kMax = 1000;
   Mode mode_;
   std::size_t broken_ = 0;
   std::vector<Finding> list_;

@@ -27,14 +27,16 @@ inline constexpr std::uint64_t kPageAlignedFrom = 64 << 10;  ///< stored bytes
 inline constexpr std::uint64_t kHashPiece = 1 << 18;
 
 inline constexpr std::uint32_t kFrameSize = 1 << 20;     ///< what the writer uses
-inline constexpr std::uint32_t kMaxFrameSize = 1 << 26;  ///< what the reader takes
+inline constexpr std::uint32_t kMaxFrameSize = 1 << 24;  ///< what the reader takes
+inline constexpr std::uint64_t kMaxModule = 1 << 24;     ///< bytes of a kernel's module
 /// Decoded segments may be this many times the file, plus the constant.
 inline constexpr std::uint64_t kMaxExpansion = 256;
 inline constexpr std::uint64_t kFreeExpansion = std::uint64_t{1} << 30;
 
-inline constexpr std::size_t kMaxName = 4096;       ///< bytes of a name
-inline constexpr std::size_t kMaxSymbolName = 256;  ///< symbols occur many times in the text of one size
-inline constexpr std::size_t kMaxText = 1 << 24;    ///< bytes of other texts (metadata, the trees of inputs)
+inline constexpr std::uint32_t kMaxExpressionDepth = 500;  ///< chains of sums and products are walked
+inline constexpr std::size_t kMaxName = 4096;              ///< bytes of a name
+inline constexpr std::size_t kMaxSymbolName = 256;         ///< symbols occur many times in the text of one size
+inline constexpr std::size_t kMaxText = 1 << 24;           ///< bytes of other texts (metadata, the trees of inputs)
 
 constexpr std::uint64_t align_up(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;

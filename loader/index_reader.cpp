@@ -8,7 +8,7 @@ namespace tern {
 namespace {
 
 constexpr int kMaxDepth = 16;  // the schema nests 5 deep
-constexpr std::uint64_t kFreeMemory = std::uint64_t{256} << 20;
+constexpr std::uint64_t kFreeMemory = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMemoryPerByte = 16;
 
 }  // namespace

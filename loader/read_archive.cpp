@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "loader/index_reader.h"
 #include "loader/segment_source.h"
 #include "loader/validate.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -64,21 +67,46 @@ void check_storages(const ReadArchive& a, const Places& places, Findings& findin
   }
 }
 
-}  // namespace
+/// All rules hold: every state lies in its storage.
+void note_booleans(ReadArchive& a) {
+  for (const State& s : a.program->states) {
+    const std::int32_t segment = a.segment_of[s.storage];
+    if (s.type.dtype != DType::boolean || segment < 0) continue;
+    auto end = static_cast<std::uint64_t>(s.offset) + 1;
+    for (std::size_t i = 0; i < s.strides.size(); ++i) {
+      const std::int64_t size = s.type.shape[i].value();
+      end += size == 0 ? 0 : static_cast<std::uint64_t>(size - 1) * static_cast<std::uint64_t>(s.strides[i]);
+    }
+    const bool empty = std::ranges::any_of(s.type.shape, [](Dim d) { return d.is(0); });
+    auto& parts = a.segments[static_cast<std::size_t>(segment)].booleans;
+    const std::pair<std::uint64_t, std::uint64_t> part(s.offset, end);
+    if (!empty && (parts.empty() || parts.back() != part)) parts.push_back(part);
+  }
+  for (SegmentInfo& s : a.segments) {
+    std::ranges::sort(s.booleans);
+    std::size_t kept = 0;
+    for (const auto& part : s.booleans) {
+      if (kept > 0 && part.first <= s.booleans[kept - 1].second) {
+        s.booleans[kept - 1].second = std::max(s.booleans[kept - 1].second, part.second);
+      } else {
+        s.booleans[kept++] = part;
+      }
+    }
+    s.booleans.resize(kept);
+  }
+}
 
-ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findings) {
-  ReadArchive a;
-  a.file = std::move(file);
+void read(ReadArchive& a, Findings& findings) {
   const Container container = read_container(a.file->bytes(), findings);
   a.prologue = container.prologue;
   if (container.index.empty()) {
     if (findings.list().empty()) {
       findings.add("prologue.index", PrologueField::index_size, "prologue", "the index is empty");
     }
-    return a;
+    return;
   }
   IndexReader in(container.index, a.prologue.index_offset, findings);
-  if (in.root() == nullptr) return a;
+  if (in.root() == nullptr) return;
   const IndexPlaces places(in);
   a.program = std::make_shared<Program>();
   const std::size_t broken = findings.broken();  // a wrong hash need not hide what else is wrong
@@ -97,14 +125,28 @@ ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findin
     read_tunings(in, *a.program);
   } catch (const IndexReader::Stop&) {
     a.program.reset();
-    return a;
+    return;
   }
   a.stage = ReadStage::index;
   check_tiling(a.file->bytes(), a.prologue, a.segments, findings);
   check_storages(a, places, findings);
-  if (findings.broken() > broken) return a;
-  validate(*a.program, findings, places);
-  if (findings.broken() == broken) a.stage = ReadStage::program;
+  if (findings.broken() > broken) return;
+  validate(*a.program, findings, places, work_of(a.prologue.index_size));
+  if (findings.broken() > broken || findings.full()) return;
+  a.stage = ReadStage::program;
+  note_booleans(a);
+}
+
+}  // namespace
+
+ReadArchive read_archive(std::shared_ptr<const FileBytes> file, Findings& findings) {
+  ReadArchive a;
+  a.file = std::move(file);
+  try {
+    read(a, findings);
+  } catch (const Findings::Full&) {
+    if (a.stage == ReadStage::container) a.program.reset();
+  }
   return a;
 }
 
@@ -131,10 +173,9 @@ void check_segments(const ReadArchive& a, Findings& findings) {
     };
     if (!(segment_hash(stored) == s.hash)) {
       wrong("segments.hash", "its hash is wrong: it was changed or damaged");
-    } else if (s.compressed && a.stage == ReadStage::program) {
-      MemoryPages decoded(s.size);
-      const std::string message = decode_frames(stored, s, decoded.bytes());
-      if (!message.empty()) wrong("segments.frames", message);
+    } else if (a.stage == ReadStage::program) {
+      const std::string message = s.compressed ? check_frames(stored, s) : boolean_problem(s, stored);
+      if (!message.empty()) wrong(message.starts_with("byte") ? "segments.boolean" : "segments.frames", message);
     }
     a.file->release(stored);
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "loader/format.h"
 #include "loader/index_reader.h"
 #include "loader/read_archive.h"
 #include "loader/segment_source.h"
@@ -57,6 +58,11 @@ void check_modules(const ReadArchive& a, Findings& findings) {
     const SegmentInfo& segment = a.segments[number];
     auto bytes = stored_bytes(a.file->bytes(), segment);
     MemoryPages decoded;
+    if (segment.size > kMaxModule) {
+      findings.add("kernels.module", segment.offset, fmt::format("kernel {} '{}'", i, k.name),
+                   fmt::format("{} bytes; a module has at most {}", segment.size, kMaxModule));
+      continue;
+    }
     if (segment.compressed) {
       decoded = MemoryPages(segment.size);
       if (!decode_frames(bytes, segment, decoded.bytes()).empty()) continue;  // has its finding already

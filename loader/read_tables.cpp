@@ -4,13 +4,6 @@
 #include "loader/index_reader.h"
 
 namespace tern {
-namespace {
-
-/// Chains of sums and products are walked recursively or term by term; real shapes stay far below.
-constexpr std::uint32_t kMaxDepth = 500;
-
-}  // namespace
-
 void read_expressions(IndexReader& in, ExprPool& pool) {
   const archive::Index& root = *in.root();
   Findings& findings = in.findings();
@@ -58,8 +51,8 @@ void read_expressions(IndexReader& in, ExprPool& pool) {
         }
         depths[i] = std::max(depths[i], depths[operands[k]] + 1);
       }
-      if (depths[i] > kMaxDepth) {
-        wrong("expressions.depth", fmt::format("it is nested more than {} deep", kMaxDepth));
+      if (depths[i] > kMaxExpressionDepth) {
+        wrong("expressions.depth", fmt::format("it is nested more than {} deep", kMaxExpressionDepth));
         depths[i] = 1;
       }
     }

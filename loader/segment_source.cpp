@@ -68,12 +68,16 @@ void SegmentSource::prepare(std::size_t segment) {
     std::ranges::copy(stored, slot.decoded.bytes().begin());
     slot.bytes = slot.decoded.bytes();
   }
+  if (verify_ != Verify::never) {
+    if (const std::string wrong = boolean_problem(info, slot.bytes); !wrong.empty()) damaged(segment, wrong);
+  }
   slot.ready.store(true, std::memory_order_release);
 }
 
 void SegmentSource::read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) {
   const std::int32_t number = storage < segment_of_.size() ? segment_of_[storage] : -1;
   const bool hashes = number >= 0 && verify_ != Verify::never &&
+                      segments_[static_cast<std::size_t>(number)].booleans.empty() &&
                       !slots_[static_cast<std::size_t>(number)].ready.load(std::memory_order_acquire) &&
                       address(storage) == file_->bytes().data() + segments_[static_cast<std::size_t>(number)].offset;
   if (!hashes) {  // checked already, or somewhere else than in the file

@@ -64,5 +64,9 @@ class SegmentSource : public StorageSource, public PartedSource {
 std::span<const std::byte> stored_bytes(std::span<const std::byte> file, const SegmentInfo& segment);
 /// Empty when the frames decode to exactly `out`; else what is wrong with them.
 std::string decode_frames(std::span<const std::byte> stored, const SegmentInfo& segment, std::span<std::byte> out);
+/// The same, and whether booleans are (boolean_problem), without memory for more than a frame of each thread.
+std::string check_frames(std::span<const std::byte> stored, const SegmentInfo& segment);
+/// Empty when all bytes of the segment that are booleans are 0 or 1. `bytes` are its decoded bytes from `at` on.
+std::string boolean_problem(const SegmentInfo& segment, std::span<const std::byte> bytes, std::uint64_t at = 0);
 
 }  // namespace tern

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "loader/rules.h"
+#include "schema/work.h"
 
 namespace tern {
 
@@ -35,16 +36,27 @@ void Checked::node(const char* rule, std::size_t f, std::size_t i, std::string m
   findings.add(rule, places.node(f, i), describe(program, program.functions[f], i), std::move(message), code);
 }
 
-void validate(const Program& program, Findings& findings, const Places& places) {
-  const Checked c{program, findings, places};
-  const std::size_t broken = findings.broken();
+static void check_all(const Checked& c) {
+  const std::size_t broken = c.findings.broken();
   check_states(c);
   check_functions(c);
-  if (findings.broken() > broken) return;
+  if (c.findings.broken() > broken) return;
   check_calls(c);
-  if (findings.broken() > broken) return;
+  if (c.findings.broken() > broken) return;
   check_symbols(c);
   check_types(c);
+}
+
+void validate(const Program& program, Findings& findings, const Places& places, std::uint64_t work) {
+  const WorkBudget budget(work);
+  try {
+    try {
+      check_all({program, findings, places});
+    } catch (const WorkExceeded& e) {
+      findings.add("index.work", 0, "program", e.what());
+    }
+  } catch (const Findings::Full&) {  // enough was found
+  }
 }
 
 }  // namespace tern

@@ -23,8 +23,10 @@ class Places {
 };
 
 /// Every rule about what a program means. What index_reader.h promises must hold already. Stages that rely on what an
-/// earlier one found broken are left out.
-void validate(const Program& program, Findings& findings, const Places& places = {});
+/// earlier one found broken are left out. A program that takes more than `work` units (schema/work.h) gets the finding
+/// index.work. Returns when the list of findings is full.
+void validate(const Program& program, Findings& findings, const Places& places = {},
+              std::uint64_t work = ~std::uint64_t{0});
 
 /// Everything that is wrong with a file, damaged segments included. Safe on any bytes. Throws only Error (io).
 std::vector<Finding> validate_archive(const std::string& path);

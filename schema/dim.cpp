@@ -1,24 +1,18 @@
 #include "schema/dim.h"
 
-#include <tern/error.h>
-
 #include <algorithm>
-#include <map>
 
 #include "dtypes/checked.h"
+#include "schema/linear.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
 
-std::int64_t saturate(__int128 v) {
-  constexpr __int128 lo = std::numeric_limits<std::int64_t>::min() + 1, hi = std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(std::clamp(v, lo, hi));
-}
+constexpr Interval kAnything{std::numeric_limits<std::int64_t>::min() + 1, kNoBound};
 
-[[noreturn]] void overflow(const char* what) {
-  fail(ErrorCode::bad_file,
-       std::string("a shape expression does not fit 64 bits, or divides by zero, in '") + what + "'");
-}
+/// What a new node counts as work: about its bytes, with what finds it.
+constexpr std::uint64_t kNodeWork = 160;
 
 }  // namespace
 
@@ -91,32 +85,7 @@ void evaluate(std::span<const ExprNode> nodes, std::span<const std::int64_t> sym
   }
 }
 
-/// constant + sum of coefficient * node, where no node is a sum or a constant; sorted by node.
-struct ExprPool::Linear {
-  std::int64_t constant = 0;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> terms;
-
-  void add(std::uint32_t node, std::int64_t coefficient) {
-    auto it =
-        std::lower_bound(terms.begin(), terms.end(), node, [](const auto& t, std::uint32_t n) { return t.first < n; });
-    if (it == terms.end() || it->first != node) {
-      if (coefficient != 0) terms.insert(it, {node, coefficient});
-    } else if (__builtin_add_overflow(it->second, coefficient, &it->second)) {
-      overflow("+");
-    } else if (it->second == 0) {
-      terms.erase(it);
-    }
-  }
-  void add(const Linear& other, std::int64_t factor) {
-    std::int64_t c = 0;
-    if (__builtin_mul_overflow(other.constant, factor, &c) || __builtin_add_overflow(constant, c, &constant))
-      overflow("+");
-    for (auto [node, coefficient] : other.terms) {
-      if (__builtin_mul_overflow(coefficient, factor, &c)) overflow("*");
-      add(node, c);
-    }
-  }
-};
+struct ExprPool::Linear : LinearSum {};
 
 std::size_t ExprPool::NodeHash::operator()(const ExprNode& n) const {
   std::uint64_t h = static_cast<std::uint64_t>(n.op) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(n.value);
@@ -127,6 +96,7 @@ std::size_t ExprPool::NodeHash::operator()(const ExprNode& n) const {
 Dim ExprPool::intern(const ExprNode& node) {
   auto [it, added] = index_.try_emplace(node, static_cast<std::uint32_t>(nodes_.size()));
   if (added) {
+    charge_work(kNodeWork);
     nodes_.push_back(node);
     bounds_.push_back(bounds_of(node));
   }
@@ -142,6 +112,8 @@ void ExprPool::assign(std::vector<ExprNode> nodes, std::vector<Symbol> symbols) 
   symbols_ = std::move(symbols);
   index_.clear();
   bounds_.clear();
+  index_.reserve(nodes_.size());
+  bounds_.reserve(nodes_.size());
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     index_.try_emplace(nodes_[i], i);
     bounds_.push_back(bounds_of(nodes_[i]));
@@ -149,14 +121,17 @@ void ExprPool::assign(std::vector<ExprNode> nodes, std::vector<Symbol> symbols) 
 }
 
 Dim ExprPool::symbol(const std::string& name, std::int64_t min, std::int64_t max) {
+  charge_work(symbols_.size() / 4);
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     if (symbols_[i].name == name) return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(i)});
   }
+  charge_work(sizeof(Symbol) + name.size());
   symbols_.push_back({name, min, max});
   return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(symbols_.size() - 1)});
 }
 
 Dim ExprPool::new_symbol(const std::string& prefix, std::int64_t min, std::int64_t max) {
+  charge_work(sizeof(Symbol) + prefix.size());
   symbols_.push_back({prefix + std::to_string(symbols_.size()), min, max});
   return intern({ExprOp::symbol, 0, 0, 0, static_cast<std::int64_t>(symbols_.size() - 1)});
 }
@@ -167,27 +142,7 @@ int ExprPool::symbol_of(Dim d) const {
 }
 
 ExprPool::Linear ExprPool::linear(Dim d) const {
-  Linear l;
-  if (d.is_const()) {
-    l.constant = d.value();
-    return l;
-  }
-  // A sum is a left-leaning chain of adds whose right operands are terms.
-  std::uint32_t at = d.index();
-  while (true) {
-    const ExprNode& n = nodes_[at];
-    const std::uint32_t term = n.op == ExprOp::add ? n.b : at;
-    const ExprNode& t = nodes_[term];
-    if (t.op == ExprOp::constant) {
-      if (__builtin_add_overflow(l.constant, t.value, &l.constant)) overflow("+");
-    } else if (t.op == ExprOp::mul && nodes_[t.a].op == ExprOp::constant) {
-      l.add(t.b, nodes_[t.a].value);
-    } else {  // also a sum on the right, which only a foreign writer makes: taken as a whole, so that cost stays linear
-      l.add(term, 1);
-    }
-    if (n.op != ExprOp::add) return l;
-    at = n.a;
-  }
+  return {linear_sum(*this, d)};
 }
 
 Dim ExprPool::build(const Linear& l) {
@@ -198,6 +153,7 @@ Dim ExprPool::build(const Linear& l) {
     sum = first ? term : intern({ExprOp::add, operand(sum), operand(term)});
     first = false;
   };
+  charge_work(l.terms.size());
   for (auto [node, coefficient] : l.terms) {
     const std::uint32_t factor = coefficient == 1 ? 0 : operand(coefficient);
     append(coefficient == 1 ? Dim::node(node) : intern({ExprOp::mul, factor, node}));
@@ -207,11 +163,13 @@ Dim ExprPool::build(const Linear& l) {
 }
 
 void ExprPool::factors_of(std::uint32_t node, std::vector<std::uint32_t>& out) const {
-  while (nodes_[node].op == ExprOp::mul) {
+  std::size_t count = 1;
+  for (; nodes_[node].op == ExprOp::mul && count < kMaxFactors; ++count) {
     out.push_back(nodes_[node].b);
     node = nodes_[node].a;
   }
   out.push_back(node);
+  charge_work(count);
 }
 
 Dim ExprPool::product_of(std::vector<std::uint32_t> factors) {
@@ -224,13 +182,15 @@ Dim ExprPool::product_of(std::vector<std::uint32_t> factors) {
 
 Dim ExprPool::add(Dim a, Dim b) {
   Linear l = linear(a);
-  l.add(linear(b), 1);
-  return build(l);
+  if (!l.append(linear(b), 1) || !l.tidy()) shape_overflow("+");
+  return l.terms.size() > kMaxTerms ? intern({ExprOp::add, operand(a), operand(b)}) : build(l);
 }
 Dim ExprPool::sub(Dim a, Dim b) {
-  Linear l = linear(a);
-  l.add(linear(b), -1);
-  return build(l);
+  Linear l;
+  if (!subtract(*this, a, b, &l)) shape_overflow("-");
+  if (l.terms.size() <= kMaxTerms) return build(l);
+  const Dim negative = intern({ExprOp::mul, operand(-1), operand(b)});
+  return intern({ExprOp::add, operand(a), negative.index()});
 }
 Dim ExprPool::neg(Dim a) {
   return sub(0, a);
@@ -239,21 +199,20 @@ Dim ExprPool::neg(Dim a) {
 Dim ExprPool::mul(Dim a, Dim b) {
   const Linear x = linear(a), y = linear(b);
   if (x.terms.size() * y.terms.size() > 64) return intern({ExprOp::mul, operand(a), operand(b)});
-  Linear r;
-  r.add(x, y.constant);
-  Linear constant_part;
+  Linear r, constant_part;
   constant_part.terms = y.terms;
-  r.add(constant_part, x.constant);
+  if (!r.append(x, y.constant) || !r.append(constant_part, x.constant)) shape_overflow("*");
   for (auto [xn, xc] : x.terms) {
     for (auto [yn, yc] : y.terms) {
       std::vector<std::uint32_t> factors;
       factors_of(xn, factors);
       factors_of(yn, factors);
       std::int64_t c = 0;
-      if (__builtin_mul_overflow(xc, yc, &c)) overflow("*");
-      r.add(product_of(std::move(factors)).index(), c);
+      if (__builtin_mul_overflow(xc, yc, &c)) shape_overflow("*");
+      r.terms.emplace_back(product_of(std::move(factors)).index(), c);
     }
   }
+  if (!r.tidy()) shape_overflow("*");
   return build(r);
 }
 
@@ -264,12 +223,13 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
   std::vector<std::uint32_t> symbols;
   if (!d.terms.empty()) {
     if (d.terms.size() != 1 || d.constant != 0) {  // a sum: only a multiple of it as a whole
-      if (l.terms.size() != d.terms.size()) return false;
-      std::int64_t q = 0, minus = 0;
-      if (!checked_div(l.terms[0].second, d.terms[0].second, &q) || !checked_neg(q, &minus)) return false;
+      std::int64_t q = 0, negative = 0;
+      if (l.terms.size() != d.terms.size() || !apply(ExprOp::floordiv, l.terms[0].second, d.terms[0].second, 0, &q) ||
+          q == 0 || !checked_neg(q, &negative)) {
+        return false;
+      }
       Linear check = l;
-      check.add(d, minus);
-      if (q == 0 || !check.terms.empty() || check.constant != 0) return false;
+      if (!check.append(d, negative) || !check.tidy() || !check.is_zero()) return false;
       quotient->constant = q;
       return true;
     }
@@ -277,36 +237,37 @@ bool ExprPool::divide(const Linear& l, Dim by, Linear* quotient, Linear* rest) {
     factors_of(d.terms[0].first, symbols);
   }
   if (divisor == 0) return false;
+  // c = q * divisor, where the divisor divides c and q fits 64 bits.
+  const auto divides = [divisor](std::int64_t c, std::int64_t* q) {
+    std::int64_t r = 0;
+    return apply(ExprOp::mod, c, divisor, 0, &r) && r == 0 && apply(ExprOp::floordiv, c, divisor, 0, q);
+  };
   bool any = false;
-  // INT64_MIN has no negative: such a sum is left as it is.
-  if (divisor == -1 && l.constant == std::numeric_limits<std::int64_t>::min()) return false;
-  if (symbols.empty() && is_multiple(l.constant, divisor)) {
-    quotient->constant = l.constant / divisor;
-  } else {
-    rest->constant = l.constant;
-  }
+  if (!symbols.empty() || !divides(l.constant, &quotient->constant)) rest->constant = l.constant;
   for (auto [node, coefficient] : l.terms) {
     std::vector<std::uint32_t> factors;
     factors_of(node, factors);
-    if (divisor == -1 && coefficient == std::numeric_limits<std::int64_t>::min()) return false;
-    bool divides = is_multiple(coefficient, divisor);
+    charge_work(factors.size() * symbols.size());
+    std::int64_t q = 0;
+    bool whole = divides(coefficient, &q);
     for (std::uint32_t s : symbols) {
       auto it = std::find(factors.begin(), factors.end(), s);
-      divides = divides && it != factors.end();
+      whole = whole && it != factors.end();
       if (it != factors.end()) factors.erase(it);
     }
-    if (!divides) {
-      rest->add(node, coefficient);
+    if (!whole) {
+      rest->terms.emplace_back(node, coefficient);
       continue;
     }
     any = true;
     const Dim p = product_of(std::move(factors));
-    if (p.is_const()) {
-      if (!checked_add(quotient->constant, coefficient / divisor, &quotient->constant)) overflow("//");
-    } else {
-      quotient->add(p.index(), coefficient / divisor);
+    if (!p.is_const()) {
+      quotient->terms.emplace_back(p.index(), q);
+    } else if (!checked_add(quotient->constant, q, &quotient->constant)) {
+      shape_overflow("//");
     }
   }
+  if (!quotient->tidy() || !rest->tidy()) shape_overflow("//");
   return any;
 }
 
@@ -314,7 +275,7 @@ Dim ExprPool::leaf(ExprOp op, Dim a, Dim b, Dim c) {
   const int count = operand_count(op);
   if (a.is_const() && (count < 2 || b.is_const()) && (count < 3 || c.is_const())) {
     std::int64_t v = 0;
-    if (!apply(op, a.value(), b.value(), c.value(), &v)) overflow(op == ExprOp::pow ? "**" : "//");
+    if (!apply(op, a.value(), b.value(), c.value(), &v)) shape_overflow(op == ExprOp::pow ? "**" : "//");
     return v;
   }
   ExprNode n{op, operand(a)};
@@ -328,8 +289,7 @@ Dim ExprPool::floordiv(Dim a, Dim b) {
   if (a.is_const() && b.is_const()) return leaf(ExprOp::floordiv, a, b);
   if (a == b) return 1;
   Linear q, r;
-  if (divide(linear(a), b, &q, &r))
-    return add(build(q), r.terms.empty() && r.constant == 0 ? Dim(0) : floordiv(build(r), b));
+  if (divide(linear(a), b, &q, &r)) return add(build(q), r.is_zero() ? Dim(0) : floordiv(build(r), b));
   const Interval ab = bounds(a), bb = bounds(b);
   if (ab.min >= 0 && bb.min > 0 && ab.max < bb.min) return 0;
   return leaf(ExprOp::floordiv, a, b);
@@ -350,19 +310,19 @@ Dim ExprPool::mod(Dim a, Dim b) {
 }
 
 Dim ExprPool::min(Dim a, Dim b) {
-  const Interval d = bounds(sub(a, b));
+  const Interval d = difference(*this, a, b);
   if (d.max <= 0) return a;
   if (d.min >= 0) return b;
   return leaf(ExprOp::min, a, b);
 }
 Dim ExprPool::max(Dim a, Dim b) {
-  const Interval d = bounds(sub(a, b));
+  const Interval d = difference(*this, a, b);
   if (d.max <= 0) return b;
   if (d.min >= 0) return a;
   return leaf(ExprOp::max, a, b);
 }
 Dim ExprPool::eq(Dim a, Dim b) {
-  const Interval d = bounds(sub(a, b));
+  const Interval d = difference(*this, a, b);
   if (d.min > 0 || d.max < 0) return 0;
   if (d.min == 0 && d.max == 0) return 1;
   return leaf(ExprOp::eq, a, b);
@@ -371,13 +331,13 @@ Dim ExprPool::ne(Dim a, Dim b) {
   return logical_not(eq(a, b));
 }
 Dim ExprPool::lt(Dim a, Dim b) {
-  const Interval d = bounds(sub(a, b));
+  const Interval d = difference(*this, a, b);
   if (d.max < 0) return 1;
   if (d.min >= 0) return 0;
   return leaf(ExprOp::lt, a, b);
 }
 Dim ExprPool::le(Dim a, Dim b) {
-  const Interval d = bounds(sub(a, b));
+  const Interval d = difference(*this, a, b);
   if (d.max <= 0) return 1;
   if (d.min > 0) return 0;
   return leaf(ExprOp::le, a, b);
@@ -412,7 +372,8 @@ Dim ExprPool::product(std::span<const Dim> dims) {
 }
 
 bool ExprPool::proved_equal(Dim a, Dim b) {
-  return a == b || sub(a, b).is(0);
+  Linear l;
+  return a == b || (subtract(*this, a, b, &l) && l.is_zero());
 }
 
 Interval ExprPool::bounds(Dim d) const {
@@ -421,25 +382,15 @@ Interval ExprPool::bounds(Dim d) const {
 
 Interval ExprPool::bounds_of(const ExprNode& n) const {
   auto of = [&](std::uint32_t i) { return bounds_[i]; };
-  constexpr Interval anything{std::numeric_limits<std::int64_t>::min() + 1, kNoBound};
   switch (n.op) {
     case ExprOp::constant: return {n.value, n.value};
     case ExprOp::symbol:
       return {symbols_[static_cast<std::size_t>(n.value)].min, symbols_[static_cast<std::size_t>(n.value)].max};
-    case ExprOp::add: {
-      const Interval a = of(n.a), b = of(n.b);
-      return {saturate(static_cast<__int128>(a.min) + b.min),
-              a.max == kNoBound || b.max == kNoBound ? kNoBound : saturate(static_cast<__int128>(a.max) + b.max)};
-    }
-    case ExprOp::mul: {
-      const Interval a = of(n.a), b = of(n.b);
-      const __int128 p[] = {static_cast<__int128>(a.min) * b.min, static_cast<__int128>(a.min) * b.max,
-                            static_cast<__int128>(a.max) * b.min, static_cast<__int128>(a.max) * b.max};
-      return {saturate(*std::min_element(p, p + 4)), saturate(*std::max_element(p, p + 4))};
-    }
+    case ExprOp::add: return add_bounds(of(n.a), of(n.b));
+    case ExprOp::mul: return mul_bounds(of(n.a), of(n.b));
     case ExprOp::floordiv: {
       const Interval a = of(n.a), b = of(n.b);
-      if (b.min <= 0) return anything;
+      if (b.min <= 0) return kAnything;
       auto fd = [](std::int64_t x, std::int64_t y) { return x / y - (x % y < 0); };
       return {a.min >= 0 ? (b.max == kNoBound ? 0 : fd(a.min, b.max)) : fd(a.min, b.min), a.max == kNoBound ? kNoBound
                                                                                           : a.max >= 0
@@ -448,7 +399,7 @@ Interval ExprPool::bounds_of(const ExprNode& n) const {
     }
     case ExprOp::mod: {
       const Interval a = of(n.a), b = of(n.b);
-      if (b.min <= 0) return anything;
+      if (b.min <= 0) return kAnything;
       const std::int64_t top = b.max == kNoBound ? kNoBound : b.max - 1;
       return {0, a.min >= 0 ? std::min(top, a.max) : top};
     }
@@ -462,17 +413,18 @@ Interval ExprPool::bounds_of(const ExprNode& n) const {
     case ExprOp::logical_and:
     case ExprOp::logical_or:
     case ExprOp::logical_not: return {0, 1};
-    default: return anything;
+    default: return kAnything;
   }
 }
 
 std::string ExprPool::text(Dim d) const {
-  int budget = 200;
+  int budget = 400;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
   return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
 }
 
 std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
-  if (--*budget < 0) return "...";
+  *budget -= 2;
+  if (*budget < 0) return "...";
   const ExprNode& n = nodes_[node];
   auto of = [&](std::uint32_t i) { return text_of(i, budget); };
   auto wrapped = [&](std::uint32_t i) {
@@ -482,7 +434,11 @@ std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
   };
   switch (n.op) {
     case ExprOp::constant: return std::to_string(n.value);
-    case ExprOp::symbol: return symbols_[static_cast<std::size_t>(n.value)].name;
+    case ExprOp::symbol: {
+      const std::string& name = symbols_[static_cast<std::size_t>(n.value)].name;
+      *budget -= static_cast<int>(name.size());
+      return name;
+    }
     case ExprOp::add: return of(n.a) + " + " + of(n.b);
     case ExprOp::mul: return wrapped(n.a) + "*" + wrapped(n.b);
     case ExprOp::floordiv: return wrapped(n.a) + "//" + wrapped(n.b);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "schema/linear.h"
+
 namespace tern {
 
 Inference::Inference(const Program& prog, ExprPool& p, const Node& n, std::vector<const TensorType*> inputs)
@@ -79,7 +81,7 @@ std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length, s
 
 bool Inference::differ(Dim a, Dim b) const {
   if (a.is_const() && b.is_const()) return a.value() != b.value();
-  const Interval d = pool.bounds(pool.sub(a, b));
+  const Interval d = difference(pool, a, b);
   return d.min > 0 || d.max < 0;
 }
 

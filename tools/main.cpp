@@ -2,22 +2,24 @@
 #include <tern/custom_op.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 
+#include "dtypes/printable.h"
 #include "tools/command.h"
-#include "tools/text.h"
 
 namespace {
 
-/// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours.
+/// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours, as
+/// fail() writes those of names as \x0a.
 void print_error(const char* message) {
   std::string text = "tern: ";
   std::string_view rest = message;
   while (true) {
     const std::size_t end = rest.find('\n');
-    text += tern::escape_name(rest.substr(0, end), 16384) + "\n";
+    text += tern::printable(rest.substr(0, std::min<std::size_t>(end, 16384))) + "\n";
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }

@@ -74,8 +74,11 @@ std::string json_escape(std::string_view text) {
         case '\r': out += "\\r"; break;
         case '\t': out += "\\t"; break;
         default:
-          if (c.code < 0x20) {
-            out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+          if (is_harmful(c.code)) {  // a terminal may show it, too
+            const auto code = static_cast<unsigned>(c.code);
+            out += code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                                  : fmt::format("\\u{:04x}\\u{:04x}", 0xd800 + ((code - 0x10000) >> 10),
+                                                0xdc00 + ((code - 0x10000) & 0x3ff));
           } else {
             out += raw;
           }

@@ -1,6 +1,7 @@
 // Masks of attention that are known at export: those that hide nothing go, those that hide later keys become `causal`.
 #include <tern/error.h>
 
+#include <algorithm>
 #include <map>
 
 #include "dtypes/convert.h"
@@ -42,14 +43,17 @@ Hides hidden_by(const Tensor& mask) {
 
 class Masks {
  public:
-  Masks(const Program& program, const Function& function, bool (*takes)(const Node&), std::uint64_t most_work)
-      : part_(program, function, takes), most_work_(most_work) {}
+  Masks(const Program& program, const Function& function, bool (*takes)(const Node&), std::uint64_t most_work,
+        std::uint64_t& budget)
+      : part_(program, function, takes), most_work_(most_work), budget_(budget) {}
 
   Hides hides(ValueId mask, std::vector<bool>& read) {
     const auto [at, added] = known_.try_emplace(mask, Hides::other);
     if (!added || !part_.constant(mask)) return at->second;
     const ConstantSlice slice = part_.slice(mask);
-    if (part_.work(slice) > most_work_) return at->second;
+    const std::uint64_t work = part_.work(slice);
+    if (work > most_work_ || work > budget_) return at->second;
+    budget_ -= work;
     try {
       part_.evaluate(mask, slice, [&](const Tensor& value) { at->second = hidden_by(value); });
     } catch (const Error&) {
@@ -62,16 +66,19 @@ class Masks {
  private:
   ConstantPart part_;
   std::uint64_t most_work_;
+  std::uint64_t& budget_;  ///< for all masks of the program
   std::map<ValueId, Hides> known_;
 };
 
 }  // namespace
 
-void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work,
+void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work, std::uint64_t& budget,
                           std::vector<bool>& read) {
   for (Function& f : program.functions) {
+    const bool any = std::ranges::any_of(f.nodes, [](const Node& n) { return n.op == Op::attention; });
+    if (!any) continue;
     const Function as_it_was = f;
-    Masks masks(program, as_it_was, takes, most_work);
+    Masks masks(program, as_it_was, takes, most_work, budget);
     for (Node& n : f.nodes) {
       constexpr std::size_t kMask = 3;
       if (n.op != Op::attention || n.inputs.size() <= kMask || n.inputs[kMask] == kNoValue) continue;

@@ -4,6 +4,7 @@
 #include <tern/tensor.h>
 
 #include <algorithm>
+#include <set>
 
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
@@ -15,8 +16,9 @@
 namespace tern {
 namespace {
 
-constexpr std::uint64_t kMostWork = std::uint64_t{256} << 20;  // bytes computed for one constant
-constexpr std::uint64_t kAllWork = std::uint64_t{1} << 30;     // and for all, beside what the weights' sizes allow
+// Bytes read and computed for one constant, and for all, beside what the weights' sizes allow.
+constexpr std::uint64_t kMostWork = std::uint64_t{32} << 20;
+constexpr std::uint64_t kAllWork = std::uint64_t{256} << 20;
 
 /// Pure, and not much more work than the sizes of its operands and results. Packed weights stay packed.
 bool is_foldable(const Node& n) {
@@ -43,14 +45,17 @@ bool is_trivial(Op op) {
 class Folder {
  public:
   explicit Folder(Program& program) : program_(program), read_(program.states.size()) {
-    for (const Storage& s : program.storages) budget_ += std::min(s.size, std::uint64_t{1} << 40) * 8;
+    std::uint64_t weights = 0;
+    for (const Storage& s : program.storages) weights += std::min(s.size, std::uint64_t{1} << 40);
+    budget_ += weights * 8;
+    most_ += std::min(weights * 16, std::uint64_t{256} << 20);
   }
 
   void run() {
     fold_batch_norms(program_, read_);
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
     read_.resize(program_.states.size());
-    fold_attention_masks(program_, is_foldable, kMostWork, read_);
+    fold_attention_masks(program_, is_foldable, most_, budget_, read_);
     if (std::ranges::find(read_, true) == read_.end()) return;
     remove_dead_code(program_);
     remove_unread_states(program_, read_);
@@ -61,7 +66,7 @@ class Folder {
   void fold(std::uint32_t function) {
     const Function f = program_.functions[function];  // as it was: constants are added to it
     const ConstantPart part(program_, f, is_foldable);
-    std::vector<ValueId> done;
+    std::set<ValueId> done;
     for (ValueId v : part.results()) {
       // Views cost nothing where they are.
       while (part.producer(v) >= 0) {
@@ -69,12 +74,11 @@ class Folder {
         if (!is_view(n.op)) break;
         v = n.inputs[0];
       }
-      if (part.producer(v) < 0 || std::ranges::find(done, v) != done.end()) continue;
-      done.push_back(v);
+      if (part.producer(v) < 0 || !done.insert(v).second || !spend(8 * f.nodes.size())) continue;
       const ConstantSlice slice = part.slice(v);
       if (!worth(f, v, slice)) continue;
       const std::uint64_t work = part.work(slice);
-      if (work > kMostWork || work > budget_) continue;
+      if (work > most_ || work > budget_) continue;
       budget_ -= work;
       try {
         part.evaluate(v, slice, [&](const Tensor& value) { replace(function, v, value); });
@@ -87,7 +91,7 @@ class Folder {
   }
 
   /// Whether it takes work to compute, and is small, or not larger than the states that only it reads.
-  bool worth(const Function& f, ValueId v, const ConstantSlice& slice) const {
+  bool worth(const Function& f, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
     if (slice.nodes.empty() || type.block != 0 || !byte_size(type, &bytes)) return false;
@@ -102,7 +106,15 @@ class Folder {
     return bytes <= replaced;
   }
 
-  bool read_elsewhere(const Function& f, const FunctionInput& state, const ConstantSlice& slice) const {
+  /// Work on the program itself, which is linear in its size for each constant.
+  bool spend(std::uint64_t work) {
+    if (work > budget_) return false;
+    budget_ -= work;
+    return true;
+  }
+
+  bool read_elsewhere(const Function& f, const FunctionInput& state, const ConstantSlice& slice) {
+    if (!spend(8 * (f.nodes.size() + program_.states.size()))) return true;
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       if (!std::ranges::binary_search(slice.nodes, i) &&
           std::ranges::find(f.nodes[i].inputs, state.value) != f.nodes[i].inputs.end())
@@ -135,7 +147,7 @@ class Folder {
 
   Program& program_;
   std::vector<bool> read_;  ///< states of which constants were made
-  std::uint64_t budget_ = kAllWork;
+  std::uint64_t most_ = kMostWork, budget_ = kAllWork;
 };
 
 }  // namespace

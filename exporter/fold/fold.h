@@ -20,9 +20,10 @@ inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
 /// states that it read are marked in `read`.
 void fold_batch_norms(Program& program, std::vector<bool>& read);
 
-/// Masks of attention made of constants, with at most so many bytes of work each: one that hides nothing goes, one that
-/// hides from each query the keys behind it becomes `causal`. States that are read no more are marked in `read`.
-void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work,
+/// Masks of attention made of constants, with at most so many bytes of work each, and of `budget` in all: one that
+/// hides nothing goes, one that hides from each query the keys behind it becomes `causal`. States that are read no more
+/// are marked in `read`.
+void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uint64_t most_work, std::uint64_t& budget,
                           std::vector<bool>& read);
 
 /// Multiplies channel k of the convolution that makes the operand of node `norm` by by[k], adds plus[k], and removes

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "dtypes/printable.h"
 #include "exporter/import/origins.h"
+#include "schema/work.h"
 
 namespace tern::importing {
 
@@ -21,6 +23,7 @@ bool is_foreign(std::string_view target) {
 
 void Missing::add(const pt2::Node& node, const std::string& reason) {
   const std::string target(short_target(node.target));
+  charge_work(ops_.size());
   for (MissingOp& op : ops_) {
     if (op.target == target && op.reason == reason) {
       ++op.count;
@@ -42,8 +45,9 @@ void Missing::check() const {
     unknown = unknown || op.reason.empty();
     foreign = foreign || is_foreign(op.target);
     if (i >= kShown) continue;
-    lines += fmt::format("\n  {}: {} use{}, first at {}", op.target, op.count, op.count == 1 ? "" : "s", op.where);
-    if (!op.reason.empty()) lines += "\n    " + op.reason;
+    lines += fmt::format("\n  {}: {} use{}, first at {}", printable(op.target), op.count, op.count == 1 ? "" : "s",
+                         printable(op.where));
+    if (!op.reason.empty()) lines += "\n    " + printable(op.reason);
   }
   if (ops_.size() > kShown) lines += fmt::format("\n  and {} more", ops_.size() - kShown);
   std::string message = fmt::format("{} operator{} of the program cannot be imported ({} use{}):{}", ops_.size(),
@@ -57,7 +61,7 @@ void Missing::check() const {
         "\nOperators of other libraries can be provided by one of yours: give it with --ops LIBRARY, or keep their "
         "names with --custom-ops and give it when the archive runs (tern/custom_op.h, examples/custom_op).";
   }
-  fail(ErrorCode::unsupported, message);
+  throw Error(ErrorCode::unsupported, message);  // of several lines, unlike those of fail()
 }
 
 }  // namespace tern::importing

@@ -7,6 +7,7 @@
 #include "exporter/import/names.h"
 #include "exporter/import/twins.h"
 #include "exporter/import/walker.h"
+#include "schema/linear.h"
 
 namespace tern::importing {
 namespace {
@@ -55,7 +56,7 @@ void Walker::resize(const pt2::Node& node, const Dims& sizes) {
   const ValueId old = tensor_of(node.inputs[0].arg);
   const Dim have = builder_.numel(old), want = pool().product(sizes);
   ValueId flat = builder_.flatten(old);
-  if (pool().bounds(pool().sub(want, have)).min > 0) {
+  if (difference(pool(), want, have).min > 0) {
     flat = builder_.pad(flat, {0}, {pool().sub(want, have)});
   } else {
     flat = builder_.slice(flat, 0, 0, want);

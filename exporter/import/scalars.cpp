@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "exporter/import/walker.h"
+#include "schema/linear.h"
 
 namespace tern::importing {
 namespace {
@@ -203,9 +204,9 @@ Binding Walker::compute(const pt2::Node& node, std::string_view f, const std::ve
     return Binding::integer(result);
   }
   if (f == "sum") {
-    Dim result = 0;
-    for (const Binding& b : args) result = p.add(result, b.dim);
-    return Binding::integer(result);
+    Dims terms;
+    for (const Binding& b : args) terms.push_back(b.dim);
+    return Binding::integer(sum(p, terms));
   }
   if (f == "ite" && args.size() == 3) {
     Binding result = args[1];

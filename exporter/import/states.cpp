@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tern::importing {
@@ -109,6 +110,7 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
          fmt::format("the bytes of the {} '{}' are not in the file: it was exported from fake tensors, without data",
                      kind_name(spec.kind), name));
   }
+  require_booleans(state, name);
   const auto other = known_.by_name.find(name);
   if (other != known_.by_name.end() && same_tensor(program_.states[other->second], state)) {
     numbers_.emplace(name, other->second);
@@ -119,6 +121,19 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
   known_.by_name.emplace(name, number);
   numbers_.emplace(name, number);
   return number;
+}
+
+/// Kernels count on bytes of 0 and 1.
+void States::require_booleans(const State& state, const std::string& name) {
+  if (state.type.dtype != DType::boolean) return;
+  const auto [first, last] = extent(state);
+  if (first == last) return;
+  const auto bytes =
+      source_.bytes(state.storage).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+  const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b > std::byte{1}; });
+  if (bad == bytes.end()) return;
+  fail(ErrorCode::bad_file, fmt::format("byte {} of the data of '{}' is {}, and a boolean is 0 or 1",
+                                        first + (bad - bytes.begin()), name, std::to_integer<int>(*bad)));
 }
 
 bool States::same_tensor(const State& a, const State& b) {

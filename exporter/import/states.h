@@ -43,6 +43,7 @@ class States {
 
  private:
   std::uint32_t add(State state);
+  void require_booleans(const State& state, const std::string& name);
   bool same_tensor(const State& a, const State& b);
 
   Program& program_;

@@ -25,6 +25,7 @@ class ArchiveSource : public StorageSource {
  private:
   struct Part {
     std::span<const std::byte> bytes;
+    const pt2::Entry* unchecked;     ///< until its CRC is checked, when its bytes are first asked for
     std::vector<std::byte> aligned;  ///< a copy, where the file does not align the entry (PyTorch's files do)
   };
   pt2::Container container_;

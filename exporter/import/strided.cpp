@@ -8,6 +8,7 @@
 
 #include "exporter/import/names.h"
 #include "exporter/import/walker.h"
+#include "schema/linear.h"
 
 namespace tern::importing {
 namespace {
@@ -111,7 +112,7 @@ bool Walker::strided_call(const pt2::Node& node, const Call& call) {
       last = pool().add(last, (sizes[i].value() - 1) * strides[i].value());
     }
   }
-  if (!none && (pool().bounds(offset).max < 0 || pool().bounds(pool().sub(b.numel(memory), last)).max <= 0)) {
+  if (!none && (pool().bounds(offset).max < 0 || difference(pool(), b.numel(memory), last).max <= 0)) {
     unknown("the program holds only a part of that");
   }
 

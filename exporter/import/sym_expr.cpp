@@ -1,9 +1,12 @@
 #include "exporter/import/sym_expr.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
+
+#include "schema/linear.h"
 
 namespace tern::importing {
 namespace {
@@ -116,6 +119,15 @@ class Converter {
     for (std::size_t i = count - 2; i >= 2; i -= 2) result = pool_.select(dim(n, i - 1), dim(n, i - 2), result);
     return result;
   }
+  bool all_whole(const SymNode& n) const {
+    return std::ranges::all_of(expr_.children_of(n), [&](std::uint32_t i) { return values_[i].den.is(1); });
+  }
+  /// Of whole numbers: all at once, where one after the other is quadratic.
+  Dim sum_of(const SymNode& n) {
+    Dims terms;
+    for (std::uint32_t i : expr_.children_of(n)) terms.push_back(values_[i].num);
+    return sum(pool_, terms);
+  }
   /// Folds two-operand functions over all children.
   template <class F>
   Dim fold(const SymNode& n, F f) {
@@ -133,6 +145,7 @@ class Converter {
       case SymOp::symbol: return {symbol_(n), 1};
       case SymOp::add:
       case SymOp::mul: {
+        if (n.op == SymOp::add && all_whole(n)) return {sum_of(n)};
         Fraction result = child(n, 0);
         for (std::size_t i = 1; i < expr_.children_of(n).size(); ++i) {
           result = n.op == SymOp::add ? add(result, child(n, i)) : mul(result, child(n, i));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "loader/format.h"
+
 namespace tern::importing {
 
 Symbols::Symbols(ExprPool& pool, const std::vector<pt2::RangeConstraint>& ranges, std::string prefix)
@@ -37,11 +39,31 @@ bool Symbols::convert(const std::string& srepr, Dim* out, std::string* why) {
   const pt2::SymExpr expr = pt2::parse_sympy(srepr);
   if (!to_dim(
           pool_, expr, [this](const pt2::SymNode& n) { return symbol(n); }, out, why)) {
-    *why = fmt::format("the size {} needs {}, which sizes of a program cannot express", pt2::to_text(expr), *why);
+    constexpr std::size_t kShown = 200;
+    std::string text = pt2::to_text(expr);
+    if (text.size() > kShown) text.replace(kShown, std::string::npos, "...");
+    *why = fmt::format("the size {} needs {}, which sizes of a program cannot express", text, *why);
     return false;
   }
+  require_shallow();
   cache_.emplace(srepr, *out);
   return true;
+}
+
+void Symbols::require_shallow() {
+  const std::vector<ExprNode>& nodes = pool_.nodes();
+  while (depths_.size() < nodes.size()) {
+    const ExprNode& n = nodes[depths_.size()];
+    const std::uint32_t operands[] = {n.a, n.b, n.c};
+    std::uint32_t depth = 1;
+    for (int k = 0; k < operand_count(n.op); ++k) depth = std::max(depth, depths_[operands[k]] + 1);
+    depths_.push_back(depth);
+    if (depth <= kMaxExpressionDepth) continue;
+    fail(ErrorCode::unsupported,
+         fmt::format("a size is an expression nested more than {} deep; compute it in fewer steps, or export with that "
+                     "size fixed",
+                     kMaxExpressionDepth));
+  }
 }
 
 Dim Symbols::dim(const pt2::SymInt& size) {

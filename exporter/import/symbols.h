@@ -26,6 +26,9 @@ class Symbols {
   TensorType type(const pt2::TensorMeta& meta);
   /// As type, but a size that cannot be expressed becomes a fresh symbol: what was recorded of a result is a hint only.
   TensorType hint(const pt2::TensorMeta& meta);
+  /// Throws unsupported when an expression that was made since the last call is nested deeper than archives may have
+  /// it.
+  void require_shallow();
 
  private:
   Dim symbol(const pt2::SymNode& node);
@@ -34,6 +37,7 @@ class Symbols {
   ExprPool& pool_;
   std::string prefix_;
   std::unordered_map<std::string, Dim> cache_;  ///< by srepr: the same few sizes recur on every node
+  std::vector<std::uint32_t> depths_;           ///< by node of the pool
 };
 
 }  // namespace tern::importing

@@ -5,6 +5,9 @@
 
 #include <stdexcept>
 
+#include "dtypes/printable.h"
+#include "schema/work.h"
+
 namespace tern::importing {
 
 using Kind = pt2::Argument::Kind;
@@ -79,10 +82,14 @@ void Walker::at_node(const pt2::Node& node, Act act) {
   builder_.set_origin(shared_.options.origins ? shared_.origins.of(node) : -1,
                       shared_.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
   const auto located = [&node](ErrorCode code, const std::string& message) {
-    return Error(code, fmt::format("{} ({}, {}) [traced]", message, short_target(node.target), where(node)));
+    return Error(code, fmt::format("{} ({}, {}) [traced]", message, printable(short_target(node.target)),
+                                   printable(where(node))));
   };
   try {
     act();
+    symbols().require_shallow();
+  } catch (const WorkExceeded& e) {
+    throw located(e.code(), e.what());
   } catch (const Error& e) {
     if (e.code() == ErrorCode::unsupported) {
       shared_.missing.add(node, e.what());

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "exporter/lower/lower.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -173,6 +174,7 @@ Values triangle_indices(Builder& b, const Call& c, bool lower) {
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
       if (lower ? j - i > offset : j - i < offset) continue;
+      charge_work(2 * sizeof(std::int64_t));
       r.push_back(i);
       k.push_back(j);
     }
@@ -203,6 +205,7 @@ Values combinations(Builder& b, const Call& c) {
   for (;;) {
     if (static_cast<std::int64_t>(now.size()) == r) {
       if (places.size() > kMost) c.unsupported("too many combinations");
+      charge_work(now.size() * sizeof(std::int64_t));
       places.insert(places.end(), now.begin(), now.end());
       next = n;
     }

@@ -1,5 +1,6 @@
 // Lowerings of distances and similarities between rows.
 #include "exporter/lower/contraction.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -21,6 +22,7 @@ Values pdist(Builder& b, const Call& c) {
   if (!rows.is_const() || rows.value() > 20000) c.unsupported("a symbolic number of rows");
   const std::int64_t n = rows.value();
   std::vector<std::int64_t> places;
+  charge_work(static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(n) / 2 * sizeof(std::int64_t));
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = i + 1; j < n; ++j) places.push_back(i * n + j);
   }

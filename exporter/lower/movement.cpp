@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "exporter/lower/limits.h"
+
 namespace tern {
 
 Dim clamp_index(Builder& b, Dim index, Dim size) {
@@ -300,7 +302,8 @@ Values split_at(Builder& b, ValueId x, std::int64_t axis, const Dims& indices) {
   return results;
 }
 /// The first size % n parts are one longer.
-Values split_evenly(Builder& b, ValueId x, std::int64_t axis, std::int64_t n) {
+Values split_evenly(Builder& b, const Call& c, ValueId x, std::int64_t axis, std::int64_t n) {
+  require_results(c, n);
   ExprPool& p = b.pool();
   const Dim size = b.size(x, axis), base = p.floordiv(size, n), longer = p.mod(size, n);
   Dims lengths;
@@ -308,7 +311,7 @@ Values split_evenly(Builder& b, ValueId x, std::int64_t axis, std::int64_t n) {
   return parts(b, x, axis, lengths);
 }
 Values tensor_split_sections(Builder& b, const Call& c) {
-  return split_evenly(b, c.tensor("self"), c.integer("dim"), c.integer("sections"));
+  return split_evenly(b, c, c.tensor("self"), c.integer("dim"), c.integer("sections"));
 }
 Values tensor_split_indices(Builder& b, const Call& c) {
   return split_at(b, c.tensor("self"), c.integer("dim"), c.dims("indices"));
@@ -316,8 +319,9 @@ Values tensor_split_indices(Builder& b, const Call& c) {
 /// The places to split at come from a tensor: each becomes a size that is known when the program runs.
 Values tensor_split_by_tensor(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), places = c.tensor("tensor_indices_or_sections");
-  if (b.rank(places) == 0) return split_evenly(b, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
+  if (b.rank(places) == 0) return split_evenly(b, c, x, c.integer("dim"), static_cast<std::int64_t>(c.declared.size()));
   if (!b.size(places, 0).is_const()) c.unsupported("the number of results depends on a size that is not fixed");
+  require_results(c, b.size(places, 0).value());
   Dims indices;
   for (std::int64_t i = 0; i < b.size(places, 0).value(); ++i) {
     indices.push_back(b.pool().new_symbol("u_split", -kNoBound, kNoBound));
@@ -332,7 +336,7 @@ std::int64_t split_axis(Builder& b, const Call& c) {
   return kind == 'h' ? (b.rank(c.tensor("self")) == 1 ? 0 : 1) : kind == 'v' ? 0 : 2;
 }
 Values xsplit_int(Builder& b, const Call& c) {
-  return split_evenly(b, c.tensor("self"), split_axis(b, c), c.integer("sections"));
+  return split_evenly(b, c, c.tensor("self"), split_axis(b, c), c.integer("sections"));
 }
 Values xsplit_array(Builder& b, const Call& c) {
   return split_at(b, c.tensor("self"), split_axis(b, c), c.dims("indices"));
@@ -342,6 +346,7 @@ Values unbind(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const Dim size = b.size(x, c.integer("dim"));
   if (!size.is_const()) c.unsupported("the number of results depends on a size that is not fixed");
+  require_results(c, size.value());
   Values results;
   for (std::int64_t i = 0; i < size.value(); ++i) results.push_back(b.select(x, c.integer("dim"), i));
   return results;

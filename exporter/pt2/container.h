@@ -46,7 +46,8 @@ class Container {
   /// By full name. Throws bad_file when there is none.
   std::span<const std::byte> data(std::string_view name) const;
 
-  /// Computes the entry's CRC-32 and throws bad_file when it is not the recorded one. Opening does not do this.
+  /// Computes the entry's CRC-32 on all cores, and throws bad_file when it is not the recorded one. Opening does not do
+  /// this: whoever uses an entry's bytes does.
   void verify_crc(const Entry& entry) const;
   void verify_all_crcs() const;
 

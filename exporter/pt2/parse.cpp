@@ -106,6 +106,7 @@ Program parse_program_json(std::string_view json, std::string_view entry) {
 Program parse_program(const Container& container, std::string_view model) {
   const std::string name = choose_model(container, model);
   const Entry* entry = container.find_under_root(fmt::format("models/{}.json", name));
+  container.verify_crc(*entry);
   const auto bytes = container.data(*entry);
   Program program = parse_program_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                                        fmt::format("{}: {}", container.label(), entry->name));

@@ -74,6 +74,7 @@ Payload parse_payload(JsonValue value, const Container& container, const std::st
 }  // namespace
 
 NameMap<Payload> parse_payloads(const Container& container, const Entry& config, const std::string& folder) {
+  container.verify_crc(config);
   const auto bytes = container.data(config);
   const JsonDocument document({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                               fmt::format("{}: {}", container.label(), config.name));

@@ -6,6 +6,7 @@
 #include "schema/custom_arguments.h"
 #include "schema/infer.h"
 #include "schema/infer/control_types.h"
+#include "schema/work.h"
 
 namespace tern {
 namespace {
@@ -16,7 +17,9 @@ const Function& body(const Inference& c, std::size_t i, std::size_t count) {
   c.require(c.node.functions.size() == count, "the node has a wrong number of functions");
   const std::uint32_t number = c.node.functions[i];
   c.require(number < c.program.functions.size(), "the node names a function that the program does not have");
-  return c.program.functions[number];
+  const Function& f = c.program.functions[number];
+  charge_work(f.nodes.size() + f.inputs.size() + f.outputs.size());
+  return f;
 }
 
 std::vector<const TensorType*> user_inputs(const Inference& c, const Function& f) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "schema/work.h"
+
 namespace tern {
 
 std::vector<std::int64_t> bound_symbols(const Program& program, std::uint32_t function) {
@@ -32,6 +34,7 @@ bool Dependence::operator()(Dim size) {
   while (!open.empty()) {
     const std::uint32_t at = open.back();
     const ExprNode& n = pool_.nodes()[at];
+    charge_work(8);
     if (n.op == ExprOp::symbol) {
       known_[at] = std::binary_search(symbols_.begin(), symbols_.end(), n.value);
       open.pop_back();

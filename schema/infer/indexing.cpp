@@ -2,6 +2,7 @@
 #include "schema/infer.h"
 #include "schema/infer/checks.h"
 #include "schema/kinds.h"
+#include "schema/linear.h"
 
 namespace tern {
 namespace {
@@ -15,7 +16,7 @@ void infer_gather(Inference& c) {
   c.require(index.rank() == x.rank(), "the index must have the rank of the operand");
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
     if (i == axis) continue;
-    c.require(c.pool.bounds(c.pool.sub(x.shape[i], index.shape[i])).max >= 0, "the index is larger than the operand");
+    c.require(difference(c.pool, x.shape[i], index.shape[i]).max >= 0, "the index is larger than the operand");
   }
   c.out(x.dtype, index.shape);
 }
@@ -89,7 +90,7 @@ void infer_scatter(Inference& c) {
   c.require(index.rank() == x.rank() && (src.rank() == x.rank() || src.rank() == 0),
             "index and source must have the rank of the operand");
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    const auto exceeds = [&](Dim size) { return c.pool.bounds(c.pool.sub(size, index.shape[i])).max < 0; };
+    const auto exceeds = [&](Dim size) { return difference(c.pool, size, index.shape[i]).max < 0; };
     c.require(src.rank() == 0 || !exceeds(src.shape[i]), "the index is larger than the source");
     c.require(i == axis || !exceeds(x.shape[i]), "the index is larger than the operand");
   }

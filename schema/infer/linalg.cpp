@@ -4,6 +4,7 @@
 #include "schema/infer/checks.h"
 #include "schema/infer/linalg_rules.h"
 #include "schema/linalg_kinds.h"
+#include "schema/linear.h"
 
 namespace tern {
 namespace rules {
@@ -102,12 +103,12 @@ void householder(Inference& c) {
   const TensorType& tau = c.in(1);
   c.require(tau.shape.size() == v.batch.size() + 1, "tau must have one axis less than the vectors");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(tau.shape[i], v.batch[i], "the batches");
-  c.require(c.pool.bounds(c.pool.sub(tau.shape.back(), v.columns)).min <= 0, "there are more factors than vectors");
-  const Interval spare = c.pool.bounds(c.pool.sub(v.rows, tau.shape.back()));
+  c.require(difference(c.pool, tau.shape.back(), v.columns).min <= 0, "there are more factors than vectors");
+  const Interval spare = difference(c.pool, v.rows, tau.shape.back());
   c.require(spare.max >= 0, "there are more factors than rows");
   if (kind == HouseholderKind::product) {
     c.require(!c.has(2), "a product of reflections has two operands");
-    c.require(c.pool.bounds(c.pool.sub(v.rows, v.columns)).max >= 0, "there are more vectors than rows");
+    c.require(difference(c.pool, v.rows, v.columns).max >= 0, "there are more vectors than rows");
     c.out(v.dtype, shape_of(v.batch, {v.rows, v.columns}));
     return;
   }
@@ -182,7 +183,7 @@ void lstsq(Inference& c) {
   c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
   c.require(c.node.numbers(AttrKey::epsilon).size() <= 1, "attribute 'epsilon' must be one number");
   const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode, 0, kLstsqDrivers - 1));
-  const Interval extra = c.pool.bounds(c.pool.sub(a.rows, a.columns));
+  const Interval extra = difference(c.pool, a.rows, a.columns);
   c.require(driver == LstsqDriver::gelsy || extra.min > 0 || extra.max <= 0,
             "whether there are more rows than columns must be known");
   const bool residuals = driver != LstsqDriver::gelsy && extra.min > 0;

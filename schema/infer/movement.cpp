@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "schema/infer.h"
+#include "schema/linear.h"
 
 namespace tern {
 namespace {
@@ -140,19 +141,17 @@ void concat(Inference& c) {
   const TensorType& first = c.in(0);
   c.require(first.rank() > 0, "tensors of no dimensions cannot be concatenated");
   const std::size_t axis = c.axis(AttrKey::axis, first.rank());
-  Dims sizes = first.shape;
+  Dims sizes = first.shape, lengths = {first.shape[axis]};
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const TensorType& x = c.in(i);
     c.require(x.dtype == first.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "all operands need one dtype");
     c.require(x.rank() == first.rank(), "all operands need one rank");
     for (std::size_t a = 0; a < sizes.size(); ++a) {
-      if (a == axis) {
-        sizes[a] = c.pool.add(sizes[a], x.shape[a]);
-      } else {
-        c.same(sizes[a], x.shape[a], "sizes beside the axis");
-      }
+      if (a != axis) c.same(sizes[a], x.shape[a], "sizes beside the axis");
     }
+    lengths.push_back(x.shape[axis]);
   }
+  sizes[axis] = sum(c.pool, lengths);
   c.out(first.dtype, std::move(sizes));
 }
 

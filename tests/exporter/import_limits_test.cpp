@@ -1,0 +1,133 @@
+// Limits of the importer: what a file declares decides neither memory nor time, and nothing is written that the loader
+// refuses.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "exporter/archive_writer.h"
+#include "loader/validate.h"
+#include "schema/work.h"
+#include "tests/exporter/traced_model.h"
+
+namespace tern::testing {
+namespace {
+
+Json huge(std::vector<std::int64_t> sizes) {
+  std::vector<Json> list;
+  for (std::int64_t s : sizes) list.push_back(size(s));
+  return meta_of(list);
+}
+
+// L_unbind
+TEST(ImportLimits, ResultsAreThoseThatTheNodeNames) {
+  for (const char* target : {"unbind.int", "tensor_split.sections"}) {
+    TracedModel m;
+    m.user("x", huge({std::int64_t{1} << 33, 2}));
+    Arguments arguments = {{"self", tensor("x")}, {"dim", integer(0)}};
+    if (target[0] == 't') arguments.insert(arguments.begin() + 1, {"sections", integer(std::int64_t{1} << 40)});
+    m.list_node(std::string("torch.ops.aten.") + target, arguments, {{"y", meta({2})}});
+    m.result("y");
+    const std::string error = error_of([&] { m.load(); });
+    EXPECT_NE(error.find("the node names 1"), std::string::npos) << error;
+    EXPECT_NE(error.find(target), std::string::npos) << error;
+  }
+}
+
+// p_sum
+TEST(ImportLimits, LongSumsAreMadeOnce) {
+  TracedModel m;
+  std::string text = "Add(";
+  for (int i = 1; i < 5000; ++i)
+    text += (i == 1 ? "" : ", ") + ("Pow(" + symbol("s0") + ", Integer(" + std::to_string(i) + "))");
+  m.user("x", meta_of({size(text + ")")}));
+  m.node("torch.ops.aten.neg.default", {{"self", tensor("x")}}, {{"y", meta_of({size(text + ")")})}});
+  m.result("y");
+  const Program p = m.load();
+  EXPECT_LT(p.pool.nodes().size(), 30000u);
+  EXPECT_TRUE(validate_archive(archive_bytes(p)).empty());
+}
+
+// p_piece
+TEST(ImportLimits, DepthOfSizes) {
+  TracedModel m;
+  std::string text = "Piecewise(";
+  for (int i = 0; i < 600; ++i) {
+    const std::string n = "Integer(" + std::to_string(i) + ")";
+    text += "ExprCondPair(" + n + ", Eq(" + symbol("s0") + ", " + n + ")), ";
+  }
+  m.user("x", meta_of({size(text + "ExprCondPair(Integer(1), true))")}));
+  m.result("x");
+  const std::string error = error_of([&] { m.load(); }, ErrorCode::unsupported);
+  EXPECT_NE(error.find("nested more than 500 deep"), std::string::npos) << error;
+}
+
+// p_sigfpe_mod
+TEST(ImportLimits, LowestNumberModMinusOne) {
+  TracedModel m;
+  m.user("x", meta_of({size("Mod(Mul(Integer(-9223372036854775808), " + symbol("s0") + "), Mul(Integer(-1), " +
+                            symbol("s0") + "))")}));
+  m.result("x");
+  EXPECT_NO_THROW(m.load());
+}
+
+// f_cumsum: 512 bytes that seem to be 2^58 elements.
+TEST(ImportLimits, FoldingCountsWhatItReads) {
+  TracedModel m;
+  m.floats(std::vector<float>(128, 1));
+  Json type = huge({std::int64_t{1} << 30, std::int64_t{1} << 28});
+  type["strides"] = Json::array({size(0), size(0)});
+  m.buffer("w", type);
+  m.node("torch.ops.aten.max.default", {{"self", tensor("b_w")}}, {{"y", meta({})}});
+  m.result("y");
+  const Program p = import_pt2(open_text(m.archive()));
+  ASSERT_EQ(p.functions[0].nodes.size(), 1u);
+  EXPECT_EQ(p.functions[0].nodes[0].op, Op::reduce);
+}
+
+// z_crc
+TEST(ImportLimits, WeightsHaveTheirCrc) {
+  TracedModel m;
+  m.floats({1, 2, 3, 4});
+  m.buffer("w", meta({4}));
+  m.result("b_w");
+  ZipWriter writer;
+  auto items = m.items();  // the weight is the first
+  for (const char* fixed : {"archive_format", "archive_version", "byteorder"}) {
+    const std::string text = fixed[0] == 'b' ? "little" : fixed[8] == 'f' ? "pt2" : "0";
+    items.push_back({"t/" + std::string(fixed), text});
+  }
+  for (const auto& item : items) writer.add(item);
+  writer.finish();
+  std::string bytes = writer.bytes();
+  bytes[writer.payloads[0].begin + 3] ^= 1;
+  ImportOptions options;
+  options.fold = false;
+  const Program p = import_pt2(open_text(bytes), options);
+  const std::string error = error_of([&] { archive_bytes(p); });
+  EXPECT_NE(error.find("its bytes have CRC"), std::string::npos) << error;
+}
+
+TEST(ImportLimits, BooleansAboveOne) {
+  TracedModel m;
+  m.bytes(std::string("\0\1\2\1", 4));
+  m.buffer("mask", meta({4}, kBool));
+  m.result("b_mask");
+  const std::string error = error_of([&] { m.load(); });
+  EXPECT_NE(error.find("byte 2 of the data of 'mask' is 2, and a boolean is 0 or 1"), std::string::npos) << error;
+}
+
+TEST(ImportLimits, NothingIsWrittenThatTheLoaderRefuses) {
+  TracedModel m;
+  m.user("x", meta({4}));
+  m.result("x");
+  Program p = m.load();
+  p.functions[0].name = std::string(5000, 'n');
+  const std::string path = ::testing::TempDir() + "refused.tern";
+  std::filesystem::remove(path);
+  const std::string error = error_of([&] { write_archive(p, path); }, ErrorCode::unsupported);
+  EXPECT_NE(error.find("rule texts.length"), std::string::npos) << error;
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace tern::testing
