@@ -145,6 +145,10 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
                  s.hash.high, s.hash.low);
            });
     out += ",\n \"states\": " + array(p.states, [&](const State& s) { return state_json(a, s); });
+    out += ",\n \"packings\": " + array(p.packings, [&](const Packing& k) {
+             return fmt::format("\n  {{\"storage\": {}, \"packed\": {}, \"bytes\": {}, \"key\": {}}}", k.storage,
+                                k.packed, p.storages[k.packed].size, quoted(k.key));
+           });
     out +=
         ",\n \"kernels\": " + array(p.kernels, [&](const DeviceKernel& k) {
           return fmt::format(

@@ -104,6 +104,15 @@ void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
   if (order.size() > limit) out += fmt::format("  ... {} more\n", order.size() - limit);
 }
 
+void add_packings(std::string& out, const Program& p) {
+  if (p.packings.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const Packing& k : p.packings) bytes += p.storages[k.packed].size;
+  out +=
+      fmt::format("\npacked weights: {}, {}; they run instead of the weights ('tern validate --deep' compares them)\n",
+                  p.packings.size(), human_bytes(bytes));
+}
+
 void add_kernels(std::string& out, const Program& p) {
   if (p.kernels.empty()) return;
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
@@ -120,8 +129,9 @@ void add_kernels(std::string& out, const Program& p) {
 
 /// "  by winograd", where a tuning says so.
 std::string ways_text(const Program& p, std::size_t function, std::size_t node) {
+  constexpr std::size_t kShown = 16;  // a hostile archive may have any number of tunings
   std::string out;
-  for (const Tuning& t : p.tunings) {
+  for (const Tuning& t : std::span(p.tunings).first(std::min(kShown, p.tunings.size()))) {
     const auto place = [](const Tuning::Choice& c) { return std::pair<std::size_t, std::size_t>(c.function, c.node); };
     const auto found = std::ranges::lower_bound(t.choices, std::pair(function, node), {}, place);
     if (found != t.choices.end() && place(*found) == std::pair(function, node))
@@ -202,6 +212,7 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
   }
   if (a.program != nullptr) {
     add_weights(out, a, options.weights);
+    add_packings(out, *a.program);
     add_kernels(out, *a.program);
     add_tunings(out, *a.program);
     add_ops(out, *a.program);
