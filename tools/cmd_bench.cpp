@@ -11,6 +11,7 @@
 #include <map>
 
 #include "kernels/cpu/parallel.h"
+#include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
 #include "tools/machine.h"
@@ -250,7 +251,7 @@ int run_bench(const BenchArguments& a) {
   const FunctionInfo& f = choose_function(functions, a.function);
   InputChoice choice = a.inputs;
   choice.random = choice.random || choice.files.empty();
-  const std::vector<Tensor> inputs = gather_inputs(f, choice);
+  const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   PrepareOptions options;
   options.threads = a.threads;
   options.device = a.device.name;
@@ -275,25 +276,26 @@ int run_bench(const BenchArguments& a) {
 
 void add_bench_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<BenchArguments>();
-  CLI::App* c = app.add_subcommand("bench", "Measure how fast a function runs, and where its time goes");
+  CLI::App* c = app.add_subcommand("bench", "Measure how fast a function runs, and which nodes take the time");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
-  c->add_option("-f,--function", a->function, "The function to run, if there are several");
-  c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
+  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
+  add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
-  c->add_option("--seconds", a->seconds, "How long to measure")->capture_default_str();
-  c->add_option("--runs", a->runs, "How many runs to measure, instead of a time");
-  c->add_option("--nodes", a->nodes, "Show the nodes that take longest, so many");
-  c->add_flag("--graph", a->graph, "Measure replays of a captured run; nodes are measured without");
+  within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
+  within(c->add_option("--runs", a->runs, "Measure this many runs, instead of a time"), bounds::kRuns);
+  within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
+  c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
-              "One run for each line of standard input, answered by a line with its milliseconds: for a benchmark that "
-              "lets several programs take turns");
+              "Read lines from standard input; run once for each and answer with the milliseconds: for a benchmark "
+              "that lets several programs take turns");
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
-      "Example:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n\nA node's GB/s count its "
-      "operands "
-      "and results once; many of them lie in a cache.");
+      "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
+      "  tern bench model.tern --json > figures.json\n\n"
+      "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
+      "cache.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }
 

@@ -92,36 +92,55 @@ int run_conform(ConformArguments& a) {
 void add_conform_command(CLI::App& app, CommandLine& line) {
   auto arguments = std::make_shared<ConformArguments>();
   CLI::App* c = app.add_subcommand("conform", "Run programs and compare the results with PyTorch's");
-  c->add_option("paths", arguments->paths, "NAME.pt2 files with NAME.safetensors beside them, or folders of them")
+  c->add_option("paths", arguments->paths, "Cases: .pt2 files with .safetensors files beside them, or folders of them")
       ->required();
   c->add_flag("--json", arguments->report.json,
-              "Print every case as JSON, with the operators in it and what each became");
+              "Print every case as JSON, with its operators and what each one became");
   c->add_flag("--no-table", arguments->no_table, "Leave out the table per op");
-  c->add_option("--failures", arguments->report.failures, "How many failures to print")->capture_default_str();
-  c->add_option("--jobs", arguments->jobs, "Cases side by side (0: one for each core)")->capture_default_str();
-  c->add_option("--threads", arguments->threads, "Threads of each case")->capture_default_str();
-  c->add_flag("--direct", arguments->direct, "Run the imported program without writing an archive in between");
-  c->add_option("--every", arguments->every, "Only every N-th case, and the first of each folder")
-      ->capture_default_str();
+  within(c->add_option("--failures", arguments->report.failures, "Print at most this many failures")
+             ->capture_default_str(),
+         bounds::kListed);
+  within(c->add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core")->capture_default_str(),
+         bounds::kJobs);
+  within(c->add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
+             ->capture_default_str(),
+         bounds::kThreads);
+  c->add_flag("--direct", arguments->direct, "Run the imported program without writing and opening an archive");
+  within(c->add_option("--every", arguments->every, "Run only every N-th case, and the first of each folder")
+             ->capture_default_str(),
+         bounds::kEvery);
   add_device_options(*c, arguments->device);
   c->add_option("--same-bits", arguments->same_bits,
-                "Run each case on each of these devices (cpu,xpu): it fails where one gives other bits than the first")
-      ->delimiter(',');
+                "Run each case on each of these devices (cpu,xpu); a case fails if one gives other bits than the first")
+      ->delimiter(',')
+      ->type_name("DEVICE,...");
   c->add_flag("--graph", arguments->graph,
-              "Capture each call as a graph and replay that, but where sizes depend on data");
+              "Capture each call as a graph and replay it; calls with data-dependent sizes run as they are");
   c->add_option(
        "--target", arguments->target,
        "Compile the kernels of this target into each archive (xpu:spirv) and run those; with TERN_NO_COMPILE=1 "
-       "a case fails that needs others")
-      ->type_name("DEVICE");
-  c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file");
+       "a case that needs others fails")
+      ->type_name("TARGET");
+  c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file")
+      ->type_name("FILE");
   c->add_option("--check-bits", arguments->check_bits,
-                "A case fails whose results have another hash than in this file, which --save-bits wrote elsewhere");
+                "A case fails if its results have another hash than in this file of --save-bits")
+      ->type_name("FILE");
   c->footer(
-      "Example:\n  tern conform tests/data/programs\n\nThe last line is 'N passed, N failed'. A case that cannot be "
-      "exported, validated or prepared has failed.\nA float16 or bfloat16 result outside the tolerance passes if each "
-      "such element is no further from a float64 evaluation of the program than PyTorch's; lines NEARER and \"nearer\" "
-      "of --json name these.\n"
+      "Examples:\n  tern conform tests/data/programs\n  tern conform model.pt2\n\n"
+      "A case is a program, NAME.pt2, and its inputs with PyTorch's results in NAME.safetensors beside it. The tensors "
+      "of that file have these names:\n"
+      "  inK           input K of the call, counted from 0\n"
+      "  outK          the result K that PyTorch gave\n"
+      "  mutK          input K after the call, where the program writes to it\n"
+      "  callC.inK     the same for call C of several in one session: callC.outK, callC.mutK\n"
+      "  rankR.inK     the same for rank R of several that run together: rankR.callC.outK, ...\n"
+      "  gradK         not read\n"
+      "Its metadata may hold rtol and atol (tolerances instead of those for the dtype), op and dtype (for the table), "
+      "and ranks (how many processes the program was exported for).\n\n"
+      "The last line is 'N passed, N failed'. A case that cannot be imported, written, opened or prepared fails. "
+      "A float16 or bfloat16 result outside the tolerance passes if each such element is no further from a float64 "
+      "evaluation of the program than PyTorch's; lines NEARER and \"nearer\" of --json name these. "
       "Exit status: 0 all passed, 1 some failed.");
   c->callback([arguments, &line] { line.status = run_conform(*arguments); });
 }

@@ -107,10 +107,11 @@ void add_devices_command(CLI::App& app, CommandLine& line) {
   auto json = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand(
       "devices", "List the devices that programs can run on; say why a plugin is absent or not loaded");
-  c->add_flag("--json", *json, "Print it as JSON");
+  c->add_flag("--json", *json, "Print the list as JSON");
   c->footer(
-      "Plugins are looked for in the folder for devices beside this command, and in the files and folders of "
-      "TERN_DEVICE_PATH.\nExample:\n  tern devices\n  tern run model.tern --random --device xpu");
+      "Examples:\n  tern devices\n  tern run model.tern --random --device xpu\n\n"
+      "Plugins are loaded from the folder for devices beside this command, and from the files and folders in "
+      "TERN_DEVICE_PATH.");
   c->callback([json, &line] { line.status = run_devices(*json); });
 }
 

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,6 +20,8 @@
 #include "runtime/pack.h"
 #include "tools/annotate.h"
 #include "tools/command.h"
+#include "tools/files/any.h"
+#include "tools/sizes.h"
 #include "tools/terminal.h"
 
 namespace tern {
@@ -111,33 +112,11 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   fmt::print("{}\n", human_bytes(w.file_size));
 }
 
-/// NAME=NUMBER texts.
-SymbolSizes parse_sizes(const std::vector<std::string>& texts) {
-  SymbolSizes sizes;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.rfind('=');
-    std::int64_t value = -1;
-    const char* end = text.data() + text.size();
-    if (equals == std::string::npos || std::from_chars(text.data() + equals + 1, end, value).ptr != end || value < 0) {
-      fail(ErrorCode::invalid_argument, fmt::format("--size takes NAME=NUMBER, not '{}'", escape_name(text)));
-    }
-    sizes[text.substr(0, equals)].push_back(value);
-  }
-  return sizes;
-}
-
-/// The sizes that the CPU plans for: the last ones of each name.
-std::map<std::string, std::int64_t> cpu_sizes(const SymbolSizes& sizes) {
-  std::map<std::string, std::int64_t> values;
-  for (const auto& [name, list] : sizes) values[name] = list.back();
-  return values;
-}
-
 /// Packs the weights for this machine's processor and adds them to the program, instead of any that it has.
 void add_packings(Program& program, const SymbolSizes& sizes) {
   const std::vector<Packing> before = std::exchange(program.packings, {});
   PackRecorder recorder =
-      pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), cpu_sizes(sizes));
+      pack_weights(std::shared_ptr<const Program>(std::shared_ptr<const Program>(), &program), last_sizes(sizes));
   for (auto& [name, bytes] : recorder.packed) {
     const auto& [storage, key] = name;
     // A copy of each for the lambda: clang takes no bindings there before version 16.
@@ -152,7 +131,7 @@ void add_packings(Program& program, const SymbolSizes& sizes) {
 TuneReport add_tuning(Program& program, const ExportArguments& a, const SymbolSizes& sizes) {
   TuneOptions options;
   options.seconds = a.tune_seconds;
-  options.sizes = cpu_sizes(sizes);
+  options.sizes = last_sizes(sizes);
   Progress progress("tuning", 100);
   options.on_progress = [&](double share, const std::string& what) {
     progress.note(what);
@@ -174,8 +153,14 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
 }
 
 int run_export(ExportArguments& a) {
+  refuse_standard_input(a.input);
+  if (a.output == "-") {
+    fail(ErrorCode::invalid_argument,
+         "--output - : an archive is not written to standard output, because its header is written last; give a file's "
+         "name");
+  }
   if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
-    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor: give --target cpu, too");
+    fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; give --target cpu with it");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
   WriteOptions options;
   parse_compress(a.compress, &options);
@@ -190,7 +175,7 @@ int run_export(ExportArguments& a) {
   Program program = import_pt2(a.input, import_options, &import);
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
     fail(ErrorCode::invalid_argument,
-         "--precision: no constant float32 matrix of the program is read by matrix products alone");
+         "--precision: the program has no constant float32 matrix that only matrix products read");
   }
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
@@ -205,7 +190,7 @@ int run_export(ExportArguments& a) {
     if (!progress) progress.emplace("writing", total);
     progress->set(done);
   };
-  const SymbolSizes sizes = parse_sizes(a.sizes);
+  const SymbolSizes sizes = parse_sizes(a.sizes, program, size_names(program));
   for (const std::string& target : a.targets) add_target(program, target, sizes, a.json);
   WriteReport written = write_archive(program, a.output, options);
   progress.reset();
@@ -226,37 +211,40 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<ExportArguments>();
   CLI::App* c = app.add_subcommand("export", "Turn a .pt2 file (torch.export.save) into a .tern archive");
   c->add_option("input", a->input, "The .pt2 file")->required();
-  c->add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)");
-  c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped");
-  c->add_option(
-       "--annotate", a->annotations,
-       "PATTERN KEY=VALUE: annotate every node whose module path, ATen operator or op matches PATTERN (* ? [])")
+  c->add_option("-o,--output", a->output, "The archive to write (default: the input's name with .tern)")
+      ->type_name("FILE");
+  c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
+      ->type_name("CODEC");
+  c->add_option("--annotate", a->annotations,
+                "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
       ->type_name("PATTERN KEY=VALUE");
   c->add_option("--target", a->targets,
-                "cpu: store weights packed for this machine's processor too, so that nothing is packed at load. "
-                "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V")
-      ->type_name("DEVICE");
+                "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
+                "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. May be repeated")
+      ->type_name("TARGET");
   c->add_flag("--tune", a->tune,
-              "With --target cpu: run the program on made-up inputs, try other ways of doing its products and "
-              "convolutions, and store those that are faster, for this processor and number of threads");
-  c->add_option("--tune-seconds", a->tune_seconds, "After so long nothing new is tried")->capture_default_str();
+              "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
+              "convolutions, and store the faster ones for this processor and number of threads");
+  within(c->add_option("--tune-seconds", a->tune_seconds, "Try nothing new after this time")->capture_default_str(),
+         bounds::kSeconds);
   c->add_option("--precision", a->precision,
-                "bfloat16 or float16: store weights of matrix products in it; sums and all else stay as they are")
+                "bfloat16 or float16: store the weights that only matrix products read in this type; sums and all "
+                "else keep theirs")
       ->type_name("TYPE");
   c->add_option("--size", a->sizes,
-                "NAME=NUMBER: a symbolic size that --target and --tune plan for (default: 32 or near it for cpu, "
-                "several typical "
-                "ones for kernels). For kernels a name may have several: the first of all names go together, and so on")
+                "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "
+                "for cpu, several typical ones for kernels). For kernels a name may be repeated: the first values of "
+                "all names go together, then the second ones")
       ->type_name("NAME=NUMBER");
-  c->add_flag("--custom-ops", a->custom_ops, "Keep operators without a lowering for a plugin to provide");
-  c->add_flag("--no-fold", a->no_fold, "Keep what depends on weights alone, batch norms too, as it was traced");
-  c->add_flag("--no-origins", a->no_origins, "Leave out module paths and lines of Python");
+  c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
+  c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");
+  c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
   c->add_flag("--verify", a->verify, "Read the archive back and check every rule and hash");
   c->add_flag("--json", a->json, "Print what was written as JSON");
   c->footer(
-      "Example:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
+      "Examples:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
-      "Operators that are not supported are listed all at once.");
+      "An error lists all operators that are not supported at once.");
   c->callback([a, &line] { line.status = run_export(*a); });
 }
 

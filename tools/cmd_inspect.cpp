@@ -1,8 +1,11 @@
-// tern inspect: what is in an archive.
+// tern inspect: what is in an archive or a .pt2 file.
 #include <cstdio>
 #include <memory>
 
+#include "exporter/importer.h"
 #include "tools/command.h"
+#include "tools/files/any.h"
+#include "tools/inputs.h"
 #include "tools/inspect/inspect.h"
 
 namespace tern {
@@ -14,10 +17,22 @@ struct InspectArguments {
   bool json = false;
 };
 
-int run_inspect(const InspectArguments& a) {
+ReadArchive read_file(const std::string& path, bool pt2, Findings& findings) {
+  if (!pt2) return read_archive(FileBytes::open(path, Access::map), findings);
+  ReadArchive archive;
+  archive.program = std::make_shared<Program>(import_pt2(path));
+  archive.file = FileBytes::open(path, Access::map);
+  archive.stage = ReadStage::program;
+  archive.segment_of.assign(archive.program->storages.size(), -1);
+  return archive;
+}
+
+int run_inspect(InspectArguments& a) {
+  refuse_standard_input(a.path);
+  a.options.imported = is_pt2(a.path);
   Findings findings(Findings::Mode::collect);
-  const ReadArchive archive = read_archive(FileBytes::open(a.path, Access::map), findings);
-  const std::string text = a.json ? inspect_json(a.path, archive, findings.list())
+  const ReadArchive archive = read_file(a.path, a.options.imported, findings);
+  const std::string text = a.json ? inspect_json(a.path, archive, findings.list(), a.options)
                                   : inspect_text(a.path, archive, findings.list(), a.options);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (archive.stage != ReadStage::container) return 0;
@@ -28,14 +43,22 @@ int run_inspect(const InspectArguments& a) {
 
 void add_inspect_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<InspectArguments>();
-  CLI::App* c = app.add_subcommand("inspect", "Show what is in an archive");
-  c->add_option("archive", a->path, "The .tern file")->required();
+  CLI::App* c = app.add_subcommand("inspect", "Show what is in an archive or a .pt2 file");
+  c->add_option("file", a->path, "A .tern archive, or a .pt2 file, which is imported in memory")->required();
   c->add_flag("--nodes", a->options.nodes, "List every node");
-  c->add_option("--weights", a->options.weights, "How many of the largest weights to list")->capture_default_str();
+  within(c->add_option("--weights", a->options.weights, "List this many of the largest weights")->capture_default_str(),
+         bounds::kListed);
+  c->add_option("--size", a->options.sizes,
+                "The value of a symbolic size, for the cost of a run (default: 32 or the nearest allowed). May be "
+                "repeated")
+      ->type_name("NAME=NUMBER");
   c->add_flag("--json", a->json, "Print everything as JSON");
   c->footer(
-      "Example:\n  tern inspect model.tern\n  tern inspect model.tern --json | python3 -m json.tool\n\n"
-      "Safe on any bytes. An archive with ops or types that this version does not know can be inspected, and not run.");
+      "Examples:\n  tern inspect model.tern\n  tern inspect model.tern --size s0=8\n"
+      "  tern inspect model.pt2 --json | python3 -m json.tool\n\n"
+      "Shows functions with the names of their inputs as 'tern run' takes them, parameters, the floating-point "
+      "operations and the peak memory of a run, custom operators, weights, ops, and what they were traced from.\n"
+      "Safe on any bytes. An archive with ops or types that this version does not know can be inspected, but not run.");
   c->callback([a, &line] { line.status = run_inspect(*a); });
 }
 

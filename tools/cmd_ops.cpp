@@ -117,16 +117,19 @@ int run_ops(const OpsArguments& a) {
 
 void add_ops_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<OpsArguments>();
-  CLI::App* c = app.add_subcommand("ops", "List PyTorch's operators that can be imported, and Tern's own");
-  c->add_option("pattern", a->pattern, "Only names with this in them; * stands for any characters, ? for one");
+  CLI::App* c = app.add_subcommand("ops", "List PyTorch's operators that can be imported, and Tern's own ops");
+  c->add_option("pattern", a->pattern, "Only names that contain this; * stands for any characters, ? for one");
   c->add_flag("--json", a->json, "Print the lists as JSON");
   c->footer(
-      "Example:\n  tern ops softmax\n\n"
-      "The kinds: lowered (becomes Tern's ops), written (computed as another operator whose results are written "
-      "back),\n"
-      "memory (a tensor's memory or layout, resolved by the importer), host (sizes, numbers, assertions), no effect,\n"
-      "control (control flow). docs/ops.md says what each becomes, and how exact it is.\n"
-      "Exit status: 0 something was listed, 1 no name matches.");
+      "Examples:\n  tern ops softmax\n  tern ops 'aten.*_norm*'\n\n"
+      "Kinds of operators:\n"
+      "  lowered    becomes Tern's ops\n"
+      "  written    computed as another operator whose results are written back\n"
+      "  memory     a tensor's memory or layout, which the importer resolves\n"
+      "  host       sizes, numbers and assertions\n"
+      "  no effect  left out\n"
+      "  control    control flow\n"
+      "docs/ops.md says what each becomes, and its largest error. Exit status: 0 names are listed, 1 no name matches.");
   c->callback([a, &line] { line.status = run_ops(*a); });
 }
 

@@ -10,6 +10,8 @@
 #include <map>
 
 #include "dtypes/convert.h"
+#include "tools/bounds.h"
+#include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
 #include "tools/inputs.h"
@@ -19,7 +21,7 @@ namespace tern {
 namespace {
 
 struct RunArguments {
-  std::string model, function, output;
+  std::string model, function, output, format;
   InputChoice inputs;
   DeviceChoice device;
   bool json = false, graph = false, verbose = false;
@@ -38,6 +40,7 @@ HostTensor to_host(const Tensor& t) {
 struct Summary {
   double min = INFINITY, max = -INFINITY, sum = 0;
   std::int64_t finite = 0, count = 0;
+  double mean() const { return finite > 0 ? sum / static_cast<double>(finite) : 0; }
 };
 Summary summarize(const Tensor& t) {
   Summary s;
@@ -58,41 +61,74 @@ std::string number(double v) {
   return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null";
 }
 
-void print_outputs(const FunctionInfo& f, const std::vector<Tensor>& outputs, bool json) {
-  if (json) std::fputs("{\"outputs\": [", stdout);
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor& t = outputs[i];
-    const std::string& name = f.outputs[i].name;
-    if (t.dtype() == DType::invalid) {
-      if (json) {
-        fmt::print("{}{{\"name\": \"{}\", \"dtype\": null}}", i > 0 ? ", " : "", json_escape(name));
-      } else {
-        fmt::print("{}: None\n", escape_name(name));
-      }
-      continue;
-    }
-    const Summary s = summarize(t);
-    const double mean = s.finite > 0 ? s.sum / static_cast<double>(s.finite) : 0;
-    if (json) {
-      fmt::print(
-          "{}{{\"name\": \"{}\", \"dtype\": \"{}\", \"sizes\": {}, \"min\": {}, \"max\": {}, \"mean\": {}, "
-          "\"not_finite\": {}}}",
-          i > 0 ? ", " : "", json_escape(name), name_of(t.dtype()), sizes_text(t.sizes()), number(s.min), number(s.max),
-          number(mean), s.count - s.finite);
-    } else if (s.count <= 16) {
-      std::string values;
-      std::vector<double> v(static_cast<std::size_t>(s.count));
-      convert(t.data(), t.dtype(), v.data(), DType::f64, s.count);
-      for (double x : v) values += fmt::format("{}{:.6g}", values.empty() ? "" : ", ", x);
-      fmt::print("{}: {}{} = {}\n", escape_name(name), name_of(t.dtype()), sizes_text(t.sizes()), values);
-    } else {
-      fmt::print("{}: {}{}, from {:.6g} to {:.6g}, mean {:.6g}{}\n", escape_name(name), name_of(t.dtype()),
-                 sizes_text(t.sizes()), s.min, s.max, mean,
-                 s.finite < s.count ? fmt::format(", {} not finite", s.count - s.finite) : "");
-    }
+void print_json(std::FILE* out, const std::string& name, const Tensor& t) {
+  if (t.dtype() == DType::invalid) {
+    fmt::print(out, "{{\"name\": \"{}\", \"dtype\": null}}", json_escape(name));
+    return;
   }
-  if (json) std::fputs("]}\n", stdout);
+  const Summary s = summarize(t);
+  fmt::print(out,
+             "{{\"name\": \"{}\", \"dtype\": \"{}\", \"sizes\": {}, \"min\": {}, \"max\": {}, \"mean\": {}, "
+             "\"not_finite\": {}}}",
+             json_escape(name), name_of(t.dtype()), sizes_text(t.sizes()), number(s.min), number(s.max),
+             number(s.mean()), s.count - s.finite);
 }
+
+void print_text(std::FILE* out, const std::string& name, const Tensor& t) {
+  constexpr std::int64_t kMostValues = 16;
+  if (t.dtype() == DType::invalid) {
+    fmt::print(out, "{}: None\n", escape_name(name));
+    return;
+  }
+  const Summary s = summarize(t);
+  fmt::print(out, "{}: {}{}", escape_name(name), name_of(t.dtype()), sizes_text(t.sizes()));
+  if (s.count > kMostValues) {
+    fmt::print(out, ", from {:.6g} to {:.6g}, mean {:.6g}{}\n", s.min, s.max, s.mean(),
+               s.finite < s.count ? fmt::format(", {} not finite", s.count - s.finite) : "");
+    return;
+  }
+  std::vector<double> values(static_cast<std::size_t>(s.count));
+  convert(t.data(), t.dtype(), values.data(), DType::f64, s.count);
+  std::string text;
+  for (double x : values) text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", x);
+  fmt::print(out, " = {}\n", text);
+}
+
+/// What the calls of a run leave behind: summaries on a stream, tensors for the file.
+class Results {
+ public:
+  Results(const FunctionInfo& f, const RunArguments& a, std::size_t calls)
+      : f_(f), a_(a), out_(a.output == "-" ? stderr : stdout), several_(calls > 1) {
+    if (a_.json) std::fputs(several_ ? "{\"calls\": [" : "", out_);
+  }
+  void add(std::size_t call, const std::vector<Tensor>& outputs) {
+    const std::string prefix = several_ ? fmt::format("call{}.", call) : std::string();
+    if (a_.json) std::fputs(call > 0 ? ",\n {\"outputs\": [" : "{\"outputs\": [", out_);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::string& name = f_.outputs[i].name;
+      if (a_.json) {
+        std::fputs(i > 0 ? ", " : "", out_);
+        print_json(out_, name, outputs[i]);
+      } else {
+        print_text(out_, prefix + name, outputs[i]);
+      }
+      if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
+        named_.tensors.emplace_back(prefix + name, to_host(outputs[i]));
+    }
+    if (a_.json) std::fputs("]}", out_);
+  }
+  void finish() {
+    if (a_.json) std::fputs(several_ ? "]}\n" : "\n", out_);
+    if (!a_.output.empty()) write_tensors(a_.output, named_, a_.format);
+  }
+
+ private:
+  const FunctionInfo& f_;
+  const RunArguments& a_;
+  std::FILE* out_;
+  bool several_;
+  NamedTensors named_;
+};
 
 /// Where the kernels of a device came from; the names of those that the archive did not bring.
 void print_kernels(const std::string& device) {
@@ -113,11 +149,25 @@ void print_kernels(const std::string& device) {
   if (!refused.empty()) fmt::print(stderr, "{}\n", escape_name(refused, 4000));
 }
 
+/// Captures the only call and replays it; the results are the graph's.
+const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::string& function,
+                                     const std::vector<Tensor>& inputs, int repeat) {
+  graph.capture_begin(session.stream());
+  const std::vector<Tensor>& outputs = session.run(function, inputs);
+  graph.capture_end();
+  for (int i = 0; i < repeat; ++i) graph.replay();
+  session.stream().synchronize();
+  return outputs;
+}
+
 int run_run(RunArguments& a) {
+  if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
   const std::vector<FunctionInfo> functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
-  const std::vector<Tensor> inputs = gather_inputs(f, a.inputs);
+  const std::vector<std::vector<Tensor>> calls = gather_calls(model, f.name, a.inputs);
+  if (a.graph && calls.size() > 1)
+    fail(ErrorCode::invalid_argument, "--graph replays one call; it does not go with a sequence of calls");
   PrepareOptions options;
   options.threads = a.threads;
   options.device = a.device.name;
@@ -129,25 +179,17 @@ int run_run(RunArguments& a) {
   options.max_memory = a.max_memory;
   Session session(model.prepare(options));
   session.set_seed(a.inputs.seed);
+  Results results(f, a, calls.size());
   Graph graph;
-  if (a.graph) graph.capture_begin(session.stream());
-  const std::vector<Tensor>* outputs = &session.run(f.name, inputs);
   if (a.graph) {
-    graph.capture_end();
-    for (int i = 0; i < std::max(1, a.repeat); ++i) graph.replay();
-    session.stream().synchronize();
+    results.add(0, run_graph(graph, session, f.name, calls[0], a.repeat));
   } else {
-    for (int i = 1; i < a.repeat; ++i) outputs = &session.run(f.name, inputs);
-  }
-  if (!a.output.empty()) {
-    NamedTensors named;
-    for (std::size_t i = 0; i < outputs->size(); ++i) {
-      if ((*outputs)[i].dtype() != DType::invalid)
-        named.tensors.emplace_back(f.outputs[i].name, to_host((*outputs)[i]));
+    for (int i = 1; i < a.repeat; ++i) {
+      for (const std::vector<Tensor>& inputs : calls) session.run(f.name, inputs);
     }
-    write_tensors(a.output, named);
+    for (std::size_t i = 0; i < calls.size(); ++i) results.add(i, session.run(f.name, calls[i]));
   }
-  print_outputs(f, *outputs, a.json);
+  results.finish();
   if (a.verbose && a.device.name != "cpu") print_kernels(a.device.name);
   return 0;
 }
@@ -159,29 +201,45 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   CLI::App* c = app.add_subcommand("run", "Run a function on tensors from files, or on random ones");
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
-  c->add_option("-o,--output", a->output, "Write the results to this .safetensors, .npz or .npy file");
-  c->add_option("-f,--function", a->function, "The function to run, if there are several");
-  c->add_option("--threads", a->threads, "0: all cores")->capture_default_str();
-  c->add_option("--repeat", a->repeat, "Run so many times, with state carried over; the last results count")
-      ->capture_default_str();
-  c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  c->add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->capture_default_str();
+  add_sequence_option(c, a->inputs);
+  c->add_option("-o,--output", a->output,
+                "Write the results to this .safetensors, .npz or .npy file, or to standard output for -")
+      ->type_name("FILE");
+  c->add_option("--format", a->format,
+                "Format of the output: safetensors, npz or npy (default: by the file's name; safetensors for -)")
+      ->type_name("FORMAT");
+  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
+  add_threads_option(*c, a->threads);
+  within(c->add_option("--repeat", a->repeat,
+                       "Run all calls this many times; mutable state carries over, and the last results count")
+             ->capture_default_str(),
+         bounds::kRepeat);
+  within(c->add_option("--max-seconds", a->max_seconds, "Time limit for each run; 0: no limit")->capture_default_str(),
+         bounds::kLimitSeconds);
+  within(c->add_option("--max-iterations", a->max_iterations, "Iteration limit for each while loop; 0: no limit")
+             ->capture_default_str(),
+         bounds::kIterations);
   c->add_option("--max-memory", a->max_memory,
                 "Limit for the memory of intermediate values and scratch: bytes, or 512MB, 2GB; 0: no limit")
       ->transform(CLI::AsSizeValue(true))
+      ->type_name("BYTES")
       ->capture_default_str();
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
-  c->add_flag("--graph", a->graph, "Capture the run as a graph, and replay that");
-  c->add_flag("--json", a->json, "Print the results' sizes and ranges as JSON");
-  c->add_flag("--verbose", a->verbose, "Say where the kernels of the device came from, on standard error");
+  c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
+  c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
+  c->add_flag("--verbose", a->verbose, "Print on standard error where the kernels of the device came from");
   c->footer(
-      "Example:\n  tern run model.tern --input image.npy --output result.npz\n  tern run model.tern --random --size "
-      "s0=4");
+      "Examples:\n  tern run model.tern --input image.npy --output result.npz\n"
+      "  tern run model.tern --random --size s0=4\n"
+      "  tern run decoder.tern --sequence tokens/ --output logits.npz\n"
+      "  tern run model.tern -i - -o - < inputs.npz > results.safetensors\n\n"
+      "A tensor is an input's by its name, by its position (in0, in1, ... or NumPy's arr_0), or because an .npy file "
+      "and the function have one each. A tensor that is no input's is an error, but for expected results of a "
+      "conformance case (out0, mut0).\n"
+      "Tensors named call0.NAME, call1.NAME, ... in a file are a sequence too: one call each. The results of a "
+      "sequence are named so.\n"
+      "With --output - the summary goes to standard error.");
   c->callback([a, &line] { line.status = run_run(*a); });
 }
 

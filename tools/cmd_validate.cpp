@@ -5,9 +5,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "loader/validate.h"
+#include "tools/check_file.h"
 #include "tools/command.h"
 #include "tools/deep_check.h"
+#include "tools/inputs.h"
 #include "tools/terminal.h"
 
 namespace tern {
@@ -23,10 +24,12 @@ const char* severity(const Finding& f) {
   return f.code == ErrorCode::unsupported ? "unsupported" : "broken";
 }
 
-void print_json(const std::string& path, const std::vector<Finding>& findings) {
-  fmt::print("{{\"file\": \"{}\", \"valid\": {}, \"findings\": [", json_escape(path), findings.empty());
+void print_json(const FileCheck& c) {
+  fmt::print("{{\"file\": \"{}\", \"valid\": {}, \"status\": {}, ", json_escape(c.path), c.valid(), c.status());
+  if (c.failure) fmt::print("\"error\": \"{}\", ", json_escape(c.failure->what()));
+  fmt::print("\"findings\": [");
   const char* separator = "";
-  for (const Finding& f : findings) {
+  for (const Finding& f : c.findings) {
     fmt::print(
         "{}\n  {{\"rule\": \"{}\", \"severity\": \"{}\", \"offset\": {}, \"where\": \"{}\", \"message\": \"{}\"}}",
         separator, json_escape(f.rule), severity(f), f.offset, json_escape(f.where), json_escape(f.message));
@@ -35,60 +38,65 @@ void print_json(const std::string& path, const std::vector<Finding>& findings) {
   fmt::print("]}}");
 }
 
-void print_text(const std::string& path, const std::vector<Finding>& findings) {
-  for (const Finding& f : findings) {
-    fmt::print("{}: byte {}: {} {}: {}{}{}\n", escape_name(path), f.offset, severity(f), f.rule,
-               escape_name(f.where, 2000), f.where.empty() ? "" : ": ", escape_name(f.message, 2000));
+/// "model.tern: valid", "...: 3 findings", "...: not checked: cannot open ...".
+void print_text(const FileCheck& c) {
+  const std::string path = escape_name(c.path);
+  for (const Finding& f : c.findings) {
+    fmt::print("{}: byte {}: {} {}: {}{}{}\n", path, f.offset, severity(f), f.rule, escape_name(f.where, 2000),
+               f.where.empty() ? "" : ": ", escape_name(f.message, 2000));
   }
-  if (findings.empty()) {
-    fmt::print("{}: valid\n", escape_name(path));
+  if (c.failure) {
+    fmt::print("{}: not checked: {}\n", path, escape_name(c.failure->what(), 2000));
+  } else if (c.findings.empty()) {
+    fmt::print("{}: valid\n", path);
   } else {
-    fmt::print("{}: {} finding{}\n", escape_name(path), findings.size(), findings.size() == 1 ? "" : "s");
+    fmt::print("{}: {} finding{}\n", path, c.findings.size(), c.findings.size() == 1 ? "" : "s");
   }
 }
 
 /// Says what this machine cannot check.
-std::vector<Finding> deep_findings(const std::string& path) {
-  DeepCheck check = check_packed_weights(path);
-  if (check.unchecked > 0) {
+void add_deep_findings(FileCheck& c) {
+  try {
+    DeepCheck check = check_packed_weights(c.path);
+    c.findings = std::move(check.findings);
+    if (check.unchecked == 0) return;
     fmt::print(stderr,
                "{}: {} packed weights are for another processor or library version; not checked, not run here\n",
-               escape_name(path), check.unchecked);
+               escape_name(c.path), check.unchecked);
+  } catch (const Error& e) {
+    c.failure = e;
   }
-  return std::move(check.findings);
 }
 
 int run_validate(const ValidateArguments& a) {
-  bool valid = true;
+  int status = 0;
   if (a.json) fmt::print("[");
   for (std::size_t i = 0; i < a.paths.size(); ++i) {
-    std::vector<Finding> findings = validate_archive(a.paths[i]);
-    if (a.deep && findings.empty()) findings = deep_findings(a.paths[i]);
-    valid = valid && findings.empty();
-    if (!a.json) {
-      print_text(a.paths[i], findings);
-      continue;
-    }
-    if (i > 0) fmt::print(",\n ");
-    print_json(a.paths[i], findings);
+    FileCheck check = check_file(a.paths[i]);
+    if (a.deep && check.valid() && !is_pt2(a.paths[i])) add_deep_findings(check);
+    status = worse_exit(status, check.status());
+    if (a.json && i > 0) fmt::print(",\n ");
+    (a.json ? print_json : print_text)(check);
   }
   if (a.json) fmt::print("]\n");
-  return valid ? 0 : kExitFindings;
+  return status;
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<ValidateArguments>();
-  CLI::App* c = app.add_subcommand("validate", "Check archives against every rule of the format");
-  c->add_option("archives", a->paths, "The .tern files")->required();
-  c->add_flag("--json", a->json, "Print the findings as a JSON list, one object for each file");
+  CLI::App* c = app.add_subcommand("validate", "Check files against every rule of their format");
+  c->add_option("files", a->paths, "The .tern archives and .pt2 files to check")->required();
+  c->add_flag("--json", a->json, "Print a JSON list with one object per file");
   c->add_flag("--deep", a->deep, "Also pack the weights anew and compare them with packed weights in the archive");
   c->footer(
-      "Example:\n  tern validate model.tern\n\n"
-      "Checks hashes and contents of all segments too. Safe on any bytes. A finding names its rule (docs/format.md),\n"
-      "the byte of the file, and the function, node and line of Python where there is one.\n"
-      "Exit status: 0 all are valid, 1 something was found.");
+      "Examples:\n  tern validate model.tern\n  tern validate --json *.tern *.pt2\n\n"
+      "Checks the hash and contents of every segment of an archive. Of a .pt2 file it checks the container, the JSON, "
+      "the weights, and that Tern can import the program. Safe on any bytes. A finding names its rule "
+      "(docs/format.md), the byte in the file, and the function, node and Python line if there is one.\n"
+      "All files are checked, also after one that cannot be read; the worst decides the exit status: 0 all are valid, "
+      "1 a rule is broken, 5 a file is lawful, but this version cannot run it, 3 a file cannot be read.");
   c->callback([a, &line] { line.status = run_validate(*a); });
 }
 

@@ -3,11 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
-namespace tern {
+#include "tools/bounds.h"
+#include "tools/exit_codes.h"
 
-/// What the command ends with. Failures end with the value of their ErrorCode (3 for a file that cannot be read ...).
-inline constexpr int kExitFindings = 1;  ///< a check that ran to its end found something wrong
-inline constexpr int kExitUsage = 2;     ///< wrong options or arguments, as ErrorCode::invalid_argument
+namespace tern {
 
 /// What a subcommand's callback leaves behind.
 struct CommandLine {
@@ -22,6 +21,11 @@ void add_conform_command(CLI::App& app, CommandLine& line);
 void add_bench_command(CLI::App& app, CommandLine& line);
 void add_ops_command(CLI::App& app, CommandLine& line);
 void add_devices_command(CLI::App& app, CommandLine& line);
+void add_help_command(CLI::App& app, CommandLine& line);
+void add_version_command(CLI::App& app, CommandLine& line);
+
+/// The subcommand of this name, or null.
+const CLI::App* find_command(const CLI::App& app, const std::string& name);
 
 /// --device, --reproducible and --native-code
 struct DeviceChoice {
@@ -30,17 +34,23 @@ struct DeviceChoice {
   bool copy_weights = false;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
-  command.add_option("--device", device.name, "Where tensors are computed: cpu, or one that 'tern devices' lists")
-      ->capture_default_str();
+  command.add_option("--device", device.name, "The device that runs the program: cpu, or one that 'tern devices' lists")
+      ->capture_default_str()
+      ->type_name("DEVICE");
   command.add_flag("--reproducible", device.reproducible,
-                   "The same bits on every device and processor, for some speed");
+                   "Give the same bits on every device and processor; slower");
   command.add_flag("--native-code", device.native_code,
-                   "Run the kernels that the archive brings compiled (export --target xpu:spirv): they can do whatever "
-                   "this command can, so only those of a maker you trust");
+                   "Run compiled kernels from the archive (export --target xpu:spirv). They can do whatever this "
+                   "command can: only for archives that you trust");
 }
 inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
-                   "Copy weights even to a device that reads them where the file is mapped");
+                   "Copy the weights even to a device that can read the mapped file");
+}
+inline void add_threads_option(CLI::App& command, int& threads) {
+  within(command.add_option("--threads", threads, "Threads of a run; 0: as many as OpenMP reports (all cores)")
+             ->capture_default_str(),
+         bounds::kThreads);
 }
 
 }  // namespace tern

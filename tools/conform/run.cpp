@@ -4,7 +4,6 @@
 #include <tern/collective.h>
 #include <tern/graph.h>
 #include <tern/tern.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include "tools/conform/bits.h"
 #include "tools/conform/case.h"
 #include "tools/conform/reference.h"
+#include "tools/files/streams.h"
 
 namespace tern {
 namespace {
@@ -36,27 +36,6 @@ HostTensor to_host(const Tensor& t) {
   r.data.assign(bytes, bytes + t.byte_size());
   return r;
 }
-
-/// A file that is gone when this goes out of scope.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tern-conform-XXXXXX").string();
-    const int fd = mkstemp(pattern.data());
-    if (fd < 0)
-      fail(ErrorCode::io,
-           fmt::format("no temporary file can be made in '{}'", std::filesystem::temp_directory_path().string()));
-    close(fd);
-    path_ = pattern;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// What a device made: outputs, and inputs that were written to, of all calls.
 using Results = std::vector<std::pair<std::string, HostTensor>>;
@@ -206,7 +185,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     }
     auto program = std::make_shared<const Program>(std::move(imported));
     result.operators = operators_of(*program);
-    TemporaryFile file;
+    const TemporaryFile file("tern-conform");
     if (options.through_archive) {
       stage = "archive";
       write_archive(*program, file.path(), {});

@@ -2,53 +2,120 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 
 #include "tools/files/npy.h"
 #include "tools/files/npz.h"
 #include "tools/files/safetensors.h"
+#include "tools/files/streams.h"
+#include "tools/names.h"
 #include "tools/text.h"
 
 namespace tern {
 namespace {
 
+constexpr std::array<const char*, 3> kFormats = {"safetensors", "npz", "npy"};
+
 std::string ending_of(const std::string& path) {
   std::string ending = std::filesystem::path(path).extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending;
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending.empty() ? ending : ending.substr(1);
+}
+
+bool is_format(const std::string& name) {
+  return std::ranges::find(kFormats, name) != kFormats.end();
 }
 
 [[noreturn]] void fail_unknown(const std::string& path) {
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}: not a file of tensors by its name; .safetensors, .npy and .npz are known", escape_name(path)));
+       fmt::format("{}: its name does not end in .safetensors, .npz or .npy", escape_name(path)));
 }
 
-}  // namespace
-
-NamedTensors read_tensors(const std::string& path) {
+std::string format_of(const std::string& path, const std::string& format) {
+  if (!format.empty()) {
+    if (!is_format(format)) fail_unknown_name("format", format, {kFormats.begin(), kFormats.end()});
+    return format;
+  }
+  if (path == "-") return kFormats[0];
   const std::string ending = ending_of(path);
-  if (ending == ".safetensors") return read_safetensors(path);
-  if (ending == ".npz") return read_npz(path);
-  if (ending != ".npy") fail_unknown(path);
+  if (!is_format(ending)) fail_unknown(path);
+  return ending;
+}
+
+NamedTensors read_standard_input() {
+  const std::string name = "standard input";
+  const std::vector<std::byte> bytes = read_all(STDIN_FILENO, name);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("PK")) return read_npz(bytes, name);
+  MemorySource source(bytes, name);
+  if (!text.starts_with("\x93NUMPY")) return read_safetensors(source);
   NamedTensors result;
-  result.tensors.emplace_back(std::filesystem::path(path).stem().string(), read_npy(path));
+  result.tensors.emplace_back("stdin", read_npy(source));
+  result.unnamed = true;
   return result;
 }
 
-void write_tensors(const std::string& path, const NamedTensors& tensors) {
-  const std::string ending = ending_of(path);
-  if (ending == ".safetensors") return write_safetensors(path, tensors);
-  if (ending == ".npz") return write_npz(path, tensors);
-  if (ending != ".npy") fail_unknown(path);
+void write_file(const std::string& path, const NamedTensors& tensors, const std::string& format) {
+  if (format == "safetensors") return write_safetensors(path, tensors);
+  if (format == "npz") return write_npz(path, tensors);
   if (tensors.tensors.size() != 1) {
     fail(ErrorCode::invalid_argument,
          fmt::format("{}: an .npy file holds one tensor, not {}; write .npz or .safetensors", escape_name(path),
                      tensors.tensors.size()));
   }
   write_npy(path, tensors.tensors[0].second);
+}
+
+/// Devices and pipes, which take bytes one after the other.
+bool is_stream(const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  return path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                         !std::filesystem::is_directory(status));
+}
+
+}  // namespace
+
+bool is_tensor_file(const std::string& path) {
+  return is_format(ending_of(path));
+}
+
+NamedTensors read_tensors(const std::string& path) {
+  if (path == "-") return read_standard_input();
+  const std::string ending = ending_of(path);
+  if (ending == "safetensors") return read_safetensors(path);
+  if (ending == "npz") return read_npz(path);
+  if (ending != "npy") fail_unknown(path);
+  NamedTensors result;
+  result.tensors.emplace_back(std::filesystem::path(path).stem().string(), read_npy(path));
+  result.unnamed = true;
+  return result;
+}
+
+void write_tensors(const std::string& path, const NamedTensors& tensors, const std::string& format) {
+  const std::string chosen = format_of(path, format);
+  if (!is_stream(path)) return write_file(path, tensors, chosen);
+  const TemporaryFile file("tern-output");
+  write_file(file.path(), tensors, chosen);
+  copy_to_stream(file.path(), path);
+}
+
+void check_output(const std::string& path, const std::string& format) {
+  format_of(path, format);
+  if (path == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    fail(ErrorCode::invalid_argument,
+         "--output - writes binary data; redirect standard output to a file or a pipe, or give a file's name");
+  }
+}
+
+void refuse_standard_input(const std::string& path) {
+  if (path != "-") return;
+  fail(ErrorCode::invalid_argument, "a program cannot be read from standard input: it is mapped, so give a file's name");
 }
 
 }  // namespace tern

@@ -12,11 +12,14 @@ namespace tern {
 struct InspectOptions {
   std::size_t weights = 12;  ///< how many of the largest weights are listed
   bool nodes = false;        ///< every node of every function
+  bool imported = false;     ///< the program is a .pt2 file's
+  std::vector<std::string> sizes;  ///< NAME=NUMBER: for what a run takes
 };
 
 std::string inspect_text(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings,
                          const InspectOptions& options);
-std::string inspect_json(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings);
+std::string inspect_json(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings,
+                         const InspectOptions& options = {});
 
 /// Bytes of the storage that a state views, 0 where there is none.
 std::uint64_t storage_bytes(const Program& program, const State& state);

@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "tools/inspect/cost.h"
 #include "tools/inspect/inspect.h"
 #include "tools/inspect/nodes.h"
+#include "tools/sizes.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -114,14 +116,32 @@ std::string state_json(const ReadArchive& a, const State& s) {
           : "null");
 }
 
+std::string cost_json(const ProgramCost& cost) {
+  std::string out = fmt::format(
+      "{{\"parameters\": {}, \"parameter_tensors\": {}, \"buffers\": {}, \"buffer_tensors\": {}, \"custom_ops\": {}",
+      cost.parameters, cost.parameter_tensors, cost.buffers, cost.buffer_tensors, array(cost.custom_ops, quoted));
+  return out + ", \"runs\": " + array(cost.functions, [](const FunctionCost& c) {
+           std::string sizes;
+           for (const auto& [name, value] : c.sizes)
+             sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : ", ", quoted(name), value);
+           const std::string start = fmt::format("\n  {{\"function\": {}, \"sizes\": {{{}}}", quoted(c.name), sizes);
+           if (!c.problem.empty()) return start + fmt::format(", \"problem\": {}}}", quoted(c.problem));
+           return start + fmt::format(
+                              ", \"flops\": {:.0f}, \"peak_bytes\": {}, \"arena_bytes\": {}, \"state_bytes\": {}}}",
+                              c.flops, c.peak(), c.arena, c.states);
+         }) + "}";
+}
+
 }  // namespace
 
-std::string inspect_json(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings) {
+std::string inspect_json(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings,
+                         const InspectOptions& options) {
   std::string out = fmt::format(
-      "{{\"file\": {}, \"bytes\": {}, \"format\": \"{}.{}\", \"index\": {{\"offset\": {}, \"bytes\": {}}},\n "
+      "{{\"file\": {}, \"bytes\": {}, \"format\": \"{}\", \"index\": {{\"offset\": {}, \"bytes\": {}}},\n "
       "\"findings\": ",
-      quoted(path), a.file->bytes().size(), a.prologue.major, a.prologue.minor, a.prologue.index_offset,
-      a.prologue.index_size);
+      quoted(path), a.file->bytes().size(),
+      options.imported ? std::string("pt2") : fmt::format("{}.{}", a.prologue.major, a.prologue.minor),
+      a.prologue.index_offset, a.prologue.index_size);
   out += array(findings, [](const Finding& f) {
     return fmt::format("\n  {{\"rule\": {}, \"offset\": {}, \"where\": {}, \"message\": {}}}", quoted(f.rule), f.offset,
                        quoted(f.where), quoted(f.message));
@@ -167,6 +187,10 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
     for (const auto& [name, count] : count_ops(p))
       ops += fmt::format("{}{}: {}", ops.empty() ? "" : ", ", quoted(name), count);
     out += ",\n \"ops\": {" + ops + "}";
+    if (a.stage == ReadStage::program && findings.empty()) {
+      const auto sizes = parse_sizes(options.sizes, p, size_names(p));
+      out += ",\n \"cost\": " + cost_json(cost_of(a.program, last_sizes(sizes)));
+    }
     if (a.stage == ReadStage::program) {
       out +=
           ",\n \"functions\": " + array(p.functions, [&](const Function& f) { return "\n  " + function_json(p, f); });

@@ -6,8 +6,10 @@
 #include <map>
 #include <span>
 
+#include "tools/inspect/cost.h"
 #include "tools/inspect/inspect.h"
 #include "tools/inspect/nodes.h"
+#include "tools/sizes.h"
 #include "tools/text_table.h"
 
 namespace tern {
@@ -26,6 +28,19 @@ std::string output_text(const Program& p, const Function& f, const FunctionOutpu
     case FunctionOutput::Kind::boolean: return "bool";
     default: return out.name.empty() ? type : escape_name(out.name) + ": " + type;
   }
+}
+
+/// " --input x=FILE --size s0=N": the names as tern run has them.
+std::string run_options(const Program& p, const Function& f) {
+  std::string text;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user) text += " --input " + escape_name(in.name) + "=FILE";
+  }
+  if (text.empty()) text = " no inputs";
+  const std::vector<std::string> sizes = size_names(p, f);
+  if (!sizes.empty()) text += ", or with --random";
+  for (const std::string& name : sizes) text += " --size " + escape_name(name) + "=N";
+  return text;
 }
 
 void add_function(std::string& out, const Program& p, std::size_t number) {
@@ -50,6 +65,48 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
                        escape_name(state ? p.states[w.index].name : f.inputs[w.index].name));
   }
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
+  if (f.entry) out += "  tern run takes" + run_options(p, f) + "\n";
+}
+
+/// "1,234,567"
+std::string grouped(std::uint64_t n) {
+  std::string text = std::to_string(n);
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string plural(std::uint64_t n, const char* noun) {
+  return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
+}
+
+/// "1.25 GFLOP"
+std::string flops_text(double flops) {
+  for (const auto& [unit, name] : {std::pair(1e12, "TFLOP"), std::pair(1e9, "GFLOP"), std::pair(1e6, "MFLOP")}) {
+    if (flops >= unit) return fmt::format("{:.2f} {}", flops / unit, name);
+  }
+  return fmt::format("{:.0f} FLOP", flops);
+}
+
+void add_cost(std::string& out, const Program& p, const ProgramCost& cost) {
+  out += fmt::format("\nparameters: {} in {}", grouped(cost.parameters), plural(cost.parameter_tensors, "tensor"));
+  if (cost.buffer_tensors > 0)
+    out += fmt::format("; buffers and constants: {} in {}", grouped(cost.buffers), plural(cost.buffer_tensors, "tensor"));
+  out += "\n";
+  std::string ops;
+  for (const std::string& name : cost.custom_ops) ops += (ops.empty() ? "" : ", ") + escape_name(name);
+  if (!ops.empty()) out += "custom operators, which a library of --ops has to provide: " + ops + "\n";
+  for (const FunctionCost& c : cost.functions) {
+    std::string sizes;
+    for (const auto& [name, value] : c.sizes) sizes += fmt::format(", {} = {}", escape_name(name), value);
+    out += fmt::format("a run of '{}'{}: ", escape_name(c.name), sizes);
+    if (!c.problem.empty()) {
+      out += "cannot be planned: " + escape_name(c.problem, 1000) + "\n";
+      continue;
+    }
+    out += fmt::format("{}, peak memory {} beside the weights ({} intermediate values, {} mutable state)\n",
+                       flops_text(c.flops), human_bytes(c.peak()), human_bytes(c.arena), human_bytes(c.states));
+  }
+  if (p.functions.size() > cost.functions.size()) out += "(bodies of control flow count once)\n";
 }
 
 void add_symbols(std::string& out, const Program& p) {
@@ -77,8 +134,9 @@ void add_weights(std::string& out, const ReadArchive& a, std::size_t limit) {
     stored += of_weights[i] ? a.segments[i].stored_size : 0;
     segments += of_weights[i] ? 1 : 0;
   }
-  out += fmt::format("\nweights: {} states, {} in {} segments ({} in the file)\n", p.states.size(), human_bytes(total),
-                     segments, human_bytes(stored));
+  out += fmt::format("\nweights: {} states, {}", p.states.size(), human_bytes(total));
+  if (!a.segments.empty()) out += fmt::format(" in {} segments ({} in the file)", segments, human_bytes(stored));
+  out += "\n";
   std::vector<std::size_t> order(p.states.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, [&](std::size_t x, std::size_t y) {
@@ -188,9 +246,10 @@ void add_origins(std::string& out, const Program& p) {
 
 std::string inspect_text(const std::string& path, const ReadArchive& a, const std::vector<Finding>& findings,
                          const InspectOptions& options) {
-  std::string out =
-      fmt::format("{}: {}, Tern archive {}.{}, index of {}\n", escape_name(path), human_bytes(a.file->bytes().size()),
-                  a.prologue.major, a.prologue.minor, human_bytes(a.prologue.index_size));
+  const std::string kind = options.imported ? "PyTorch program (.pt2), imported"
+                                            : fmt::format("Tern archive {}.{}, index of {}", a.prologue.major,
+                                                          a.prologue.minor, human_bytes(a.prologue.index_size));
+  std::string out = fmt::format("{}: {}, {}\n", escape_name(path), human_bytes(a.file->bytes().size()), kind);
   if (a.program != nullptr) {
     for (const auto& [key, value] : a.program->metadata)
       out += fmt::format("{}: {}\n", escape_name(key), escape_name(value));
@@ -209,6 +268,10 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
         out += "    " + node_text(p, p.functions[i], p.functions[i].nodes[k]) + ways_text(p, i, k) + "\n";
     }
     add_symbols(out, p);
+    if (findings.empty()) {
+      const auto sizes = parse_sizes(options.sizes, p, size_names(p));
+      add_cost(out, p, cost_of(a.program, last_sizes(sizes)));
+    }
   }
   if (a.program != nullptr) {
     add_weights(out, a, options.weights);

@@ -1,0 +1,57 @@
+#include "tools/bounds.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+template <class Number>
+bool parse(std::string_view text, Number* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+/// Empty when the text is a number within the bounds.
+template <class Number, class Bounds>
+std::string problem(std::string_view text, Bounds b, Number* value) {
+  if (parse(text, value) && *value >= b.min && *value <= b.max) return {};
+  const char* kind = std::is_same_v<Number, double> ? "number" : "whole number";
+  return fmt::format("takes a {} from {} to {}, not '{}'", kind, b.min, b.max, escape_name(text));
+}
+
+template <class Number, class Bounds>
+void add_check(CLI::Option* option, Bounds b) {
+  option->type_name(b.max == static_cast<decltype(b.max)>(UINT64_MAX) ? std::string("N")
+                                                                      : fmt::format("{}..{}", b.min, b.max));
+  option->check(CLI::Validator(
+      [b](std::string& text) {
+        Number value{};
+        return problem(text, b, &value);
+      },
+      ""));
+}
+
+}  // namespace
+
+void within(CLI::Option* option, WholeBounds bounds) {
+  add_check<std::uint64_t>(option, bounds);
+}
+
+void within(CLI::Option* option, RealBounds bounds) {
+  add_check<double>(option, bounds);
+}
+
+std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds) {
+  std::uint64_t value = 0;
+  const std::string wrong = problem(text, bounds, &value);
+  if (!wrong.empty()) fail(ErrorCode::invalid_argument, fmt::format("{} {}", what, wrong));
+  return value;
+}
+
+}  // namespace tern

@@ -1,0 +1,45 @@
+// The numbers that options take: one table of their bounds.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace CLI {
+class Option;
+}
+
+namespace tern {
+
+/// Inclusive.
+struct WholeBounds {
+  std::uint64_t min, max;
+};
+struct RealBounds {
+  double min, max;
+};
+
+namespace bounds {
+
+inline constexpr std::uint64_t kBillion = 1'000'000'000;
+inline constexpr WholeBounds kThreads{0, 1024};
+inline constexpr WholeBounds kJobs{0, 1024};
+inline constexpr WholeBounds kRepeat{1, kBillion};
+inline constexpr WholeBounds kRuns{1, 10'000'000};
+inline constexpr WholeBounds kEvery{1, kBillion};
+inline constexpr WholeBounds kListed{0, 1'000'000};  ///< lines of a list: --nodes, --weights, --failures
+inline constexpr WholeBounds kSeed{0, UINT64_MAX};
+inline constexpr WholeBounds kSize{0, (std::uint64_t{1} << 48)};  ///< of a dimension
+inline constexpr WholeBounds kIterations{0, INT64_MAX};
+inline constexpr RealBounds kSeconds{0.001, 86'400};
+inline constexpr RealBounds kLimitSeconds{0, 1e9};
+
+}  // namespace bounds
+
+/// Requires a number within the bounds; anything else is an error that says so. The help shows them as the type.
+void within(CLI::Option* option, WholeBounds bounds);
+void within(CLI::Option* option, RealBounds bounds);
+
+/// The number that the text holds; throws invalid_argument with `what` in front: "--size s0".
+std::uint64_t parse_whole(std::string_view what, std::string_view text, WholeBounds bounds);
+
+}  // namespace tern

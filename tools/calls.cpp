@@ -1,0 +1,279 @@
+#include "tools/calls.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+
+#include "dtypes/convert.h"
+#include "tools/files/any.h"
+#include "tools/names.h"
+#include "tools/sizes.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kMostCalls = 100'000;
+constexpr std::int64_t kEveryCall = -1;
+
+/// A tensor from a file, and what the user calls it.
+struct Given {
+  std::string name, file;
+  bool unnamed = false;  ///< an .npy file: the name is the file's
+  bool by_user = false;  ///< NAME=FILE
+  std::int64_t call = kEveryCall;
+  HostTensor tensor;
+};
+
+/// An input that the caller passes.
+struct Wanted {
+  std::string name;
+  const TensorType* type;
+};
+
+std::vector<Wanted> wanted_inputs(const Function& f) {
+  std::vector<Wanted> inputs;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user)
+      inputs.push_back({in.name, &f.values[static_cast<std::size_t>(in.value)].type});
+  }
+  return inputs;
+}
+
+/// The number after the prefix, where nothing else follows up to `end`.
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return {};
+  text.remove_prefix(prefix.size());
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return {};
+  return value;
+}
+
+/// Takes "callC." off the name.
+void take_call(Given& g) {
+  const std::size_t dot = g.name.find('.');
+  if (dot == std::string::npos) return;
+  const auto call = number_after(std::string_view(g.name).substr(0, dot), "call");
+  if (!call) return;
+  if (*call >= kMostCalls)
+    fail(ErrorCode::invalid_argument, fmt::format("{}: '{}': at most {} calls", g.file, escape_name(g.name), kMostCalls));
+  g.call = *call;
+  g.name = g.name.substr(dot + 1);
+}
+
+/// "out0", "mut0", "grad0": what a conformance case expects.
+bool is_expected_result(std::string_view name) {
+  return number_after(name, "out") || number_after(name, "mut") || number_after(name, "grad");
+}
+
+void read_file(const std::string& text, std::int64_t call, std::vector<Given>& all) {
+  const std::size_t equals = text.find('=');
+  const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text);
+  const std::string path = named ? text.substr(equals + 1) : text;
+  NamedTensors file = read_tensors(path);
+  if (named && file.tensors.size() != 1) {
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one",
+                                                  escape_name(path), file.tensors.size()));
+  }
+  for (auto& [name, tensor] : file.tensors) {
+    Given g{named ? text.substr(0, equals) : name, escape_name(path), file.unnamed, named, call, std::move(tensor)};
+    if (call == kEveryCall) take_call(g);
+    all.push_back(std::move(g));
+  }
+}
+
+/// The files of --sequence, those of a folder in the order of their names (call2 before call10).
+std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> here;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (is_tensor_file(entry.path().string())) here.push_back(entry.path().string());
+    }
+    if (here.empty()) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--sequence: no .safetensors, .npz or .npy file is in the folder '{}'", escape_name(path)));
+    }
+    std::ranges::sort(here, [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+    files.insert(files.end(), here.begin(), here.end());
+  }
+  return files;
+}
+
+std::vector<std::string> names_of(const std::vector<Wanted>& inputs) {
+  std::vector<std::string> names;
+  for (const Wanted& w : inputs) names.push_back(w.name);
+  return names;
+}
+
+/// The position of the input that the tensor is for; nothing for an expected result.
+std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>& inputs) {
+  const auto found = std::ranges::find(inputs, g.name, &Wanted::name);
+  if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
+  for (const char* prefix : {"in", "arr_"}) {
+    const auto position = number_after(g.name, prefix);
+    if (position && static_cast<std::size_t>(*position) < inputs.size()) return static_cast<std::size_t>(*position);
+  }
+  if (g.unnamed && !g.by_user && inputs.size() == 1) return 0;
+  if (!g.by_user && is_expected_result(g.name)) return {};
+  const std::string why = unknown_name("input", g.name, names_of(inputs));
+  fail(ErrorCode::invalid_argument,
+       g.unnamed && !g.by_user ? fmt::format("{}: {}; give --input NAME={}", g.file, why, g.file)
+                               : fmt::format("{}: {}", g.file, why));
+}
+
+Tensor to_input(const Given& g, const Wanted& wanted, bool cast) {
+  const DType from = g.tensor.dtype, to = wanted.type->dtype;
+  if (from != to && !cast) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("input '{}' is {}, but {} holds {}; --cast converts it", escape_name(wanted.name), name_of(to),
+                     g.file, name_of(from)));
+  }
+  if (is_complex(from) && !is_complex(to)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("input '{}' is {}, but {} holds {}: --cast does not drop imaginary parts",
+                     escape_name(wanted.name), name_of(to), g.file, name_of(from)));
+  }
+  Tensor t(to, g.tensor.sizes);
+  if (from != to) {
+    convert(g.tensor.data.data(), from, t.data(), to, t.numel());
+  } else if (!g.tensor.data.empty()) {
+    std::memcpy(t.data(), g.tensor.data.data(), std::min(g.tensor.data.size(), t.byte_size()));
+  }
+  return t;
+}
+
+/// Normal numbers for floating types, small integers for the others: the same for the same seed.
+Tensor random_tensor(const Program& program, const Wanted& wanted, const std::map<std::string, std::int64_t>& sizes,
+                     std::mt19937_64& generator) {
+  const std::vector<std::int64_t> values_of_sizes = evaluate_sizes(program, sizes);
+  std::vector<std::int64_t> shape;
+  for (Dim d : wanted.type->shape) {
+    const std::int64_t size = d.is_const() ? d.value() : values_of_sizes[d.index()];
+    if (size == kUndefined) {
+      Function only;
+      only.values.push_back({*wanted.type});
+      only.inputs.push_back({FunctionInput::Kind::user, 0, 0, wanted.name, {}});
+      std::string missing;
+      for (const std::string& name : size_names(program, only)) {
+        if (!sizes.contains(name)) missing += fmt::format(" --size {}=N", escape_name(name));
+      }
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' has the size '{}'; give it with{}",
+                                                    escape_name(wanted.name), escape_name(program.pool.text(d)), missing));
+    }
+    shape.push_back(size);
+  }
+  Tensor t(wanted.type->dtype, shape);
+  const bool real = is_floating(t.dtype()) || is_complex(t.dtype());
+  std::vector<double> values(static_cast<std::size_t>(t.numel()));
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> small(0, t.dtype() == DType::boolean ? 1 : 9);
+  for (double& v : values) v = real ? normal(generator) : small(generator);
+  convert(values.data(), DType::f64, t.data(), t.dtype(), t.numel());
+  return t;
+}
+
+using Slots = std::vector<const Given*>;  // one for each input
+
+/// Which tensor each input of each call has; null where no file gives it.
+std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wanted>& inputs, std::int64_t calls) {
+  Slots shared(inputs.size());
+  std::vector<Slots> slots(static_cast<std::size_t>(calls), shared);
+  for (const Given& g : given) {
+    const auto position = position_of(g, inputs);
+    if (!position) continue;
+    const Given*& slot = g.call == kEveryCall ? shared[*position] : slots[static_cast<std::size_t>(g.call)][*position];
+    if (slot != nullptr) {
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' is given twice: by {} and {}",
+                                                    escape_name(inputs[*position].name), slot->file, g.file));
+    }
+    slot = &g;
+  }
+  for (Slots& call : slots) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (call[i] == nullptr) call[i] = shared[i];
+    }
+  }
+  return slots;
+}
+
+/// Sizes that tensors from files show: where a size of their input is a symbol alone.
+void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<Wanted>& inputs,
+                        std::map<std::string, std::int64_t>& sizes) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Dims& shape = inputs[i].type->shape;
+    if (slots[i] == nullptr || slots[i]->tensor.sizes.size() != shape.size()) continue;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const int symbol = p.pool.symbol_of(shape[d]);
+      if (symbol >= 0)
+        sizes.emplace(p.pool.symbols()[static_cast<std::size_t>(symbol)].name, slots[i]->tensor.sizes[d]);
+    }
+  }
+}
+
+[[noreturn]] void fail_missing(const Wanted& wanted, const std::vector<Given>& given, std::size_t call) {
+  constexpr std::size_t kMostListed = 20;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(given.size(), kMostListed); ++i)
+    names += (i == 0 ? "" : ", ") + escape_name(given[i].name);
+  if (given.size() > kMostListed) names += ", ...";
+  const std::string name = escape_name(wanted.name);
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}input '{}' is not given{}; give --input {}=FILE, a file with a tensor of that name, or --random",
+                   call > 0 ? fmt::format("call {}: ", call) : "", name, names.empty() ? "" : " (the files hold: " + names + ")", name));
+}
+
+}  // namespace
+
+std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::string& function,
+                                              const InputChoice& choice) {
+  const Program& program = *model.program();
+  const auto f = std::ranges::find_if(program.functions, [&](const Function& g) { return g.entry && g.name == function; });
+  const std::vector<Wanted> inputs = wanted_inputs(*f);
+  const auto sizes = last_sizes(parse_sizes(choice.size_texts, program, size_names(program, *f)));
+  std::vector<Given> given;
+  for (const std::string& text : choice.files) read_file(text, kEveryCall, given);
+  std::int64_t calls = 0;
+  for (const Given& g : given) calls = std::max(calls, g.call + 1);
+  if (calls > 0 && !choice.sequence.empty())
+    fail(ErrorCode::invalid_argument, "--sequence and tensors named callC.NAME both say what each call takes: give one");
+  for (const std::string& file : sequence_files(choice.sequence)) read_file(file, calls++, given);
+  std::vector<std::vector<Tensor>> result;
+  std::mt19937_64 generator(choice.seed);
+  for (const Slots& slots : assign(given, inputs, std::max<std::int64_t>(calls, 1))) {
+    auto here = sizes;
+    add_sizes_of_files(program, slots, inputs, here);
+    std::vector<Tensor>& call = result.emplace_back();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (slots[i] != nullptr) {
+        call.push_back(to_input(*slots[i], inputs[i], choice.cast));
+      } else if (choice.random) {
+        call.push_back(random_tensor(program, inputs[i], here, generator));
+      } else {
+        fail_missing(inputs[i], given, result.size() - 1);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<Tensor> one_call(const Model& model, const std::string& function, const InputChoice& choice) {
+  std::vector<std::vector<Tensor>> calls = gather_calls(model, function, choice);
+  if (calls.size() != 1)
+    fail(ErrorCode::invalid_argument, fmt::format("the files hold the inputs of {} calls; give one", calls.size()));
+  return std::move(calls.front());
+}
+
+}  // namespace tern

@@ -1,0 +1,55 @@
+// tern help, tern version.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "tools/command.h"
+#include "tools/names.h"
+
+namespace tern {
+namespace {
+
+void print_help(const CLI::App& app, const std::string& name) {
+  if (name.empty()) {
+    std::fputs(app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal).c_str(), stdout);
+    return;
+  }
+  const CLI::App* command = find_command(app, name);
+  if (command == nullptr) {
+    std::vector<std::string> names;
+    for (const CLI::App* c : app.get_subcommands({})) names.push_back(c->get_name());
+    fail_unknown_name("command", name, names);
+  }
+  std::fputs(command->help().c_str(), stdout);
+}
+
+}  // namespace
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* c : app.get_subcommands({})) {
+    if (c->get_name() == name) return c;
+  }
+  return nullptr;
+}
+
+void add_help_command(CLI::App& app, CommandLine&) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* c = app.add_subcommand("help", "Show what a command does, its options and examples");
+  c->add_option("command", *name, "A command; without one, all commands are listed")->type_name("COMMAND");
+  c->footer("Example:\n  tern help run");
+  c->callback([name, &app] { print_help(app, *name); });
+}
+
+void add_version_command(CLI::App& app, CommandLine&) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* c = app.add_subcommand("version", "Print the version");
+  c->add_flag("--json", *json, "Print it as JSON");
+  c->footer("Example:\n  tern version");
+  c->callback([json] {
+    *json ? fmt::print("{{\"version\": \"{}\"}}\n", TERN_VERSION) : fmt::print("tern {}\n", TERN_VERSION);
+  });
+}
+
+}  // namespace tern

@@ -1,0 +1,178 @@
+#include "tools/command_line.h"
+
+#include <fmt/format.h>
+#include <tern/custom_op.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "dtypes/printable.h"
+#include "tools/exit_codes.h"
+#include "tools/help.h"
+#include "tools/names.h"
+#include "tools/output.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+struct Command {
+  const char* name;
+  void (*add)(CLI::App& app, CommandLine& line);
+};
+constexpr Command kCommands[] = {
+    {"export", add_export_command},   {"inspect", add_inspect_command}, {"validate", add_validate_command},
+    {"run", add_run_command},         {"bench", add_bench_command},     {"conform", add_conform_command},
+    {"ops", add_ops_command},         {"devices", add_devices_command}, {"help", add_help_command},
+    {"version", add_version_command},
+};
+
+/// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours, as
+/// fail() writes those of names as \x0a.
+int report(ErrorCode code, std::string_view message) {
+  std::string text = "tern: ";
+  while (true) {
+    const std::size_t end = message.find('\n');
+    text += printable(message.substr(0, std::min<std::size_t>(end, 16384))) + "\n";
+    if (end == std::string_view::npos) break;
+    message.remove_prefix(end + 1);
+  }
+  std::fputs(text.c_str(), stderr);
+  return static_cast<int>(code);
+}
+
+/// An option that may be given several times takes one value each time: a file that follows is the command's.
+void one_value_each(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) option->allow_extra_args(false);
+  }
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& c : kCommands) names.emplace_back(c.name);
+  return names;
+}
+
+/// The first argument that is no option of the whole command, nor the value of one.
+std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.size() < 2 || argument[0] != '-') return argument;
+    const CLI::Option* option = app.get_option_no_throw(argument);
+    if (option != nullptr && option->get_type_size() != 0) ++i;
+  }
+  return {};
+}
+
+/// An argument that nothing takes: an option is compared with those that there are.
+std::string unexpected(const CLI::App& app) {
+  const std::vector<std::string> rest = app.remaining(true);
+  const auto parsed = app.get_subcommands();
+  const CLI::App& command = parsed.empty() ? app : *parsed.front();
+  const std::string name = parsed.empty() ? "tern" : "tern " + command.get_name();
+  if (rest.empty()) return fmt::format("wrong arguments; '{} --help' lists what it takes", name);
+  const std::string& first = rest.front();
+  if (!first.starts_with('-'))
+    return fmt::format("'{}' takes no further argument, but '{}' is there; '{} --help' lists what it takes", name,
+                       escape_name(first), name);
+  std::vector<std::string> names;
+  for (const CLI::App* a : {&command, &app}) {
+    for (const CLI::Option* o : a->get_options()) {
+      for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
+    }
+  }
+  const std::string given = first.substr(0, first.find('='));
+  const std::string near = near_miss(given, names);
+  return fmt::format("'{}' has no option '{}'{}; '{} --help' lists its options", name, escape_name(given),
+                     near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
+}
+
+int show_list(const CLI::App& app) {
+  std::fputs(app.help().c_str(), stdout);
+  return kExitUsage;
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  const std::unique_ptr<CLI::App> app = make_app(line);
+  try {
+    if (argc == 1) return show_list(*app);
+    const std::optional<std::string> word = first_word(*app, argc, argv);
+    if (word && find_command(*app, *word) == nullptr) fail_unknown_name("command", *word, command_names());
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app->help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("tern {}\n", TERN_VERSION);
+    return 0;
+  } catch (const CLI::ExtrasError&) {
+    return report(ErrorCode::invalid_argument, unexpected(*app));
+  } catch (const CLI::ParseError& e) {
+    const auto parsed = app->get_subcommands();
+    const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();
+    return report(ErrorCode::invalid_argument, fmt::format("{}; '{} --help' shows what it takes", e.what(), name));
+  } catch (const Error& e) {
+    return report(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return report(ErrorCode::out_of_memory, "out of memory");
+  } catch (const std::system_error& e) {
+    if (output_failed())  // {fmt} throws where stdio returns an error
+      return report(ErrorCode::io, "cannot write to standard output: " + e.code().message());
+    return report(ErrorCode::internal, e.what());
+  } catch (const std::exception& e) {
+    return report(ErrorCode::internal, e.what());
+  }
+  return line.status;
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_app(CommandLine& line) {
+  auto app = std::make_unique<CLI::App>(
+      "Exports PyTorch programs (.pt2) to portable archives (.tern) and runs them without Python.");
+  app->name("tern");
+  app->formatter(std::make_shared<HelpFormatter>());
+  app->require_subcommand(1);
+  app->set_version_flag("--version", TERN_VERSION, "Print the version and exit");
+  app->set_help_flag("-h,--help", "Print this text and exit");
+  app->fallthrough();
+  app->add_option_function<std::vector<std::string>>(
+         "--ops",
+         [](const std::vector<std::string>& libraries) {
+           for (const std::string& library : libraries) load_ops(library);
+         },
+         "Load a library of custom operators (tern/custom_op.h), besides those in TERN_OP_PATH")
+      ->type_name("LIBRARY");
+  app->footer(
+      "Examples:\n  tern export model.pt2 -o model.tern\n  tern run model.tern -i image.npy -o result.npz\n\n"
+      "'tern help COMMAND' and 'tern COMMAND --help' show the options of a command and examples. 'tern' alone prints "
+      "this list and ends with status 2.\n\nExit status:\n" +
+      exit_codes_text());
+  for (const Command& c : kCommands) c.add(*app, line);
+  one_value_each(*app);
+  for (CLI::App* command : app->get_subcommands({})) {
+    command->fallthrough();
+    one_value_each(*command);
+  }
+  return app;
+}
+
+int run_command_line(int argc, char** argv) {
+  keep_write_errors();
+  const int status = run(argc, argv);
+  const bool reported = output_failed() && status == static_cast<int>(ErrorCode::io);
+  const std::string lost = finish_output();
+  if (lost.empty() || reported) return status;
+  return report(ErrorCode::io, lost);
+}
+
+}  // namespace tern

@@ -1,0 +1,27 @@
+// What the command's exit status means: one table for the command, its --help and its manual pages.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace tern {
+
+struct ExitCode {
+  int status;
+  const char* meaning;
+  int severity;  ///< of several files the worst decides
+};
+
+std::span<const ExitCode> exit_codes();
+
+/// Failures end with the value of their ErrorCode (3 for a file that cannot be read ...).
+inline constexpr int kExitFindings = 1;  ///< a check that ran to its end found something wrong
+inline constexpr int kExitUsage = 2;     ///< wrong options or arguments, as ErrorCode::invalid_argument
+
+/// The more severe of two statuses: what a command with several files ends with.
+int worse_exit(int a, int b);
+
+/// "  0  done\n  1  ...": the table as lines of text.
+std::string exit_codes_text();
+
+}  // namespace tern

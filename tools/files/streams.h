@@ -1,0 +1,29 @@
+// Standard input and output, devices and pipes as places of tensors.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tern {
+
+/// Everything up to the end of a descriptor; `name` is for errors (io).
+std::vector<std::byte> read_all(int fd, const std::string& name);
+
+/// A new file in the folder for temporary files, gone when this goes out of scope.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& prefix);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Writes the file's bytes to the device or pipe, or to standard output for "-". Throws Error (io).
+void copy_to_stream(const std::string& file, const std::string& stream);
+
+}  // namespace tern

@@ -1,0 +1,14 @@
+// How --help looks: usage, arguments, options with their values and presets, then examples and notes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tern {
+
+class HelpFormatter final : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+};
+
+}  // namespace tern

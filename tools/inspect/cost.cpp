@@ -1,0 +1,136 @@
+#include "tools/inspect/cost.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "runtime/planner.h"
+#include "runtime/prepared.h"
+#include "runtime/profile.h"
+#include "tools/sizes.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kTypicalSize = 32;  // as runtime/pack.cpp plans
+constexpr int kMaxDepth = 64;              // of bodies in bodies
+
+std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? ~std::uint64_t{0} : sum;
+}
+
+std::uint64_t elements_of(const TensorType& type) {
+  std::uint64_t n = 1;
+  for (Dim d : type.shape) {
+    if (!d.is_const() || d.value() < 0 || __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return 0;
+  }
+  return n;
+}
+
+struct Figures {
+  double flops = 0;
+  std::uint64_t arena = 0, scratch = 0;
+};
+
+/// Plans functions at the values of the program's symbols, each once.
+class Planning {
+ public:
+  Planning(std::shared_ptr<const PreparedProgram> prepared, const std::map<std::string, std::int64_t>& sizes)
+      : prepared_(std::move(prepared)),
+        expressions_(evaluate_sizes(*prepared_->program, sizes)),
+        constants_(prepared_->program->states.size(), nullptr),
+        known_(prepared_->functions.size()) {}
+
+  const Figures& figures(std::uint32_t f, int depth = 0) {
+    if (known_[f]) return *known_[f];
+    if (depth > kMaxDepth) fail(ErrorCode::unsupported, "control flow is nested too deeply");
+    Figures sum = own(f);
+    for (const Node& n : prepared_->functions[f].nodes) {
+      for (std::uint32_t body : n.functions) {
+        const Figures& inner = figures(body, depth + 1);
+        sum.flops += inner.flops;
+        sum.arena = saturated_sum(sum.arena, inner.arena);
+        sum.scratch = std::max(sum.scratch, inner.scratch);
+      }
+    }
+    return known_[f].emplace(sum);
+  }
+
+ private:
+  Figures own(std::uint32_t f) const {
+    Figures sum;
+    const Function& function = prepared_->functions[f];
+    std::vector<Placed> placed(function.values.size());
+    for (std::uint32_t s = 0; s < prepared_->facts[f].sections.size(); ++s) {
+      const Plan plan = make_plan({prepared_.get(), f, s, expressions_, constants_, placed, {}, nullptr});
+      for (const auto& [v, place] : plan.placed) placed[static_cast<std::size_t>(v)] = place;
+      sum.arena = saturated_sum(sum.arena, plan.arena_bytes);
+      sum.scratch = std::max(sum.scratch, plan.scratch_bytes);
+      for (const Step& step : plan.steps) {
+        if (step.kind != Step::Kind::kernel || step.resolved == nullptr) continue;
+        const TensorView* args = plan.args.data() + step.args;
+        sum.flops += flops_of(*step.resolved, {args, step.inputs}, {args + step.inputs, step.outputs});
+      }
+    }
+    return sum;
+  }
+
+  std::shared_ptr<const PreparedProgram> prepared_;
+  std::vector<std::int64_t> expressions_;
+  std::vector<std::byte*> constants_;  // none: what is packed of weights is no memory of a run
+  std::vector<std::optional<Figures>> known_;
+};
+
+void count_states(const Program& p, ProgramCost& cost, std::uint64_t& mutable_bytes) {
+  std::set<std::uint32_t> storages;
+  for (const State& s : p.states) {
+    if (s.is_mutable && storages.insert(s.storage).second && s.storage < p.storages.size())
+      mutable_bytes = saturated_sum(mutable_bytes, p.storages[s.storage].size);
+    if (s.tied >= 0) continue;
+    const bool parameter = s.kind == State::Kind::parameter;
+    auto& elements = parameter ? cost.parameters : cost.buffers;
+    elements = saturated_sum(elements, elements_of(s.type));
+    ++(parameter ? cost.parameter_tensors : cost.buffer_tensors);
+  }
+}
+
+}  // namespace
+
+ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& given) {
+  ProgramCost cost;
+  std::uint64_t states = 0;
+  count_states(*program, cost, states);
+  std::set<std::string> custom;
+  for (const Function& f : program->functions) {
+    for (const Node& n : f.nodes) {
+      if (n.op == Op::custom) custom.insert(std::string(n.text(AttrKey::name)));
+    }
+  }
+  cost.custom_ops.assign(custom.begin(), custom.end());
+  std::map<std::string, std::int64_t> sizes;
+  for (const Symbol& s : program->pool.symbols()) sizes[s.name] = std::clamp(kTypicalSize, s.min, std::max(s.min, s.max));
+  for (const auto& [name, value] : given) sizes[name] = value;
+  std::optional<Planning> planning;
+  for (std::uint32_t i = 0; i < program->functions.size(); ++i) {
+    const Function& f = program->functions[i];
+    if (!f.entry) continue;
+    FunctionCost& c = cost.functions.emplace_back();
+    c.name = f.name;
+    c.states = states;
+    for (const std::string& name : size_names(*program, f)) c.sizes[name] = sizes[name];
+    try {
+      if (!planning) planning.emplace(prepare_program(program, {}), sizes);
+      const Figures& figures = planning->figures(i);
+      c.flops = figures.flops;
+      c.arena = saturated_sum(figures.arena, figures.scratch);
+    } catch (const std::exception& e) {
+      c.problem = e.what();
+    }
+  }
+  return cost;
+}
+
+}  // namespace tern

@@ -1,0 +1,70 @@
+#include "tools/names.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+constexpr std::size_t kMostNames = 20;
+constexpr std::size_t kMostLetters = 64;
+
+/// A third of the letters may differ, two of a short name.
+bool is_near(std::size_t distance, std::string_view wanted) {
+  return distance <= std::max<std::size_t>(wanted.size() > 2 ? 2 : 1, wanted.size() / 3);
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  a = a.substr(0, kMostLetters);
+  b = b.substr(0, kMostLetters);
+  std::vector<std::size_t> before, last(b.size() + 1), now(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    before = last;
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+std::string near_miss(std::string_view wanted, const std::vector<std::string>& names) {
+  const std::string* best = nullptr;
+  std::size_t least = kMostLetters;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(wanted, name);
+    const bool begins = wanted.size() >= 3 && name.starts_with(wanted);
+    if ((!is_near(distance, wanted) && !begins) || distance >= least) continue;
+    least = distance;
+    best = &name;
+  }
+  return best == nullptr ? std::string() : *best;
+}
+
+std::string unknown_name(std::string_view kind, std::string_view wanted, std::vector<std::string> names) {
+  std::string text = fmt::format("there is no {} '{}'", kind, escape_name(wanted));
+  if (names.empty()) return text + fmt::format("; there are no {}s", kind);
+  const std::string near = near_miss(wanted, names);
+  if (!near.empty()) text += fmt::format("; did you mean '{}'?", escape_name(near));
+  std::ranges::stable_sort(names, {}, [&](const std::string& name) { return edit_distance(wanted, name); });
+  text += fmt::format("{} The {}s are: ", near.empty() ? "." : "", kind);
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+    text += (i == 0 ? "" : ", ") + escape_name(names[i]);
+  return names.size() > kMostNames ? text + fmt::format(" and {} more", names.size() - kMostNames) : text;
+}
+
+void fail_unknown_name(std::string_view kind, std::string_view wanted, std::vector<std::string> names) {
+  fail(ErrorCode::invalid_argument, unknown_name(kind, wanted, std::move(names)));
+}
+
+}  // namespace tern

@@ -1,0 +1,35 @@
+#include "tools/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace tern {
+
+void keep_write_errors() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool output_failed() {
+  return std::ferror(stdout) != 0;
+}
+
+std::string finish_output() {
+  const bool failed_before = output_failed();
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  int reason = errno;
+  // Closing a copy of the descriptor reports what a network file system could not store.
+  const int copy = flushed ? ::dup(STDOUT_FILENO) : -1;
+  if (copy >= 0 && ::close(copy) != 0) reason = errno;
+  if (!failed_before && flushed && reason == 0) return {};
+  // Nothing was printed and standard output is closed: not a loss.
+  if (!failed_before && flushed && reason == EBADF) return {};
+  return std::string("cannot write to standard output: ") + (reason == 0 ? "a write failed" : std::strerror(reason));
+}
+
+}  // namespace tern
