@@ -64,7 +64,8 @@ void take_call(Given& g) {
   const auto call = number_after(std::string_view(g.name).substr(0, dot), "call");
   if (!call) return;
   if (*call >= kMostCalls)
-    fail(ErrorCode::invalid_argument, fmt::format("{}: '{}': at most {} calls", g.file, escape_name(g.name), kMostCalls));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: '{}': at most {} calls", g.file, escape_name(g.name), kMostCalls));
   g.call = *call;
   g.name = g.name.substr(dot + 1);
 }
@@ -78,13 +79,14 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
   const std::size_t equals = text.find('=');
   const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text);
   const std::string path = named ? text.substr(equals + 1) : text;
-  NamedTensors file = read_tensors(path);
+  bool unnamed = false;
+  NamedTensors file = read_tensors(path, &unnamed);
   if (named && file.tensors.size() != 1) {
-    fail(ErrorCode::invalid_argument, fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one",
-                                                  escape_name(path), file.tensors.size()));
+    fail(ErrorCode::invalid_argument,
+         fmt::format("'{}' holds {} tensors; NAME=FILE takes a file of one", escape_name(path), file.tensors.size()));
   }
   for (auto& [name, tensor] : file.tensors) {
-    Given g{named ? text.substr(0, equals) : name, escape_name(path), file.unnamed, named, call, std::move(tensor)};
+    Given g{named ? text.substr(0, equals) : name, escape_name(path), unnamed, named, call, std::move(tensor)};
     if (call == kEveryCall) take_call(g);
     all.push_back(std::move(g));
   }
@@ -106,7 +108,8 @@ std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
       fail(ErrorCode::invalid_argument,
            fmt::format("--sequence: no .safetensors, .npz or .npy file is in the folder '{}'", escape_name(path)));
     }
-    std::ranges::sort(here, [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
+    std::ranges::sort(
+        here, [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
     files.insert(files.end(), here.begin(), here.end());
   }
   return files;
@@ -129,17 +132,16 @@ std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>
   if (g.unnamed && !g.by_user && inputs.size() == 1) return 0;
   if (!g.by_user && is_expected_result(g.name)) return {};
   const std::string why = unknown_name("input", g.name, names_of(inputs));
-  fail(ErrorCode::invalid_argument,
-       g.unnamed && !g.by_user ? fmt::format("{}: {}; give --input NAME={}", g.file, why, g.file)
-                               : fmt::format("{}: {}", g.file, why));
+  fail(ErrorCode::invalid_argument, g.unnamed && !g.by_user
+                                        ? fmt::format("{}: {}; give --input NAME={}", g.file, why, g.file)
+                                        : fmt::format("{}: {}", g.file, why));
 }
 
 Tensor to_input(const Given& g, const Wanted& wanted, bool cast) {
   const DType from = g.tensor.dtype, to = wanted.type->dtype;
   if (from != to && !cast) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("input '{}' is {}, but {} holds {}; --cast converts it", escape_name(wanted.name), name_of(to),
-                     g.file, name_of(from)));
+    fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, but {} holds {}; --cast converts it",
+                                                  escape_name(wanted.name), name_of(to), g.file, name_of(from)));
   }
   if (is_complex(from) && !is_complex(to)) {
     fail(ErrorCode::invalid_argument,
@@ -170,8 +172,9 @@ Tensor random_tensor(const Program& program, const Wanted& wanted, const std::ma
       for (const std::string& name : size_names(program, only)) {
         if (!sizes.contains(name)) missing += fmt::format(" --size {}=N", escape_name(name));
       }
-      fail(ErrorCode::invalid_argument, fmt::format("input '{}' has the size '{}'; give it with{}",
-                                                    escape_name(wanted.name), escape_name(program.pool.text(d)), missing));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' has the size '{}'; give it with{}", escape_name(wanted.name),
+                       escape_name(program.pool.text(d)), missing));
     }
     shape.push_back(size);
   }
@@ -232,7 +235,8 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   const std::string name = escape_name(wanted.name);
   fail(ErrorCode::invalid_argument,
        fmt::format("{}input '{}' is not given{}; give --input {}=FILE, a file with a tensor of that name, or --random",
-                   call > 0 ? fmt::format("call {}: ", call) : "", name, names.empty() ? "" : " (the files hold: " + names + ")", name));
+                   call > 0 ? fmt::format("call {}: ", call) : "", name,
+                   names.empty() ? "" : " (the files hold: " + names + ")", name));
 }
 
 }  // namespace
@@ -240,7 +244,8 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
 std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::string& function,
                                               const InputChoice& choice) {
   const Program& program = *model.program();
-  const auto f = std::ranges::find_if(program.functions, [&](const Function& g) { return g.entry && g.name == function; });
+  const auto f =
+      std::ranges::find_if(program.functions, [&](const Function& g) { return g.entry && g.name == function; });
   const std::vector<Wanted> inputs = wanted_inputs(*f);
   const auto sizes = last_sizes(parse_sizes(choice.size_texts, program, size_names(program, *f)));
   std::vector<Given> given;
@@ -248,7 +253,8 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   std::int64_t calls = 0;
   for (const Given& g : given) calls = std::max(calls, g.call + 1);
   if (calls > 0 && !choice.sequence.empty())
-    fail(ErrorCode::invalid_argument, "--sequence and tensors named callC.NAME both say what each call takes: give one");
+    fail(ErrorCode::invalid_argument,
+         "--sequence and tensors named callC.NAME both say what each call takes: give one");
   for (const std::string& file : sequence_files(choice.sequence)) read_file(file, calls++, given);
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);

@@ -100,8 +100,9 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--failures", arguments->report.failures, "Print at most this many failures")
              ->capture_default_str(),
          bounds::kListed);
-  within(c->add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core")->capture_default_str(),
-         bounds::kJobs);
+  within(
+      c->add_option("--jobs", arguments->jobs, "Cases that run at once; 0: one for each core")->capture_default_str(),
+      bounds::kJobs);
   within(c->add_option("--threads", arguments->threads, "Threads of each case; 0: as many as OpenMP reports")
              ->capture_default_str(),
          bounds::kThreads);

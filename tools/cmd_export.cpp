@@ -21,6 +21,7 @@
 #include "tools/annotate.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/name_sizes.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
 
@@ -30,7 +31,7 @@ namespace {
 struct ExportArguments {
   std::string input, output, compress, precision;
   std::vector<std::pair<std::string, std::string>> annotations;
-  std::vector<std::string> targets, sizes;
+  std::vector<std::string> targets, sizes, size_names;
   double tune_seconds = 60;
   bool tune = false, custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
 };
@@ -122,7 +123,8 @@ void add_packings(Program& program, const SymbolSizes& sizes) {
     // A copy of each for the lambda: clang takes no bindings there before version 16.
     const auto same = std::ranges::find_if(
         before, [storage = storage, key = key](const Packing& p) { return p.storage == storage && p.key == key; });
-    program.packings.push_back({storage, key, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
+    program.packings.push_back(
+        {storage, key, same != before.end() ? same->packed : add_storage(program, std::move(bytes))});
   }
 }
 
@@ -177,6 +179,7 @@ int run_export(ExportArguments& a) {
     fail(ErrorCode::invalid_argument,
          "--precision: the program has no constant float32 matrix that only matrix products read");
   }
+  name_sizes(program, a.size_names);
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
       fail(ErrorCode::invalid_argument,
@@ -236,6 +239,10 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "for cpu, several typical ones for kernels). For kernels a name may be repeated: the first values of "
                 "all names go together, then the second ones")
       ->type_name("NAME=NUMBER");
+  c->add_option("--name-size", a->size_names,
+                "Name a symbolic size: s77=batch. PyTorch drops the names of Dim(); 'tern inspect model.pt2' lists the "
+                "sizes. Messages and --size use the new name. May be repeated")
+      ->type_name("OLD=NEW");
   c->add_flag("--custom-ops", a->custom_ops, "Keep operators that Tern does not know, for a library to provide");
   c->add_flag("--no-fold", a->no_fold, "Keep computations on weights alone, batch norms too, as they were traced");
   c->add_flag("--no-origins", a->no_origins, "Leave out module paths and Python lines");
@@ -243,6 +250,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--json", a->json, "Print what was written as JSON");
   c->footer(
       "Examples:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
+      "  tern export model.pt2 --name-size s77=batch\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "An error lists all operators that are not supported at once.");
   c->callback([a, &line] { line.status = run_export(*a); });

@@ -7,6 +7,7 @@
 
 #include "tools/command.h"
 #include "tools/names.h"
+#include "tools/option_text.h"
 
 namespace tern {
 namespace {
@@ -19,7 +20,7 @@ void print_help(const CLI::App& app, const std::string& name) {
   const CLI::App* command = find_command(app, name);
   if (command == nullptr) {
     std::vector<std::string> names;
-    for (const CLI::App* c : app.get_subcommands({})) names.push_back(c->get_name());
+    for (const CLI::App* c : commands_of(app)) names.push_back(c->get_name());
     fail_unknown_name("command", name, names);
   }
   std::fputs(command->help().c_str(), stdout);

@@ -23,6 +23,7 @@ void add_ops_command(CLI::App& app, CommandLine& line);
 void add_devices_command(CLI::App& app, CommandLine& line);
 void add_help_command(CLI::App& app, CommandLine& line);
 void add_version_command(CLI::App& app, CommandLine& line);
+void add_pages_command(CLI::App& app, CommandLine& line);
 
 /// The subcommand of this name, or null.
 const CLI::App* find_command(const CLI::App& app, const std::string& name);
@@ -34,11 +35,11 @@ struct DeviceChoice {
   bool copy_weights = false;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
-  command.add_option("--device", device.name, "The device that runs the program: cpu, or one that 'tern devices' lists")
+  command
+      .add_option("--device", device.name, "The device that runs the program: cpu, or one that 'tern devices' lists")
       ->capture_default_str()
       ->type_name("DEVICE");
-  command.add_flag("--reproducible", device.reproducible,
-                   "Give the same bits on every device and processor; slower");
+  command.add_flag("--reproducible", device.reproducible, "Give the same bits on every device and processor; slower");
   command.add_flag("--native-code", device.native_code,
                    "Run compiled kernels from the archive (export --target xpu:spirv). They can do whatever this "
                    "command can: only for archives that you trust");

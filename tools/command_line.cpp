@@ -17,21 +17,18 @@
 #include "tools/exit_codes.h"
 #include "tools/help.h"
 #include "tools/names.h"
+#include "tools/option_text.h"
 #include "tools/output.h"
 #include "tools/text.h"
 
 namespace tern {
 namespace {
 
-struct Command {
-  const char* name;
-  void (*add)(CLI::App& app, CommandLine& line);
-};
-constexpr Command kCommands[] = {
-    {"export", add_export_command},   {"inspect", add_inspect_command}, {"validate", add_validate_command},
-    {"run", add_run_command},         {"bench", add_bench_command},     {"conform", add_conform_command},
-    {"ops", add_ops_command},         {"devices", add_devices_command}, {"help", add_help_command},
-    {"version", add_version_command},
+/// In the order of --help.
+constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
+    add_export_command, add_inspect_command, add_validate_command, add_run_command,
+    add_bench_command,  add_conform_command, add_ops_command,      add_devices_command,
+    add_help_command,   add_version_command, add_pages_command,
 };
 
 /// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours, as
@@ -55,9 +52,9 @@ void one_value_each(CLI::App& app) {
   }
 }
 
-std::vector<std::string> command_names() {
+std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const Command& c : kCommands) names.emplace_back(c.name);
+  for (const CLI::App* c : commands_of(app)) names.push_back(c->get_name());
   return names;
 }
 
@@ -106,7 +103,7 @@ int run(int argc, char** argv) {
   try {
     if (argc == 1) return show_list(*app);
     const std::optional<std::string> word = first_word(*app, argc, argv);
-    if (word && find_command(*app, *word) == nullptr) fail_unknown_name("command", *word, command_names());
+    if (word && find_command(*app, *word) == nullptr) fail_unknown_name("command", *word, command_names(*app));
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app->help().c_str(), stdout);
@@ -157,7 +154,7 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
       "'tern help COMMAND' and 'tern COMMAND --help' show the options of a command and examples. 'tern' alone prints "
       "this list and ends with status 2.\n\nExit status:\n" +
       exit_codes_text());
-  for (const Command& c : kCommands) c.add(*app, line);
+  for (const auto add : kCommands) add(*app, line);
   one_value_each(*app);
   for (CLI::App* command : app->get_subcommands({})) {
     command->fallthrough();

@@ -34,8 +34,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   out += "\nOptions:\n" + options;
   if (!sub) {
     out += "\nCommands:\n";
-    for (const CLI::App* command : app->get_subcommands({}))
-      out += entry(command->get_name(), command->get_description());
+    for (const CLI::App* command : commands_of(*app)) out += entry(command->get_name(), command->get_description());
   }
   return out + "\n" + wrapped(app->get_footer(), 0, kWidth) + "\n";
 }

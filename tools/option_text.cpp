@@ -71,12 +71,16 @@ std::vector<OptionText> options_of(const CLI::App& app) {
   return all;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); });
+}
+
 std::string usage_of(const CLI::App& app) {
   std::string text = "[OPTIONS]";
   for (const OptionText& o : options_of(app)) {
     if (o.positional) text += o.required ? " " + o.synopsis() : " [" + o.synopsis() + "]";
   }
-  return app.get_subcommands({}).empty() ? text : text + " COMMAND";
+  return commands_of(app).empty() ? text : text + " COMMAND";
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {

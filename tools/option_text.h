@@ -21,11 +21,14 @@ struct OptionText {
 /// Positional arguments first, then options in the order of their definition; hidden ones are left out.
 std::vector<OptionText> options_of(const CLI::App& app);
 
+/// The subcommands that are shown.
+std::vector<const CLI::App*> commands_of(const CLI::App& app);
+
 /// "[OPTIONS] MODEL": what follows the command's name.
 std::string usage_of(const CLI::App& app);
 
-/// Lines of at most `width` columns, each but the first behind `indent` spaces. Line breaks of the text are kept, and so
-/// are lines that begin with a space.
+/// Lines of at most `width` columns, each but the first behind `indent` spaces. Line breaks of the text are kept, and
+/// so are lines that begin with a space.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace tern

@@ -59,8 +59,8 @@ GivenSizes parse_sizes(const std::vector<std::string>& texts, const Program& pro
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      fail(ErrorCode::invalid_argument, fmt::format("--size takes NAME=NUMBER, for example {}=4, not '{}'",
-                                                    number_list(names), escape_name(text)));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--size takes NAME=NUMBER, for example {}=4, not '{}'", number_list(names), escape_name(text)));
     }
     const std::string name = text.substr(0, equals);
     if (std::ranges::find(names, name) == names.end()) {
@@ -74,7 +74,8 @@ GivenSizes parse_sizes(const std::vector<std::string>& texts, const Program& pro
         parse_whole(fmt::format("--size {}", escape_name(name)), text.substr(equals + 1), bounds::kSize));
     const Symbol& s = *std::ranges::find(program.pool.symbols(), name, &Symbol::name);
     if (value < s.min || value > s.max) {
-      fail(ErrorCode::invalid_argument, fmt::format("--size {}: the program takes {}", escape_name(text), size_text(s)));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--size {}: the program takes {}", escape_name(text), size_text(s)));
     }
     sizes[name].push_back(value);
   }

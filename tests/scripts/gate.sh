@@ -161,6 +161,7 @@ part 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
+part command $scripts/command.sh build
 part consumers $scripts/consumers.sh build
 part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern

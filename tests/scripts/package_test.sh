@@ -37,6 +37,10 @@ licences() {
 try 'nothing from outside but glibc' self_contained
 try 'glibc 2.36 is enough' old_enough
 try 'licence texts' licences
+for page in man/man1/tern.1 man/man1/tern-run.1 bash-completion/completions/tern zsh/site-functions/_tern \
+  fish/vendor_completions.d/tern.fish; do
+  try "share/$page" test -s "$root/share/$page"
+done
 try 'tern --version' env -i "$root/bin/tern" --version
 try 'tern export' env -i "$root/bin/tern" export examples/digits/digits.pt2 -o "$out/digits.tern"
 try 'tern validate' env -i "$root/bin/tern" validate "$out/digits.tern"

@@ -47,7 +47,7 @@ std::string format_of(const std::string& path, const std::string& format) {
   return ending;
 }
 
-NamedTensors read_standard_input() {
+NamedTensors read_standard_input(bool& unnamed) {
   const std::string name = "standard input";
   const std::vector<std::byte> bytes = read_all(STDIN_FILENO, name);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -56,7 +56,7 @@ NamedTensors read_standard_input() {
   if (!text.starts_with("\x93NUMPY")) return read_safetensors(source);
   NamedTensors result;
   result.tensors.emplace_back("stdin", read_npy(source));
-  result.unnamed = true;
+  unnamed = true;
   return result;
 }
 
@@ -85,15 +85,22 @@ bool is_tensor_file(const std::string& path) {
   return is_format(ending_of(path));
 }
 
-NamedTensors read_tensors(const std::string& path) {
-  if (path == "-") return read_standard_input();
-  const std::string ending = ending_of(path);
-  if (ending == "safetensors") return read_safetensors(path);
-  if (ending == "npz") return read_npz(path);
-  if (ending != "npy") fail_unknown(path);
+NamedTensors read_tensors(const std::string& path, bool* unnamed) {
+  bool is_npy = false;
   NamedTensors result;
-  result.tensors.emplace_back(std::filesystem::path(path).stem().string(), read_npy(path));
-  result.unnamed = true;
+  const std::string ending = ending_of(path);
+  if (path == "-") {
+    result = read_standard_input(is_npy);
+  } else if (ending == "safetensors") {
+    result = read_safetensors(path);
+  } else if (ending == "npz") {
+    result = read_npz(path);
+  } else {
+    if (ending != "npy") fail_unknown(path);
+    result.tensors.emplace_back(std::filesystem::path(path).stem().string(), read_npy(path));
+    is_npy = true;
+  }
+  if (unnamed != nullptr) *unnamed = is_npy;
   return result;
 }
 
@@ -115,7 +122,8 @@ void check_output(const std::string& path, const std::string& format) {
 
 void refuse_standard_input(const std::string& path) {
   if (path != "-") return;
-  fail(ErrorCode::invalid_argument, "a program cannot be read from standard input: it is mapped, so give a file's name");
+  fail(ErrorCode::invalid_argument,
+       "a program cannot be read from standard input: it is mapped, so give a file's name");
 }
 
 }  // namespace tern

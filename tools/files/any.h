@@ -13,7 +13,8 @@ bool is_tensor_file(const std::string& path);
 
 /// .safetensors, .npz, or .npy, whose one tensor is named after the file without the ending; "-" reads standard input,
 /// whose first bytes tell the format.
-NamedTensors read_tensors(const std::string& path);
+/// `unnamed`, where it is not null, tells that the file itself names no tensor (.npy).
+NamedTensors read_tensors(const std::string& path, bool* unnamed = nullptr);
 
 /// `format` is one of the names without the dot, or empty: then the ending of the path decides, and "-" is safetensors.
 /// .npy takes exactly one tensor. Metadata are kept by .safetensors alone. "-" is standard output, which must not be a

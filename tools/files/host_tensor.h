@@ -38,7 +38,6 @@ struct HostTensor {
 struct NamedTensors {
   std::vector<std::pair<std::string, HostTensor>> tensors;
   std::map<std::string, std::string> metadata;
-  bool unnamed = false;  ///< the file names no tensor (.npy): the name is the file's
 
   /// Null when there is none of that name.
   const HostTensor* find(std::string_view name) const;

@@ -25,7 +25,8 @@ std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
 std::uint64_t elements_of(const TensorType& type) {
   std::uint64_t n = 1;
   for (Dim d : type.shape) {
-    if (!d.is_const() || d.value() < 0 || __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return 0;
+    if (!d.is_const() || d.value() < 0 || __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n))
+      return 0;
   }
   return n;
 }
@@ -111,7 +112,8 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
   }
   cost.custom_ops.assign(custom.begin(), custom.end());
   std::map<std::string, std::int64_t> sizes;
-  for (const Symbol& s : program->pool.symbols()) sizes[s.name] = std::clamp(kTypicalSize, s.min, std::max(s.min, s.max));
+  for (const Symbol& s : program->pool.symbols())
+    sizes[s.name] = std::clamp(kTypicalSize, s.min, std::max(s.min, s.max));
   for (const auto& [name, value] : given) sizes[name] = value;
   std::optional<Planning> planning;
   for (std::uint32_t i = 0; i < program->functions.size(); ++i) {

@@ -10,9 +10,9 @@
 namespace tern {
 
 struct InspectOptions {
-  std::size_t weights = 12;  ///< how many of the largest weights are listed
-  bool nodes = false;        ///< every node of every function
-  bool imported = false;     ///< the program is a .pt2 file's
+  std::size_t weights = 12;        ///< how many of the largest weights are listed
+  bool nodes = false;              ///< every node of every function
+  bool imported = false;           ///< the program is a .pt2 file's
   std::vector<std::string> sizes;  ///< NAME=NUMBER: for what a run takes
 };
 

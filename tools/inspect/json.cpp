@@ -120,16 +120,21 @@ std::string cost_json(const ProgramCost& cost) {
   std::string out = fmt::format(
       "{{\"parameters\": {}, \"parameter_tensors\": {}, \"buffers\": {}, \"buffer_tensors\": {}, \"custom_ops\": {}",
       cost.parameters, cost.parameter_tensors, cost.buffers, cost.buffer_tensors, array(cost.custom_ops, quoted));
-  return out + ", \"runs\": " + array(cost.functions, [](const FunctionCost& c) {
-           std::string sizes;
-           for (const auto& [name, value] : c.sizes)
-             sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : ", ", quoted(name), value);
-           const std::string start = fmt::format("\n  {{\"function\": {}, \"sizes\": {{{}}}", quoted(c.name), sizes);
-           if (!c.problem.empty()) return start + fmt::format(", \"problem\": {}}}", quoted(c.problem));
-           return start + fmt::format(
-                              ", \"flops\": {:.0f}, \"peak_bytes\": {}, \"arena_bytes\": {}, \"state_bytes\": {}}}",
-                              c.flops, c.peak(), c.arena, c.states);
-         }) + "}";
+  return out + ", \"runs\": " +
+         array(cost.functions,
+               [](const FunctionCost& c) {
+                 std::string sizes;
+                 for (const auto& [name, value] : c.sizes)
+                   sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : ", ", quoted(name), value);
+                 const std::string start =
+                     fmt::format("\n  {{\"function\": {}, \"sizes\": {{{}}}", quoted(c.name), sizes);
+                 if (!c.problem.empty()) return start + fmt::format(", \"problem\": {}}}", quoted(c.problem));
+                 return start +
+                        fmt::format(
+                            ", \"flops\": {:.0f}, \"peak_bytes\": {}, \"arena_bytes\": {}, \"state_bytes\": {}}}",
+                            c.flops, c.peak(), c.arena, c.states);
+               }) +
+         "}";
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ std::string flops_text(double flops) {
 void add_cost(std::string& out, const Program& p, const ProgramCost& cost) {
   out += fmt::format("\nparameters: {} in {}", grouped(cost.parameters), plural(cost.parameter_tensors, "tensor"));
   if (cost.buffer_tensors > 0)
-    out += fmt::format("; buffers and constants: {} in {}", grouped(cost.buffers), plural(cost.buffer_tensors, "tensor"));
+    out +=
+        fmt::format("; buffers and constants: {} in {}", grouped(cost.buffers), plural(cost.buffer_tensors, "tensor"));
   out += "\n";
   std::string ops;
   for (const std::string& name : cost.custom_ops) ops += (ops.empty() ? "" : ", ") + escape_name(name);

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# What the command says and ends with: command.sh FOLDER
+set -uo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/count.sh"
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+tern=$(realpath "$1/tern")
+share=$(realpath "$1/share")
+digits=examples/digits/digits.pt2
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+model=$out/digits.tern
+py() { python3 -c "$@"; }
+
+# ends STATUS TEXT COMMAND...: the exit status, and a part of what is printed on both streams.
+ends() {
+  local status=$1 text=$2 got=0
+  shift 2
+  "$@" >"$out/log" 2>&1 || got=$?
+  [[ $got == "$status" ]] && grep -qF -- "$text" "$out/log" && return
+  printf '%s: status %s, not %s, or without "%s":\n' "$*" "$got" "$status" "$text"
+  head -n 20 "$out/log"
+  return 1
+}
+# to TARGET COMMAND...: with standard output there.
+to() {
+  local target=$1
+  shift
+  "$@" >"$target"
+}
+into_closed_pipe() { { "$@" 2>"$out/pipe.log"; echo $? >"$out/pipe.status"; } | true; }
+json() { python3 -m json.tool >/dev/null; }
+
+try 'export' "$tern" export $digits -o "$model"
+
+# Commands.
+try 'unknown command' ends 2 "there is no command 'exprot'; did you mean 'export'?" "$tern" exprot x
+try 'commands are listed' ends 2 'conform' "$tern"
+try 'help' ends 0 'Exit status:' "$tern" help
+try 'help of a command' ends 0 'Usage: tern run' "$tern" help run
+try 'help of an unknown command' ends 2 "did you mean 'run'?" "$tern" help rnu
+try 'version' ends 0 'tern 0.' "$tern" version
+try '--version' ends 0 'tern 0.' "$tern" --version
+try 'unknown option' ends 2 "did you mean '--repeat'?" "$tern" run "$model" --reapet 3
+try 'too many arguments' ends 2 "'more' is there" "$tern" inspect "$model" more
+try 'missing argument' ends 2 'model is required' "$tern" run
+for command in export inspect validate run bench conform ops devices help version; do
+  try "$command --help has an example" ends 0 "  tern $command" "$tern" $command --help
+done
+try 'conform --help tells a case' ends 0 'callC.inK' "$tern" conform --help
+
+# Names that nothing has.
+try '--size' ends 2 "did you mean 's34'?" "$tern" run "$model" --random --size s43=2
+try '--size lists the sizes' ends 2 'The symbolic sizes are: s34' "$tern" run "$model" --random --size batch=2
+try '--size of export' ends 2 'The symbolic sizes are: s34' "$tern" export $digits -o "$out/x.tern" --target cpu --size batch=2
+try '--size without a number' ends 2 'takes a whole number' "$tern" run "$model" --random --size s34=two
+try '--function' ends 2 "did you mean 'forward'?" "$tern" run "$model" --random --function forwad
+"$tern" run "$model" --random --size s34=2 -o "$out/results.npz" >/dev/null
+try 'array that no input has' ends 2 "there is no input" "$tern" run "$model" -i "$out/results.npz"
+"$tern" run "$model" --random --size s34=2 -o "$out/image.npy" >/dev/null
+try 'name that no input has' ends 2 'The inputs are: ' "$tern" run "$model" -i "imges=$out/image.npy"
+try 'no input' ends 2 'is not given' "$tern" run "$model"
+
+# Numbers.
+try '--threads' ends 2 '--threads: takes a whole number from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads 99999
+try '--threads below 0' ends 2 'from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads -1
+try '--repeat' ends 2 'from 1 to 1000000000' "$tern" run "$model" --random --size s34=2 --repeat 0
+try '--seconds' ends 2 'from 0.001 to 86400' "$tern" bench "$model" --seconds nan
+try '--jobs' ends 2 'from 0 to 1024' "$tern" conform . --jobs 1e3
+try '--weights' ends 2 'from 0 to 1000000' "$tern" inspect "$model" --weights -3
+try '--seed' ends 2 'whole number' "$tern" run "$model" --random --seed x
+
+# Output that cannot be written.
+for command in "inspect $model" "validate $model" "run $model --random --size s34=2" 'ops softmax' devices help version --version \
+  '--help' "inspect $model --json" 'ops --json' "export $digits -o $out/y.tern"; do
+  # shellcheck disable=SC2086
+  try "$command to a full disk" ends 3 'cannot write to standard output' to /dev/full "$tern" $command
+done
+try 'run -o /dev/full' ends 3 'No space left' "$tern" run "$model" --random --size s34=2 --format npz -o /dev/full
+try '/dev/full is still a device' test -c /dev/full
+try 'run -o - to a full disk' ends 3 'No space left' to /dev/full "$tern" run "$model" --random --size s34=2 -o -
+try 'export -o /dev/full' ends 3 'No space left' "$tern" export $digits -o /dev/full
+for file in results.npz results.npy results.safetensors; do
+  try "run -o into no folder, $file" ends 3 'cannot' "$tern" run "$model" --random --size s34=2 -o "$out/none/$file"
+done
+try 'export into no folder' ends 3 'cannot create' "$tern" export $digits -o "$out/none/model.tern"
+limited() { (ulimit -f 8 && "$@"); }
+try 'export to a full disk' ends 3 'File too large' limited "$tern" export $digits -o "$out/large.tern"
+try 'nothing is left of it' test ! -e "$out/large.tern"
+into_closed_pipe "$tern" ops
+try 'closed pipe' grep -q 3 "$out/pipe.status"
+try 'export -o -' ends 2 "give a file's name" "$tern" export $digits -o -
+try 'archive from standard input' ends 2 "give a file's name" "$tern" inspect -
+
+# Streams.
+"$tern" run "$model" --random --size s34=2 -o - >"$out/a.safetensors" 2>/dev/null
+"$tern" run "$model" --random --size s34=2 -o "$out/b.safetensors" >/dev/null
+try 'run -o -' cmp "$out/a.safetensors" "$out/b.safetensors"
+"$tern" run "$model" --random --size s34=2 -o - --format npz 2>/dev/null | cat >"$out/c.npz"
+try 'run -o - --format npz' cmp "$out/c.npz" "$out/results.npz"
+input=$("$tern" inspect "$model" --json | py 'import json,sys; print(json.load(sys.stdin)["functions"][0]["inputs"][-1]["name"])')
+# write_array FILE DTYPE: [2, 1, 8, 8] of quarters, without NumPy.
+write_array() {
+  py 'import array, struct, sys
+code = {"<f4": "f", "<f8": "d"}[sys.argv[2]]
+text = "{\"descr\": \"%s\", \"fortran_order\": False, \"shape\": (2, 1, 8, 8), }" % sys.argv[2]
+text = text.replace("\"", "\x27")
+text += " " * ((64 - (10 + len(text) + 1) % 64) % 64) + "\n"
+with open(sys.argv[1], "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
+    f.write(array.array(code, [(i % 64) / 4 for i in range(128)]).tobytes())' "$1" "$2"
+}
+write_array "$out/single.npy" '<f4'
+write_array "$out/double.npy" '<f8'
+try 'run -i FILE.npy' ends 0 'float32[2, 10]' "$tern" run "$model" -i "$out/single.npy"
+try 'run -i NAME=FILE' ends 0 'float32[2, 10]' "$tern" run "$model" -i "$input=$out/single.npy"
+from() { "${@:2}" <"$1"; }
+try 'run -i -' ends 0 'float32[2, 10]' from "$out/single.npy" "$tern" run "$model" -i -
+try 'given twice' ends 2 'given twice' "$tern" run "$model" -i "$out/single.npy" -i "$input=$out/single.npy"
+
+# Casts and sequences.
+try 'another type' ends 2 '--cast converts it' "$tern" run "$model" -i "$out/double.npy"
+"$tern" run "$model" -i "$out/single.npy" -o "$out/s.npz" >/dev/null
+try '--cast' "$tern" run "$model" -i "$out/double.npy" --cast -o "$out/d.npz"
+try '--cast, same results' cmp "$out/s.npz" "$out/d.npz"
+try '--sequence' ends 0 'call1.' "$tern" run "$model" --sequence "$out/single.npy" --sequence "$out/single.npy"
+mkdir "$out/calls" && cp "$out/single.npy" "$out/calls/2.npy" && cp "$out/single.npy" "$out/calls/10.npy"
+try '--sequence FOLDER' ends 0 'call1.' "$tern" run "$model" --sequence "$out/calls" -o "$out/calls.safetensors"
+try '--sequence --json' ends 0 '"calls": [' "$tern" run "$model" --sequence "$out/calls" --json
+try '--sequence --graph' ends 2 '--graph replays one call' "$tern" run "$model" --sequence "$out/calls" --graph
+
+# Inspect and validate.
+try 'inspect' ends 0 'parameters: ' "$tern" inspect "$model"
+try 'inspect: a run' ends 0 "a run of 'forward', s34 = 4: " "$tern" inspect "$model" --size s34=4
+try 'inspect: inputs as run has them' ends 0 "--input $input=FILE" "$tern" inspect "$model"
+try 'inspect .pt2' ends 0 'peak memory' "$tern" inspect $digits
+same_cost() {
+  local a b
+  a=$("$tern" inspect "$model" --json | py 'import json,sys; print(json.load(sys.stdin)["cost"])')
+  b=$("$tern" inspect $digits --json | py 'import json,sys; print(json.load(sys.stdin)["cost"])')
+  [[ $a == "$b" && $a == *flops* ]]
+}
+try 'inspect --json, archive and .pt2' same_cost
+# The layers' sizes give the parameters: those of the safetensors that the demo was trained to are not in the source tree.
+counted() {
+  "$tern" inspect "$model" --json | py '
+import json, math, sys
+p = json.load(sys.stdin)
+own = sum(math.prod(s["type"]["sizes"]) for s in p["states"] if s["kind"] == "parameter")
+run = p["cost"]["runs"][0]
+sys.exit(p["cost"]["parameters"] != own or run["flops"] <= 0 or run["peak_bytes"] != run["arena_bytes"] + run["state_bytes"])'
+}
+try 'inspect: parameters' counted
+try 'inspect, unknown size' ends 2 "The symbolic sizes are: s34" "$tern" inspect "$model" --size batch=2
+head -c 100 "$model" >"$out/broken.tern"
+head -c 100 $digits >"$out/broken.pt2"
+try 'validate .pt2' ends 0 "$digits: valid" "$tern" validate $digits
+try 'validate, one is missing' ends 3 "$digits: valid" "$tern" validate "$model" "$out/missing.tern" $digits
+try 'validate, missing one is told' ends 3 'missing.tern: not checked' "$tern" validate "$model" "$out/missing.tern" $digits
+try 'validate, broken' ends 1 'finding' "$tern" validate "$model" "$out/broken.tern"
+try 'validate, broken .pt2' ends 1 'pt2.import' "$tern" validate "$out/broken.pt2"
+try 'run, broken' ends 4 'broken.tern' "$tern" run "$out/broken.tern" --random
+"$tern" validate --json "$model" "$out/broken.tern" "$out/missing.tern" >"$out/validate.json"
+try 'validate --json' json <"$out/validate.json"
+
+# Names of sizes.
+try '--name-size' "$tern" export $digits -o "$out/named.tern" --name-size s34=batch --verify
+try 'named size' ends 0 '[2, 10]' "$tern" run "$out/named.tern" --random --size batch=2
+try 'old name' ends 2 'The symbolic sizes are: batch' "$tern" run "$out/named.tern" --random --size s34=2
+try 'named size is asked for' ends 2 '--size batch=N' "$tern" run "$out/named.tern" --random
+try '--name-size, unknown' ends 2 'The symbolic sizes are: s34' "$tern" export $digits -o "$out/n.tern" --name-size s77=batch
+try '--name-size, no identifier' ends 2 'letters, digits' "$tern" export $digits -o "$out/n.tern" --name-size s34=a+b
+try '--name-size, twice' ends 2 'renamed twice' "$tern" export $digits -o "$out/n.tern" --name-size s34=a --name-size s34=b
+
+# JSON wherever a script would read it.
+for command in "inspect $model" "validate $model" "run $model --random --size s34=2" 'ops softmax' devices version \
+  "export $digits -o $out/z.tern" "bench $model --size s34=2 --runs 2"; do
+  # shellcheck disable=SC2086
+  "$tern" $command --json >"$out/json" 2>&1
+  try "$command --json" json <"$out/json"
+done
+
+# Manual pages and completion.
+page() { "$@" >"$out/page" 2>"$out/page.log" && [[ -s $out/page && ! -s $out/page.log ]] || { head "$out/page.log"; false; }; }
+for file in "$share"/man/man1/tern*.1; do
+  name=$(basename "$file")
+  try "$name has all sections" py 'import sys
+text = open(sys.argv[1]).read()
+sys.exit(not all(".SH " + s in text for s in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "SEE ALSO")))' "$file"
+  if command -v mandoc >/dev/null; then
+    try "mandoc $name" mandoc -T lint -W error "$file"
+  elif command -v groff >/dev/null; then
+    try "groff $name" page groff -man -Tutf8 -ww -wbreak "$file"
+  fi
+done
+completion=$share/bash-completion/completions/tern
+try 'bash parses the completion' bash -n "$completion"
+# completes TEXT WORD...: among the candidates for the last word.
+completes() {
+  bash -c '. "$1"; want=$2; shift 2; COMP_WORDS=(tern "$@"); COMP_CWORD=$#; _tern
+    printf "%s\n" "${COMPREPLY[@]}" | grep -qxF -- "$want"' _ "$completion" "$@"
+}
+completes_not() { ! completes "$@"; }
+try 'completion of commands' completes validate va
+try 'no hidden command' completes_not pages pa
+try 'completion of options' completes --sequence run model.tern --s
+try 'completion of another command' completes_not --sequence inspect model.tern --s
+try 'completion of files' completes README.md inspect READ
+try 'completion of values' completes safetensors run m.tern --format s
+try 'completion of types' completes bfloat16 export m.pt2 --precision b
+try 'completion of help' completes conform help con
+if command -v zsh >/dev/null; then try 'zsh parses the completion' zsh -n "$share/zsh/site-functions/_tern"; fi
+if command -v fish >/dev/null; then try 'fish parses the completion' fish -n "$share/fish/vendor_completions.d/tern.fish"; fi
+report

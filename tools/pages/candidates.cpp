@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "tools/option_text.h"
+#include "tools/pages/pages.h"
+
+namespace tern {
+namespace {
+
+struct Kind {
+  const char* type_name;
+  bool files;
+  const char* words;
+};
+/// By the type names of options and the names of arguments.
+constexpr Kind kKinds[] = {
+    {"FILE", true, ""},
+    {"[NAME=]FILE", true, ""},
+    {"FILE|FOLDER", true, ""},
+    {"LIBRARY", true, ""},
+    {"INPUT", true, ""},
+    {"MODEL", true, ""},
+    {"FILES", true, ""},
+    {"PATHS", true, ""},
+    {"FORMAT", false, "safetensors npz npy"},
+    {"TYPE", false, "bfloat16 float16"},
+    {"CODEC", false, "none zstd"},
+    {"TARGET", false, "cpu xpu:spirv"},
+    {"DEVICE", false, "cpu xpu"},
+};
+
+}  // namespace
+
+Candidates candidates_of(const CLI::App& app, const std::string& type_name) {
+  if (type_name == "COMMAND") {
+    Candidates commands;
+    for (const CLI::App* c : commands_of(app)) commands.words += (commands.words.empty() ? "" : " ") + c->get_name();
+    return commands;
+  }
+  const auto* found = std::ranges::find(kKinds, type_name, &Kind::type_name);
+  return found == std::end(kKinds) ? Candidates{} : Candidates{found->files, found->words};
+}
+
+std::string first_sentence(const std::string& text) {
+  const std::size_t end = text.find_first_of(".;:");
+  const bool inside = end != std::string::npos && end + 1 < text.size() && text[end + 1] != ' ';
+  return inside ? text.substr(0, text.find(". ")) : text.substr(0, end);
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace tern

@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include "tools/exit_codes.h"
+#include "tools/option_text.h"
+#include "tools/pages/pages.h"
+
+namespace tern {
+namespace {
+
+/// Text as it stands: no dash becomes a hyphen, and no line a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) {
+      out += std::string("\\&") + c;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string option_entry(const OptionText& o) {
+  std::string text =
+      ".TP\n\\fB" + roff(o.positional ? o.synopsis() : o.synopsis().substr(0, o.synopsis().find(' '))) + "\\fR";
+  if (!o.positional && o.synopsis().find(' ') != std::string::npos)
+    text += roff(o.synopsis().substr(o.synopsis().find(' ')));
+  text += "\n" + roff(o.description);
+  return text + (o.preset.empty() ? "" : " (default: " + roff(o.preset) + ")") + "\n";
+}
+
+/// A footer: headings "Examples:", paragraphs, and lines behind two spaces as they stand.
+std::string sections(std::string_view footer) {
+  std::string out;
+  bool verbatim = false, notes = false, open = false;
+  const auto paragraph = [&] {
+    if (!notes)
+      out += ".SH NOTES\n";
+    else if (open)
+      out += ".PP\n";
+    notes = open = true;
+  };
+  while (!footer.empty()) {
+    const std::size_t end = std::min(footer.find('\n'), footer.size());
+    const std::string_view line = footer.substr(0, end);
+    footer.remove_prefix(std::min(end + 1, footer.size()));
+    const bool indented = line.starts_with("  ");
+    if (verbatim && !indented) out += ".fi\n.RE\n";
+    if (!verbatim && indented) out += ".PP\n.RS\n.nf\n";
+    verbatim = indented;
+    if (indented) {
+      out += roff(line.substr(2)) + "\n";
+    } else if (line == "Example:" || line == "Examples:") {
+      out += ".SH EXAMPLES\n";
+    } else if (line == "Exit status:") {
+      break;  // the table follows
+    } else if (!line.empty()) {
+      paragraph();
+      out += roff(line) + "\n";
+    }
+  }
+  return verbatim ? out + ".fi\n.RE\n" : out;
+}
+
+}  // namespace
+
+std::string man_page(const CLI::App& app) {
+  const bool sub = app.get_parent() != nullptr;
+  const CLI::App& root = sub ? *app.get_parent() : app;
+  const std::string page = sub ? root.get_name() + "-" + app.get_name() : app.get_name();
+  const std::string command = sub ? root.get_name() + " " + app.get_name() : app.get_name();
+  std::string title = page;
+  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string out = fmt::format(".TH {} 1 \"\" \"tern {}\" \"Tern\"\n.SH NAME\n{} \\- {}\n", roff(title), TERN_VERSION,
+                                roff(page), roff(app.get_description()));
+  out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", roff(command), roff(usage_of(app)));
+  std::string arguments, options;
+  for (const OptionText& o : options_of(app)) (o.positional ? arguments : options) += option_entry(o);
+  if (!arguments.empty()) out += ".SH ARGUMENTS\n" + arguments;
+  out += ".SH OPTIONS\n" + options;
+  std::string also;
+  if (!sub) {
+    out += ".SH COMMANDS\n";
+    for (const CLI::App* c : commands_of(app)) {
+      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c->get_name()), roff(c->get_description()));
+      also += fmt::format("{}.BR {}\\-{} (1)", also.empty() ? "" : ",\n", roff(root.get_name()), roff(c->get_name()));
+    }
+  }
+  out += sections(app.get_footer()) + ".SH EXIT STATUS\n";
+  for (const ExitCode& code : exit_codes()) out += fmt::format(".TP\n{}\n{}\n", code.status, roff(code.meaning));
+  return out + ".SH SEE ALSO\n" + (sub ? ".BR tern (1)" : also) + "\n";
+}
+
+}  // namespace tern

@@ -1,0 +1,28 @@
+// Manual pages and completion, made from CLI11's tree.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace tern {
+
+/// The page of the whole command, or of one of its subcommands, for man(7).
+std::string man_page(const CLI::App& app);
+std::string bash_completion(const CLI::App& app);
+std::string zsh_completion(const CLI::App& app);
+std::string fish_completion(const CLI::App& app);
+
+/// What a shell offers for the value of an option or argument.
+struct Candidates {
+  bool files = false;
+  std::string words;  ///< separated by spaces
+};
+Candidates candidates_of(const CLI::App& app, const std::string& type_name);
+
+/// The text up to its first sentence's end: shells show one line.
+std::string first_sentence(const std::string& text);
+
+/// In single quotes for a shell.
+std::string shell_quoted(const std::string& text);
+
+}  // namespace tern
