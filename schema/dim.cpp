@@ -209,7 +209,8 @@ Dim ExprPool::mul(Dim a, Dim b) {
       factors_of(yn, factors);
       std::int64_t c = 0;
       if (__builtin_mul_overflow(xc, yc, &c)) shape_overflow("*");
-      r.terms.emplace_back(product_of(std::move(factors)).index(), c);
+      const Dim product = factors.size() > kMaxFactors ? intern({ExprOp::mul, xn, yn}) : product_of(std::move(factors));
+      r.terms.emplace_back(product.index(), c);
     }
   }
   if (!r.tidy()) shape_overflow("*");
