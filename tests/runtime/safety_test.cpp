@@ -204,5 +204,21 @@ TEST(Safety, BincountOfTheLargestInteger) {
   }
 }
 
+// The kernel's tables would take more memory than the result.
+TEST(Safety, ResizeBeyondTheLimitOfMemory) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 2, 3});
+  p.output(p.b().add(Op::resize, {x}, {attr(AttrKey::mode, Dim(2)), attr(AttrKey::sizes, Dim(std::int64_t{1} << 31))}));
+  PrepareOptions options;
+  options.max_memory = 1 << 26;
+  Session session(p.model().prepare(options));
+  try {
+    session.run({Tensor(DType::f32, {1, 2, 3})});
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
+  }
+}
+
 }  // namespace
 }  // namespace tern
