@@ -183,11 +183,20 @@ void histogram(const KernelCall& c, Launches& list) {
   sums.parameter("workers", workers);
   list.add(std::move(sums), workers);
 
+  const std::uint64_t total = scratch(1, sum);
+  Launch all("histogram_total");
+  all.type("SUM_T", sum);
+  all.scratch("counts", counts, sum, false);
+  all.scratch("total", total, sum, true);
+  all.parameter("bins", bins);
+  list.add(std::move(all), 1);
+
   Launch out("histogram_store");
   out.type("T", t);
   out.type("SUM_T", sum);
   out.source.choice("DENSITY", c.node->integer(AttrKey::density) != 0 ? 1 : 0);
   out.scratch("counts", counts, sum, false);
+  out.scratch("total", total, sum, false);
   out.scratch("edges", edges, t, false);
   out.output("out", 0, c.out[0].dtype);
   out.store("STORE", sum, c.out[0].dtype);

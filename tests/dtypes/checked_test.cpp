@@ -15,9 +15,9 @@ bool fits(__int128 v) {
   return v >= kMin && v <= kMax;
 }
 
-using Checked = bool (*)(std::int64_t, std::int64_t, std::int64_t*);
+using Operation = bool (*)(std::int64_t, std::int64_t, std::int64_t*);
 
-void expect(Checked f, std::int64_t a, std::int64_t b, bool defined, __int128 want) {
+void expect(Operation f, std::int64_t a, std::int64_t b, bool defined, __int128 want) {
   std::int64_t got = 0;
   const bool done = f(a, b, &got);
   EXPECT_EQ(done, defined && fits(want)) << a << ' ' << b;
@@ -26,7 +26,7 @@ void expect(Checked f, std::int64_t a, std::int64_t b, bool defined, __int128 wa
   }
 }
 
-TEST(CheckedSizes, ExtremeOperands) {
+TEST(Checked, ExtremeOperands) {
   for (std::int64_t a : kExtremes) {
     for (std::int64_t b : kExtremes) {
       const __int128 x = a, y = b;
@@ -64,7 +64,7 @@ void expect_clamped() {
   }
 }
 
-TEST(CheckedSizes, FloatsOutsideOfIntegers) {
+TEST(Checked, FloatsOutsideOfIntegers) {
   expect_clamped<std::int64_t, float>();
   expect_clamped<std::int64_t, double>();
   expect_clamped<std::int32_t, float>();

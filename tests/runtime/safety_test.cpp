@@ -131,6 +131,25 @@ TEST(DeclaredSizes, OfViewsBeyondTheirBase) {
   }
 }
 
+// The work is linear in the bins: a second here, and days when each bin added up all others.
+TEST(WorkOfKernels, DensitiesOfManyBins) {
+  constexpr std::int64_t kBins = 1 << 20;
+  for (bool reproducible : {false, true}) {
+    TestProgram p;
+    const ValueId x = p.input(DType::f32, {4});
+    p.output(
+        p.b().add(Op::histogram, {x},
+                  {attr(AttrKey::bins, kBins), attr_numbers(AttrKey::range, {0, 1}), attr(AttrKey::density, Dim(1))}));
+    PrepareOptions options;
+    options.reproducible = reproducible;
+    Session s(p.model().prepare(options));
+    const Floats density = values_of(s.run({floats({4}, {0, 0, 1, 2})})[0]);
+    EXPECT_FLOAT_EQ(density.front(), 2.0F / 3 * kBins);
+    EXPECT_FLOAT_EQ(density.back(), 1.0F / 3 * kBins);
+    EXPECT_EQ(density[kBins / 2], 0);
+  }
+}
+
 /// A loop that adds 1 to x as long as x < 1e30.
 TestProgram endless() {
   TestProgram p;
