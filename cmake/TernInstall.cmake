@@ -49,5 +49,10 @@ install(EXPORT tern_targets NAMESPACE tern:: FILE ternTargets.cmake DESTINATION 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ternConfig.cmake.in ternConfig.cmake INSTALL_DESTINATION ${config})
 write_basic_package_version_file(ternConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ternConfig.cmake ${PROJECT_BINARY_DIR}/ternConfigVersion.cmake DESTINATION ${config})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/tern.pc.in tern.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# From the folder of the .pc files up to the prefix: an installed or unpacked tree may be moved.
+file(RELATIVE_PATH TERN_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TERN_PC_TO_PREFIX "${TERN_PC_TO_PREFIX}")
+foreach(name IN ITEMS tern tern-c)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

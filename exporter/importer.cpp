@@ -49,7 +49,11 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
-    if (options_.fold) fold_constants(program_);
+    if (options_.fold) {
+      fold_constants(program_);
+    } else {
+      program_.metadata.emplace_back("folded", "");
+    }
     store_weights_by_columns(program_);
     const std::size_t narrowed =
         options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);

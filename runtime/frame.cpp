@@ -10,6 +10,7 @@
 #include "runtime/concrete.h"
 #include "runtime/devices/stream.h"
 #include "runtime/devices/times.h"
+#include "runtime/outputs.h"
 #include "runtime/planner.h"
 
 namespace tern {
@@ -235,7 +236,8 @@ void Frame::locate(Plan& plan, std::span<const TensorView> inputs) {
   for (std::size_t i = 0; i < plan.args.size(); ++i) plan.args[i].data = base(plan.locations[i], inputs);
 }
 
-const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited) {
+const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
+                                          CallerOutputs* outputs) {
   if (context_.depth >= kMaxDepth) fail(ErrorCode::runtime, "control flow is nested too deeply");
   struct Depth {
     int& d;
@@ -260,11 +262,17 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     context_.reserve(sections_[s].arena, plan->arena_bytes);
     context_.reserve(context_.scratch, plan->scratch_bytes);
     locate(*plan, inputs);
+    if (outputs != nullptr && s + 1 == sections_.size()) {
+      outputs->check(plan->outputs);
+      if (context_.stream == nullptr) outputs->place(*plan);
+    }
     execute(*plan);
   }
   for (std::size_t i = 0; i < plan->outputs.size(); ++i) {
     results_[i] = plan->outputs[i].view;
     results_[i].data = base(plan->outputs[i].at, inputs);
+    if (outputs != nullptr && context_.stream == nullptr && outputs->direct(i) && !plan->output_args[i].empty())
+      results_[i].data = outputs->view(i).data;
   }
   return results_;
 }

@@ -1,10 +1,24 @@
 #include <fmt/format.h>
 #include <tern/tern.h>
 
+#include <algorithm>
+#include <mutex>
+
 #include "loader/archive.h"
 #include "runtime/prepared.h"
+#include "runtime/weights/replace.h"
 
 namespace tern {
+
+/// What a model lists, each list made when it is first asked for.
+struct ModelInfo {
+  std::mutex mutex;
+  std::optional<std::vector<FunctionInfo>> functions;
+  std::optional<std::vector<StateInfo>> states;
+  std::optional<std::vector<SymbolInfo>> symbols;
+  std::optional<std::vector<AnnotationInfo>> annotations;
+};
+
 namespace {
 
 ValueInfo value_info(const Program& program, const Function& f, ValueId v, const std::string& name) {
@@ -23,7 +37,81 @@ ValueInfo value_info(const Program& program, const Function& f, ValueId v, const
   return info;
 }
 
+std::vector<FunctionInfo> list_functions(const Program& program) {
+  std::vector<FunctionInfo> result;
+  for (const Function& f : program.functions) {
+    if (!f.entry) continue;
+    FunctionInfo info;
+    info.name = f.name;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state) continue;
+      ValueInfo v = value_info(program, f, in.value, in.name);
+      if (in.kind == FunctionInput::Kind::none) v.fixed = in.constant.empty() ? "None" : in.constant;
+      info.inputs.push_back(std::move(v));
+    }
+    for (const FunctionOutput& out : f.outputs) info.outputs.push_back(value_info(program, f, out.value, out.name));
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+std::vector<StateInfo> list_states(const Program& program) {
+  std::vector<StateInfo> result;
+  const std::vector<bool> replaceable = replaceable_states(program);
+  for (std::size_t i = 0; i < program.states.size(); ++i) {
+    const State& s = program.states[i];
+    StateInfo info{s.name, s.type.dtype, {}, s.kind == State::Kind::parameter, s.is_mutable, replaceable[i]};
+    for (Dim d : s.type.shape) info.sizes.push_back(d.value());
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+std::vector<SymbolInfo> list_symbols(const Program& program) {
+  std::vector<SymbolInfo> result;
+  for (const Symbol& s : program.pool.symbols()) {
+    result.push_back({s.name, s.min, {}});
+    if (s.max != kNoBound) result.back().max = s.max;
+  }
+  return result;
+}
+
+std::string text_of(const decltype(Annotation::value)& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  return std::to_string(std::get<std::int64_t>(value));
+}
+
+std::vector<AnnotationInfo> list_annotations(const Program& program) {
+  std::vector<AnnotationInfo> result;
+  for (const Function& f : program.functions) {
+    for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+      for (const Annotation& a : f.nodes[i].annotations)
+        result.push_back({f.name, i, std::string(op_info(f.nodes[i].op).name), a.key, text_of(a.value)});
+    }
+  }
+  return result;
+}
+
+template <class T>
+const std::vector<T>& once(ModelInfo& info, std::optional<std::vector<T>>& list, const Program& program,
+                           std::vector<T> (*make)(const Program&)) {
+  const std::lock_guard lock(info.mutex);
+  if (!list) list = make(program);
+  return *list;
+}
+
+void check_range(const char* option, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("PrepareOptions::{} is {}, but must be {} to {}", option, value, least, most));
+}
+
 }  // namespace
+
+Model::Model(std::shared_ptr<const Program> program)
+    : program_(std::move(program)), info_(std::make_shared<ModelInfo>()) {}
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
   return Model(open_archive(path, options));
@@ -32,35 +120,28 @@ Model Model::from_bytes(std::span<const std::byte> bytes, const OpenOptions& opt
   return Model(open_archive(bytes, options));
 }
 
-std::vector<FunctionInfo> Model::functions() const {
-  std::vector<FunctionInfo> result;
-  for (const Function& f : program_->functions) {
-    if (!f.entry) continue;
-    FunctionInfo info;
-    info.name = f.name;
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state) continue;
-      ValueInfo v = value_info(*program_, f, in.value, in.name);
-      if (in.kind == FunctionInput::Kind::none) v.fixed = in.constant.empty() ? "None" : in.constant;
-      info.inputs.push_back(std::move(v));
-    }
-    for (const FunctionOutput& out : f.outputs) info.outputs.push_back(value_info(*program_, f, out.value, out.name));
-    result.push_back(std::move(info));
-  }
-  return result;
+const std::vector<FunctionInfo>& Model::functions() const& {
+  return once(*info_, info_->functions, *program_, list_functions);
 }
-
-std::vector<StateInfo> Model::states() const {
-  std::vector<StateInfo> result;
-  for (const State& s : program_->states) {
-    StateInfo info{s.name, s.type.dtype, {}, s.kind == State::Kind::parameter, s.is_mutable};
-    for (Dim d : s.type.shape) info.sizes.push_back(d.value());
-    result.push_back(std::move(info));
-  }
-  return result;
+const std::vector<StateInfo>& Model::states() const& {
+  return once(*info_, info_->states, *program_, list_states);
+}
+const std::vector<SymbolInfo>& Model::symbols() const& {
+  return once(*info_, info_->symbols, *program_, list_symbols);
+}
+const std::vector<AnnotationInfo>& Model::annotations() const& {
+  return once(*info_, info_->annotations, *program_, list_annotations);
+}
+const std::vector<std::pair<std::string, std::string>>& Model::metadata() const& {
+  return program_->metadata;
 }
 
 Prepared Model::prepare(const PrepareOptions& options) const {
+  check_range("threads", options.threads, 0, 1024);
+  check_range("cached_plans", options.cached_plans, 1, 65536);
+  check_range("max_iterations", options.max_iterations, 0, INT64_MAX);
+  if (!(options.max_seconds >= 0))
+    fail(ErrorCode::invalid_argument, "PrepareOptions::max_seconds must not be negative; 0 means no limit");
   return Prepared(prepare_program(program_, options));
 }
 

@@ -66,6 +66,9 @@ struct Plan {
   std::vector<std::unique_ptr<Node>> nodes;        ///< owns resolved nodes that differ from the program's
   std::vector<std::pair<ValueId, Placed>> placed;  ///< the values that this section makes
   std::vector<Placed> outputs;                     ///< of the function, in the plan of its last section
+  /// For each of `outputs` that fills a block of the arena by itself: the arguments in that block, all of which can
+  /// move elsewhere together. Empty for others.
+  std::vector<std::vector<std::uint32_t>> output_args;
   std::uint64_t arena_bytes = 0;
   std::uint64_t scratch_bytes = 0;
   std::uint64_t used = 0;  ///< when it last ran, for eviction

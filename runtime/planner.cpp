@@ -612,6 +612,28 @@ class Planner {
     for (std::size_t i = 0, k = 0; i < plan_.outputs.size(); ++i) {
       if (plan_.outputs[i].at.kind != Location::Kind::none) settle(plan_.outputs[i].at, output_root_[k++]);
     }
+    find_output_args();
+  }
+
+  /// Fills in Plan::output_args.
+  void find_output_args() {
+    plan_.output_args.resize(plan_.outputs.size());
+    std::vector<std::int32_t> output_of(roots_.size(), -1);  // -2: of several
+    for (std::size_t i = 0, k = 0; i < plan_.outputs.size(); ++i) {
+      if (plan_.outputs[i].at.kind == Location::Kind::none) continue;
+      const auto root = static_cast<std::size_t>(output_root_[k++]);
+      if (root >= roots_.size() || roots_[root].block < 0) continue;
+      const TensorView& view = plan_.outputs[i].view;
+      const Block& block = blocks_[static_cast<std::size_t>(roots_[root].block)];
+      const bool whole = plan_.outputs[i].at.offset == static_cast<std::int64_t>(block.offset) && view.contiguous() &&
+                         elements_per_byte(view.dtype) == 1 &&
+                         static_cast<std::uint64_t>(view.numel() * element_size(view.dtype)) == roots_[root].bytes;
+      output_of[root] = whole && output_of[root] == -1 ? static_cast<std::int32_t>(i) : -2;
+    }
+    for (std::uint32_t a = 0; a < plan_.args.size(); ++a) {
+      const std::int32_t i = arg_root_[a] < 0 ? -1 : output_of[static_cast<std::size_t>(arg_root_[a])];
+      if (i >= 0) plan_.output_args[static_cast<std::size_t>(i)].push_back(a);
+    }
   }
 
   /// The storage that argument `i` lies in if its bytes never change, else -1.

@@ -9,6 +9,8 @@
 
 #include "runtime/devices/times.h"
 #include "runtime/graph/graph.h"
+#include "runtime/outputs.h"
+#include "runtime/tensor_view.h"
 
 namespace tern {
 
@@ -108,12 +110,12 @@ void fill_inputs(const Program& program, const Function& f, std::span<const Tens
     if (f.inputs[i].value == kNoValue) continue;
     const TensorType& type = f.values[static_cast<std::size_t>(f.inputs[i].value)].type;
     if (t.dtype() != type.dtype || v.rank != type.rank()) {
-      std::string sizes;
-      for (std::int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
-      fail(ErrorCode::invalid_argument,
-           fmt::format("input '{}' is {}[{}], where the program takes {}", f.inputs[i].name, name_of(t.dtype()), sizes,
-                       text_of(type, program.pool)));
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, where the program takes {}", f.inputs[i].name,
+                                                    text_of(t), text_of(type, program.pool)));
     }
+    if (!t.is_contiguous())
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' is strided; a captured run takes contiguous inputs", f.inputs[i].name));
     std::ranges::copy(t.sizes(), v.sizes.begin());
     make_contiguous(v);
   }
@@ -141,9 +143,122 @@ void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>&
   }
 }
 
+std::span<const Tensor> SessionImpl::make_dense(std::span<const Tensor> given) {
+  if (std::ranges::all_of(given, &Tensor::is_contiguous)) return given;
+  if (transfer != nullptr) stream.impl()->work->settle();  // a run before may still read its copies
+  dense.assign(given.begin(), given.end());
+  for (Tensor& t : dense) {
+    if (t.is_contiguous() || t.sizes().size() > kMaxRank) continue;
+    const bool read_only = t.read_only();
+    t = t.clone();
+    t.read_only_ = read_only;
+  }
+  return dense;
+}
+
+/// Copies what the run wrote to contiguous copies of strided inputs back to the caller's memory.
+void SessionImpl::update_strided(const Function& f, std::span<const Tensor> given) {
+  std::size_t k = 0;
+  for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
+    const Tensor& t = given[k];
+    const Tensor& copy = dense[k++];
+    const auto is_target = [&](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; };
+    if (t.is_contiguous() || !std::ranges::any_of(f.writebacks, is_target)) continue;
+    stream.synchronize();
+    copy_strided(tensor_view(copy), tensor_view(t));
+  }
+}
+
+void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, std::span<const Tensor> into) {
+  const Program& program = *prepared->program;
+  const Function& f = program.functions[index];
+  if (prepared->options.threads > 0) omp_set_num_threads(prepared->options.threads);
+  const std::span<const Tensor> contiguous = make_dense(given);
+  fill_inputs(program, f, contiguous, inputs);
+  std::optional<CallerOutputs> caller;
+  if (!into.empty()) caller.emplace(f, into, inputs);
+  CallerOutputs* const to = caller ? &*caller : nullptr;
+  auto& frame = frames[index];
+  if (frame == nullptr) frame = std::make_unique<Frame>(context, index);
+  context.bytes_copied = 0;
+  context.limits.start(prepared->options);
+  try {
+    DeviceTimes times(context);
+    if (transfer != nullptr) transfer->bring(f, inputs);
+    const std::vector<TensorView>& results = frame->run(inputs, {}, to);
+    const std::vector<TensorView>& there = transfer == nullptr ? results : transfer->take_back(f, results, to);
+    if (to != nullptr) {
+      if (transfer != nullptr) stream.synchronize();
+      to->copy(there);
+      outputs.assign(into.begin(), into.end());
+    } else {
+      lend(there, outputs);
+    }
+    last = &f;
+    times.finish();
+    if (contiguous.data() != given.data()) update_strided(f, given);
+  } catch (const std::exception& e) {
+    give_up(e);
+    throw;
+  }
+}
+
+namespace {
+
+std::uint32_t find_function(const Program& program, std::string_view name) {
+  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
+    if (program.functions[i].entry && program.functions[i].name == name) return i;
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("the program has no function '{}'; it has: {}", name, list_entries(program)));
+}
+
+/// "'a', 'b'" of those that have a name and are of the kind.
+std::string list_inputs(const Function& f) {
+  std::string names;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", in.name);
+  }
+  return names;
+}
+
+/// The tensors in the order in which the function takes them.
+std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given) {
+  std::vector<Tensor> ordered;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind != FunctionInput::Kind::user) continue;
+    const auto found = std::ranges::find(given, in.name, &NamedTensor::name);
+    if (found == given.end())
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' of '{}' was not given", in.name, f.name));
+    ordered.push_back(found->tensor);
+  }
+  for (const NamedTensor& g : given) {
+    const auto is = [&](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user && in.name == g.name; };
+    if (std::ranges::count(given, g.name, &NamedTensor::name) > 1)
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' was given twice", g.name));
+    if (std::ranges::none_of(f.inputs, is))
+      fail(ErrorCode::invalid_argument,
+           fmt::format("'{}' has no input '{}'; it takes {}", f.name, g.name, list_inputs(f)));
+  }
+  return ordered;
+}
+
+}  // namespace
+
 const std::vector<Tensor>& Session::run(std::span<const Tensor> inputs) {
   const Program& program = *impl_->prepared->program;
   return run(program.functions[only_entry(program)].name, inputs);
+}
+
+const std::vector<Tensor>& Session::run(const std::vector<NamedTensor>& inputs) {
+  const Program& program = *impl_->prepared->program;
+  return run(program.functions[only_entry(program)].name, inputs);
+}
+
+const std::vector<Tensor>& Session::run(std::string_view function, const std::vector<NamedTensor>& inputs) {
+  const Program& program = *impl_->prepared->program;
+  return run(function, in_order(program.functions[find_function(program, function)], inputs));
 }
 
 const std::vector<Tensor>& Session::run(std::string_view function, std::span<const Tensor> inputs) {
@@ -158,41 +273,45 @@ const std::vector<Tensor>& Session::run(std::string_view function, std::span<con
   return outputs;
 }
 
-namespace {
-
-std::uint32_t find_function(const Program& program, std::string_view name) {
-  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
-    if (program.functions[i].entry && program.functions[i].name == name) return i;
-  }
-  fail(ErrorCode::invalid_argument,
-       fmt::format("the program has no function '{}'; it has: {}", name, list_entries(program)));
+void Session::run_into(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const Program& program = *impl_->prepared->program;
+  run_into(program.functions[only_entry(program)].name, inputs, outputs);
 }
 
-}  // namespace
+void Session::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (impl_->stream.is_capturing())
+    fail(ErrorCode::invalid_argument, "a captured run keeps its results in the graph's memory; use run()");
+  const Program& program = *impl_->prepared->program;
+  const std::uint32_t index = find_function(program, function);
+  if (outputs.empty() && !program.functions[index].outputs.empty())
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but no tensors were given for them", function,
+                                                  program.functions[index].outputs.size()));
+  if (outputs.empty()) {
+    run(function, inputs);
+  } else {
+    impl_->run(index, inputs, outputs);
+  }
+}
+
+const Tensor& Session::output(std::string_view name) const {
+  if (impl_->last == nullptr) fail(ErrorCode::invalid_argument, "no run has given results yet");
+  const std::vector<FunctionOutput>& names = impl_->last->outputs;
+  const auto found = std::ranges::find(names, name, &FunctionOutput::name);
+  if (found != names.end()) return impl_->outputs[static_cast<std::size_t>(found - names.begin())];
+  std::string list;
+  for (const FunctionOutput& o : names) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", o.name);
+  fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result '{}'; it has {}", impl_->last->name, name, list));
+}
 
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
-  SessionImpl& s = *impl_;
-  const Program& program = *s.prepared->program;
-  const std::uint32_t index = find_function(program, function);
-  const Function& f = program.functions[index];
-  if (s.prepared->options.threads > 0) omp_set_num_threads(s.prepared->options.threads);
-  if (GraphImpl* graph = s.stream.impl()->capture) return graph->record(impl_, index, inputs);
-  fill_inputs(program, f, inputs, s.inputs);
-  auto& frame = s.frames[index];
-  if (frame == nullptr) frame = std::make_unique<Frame>(s.context, index);
-  s.context.bytes_copied = 0;
-  s.context.limits.start(s.prepared->options);
-  try {
-    DeviceTimes times(s.context);
-    if (s.transfer != nullptr) s.transfer->bring(f, s.inputs);
-    const std::vector<TensorView>& results = frame->run(s.inputs, {});
-    SessionImpl::lend(s.transfer == nullptr ? results : s.transfer->take_back(f, results), s.outputs);
-    times.finish();
-  } catch (const std::exception& e) {
-    s.give_up(e);
-    throw;
+  const std::uint32_t index = find_function(*impl_->prepared->program, function);
+  if (GraphImpl* graph = impl_->stream.impl()->capture) {
+    const int threads = impl_->prepared->options.threads;
+    if (threads > 0) omp_set_num_threads(threads);
+    return graph->record(impl_, index, inputs);
   }
-  return s.outputs;
+  impl_->run(index, inputs, {});
+  return impl_->outputs;
 }
 
 const Stream& Session::stream() const {
@@ -211,7 +330,7 @@ std::uint32_t find_state(const Program& program, std::string_view name) {
   for (std::uint32_t i = 0; i < program.states.size(); ++i) {
     if (program.states[i].name == name) return i;
   }
-  fail(ErrorCode::invalid_argument, fmt::format("the program has no state '{}'", name));
+  fail(ErrorCode::invalid_argument, fmt::format("the program has no state '{}'; Model::states() lists them", name));
 }
 
 TensorView state_view(const State& s, std::byte* data) {
@@ -221,16 +340,6 @@ TensorView state_view(const State& s, std::byte* data) {
   for (std::size_t i = 0; i < s.type.shape.size(); ++i) v.sizes[i] = s.type.shape[i].value();
   std::ranges::copy(s.strides, v.strides.begin());
   v.data = data;
-  return v;
-}
-
-TensorView tensor_view(const Tensor& t) {
-  TensorView v;
-  v.dtype = t.dtype();
-  v.rank = static_cast<std::int32_t>(t.sizes().size());
-  std::ranges::copy(t.sizes(), v.sizes.begin());
-  make_contiguous(v);
-  v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
   return v;
 }
 
@@ -257,15 +366,16 @@ void Session::write_state(std::string_view name, const Tensor& value) {
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
   if (!s.is_mutable)
-    fail(ErrorCode::invalid_argument,
-         fmt::format("state '{}' is not written by any function and is shared between sessions", name));
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
   const TensorView to = state_view(s, impl_->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("state '{}' is {}; the value given is not", name, text_of(s.type, program.pool)));
+    fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
+                                                  text_of(s.type, program.pool), text_of(value)));
   }
   if (impl_->transfer != nullptr) {
-    impl_->transfer->write(tensor_view(value), to);
+    impl_->transfer->write(tensor_view(value.contiguous()), to);
   } else {
     copy_strided(tensor_view(value), to);
   }

@@ -22,6 +22,9 @@ class SessionImpl {
   void give_up(const std::exception& why) noexcept;
   /// Makes tensors of views on the host; they borrow the memory.
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
+  /// Puts a run on the stream. `into`: where the caller wants its results, empty for the session's memory; then it
+  /// waits.
+  void run(std::uint32_t function, std::span<const Tensor> given, std::span<const Tensor> into);
 
   std::shared_ptr<const PreparedProgram> prepared;
   Stream stream;
@@ -33,6 +36,12 @@ class SessionImpl {
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
+  std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, in their places
+  const Function* last = nullptr;  ///< whose results `outputs` are
+
+ private:
+  std::span<const Tensor> make_dense(std::span<const Tensor> given);
+  void update_strided(const Function& f, std::span<const Tensor> given);
 };
 
 /// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernels/kernel.h"
+#include "runtime/tensor_view.h"
+
 namespace tern {
 namespace {
 
@@ -25,6 +28,24 @@ std::size_t checked_bytes(DType dtype, const std::vector<std::int64_t>& sizes) {
   return (n + per - 1) / per * static_cast<std::uint64_t>(element);
 }
 
+/// Strides of row-major order, saturated where the sizes of an empty tensor would overflow them.
+std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) {
+    if (__builtin_mul_overflow(strides[i], std::max<std::int64_t>(sizes[i], 1), &strides[i - 1]))
+      strides[i - 1] = INT64_MAX;
+  }
+  return strides;
+}
+
+bool is_row_major(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides, std::size_t bytes) {
+  const std::vector<std::int64_t> dense = row_major(sizes);
+  for (std::size_t i = 0; i < sizes.size() && bytes != 0; ++i) {
+    if (sizes[i] != 1 && strides[i] != dense[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), sizes_(std::move(sizes)) {
@@ -36,19 +57,35 @@ Tensor::Tensor(DType dtype, std::vector<std::int64_t> sizes) : dtype_(dtype), si
   data_ = owner_.get();
 }
 
-Tensor Tensor::borrow(void* data, DType dtype, std::vector<std::int64_t> sizes) {
+Tensor Tensor::borrow(void* data, DType dtype, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                      std::shared_ptr<void> owner) {
   Tensor t;
   t.bytes_ = checked_bytes(dtype, sizes);
+  if (!strides.empty() && strides.size() != sizes.size())
+    fail(ErrorCode::invalid_argument,
+         fmt::format("a tensor has {} sizes but {} strides", sizes.size(), strides.size()));
+  if (!strides.empty() && !is_row_major(sizes, strides, t.bytes_)) {
+    if (sizes.size() > kMaxRank || elements_per_byte(dtype) != 1)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("a strided tensor has at most {} dimensions and no elements that share a byte", kMaxRank));
+    t.strides_ = std::move(strides);
+  }
   t.dtype_ = dtype;
   t.sizes_ = std::move(sizes);
   t.data_ = data;
+  t.owner_ = std::move(owner);
   return t;
 }
 
-Tensor Tensor::borrow(const void* data, DType dtype, std::vector<std::int64_t> sizes) {
-  Tensor t = borrow(const_cast<void*>(data), dtype, std::move(sizes));
+Tensor Tensor::borrow(const void* data, DType dtype, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides,
+                      std::shared_ptr<void> owner) {
+  Tensor t = borrow(const_cast<void*>(data), dtype, std::move(sizes), std::move(strides), std::move(owner));
   t.read_only_ = true;
   return t;
+}
+
+std::vector<std::int64_t> Tensor::strides() const {
+  return strides_.empty() ? row_major(sizes_) : strides_;
 }
 
 std::int64_t Tensor::numel() const {
@@ -58,9 +95,49 @@ std::int64_t Tensor::numel() const {
 }
 
 Tensor Tensor::clone() const {
+  if (dtype_ == DType::invalid) return {};
   Tensor t(dtype_, sizes_);
-  if (bytes_ != 0) std::memcpy(t.data_, data_, bytes_);
+  if (bytes_ == 0) return t;
+  if (is_contiguous()) {
+    std::memcpy(t.data_, data_, bytes_);
+  } else {
+    copy_strided(tensor_view(*this), tensor_view(t));
+  }
   return t;
+}
+
+void Tensor::refuse_span(std::uint32_t types) const {
+  if (dtype_ == DType::invalid) fail(ErrorCode::invalid_argument, "Tensor::span: the tensor has no elements");
+  if ((types >> static_cast<int>(dtype_) & 1) != 0)
+    fail(ErrorCode::invalid_argument, "Tensor::span: the tensor is strided; take span() of its contiguous()");
+  std::string names;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    if ((types >> t & 1) != 0) names.append(names.empty() ? "" : ", ").append(name_of(static_cast<DType>(t)));
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("Tensor::span: the elements are {}, but the type asked for is one for {}", name_of(dtype_),
+                   names.empty() ? "none" : names));
+}
+
+TensorView tensor_view(const Tensor& t) {
+  TensorView v;
+  v.dtype = t.dtype();
+  v.rank = static_cast<std::int32_t>(t.sizes().size());
+  std::ranges::copy(t.sizes(), v.sizes.begin());
+  if (t.is_contiguous()) {
+    make_contiguous(v);
+  } else {
+    std::ranges::copy(t.strides(), v.strides.begin());
+  }
+  v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
+  return v;
+}
+
+std::string text_of(const Tensor& t) {
+  std::string text(name_of(t.dtype()));
+  text += '[';
+  for (std::size_t i = 0; i < t.sizes().size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(t.sizes()[i]);
+  return text + ']';
 }
 
 }  // namespace tern

@@ -66,6 +66,7 @@ bool scale_convolution(Program& program, std::uint32_t function, std::size_t nor
     states.push_back(bias->state);
     for (std::size_t k = 0; k < by.size(); ++k) shift[k] += (*numbers)[k] * by[k];
   }
+  states.push_back(weight->state);
   extendable_source(program).replace(state.storage,
                                      [by](std::span<const std::byte> before) { return scaled(before, by); });
   const std::vector<float> floats(shift.begin(), shift.end());

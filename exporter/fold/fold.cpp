@@ -56,6 +56,12 @@ class Folder {
     for (std::uint32_t f = 0; f < program_.functions.size(); ++f) fold(f);
     read_.resize(program_.states.size());
     fold_attention_masks(program_, is_foldable, most_, budget_, read_);
+    std::string names;
+    for (std::size_t s = 0; s < read_.size(); ++s) {
+      const std::string& name = program_.states[s].name;
+      if (read_[s] && !name.starts_with("export.")) names += (names.empty() ? "" : ", ") + name;
+    }
+    program_.metadata.emplace_back("folded", std::move(names));
     if (std::ranges::find(read_, true) == read_.end()) return;
     remove_dead_code(program_);
     remove_unread_states(program_, read_);

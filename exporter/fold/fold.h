@@ -10,7 +10,8 @@ namespace tern {
 
 /// Replaces what depends on immutable states and constants alone by constant states, where that does not make the
 /// program larger by more than kSmallConstant bytes for each, and batch norms with constant statistics by a
-/// multiplication and an addition. States that nothing reads any more go.
+/// multiplication and an addition. Removes states that nothing reads any more, and records the names of all states that
+/// it used in the metadata "folded", joined by ", ".
 void fold_constants(Program& program);
 
 inline constexpr std::uint64_t kSmallConstant = std::uint64_t{64} << 10;
@@ -28,7 +29,7 @@ void fold_attention_masks(Program& program, bool (*takes)(const Node&), std::uin
 
 /// Multiplies channel k of the convolution that makes the operand of node `norm` by by[k], adds plus[k], and removes
 /// the node. False where that cannot be. The weight keeps its name and its place in the file; its bytes are made when
-/// they are read. States that are not read any more are added to `states`.
+/// they are read. Adds the weight, and a bias that is not read any more, to `states`.
 bool scale_convolution(Program& program, std::uint32_t function, std::size_t norm, const std::vector<double>& by,
                        const std::vector<double>& plus, std::vector<std::uint32_t>& states);
 

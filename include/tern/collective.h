@@ -1,11 +1,10 @@
-// Communication among the sessions that run one program together, in processes of one or several hosts or in threads of
-// a process: what a program's all_reduce, all_gather_into_tensor, reduce_scatter_tensor and broadcast
-// (torch.distributed) need of the application.
+// Collectives: communication among sessions that run one program together, in several processes or threads. A program
+// calls them through torch.distributed: all_reduce, all_gather_into_tensor, reduce_scatter_tensor, broadcast.
 //
 //   auto group = tern::connect_group("10.0.0.1:4711", rank, 2);  // in each of two processes
 //   tern::Session session(prepared);
 //   session.set_group(group);
-//   session.run({input});  // in both: each waits for what it needs of the other
+//   session.run({input});  // in both processes; each waits for the other's data
 #pragma once
 
 #include <tern/api.h>
@@ -19,62 +18,62 @@
 
 namespace tern {
 
-/// What a call does with the elements of all ranks. The numbers are part of the archive format.
+/// The numbers are part of the archive format.
 enum class CollectiveKind : std::uint8_t {
-  all_reduce = 0,      ///< all get all inputs, joined element by element
-  all_gather = 1,      ///< all get all inputs, one after the other
-  reduce_scatter = 2,  ///< as all_reduce, but that each rank gets its part: rank 0 the first
-  broadcast = 3,       ///< all get the input of one
+  all_reduce = 0,      ///< each rank gets the reduction of all inputs, element by element
+  all_gather = 1,      ///< each rank gets all inputs, in the order of ranks
+  reduce_scatter = 2,  ///< as all_reduce, but each rank gets one part: rank 0 the first
+  broadcast = 3,       ///< each rank gets the input of one rank
 };
 
-/// How elements of the ranks become one, as in torch.distributed.ReduceOp.
+/// How to reduce, as in torch.distributed.ReduceOp.
 enum class ReduceOp : std::uint8_t { sum = 0, avg = 1, product = 2, min = 3, max = 4, band = 5, bor = 6, bxor = 7 };
 
-/// One call. `in` and `out` are the host's; they are either the same (all_reduce, broadcast) or share nothing.
+/// One call. `in` and `out` are host memory: the same (all_reduce, broadcast) or disjoint.
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  ReduceOp reduce = ReduceOp::sum;  ///< of all_reduce and reduce_scatter
-  /// What is only copied may be of any type without parts of bytes. What is reduced is boolean, an integer or a real
-  /// float of 16 bits or more (a complex element is two): avg takes floats, band, bor and bxor take what is not float.
+  ReduceOp reduce = ReduceOp::sum;  ///< for all_reduce and reduce_scatter
+  /// all_gather and broadcast take every type of at least one byte. Reductions take bool, integers, and floats of 16
+  /// bits or more (a complex element counts as two); avg takes floats only; band, bor and bxor take no floats.
   DType dtype = DType::invalid;
-  std::int64_t count = 0;  ///< elements of `in`; of reduce_scatter a multiple of the number of ranks
-  int root = 0;            ///< of broadcast: the rank whose input all get
+  std::int64_t count = 0;  ///< elements of `in`; for reduce_scatter a multiple of the number of ranks
+  int root = 0;            ///< for broadcast: the rank whose input all ranks get
   const void* in = nullptr;
-  void* out = nullptr;  ///< `count` elements; of all_gather times the number of ranks, of reduce_scatter divided by it
+  void* out = nullptr;  ///< `count` elements; all_gather: times the number of ranks; reduce_scatter: divided by it
 };
 
-/// A rank's place in a group: implement it over what an application has (MPI, NCCL with copies, its own network), or
-/// take one of those below. Session::set_group hands it over.
+/// One rank's end of a group. Implement it over your own transport (MPI, NCCL with copies), or use one of the groups
+/// below. Pass it to Session::set_group.
 ///
-/// Threads: one at a time, as the sessions that have it; each rank has an object of its own. Order: all ranks make the
-/// same calls, each in the same order. Beside the program's calls, Tern makes one all_gather of three int64 before the
-/// first one of each session, and on devices with collectives of their own (tern/device.h) a broadcast of uint8 and
-/// one more all_gather.
+/// Threads: each rank has its own object, which one thread uses at a time. Order: all ranks make the same calls in the
+/// same order. Tern adds one all_gather of three int64 before the first call of each session; on devices with their own
+/// collectives (tern/device.h) it also adds a broadcast of uint8 and another all_gather.
 class TERN_API ProcessGroup {
  public:
   virtual ~ProcessGroup();
   virtual int rank() const = 0;  ///< 0 to size() - 1
   virtual int size() const = 0;
-  /// Returns when `out` is there and `in` is needed by nobody. Throws tern::Error where that cannot be, on all ranks.
+  /// Returns when `out` is complete and no rank reads `in` any more. On failure throws tern::Error on all ranks.
   virtual void run(const Collective& call) = 0;
-  /// This rank has failed, and why: others that wait for it, or will, fail instead. The group is over then. A session
-  /// calls it when a run, a capture or a replay of it fails; what was refused (invalid_argument, unsupported) has not
-  /// begun, and the others wait; what fails in between (Stream::synchronize) is the application's to tell. Where this
-  /// does nothing, they wait for as long as the group lets them.
+  /// Tells the other ranks that this rank has failed, and why: their pending and later calls fail instead of waiting.
+  /// The group cannot be used afterwards. A session calls it if a run, a capture or a replay fails. It does not call it
+  /// for errors that it finds before a run begins (invalid_argument, unsupported), nor for errors that
+  /// Stream::synchronize throws: report those yourself. The default does nothing; other ranks then wait until their
+  /// timeout.
   virtual void abort(const std::string& why) noexcept;
 };
 
-/// Ranks in threads of this process, rank r at place r: several devices, or tests. Results have the same bits on every
-/// rank and in every run: elements are joined in the order of the ranks, in their own type (float16 and bfloat16 are
-/// rounded after each addition, as PyTorch's gloo does; a mean is the sum, divided). Calls that differ between ranks, a
-/// rank whose object is gone, and one that others have waited for longer than `timeout` are errors on all of them.
+/// A group of threads in this process, for several devices or for tests; element r belongs to rank r. Results have the
+/// same bits on every rank and in every run: ranks are reduced in order, in the element type (float16 and bfloat16
+/// round after each addition, as PyTorch's gloo does; avg divides the sum). All ranks fail if their calls differ, if a
+/// rank's object is destroyed, or if a rank waits longer than `timeout`.
 TERN_API std::vector<std::shared_ptr<ProcessGroup>> local_group(
     int size, std::chrono::milliseconds timeout = std::chrono::minutes(10));
 
-/// Ranks in processes of one or several hosts of one byte order, over TCP: rank 0 listens at `address`, "HOST:PORT",
-/// the others connect to it; returns when all are there, and throws (io) after `timeout`. All data goes through rank 0,
-/// which joins as local_group does: for a few ranks. Nothing is encrypted, and nobody has to prove who he is: for
-/// networks whose hosts trust each other.
+/// A group of processes, on hosts of one byte order, over TCP. Rank 0 listens at `address` ("HOST:PORT"), the others
+/// connect to it. Returns when all ranks are connected; throws tern::Error (io) after `timeout`. All data pass through
+/// rank 0, which reduces as local_group does: suitable for a few ranks. There is no encryption and no authentication:
+/// use it only on networks that you trust.
 TERN_API std::shared_ptr<ProcessGroup> connect_group(const std::string& address, int rank, int size,
                                                      std::chrono::milliseconds timeout = std::chrono::minutes(10));
 

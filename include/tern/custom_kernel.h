@@ -1,17 +1,20 @@
-/* What the text of an operator for devices is written in (tern/custom_op.h), for the library that holds it: with this
- * header the same text is a function of the library too, which its `run` calls on the CPU.
+/* Device kernels for custom operators (tern/custom_op.h). A kernel is written once, as text: the device compiles the
+ * text, and with this header the same text is also a function of your library, which its `run` can call on the CPU.
  *
  *   TERN_OP_TEXT(scale_text, TERN_FN void scale(tern_i64 i, TERN_GLOBAL const tern_f32* x, TERN_GLOBAL tern_f32* y,
  *                                               float by) { y[i] = x[i] * by; })
  *
- * makes the string `scale_text` and the function `scale`. The text has to be valid OpenCL C 1.2, CUDA, HIP, Metal and
- * C++ (and C, where the library is written in it): functions marked TERN_FN, the types below, pointers to tensors
- * marked TERN_GLOBAL, `if`, loops, and sqrt, fma, fabs, floor, ceil, rint, trunc, fmod, copysign, exp, log, pow, sin,
- * cos, tan, tanh of float; no recursion, pointers to functions, double, lines that begin
- * with '#', or names that one of the languages keeps for itself: half, kernel, device, constant, global, local.
- * Elements of float16, bfloat16 and narrower floats are codes. Tern compiles it without contraction of products and
- * sums; compile the library so too (-ffp-contract=off). Functions beyond the first seven are the compiler's own, and
- * differ in their last digit.
+ * defines the string `scale_text` and the function `scale`.
+ *
+ * The text must be valid OpenCL C 1.2, CUDA, HIP, Metal and C++ (also C, if your library is C). It may use:
+ * - functions marked TERN_FN, the types below, pointers to tensors marked TERN_GLOBAL, `if` and loops;
+ * - of float: sqrt, fma, fabs, floor, ceil, rint, trunc, fmod, copysign, exp, log, pow, sin, cos, tan, tanh.
+ * It must not use recursion, function pointers, double, lines that begin with '#', or reserved names of one of the
+ * languages: half, kernel, device, constant, global, local.
+ *
+ * Elements of float16, bfloat16 and narrower floats are their codes. Tern compiles the text without contraction of
+ * products and sums; compile your library with -ffp-contract=off to match. exp to tanh come from the compiler and may
+ * differ in the last digit; the functions before them do not.
  */
 #ifndef TERN_CUSTOM_KERNEL_H
 #define TERN_CUSTOM_KERNEL_H
@@ -20,7 +23,7 @@
 #ifdef __cplusplus
 #include <math.h>
 #else
-#include <tgmath.h> /* sin of float is of float, as in the other languages */
+#include <tgmath.h> /* sin of a float is a float, as in the other languages */
 #endif
 
 typedef uint8_t tern_u8, tern_boolean;

@@ -1,10 +1,9 @@
-/* The interface of a library that provides operators which PyTorch does not have: `torch.library.custom_op` and the
- * like.
+/* Custom operators: a library that implements operators of `torch.library.custom_op` and the like.
  *
- * A library is a shared object that exports `tern_op_library` below, in plain C. `tern export --ops LIBRARY` keeps its
- * operators as they are called; `tern run --ops LIBRARY`, the variable TERN_OP_PATH (libraries separated by colons) or
- * tern::load_ops() provide them when the archive runs. An archive never names or holds a library.
- * examples/custom_op shows one.
+ * The library is a shared object that exports `tern_op_library` below, in plain C; examples/custom_op shows one.
+ * `tern export --ops LIBRARY` keeps calls of its operators in the archive. To run the archive, load the library with
+ * `tern run --ops LIBRARY`, TERN_OP_PATH in the environment (libraries separated by colons) or tern::load_ops(). An
+ * archive never names or contains a library.
  */
 #ifndef TERN_CUSTOM_OP_H
 #define TERN_CUSTOM_OP_H
@@ -16,7 +15,7 @@
 extern "C" {
 #endif
 
-/* The version of this interface. Libraries of version 1, which had no kernels, are taken too; others are refused. */
+/* The version of this interface. Tern also loads libraries of version 1, which had no kernels, and refuses others. */
 #define TERN_OP_ABI 2
 #define TERN_OP_MAX_RANK 16
 #define TERN_OP_MAX_PARAMETERS 16
@@ -24,7 +23,7 @@ extern "C" {
 /* Numbers of tern::DType (tern/dtype.h): 1 bool, 2 uint8, ... */
 typedef int32_t tern_dtype;
 
-/* A tensor in memory. Elements lie without gaps, the last axis innermost. Sizes count elements. */
+/* A tensor on the host, row-major without gaps. Sizes count elements. */
 typedef struct tern_tensor {
   void* data;
   tern_dtype dtype;
@@ -40,8 +39,8 @@ enum tern_argument_kind {
   TERN_ARGUMENT_TEXT = 4
 };
 
-/* An argument as the operator was called in Python. `count` is the length of the one array that `kind` says; the length
- * of `text` in bytes, which ends with a zero besides. */
+/* An argument of the call in Python. `kind` says which array is set; `count` is its length. The length of `text` does
+ * not count its final zero. */
 typedef struct tern_argument {
   const char* name;
   int32_t kind;
@@ -52,34 +51,33 @@ typedef struct tern_argument {
   const char* text;
 } tern_argument;
 
-/* One call. Everything belongs to the caller and is valid until the function returns. */
+/* One call. All memory belongs to the caller and is valid until the function returns. */
 typedef struct tern_op_call {
-  uint32_t size; /* sizeof(tern_op_call) of the caller: later members exist where it is larger */
+  uint32_t size; /* sizeof(tern_op_call) of the caller; members beyond it do not exist */
   int32_t argument_count;
   const tern_argument* arguments;
   int32_t result_count;
-  tern_tensor* results; /* `data` is null for a result that nobody uses */
-  int32_t threads;      /* how many the operator may use */
-  char* message;        /* where a function that fails says why: `message_size` bytes, with a zero at the end */
+  tern_tensor* results; /* `data` is null for an unused result */
+  int32_t threads;      /* the most threads that the operator may use */
+  char* message;        /* for the error message: `message_size` bytes, including the final zero */
   size_t message_size;
 } tern_op_call;
 
-/* Both functions return 0, or anything else after writing `message`. They may be called from several threads at once.
- */
+/* Both functions return 0, or on failure write `message` and return another number. Several threads may call them at
+ * the same time. */
 typedef struct tern_op {
-  const char* name; /* as the exported program calls it, without the overload: "mylib::gelu_scaled" */
-  /* Writes dtype, rank and sizes of the results for the arguments' (no data pointer is set). They have to agree with
-   * what PyTorch recorded; called when a program is planned. */
+  const char* name; /* in the exported program, without the overload: "mylib::gelu_scaled" */
+  /* Sets dtype, rank and sizes of the results from those of the arguments (data pointers are null). They must match the
+   * types that PyTorch recorded. Called when Tern plans a program. */
   int (*infer)(tern_op_call* call);
-  /* Writes the results' elements. */
+  /* Computes the elements of the results. */
   int (*run)(tern_op_call* call);
 } tern_op;
 
-/* How a device runs an operator for some sizes: `function` of `text` is called as
+/* How a device runs an operator at given sizes. The device calls `function` of `text` as
  *   function(item, tensors of the arguments ..., results ..., integers ..., numbers ...)
- * for the items 0 to items - 1, in any order. tern/custom_kernel.h says what `text` is written in. Pointers are to
- * contiguous elements; one to a result that nobody uses may be written all the same. The texts are read when a program
- * is planned. */
+ * for items 0 to items - 1, in any order. tern/custom_kernel.h describes the language of `text`. Tensors are
+ * contiguous; unused results have writable memory too. Tern reads the texts when it plans a program. */
 typedef struct tern_op_plan {
   uint32_t size; /* sizeof(tern_op_plan) of the caller */
   uint32_t reserved;
@@ -92,12 +90,11 @@ typedef struct tern_op_plan {
   float numbers[TERN_OP_MAX_PARAMETERS];
 } tern_op_plan;
 
-/* An operator of the library on devices other than the CPU. One without such an entry runs on the host there: its
- * arguments are copied to the host and its results back, and `tern conform --device` fails its cases. */
+/* A kernel for devices other than the CPU. An operator without a kernel runs on the host: Tern copies its arguments to
+ * the host and its results back, and `tern conform --device` counts its cases as failed. */
 typedef struct tern_op_kernel {
-  const char* name; /* of one of the library's operators */
-  /* Fills in the plan for the arguments' types and sizes and those of the results, as `infer` gave them; no data
-   * pointer is set. */
+  const char* name; /* of an operator of this library */
+  /* Fills in the plan. Arguments and results have the types and sizes from `infer`; data pointers are null. */
   int (*plan)(tern_op_call* call, tern_op_plan* plan);
 } tern_op_kernel;
 
@@ -116,7 +113,8 @@ typedef struct tern_ops {
 #define TERN_OP_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* What a library exports. Called once; the result stays valid as long as the library is loaded, which is for ever. */
+/* The function that the library exports. Tern calls it once and never unloads the library; the result must stay valid.
+ */
 TERN_OP_EXPORT const tern_ops* tern_op_library(void);
 
 #ifdef __cplusplus
@@ -128,8 +126,9 @@ TERN_OP_EXPORT const tern_ops* tern_op_library(void);
 
 namespace tern {
 
-/// Loads a library of operators for the whole process. Throws Error when it cannot be loaded, was made for another
-/// version of this interface, or names an operator that another library has already. Loading it again does nothing.
+/// Loads a library of operators for the whole process. Throws Error if the library cannot be loaded, was made for
+/// another version of this interface, or has an operator that another loaded library has too. Loading a library again
+/// does nothing. Any thread may call it.
 TERN_API void load_ops(const std::string& path);
 
 }  // namespace tern

@@ -1,15 +1,15 @@
-// Captured runs: recorded once with all their addresses, and replayed without planning, checking or allocating.
+// Graphs: runs that are captured once, with all addresses, and replayed without planning, checks or allocation.
 //
 //   tern::Stream stream("xpu");
 //   tern::Session session(prepared, stream);
 //   tern::Graph graph;
 //   graph.capture_begin(stream);
-//   const std::vector<tern::Tensor>& outputs = session.run({input});  // records, and runs nothing
+//   const std::vector<tern::Tensor>& outputs = session.run({input});  // records the run; computes nothing
 //   graph.capture_end();
 //   for (...) {
-//     fill(input);  // the same memory
+//     fill(input);  // in place: the graph reads the same memory
 //     graph.replay();
-//     stream.synchronize();  // outputs hold the results now
+//     stream.synchronize();  // now `outputs` hold the results
 //   }
 #pragma once
 
@@ -24,21 +24,22 @@ namespace tern {
 
 class GraphImpl;
 
-/// A node of the program that a graph runs, as in NodeTime.
+/// A captured node of the program; names as in NodeTime.
 struct GraphNode {
   std::string function;
   std::uint32_t node = 0;
   std::string op, origin, module;
-  int depth = 0;  ///< in how many bodies of captured control flow it lies
+  int depth = 0;  ///< number of captured bodies (of cond, while_loop) around the node
 };
 
-/// Works on every device. Where it has graphs of its own (tern/device.h, "graph"), launches are handed over to them;
-/// else Tern keeps the launches and replays them. `cond` and `while_loop` stay inside: predicates are read at each
-/// replay. What a size depends on data for cannot be captured, and loops over rows (scan, map) are unrolled.
+/// Every device supports graphs. If a device has graphs of its own (tern/device.h, "graph"), Tern builds one of those;
+/// else Tern keeps the launches and replays them. `cond` and `while_loop` are captured: each replay reads their
+/// predicates. Loops over rows (scan, map) are unrolled. Nodes with data-dependent output sizes cannot be captured.
 ///
-/// The memory of a captured run's intermediate values and results belongs to the graph. Its inputs are read from the
-/// caller's memory, and written back there, at every replay; a result given to a later run in the capture stays on the
-/// device. Mutable state and random numbers are the session's.
+/// Memory: the graph owns the intermediate values and results of captured runs. Each replay reads inputs from the
+/// caller's memory, which must stay valid, and writes updated inputs back there. A result that a later run of the same
+/// capture takes as input stays on the device. Mutable state and random numbers belong to the session.
+/// Threads: a graph belongs to one thread at a time, as its stream does. Errors: tern::Error.
 class TERN_API Graph {
  public:
   Graph();
@@ -46,20 +47,20 @@ class TERN_API Graph {
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
 
-  /// Runs of sessions on this stream are recorded from here on. Each may fail, and is not part of the graph then.
+  /// Records all later runs of sessions on this stream. A run that throws is not part of the graph.
   void capture_begin(const Stream& stream);
   void capture_end();
-  /// Puts all recorded runs on the stream of the capture. What fails on the device is said by the stream's synchronize,
-  /// or here where the host has to read a predicate.
+  /// Puts all recorded runs on the captured stream. Errors on the device: Stream::synchronize throws them, or replay()
+  /// if the host must read a predicate.
   void replay();
-  /// Forgets what was captured and gives its memory back.
+  /// Drops the recorded runs and frees their memory.
   void reset();
 
-  /// The nodes in the order of the capture.
+  /// The captured nodes, in order.
   std::vector<GraphNode> nodes() const;
-  /// Bytes of memory that belong to the graph: intermediate values, inputs and results on the device.
+  /// Bytes that the graph owns: intermediate values, and inputs and results on the device.
   std::uint64_t memory_bytes() const;
-  /// How many graphs of the device's own it consists of; 0 where Tern replays the launches.
+  /// Number of the device's own graphs; 0 if Tern replays the launches.
   std::size_t device_graphs() const;
 
  private:

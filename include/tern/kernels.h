@@ -1,5 +1,5 @@
-// The kernels that devices have loaded for the programs of this process: of an archive that brought them compiled, or
-// compiled here (PrepareOptions::native_code).
+// The kernels that a device has loaded in this process: from an archive (PrepareOptions::native_code), or compiled here
+// from Tern's text.
 #pragma once
 
 #include <tern/api.h>
@@ -10,12 +10,13 @@
 namespace tern {
 
 struct LoadedKernel {
-  std::string name;           ///< of its family: "tern_pointwise"
-  bool from_archive = false;  ///< else its text was compiled, or found compiled in the device's cache
-  std::string refused;        ///< why a module of the archive was not taken; empty where it had none
+  std::string name;           ///< "tern_pointwise"
+  bool from_archive = false;  ///< false: compiled here, or found in the device's cache of compiled kernels
+  std::string refused;        ///< why the device refused the archive's kernel; empty if the archive has none
 };
 
-/// By name. Fails for "cpu", whose kernels are part of the library.
+/// Sorted by name. Any thread may call it. Throws tern::Error (invalid_argument) for "cpu", whose kernels are part of
+/// the library.
 TERN_API std::vector<LoadedKernel> loaded_kernels(const std::string& device);
 
 }  // namespace tern

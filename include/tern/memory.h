@@ -1,4 +1,5 @@
-// The memory of devices, which all sessions of a process share: segments that grow, divided into blocks.
+// The memory of devices. All sessions of a process share it: Tern allocates segments and divides them into blocks.
+// Any thread may call these functions. All throw tern::Error (invalid_argument) for "cpu", whose memory is the host's.
 #pragma once
 
 #include <tern/api.h>
@@ -9,21 +10,20 @@
 namespace tern {
 
 struct DeviceMemoryStats {
-  std::uint64_t used = 0;           ///< bytes of blocks that are in use
-  std::uint64_t peak = 0;           ///< the most that `used` has been
-  std::uint64_t reserved = 0;       ///< bytes of all segments: what the device has given
-  std::uint64_t segments = 0;       ///< how many; 1 where memory is mapped into one range of addresses
-  std::uint64_t allocations = 0;    ///< blocks handed out so far
-  std::uint64_t out_of_memory = 0;  ///< how often a block could not be handed out
-  std::uint64_t limit = 0;          ///< most bytes of segments; 0: what the device has
+  std::uint64_t used = 0;           ///< bytes of blocks in use
+  std::uint64_t peak = 0;           ///< the largest value of `used` so far
+  std::uint64_t reserved = 0;       ///< bytes of all segments
+  std::uint64_t segments = 0;       ///< number of segments; 1 if the device maps memory into one range of addresses
+  std::uint64_t allocations = 0;    ///< blocks allocated so far
+  std::uint64_t out_of_memory = 0;  ///< allocations that failed so far
+  std::uint64_t limit = 0;          ///< largest value of `reserved`; 0: all memory of the device
 };
 
-/// All fail for "cpu", whose memory is the host's.
 TERN_API DeviceMemoryStats device_memory(const std::string& device);
-/// Segments grow to this many bytes in all; 0: to what the device has. At first what TERN_DEVICE_MEMORY in the
-/// environment says ("512M", "4G"). What is in use already stays.
+/// Limits the bytes of all segments; 0: no limit but the device's memory. The initial limit is TERN_DEVICE_MEMORY in
+/// the environment ("512M", "4G"). Memory in use is not affected.
 TERN_API void set_device_memory_limit(const std::string& device, std::uint64_t bytes);
-/// Gives segments without blocks in use back to the device.
+/// Frees the segments that have no block in use.
 TERN_API void release_device_memory(const std::string& device);
 
 }  // namespace tern

@@ -1,5 +1,5 @@
-// Streams and events, the same on every device, as torch.accelerator has them. What is put on a stream runs in order;
-// streams are independent of each other. On the CPU everything has ended when the call that asks for it returns.
+// Streams and events, as in torch.accelerator: the same on every device. Work on one stream runs in order; streams are
+// independent of each other. On the CPU all work has finished when the call that starts it returns.
 #pragma once
 
 #include <tern/api.h>
@@ -13,23 +13,23 @@ class Event;
 struct StreamImpl;
 struct EventImpl;
 
-/// A handle: copies name the same stream. Belongs to one thread at a time, with the sessions that run on it.
+/// A handle: copies name the same stream. A stream and the sessions on it belong to one thread at a time.
 class TERN_API Stream {
  public:
-  /// A new one of this device.
+  /// Creates a stream on this device. Throws invalid_argument, and lists the devices, if there is no such device.
   explicit Stream(const std::string& device = "cpu");
-  /// That of this thread's innermost StreamScope for the device; outside of any, one that the thread keeps for itself.
+  /// The stream of this thread's innermost StreamScope for the device; outside any scope, the thread's default stream.
   static Stream current(const std::string& device = "cpu");
 
   /// "cpu", "xpu:0".
   const std::string& device() const;
-  /// Whether a Graph records what is put on it.
+  /// True while a Graph records the work on this stream.
   bool is_capturing() const;
-  /// Whether everything put on it has ended. Waits for that where the device cannot tell (tern/device.h, "events").
+  /// True if all work on this stream has finished. Waits for it if the device has no "events" (tern/device.h).
   bool query() const;
-  /// Waits for everything put on it. Fails with what failed there, once.
+  /// Waits for all work on this stream. Throws the first error of that work, once.
   void synchronize() const;
-  /// What is put on it from now on waits for the event; at once where that was never recorded.
+  /// Later work on this stream waits for the event. An event that was never recorded does not delay it.
   void wait(const Event& event) const;
 
   friend bool operator==(const Stream& a, const Stream& b) { return a.impl_ == b.impl_; }
@@ -40,7 +40,7 @@ class TERN_API Stream {
   std::shared_ptr<StreamImpl> impl_;
 };
 
-/// Makes a stream this thread's current one of its device, until the scope ends. Scopes nest, with the same stream too.
+/// Makes a stream this thread's current stream of its device until the scope ends. Scopes nest.
 class TERN_API StreamScope {
  public:
   explicit StreamScope(const Stream& stream);
@@ -49,16 +49,17 @@ class TERN_API StreamScope {
   StreamScope& operator=(const StreamScope&) = delete;
 };
 
-/// Happens when what was on the stream at `record` has ended; anew after each record.
+/// Happens when all work that was on the stream at `record` has finished. Each record starts it anew.
 class TERN_API Event {
  public:
   Event();
   void record(const Stream& stream);
-  /// Whether it has happened; true before the first record. Waits where the device cannot tell.
+  /// True if the event has happened, or was never recorded. Waits for it if the device has no "events".
   bool query() const;
-  /// Waits for it. Fails with what had failed on the stream before; the stream's synchronize will say it again.
+  /// Waits for the event. Throws the error of earlier work on the stream; Stream::synchronize throws it again.
   void synchronize() const;
-  /// From this event to `end`; both have happened, on one device. Fails where the device has no clock for events.
+  /// Seconds from this event to `end`. Both must have happened, on one device. Throws unsupported if the device has no
+  /// clock for events.
   double seconds_until(const Event& end) const;
 
   const std::shared_ptr<EventImpl>& impl() const { return impl_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/portable/launches.h"
+#include "runtime/outputs.h"
 
 namespace tern {
 std::uint64_t DeviceTransfer::bytes_of(const TensorView& v) {
@@ -23,11 +24,17 @@ void DeviceTransfer::bring(const Function& f, std::vector<TensorView>& inputs) {
   }
 }
 
-const std::vector<TensorView>& DeviceTransfer::take_back(const Function& f, const std::vector<TensorView>& results) {
+const std::vector<TensorView>& DeviceTransfer::take_back(const Function& f, const std::vector<TensorView>& results,
+                                                         const CallerOutputs* outputs) {
   outputs_.resize(std::max(outputs_.size(), results.size()));
   results_ = results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::uint64_t bytes = bytes_of(results[i]);
+    if (outputs != nullptr && outputs->direct(i)) {
+      results_[i].data = outputs->view(i).data;
+      stream_.enqueue_download(results_[i].data, results[i].data, bytes);
+      continue;
+    }
     if (bytes > outputs_[i].size()) stream_.settle();  // a run before may still write there
     outputs_[i].reserve(std::max<std::uint64_t>(bytes, 64));
     stream_.enqueue_download(outputs_[i].data(), results[i].data, bytes);

@@ -12,6 +12,8 @@
 
 namespace tern {
 
+class CallerOutputs;
+
 class DeviceTransfer {
  public:
   explicit DeviceTransfer(std::shared_ptr<DeviceStream> stream) : shared_(std::move(stream)), stream_(*shared_) {}
@@ -21,9 +23,10 @@ class DeviceTransfer {
 
   /// Copies the inputs of kind user to the device: their views then point there.
   void bring(const Function& f, std::vector<TensorView>& inputs);
-  /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object; done
-  /// when the stream has been synchronised.
-  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results);
+  /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object, or to
+  /// the caller's `outputs` where that needs no second copy; done when the stream has been synchronised.
+  const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results,
+                                           const CallerOutputs* outputs = nullptr);
 
   /// Between a view on the device with any strides and a contiguous one on the host.
   void read(const TensorView& from, const TensorView& to);

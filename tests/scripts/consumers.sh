@@ -18,12 +18,53 @@ with_cmake() {
   cmake -G Ninja -S "$1" -B "$work/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release "${@:3}" --log-level=WARNING \
     >/dev/null && ninja -C "$work/$2" --quiet
 }
+# The prefix as it would be after a move: the .pc files and the rpath follow.
+mkdir "$work/moved"
+cp -a "$prefix" "$work/moved/tern here"
+ln -s "$work/moved/tern here" "$work/moved/tern"
+flags() { PKG_CONFIG_PATH=$(dirname "$(find "$1/" -name tern.pc)") pkg-config --cflags --libs "$2"; }
+# with_pkg_config PREFIX: the compiler's own language version, no rpath but the one of tern.pc, nothing from the environment.
 with_pkg_config() {
   local flags
-  flags=$(PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tern.pc)") pkg-config --cflags --libs tern) || return 1
+  flags=$(flags "$1" tern) || return 1
   # shellcheck disable=SC2086
-  g++ -std=c++20 tests/consumer/main.cpp $flags -Wl,-rpath,"$(dirname "$(find "$prefix" -name libtern.so)")" \
-    -o "$work/with_pkg_config"
+  g++ tests/consumer/main.cpp $flags -o "$work/with_pkg_config" && env -i "$work/with_pkg_config" "$work/digits.tern"
+}
+# As strict C, with all of C's headers of ours in one file.
+as_c() {
+  local flags
+  flags=$(flags "$prefix" tern-c) || return 1
+  # shellcheck disable=SC2086
+  gcc -std=c99 -Wall -Wextra -pedantic -Werror tests/consumer/main.c $flags -lm -o "$work/as_c" &&
+    env -i "$work/as_c" "$work/digits.tern"
+}
+too_old() {
+  ! g++ -std=c++17 -fsyntax-only -I"$prefix/include" tests/consumer/main.cpp 2>"$work/old.log" &&
+    grep -q '#error "tern/tern.h needs C++20' "$work/old.log" || { cat "$work/old.log"; return 1; }
+}
+# Each header by itself.
+headers() {
+  local header
+  for header in "$prefix"/include/tern/*.h; do
+    echo "#include <tern/$(basename "$header")>" | g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c++ - ||
+      return 1
+  done
+}
+# docs/api.md: its C++ blocks are examples/cpp/api.cpp, its C block examples/cpp/api.c, word for word.
+doc_block() { awk -v lang="$1" '$0 == "```" lang {on = 1; next} /^```$/ {on = 0} on' docs/api.md; }
+doc_example() {
+  local flags c_flags
+  diff <(doc_block cpp) <(grep -v '^// ' examples/cpp/api.cpp) && diff <(doc_block c) <(tail -n +2 examples/cpp/api.c) || return 1
+  flags=$(flags "$prefix" tern) && c_flags=$(flags "$prefix" tern-c) || return 1
+  # shellcheck disable=SC2086
+  g++ -Wall -Wextra -Werror examples/cpp/api.cpp $flags -o "$work/api_cpp" && "$work/api_cpp" "$work/digits.tern" >"$work/api_cpp.txt" &&
+    gcc -std=c99 -Wall -Wextra -Werror examples/cpp/api.c $c_flags -o "$work/api_c" &&
+    "$work/api_c" "$work/digits.tern" >"$work/api_c.txt" && diff "$work/api_cpp.txt" "$work/api_c.txt"
+}
+# The C functions of the library are those of the list: whoever removes one breaks programs.
+c_symbols() {
+  diff cmake/tern_c_api.symbols <(nm -D --defined-only "$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)" |
+    awk '$3 ~ /^tern_/ {print $3}' | LC_ALL=C sort)
 }
 # The README shows examples/cpp/main.cpp, word for word.
 readme_block() { awk '/^```cpp$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md; }
@@ -32,8 +73,14 @@ try 'examples/cpp compiles' with_cmake examples/cpp example
 try 'examples/cpp runs' "$work/example/classify" "$work/digits.tern"
 try 'find_package(tern) compiles' with_cmake tests/consumer consumer
 try 'find_package(tern) runs' "$work/consumer/consumer" "$work/digits.tern"
-try 'pkg-config compiles' with_pkg_config
-try 'pkg-config runs' "$work/with_pkg_config" "$work/digits.tern"
+try 'find_package(tern) runs in C' "$work/consumer/consumer_c" "$work/digits.tern"
+try 'pkg-config, compiler of the system' with_pkg_config "$prefix"
+try 'pkg-config, moved' with_pkg_config "$work/moved/tern"
+try 'an older C++ is told so' too_old
+try 'each public header compiles by itself' headers
+try 'C99 compiles and runs' as_c
+try 'docs/api.md compiles and runs, the same in C and C++' doc_example
+try 'the C functions are those of cmake/tern_c_api.symbols' c_symbols
 # The archive of a program that calls an operator of examples/custom_op; without its library it must not run.
 custom_op() {
   local rope=$work/custom_op/librope.so program=examples/custom_op/rope
@@ -108,7 +155,7 @@ hidden() {
   library=$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)
   [[ -n $library ]] || { echo "no libtern.so below $prefix"; return 1; }
   leaked=$(nm -DC --defined-only "$library" |
-    awk '$2 ~ /[TBDR]/ && $0 !~ / (tern::|typeinfo|vtable|\.gomp_critical_user_tern_)/ {print}' | head -n 20)
+    awk '$2 ~ /[TBDR]/ && $0 !~ / (tern::|tern_|typeinfo|vtable|\.gomp_critical_user_tern_)/ {print}' | head -n 20)
   [[ -z $leaked ]] || { echo "$leaked"; return 1; }
 }
 try 'only the public API is exported' hidden

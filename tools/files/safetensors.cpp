@@ -10,7 +10,7 @@
 
 #include "loader/atomic_file.h"
 #include "tools/files/packed_f6.h"
-#include "tools/files/safetensors_dtypes.h"
+#include "dtypes/safetensors_names.h"
 #include "tools/text.h"
 
 namespace tern {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tools/files/safetensors.h"
-#include "tools/files/safetensors_dtypes.h"
+#include "dtypes/safetensors_names.h"
 #include "tools/text.h"
 
 namespace tern {

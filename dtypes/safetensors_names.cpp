@@ -1,4 +1,4 @@
-#include "tools/files/safetensors_dtypes.h"
+#include "dtypes/safetensors_names.h"
 
 #include <array>
 #include <cstddef>

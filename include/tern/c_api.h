@@ -1,0 +1,242 @@
+/* Tern's C interface: open an archive, prepare it for a device, run it in sessions. Plain C99; docs/api.md has an
+ * example.
+ *
+ * Errors: functions return TERN_OK or another status; then tern_last_error() describes the error. No exception crosses
+ * this interface. If a function fails, it leaves its outputs (`*model`, `*session`, ...) unchanged.
+ * NULL: a handle, an output pointer or a name that is NULL is TERN_ERROR_INVALID_ARGUMENT, unless the function says
+ * what NULL means. Functions that free a handle accept NULL and do nothing. Ownership: whoever gets a handle frees it
+ * once. A tern_prepared keeps what it needs of its model, and a tern_session of its tern_prepared: handles may be freed
+ * in any order. Strings belong to the object that returned them and are valid as long as that object lives. Threads:
+ * any number of threads may use one tern_model or tern_prepared; a tern_session belongs to one thread at a time.
+ * tern_last_error() is of the calling thread.
+ * Versions: functions are added, and never removed or changed while the major version stays. Structs that begin with
+ * `size` grow at the end; set `size` to sizeof of the struct, or use their initializer. Before version 1.0 a minor
+ * version may break this; the soname changes with it (libtern.so.0.1).
+ */
+#ifndef TERN_C_API_H
+#define TERN_C_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define TERN_C_API
+#else
+#define TERN_C_API __attribute__((visibility("default")))
+#endif
+
+/* The version of this header. tern_version() returns that of the library: major * 10000 + minor * 100 + patch. */
+#define TERN_VERSION_MAJOR 0
+#define TERN_VERSION_MINOR 1
+#define TERN_VERSION_PATCH 0
+#define TERN_VERSION (TERN_VERSION_MAJOR * 10000 + TERN_VERSION_MINOR * 100 + TERN_VERSION_PATCH)
+TERN_C_API uint32_t tern_version(void);
+
+/* The largest number of dimensions of a tensor. */
+#define TERN_MAX_RANK 16
+
+typedef int32_t tern_status;
+enum {
+  TERN_OK = 0,
+  TERN_ERROR_INVALID_ARGUMENT = 2, /* the caller's arguments: wrong count, dtype, sizes, name */
+  TERN_ERROR_IO = 3,               /* a file cannot be opened, read or mapped */
+  TERN_ERROR_BAD_FILE = 4,         /* bytes that break a rule of their format */
+  TERN_ERROR_UNSUPPORTED = 5,      /* valid, but not supported by this version or device */
+  TERN_ERROR_RUNTIME = 6,          /* a failure in a run: an index out of range, a failed assertion of the program */
+  TERN_ERROR_OUT_OF_MEMORY = 7,
+  TERN_ERROR_INTERNAL = 8 /* a defect of Tern */
+};
+/* Describes this thread's last error. Never NULL; valid until the thread's next failing call. */
+TERN_C_API const char* tern_last_error(void);
+
+/* Element types, with the numbers of tern/dtype.h. */
+enum {
+  TERN_DTYPE_INVALID = 0,
+  TERN_BOOL = 1, /* one byte, 0 or 1 */
+  TERN_UINT8 = 2,
+  TERN_INT8 = 3,
+  TERN_INT16 = 4,
+  TERN_INT32 = 5,
+  TERN_INT64 = 6,
+  TERN_UINT16 = 7,
+  TERN_UINT32 = 8,
+  TERN_UINT64 = 9,
+  TERN_FLOAT16 = 10,
+  TERN_BFLOAT16 = 11,
+  TERN_FLOAT32 = 12,
+  TERN_FLOAT64 = 13,
+  TERN_COMPLEX32 = 14,
+  TERN_COMPLEX64 = 15,
+  TERN_COMPLEX128 = 16,
+  TERN_FLOAT8_E4M3FN = 17,
+  TERN_FLOAT8_E5M2 = 18,
+  TERN_FLOAT8_E4M3FNUZ = 19,
+  TERN_FLOAT8_E5M2FNUZ = 20,
+  TERN_FLOAT8_E8M0FNU = 21,
+  TERN_FLOAT6_E2M3FN = 22,
+  TERN_FLOAT6_E3M2FN = 23,
+  TERN_FLOAT4_E2M1FN = 24 /* two elements in each byte, the even one in the low bits */
+};
+/* "float32"; "invalid" for a number that is no dtype. */
+TERN_C_API const char* tern_dtype_name(int32_t dtype);
+/* TERN_DTYPE_INVALID if there is no such name, or it is NULL. */
+TERN_C_API int32_t tern_dtype_from_name(const char* name);
+/* Bytes of one element (of two for TERN_FLOAT4_E2M1FN); 0 if invalid. */
+TERN_C_API size_t tern_dtype_size(int32_t dtype);
+
+/* A tensor in memory. As an argument it describes the caller's memory; as a result it describes memory of Tern's. */
+typedef struct tern_array {
+  void* data;
+  int32_t dtype;
+  int32_t rank;
+  int64_t sizes[TERN_MAX_RANK];
+  int64_t strides[TERN_MAX_RANK]; /* in elements; used if has_strides is not 0 */
+  int32_t has_strides;            /* 0: row-major without gaps */
+  int32_t read_only;              /* not 0: Tern refuses to write `data` */
+} tern_array;
+
+typedef struct tern_model tern_model;
+typedef struct tern_prepared tern_prepared;
+typedef struct tern_session tern_session;
+
+/* ---- Models ---- */
+
+enum { TERN_ACCESS_MAP = 0, TERN_ACCESS_POPULATE = 1, TERN_ACCESS_READ = 2 };
+enum { TERN_VERIFY_NEVER = 0, TERN_VERIFY_FIRST_USE = 1, TERN_VERIFY_NOW = 2 };
+
+typedef struct tern_open_options {
+  uint32_t size;  /* sizeof(tern_open_options) */
+  int32_t access; /* map the file, map it and load all pages now, or read it */
+  int32_t verify; /* when to check the hashes of weights */
+} tern_open_options;
+#define TERN_OPEN_OPTIONS_INIT \
+  { sizeof(tern_open_options), TERN_ACCESS_MAP, TERN_VERIFY_FIRST_USE }
+
+/* `options` may be NULL: defaults. */
+TERN_C_API tern_status tern_model_open(const char* path, const tern_open_options* options, tern_model** model);
+/* Borrows the bytes, which must outlive everything made from the model. If they are aligned to 64 bytes, weights are
+ * not copied. */
+TERN_C_API tern_status tern_model_from_bytes(const void* bytes, size_t size, const tern_open_options* options,
+                                             tern_model** model);
+/* A model with the weights of a safetensors file, found by the names of states (Model::with_weights). */
+TERN_C_API tern_status tern_model_with_weights(const tern_model* model, const char* path, tern_model** result);
+
+typedef struct tern_lora_options {
+  uint32_t size;      /* sizeof(tern_lora_options) */
+  int32_t transposed; /* not 0: weights are [in, out] */
+  double scale;       /* lora_alpha / r */
+  const char* a;      /* names, in which {} stands for the module; NULL: as PEFT writes them */
+  const char* b;
+  const char* weight;
+} tern_lora_options;
+#define TERN_LORA_OPTIONS_INIT \
+  { sizeof(tern_lora_options), 0, 1.0, NULL, NULL, NULL }
+/* A model with the low-rank adapters of a safetensors file merged into its weights (Model::with_lora). */
+TERN_C_API tern_status tern_model_with_lora(const tern_model* model, const char* path, const tern_lora_options* options,
+                                            tern_model** result);
+TERN_C_API void tern_model_free(tern_model* model);
+
+/* The value of a key ("torch": version of PyTorch that exported the program); NULL if there is no such key. */
+TERN_C_API const char* tern_model_metadata(const tern_model* model, const char* key);
+
+/* What an input, output or state is. */
+typedef struct tern_value_info {
+  uint32_t size; /* sizeof(tern_value_info) */
+  int32_t dtype; /* TERN_DTYPE_INVALID for an output that is None */
+  const char* name;
+  int32_t rank;
+  int32_t flags;                          /* of a state, below */
+  int64_t sizes[TERN_MAX_RANK];           /* -1: not constant */
+  int64_t min[TERN_MAX_RANK];             /* smallest size */
+  int64_t max[TERN_MAX_RANK];             /* largest size; -1: no limit */
+  const char* expressions[TERN_MAX_RANK]; /* "8", "2*s0 + 1" */
+} tern_value_info;
+#define TERN_VALUE_INFO_INIT                                 \
+  {                                                          \
+    sizeof(tern_value_info), 0, NULL, 0, 0, {0}, {0}, {0}, { \
+      NULL                                                   \
+    }                                                        \
+  }
+enum { TERN_STATE_PARAMETER = 1, TERN_STATE_MUTABLE = 2, TERN_STATE_REPLACEABLE = 4 };
+
+/* Counts are 0 if the model or the function does not exist. Inputs are those that tern_session_run takes. `info->size`
+ * must be set; members beyond it are not written. */
+TERN_C_API size_t tern_model_function_count(const tern_model* model);
+TERN_C_API const char* tern_model_function_name(const tern_model* model, size_t function); /* NULL: no such function */
+TERN_C_API size_t tern_model_input_count(const tern_model* model, size_t function);
+TERN_C_API size_t tern_model_output_count(const tern_model* model, size_t function);
+TERN_C_API size_t tern_model_state_count(const tern_model* model);
+TERN_C_API tern_status tern_model_input(const tern_model* model, size_t function, size_t index, tern_value_info* info);
+TERN_C_API tern_status tern_model_output(const tern_model* model, size_t function, size_t index, tern_value_info* info);
+TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, tern_value_info* info);
+
+/* ---- Prepared models ---- */
+
+typedef struct tern_prepare_options {
+  uint32_t size;          /* sizeof(tern_prepare_options) */
+  int32_t threads;        /* 0: OpenMP's default */
+  const char* device;     /* NULL: "cpu" */
+  int32_t cached_plans;   /* memory plans that each function keeps; 1 to 65536 */
+  int32_t reproducible;   /* not 0: the same bits on every device and processor */
+  int32_t copy_weights;   /* as PrepareOptions::copy_weights in tern/tern.h */
+  int32_t native_code;    /* not 0: run the archive's compiled kernels; only for archives that you trust */
+  int64_t max_iterations; /* limit for each while loop; 0: none */
+  double max_seconds;     /* time limit for a run; 0: none */
+  uint64_t max_memory;    /* bytes of a session's intermediate values and scratch; 0: no limit */
+} tern_prepare_options;
+#define TERN_PREPARE_OPTIONS_INIT \
+  { sizeof(tern_prepare_options), 0, NULL, 16, 0, 0, 0, 0, 0.0, 0 }
+
+/* `options` may be NULL: defaults. */
+TERN_C_API tern_status tern_model_prepare(const tern_model* model, const tern_prepare_options* options,
+                                          tern_prepared** prepared);
+TERN_C_API void tern_prepared_free(tern_prepared* prepared);
+
+/* ---- Sessions ---- */
+
+TERN_C_API tern_status tern_session_create(const tern_prepared* prepared, tern_session** session);
+TERN_C_API void tern_session_free(tern_session* session);
+
+/* Runs a function and waits for its results. `function` may be NULL: "forward", or the only function. `inputs` may be
+ * NULL if `count` is 0. If the program updates an input in place, it writes to the input's memory. */
+TERN_C_API tern_status tern_session_run(tern_session* session, const char* function, const tern_array* inputs,
+                                        size_t count);
+/* The same with inputs by name, in any order: names[i] is the name of inputs[i]. */
+TERN_C_API tern_status tern_session_run_named(tern_session* session, const char* function, const char* const* names,
+                                              const tern_array* inputs, size_t count);
+/* The same, and writes results to `outputs`, one for each result. An output with dtype TERN_DTYPE_INVALID leaves that
+ * result out (Session::run_into). */
+TERN_C_API tern_status tern_session_run_into(tern_session* session, const char* function, const tern_array* inputs,
+                                             size_t count, const tern_array* outputs, size_t output_count);
+/* Results of the last successful run: 0 if there is none. Their memory is valid until the session's next run. */
+TERN_C_API size_t tern_session_output_count(const tern_session* session);
+TERN_C_API tern_status tern_session_output(const tern_session* session, size_t index, tern_array* output);
+TERN_C_API tern_status tern_session_output_named(const tern_session* session, const char* name, tern_array* output);
+
+/* Copies a state to `value`, whose dtype and sizes must be the state's. */
+TERN_C_API tern_status tern_session_read_state(const tern_session* session, const char* name, const tern_array* value);
+/* Gives a mutable state a new value of the same dtype and sizes. */
+TERN_C_API tern_status tern_session_write_state(tern_session* session, const char* name, const tern_array* value);
+/* Gives all mutable states their values from the archive. */
+TERN_C_API tern_status tern_session_reset_state(tern_session* session);
+TERN_C_API tern_status tern_session_set_seed(tern_session* session, uint64_t seed);
+
+/* ---- DLPack ---- */
+
+struct DLManagedTensor; /* dlpack/dlpack.h */
+
+/* Describes the memory of a DLPack tensor on the CPU, without a copy. `from` keeps its memory: it must outlive the use
+ * of `array`, and the caller calls its deleter. */
+TERN_C_API tern_status tern_array_from_dlpack(const struct DLManagedTensor* from, tern_array* array);
+/* A DLPack tensor with its own copy of the elements. Its deleter frees it. */
+TERN_C_API tern_status tern_array_to_dlpack(const tern_array* array, struct DLManagedTensor** result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+#include <tern/dlpack.h>
+#include <tern/error.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/dlpack_abi.h"
+#include "runtime/tensor_view.h"
+#include "schema/program.h"
+
+namespace tern {
+namespace {
+
+struct Name {
+  DType dtype;
+  std::uint8_t code, bits;
+};
+
+/// DLDataTypeCode of DLPack 1.1; booleans are 8 bits of kDLBool (6).
+constexpr Name kNames[] = {
+    {DType::boolean, 6, 8},    {DType::u8, 1, 8},           {DType::i8, 0, 8},       {DType::i16, 0, 16},
+    {DType::i32, 0, 32},       {DType::i64, 0, 64},         {DType::u16, 1, 16},     {DType::u32, 1, 32},
+    {DType::u64, 1, 64},       {DType::f16, 2, 16},         {DType::bf16, 4, 16},    {DType::f32, 2, 32},
+    {DType::f64, 2, 64},       {DType::c32, 5, 32},         {DType::c64, 5, 64},     {DType::c128, 5, 128},
+    {DType::f8_e4m3fn, 10, 8}, {DType::f8_e4m3fnuz, 11, 8}, {DType::f8_e5m2, 12, 8}, {DType::f8_e5m2fnuz, 13, 8},
+    {DType::f8_e8m0, 14, 8},
+};
+
+Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner) {
+  if (a.device.type != dlpack::kCpu)
+    fail(ErrorCode::unsupported, "DLPack tensor: its memory is on device type " + std::to_string(a.device.type) +
+                                     ", but must be on the CPU (1)");
+  DType dtype = DType::invalid;
+  for (const Name& n : kNames) {
+    if (n.code == a.dtype.code && n.bits == a.dtype.bits && a.dtype.lanes == 1) dtype = n.dtype;
+  }
+  if (dtype == DType::invalid || a.ndim < 0 || a.ndim > kMaxRank)
+    fail(ErrorCode::unsupported, "DLPack tensor: code " + std::to_string(a.dtype.code) + " of " +
+                                     std::to_string(a.dtype.bits) + " bits and " + std::to_string(a.dtype.lanes) +
+                                     " lanes, or " + std::to_string(a.ndim) + " dimensions, are not supported");
+  std::vector<std::int64_t> sizes(a.shape, a.shape + a.ndim), strides;
+  if (a.strides != nullptr) strides.assign(a.strides, a.strides + a.ndim);
+  void* const data = static_cast<std::byte*>(a.data) + a.byte_offset;
+  if (read_only) return Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner));
+  return Tensor::borrow(data, dtype, sizes, strides, std::move(owner));
+}
+
+template <class M>
+Tensor take(M* m, bool read_only) {
+  if (m == nullptr) fail(ErrorCode::invalid_argument, "DLPack tensor: a null pointer");
+  wrap(m->array, read_only, {});  // what is refused is not taken
+  return wrap(m->array, read_only, std::shared_ptr<void>(m, [](void* p) {
+                M* const owned = static_cast<M*>(p);
+                if (owned->deleter != nullptr) owned->deleter(owned);
+              }));
+}
+
+}  // namespace
+
+Tensor view_of_dlpack(const DLManagedTensor* tensor) {
+  if (tensor == nullptr) fail(ErrorCode::invalid_argument, "DLPack tensor: a null pointer");
+  return wrap(reinterpret_cast<const dlpack::Managed*>(tensor)->array, false, {});
+}
+
+namespace {
+
+/// A DLPack tensor with what it points to.
+template <class M>
+struct Lent {
+  M managed{};
+  Tensor tensor;
+  std::vector<std::int64_t> sizes, strides;
+};
+
+template <class M>
+M* give(const Tensor& t) {
+  auto lent = std::make_unique<Lent<M>>();
+  lent->tensor = t;
+  lent->sizes = t.sizes();
+  lent->strides = t.strides();
+  dlpack::Array& a = lent->managed.array;
+  for (const Name& n : kNames) {
+    if (n.dtype == t.dtype()) a.dtype = {n.code, n.bits, 1};
+  }
+  if (a.dtype.lanes == 0)
+    fail(ErrorCode::unsupported, "DLPack has no element type for " + std::string(name_of(t.dtype())));
+  a.data = lent->tensor.data();
+  a.device = {dlpack::kCpu, 0};
+  a.ndim = static_cast<std::int32_t>(lent->sizes.size());
+  a.shape = lent->sizes.data();
+  a.strides = lent->strides.data();
+  lent->managed.context = lent.get();
+  lent->managed.deleter = [](M* m) { delete static_cast<Lent<M>*>(m->context); };
+  return &lent.release()->managed;
+}
+
+}  // namespace
+
+Tensor from_dlpack(DLManagedTensor* tensor) {
+  return take(reinterpret_cast<dlpack::Managed*>(tensor), false);
+}
+
+Tensor from_dlpack(DLManagedTensorVersioned* tensor) {
+  auto* const t = reinterpret_cast<dlpack::Versioned*>(tensor);
+  if (t != nullptr && t->major != dlpack::kMajor)
+    fail(ErrorCode::unsupported, "DLPack tensor: major version " + std::to_string(t->major) + " is not supported");
+  return take(t, t != nullptr && (t->flags & dlpack::kReadOnly) != 0);
+}
+
+DLManagedTensor* to_dlpack(const Tensor& tensor) {
+  if (tensor.read_only())
+    fail(ErrorCode::invalid_argument, "DLPack 0.x cannot say that a tensor is read-only: use to_dlpack_versioned()");
+  return reinterpret_cast<DLManagedTensor*>(give<dlpack::Managed>(tensor));
+}
+
+DLManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor) {
+  auto* const t = give<dlpack::Versioned>(tensor);
+  t->major = dlpack::kMajor;
+  t->minor = dlpack::kMinor;
+  t->flags = tensor.read_only() ? dlpack::kReadOnly : 0;
+  return reinterpret_cast<DLManagedTensorVersioned*>(t);
+}
+
+}  // namespace tern

@@ -1,0 +1,80 @@
+#include "runtime/outputs.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/tensor_view.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uintptr_t kAlignment = 64;  // of the arena's blocks
+
+/// The bytes that a contiguous view covers; null and 0 for an absent one.
+std::span<const std::byte> bytes_of(const TensorView& v) {
+  if (v.data == nullptr || v.dtype == DType::invalid) return {};
+  const std::int64_t per = elements_per_byte(v.dtype);
+  return {v.data, static_cast<std::size_t>((v.numel() + per - 1) / per * element_size(v.dtype))};
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
+
+std::string text_of(const TensorView& v) {
+  return text_of(Tensor::borrow(static_cast<void*>(nullptr), v.dtype, {v.shape().begin(), v.shape().end()}));
+}
+
+}  // namespace
+
+CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors, std::span<const TensorView> inputs)
+    : f_(f), views_(tensors.size()), direct_(tensors.size()) {
+  if (tensors.size() != f.outputs.size())
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but {} tensors were given for them", f.name,
+                                                  f.outputs.size(), tensors.size()));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (t.dtype() == DType::invalid) continue;
+    if (t.read_only() || t.sizes().size() > kMaxRank)
+      fail(ErrorCode::invalid_argument, fmt::format("the tensor for result '{}' is {}", f.outputs[i].name,
+                                                    t.read_only() ? "read-only" : "of too high a rank"));
+    views_[i] = tensor_view(t);
+    direct_[i] =
+        t.is_contiguous() && t.byte_size() != 0 && reinterpret_cast<std::uintptr_t>(t.data()) % kAlignment == 0;
+    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
+    for (std::size_t k = 0; k < i; ++k) {
+      if (!tensors[k].is_contiguous() || overlap(bytes_of(views_[k]), bytes_of(views_[i]))) direct_[i] = false;
+    }
+  }
+}
+
+void CallerOutputs::check(std::span<const Placed> results) const {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    const TensorView &given = views_[i], &result = results[i].view;
+    if (given.dtype == DType::invalid) continue;
+    if (result.dtype == DType::invalid)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("result '{}' is None, but a tensor was given for it", f_.outputs[i].name));
+    if (given.dtype != result.dtype || !std::ranges::equal(given.shape(), result.shape()))
+      fail(ErrorCode::invalid_argument, fmt::format("result '{}' is {}, but the tensor given for it is {}",
+                                                    f_.outputs[i].name, text_of(result), text_of(given)));
+  }
+}
+
+void CallerOutputs::place(Plan& plan) {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (!direct_[i]) continue;
+    for (const std::uint32_t arg : plan.output_args[i])
+      plan.args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
+  }
+}
+
+void CallerOutputs::copy(std::span<const TensorView> results) const {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (views_[i].dtype != DType::invalid && views_[i].data != results[i].data) copy_strided(results[i], views_[i]);
+  }
+}
+
+}  // namespace tern
