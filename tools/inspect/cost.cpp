@@ -17,6 +17,10 @@ namespace {
 constexpr std::int64_t kTypicalSize = 32;  // as runtime/pack.cpp plans
 constexpr int kMaxDepth = 64;              // of bodies in bodies
 
+// A plan takes time for each node, and its kernels may make tables: a small file must not ask for much of either.
+constexpr std::size_t kMostNodes = 1 << 14;
+constexpr std::uint64_t kFreeMemory = std::uint64_t{64} << 20, kMemoryPerByte = 64;
+
 std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? ~std::uint64_t{0} : sum;
@@ -98,6 +102,18 @@ void count_states(const Program& p, ProgramCost& cost, std::uint64_t& mutable_by
   }
 }
 
+/// Fails where the program is too large to be planned for a look at it.
+PrepareOptions limits_of(const Program& program) {
+  std::size_t nodes = 0;
+  std::uint64_t weights = 0;
+  for (const Function& f : program.functions) nodes += f.nodes.size();
+  for (const Storage& s : program.storages) weights = saturated_sum(weights, std::min(s.size, std::uint64_t{1} << 40));
+  if (nodes > kMostNodes) fail(ErrorCode::unsupported, "a program of so many nodes is planned only when it runs");
+  PrepareOptions options;
+  options.max_memory = saturated_sum(kFreeMemory, weights * kMemoryPerByte);
+  return options;
+}
+
 }  // namespace
 
 ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& given) {
@@ -124,7 +140,7 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
     c.states = states;
     for (const std::string& name : size_names(*program, f)) c.sizes[name] = sizes[name];
     try {
-      if (!planning) planning.emplace(prepare_program(program, {}), sizes);
+      if (!planning) planning.emplace(prepare_program(program, limits_of(*program)), sizes);
       const Figures& figures = planning->figures(i);
       c.flops = figures.flops;
       c.arena = saturated_sum(figures.arena, figures.scratch);
