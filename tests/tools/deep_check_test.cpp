@@ -71,6 +71,26 @@ TEST(DeepCheck, FindsPackedWeightsThatAreOthers) {
   EXPECT_EQ(check.findings[0].where, "state 'fc.weight'");
 }
 
+TEST(DeepCheck, ComparesValuesOfOtherProcessors) {
+  const auto p = packed_program();
+  auto& storages = static_cast<Bytes&>(*p->source).storages;
+  std::vector<std::byte> packed(storages[0].size() + 64);  // padded with zeros
+  for (std::size_t i = 0; i < storages[0].size(); i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) packed[storages[0].size() - 4 - i + k] = storages[0][i + k];
+  }
+  p->packings = {{0, "panels of 77: 1 x 80 of 96", static_cast<std::uint32_t>(storages.size())}};
+  p->storages.push_back({packed.size()});
+  storages.push_back(packed);
+  const std::string path = ::testing::TempDir() + "deep_values.tern";
+  write_archive(*p, path);
+  EXPECT_EQ(check_packed_weights(path).values, 1u);
+  EXPECT_TRUE(check_packed_weights(path).findings.empty());
+  storages.back()[40] ^= std::byte{1};
+  write_archive(*p, path);
+  ASSERT_EQ(check_packed_weights(path).findings.size(), 1u);
+  EXPECT_EQ(check_packed_weights(path).findings[0].where, "state 'fc.weight'");
+}
+
 TEST(DeepCheck, TellsWhatItCannotCheck) {
   auto p = packed_program();
   p->packings = {{0, "another library 9.9", static_cast<std::uint32_t>(p->storages.size())}};
