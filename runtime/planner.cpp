@@ -12,6 +12,7 @@
 #include "runtime/arena.h"
 #include "runtime/concrete.h"
 #include "runtime/devices/section_parts.h"
+#include "runtime/limits.h"
 #include "runtime/upcoming.h"
 #include "runtime/views.h"
 
@@ -99,6 +100,8 @@ class Planner {
     }
     if (r_.section + 1 == facts_.sections.size()) finish_function();
     pack_blocks();
+    // Before kernels prepare tables as large as their results.
+    RunLimits().check_memory(plan_.arena_bytes, r_.prepared->options);
     plan_.constant = std::make_unique<bool[]>(plan_.args.size());
     for (std::size_t i = 0; i < plan_.args.size(); ++i) {
       const Location& at = plan_.locations[i];
