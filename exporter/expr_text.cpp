@@ -149,7 +149,7 @@ class Compiler {
     for (std::size_t k = 0; k < out_.code.size(); ++k) {
       if (equal(out_.code[k], i)) return static_cast<std::uint16_t>(k);
     }
-    if (out_.code.size() >= kMaxInstructions) fail(ErrorCode::internal, "expression: too many instructions");
+    if (out_.code.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "expression: too many instructions");
     out_.code.push_back(i);
     return static_cast<std::uint16_t>(out_.code.size() - 1);
   }
@@ -169,7 +169,7 @@ class Compiler {
     Instruction i;
     i.op = Scalar::constant;
     i.dtype = t;
-    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::internal, "expression: a complex number among real ones");
+    if (!is_complex(t) && v.imag() != 0) fail(ErrorCode::bad_file, "a complex number among real ones");
     if (t == DType::boolean) {
       i.integer = v != Number(0);
     } else if (t == DType::i64 || t == DType::u64) {

@@ -419,7 +419,7 @@ Interval ExprPool::bounds_of(const ExprNode& n) const {
 }
 
 std::string ExprPool::text(Dim d) const {
-  int budget = 400;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
+  int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
   return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
 }
 

@@ -327,8 +327,8 @@ void Walker::bind_results(const pt2::Node& node, const std::vector<ValueId>& res
           bind(name, Binding{});
           continue;
         }
-        fail(ErrorCode::internal, fmt::format("the lowering of {} gives {} results, and '{}' is one more", call.target,
-                                              results.size(), name));
+        fail(ErrorCode::bad_file,
+             fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
       }
       if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
         pt2::Node one = node;

@@ -157,7 +157,7 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
   std::vector<std::vector<Binding>> returned;
   const auto store = [&](const Binding& target) {
     if (next >= results.size())
-      fail(ErrorCode::internal, fmt::format("the lowering of {} gives too few results", call.target));
+      fail(ErrorCode::bad_file, fmt::format("its operands give too few results for {}", call.target));
     const ValueId value = results[next++];
     if (value != kNoValue && target.kind == BindingKind::tensor) write(target, value);
   };

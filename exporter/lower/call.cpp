@@ -54,7 +54,7 @@ std::int64_t constant(const Call& c, std::string_view name, Dim d) {
 
 const Operand& Call::arg(std::string_view name) const {
   if (const Operand* o = find(*this, name)) return *o;
-  fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", target, name));
+  fail(ErrorCode::bad_file, fmt::format("{} has no argument '{}'", target, name));
 }
 
 bool Call::has(std::string_view name) const {

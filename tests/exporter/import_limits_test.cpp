@@ -33,6 +33,18 @@ TEST(ImportLimits, ResultsAreThoseThatTheNodeNames) {
   }
 }
 
+// A node that names more results than its operands give is the file's mistake, no defect.
+TEST(ImportLimits, NoMoreResultsThanOperandsGive) {
+  TracedModel m;
+  m.user("x", meta({4}));
+  m.list_node("torch.ops.aten.split_with_sizes.default",
+              {{"self", tensor("x")}, {"split_sizes", integers({1, 3})}, {"dim", integer(0)}},
+              {{"a", meta({1})}, {"b", meta({3})}, {"c", meta({3})}});
+  m.result("c");
+  const std::string error = error_of([&] { m.load(); });
+  EXPECT_NE(error.find("give 2 results, and the node names 'c' as one more"), std::string::npos) << error;
+}
+
 // p_sum
 TEST(ImportLimits, LongSumsAreMadeOnce) {
   TracedModel m;
