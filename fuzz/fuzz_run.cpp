@@ -9,7 +9,6 @@
 #include "fuzz/run/aligned.h"
 #include "fuzz/run/mutate.h"
 #include "fuzz/run/trial.h"
-#include "loader/prologue.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -34,10 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tern;
   fuzz::Aligned copy(std::as_bytes(std::span(data, size)));
   const auto archive = copy.span();
-  const auto index = fuzz::index_of(archive);
-  if (index.empty()) return 0;
-  const Hash128 hash = index_hash(std::span<const std::byte>(archive).first<kPrologueSize>(), index);
-  std::memcpy(archive.data() + PrologueField::hash, &hash, sizeof hash);
+  if (!fuzz::make_hash_right(archive)) return 0;
   fuzz::Choices c({data + size - std::min<std::size_t>(size, 8), std::min<std::size_t>(size, 8)});
   const fuzz::Outcome outcome = fuzz::run_archive(archive, c);
   if (outcome.kind == fuzz::Outcome::finding) {
