@@ -180,12 +180,17 @@ Dim ExprPool::product_of(std::vector<std::uint32_t> factors) {
   return Dim::node(p);
 }
 
+// Most sizes are constants, which need no sums.
 Dim ExprPool::add(Dim a, Dim b) {
+  std::int64_t constant = 0;
+  if (a.is_const() && b.is_const() && checked_add(a.value(), b.value(), &constant)) return constant;
   Linear l = linear(a);
   if (!l.append(linear(b), 1) || !l.tidy()) shape_overflow("+");
   return l.terms.size() > kMaxTerms ? intern({ExprOp::add, operand(a), operand(b)}) : build(l);
 }
 Dim ExprPool::sub(Dim a, Dim b) {
+  std::int64_t constant = 0;
+  if (a.is_const() && b.is_const() && checked_sub(a.value(), b.value(), &constant)) return constant;
   Linear l;
   if (!subtract(*this, a, b, &l)) shape_overflow("-");
   if (l.terms.size() <= kMaxTerms) return build(l);
@@ -197,6 +202,8 @@ Dim ExprPool::neg(Dim a) {
 }
 
 Dim ExprPool::mul(Dim a, Dim b) {
+  std::int64_t constant = 0;
+  if (a.is_const() && b.is_const() && checked_mul(a.value(), b.value(), &constant)) return constant;
   const Linear x = linear(a), y = linear(b);
   if (x.terms.size() * y.terms.size() > 64) return intern({ExprOp::mul, operand(a), operand(b)});
   Linear r, constant_part;

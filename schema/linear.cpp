@@ -109,6 +109,7 @@ Interval difference(const ExprPool& pool, Dim a, Dim b) {
 }
 
 Dim sum(ExprPool& pool, std::span<const Dim> dims) {
+  if (dims.size() == 2) return pool.add(dims[0], dims[1]);
   LinearSum l;
   for (Dim d : dims) {
     if (!l.append(linear_sum(pool, d), 1)) shape_overflow("+");
