@@ -24,7 +24,7 @@ presets one
 stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
 stand_in dpkg-query "cat '$work/packages'"
 stand_in c++ "cat '$work/compiler'"
-stand_in cmake "echo run >>'$work/runs'; exec '$(command -v cmake)' \"\$@\""
+stand_in cmake "[ \"\$1\" = --version ] || echo run >>'$work/runs'; exec '$(command -v cmake)' \"\$@\""
 echo base >"$work/packages"
 echo 'c++ 12' >"$work/compiler"
 export CMAKE_PREFIX_PATH=$work/prefix PATH=$work/bin:$PATH
