@@ -27,8 +27,8 @@ std::string problem(std::string_view text, Bounds b, Number* value) {
 
 template <class Number, class Bounds>
 void add_check(CLI::Option* option, Bounds b) {
-  option->type_name(b.max == static_cast<decltype(b.max)>(UINT64_MAX) ? std::string("N")
-                                                                      : fmt::format("{}..{}", b.min, b.max));
+  constexpr auto kMostShown = static_cast<decltype(b.max)>(1'000'000'000'000);  // a longer number says nothing
+  option->type_name(b.max > kMostShown ? std::string("N") : fmt::format("{}..{}", b.min, b.max));
   option->check(CLI::Validator(
       [b](std::string& text) {
         Number value{};

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <system_error>
 
 #include "dtypes/convert.h"
 #include "tools/files/any.h"
@@ -76,8 +77,9 @@ bool is_expected_result(std::string_view name) {
 }
 
 void read_file(const std::string& text, std::int64_t call, std::vector<Given>& all) {
+  std::error_code none;
   const std::size_t equals = text.find('=');
-  const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text);
+  const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(text, none);
   const std::string path = named ? text.substr(equals + 1) : text;
   bool unnamed = false;
   NamedTensors file = read_tensors(path, &unnamed);
@@ -96,7 +98,8 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
 std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
-    if (!std::filesystem::is_directory(path)) {
+    std::error_code none;
+    if (!std::filesystem::is_directory(path, none)) {
       files.push_back(path);
       continue;
     }
@@ -159,11 +162,10 @@ Tensor to_input(const Given& g, const Wanted& wanted, bool cast) {
 
 /// Normal numbers for floating types, small integers for the others: the same for the same seed.
 Tensor random_tensor(const Program& program, const Wanted& wanted, const std::map<std::string, std::int64_t>& sizes,
-                     std::mt19937_64& generator) {
-  const std::vector<std::int64_t> values_of_sizes = evaluate_sizes(program, sizes);
+                     const std::vector<std::int64_t>& expressions, std::mt19937_64& generator) {
   std::vector<std::int64_t> shape;
   for (Dim d : wanted.type->shape) {
-    const std::int64_t size = d.is_const() ? d.value() : values_of_sizes[d.index()];
+    const std::int64_t size = d.is_const() ? d.value() : expressions[d.index()];
     if (size == kUndefined) {
       Function only;
       only.values.push_back({*wanted.type});
@@ -261,12 +263,13 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   for (const Slots& slots : assign(given, inputs, std::max<std::int64_t>(calls, 1))) {
     auto here = sizes;
     add_sizes_of_files(program, slots, inputs, here);
+    const std::vector<std::int64_t> expressions = evaluate_sizes(program, here);
     std::vector<Tensor>& call = result.emplace_back();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (slots[i] != nullptr) {
         call.push_back(to_input(*slots[i], inputs[i], choice.cast));
       } else if (choice.random) {
-        call.push_back(random_tensor(program, inputs[i], here, generator));
+        call.push_back(random_tensor(program, inputs[i], here, expressions, generator));
       } else {
         fail_missing(inputs[i], given, result.size() - 1);
       }

@@ -82,7 +82,7 @@ int run_conform(ConformArguments& a) {
   if (!a.save_bits.empty()) write_bits(a.save_bits, results);
   ReportOptions report = a.report;
   report.table = !a.no_table;
-  std::fputs(conform_report(results, report).c_str(), stdout);
+  fmt::print("{}", conform_report(results, report));
   const bool all = std::ranges::all_of(results, &ConformResult::passed);
   return all ? 0 : kExitFindings;
 }

@@ -89,7 +89,7 @@ int run_devices(bool json) {
     return 0;
   }
   fmt::print("{:8}  this processor\n", "cpu");
-  for (const auto& d : devices) std::fputs(line_of(d).c_str(), stdout);
+  for (const auto& d : devices) fmt::print("{}", line_of(d));
   for (const auto& p : problems) {
     fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()),
                escape_name(p["problem"].get<std::string>(), 4000));

@@ -14,7 +14,7 @@ namespace {
 
 void print_help(const CLI::App& app, const std::string& name) {
   if (name.empty()) {
-    std::fputs(app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal).c_str(), stdout);
+    fmt::print("{}", app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal));
     return;
   }
   const CLI::App* command = find_command(app, name);
@@ -23,7 +23,7 @@ void print_help(const CLI::App& app, const std::string& name) {
     for (const CLI::App* c : commands_of(app)) names.push_back(c->get_name());
     fail_unknown_name("command", name, names);
   }
-  std::fputs(command->help().c_str(), stdout);
+  fmt::print("{}", command->help());
 }
 
 }  // namespace

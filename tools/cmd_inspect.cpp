@@ -1,4 +1,6 @@
 // tern inspect: what is in an archive or a .pt2 file.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -34,7 +36,7 @@ int run_inspect(InspectArguments& a) {
   const ReadArchive archive = read_file(a.path, a.options.imported, findings);
   const std::string text = a.json ? inspect_json(a.path, archive, findings.list(), a.options)
                                   : inspect_text(a.path, archive, findings.list(), a.options);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  fmt::print("{}", text);
   if (archive.stage != ReadStage::container) return 0;
   fail(findings.list().front().code, a.path + ": " + describe(findings.list().front()));
 }

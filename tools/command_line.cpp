@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
@@ -76,7 +77,8 @@ std::string unexpected(const CLI::App& app) {
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
   const std::string name = parsed.empty() ? "tern" : "tern " + command.get_name();
   if (rest.empty()) return fmt::format("wrong arguments; '{} --help' lists what it takes", name);
-  const std::string& first = rest.front();
+  const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
+  const std::string& first = option == rest.end() ? rest.front() : *option;
   if (!first.starts_with('-'))
     return fmt::format("'{}' takes no further argument, but '{}' is there; '{} --help' lists what it takes", name,
                        escape_name(first), name);
@@ -92,35 +94,44 @@ std::string unexpected(const CLI::App& app) {
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
 }
 
-int show_list(const CLI::App& app) {
-  std::fputs(app.help().c_str(), stdout);
-  return kExitUsage;
+/// Wrong arguments are told here; everything else is thrown.
+int parse(CLI::App& app, int argc, char** argv) {
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return kExitUsage;
+  }
+  const std::optional<std::string> word = first_word(app, argc, argv);
+  if (word && find_command(app, *word) == nullptr) fail_unknown_name("command", *word, command_names(app));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+  } catch (const CLI::CallForVersion&) {
+    fmt::print("tern {}\n", TERN_VERSION);
+  } catch (const CLI::ParseError& e) {
+    // An option that does not exist also explains why an argument is missing.
+    const auto is_option = [](const std::string& text) { return text.starts_with('-'); };
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || std::ranges::any_of(app.remaining(true), is_option))
+      fail(ErrorCode::invalid_argument, unexpected(app));
+    const auto parsed = app.get_subcommands();
+    const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();
+    fail(ErrorCode::invalid_argument, fmt::format("{}; '{} --help' shows what it takes", e.what(), name));
+  }
+  return 0;
 }
 
 int run(int argc, char** argv) {
   CommandLine line;
-  const std::unique_ptr<CLI::App> app = make_app(line);
   try {
-    if (argc == 1) return show_list(*app);
-    const std::optional<std::string> word = first_word(*app, argc, argv);
-    if (word && find_command(*app, *word) == nullptr) fail_unknown_name("command", *word, command_names(*app));
-    app->parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app->help().c_str(), stdout);
-    return 0;
-  } catch (const CLI::CallForVersion&) {
-    fmt::print("tern {}\n", TERN_VERSION);
-    return 0;
-  } catch (const CLI::ExtrasError&) {
-    return report(ErrorCode::invalid_argument, unexpected(*app));
-  } catch (const CLI::ParseError& e) {
-    const auto parsed = app->get_subcommands();
-    const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();
-    return report(ErrorCode::invalid_argument, fmt::format("{}; '{} --help' shows what it takes", e.what(), name));
+    const std::unique_ptr<CLI::App> app = make_app(line);
+    const int status = parse(*app, argc, argv);
+    return status != 0 ? status : line.status;
   } catch (const Error& e) {
     return report(e.code(), e.what());
   } catch (const std::bad_alloc&) {
     return report(ErrorCode::out_of_memory, "out of memory");
+  } catch (const std::filesystem::filesystem_error& e) {
+    return report(ErrorCode::io, e.what());
   } catch (const std::system_error& e) {
     if (output_failed())  // {fmt} throws where stdio returns an error
       return report(ErrorCode::io, "cannot write to standard output: " + e.code().message());
@@ -128,7 +139,6 @@ int run(int argc, char** argv) {
   } catch (const std::exception& e) {
     return report(ErrorCode::internal, e.what());
   }
-  return line.status;
 }
 
 }  // namespace

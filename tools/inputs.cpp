@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "exporter/importer.h"
 #include "tools/bounds.h"
@@ -43,7 +44,8 @@ void add_sequence_option(CLI::App* command, InputChoice& choice) {
 
 bool is_pt2(const std::string& path) {
   if (path.ends_with(".pt2")) return true;
-  if (path.ends_with(".tern") || !std::filesystem::is_regular_file(path)) return false;
+  std::error_code none;
+  if (path.ends_with(".tern") || !std::filesystem::is_regular_file(path, none)) return false;
   std::array<char, 4> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   return std::string_view(start.data(), start.size()) == std::string_view("PK\3\4", 4);

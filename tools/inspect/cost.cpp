@@ -14,8 +14,9 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kTypicalSize = 32;  // as runtime/pack.cpp plans
-constexpr int kMaxDepth = 64;              // of bodies in bodies
+constexpr std::int64_t kTypicalSize = 32;   // as runtime/pack.cpp plans
+constexpr int kMaxDepth = 64;               // of bodies in bodies
+constexpr std::size_t kMostFunctions = 64;  // entry functions that are planned: each looks at all sizes of the program
 
 // A plan takes time for each node, and its kernels may make tables: a small file must not ask for much of either.
 constexpr std::size_t kMostNodes = 1 << 14;
@@ -134,7 +135,7 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
   std::optional<Planning> planning;
   for (std::uint32_t i = 0; i < program->functions.size(); ++i) {
     const Function& f = program->functions[i];
-    if (!f.entry) continue;
+    if (!f.entry || cost.functions.size() == kMostFunctions) continue;
     FunctionCost& c = cost.functions.emplace_back();
     c.name = f.name;
     c.states = states;

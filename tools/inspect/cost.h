@@ -27,7 +27,7 @@ struct ProgramCost {
   std::uint64_t parameters = 0, parameter_tensors = 0;  ///< elements; tied ones count once
   std::uint64_t buffers = 0, buffer_tensors = 0;
   std::vector<std::string> custom_ops;  ///< operators of libraries that a run needs, each once
-  std::vector<FunctionCost> functions;
+  std::vector<FunctionCost> functions;  ///< the first 64 entry functions
 };
 
 /// The program must keep every rule of the format. Nothing of the weights is read, and nothing is allocated for values.

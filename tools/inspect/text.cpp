@@ -65,7 +65,8 @@ void add_function(std::string& out, const Program& p, std::size_t number) {
                        escape_name(state ? p.states[w.index].name : f.inputs[w.index].name));
   }
   if (states > 0 && f.entry) out += fmt::format("  reads {} states\n", states);
-  if (f.entry) out += "  tern run takes" + run_options(p, f) + "\n";
+  constexpr std::size_t kMostFunctions = 64;  // each looks at all sizes of the program
+  if (f.entry && number < kMostFunctions) out += "  tern run takes" + run_options(p, f) + "\n";
 }
 
 /// "1,234,567"

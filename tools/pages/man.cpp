@@ -25,10 +25,10 @@ std::string roff(std::string_view text) {
 }
 
 std::string option_entry(const OptionText& o) {
-  std::string text =
-      ".TP\n\\fB" + roff(o.positional ? o.synopsis() : o.synopsis().substr(0, o.synopsis().find(' '))) + "\\fR";
-  if (!o.positional && o.synopsis().find(' ') != std::string::npos)
-    text += roff(o.synopsis().substr(o.synopsis().find(' ')));
+  std::string names;
+  for (const std::string& name : o.names) names += (names.empty() ? "" : ", ") + name;
+  std::string text = ".TP\n\\fB" + roff(o.positional ? o.synopsis() : names) + "\\fR";
+  if (!o.positional && !o.value.empty()) text += " \\fI" + roff(o.value) + "\\fR";
   text += "\n" + roff(o.description);
   return text + (o.preset.empty() ? "" : " (default: " + roff(o.preset) + ")") + "\n";
 }
