@@ -20,8 +20,8 @@ const char* kind_name(Kind kind) {
 std::pair<std::int64_t, std::int64_t> extent(const State& s) {
   const std::int64_t size = element_size(s.type.dtype);
   std::int64_t last = s.offset;
+  if (std::ranges::find(s.type.shape, Dim(0)) != s.type.shape.end()) return {0, 0};  // its offset was not checked
   for (std::size_t i = 0; i < s.strides.size(); ++i) {
-    if (s.type.shape[i].is(0)) return {s.offset * size, s.offset * size};
     last += (s.type.shape[i].value() - 1) * s.strides[i];
   }
   return {s.offset * size, (last + 1) * size};

@@ -95,7 +95,7 @@ class Converter {
     const Fraction& base = child(n, 0);
     const Dim exponent = dim(n, 1);
     if (exponent.is_const() && exponent.value() < 0) {
-      const Dim e = -exponent.value();
+      const Dim e = pool_.neg(exponent);
       return reduced(pool_.pow(base.den, e), pool_.pow(base.num, e));
     }
     return reduced(pool_.pow(base.num, exponent), pool_.pow(base.den, exponent));

@@ -246,7 +246,7 @@ Values pixel_shuffle(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t r = c.integer("upscale_factor");
   const auto lead = static_cast<std::size_t>(b.rank(x) - 3);
-  const Dim channels = b.pool().floordiv(b.size(x, -3), r * r), h = b.size(x, -2), w = b.size(x, -1);
+  const Dim channels = b.pool().floordiv(b.size(x, -3), b.pool().mul(r, r)), h = b.size(x, -2), w = b.size(x, -1);
   Dims split(b.shape(x).begin(), b.shape(x).begin() + static_cast<std::ptrdiff_t>(lead)), sizes = split;
   split.insert(split.end(), {channels, r, r, h, w});
   sizes.insert(sizes.end(), {channels, b.pool().mul(h, r), b.pool().mul(w, r)});
@@ -264,7 +264,7 @@ Values pixel_unshuffle(Builder& b, const Call& c) {
   const Dim channels = b.size(x, -3), h = b.pool().floordiv(b.size(x, -2), r), w = b.pool().floordiv(b.size(x, -1), r);
   Dims split(b.shape(x).begin(), b.shape(x).begin() + static_cast<std::ptrdiff_t>(lead)), sizes = split;
   split.insert(split.end(), {channels, h, r, w, r});
-  sizes.insert(sizes.end(), {b.pool().mul(channels, r * r), h, w});
+  sizes.insert(sizes.end(), {b.pool().mul(channels, b.pool().mul(r, r)), h, w});
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < lead; ++i) axes.push_back(static_cast<std::int64_t>(i));
   const auto k = static_cast<std::int64_t>(lead);

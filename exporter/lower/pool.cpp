@@ -128,13 +128,14 @@ Values im2col(Builder& b, const Call& c) {
   Dim columns = 1;
   for (std::size_t i = 0; i < 2; ++i) {
     if (stride[i] <= 0) c.unsupported("a stride of zero");
-    const Dim windows = pool.add(pool.floordiv(pool.sub(s[i + 2], dilation[i] * (kernel[i] - 1) + 1), stride[i]), 1);
+    const Dim reach = pool.add(pool.mul(dilation[i], pool.sub(kernel[i], 1)), 1);
+    const Dim windows = pool.add(pool.floordiv(pool.sub(s[i + 2], reach), stride[i]), 1);
     sizes.push_back(windows);
     steps.push_back(pool.mul(stride[i], strides[i + 2]));
     columns = pool.mul(columns, windows);
   }
   const ValueId windows = b.as_strided(x, sizes, steps, 0);
-  const ValueId y = b.reshape(windows, {s[0], pool.mul(s[1], kernel[0] * kernel[1]), columns});
+  const ValueId y = b.reshape(windows, {s[0], pool.mul(s[1], pool.mul(kernel[0], kernel[1])), columns});
   return {batched ? y : b.squeeze(y, 0)};
 }
 

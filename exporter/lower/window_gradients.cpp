@@ -126,8 +126,9 @@ Values avg_pool2d(Builder& b, const Call& c) {
   ValueId divisor = b.full({}, c.number_or("divisor_override", 1), wide);
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t size = constant_size(b, c, x, static_cast<std::int64_t>(i) - 2);
-    covered.push_back((constant_size(b, c, grad, static_cast<std::int64_t>(i) + 2) - 1) * stride[i] + kernel[i] -
-                      2 * padding[i]);
+    ExprPool& pool = b.pool();  // all constants, but they may overflow
+    const Dim steps = pool.mul(pool.sub(constant_size(b, c, grad, static_cast<std::int64_t>(i) + 2), 1), stride[i]);
+    covered.push_back(pool.sub(pool.add(steps, kernel[i]), pool.mul(2, padding[i])).value());
     if (c.has("divisor_override")) continue;
     ValueId lengths =
         window_lengths(b, out[i + 2], size, kernel[i], stride[i], padding[i], c.flag("count_include_pad"), wide);
@@ -137,10 +138,10 @@ Values avg_pool2d(Builder& b, const Call& c) {
   const ValueId each = b.expr("g / d", {{"g", grad}, {"d", divisor}}, t);
   ExprPool& pool = b.pool();
   const Dim columns = pool.mul(out[2], out[3]);
-  const ValueId spread =
-      b.expand(b.reshape(each, {out[0], out[1], 1, columns}), {out[0], out[1], kernel[0] * kernel[1], columns});
+  const ValueId spread = b.expand(b.reshape(each, {out[0], out[1], 1, columns}),
+                                  {out[0], out[1], pool.mul(kernel[0], kernel[1]), columns});
   ValueId y =
-      b.add(Op::fold, {b.reshape(spread, {out[0], pool.mul(out[1], kernel[0] * kernel[1]), columns})},
+      b.add(Op::fold, {b.reshape(spread, {out[0], pool.mul(out[1], pool.mul(kernel[0], kernel[1])), columns})},
             {attr(AttrKey::sizes, covered), attr(AttrKey::kernel, kernel), attr(AttrKey::dilations, Sizes{1, 1}),
              attr(AttrKey::before, padding), attr(AttrKey::strides, stride)});
   y = b.pad(y, {0, 0, 0, 0}, {0, 0, pool.sub(b.size(x, -2), covered[0]), pool.sub(b.size(x, -1), covered[1])});
