@@ -222,7 +222,10 @@ Values index_add(Builder& b, const Call& c) {
                                                 alpha.imaginary)}},
                     b.dtype(x));
   }
-  return {put_along(b, x, c.integer("dim"), c.tensor("index"), source, true)};
+  // 16-bit elements are rounded once, after the last addition.
+  const DType dtype = b.dtype(x), wide = is_floating(dtype) ? compute_type(dtype) : dtype;
+  const ValueId sum = put_along(b, b.cast(x, wide), c.integer("dim"), c.tensor("index"), b.cast(source, wide), true);
+  return {b.cast(sum, dtype)};
 }
 Values index_fill(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");

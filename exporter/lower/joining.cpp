@@ -193,7 +193,7 @@ Values flipud(Builder& b, const Call& c) {
 ValueId roll_axis(Builder& b, ValueId x, std::int64_t axis, Dim shift) {
   const Dim size = b.size(x, axis);
   if (size.is(0)) return x;
-  const Dim s = b.pool().mod(shift, size);
+  const Dim s = b.pool().mod(shift, b.pool().max(size, 1));  // a dynamic size may be 0
   if (s.is(0)) return x;
   const Dim rest = b.pool().sub(size, s);
   return b.concat({b.slice(x, axis, rest, s), b.slice(x, axis, 0, rest)}, axis);

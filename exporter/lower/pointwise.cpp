@@ -156,7 +156,10 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
       break;
     case ComputeIn::self: in = b.dtype(c.tensor(names.front())); break;
     case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
-    case ComputeIn::boolean: in = DType::boolean; break;
+    case ComputeIn::boolean:
+      wrap_operands(b, args, common_dtype(b, c, names));
+      in = DType::boolean;
+      break;
   }
   return b.expr(text, std::move(args), compute_type(in), result);
 }

@@ -125,11 +125,15 @@ for dtype in (torch.int8, torch.uint8, torch.int16):
     case(f"wrap_compare_{short}", lambda x: (x != 300, x < 300, x >= -1, x == t(256), 65539 > x), (x,))
     case(f"wrap_divide_{short}", lambda x: (x % -3, x // -2, torch.fmod(x, -3), torch.div(x, -3, rounding_mode="trunc"), x % t(259)), (x,))
     case(f"wrap_choose_{short}", lambda x: (torch.clamp(x, max=-1), torch.maximum(x, t(-1)), torch.where(x > 2, x, -1)), (x,))
+case("wrap_logical", lambda x: (torch.logical_and(x, t(256)), torch.logical_or(x, t(-256)), torch.logical_and(x, t(-255))),
+     (t([0, 1, 255], dtype=torch.uint8),))
 
 # --- sizes that are products of a factor
 for mode, factor in (("nearest", 1.7), ("bilinear", (0.9, 1.3)), ("bicubic", 0.7)):
     case(f"interpolate_{mode}_factor_dynamic", lambda x: F.interpolate(x, scale_factor=factor, mode=mode) * 2, (randn(1, 2, 5, 6),),
          (randn(1, 2, 10, 6),), (randn(1, 2, 4, 6),), dynamic=({2: Dim("n", min=4, max=50)},))
+
+case("roll_dynamic_empty", lambda x: x.roll(2, 0) + 1, (randn(5, 4),), (randn(0, 4),), (randn(1, 4),), dynamic=({0: Dim("n", min=0, max=40)},))
 
 # --- sums of 16 bits that PyTorch rounds after each step
 for dtype in (torch.float16, torch.bfloat16):
@@ -137,3 +141,5 @@ for dtype in (torch.float16, torch.bfloat16):
     x, y = (randn(4, 40) * 3 + 6).to(dtype), (1 + torch.rand(4, 40)).to(dtype)
     case(f"soft_margin_loss_{short}", lambda x, y: F.soft_margin_loss(x, y), (x, y))
     case(f"soft_margin_loss_each_{short}", lambda x, y: F.soft_margin_loss(x, y, reduction="none"), (x, y))
+    # Three additions into one row: a sum that is rounded after each is another one.
+    case(f"index_add_{short}", lambda x, y: torch.index_add(x, 0, t([0, 0, 0, 1]), y), (randn(4, 33).to(dtype) * 3, randn(4, 33).to(dtype)))
