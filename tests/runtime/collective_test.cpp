@@ -234,15 +234,15 @@ TEST_P(GroupTest, CallsThatNoGroupCanMakeAreRefused) {
     const char* message;
   };
   const Wrong wrong[] = {
-      {[](Collective& c) { c.count = -1; }, "no memory holds"},
-      {[](Collective& c) { c.count = std::numeric_limits<std::int64_t>::max(); }, "no memory holds"},
-      {[](Collective& c) { c.dtype = DType::invalid; }, "not sent"},
-      {[](Collective& c) { c.dtype = DType::f4_e2m1; }, "not sent"},
+      {[](Collective& c) { c.count = -1; }, "do not fit in memory"},
+      {[](Collective& c) { c.count = std::numeric_limits<std::int64_t>::max(); }, "do not fit in memory"},
+      {[](Collective& c) { c.dtype = DType::invalid; }, "this element type is not supported"},
+      {[](Collective& c) { c.dtype = DType::f4_e2m1; }, "this element type is not supported"},
       {[](Collective& c) { c.reduce = ReduceOp::band; }, "not defined"},
       {[](Collective& c) { c.dtype = DType::i32, c.reduce = ReduceOp::avg; }, "not defined"},
       {[](Collective& c) { c.kind = CollectiveKind::reduce_scatter, c.count = 3; }, "parts would not be equal"},
-      {[](Collective& c) { c.kind = CollectiveKind::broadcast, c.root = 2; }, "no such rank"},
-      {[](Collective& c) { c.kind = static_cast<CollectiveKind>(9); }, "no such collective"},
+      {[](Collective& c) { c.kind = CollectiveKind::broadcast, c.root = 2; }, "the root rank does not exist"},
+      {[](Collective& c) { c.kind = static_cast<CollectiveKind>(9); }, "this collective does not exist"},
   };
   for (const Wrong& w : wrong) {
     const Groups groups = make(2);
