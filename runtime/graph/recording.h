@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tern/device.h>
+#include <tern/error.h>
 
 #include <cstdint>
 #include <memory>
@@ -80,8 +81,11 @@ struct Recording {
   std::vector<RecordedItem> items;
   std::uint32_t function = 0, node = 0;  ///< of what is added
 
+  /// Loops over rows are unrolled: fails with ErrorCode::unsupported before too many steps fill the memory.
   template <class T>
   void add(T what) {
+    constexpr std::size_t kMostItems = std::size_t{1} << 18;
+    if (items.size() >= kMostItems) fail(ErrorCode::unsupported, "a graph of more than 262144 steps");
     items.push_back({std::move(what), function, node});
   }
 };

@@ -1,6 +1,7 @@
 // Programs whose declared sizes are not those of a run: the run fails before memory is touched. None of them went
 // through the validator, which refuses some.
 #include <gtest/gtest.h>
+#include <tern/graph.h>
 
 #include <algorithm>
 #include <functional>
@@ -148,6 +149,27 @@ TEST(WorkOfKernels, DensitiesOfManyBins) {
     EXPECT_FLOAT_EQ(density.back(), 1.0F / 3 * kBins);
     EXPECT_EQ(density[kBins / 2], 0);
   }
+}
+
+// A graph unrolls loops over rows; a million rows cost a program nothing.
+TEST(WorkOfGraphs, RowsOfALoopAreLimited) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1});
+  const std::uint32_t body = p.add_body();
+  const ValueId row = p.input(DType::f32, {}, body);
+  p.output(Builder(p.program(), body).expr("x + 1", {{"x", row}}, DType::f32), body);
+  Node map;
+  map.op = Op::map_loop;
+  map.inputs = {p.b().expand(x, {1 << 20})};
+  map.functions = {body};
+  map.attrs = {attr(AttrKey::mapped, Dim(1))};
+  p.output(p.b().add(std::move(map))[0]);
+  const Stream stream("cpu");
+  Session s(p.model().prepare(), stream);
+  Graph graph;
+  graph.capture_begin(stream);
+  const std::string message = message_of([&] { s.run({some(1)}); });
+  EXPECT_NE(message.find("a graph of more than"), std::string::npos) << message;
 }
 
 /// A loop that adds 1 to x as long as x < 1e30.
