@@ -1,5 +1,6 @@
 #include "runtime/limits.h"
 
+#include <fmt/format.h>
 #include <tern/error.h>
 
 #include <string>
@@ -17,8 +18,9 @@ void RunLimits::start(const PrepareOptions& options) {
 
 void RunLimits::fail_beyond_deadline() const {
   if (std::chrono::steady_clock::now() < *deadline_) return;
-  fail(ErrorCode::runtime, "the run took longer than its limit of " + std::to_string(seconds_) +
-                               " seconds (PrepareOptions::max_seconds, --max-seconds)");
+  fail(
+      ErrorCode::runtime,
+      fmt::format("the run took longer than its limit of {} s (PrepareOptions::max_seconds, --max-seconds)", seconds_));
 }
 
 void RunLimits::fail_beyond_iterations(const PrepareOptions& options) {

@@ -157,7 +157,7 @@ part 'dev and newcomers' $scripts/dev_test.sh
 # What validates runs clean: programs of every op, and changed archives.
 part 'fuzz, every op' build/fuzz_fixed --count 400 --save "$logs"
 check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
-part 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build/fuzz-seeds/*.tern fuzz/corpus/fuzz_run/*.tern
+check 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build/fuzz-seeds/*.tern fuzz/corpus/fuzz_run/*.tern
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
