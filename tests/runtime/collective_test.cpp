@@ -362,7 +362,8 @@ TEST(ConnectedGroup, StrangersAndRanksTooManyAreSentAway) {
         groups[1] = group;
       } catch (const Error& e) {
         EXPECT_EQ(size, 3);
-        EXPECT_NE(std::string(e.what()).find("rank 1 of 3 is already connected, or does not exist, in a group of 2"), std::string::npos)
+        EXPECT_NE(std::string(e.what()).find("rank 1 of 3 is already connected, or does not exist, in a group of 2"),
+                  std::string::npos)
             << e.what();
       }
     }

@@ -8,9 +8,9 @@
 #include <bit>
 #include <cstring>
 
+#include "dtypes/safetensors_names.h"
 #include "loader/atomic_file.h"
 #include "tools/files/packed_f6.h"
-#include "dtypes/safetensors_names.h"
 #include "tools/text.h"
 
 namespace tern {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "tools/files/safetensors.h"
 #include "dtypes/safetensors_names.h"
+#include "tools/files/safetensors.h"
 #include "tools/text.h"
 
 namespace tern {
