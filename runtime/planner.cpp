@@ -644,16 +644,6 @@ class Planner {
     return plan_.constant[i] ? static_cast<std::int64_t>(program_.states[plan_.locations[i].index].storage) : -1;
   }
 
-  /// Tables of kernels grow with the results, which are allocated later: a result beyond the limit fails here.
-  void limit_results(const KernelCall& call) const {
-    const std::uint64_t limit = r_.prepared->options.max_memory;
-    for (const TensorView& v : call.out) {
-      if (limit > 0 && v.dtype != DType::invalid && static_cast<std::uint64_t>(v.numel()) > limit)
-        fail(ErrorCode::out_of_memory, "a result is larger than the " + std::to_string(limit) +
-                                           " bytes that PrepareOptions::max_memory (--max-memory) allows");
-    }
-  }
-
   void prepare_kernels() {
     std::set<std::int64_t> read, packed;  // storages
     for (Step& s : plan_.steps) {
@@ -666,7 +656,6 @@ class Planner {
       call.device = r_.launcher;
       call.way = r_.prepared->way(r_.function, s.node);
       try {
-        limit_results(call);
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();
         if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
