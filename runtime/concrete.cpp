@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "runtime/tensor_view.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"
 
@@ -34,9 +35,7 @@ bool Concrete::agrees(const TensorType& type, const TensorView& view) const {
 }
 
 std::string text_of(const TensorView& view) {
-  std::string text(name_of(view.dtype));
-  for (int a = 0; a < view.rank; ++a) text += (a == 0 ? "[" : ", ") + std::to_string(view.size(a));
-  return text + (view.rank == 0 ? "[]" : "]");
+  return text_of(view.dtype, view.shape());
 }
 
 TensorType Concrete::type(const TensorType& symbolic) const {

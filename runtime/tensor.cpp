@@ -133,11 +133,15 @@ TensorView tensor_view(const Tensor& t) {
   return v;
 }
 
-std::string text_of(const Tensor& t) {
-  std::string text(name_of(t.dtype()));
+std::string text_of(DType dtype, std::span<const std::int64_t> sizes) {
+  std::string text(name_of(dtype));
   text += '[';
-  for (std::size_t i = 0; i < t.sizes().size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(t.sizes()[i]);
+  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
   return text + ']';
+}
+
+std::string text_of(const Tensor& t) {
+  return text_of(t.dtype(), t.sizes());
 }
 
 }  // namespace tern
