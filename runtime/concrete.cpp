@@ -52,6 +52,17 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   return bytes;
 }
 
+TensorView view_to_copy(const TensorType& type, const TensorView& view) {
+  if (type.block == 0) return view;
+  TensorView bytes;
+  bytes.data = view.data;
+  bytes.dtype = DType::u8;
+  bytes.rank = 1;
+  bytes.sizes[0] = static_cast<std::int64_t>(view_bytes(type, view));
+  bytes.strides[0] = 1;
+  return bytes;
+}
+
 TensorView Concrete::view(const TensorType& type) const {
   TensorView v;
   v.dtype = type.dtype;

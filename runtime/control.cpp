@@ -49,7 +49,7 @@ void deliver(Frame& frame, std::uint32_t number, std::size_t output, const Tenso
   }
   frame.context().bytes_copied +=
       static_cast<std::uint64_t>(out.numel()) * static_cast<std::uint64_t>(element_size(out.dtype));
-  frame.context().copy(result, out);
+  frame.context().copy(view_to_copy(type, result), view_to_copy(type, out));
 }
 
 bool truth(const SessionContext& context, const TensorView& v) {

@@ -219,10 +219,11 @@ class Planner {
     return plan_.steps.back();
   }
 
-  void add_copy(std::uint32_t node, const Placed& from, std::int32_t from_root, const Placed& to,
+  /// Copies value `v`.
+  void add_copy(std::uint32_t node, ValueId v, const Placed& from, std::int32_t from_root, const Placed& to,
                 std::int32_t to_root) {
-    add_arg(from, from_root);
-    add_arg(to, to_root);
+    add_arg({view_to_copy(type(v), from.view), from.at}, from_root);
+    add_arg({view_to_copy(type(v), to.view), to.at}, to_root);
     Step& s = add_step(Step::Kind::copy, node);
     s.args = static_cast<std::uint32_t>(plan_.args.size() - 2);
     s.inputs = s.outputs = 1;
@@ -241,7 +242,7 @@ class Planner {
     }
     const std::int32_t copy = new_block(view_bytes(type(v), to.view));
     to.at = roots_[static_cast<std::size_t>(copy)].at;
-    add_copy(node, from, root, to, copy);
+    add_copy(node, v, from, root, to, copy);
     return {to, copy};
   }
 
@@ -282,7 +283,7 @@ class Planner {
     make_contiguous(to.view);
     const std::int32_t copy = new_block(view_bytes(type(v), to.view));
     to.at = roots_[static_cast<std::size_t>(copy)].at;
-    add_copy(node, from, root, to, copy);
+    add_copy(node, v, from, root, to, copy);
     return {to, copy};
   }
 
@@ -541,6 +542,7 @@ class Planner {
   void finish_function() {
     const auto end = f_.nodes.empty() ? 0u : static_cast<std::uint32_t>(f_.nodes.size() - 1);
     struct Pending {
+      ValueId value;
       Placed from, to;
       std::int32_t from_root, to_root;
     };
@@ -568,7 +570,7 @@ class Planner {
       if (from.at == to.at && from.view.strides == to.view.strides &&
           std::ranges::equal(from.view.shape(), to.view.shape()))
         continue;
-      pending.push_back({from, to, root_of_[static_cast<std::size_t>(w.value)], -1});
+      pending.push_back({w.value, from, to, root_of_[static_cast<std::size_t>(w.value)], -1});
       changed.push_back(to.at);
     }
     auto will_change = [&](const Location& at) {
@@ -591,15 +593,14 @@ class Planner {
       if (!will_change(p.from.at)) continue;
       Placed staged{p.from.view, {}};
       make_contiguous(staged.view);
-      const std::int32_t block = new_block(static_cast<std::uint64_t>(staged.view.numel()) *
-                                           static_cast<std::uint64_t>(element_size(staged.view.dtype)));
+      const std::int32_t block = new_block(view_bytes(type(p.value), staged.view));
       staged.at = roots_[static_cast<std::size_t>(block)].at;
       blocks_[static_cast<std::size_t>(roots_[static_cast<std::size_t>(block)].block)].last = kForever;
-      add_copy(end, p.from, p.from_root, staged, block);
+      add_copy(end, p.value, p.from, p.from_root, staged, block);
       p.from = staged;
       p.from_root = block;
     }
-    for (const Pending& p : pending) add_copy(end, p.from, p.from_root, p.to, p.to_root);
+    for (const Pending& p : pending) add_copy(end, p.value, p.from, p.from_root, p.to, p.to_root);
   }
 
   void pack_blocks() {

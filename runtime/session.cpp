@@ -369,6 +369,9 @@ void Session::write_state(std::string_view name, const Tensor& value) {
     fail(
         ErrorCode::invalid_argument,
         fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
+  if (s.type.block != 0)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
   const TensorView to = state_view(s, impl_->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
     fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,

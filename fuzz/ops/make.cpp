@@ -63,14 +63,20 @@ ValueId Make::source(DType dtype, const Dims& shape, const Sizes& sizes) {
     b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
     return v;
   }
-  const std::int64_t count = product(sizes);
-  std::vector<std::byte> bytes(
-      static_cast<std::size_t>(elements_per_byte(dtype) == 2 ? (count + 1) / 2 : count * element_size(dtype)));
-  fill(choices, dtype, bytes);
+  return state({dtype, Dims(sizes.begin(), sizes.end())}, sizes);
+}
+
+ValueId Make::state(TensorType type, const Sizes& sizes) {
+  Function& f = b.function();
+  const std::string name = "x" + std::to_string(f.inputs.size());
+  std::uint64_t size = 0;
+  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of impossible size");
+  std::vector<std::byte> bytes(size);
+  fill(choices, type.dtype, bytes);
   State state;
   state.name = name;
   state.kind = State::Kind::constant;
-  state.type = {dtype, Dims(sizes.begin(), sizes.end())};
+  state.type = std::move(type);
   state.strides.assign(sizes.size(), 1);
   for (std::size_t i = sizes.size(); i-- > 1;)
     state.strides[i - 1] = state.strides[i] * std::max<std::int64_t>(sizes[i], 1);
@@ -107,7 +113,18 @@ ValueId Make::strided(DType dtype, const Sizes& shape) {
   return v;
 }
 
+/// An MX value where few ops have a use for one.
+ValueId Make::microscaled(const Sizes& shape) {
+  const DType dtype = pick({DType::f8_e4m3fn, DType::f4_e2m1});
+  Sizes sizes = shape;
+  sizes.back() = std::max<std::int64_t>(1, (sizes.back() + 1) / 2) * 2;
+  TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
+  type.block = static_cast<std::int32_t>(chance(50) ? sizes.back() : 2);
+  return state(std::move(type), sizes);
+}
+
 ValueId Make::tensor(DType dtype, const Sizes& shape) {
+  if (!shape.empty() && chance(1)) return microscaled(shape);
   if (elements_per_byte(dtype) == 1 && chance(50)) return strided(dtype, shape);
   return source(dtype, Dims(shape.begin(), shape.end()), shape);
 }

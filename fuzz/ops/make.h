@@ -72,7 +72,9 @@ class Make {
 
  private:
   ValueId source(DType dtype, const Dims& shape, const Sizes& sizes);
+  ValueId state(TensorType type, const Sizes& sizes);
   ValueId strided(DType dtype, const Sizes& shape);
+  ValueId microscaled(const Sizes& shape);
   void change_attribute();
   void change_result(TensorType& type);
   int symbols_ = 0;

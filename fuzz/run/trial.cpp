@@ -58,7 +58,6 @@ std::optional<std::vector<Tensor>> make_inputs(const Function& f, const std::vec
         return std::nullopt;
       shape.push_back(size);
     }
-    if (type.block != 0) return std::nullopt;
     Tensor t(type.dtype, shape);
     fill(c, type.dtype, {static_cast<std::byte*>(t.data()), t.byte_size()});
     inputs.push_back(std::move(t));

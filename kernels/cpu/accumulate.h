@@ -42,10 +42,22 @@ constexpr bool is_nan(L v) {
   return false;
 }
 
-/// Complex multiplication without the library's treatment of infinities, as in PyTorch.
+/// A sum; integers wrap.
+template <class T>
+constexpr T plus(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+/// A product; integers wrap. Complex numbers without the library's treatment of infinities, as in PyTorch.
 template <class T>
 T times(T a, T b) {
-  if constexpr (is_std_complex_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else if constexpr (is_std_complex_v<T>) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   } else {
     return a * b;

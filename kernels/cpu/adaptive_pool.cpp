@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/channels_last.h"
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
@@ -69,8 +70,8 @@ T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
   for (std::int64_t i = d.begin; i < d.end; ++i) {
     for (std::int64_t j = h.begin; j < h.end; ++j) {
       T row = 0;  // a sum of its own for each row: shorter chains of rounding
-      for_each_in(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row += v; });
-      sum += row;
+      for_each_in(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row = plus(row, v); });
+      sum = plus(sum, row);
     }
   }
   return sum / static_cast<T>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin));

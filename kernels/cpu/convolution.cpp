@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last_convolution.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution_problem.h"
@@ -171,8 +172,10 @@ void transposed(const ConvolutionProblem& p, const T* x, const T* weight, T* y, 
                          const std::int64_t first = w[2].position(0, k);
                          for_each_line(w, d, h, 0, lines, [&](std::int64_t line, std::int64_t at) {
                            if (at < 0) return;
-                           for (std::int64_t i = inside; i < outside; ++i)
-                             yc[at + first + i * w[2].stride] += from[line * width + i];
+                           for (std::int64_t i = inside; i < outside; ++i) {
+                             T& sum = yc[at + first + i * w[2].stride];
+                             sum = plus(sum, from[line * width + i]);
+                           }
                          });
                        });
                      }
@@ -405,7 +408,10 @@ bool run_sums(KernelCall& c, const pointwise::Epilogue* epilogue) {
         }
       }
       for (std::int64_t i = 0; p.transposed && bias != nullptr && i < lines; ++i) {
-        for (std::int64_t k = 0; k < size; ++k) to[i * size + k] += line_bias(i);
+        for (std::int64_t k = 0; k < size; ++k) {
+          T& sum = to[i * size + k];
+          sum = plus(sum, line_bias(i));
+        }
       }
     });
   }

@@ -1,4 +1,5 @@
 // fold: the columns of windows, added up where they were cut out.
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/parallel.h"
@@ -38,7 +39,10 @@ void add_element(const Window& w, std::int64_t d, std::int64_t h, std::int64_t k
       if (y < 0 || y >= w[1].in) continue;
       const T* line = from + (od * w[1].out + oh) * w[2].out;
       T* at = to + (z * w[1].in + y) * w[2].in + w[2].position(0, k);
-      for (std::int64_t i = begin; i < end; ++i) at[i * w[2].stride] += line[i];
+      for (std::int64_t i = begin; i < end; ++i) {
+        T& sum = at[i * w[2].stride];
+        sum = plus(sum, line[i]);
+      }
     }
   }
 }

@@ -58,6 +58,7 @@ void check_operands(Inference& c, const Function& f, std::size_t first, std::siz
     TensorType t = c.in(first + i);
     if (i >= mapped && i < mapped + count) {
       c.require(t.rank() > 0, "a loop over a tensor of no dimensions");
+      c.require(t.block == 0 && elements_per_byte(t.dtype) == 1, "a loop over packed elements");
       t.shape.erase(t.shape.begin());
     }
     same_type(c, t, *types[i], "types of an operand and of the body's input");
@@ -118,7 +119,7 @@ void stack(Inference& c, const Function& f, std::size_t first, Dim count) {
   Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = first; i < f.outputs.size(); ++i) {
     TensorType t = output(c, f, i);
-    c.require(t.block == 0, "an MX tensor cannot be stacked");
+    c.require(t.block == 0 && elements_per_byte(t.dtype) == 1, "packed elements cannot be stacked");
     for (Dim d : t.shape) c.require(!local(d), "results of different rounds may differ in size");
     t.shape.insert(t.shape.begin(), count);
     c.outputs.push_back(std::move(t));

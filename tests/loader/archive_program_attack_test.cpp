@@ -154,6 +154,21 @@ TEST(ArchiveAttack, InputsThatAreNotTheirState) {
   expect_rule("inputs.state", [](Program& p) { forward(p).inputs[2].state = 7; });
 }
 
+// A caller's tensor holds the elements alone: the scales would be read behind its memory.
+TEST(ArchiveAttack, MxValuesOfCallers) {
+  const auto entry = [](Program& p, bool given) {
+    Function f;
+    f.name = "packed";
+    f.entry = true;
+    f.values.push_back({{DType::f8_e4m3fn, {2, 64}, 32, ScaleLayout::plain}, "x"});
+    f.inputs.push_back({given ? FunctionInput::Kind::user : FunctionInput::Kind::state, 0, given ? 0u : 5u, "x", {}});
+    if (!given) f.outputs.push_back({FunctionOutput::Kind::tensor, 0, "y"});
+    p.functions.push_back(std::move(f));
+  };
+  expect_rule("inputs.mx", [&](Program& p) { entry(p, true); });
+  expect_rule("outputs.mx", [&](Program& p) { entry(p, false); });
+}
+
 TEST(ArchiveAttack, WriteBacks) {
   expect_rule("writebacks.target", [](Program& p) { forward(p).writebacks[0].index = 1000; });
   expect_rule("writebacks.target", [](Program& p) { p.states[7].is_mutable = false; });

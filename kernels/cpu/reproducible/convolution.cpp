@@ -6,6 +6,7 @@
 
 #include "dtypes/cpu_level.h"
 #include "kernels/channels_last.h"
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution_problem.h"
 #include "kernels/cpu/dense.h"
@@ -123,7 +124,10 @@ void transposed_plane(const ConvolutionProblem& p, const T* x, const T* weight, 
         const T* line = input_line<T>(w, y, od, oh, d, h);
         if (line == nullptr) continue;
         T* to = y + (line - y) + w[2].position(0, k);
-        for (std::int64_t i = begin; i < end; ++i) to[i * w[2].stride] += from[i];
+        for (std::int64_t i = begin; i < end; ++i) {
+          T& sum = to[i * w[2].stride];
+          sum = plus(sum, from[i]);
+        }
       }
     }
   });
@@ -163,7 +167,7 @@ void convolve(const ConvolutionProblem& p, const T* x, const T* weight, const T*
         (p.transposed ? transposed_plane<T> : forward_plane<T>)(p, x, weight, i / channels, i % channels, to);
       if (bias == nullptr) continue;
       const T b = bias[i % channels];
-      for (std::int64_t k = 0; k < size; ++k) to[k] += b;
+      for (std::int64_t k = 0; k < size; ++k) to[k] = plus(to[k], b);
     }
   });
 }
