@@ -1,7 +1,6 @@
 /* The C example of docs/api.md. */
-#include <tern/c_api.h>
-
 #include <stdio.h>
+#include <tern/c_api.h>
 
 static void check(tern_status status) {
   if (status != TERN_OK) fprintf(stderr, "%s\n", tern_last_error());

@@ -1,21 +1,20 @@
 /* Uses the C interface from outside, as C99: every function, and what each does with NULL. */
-#include <tern/c_api.h>
-#include <tern/custom_op.h>
-#include <tern/device.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tern/c_api.h>
+#include <tern/custom_op.h>
+#include <tern/device.h>
 
 static int failures = 0;
 
-#define EXPECT(condition)                                                            \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
-      ++failures;                                                                    \
+#define EXPECT(condition)                                                                           \
+  do {                                                                                              \
+    if (!(condition)) {                                                                             \
+      ++failures;                                                                                   \
       fprintf(stderr, "consumer.c:%d: not so: %s (%s)\n", __LINE__, #condition, tern_last_error()); \
-    }                                                                                \
+    }                                                                                               \
   } while (0)
 
 static tern_array floats(float* data, int64_t n) {
