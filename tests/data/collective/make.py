@@ -16,7 +16,9 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from safetensors.torch import save_file
 from torch.export import export
-from torch.utils._pytree import tree_leaves
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from recorded import record, save_program, torch_version
 
 warnings.filterwarnings("ignore")
 group = "0"  # the name of the default group
@@ -127,31 +129,20 @@ def cases(size):
     yield "loop", Loop(), lambda r: [[numbers(r, torch.float32, 4)]]
 
 
-def plain(x):
-    return x.detach().resolve_conj().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
-
-
 def run(rank, size, out, rendezvous):
     dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=size)
     for name, module, calls in cases(size):
         name = f"{name}_{size}"
         if rank == 0:
             program = export(copy.deepcopy(module), tuple(copy.deepcopy(calls(0)[0])), strict=False)
-            for part in program.graph_module.modules():
-                if isinstance(part, torch.fx.GraphModule):
-                    for node in part.graph.nodes:
-                        node.meta.pop("stack_trace", None)  # paths of the machine that made the case
-            torch.export.save(program, f"{out}/{name}.pt2")
+            save_program(program, f"{out}/{name}.pt2")
         tensors = {}
         for c, args in enumerate(calls(rank)):
-            tensors |= {f"rank{rank}.call{c}.in{i}": plain(x) for i, x in enumerate(args)}
-            with torch.no_grad():
-                results = module(*args)
-            tensors |= {f"rank{rank}.call{c}.out{i}": plain(x) for i, x in enumerate(tree_leaves(results))}
+            tensors |= record(module, args, f"rank{rank}.call{c}.")
         everything = [None] * size
         dist.all_gather_object(everything, tensors)
         if rank == 0:
-            metadata = {"torch": torch.__version__.split("+")[0], "ranks": str(size)}
+            metadata = {"torch": torch_version(), "ranks": str(size)}
             if name == "all_reduce_half_4":
                 metadata |= {"rtol": "0.002", "atol": "0"}  # two roundings in another order
             save_file({k: v for part in everything for k, v in part.items()}, f"{out}/{name}.safetensors", metadata)

@@ -12,15 +12,13 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 from torch.export import Dim, export
-from torch.utils._pytree import tree_leaves
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from recorded import ramp, record, save_program, torch_version
 
 warnings.filterwarnings("ignore")
 out, wanted = sys.argv[1], sys.argv[2:]
 os.makedirs(out, exist_ok=True)
-
-
-def plain(x):
-    return x.detach().resolve_conj().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
 
 
 def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, strict=False, exporter=export):
@@ -40,33 +38,15 @@ def case(name, module, *calls, dynamic=None, decompose=False, tolerance=None, st
     program = exporter(module, copy.deepcopy(calls[0]), dynamic_shapes=dynamic, strict=strict)
     if decompose:
         program = program.run_decompositions()
-    for part in program.graph_module.modules():
-        if isinstance(part, torch.fx.GraphModule):
-            for node in part.graph.nodes:
-                node.meta.pop("stack_trace", None)  # paths of the machine that made the case
-    torch.export.save(program, f"{out}/{name}.pt2")
+    save_program(program, f"{out}/{name}.pt2")
     tensors = {}
     for c, args in enumerate(calls):
-        before = [x for x in tree_leaves(args) if isinstance(x, torch.Tensor)]
-        given = copy.deepcopy(args)
-        with torch.no_grad():
-            results = reference(*given)
-        after = [x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]
-        for i, (x, y) in enumerate(zip(before, after)):
-            tensors[f"call{c}.in{i}"] = plain(x)
-            if not torch.equal(x, y):
-                tensors[f"call{c}.mut{i}"] = plain(y)
-        for i, x in enumerate(tree_leaves(results)):
-            tensors[f"call{c}.out{i}"] = plain(x)
-    metadata = {"torch": torch.__version__.split("+")[0]}
+        tensors |= record(reference, args, f"call{c}.")
+    metadata = {"torch": torch_version()}
     if tolerance is not None:
         metadata.update(rtol=str(tolerance), atol=str(tolerance))
     save_file(tensors, f"{out}/{name}.safetensors", metadata=metadata)
     print(name)
-
-
-def ramp(*sizes, dtype=torch.float32):
-    return torch.arange(torch.Size(sizes).numel(), dtype=dtype).reshape(sizes)
 
 
 torch.manual_seed(0)

@@ -15,6 +15,9 @@ from torch import nn
 from torch.export import Dim, export
 from torch.utils._pytree import tree_leaves
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from recorded import ramp, record, save_program, torch_version
+
 warnings.filterwarnings("ignore")
 out, wanted = sys.argv[1], sys.argv[2:]
 os.makedirs(out, exist_ok=True)
@@ -31,10 +34,6 @@ class Call(nn.Module):
         return result if isinstance(result, torch.Tensor) else tuple(tree_leaves(result))
 
 
-def plain(x):
-    return x.detach().resolve_conj().resolve_neg().clone().contiguous() if isinstance(x, torch.Tensor) else torch.tensor(x)
-
-
 def case(name, function, *calls, dynamic=None, decompose=False):
     """`calls` are argument tuples, run one after the other."""
     if wanted and name not in wanted:
@@ -44,28 +43,12 @@ def case(name, function, *calls, dynamic=None, decompose=False):
     program = export(module, copy.deepcopy(calls[0]), dynamic_shapes=None if dynamic is None else (dynamic,), strict=False)
     if decompose:
         program = program.run_decompositions()
-    for part in program.graph_module.modules():
-        if isinstance(part, torch.fx.GraphModule):
-            for node in part.graph.nodes:
-                node.meta.pop("stack_trace", None)  # paths of the machine that made the case
-    torch.export.save(program, f"{out}/{name}.pt2")
+    save_program(program, f"{out}/{name}.pt2")
     tensors = {}
     for c, args in enumerate(calls):
-        given = copy.deepcopy(args)
-        with torch.no_grad():
-            results = reference(*given)
-        for i, (x, y) in enumerate(zip(tree_leaves(args), tree_leaves(given))):
-            tensors[f"call{c}.in{i}"] = plain(x)
-            if not torch.equal(x, y):
-                tensors[f"call{c}.mut{i}"] = plain(y)
-        for i, x in enumerate(tree_leaves(results)):
-            tensors[f"call{c}.out{i}"] = plain(x)
-    save_file(tensors, f"{out}/{name}.safetensors", metadata={"torch": torch.__version__.split("+")[0]})
+        tensors |= record(reference, args, f"call{c}.")
+    save_file(tensors, f"{out}/{name}.safetensors", metadata={"torch": torch_version()})
     print(name)
-
-
-def ramp(*sizes, dtype=torch.float32):
-    return torch.arange(torch.Size(sizes).numel(), dtype=dtype).reshape(sizes)
 
 
 torch.manual_seed(0)
