@@ -1,0 +1,47 @@
+#include "runtime/c_api/errors.h"
+
+#include <tern/error.h>
+
+#include <new>
+#include <string>
+
+static_assert(TERN_ERROR_INTERNAL == static_cast<int>(tern::ErrorCode::internal));
+
+namespace tern::c_api {
+namespace {
+
+thread_local std::string last_error;  // NOLINT
+
+}  // namespace
+
+tern_status report() noexcept {
+  const auto keep = [](ErrorCode code, const char* what) noexcept {
+    try {
+      last_error = what;
+    } catch (...) {
+      last_error.clear();
+    }
+    return static_cast<tern_status>(code);
+  };
+  try {
+    throw;
+  } catch (const Error& e) {
+    return keep(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return keep(ErrorCode::out_of_memory, "out of memory");
+  } catch (const std::exception& e) {
+    return keep(ErrorCode::internal, e.what());
+  } catch (...) {
+    return keep(ErrorCode::internal, "an unknown exception");
+  }
+}
+
+void need(const void* pointer, const char* what) {
+  if (pointer == nullptr) fail(ErrorCode::invalid_argument, std::string(what) + " is NULL");
+}
+
+}  // namespace tern::c_api
+
+extern "C" const char* tern_last_error(void) {
+  return tern::c_api::last_error.c_str();
+}

@@ -1,0 +1,19 @@
+// What the handles of the C interface hold.
+#pragma once
+
+#include <tern/c_api.h>
+#include <tern/tern.h>
+
+#include <vector>
+
+struct tern_model {
+  tern::Model model;
+};
+struct tern_prepared {
+  tern::Prepared prepared;
+};
+struct tern_session {
+  tern::Session session;
+  const std::vector<tern::Tensor>* outputs = nullptr;  // of the last run
+  std::vector<tern::Tensor> given;                     // by run_into
+};

@@ -1,0 +1,69 @@
+// Creates sessions, and runs functions in them.
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "runtime/c_api/arrays.h"
+#include "runtime/c_api/errors.h"
+#include "runtime/c_api/handles.h"
+
+using namespace tern;         // NOLINT: the functions below are C's
+using namespace tern::c_api;  // NOLINT
+
+extern "C" {
+
+tern_status tern_session_create(const tern_prepared* prepared, tern_session** session) {
+  return guarded([&] {
+    need(prepared, "`prepared`");
+    need(session, "`session`");
+    *session = new tern_session{Session(prepared->prepared), nullptr, {}};
+  });
+}
+
+void tern_session_free(tern_session* session) {
+  delete session;
+}
+
+tern_status tern_session_run(tern_session* session, const char* function, const tern_array* inputs, size_t count) {
+  return guarded([&] {
+    need(session, "`session`");
+    const std::vector<Tensor> in = tensors_of(inputs, count);
+    session->outputs = nullptr;
+    session->outputs = function == nullptr ? &session->session.run(in) : &session->session.run(function, in);
+  });
+}
+
+tern_status tern_session_run_named(tern_session* session, const char* function, const char* const* names,
+                                   const tern_array* inputs, size_t count) {
+  return guarded([&] {
+    need(session, "`session`");
+    if (count != 0) need(names, "`names`");
+    const std::vector<Tensor> tensors = tensors_of(inputs, count);
+    std::vector<NamedTensor> named;
+    for (size_t i = 0; i < count; ++i) {
+      need(names[i], "a name");
+      named.push_back({names[i], tensors[i]});
+    }
+    session->outputs = nullptr;
+    session->outputs = function == nullptr ? &session->session.run(named) : &session->session.run(function, named);
+  });
+}
+
+tern_status tern_session_run_into(tern_session* session, const char* function, const tern_array* inputs, size_t count,
+                                  const tern_array* outputs, size_t output_count) {
+  return guarded([&] {
+    need(session, "`session`");
+    const std::vector<Tensor> in = tensors_of(inputs, count);
+    std::vector<Tensor> out = tensors_of(outputs, output_count);
+    session->outputs = nullptr;
+    if (function == nullptr) {
+      session->session.run_into(in, out);
+    } else {
+      session->session.run_into(function, in, out);
+    }
+    session->given = std::move(out);
+    session->outputs = &session->given;
+  });
+}
+
+}  // extern "C"
