@@ -6,20 +6,40 @@
 #include <cstdlib>
 #include <span>
 
+#include "runtime/weights/safetensors.h"
 #include "tools/files/safetensors.h"
+
+namespace {
+
+template <class F>
+void guarded(const F& f) {
+  using tern::ErrorCode;
+  try {
+    f();
+  } catch (const tern::Error& e) {
+    // Consistency is the reader's promise: only the writers' callers may break it.
+    if (e.code() == ErrorCode::invalid_argument || e.code() == ErrorCode::internal) std::abort();
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tern;
-  try {
-    MemorySource source(std::as_bytes(std::span(data, size)), "input");
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
+  guarded([&] {
+    MemorySource source(bytes, "input");
     const NamedTensors file = read_safetensors(source);
     for (const auto& [name, tensor] : file.tensors) {
       require_consistent(tensor, name);
       if (file.find(name) == nullptr) std::abort();
     }
-  } catch (const Error& e) {
-    // Consistency is the reader's promise: only the writers' callers may break it.
-    if (e.code() == ErrorCode::invalid_argument || e.code() == ErrorCode::internal) std::abort();
-  }
+  });
+  // In place, for a program's weights.
+  guarded([&] {
+    for (const auto& [name, tensor] : read_weights(bytes, "input")) {
+      if (tensor.bytes.size() > size) std::abort();
+    }
+  });
   return 0;
 }

@@ -1,5 +1,4 @@
-// Reads the tensors of a safetensors file in place: [u64 length of the header][header: JSON][data].
-// https://huggingface.co/docs/safetensors; the command's reader (tools/files) also checks that the data have no holes.
+// The tensors of a safetensors file, read in place.
 #pragma once
 
 #include <tern/dtype.h>
@@ -27,9 +26,9 @@ struct WeightFile {
   std::map<std::string, FileTensor, std::less<>> tensors;
 };
 
-/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) with the offset in the file.
+/// Maps the file. Safe on any bytes: throws Error (io, bad_file, unsupported) that names the tensor or the offset.
 WeightFile open_weights(const std::string& path);
-/// The same over bytes, which must outlive the tensors.
-std::map<std::string, FileTensor, std::less<>> read_weights(std::span<const std::byte> bytes);
+/// The same over bytes, which must outlive the tensors. Errors name `file`.
+std::map<std::string, FileTensor, std::less<>> read_weights(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace tern

@@ -178,17 +178,17 @@ TEST_F(Weights, RefuseAnAdapterThatDoesNotFit) {
   LoraOptions options;
   options.a = "{}.A";
   options.b = "{}.B";
-  const auto with = [&](const std::string& entries) {
-    return message_of([&] { p.model().with_lora(write("{" + entries + "}", Floats(10)), options); });
+  const auto with = [&](const std::string& entries, std::size_t elements = 10) {
+    return message_of([&] { p.model().with_lora(write("{" + entries + "}", Floats(elements)), options); });
   };
   EXPECT_EQ(with(entry("q.A", "[2,3]", 0, 24) + "," + entry("q.B", "[2,2]", 24, 40)), "no error");
-  EXPECT_NE(with(entry("q.A", "[2,3]", 0, 24)).find("'q.weight' has no B"), std::string::npos);
+  EXPECT_NE(with(entry("q.A", "[2,3]", 0, 24), 6).find("'q.weight' has no B"), std::string::npos);
   EXPECT_NE(with(entry("q.A", "[3,2]", 0, 24) + "," + entry("q.B", "[2,2]", 24, 40))
                 .find("is [2 out, 3 in], but A is [3, 2] and B is [2, 2]"),
             std::string::npos);
   EXPECT_NE(with(entry("v.A", "[2,3]", 0, 24) + "," + entry("v.B", "[2,2]", 24, 40)).find("'v.weight' is no state"),
             std::string::npos);
-  EXPECT_NE(with(entry("q.lora_A", "[2,3]", 0, 24)).find("no pattern of LoraOptions matches: q.lora_A"),
+  EXPECT_NE(with(entry("q.lora_A", "[2,3]", 0, 24), 6).find("no pattern of LoraOptions matches: q.lora_A"),
             std::string::npos);
   options.weight = "q.weight";
   EXPECT_NE(with("").find("has no {}"), std::string::npos);
@@ -197,7 +197,7 @@ TEST_F(Weights, RefuseAnAdapterThatDoesNotFit) {
 TEST_F(Weights, OfBrokenFilesAreRefusedWithTheOffset) {
   const std::string good = file_of("{" + entry("a", "[2]", 0, 8) + "}", {1, 2});
   const auto read = [](const std::string& bytes) {
-    return message_of([&] { read_weights(std::as_bytes(std::span(bytes))); });
+    return message_of([&] { read_weights(std::as_bytes(std::span(bytes)), "weights"); });
   };
   EXPECT_EQ(read(good), "no error");
   for (std::size_t n = 0; n < good.size(); ++n) EXPECT_NE(read(good.substr(0, n)), "no error") << n;
@@ -215,12 +215,11 @@ TEST_F(Weights, OfBrokenFilesAreRefusedWithTheOffset) {
            "{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}",
            "{\"a\":{\"dtype\":\"F6_E2M3\",\"shape\":[8],\"data_offsets\":[0,6]}}",
            "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}} x",
-           "{\"a\\u0000\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}",
        })
     EXPECT_NE(read(file_of(header, {1, 2})), "no error") << header;
   EXPECT_NE(read(file_of("{\"a\" 1}", {})).find("byte 13"), std::string::npos) << read(file_of("{\"a\" 1}", {}));
   const std::string twice = "{" + entry("a", "[2]", 0, 8) + "," + entry("a", "[2]", 0, 8) + "}";
-  EXPECT_NE(read(file_of(twice, {1, 2})).find("one name"), std::string::npos);
+  EXPECT_NE(read(file_of(twice, {1, 2})).find("tensor \"a\" occurs twice"), std::string::npos);
 }
 
 }  // namespace

@@ -191,8 +191,7 @@ TEST(Safetensors, NamesTheRuleThatIsBroken) {
     const std::string error = error_for(c.header, c.data_bytes);
     EXPECT_NE(error.find(c.error), std::string::npos) << c.header << "\n  " << error;
   }
-  EXPECT_NE(error_for(std::string("{}\0 trailing", 12), 0).find("a zero byte in the header, at byte 10"),
-            std::string::npos);
+  EXPECT_NE(error_for(std::string("{}\0 trailing", 12), 0).find("not valid JSON at byte 10"), std::string::npos);
   const std::string deep(200'000, '[');
   EXPECT_NE(error_for("{\"a\":" + deep, 0).find("is an array"), std::string::npos);
   std::string shape;

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
+#include <span>
 
 #include "dtypes/safetensors_names.h"
 #include "loader/atomic_file.h"
+#include "runtime/weights/safetensors_header.h"
 #include "tools/files/packed_f6.h"
 #include "tools/text.h"
 
@@ -17,26 +18,16 @@ namespace tern {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and are not swapped");
+static_assert(kMaxSafetensorsRank <= kMaxFileRank);
 
 bool is_packed(DType dtype) {
   return dtype == DType::f6_e2m3 || dtype == DType::f6_e3m2;
 }
 
 std::string read_header(ByteSource& source) {
-  std::array<std::byte, 8> field{};
+  std::array<std::byte, kSafetensorsLength> field{};
   source.read(field, "the length of the header");
-  std::uint64_t length = 0;
-  std::memcpy(&length, field.data(), sizeof length);
-  if (length > kMaxSafetensorsHeader) {
-    fail(ErrorCode::bad_file,
-         fmt::format("{}: not a safetensors file: its header would have {} bytes, over the limit of {}", source.name(),
-                     length, kMaxSafetensorsHeader));
-  }
-  if (length > source.remaining()) {
-    fail(ErrorCode::bad_file, fmt::format("{}: the header of {} bytes does not fit into the file of {}", source.name(),
-                                          length, source.size()));
-  }
-  std::string header(length, '\0');
+  std::string header(safetensors_header_length(field, source.size(), source.name()), '\0');
   source.read(std::as_writable_bytes(std::span(header)), "the header");
   return header;
 }

@@ -1,0 +1,51 @@
+// The header of a safetensors file, which is [u64 length of the header][header: JSON][data], read strictly.
+// https://huggingface.co/docs/safetensors
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern {
+
+struct SafetensorsEntry {
+  std::string name;
+  DType dtype = DType::invalid;
+  std::vector<std::int64_t> sizes;
+  std::uint64_t begin = 0;  ///< within the data
+  std::uint64_t end = 0;
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  ///< in the order of their data, which they cover without hole or overlap
+  std::map<std::string, std::string> metadata;
+};
+
+inline constexpr std::size_t kSafetensorsLength = 8;  ///< bytes of the length of the header
+/// The format's own limit on the header.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
+inline constexpr std::size_t kMaxSafetensorsRank = 64;
+
+/// The length of the header, from the file's first bytes. Throws bad_file if the header exceeds the limit or the file.
+std::uint64_t safetensors_header_length(std::span<const std::byte, kSafetensorsLength> field, std::uint64_t file_bytes,
+                                        std::string_view file);
+
+/// Checks every rule: JSON in UTF-8, the known fields alone, unique names, sizes that fit their range, ranges that tile
+/// the data exactly. Throws bad_file, or unsupported for an unknown dtype; errors name `file`, the tensor or the
+/// offset.
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, std::string_view file);
+
+/// The rules beyond the text of the header: sorts the entries by their data, and checks names, sizes and ranges.
+void check_safetensors_entries(std::vector<SafetensorsEntry>& entries, std::uint64_t data_offset,
+                               std::uint64_t data_bytes, std::string_view file);
+
+/// A name from a file as it may stand in a message.
+std::string shown_name(std::string_view name);
+
+}  // namespace tern
