@@ -34,6 +34,14 @@ reader, writer = os.pipe()
 os.close(reader)
 sys.exit(subprocess.run(sys.argv[1:], stdout=writer).returncode)' "$@"
 }
+# On a terminal, with standard input from there too.
+on_terminal() {
+  if command -v script >/dev/null; then
+    script -qec "$(printf '%q ' "$@")" /dev/null </dev/null
+  else
+    py 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" </dev/null
+  fi
+}
 json() { python3 -m json.tool >/dev/null; }
 
 try 'export' "$tern" export $digits -o "$model"
@@ -108,8 +116,10 @@ try 'run -o -' cmp "$out/a.safetensors" "$out/b.safetensors"
 "$tern" run "$model" --random --size s34=2 -o - --format npz 2>/dev/null | cat >"$out/c.npz"
 "$tern" run "$model" --random --size s34=2 -o "$out/results.npz" >/dev/null
 try 'run -o - --format npz' cmp "$out/c.npz" "$out/results.npz"
+try 'run -o - on a terminal' ends 2 'redirect standard output' on_terminal "$tern" run "$model" --random --size s34=2 -o -
+try 'a terminal gets text' ends 0 'float32[2, 10]' on_terminal "$tern" run "$model" --random --size s34=2
 input=$("$tern" inspect "$model" --json | py 'import json,sys; print([i["name"] for i in json.load(sys.stdin)["functions"][0]["inputs"] if i["kind"] == "user"][0])')
-# write_array FILE DTYPE: [2, 1, 8, 8] of quarters, without NumPy.
+# write_array FILE DTYPE [FIRST]: [2, 1, 8, 8] of quarters, without NumPy.
 write_array() {
   py 'import array, struct, sys
 code = {"<f4": "f", "<f8": "d"}[sys.argv[2]]
@@ -118,7 +128,7 @@ text = text.replace("\"", "\x27")
 text += " " * ((64 - (10 + len(text) + 1) % 64) % 64) + "\n"
 with open(sys.argv[1], "wb") as f:
     f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
-    f.write(array.array(code, [(i % 64) / 4 for i in range(128)]).tobytes())' "$1" "$2"
+    f.write(array.array(code, [(i % 64 + int(sys.argv[3])) / 4 for i in range(128)]).tobytes())' "$1" "$2" "${3:-0}"
 }
 write_array "$out/single.npy" '<f4'
 write_array "$out/double.npy" '<f8'
@@ -136,6 +146,33 @@ try '--cast, same results' cmp "$out/s.npz" "$out/d.npz"
 try '--sequence' ends 0 'call1.' "$tern" run "$model" --sequence "$out/single.npy" --sequence "$out/single.npy"
 mkdir "$out/calls" && cp "$out/single.npy" "$out/calls/2.npy" && cp "$out/single.npy" "$out/calls/10.npy"
 try '--sequence FOLDER' ends 0 'call1.' "$tern" run "$model" --sequence "$out/calls" -o "$out/calls.safetensors"
+# zipped FILE NAME=ARRAY...: an .npz file.
+zipped() {
+  py 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as z:
+    for pair in sys.argv[2:]:
+        name, file = pair.split("=")
+        z.write(file, name + ".npy")' "$@"
+}
+write_array "$out/other.npy" '<f4' 5
+"$tern" run "$model" --sequence "$out/single.npy" --sequence "$out/other.npy" -o "$out/sequence.safetensors" >/dev/null
+"$tern" run "$model" --sequence "$out/single.npy" --sequence "$out/single.npy" -o "$out/same.safetensors" >/dev/null
+for names in "call0.$input call1.$input" 'call0.in0 call1.in0' "call0.$input call1.in0"; do
+  read -r first second <<<"$names"
+  zipped "$out/named.npz" "$second=$out/other.npy" "$first=$out/single.npy"
+  try "run -i, $names" ends 0 'call1.' "$tern" run "$model" -i "$out/named.npz" -o "$out/named.safetensors"
+  try "run -i, $names, as --sequence" cmp "$out/named.safetensors" "$out/sequence.safetensors"
+done
+try 'each call has its own input' test "$(cmp "$out/sequence.safetensors" "$out/same.safetensors" | wc -l)" = 1
+zipped "$out/results.npz" "call0.$input=$out/single.npy" "call0.out0=$out/single.npy" "call1.$input=$out/other.npy"
+try 'run -i, results of a case are left out' "$tern" run "$model" -i "$out/results.npz" -o "$out/named.safetensors"
+try 'run -i, results of a case change nothing' cmp "$out/named.safetensors" "$out/sequence.safetensors"
+zipped "$out/gap.npz" "call0.$input=$out/single.npy" "call2.$input=$out/single.npy"
+try 'run -i, a call has no input' ends 2 "call 1: input '$input' is not given" "$tern" run "$model" -i "$out/gap.npz"
+try 'run -i, one input for all calls, given twice' ends 2 'given twice' "$tern" run "$model" -i "$out/named.npz" -i "call0.$input=$out/single.npy"
+zipped "$out/far.npz" "call100000.$input=$out/single.npy"
+try 'run -i, too many calls' ends 2 'at most 100000 calls' "$tern" run "$model" -i "$out/far.npz"
+try 'run -i, callC. and --sequence' ends 2 'give one' "$tern" run "$model" -i "$out/named.npz" --sequence "$out/calls"
 try '--sequence --json' ends 0 '"calls": [' "$tern" run "$model" --sequence "$out/calls" --json
 try '--sequence --graph' ends 2 '--graph replays one call' "$tern" run "$model" --sequence "$out/calls" --graph
 
@@ -170,6 +207,26 @@ try 'validate, missing one is told' ends 3 'missing.tern: not checked' "$tern" v
 try 'validate, broken' ends 1 'finding' "$tern" validate "$model" "$out/broken.tern"
 try 'validate, broken .pt2' ends 1 'pt2.import' "$tern" validate "$out/broken.pt2"
 try 'run, broken' ends 4 'tern: ' "$tern" run "$out/broken.tern" --random
+# What the files say is lawful, but nothing here provides their operator.
+custom=examples/custom_op/rope
+try 'validate, not supported' ends 5 'unsupported' "$tern" validate $custom.pt2
+try 'validate, valid and not supported' ends 5 "$model: valid" "$tern" validate "$model" $custom.pt2
+try 'validate, broken and not supported' ends 1 'unsupported' "$tern" validate $custom.pt2 "$out/broken.tern"
+try 'validate --json, not supported' ends 5 '"severity": "unsupported"' "$tern" validate --json $custom.pt2
+try 'export, not supported' ends 5 'mylib.rope' "$tern" export $custom.pt2 -o "$out/custom.tern"
+# And with a library that provides it.
+try 'a library of operators' cc -shared -fPIC -Iinclude $custom.c -o "$out/librope.so" -lm
+try 'validate with its library' ends 0 "$custom.pt2: valid" "$tern" validate $custom.pt2 --ops "$out/librope.so"
+try 'export with its library' "$tern" export $custom.pt2 -o "$out/custom.tern" --ops "$out/librope.so"
+for file in "$out/custom.tern" "$custom.pt2 --ops $out/librope.so"; do
+  # shellcheck disable=SC2086
+  try "inspect shows custom operators, $(basename "${file%% *}")" ends 0 'custom operators, which a library of --ops has to provide: ' "$tern" inspect $file
+  # shellcheck disable=SC2086
+  try "inspect --json shows them, $(basename "${file%% *}")" ends 0 '"custom_ops": ["' "$tern" inspect $file --json
+done
+try 'inspect: no custom operators' ends 0 '"custom_ops": []' "$tern" inspect "$model" --json
+try 'run without the library' ends 5 'tern: ' "$tern" run "$out/custom.tern" -i $custom.safetensors
+try 'run with the library' ends 0 'float32' "$tern" run "$out/custom.tern" -i $custom.safetensors --ops "$out/librope.so"
 "$tern" validate --json "$model" "$out/broken.tern" "$out/missing.tern" >"$out/validate.json"
 try 'validate --json' json <"$out/validate.json"
 
@@ -202,6 +259,9 @@ sys.exit(not all(".SH " + s in text for s in ("NAME", "SYNOPSIS", "OPTIONS", "EX
   elif command -v groff >/dev/null; then
     try "groff $name" page groff -man -Tutf8 -ww -wbreak "$file"
   fi
+  if command -v man >/dev/null; then
+    try "man $name" page man --warnings -E UTF-8 -l "$file"
+  fi
 done
 completion=$share/bash-completion/completions/tern
 try 'bash parses the completion' bash -n "$completion"
@@ -211,6 +271,12 @@ completes() {
     printf "%s\n" "${COMPREPLY[@]}" | grep -qxF -- "$want"' _ "$completion" "$@"
 }
 completes_not() { ! completes "$@"; }
+# In a shell on a terminal: the Tab key completes "versi", and the line runs.
+loaded() {
+  printf '%s\n' "PATH=$(dirname "$tern"):\$PATH" ". $(printf '%q' "$completion")" $'tern versi\t' 'exit' >"$out/keys"
+  script -qec 'bash --noprofile --norc -i' /dev/null <"$out/keys" | grep -qF "$("$tern" version)"
+}
+if command -v script >/dev/null; then try 'bash loads the completion' loaded; fi
 try 'completion of commands' completes validate va
 try 'no hidden command' completes_not pages pa
 try 'completion of options' completes --sequence run model.tern --s
