@@ -1,4 +1,9 @@
-// tern pages: manual pages and completion, for the installation (cmake/TernInstall.cmake). Not listed by --help.
+// tern pages: manual pages and completion, for the installation (cmake/TernInstall.cmake), and docs/command.md. Not
+// listed by --help.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -30,11 +35,16 @@ void write_pages(const CLI::App& app, const std::filesystem::path& folder) {
 
 void add_pages_command(CLI::App& app, CommandLine&) {
   auto folder = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
   CLI::App* c = app.add_subcommand("pages", "Write the manual pages and completion of the command");
   c->group("");
-  c->add_option("folder", *folder, "The folder to write to: share/ of an installation")->required();
+  c->add_option("folder", *folder, "The folder to write to: share/ of an installation");
+  c->add_flag("--markdown", *markdown, "Print docs/command.md instead");
   c->footer("Example:\n  tern pages build/share");
-  c->callback([folder, &app] { write_pages(app, *folder); });
+  c->callback([folder, markdown, &app] {
+    if (*markdown == !folder->empty()) fail(ErrorCode::invalid_argument, "tern pages takes a folder or --markdown");
+    *markdown ? fmt::print("{}", markdown_page(app)) : write_pages(app, *folder);
+  });
 }
 
 }  // namespace tern

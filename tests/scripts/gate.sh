@@ -152,6 +152,7 @@ some=(--dtype f32 --most 2)
 part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/test-devices/texts_device.so "${some[@]}" \
   $data/programs $data/conformance
 check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $reports/build
+check docs/command.md $scripts/command_doc.sh --check build
 part 'configuring anew' $scripts/configure_test.sh
 part 'dev and newcomers' $scripts/dev_test.sh
 # What validates runs clean: programs of every op, and changed archives.

@@ -2,6 +2,7 @@
 
 #include "tools/exit_codes.h"
 #include "tools/option_text.h"
+#include "tools/pages/footer.h"
 #include "tools/pages/pages.h"
 
 namespace tern {
@@ -33,37 +34,20 @@ std::string option_entry(const OptionText& o) {
   return text + (o.preset.empty() ? "" : " (default: " + roff(o.preset) + ")") + "\n";
 }
 
-/// A footer: headings "Examples:", paragraphs, and lines behind two spaces as they stand.
 std::string sections(std::string_view footer) {
   std::string out;
-  bool verbatim = false, notes = false, open = false;
-  const auto paragraph = [&] {
-    if (!notes)
-      out += ".SH NOTES\n";
-    else if (open)
-      out += ".PP\n";
-    notes = open = true;
-  };
-  while (!footer.empty()) {
-    const std::size_t end = std::min(footer.find('\n'), footer.size());
-    const std::string_view line = footer.substr(0, end);
-    footer.remove_prefix(std::min(end + 1, footer.size()));
-    const bool indented = line.starts_with("  ");
-    if (verbatim && !indented) out += ".fi\n.RE\n";
-    if (!verbatim && indented) out += ".PP\n.RS\n.nf\n";
-    verbatim = indented;
-    if (indented) {
-      out += roff(line.substr(2)) + "\n";
-    } else if (line == "Example:" || line == "Examples:") {
+  bool notes = false;
+  for (const FooterPart& part : parts_of_footer(footer)) {
+    if (part.kind == FooterPart::Kind::examples) {
       out += ".SH EXAMPLES\n";
-    } else if (line == "Exit status:") {
-      break;  // the table follows
-    } else if (!line.empty()) {
-      paragraph();
-      out += roff(line) + "\n";
+    } else if (part.kind == FooterPart::Kind::verbatim) {
+      out += ".PP\n.RS\n.nf\n" + roff(part.text) + "\n.fi\n.RE\n";
+    } else {
+      out += (notes ? ".PP\n" : ".SH NOTES\n") + roff(part.text) + "\n";
+      notes = true;
     }
   }
-  return verbatim ? out + ".fi\n.RE\n" : out;
+  return out;
 }
 
 }  // namespace

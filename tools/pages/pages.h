@@ -1,4 +1,4 @@
-// Manual pages and completion, made from CLI11's tree.
+// Manual pages, docs/command.md and completion, made from CLI11's tree.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,8 @@ namespace tern {
 
 /// The page of the whole command, or of one of its subcommands, for man(7).
 std::string man_page(const CLI::App& app);
+/// The whole command with all its subcommands: docs/command.md.
+std::string markdown_page(const CLI::App& app);
 std::string bash_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);

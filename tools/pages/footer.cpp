@@ -1,0 +1,32 @@
+#include "tools/pages/footer.h"
+
+#include <algorithm>
+
+namespace tern {
+
+std::vector<FooterPart> parts_of_footer(std::string_view footer) {
+  using Kind = FooterPart::Kind;
+  std::vector<FooterPart> parts;
+  bool verbatim = false;
+  while (!footer.empty()) {
+    const std::size_t end = std::min(footer.find('\n'), footer.size());
+    const std::string_view line = footer.substr(0, end);
+    footer.remove_prefix(std::min(end + 1, footer.size()));
+    const bool indented = line.starts_with("  ");
+    if (indented && verbatim) {
+      parts.back().text += "\n" + std::string(line.substr(2));
+    } else if (indented) {
+      parts.push_back({Kind::verbatim, std::string(line.substr(2))});
+    } else if (line == "Example:" || line == "Examples:") {
+      parts.push_back({Kind::examples, {}});
+    } else if (line == "Exit status:") {
+      break;
+    } else if (!line.empty()) {
+      parts.push_back({Kind::paragraph, std::string(line)});
+    }
+    verbatim = indented;
+  }
+  return parts;
+}
+
+}  // namespace tern
