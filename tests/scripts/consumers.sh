@@ -49,6 +49,9 @@ headers() {
     echo "#include <tern/$(basename "$header")>" | g++ -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c++ - ||
       return 1
   done
+  for header in c_api.h custom_op.h device.h; do
+    echo "#include <tern/$header>" | gcc -std=c99 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" -x c - || return 1
+  done
 }
 # docs/api.md: its C++ blocks are examples/cpp/api.cpp, its C block examples/cpp/api.c, word for word.
 doc_block() { awk -v lang="$1" '$0 == "```" lang {on = 1; next} /^```$/ {on = 0} on' docs/api.md; }
