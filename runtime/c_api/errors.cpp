@@ -36,8 +36,8 @@ tern_status report() noexcept {
   }
 }
 
-void need(const void* pointer, const char* what) {
-  if (pointer == nullptr) fail(ErrorCode::invalid_argument, std::string(what) + " is NULL");
+void refuse_null(const char* what) {
+  fail(ErrorCode::invalid_argument, std::string(what) + " is NULL");
 }
 
 }  // namespace tern::c_api

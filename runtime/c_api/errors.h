@@ -18,7 +18,11 @@ tern_status guarded(const F& f) noexcept {
   }
 }
 
+[[noreturn]] void refuse_null(const char* what);
+
 /// Throws if a pointer is null that must not be.
-void need(const void* pointer, const char* what);
+inline void need(const void* pointer, const char* what) {
+  if (pointer == nullptr) refuse_null(what);
+}
 
 }  // namespace tern::c_api
