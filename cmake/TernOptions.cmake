@@ -4,6 +4,8 @@ target_compile_options(tern_options INTERFACE
   -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
   # No contraction: the same bits whatever the instruction set.
   -ffp-contract=off -fno-math-errno
+  # clang says so where it cannot vectorise a loop that asks for it: a call of the C library, a sanitizer's check.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
   # So that the linker leaves out what nobody calls.
   -ffunction-sections -fdata-sections)
 target_link_options(tern_options INTERFACE -Wl,--gc-sections)

@@ -58,6 +58,8 @@ class KernelState {
   Way way = Way::none;
   /// It prefetches KernelCall::upcoming while it computes.
   bool asks_ahead = false;
+  /// About the bytes of tables that grow with the operands' sizes; PrepareOptions::max_memory limits their sum.
+  std::uint64_t table_bytes = 0;
 };
 
 /// A constant that a later node reads from end to end, each thread a part of it.

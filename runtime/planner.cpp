@@ -647,6 +647,7 @@ class Planner {
 
   void prepare_kernels() {
     std::set<std::int64_t> read, packed;  // storages
+    std::uint64_t table_bytes = 0;
     for (Step& s : plan_.steps) {
       const bool defers = s.kernel != nullptr && s.kernel->defers_weights;
       for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) fetch(s.args + i, read);
@@ -659,6 +660,8 @@ class Planner {
       try {
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();
+        table_bytes += call.state == nullptr ? 0 : call.state->table_bytes;
+        RunLimits().check_memory(table_bytes, r_.prepared->options);
         if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
       } catch (const std::bad_alloc&) {
         fail(ErrorCode::out_of_memory, describe(*r_.prepared, r_.function, s.node) + ": no memory for its tables");

@@ -49,18 +49,19 @@ class Masks {
 
   Hides hides(ValueId mask, std::vector<bool>& read) {
     const auto [at, added] = known_.try_emplace(mask, Hides::other);
-    if (!added || !part_.constant(mask)) return at->second;
+    Hides& answer = at->second;
+    if (!added || !part_.constant(mask)) return answer;
     const ConstantSlice slice = part_.slice(mask);
     const std::uint64_t work = part_.work(slice);
-    if (work > most_work_ || work > budget_) return at->second;
+    if (work > most_work_ || work > budget_) return answer;
     budget_ -= work;
     try {
-      part_.evaluate(mask, slice, [&](const Tensor& value) { at->second = hidden_by(value); });
+      part_.evaluate(mask, slice, [&](const Tensor& value) { answer = hidden_by(value); });
     } catch (const Error&) {
-      return at->second;  // its user will be told when it runs
+      return answer;  // its user will be told when it runs
     }
-    for (std::uint32_t s : slice.states) read[s] = read[s] || at->second != Hides::other;
-    return at->second;
+    for (std::uint32_t s : slice.states) read[s] = read[s] || answer != Hides::other;
+    return answer;
   }
 
  private:

@@ -25,10 +25,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIALECTS = ["cpp", "opencl", "cuda", "hip", "metal"]  # in the order of tern/device.h
-HIP_LIBRARIES = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+HIP_LIBRARIES = ["/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode"]  # Debian 12, Ubuntu 24.04
 HIP = ["/usr/lib/llvm-19/bin/clang", "-x", "hip", "--offload-arch=gfx942", "--rocm-path=/usr", "--cuda-device-only", "-std=c++17",
        "-ffp-contract=off", "-O1", "-w"]  # fmt: skip
-# Debian's device libraries are older than gfx942, and lack the one that says its number.
+# Debian 12's device libraries are older than gfx942, and lack the one that says its number.
 HIP_NUMBER = """target triple = "amdgcn-amd-amdhsa"
 @__oclc_ISA_version = linkonce_odr protected unnamed_addr addrspace(4) constant i32 9402, align 4
 """
@@ -74,13 +74,18 @@ def hip(text, work):
 def hip_headers(work):
     libraries = work / "amdgcn"
     libraries.mkdir()
-    for library in pathlib.Path(HIP_LIBRARIES).glob("*.bc"):
+    folder = next((f for f in map(pathlib.Path, HIP_LIBRARIES) if f.is_dir()), None)
+    if folder is None:
+        return f"AMD's device libraries are in none of {', '.join(HIP_LIBRARIES)}: './dev setup devices' installs them"
+    for library in folder.glob("*.bc"):
         (libraries / library.name).symlink_to(library)
-    number = work / "number.ll"
-    number.write_text(HIP_NUMBER)
+    error = ""
     made = libraries / "oclc_isa_version_942.bc"
-    # By the compiler of the other libraries, which the newer one reads.
-    error = say(["clang-15", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-w", "-c", "-emit-llvm", "-x", "ir", str(number), "-o", str(made)])
+    if not made.exists():
+        number = work / "number.ll"
+        number.write_text(HIP_NUMBER)
+        # By the compiler of the other libraries, which the newer one reads.
+        error = say(["clang-15", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-w", "-c", "-emit-llvm", "-x", "ir", str(number), "-o", str(made)])
     (work / "hip.h").write_text("#include <hip/hip_runtime.h>\n")
     pch = ["-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", str(work / "hip.pch"), str(work / "hip.h")]
     return error or hip_command(work, *pch)

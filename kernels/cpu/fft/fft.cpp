@@ -112,6 +112,11 @@ void add_passes(const KernelCall& c, const Problem& p, State& s) {
     s.passes.push_back(make_pass<T>(p.kind, c.out[0], p.axes.back(), p.forward, p.scale));
     if (n > 1) s.between = aligned(static_cast<std::size_t>(c.in[0].numel()) * 2 * sizeof(T));
   }
+  // Factors for each element of a line; Bluestein's convolution has them, and a spectrum, for up to four times as many.
+  const auto tables_of = [](std::int64_t size) {
+    return static_cast<std::uint64_t>(size) * sizeof(std::complex<double>) * (fft_is_smooth(size) ? 1 : 8);
+  };
+  for (const int axis : p.axes) s.table_bytes += tables_of((to_real ? c.out[0] : c.in[0]).size(axis));
   for (const auto& pass : s.passes)
     s.memory = std::max(s.memory, pass->scratch() * static_cast<std::size_t>(pass->workers));
 }
