@@ -1,13 +1,15 @@
 #include "kernels/kernel.h"
 
+#include <algorithm>
+
 #include "kernels/custom/library.h"
 
 namespace tern {
 
 bool TensorView::contiguous() const {
   std::int64_t expected = 1;
+  if (std::ranges::count(shape(), 0) != 0) return true;
   for (int i = rank - 1; i >= 0; --i) {
-    if (size(i) == 0) return true;
     if (size(i) != 1 && stride(i) != expected) return false;
     expected *= size(i);
   }
@@ -15,10 +17,12 @@ bool TensorView::contiguous() const {
 }
 
 void make_contiguous(TensorView& v) {
-  std::int64_t stride = 1;
+  // Of no elements nothing may be computed, where the other sizes may be as large as they like.
+  const bool empty = std::ranges::count(v.shape(), 0) != 0;
+  std::int64_t stride = empty ? 0 : 1;
   for (int i = v.rank - 1; i >= 0; --i) {
     v.strides[static_cast<std::size_t>(i)] = stride;
-    stride *= v.size(i) > 1 ? v.size(i) : 1;
+    if (!empty) stride *= v.size(i);
   }
 }
 

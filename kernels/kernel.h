@@ -42,7 +42,7 @@ struct TensorView {
     return reinterpret_cast<T*>(data);
   }
 };
-/// Sets contiguous strides for the sizes.
+/// Sets contiguous strides for the sizes; zeros where there are no elements.
 void make_contiguous(TensorView& v);
 
 /// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.

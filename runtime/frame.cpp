@@ -259,7 +259,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     evaluate_expressions();
     plan = &plan_for(s);
     sections_[s].current = plan;
-    context_.reserve(sections_[s].arena, plan->arena_bytes);
+    context_.reserve(sections_[s].arena, std::max<std::uint64_t>(plan->arena_bytes, 64));  // no null, even for nothing
     context_.reserve(context_.scratch, plan->scratch_bytes);
     locate(*plan, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
@@ -350,10 +350,10 @@ class FrameAllocator : public OutputAllocator {
     view->dtype = type.dtype;
     view->rank = static_cast<std::int32_t>(sizes.size());
     std::ranges::copy(sizes, view->sizes.begin());
-    make_contiguous(*view);
     TensorType sized = type;
     sized.shape.resize(sizes.size());
     view->data = frame_.dynamic(v, view_bytes(sized, *view));
+    make_contiguous(*view);
     allocated_ |= std::uint32_t{1} << output;
   }
   /// Whether the kernel found out the sizes of this output; of any, without one.

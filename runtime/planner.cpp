@@ -172,7 +172,7 @@ class Planner {
       if (in.kind == FunctionInput::Kind::state) {
         root.at = {Location::Kind::state, in.state, 0};
         const State& state = program_.states[in.state];
-        if (type(in.value).block == 0 && elements_per_byte(view.dtype) == 1)
+        if (type(in.value).block == 0 && elements_per_byte(view.dtype) == 1 && view.numel() != 0)
           std::copy(state.strides.begin(), state.strides.end(), view.strides.begin());
       } else {
         root.at = {Location::Kind::input, i, 0};
@@ -555,7 +555,7 @@ class Planner {
       if (state) {
         const State& s = program_.states[w.index];
         to.view = concrete_.view(s.type);
-        if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1)
+        if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1 && to.view.numel() != 0)
           std::copy(s.strides.begin(), s.strides.end(), to.view.strides.begin());
       } else {
         to.view = placed(f_.inputs[w.index].value).view;

@@ -64,9 +64,13 @@ bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int
     }
     case Op::slice: {
       const Index axis = normal(node.dim(AttrKey::axis));
+      if (out->numel() == 0) {  // its start and step may be any numbers
+        make_contiguous(*out);
+        return true;
+      }
       out->strides = x.strides;
       if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step, 1);  // else it may be any number
-      if (out->numel() != 0) *offset += node.integer(AttrKey::start) * x.strides[axis] * element;
+      *offset += node.integer(AttrKey::start) * x.strides[axis] * element;
       return true;
     }
     case Op::expand: {

@@ -1,9 +1,12 @@
 #include "fuzz/ops/make.h"
 
+#include <tern/error.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
 
+#include "dtypes/checked.h"
 #include "exporter/constants.h"
 #include "fuzz/run/wild.h"
 
@@ -16,6 +19,11 @@ std::int64_t product(const Sizes& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape) n *= d;
   return n;
+}
+
+std::int64_t near(std::int64_t value, std::int64_t by) {
+  std::int64_t sum = 0;
+  return checked_add(value, by, &sum) ? sum : value;
 }
 
 }  // namespace
@@ -165,9 +173,9 @@ void Make::change_attribute() {
     if (chance(20)) {
       dims->erase(dims->begin() + (&d - dims->data()));
     } else if (chance(30)) {
-      d = size(pick<std::int64_t>({was, was + 1, 0, -1}));
+      d = size(pick<std::int64_t>({was, near(was, 1), 0, -1}));
     } else {
-      d = pick<std::int64_t>({was + 1, was - 1, 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2, std::int64_t{1} << 31,
+      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2, std::int64_t{1} << 31,
                               Limits::max(), Limits::min()});
     }
   } else if (auto* values = std::get_if<std::vector<double>>(&data); values != nullptr && !values->empty()) {
@@ -182,9 +190,9 @@ void Make::change_result(TensorType& type) {
   } else {
     Dim& d = type.shape[choices.index(type.shape.size())];
     const std::int64_t was = d.is_const() ? d.value() : 1;
-    d = what == 1 ? Dim(was + in(-1, 1)) : program.pool.symbol("r" + std::to_string(symbols_++), 0, 8);
+    d = what == 1 ? Dim(near(was, in(-1, 1))) : program.pool.symbol("r" + std::to_string(symbols_++), 0, 8);
     if (d.is_const() || chance(20)) return;  // or nothing binds the symbol
-    const std::int64_t value = was + in(0, 1);
+    const std::int64_t value = near(was, in(0, 1));
     Node item;
     item.op = Op::item;
     item.inputs = {b.constant(DType::i64, {}, &value)};

@@ -52,6 +52,15 @@ constexpr T plus(T a, T b) {
   }
 }
 
+/// A quotient; integers wrap. The divisor is not an integer zero.
+template <class T>
+constexpr T quotient(T a, T b) {
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+    if (b == -1) return static_cast<T>(0 - static_cast<std::uint64_t>(a));
+  }
+  return a / b;
+}
+
 /// A product; integers wrap. Complex numbers without the library's treatment of infinities, as in PyTorch.
 template <class T>
 T times(T a, T b) {

@@ -13,8 +13,9 @@ namespace {
 TensorView part(const TensorView& v, int axis, std::int64_t start, std::int64_t length, std::int64_t step) {
   TensorView p = v;
   const auto a = static_cast<std::size_t>(axis);
-  p.data += start * v.stride(axis) * element_size(v.dtype);
   p.sizes[a] = length;
+  if (p.numel() == 0) return p;  // it may have no memory
+  p.data += start * v.stride(axis) * element_size(v.dtype);
   if (length > 1) p.strides[a] = v.stride(axis) * step;  // else the step may be any number
   return p;
 }

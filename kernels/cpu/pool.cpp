@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/channels_last.h"
+#include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/parallel.h"
@@ -119,7 +120,7 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
   std::fill_n(y, width, T(0));
   for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
     const T* from = x + line + w[2].position(0, k);
-    for (std::int64_t i = begin; i < end; ++i) y[i] += from[i * stride];
+    for (std::int64_t i = begin; i < end; ++i) y[i] = plus(y[i], from[i * stride]);
   });
   std::int64_t inside_d = 0, padded_d = 0, inside_h = 0, padded_h = 0;
   counts(w[0], od, &inside_d, &padded_d);
@@ -130,7 +131,7 @@ void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh
     const std::int64_t number = p.divisor != 0 ? p.divisor
                                 : p.count_pads ? padded_d * padded_h * padded
                                                : inside_d * inside_h * inside;
-    if (inside_d * inside_h * inside > 0 && number != 0) y[i] /= static_cast<T>(number);
+    if (inside_d * inside_h * inside > 0 && number != 0) y[i] = quotient(y[i], static_cast<T>(number));
   }
 }
 

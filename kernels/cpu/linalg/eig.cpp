@@ -1,6 +1,8 @@
 // eig: LAPACK's geev; for real matrices, pairs of real columns become conjugate eigenvectors.
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
@@ -26,7 +28,8 @@ struct EigJob {
     if (n == 0) return;
     T answer(0);
     R ignored(0);
-    lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, static_cast<T*>(nullptr), nullptr, n, &answer, -1, &ignored);
+    std::vector<T> none(static_cast<std::size_t>(2 * n));  // not read, but pointers into it are made
+    lapack::geev(vectors ? 'V' : 'N', n, nullptr, n, none.data(), nullptr, n, &answer, -1, &ignored);
     work_length = std::max(1, work_size(answer));
   }
   void cut(ScratchParts& parts) {
