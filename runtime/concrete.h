@@ -46,8 +46,8 @@ std::string text_of(const TensorView& view);
 
 /// Bytes of a contiguous tensor with this view's sizes.
 std::uint64_t view_bytes(const TensorType& type, const TensorView& view);
-/// What a copy of the value moves: the view, or for an MX value all its bytes, as one row, for the scales come after the
-/// elements that the view shows.
+/// What a copy of the value moves: the view, or for an MX value all its bytes, as one row, for the scales come after
+/// the elements that the view shows.
 TensorView view_to_copy(const TensorType& type, const TensorView& view);
 
 }  // namespace tern

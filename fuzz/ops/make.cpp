@@ -175,8 +175,8 @@ void Make::change_attribute() {
     } else if (chance(30)) {
       d = size(pick<std::int64_t>({was, near(was, 1), 0, -1}));
     } else {
-      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2, std::int64_t{1} << 31,
-                              Limits::max(), Limits::min()});
+      d = pick<std::int64_t>({near(was, 1), near(was, -1), 0, 1, 2, -1, -2, 7, 1 << 20, Limits::max() / 2,
+                              std::int64_t{1} << 31, Limits::max(), Limits::min()});
     }
   } else if (auto* values = std::get_if<std::vector<double>>(&data); values != nullptr && !values->empty()) {
     (*values)[choices.index(values->size())] = number();

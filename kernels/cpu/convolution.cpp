@@ -208,6 +208,13 @@ const State* dnnl_state(const KernelCall& c) {
   return s != nullptr && s->convolution != nullptr ? s : nullptr;
 }
 
+/// Whether some window may lie beside the image, or around it, with no element inside.
+bool has_window_outside(const ConvolutionProblem& p) {
+  return std::ranges::any_of(p.window, [](const WindowAxis& a) {
+    return a.position(0, a.kernel - 1) < 0 || a.position(a.out - 1, 0) >= a.in || (a.kernel > 1 && a.dilation > a.in);
+  });
+}
+
 std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (gemm_type(dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
@@ -216,6 +223,8 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   if (c.way != Way::onednn && own_way(c, c.way) != Way::none) return nullptr;
   // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
   if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return nullptr;
+  // There oneDNN calls a kernel that it did not make (https://github.com/uxlfoundation/oneDNN/issues/5942).
+  if (node.integer(AttrKey::transposed) == 0 && has_window_outside(describe_convolution(c))) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
   p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
   p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());

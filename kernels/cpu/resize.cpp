@@ -47,7 +47,8 @@ std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
       if (is_image(c)) quantise(t.index, t.weight, t.out, t.taps);
     }
   }
-  for (const ResizeTable<T>& t : r->axes) r->table_bytes += t.index.size() * sizeof(std::int64_t) + t.weight.size() * sizeof(T);
+  for (const ResizeTable<T>& t : r->axes)
+    r->table_bytes += t.index.size() * sizeof(std::int64_t) + t.weight.size() * sizeof(T);
   return r;
 }
 

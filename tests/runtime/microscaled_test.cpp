@@ -27,7 +27,8 @@ Node with_format(Op op, std::vector<ValueId> inputs, DType dtype) {
 }
 
 ValueId microscaled(TestProgram& p) {
-  const ValueId elements = p.b().constant(DType::u8, {1, 4}, kElements), scales = p.b().constant(DType::u8, {2}, kScales);
+  const ValueId elements = p.b().constant(DType::u8, {1, 4}, kElements),
+                scales = p.b().constant(DType::u8, {2}, kScales);
   return p.b().add(with_format(Op::mx_pack, {elements, scales}, DType::f8_e4m3fn))[0];
 }
 

@@ -126,3 +126,20 @@ for dtype in (torch.float16, torch.bfloat16):
     case(f"soft_margin_loss_each_{short}", lambda x, y: F.soft_margin_loss(x, y, reduction="none"), (x, y))
     # Three additions into one row: a sum that is rounded after each is another one.
     case(f"index_add_{short}", lambda x, y: torch.index_add(x, 0, t([0, 0, 0, 1]), y), (randn(4, 33).to(dtype) * 3, randn(4, 33).to(dtype)))
+
+# --- windows that lie in the padding altogether; PyTorch's own oneDNN may crash on them
+torch.backends.mkldnn.set_flags(False)
+for dtype in (torch.float32, torch.bfloat16, torch.float64):
+    short = str(dtype).split(".")[1]
+    x, w, b = (v.to(dtype) for v in (randn(1, 8, 3, 10), randn(16, 8, 1, 2), randn(16)))
+    case(f"conv_beside_image_{short}", lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=(2, 1)), (x, w, b))
+    case(f"conv_beside_image_wide_{short}", lambda x, w: F.conv2d(x, w, padding=(1, 7)), (randn(2, 16, 4, 4).to(dtype), randn(8, 16, 3, 3).to(dtype)))
+    case(f"conv_around_image_{short}", lambda x, w: F.conv1d(x, w, padding=6, dilation=9), (randn(2, 16, 3).to(dtype), randn(8, 16, 2).to(dtype)))
+torch.backends.mkldnn.set_flags(True)
+
+# --- integers wrap
+high = 2**62
+x, y = t([[[[high, high, -high], [high, 1, 2], [3, -high, -high]]]]), t([[[[2, 1], [1, 3]]]])
+case("wrap_convolution", lambda x, y, b: (F.conv2d(x, y, b), F.conv2d(x, y, b, padding=1), F.conv_transpose2d(x, y, b)), (x, y, t([high])))
+case("wrap_pools", lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 2, divisor_override=-1)), (x,))
+case("wrap_fold", lambda x: x.sum(1) + x.prod(-1), (x,))
