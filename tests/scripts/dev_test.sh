@@ -14,7 +14,7 @@ cp tests/scripts/device.sh "$copy/tests/scripts/"
 echo 'no-such-package-of-tern==1.0' >"$copy/tests/scripts/device_requirements.txt"
 stand_in() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
 # All packages are there but those in $work/missing. apt-get keeps a list of its calls and does what $work/apt says.
-stand_in dpkg-query "shift 3; for p; do grep -qx \"\$p\" '$work/missing' || echo \"installed \$p\"; done"
+stand_in dpkg-query "shift 3; s=0; for p; do if grep -qx \"\$p\" '$work/missing'; then s=1; else echo \"installed \$p\"; fi; done; exit \$s"
 stand_in apt-get "echo \"\$@\" >>'$work/calls'; . '$work/apt'"
 stand_in sudo 'exec "$@"'
 : >"$work/missing"
@@ -40,13 +40,21 @@ not_installable() {
     grep -q 'could not install libfmt-dev mold' "$work/log"
 }
 no_index() {
-  : >"$work/missing"
   # An index that nobody serves, and no settings of this machine.
   env -u PIP_FIND_LINKS PIP_CONFIG_FILE=/dev/null PIP_INDEX_URL=http://127.0.0.1:9 PIP_RETRIES=0 "$copy/dev" setup devices
 }
 no_plugin() {
   mkdir -p "$copy/build/device-tools/vendors" && touch "$copy/build/device-tools/vendors/intel.icd" &&
     "$copy/tests/scripts/device.sh" intel true
+}
+# Of two names of a package the one that this system has.
+other_name() {
+  printf 'rocm-device-libs\nrocm-device-libs-17\n' >"$work/missing"
+  : >"$work/apt"
+  stand_in apt-cache 'case $* in *libs) exit 100 ;; esac'
+  no_index # the packages come first
+  rm "$work/bin/apt-cache"
+  grep -qE 'install --no-install-recommends rocm-device-libs-17$' "$work/calls"
 }
 jobs() { local TERN_JOBS=many && export TERN_JOBS && dev help; }
 old_cmake() {
@@ -64,6 +72,8 @@ try 'dev runs through a link' through_a_link
 try 'nothing is installed that is there' nothing_missing
 try 'missing packages are installed' missing
 try 'why a package cannot be installed' not_installable
+try 'the name that a package has here' other_name
+: >"$work/missing"
 try 'no PyPI: the message says so' says 'pip could not install' no_index
 try 'no PyPI: nothing counts as installed' [ ! -e "$copy/build/device-tools/requirements.txt" ]
 try "no Intel runtime: what installs it" says "^FAIL Intel's OpenCL runtime .*dev setup devices" "$copy/tests/scripts/device.sh" intel true
