@@ -19,8 +19,8 @@
 namespace tern::fuzz {
 namespace {
 
-constexpr std::int64_t kMaxElements = 1 << 20;   ///< of an input
-constexpr std::uint64_t kMaxMemory = 256 << 20;  ///< of a session
+constexpr std::int64_t kMaxElements = 1 << 20;  ///< of an input
+constexpr std::uint64_t kMaxMemory = 32 << 20;  ///< of a session: kernels are slow under sanitizers
 constexpr std::int64_t kMaxIterations = 50;
 
 template <class Options>
