@@ -17,12 +17,10 @@ bool TensorView::contiguous() const {
 }
 
 void make_contiguous(TensorView& v) {
-  // Of no elements nothing may be computed, where the other sizes may be as large as they like.
-  const bool empty = std::ranges::count(v.shape(), 0) != 0;
-  std::int64_t stride = empty ? 0 : 1;
+  std::uint64_t stride = 1;  // a caller's tensor without elements may have other sizes that overflow
   for (int i = v.rank - 1; i >= 0; --i) {
-    v.strides[static_cast<std::size_t>(i)] = stride;
-    if (!empty) stride *= v.size(i);
+    v.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(v.size(i), 1));
   }
 }
 

@@ -42,7 +42,7 @@ struct TensorView {
     return reinterpret_cast<T*>(data);
   }
 };
-/// Sets contiguous strides for the sizes; zeros where there are no elements.
+/// Sets contiguous strides for the sizes.
 void make_contiguous(TensorView& v);
 
 /// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.

@@ -49,6 +49,13 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
   for (std::size_t i = 0; i < t.shape.size(); ++i) t.shape[i] = view.sizes[i];
   std::uint64_t bytes = 0;
   if (!byte_size(t, &bytes)) fail(ErrorCode::runtime, "a tensor does not fit in memory");
+  // Products of the sizes of two or three tensors then fit 64 bits, also of tensors without elements.
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  std::int64_t most = 1;
+  for (const std::int64_t size : view.shape()) most *= std::max<std::int64_t>(size, 1);
+  if (most > kMostElements)
+    fail(ErrorCode::runtime,
+         fmt::format("a tensor of {}; at most {} elements are allowed", text_of(view), kMostElements));
   return bytes;
 }
 
@@ -76,10 +83,6 @@ TensorView Concrete::view(const TensorType& type) const {
   }
   view_bytes(type, v);
   make_contiguous(v);
-  // Products of the sizes of two or three tensors then fit 64 bits.
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
-  if (v.numel() > kMostElements)
-    fail(ErrorCode::runtime, fmt::format("a tensor of {} elements; at most {} are allowed", v.numel(), kMostElements));
   return v;
 }
 

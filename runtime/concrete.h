@@ -44,7 +44,8 @@ class Concrete {
 /// "float32[2, 3]".
 std::string text_of(const TensorView& view);
 
-/// Bytes of a contiguous tensor with this view's sizes.
+/// Bytes of a contiguous tensor with this view's sizes. Fails on more than 2^40 elements, or sizes whose product would
+/// be more if none were 0.
 std::uint64_t view_bytes(const TensorType& type, const TensorView& view);
 /// What a copy of the value moves: the view, or for an MX value all its bytes, as one row, for the scales come after
 /// the elements that the view shows.

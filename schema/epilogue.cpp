@@ -1,5 +1,6 @@
 #include "schema/epilogue.h"
 
+#include <fmt/format.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -26,8 +27,13 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
   std::vector<const TensorType*> operands{&result.at(0)};
   operands.insert(operands.end(), inputs.begin() + own, inputs.end());
   std::vector<TensorType> types = infer(program, pool, tail, operands);
-  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || types.at(0) != result[0])
+  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || types.at(0).dtype != DType::f32)
     fail(ErrorCode::internal, "an expression was fused into an op whose result it cannot replace");
+  // Sizes that the program declares equal may differ in a run.
+  if (types.at(0) != result[0])
+    fail(ErrorCode::runtime,
+         fmt::format("the result is {}, but the program declares that what is computed of it, {}, has its sizes",
+                     text_of(result[0], pool), text_of(types[0], pool)));
   return types;
 }
 

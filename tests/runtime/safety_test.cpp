@@ -120,6 +120,19 @@ TEST(DeclaredSizes, ThatNobodyFindsOut) {
   expect_error(p, {some(8)}, "the program declares");
 }
 
+TEST(DeclaredSizes, OfExpressionsFusedIntoProducts) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {p.b().pool().symbol("n", 1, 100), 4});
+  const ValueId weight = p.state({4, 5}, Floats(20, 1), false), more = p.state({3, 5}, Floats(15, 1), false);
+  const ValueId y = p.b().matmul(x, weight);
+  const ValueId z = p.b().expr("y + m", {{"y", y}, {"m", more}}, DType::f32);
+  type(p, z).shape[0] = type(p, y).shape[0];
+  p.output(z);
+  expect_error(p, {floats({1, 4}, Floats(4, 1))}, "declares");
+  Session s(p.model().prepare());
+  EXPECT_EQ(values_of(s.run({floats({3, 4}, Floats(12, 1))})[0]), Floats(15, 5));
+}
+
 TEST(DeclaredSizes, OfViewsBeyondTheirBase) {
   for (std::int64_t n : {4, 6}) {
     TestProgram p;
