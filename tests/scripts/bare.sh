@@ -124,6 +124,7 @@ add_user() {
   chroot "$root" install -d -o "$user" "$place"
   if [[ $ccache ]]; then
     mkdir -p "$root/host/ccache" && mount --bind "$ccache" "$root/host/ccache"
+    chroot "$root" chown -R "$user" /host/ccache
     # The language of messages is part of what the cache compares.
     environment+=(CCACHE_DIR=/host/ccache "CCACHE_BASEDIR=$place" CCACHE_NOHASHDIR=1 ${LANG:+"LANG=$LANG"})
   fi
