@@ -6,6 +6,7 @@
 #include <CL/cl_ext.h>
 #include <tern/device.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

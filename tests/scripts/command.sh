@@ -273,7 +273,7 @@ completes() {
 completes_not() { ! completes "$@"; }
 # In a shell on a terminal: the Tab key completes "versi", and the line runs.
 loaded() {
-  printf '%s\n' "PATH=$(dirname "$tern"):\$PATH" ". $(printf '%q' "$completion")" $'tern versi\t' 'exit' >"$out/keys"
+  printf '%s\n' "PATH=$(printf '%q' "$(dirname "$tern")"):\$PATH" ". $(printf '%q' "$completion")" $'tern versi\t' 'exit' >"$out/keys"
   script -qec 'bash --noprofile --norc -i' /dev/null <"$out/keys" | grep -qF "$("$tern" version)"
 }
 if command -v script >/dev/null; then try 'bash loads the completion' loaded; fi
