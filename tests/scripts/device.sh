@@ -11,7 +11,8 @@ case $runtime in
   intel)
     needs "$root/build/device-tools/vendors/intel.icd" "Intel's OpenCL runtime" PyPI
     export OCL_ICD_VENDORS=$root/build/device-tools/vendors
-    export LD_LIBRARY_PATH=$root/build/device-tools/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    LD_LIBRARY_PATH=$(realpath "$root/build/device-tools")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
     ;;
   pocl)
     needs /etc/OpenCL/vendors/pocl.icd PoCL 'the package pocl-opencl-icd'
