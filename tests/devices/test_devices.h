@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/devices/device.h"
@@ -17,13 +18,13 @@ namespace tern::testing {
 
 /// The plugins of this process, the tests' own among them.
 inline const std::vector<Plugin>& all_plugins() {
-  static const std::vector<Plugin>& plugins = [&]() -> const std::vector<Plugin>& {
+  static const std::vector<Plugin>* const plugins = [] {
     std::string path = TERN_TEST_DEVICES;
     if (const char* others = std::getenv("TERN_DEVICE_PATH")) path += std::string(":") + others;
     setenv("TERN_DEVICE_PATH", path.c_str(), 1);
-    return device_plugins();
+    return &device_plugins();
   }();
-  return plugins;
+  return *plugins;
 }
 
 /// "cpu", "plain", "graph", "full", "xpu" where there is one.
@@ -42,9 +43,9 @@ inline std::string fresh_device(const std::string& plugin) {
   return plugin + ":" + std::to_string(next++);
 }
 
-inline const DeviceControl& control_of(const std::string& device) {
+inline const DeviceControl& control_of(std::string_view device) {
   all_plugins();
-  return *static_cast<const DeviceControl*>(Device::open(device).plugin().get_extension("test", 1));
+  return *static_cast<const DeviceControl*>(Device::open(std::string(device)).plugin().get_extension("test", 1));
 }
 
 inline PrepareOptions on(const std::string& device) {

@@ -8,8 +8,7 @@ prefix=${2:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [[ -z $prefix ]]; then
-  prefix=$(realpath "$folder")/install
-  rm -rf "$prefix"
+  prefix=$work/install # no space in it: what pkg-config prints is split into words
   cmake --install "$folder" --prefix "$prefix" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 fi
 "$prefix/bin/tern" export examples/digits/digits.pt2 -o "$work/digits.tern" >/dev/null || exit 1
