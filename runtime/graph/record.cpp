@@ -36,8 +36,8 @@ void Frame::record(Plan& plan, Step& step) {
   Recording& recording = *context_.recording;
   recording.function = index_;
   recording.node = step.node;
-  const Node& node = f_.nodes[step.node];
-  if (step.kind != Step::Kind::copy && !node.dims(AttrKey::symbols).empty())
+  // A copy may be of a function without nodes.
+  if (step.kind != Step::Kind::copy && !f_.nodes[step.node].dims(AttrKey::symbols).empty())
     fail(ErrorCode::unsupported, fmt::format("{}a size depends on data here, which a graph cannot hold",
                                              step.kind == Step::Kind::control ? describe(step.node) + ": " : ""));
   const std::span<TensorView> in(plan.args.data() + step.args, step.inputs),

@@ -20,6 +20,8 @@ case $runtime in
     cp -f /etc/OpenCL/vendors/pocl.icd "$root/build/opencl-pocl/vendors/"
     export OCL_ICD_VENDORS=$root/build/opencl-pocl/vendors
     export POCL_CACHE_DIR=$root/build/opencl-pocl/cache
+    # Workers of PoCL 5.0 (Ubuntu 24.04) now and then race with each other while kernels are compiled, and abort.
+    export POCL_MAX_PTHREAD_COUNT=1
     ;;
   example)
     mkdir -p "$root/build/test-devices"

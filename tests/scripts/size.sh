@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# size.sh BUILD: the library that people deploy, stripped, is smaller than 5 MB; oneDNN and LAPACK are other libraries.
+# size.sh BUILD: the library that people deploy, stripped, is smaller than 8 MB; oneDNN and LAPACK are other libraries.
 set -euo pipefail
-limit=5000000
+limit=8000000
 stripped=$(mktemp)
 trap 'rm -f "$stripped"' EXIT
 strip -o "$stripped" "$1/libtern.so"
