@@ -6,9 +6,9 @@
 #include <memory>
 #include <mutex>
 
-#include "kernels/cpu/parallel.h"
 #include "loader/format.h"
 #include "loader/segment_source.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

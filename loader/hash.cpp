@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/parallel.h"
 #include "loader/format.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

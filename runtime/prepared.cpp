@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/processor.h"
 #include "kernels/custom/library.h"
 #include "kernels/portable/launches.h"
@@ -20,6 +19,7 @@
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
 #include "schema/forms.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <map>
 
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"

@@ -13,7 +13,7 @@
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern::writing {
 

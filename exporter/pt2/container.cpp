@@ -11,7 +11,7 @@
 #include "exporter/pt2/text.h"
 #include "exporter/pt2/zip_directory.h"
 #include "exporter/pt2/zip_library.h"
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern::pt2 {
 

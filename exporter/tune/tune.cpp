@@ -9,8 +9,8 @@
 
 #include "exporter/tune/verdict.h"
 #include "exporter/tune/workload.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/processor.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -14,10 +14,10 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/shared_heads.h"
 #include "kernels/cpu/softmax_row.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

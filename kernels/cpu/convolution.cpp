@@ -14,11 +14,11 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/planes/convolve.h"
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/convolve.h"
 #include "kernels/cpu/tile_convolution.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

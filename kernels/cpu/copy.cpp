@@ -4,9 +4,9 @@
 #include <cstring>
 #include <span>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/kernel.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

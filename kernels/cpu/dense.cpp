@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -10,10 +10,10 @@
 #include "dtypes/checked.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

@@ -2,10 +2,10 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/window.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

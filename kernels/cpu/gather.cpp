@@ -1,9 +1,9 @@
 // gather, index_select and index: elements or whole rows copied from positions.
 #include "kernels/cpu/indexing.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/positions.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

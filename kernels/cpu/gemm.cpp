@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/sgemm/sgemm.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

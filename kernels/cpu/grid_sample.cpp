@@ -7,10 +7,10 @@
 
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rounded.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

@@ -15,9 +15,9 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/linear/linear.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/epilogue.h"
 #include "kernels/cpu/sgemm/sgemm.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rows/rows.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
+#include "threads/parallel.h"
 
 namespace tern {
 

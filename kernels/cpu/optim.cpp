@@ -6,9 +6,9 @@
 
 #include "dtypes/convert.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/kernel.h"
 #include "schema/kinds.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

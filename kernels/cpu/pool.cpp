@@ -11,11 +11,11 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/window.h"
 #include "schema/window_kinds.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
 #include "kernels/kernel.h"
+#include "threads/parallel.h"
 
 namespace tern {
 

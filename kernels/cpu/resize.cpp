@@ -7,10 +7,10 @@
 #include "dtypes/checked.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/resize_table.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

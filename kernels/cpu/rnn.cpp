@@ -6,9 +6,9 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "schema/window_kinds.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {

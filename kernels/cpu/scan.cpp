@@ -3,11 +3,11 @@
 #include <limits>
 
 #include "kernels/cpu/accumulate.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
 #include "schema/kinds.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

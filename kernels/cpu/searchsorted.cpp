@@ -1,9 +1,9 @@
 // searchsorted: a binary search for each value.
 #include "kernels/cpu/order.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -1,11 +1,11 @@
 // max and min with positions, median, nanmedian, mode and kthvalue. Where elements are equal the positions are those
 // that PyTorch's CPU kernels give, which follow from the algorithms.
 #include "kernels/cpu/order.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
 #include "schema/kinds.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

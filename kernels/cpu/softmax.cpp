@@ -2,12 +2,12 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/reductions.h"
 #include "kernels/cpu/rows/rows.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/walk.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/portable/compiled.h"
+#include "threads/parallel.h"
 
 namespace tern::portable {
 namespace {

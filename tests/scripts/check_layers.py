@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that a folder includes only what stands below it: tools > exporter > runtime > loader > kernels > schema > dtypes.
+"""Checks that a folder includes only what stands below it: tools > exporter > runtime > loader > kernels > schema > dtypes >
+threads.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself and
 <tern/device.h> alone: plugins are built without Tern. Prints every wrong include; exit status 1 if any.
@@ -8,7 +9,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes"]
+LAYERS = ["tools", "exporter", "runtime", "loader", "kernels", "schema", "dtypes", "threads"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = {".h", ".hpp", ".cpp", ".cc", ".inc", ".cu"}
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/cpu/amx/panels.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::amx {
 namespace {

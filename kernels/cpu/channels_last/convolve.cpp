@@ -7,9 +7,9 @@
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/registers.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
+#include "threads/parallel.h"
 
 namespace tern::channels_last {
 namespace {

@@ -6,9 +6,9 @@
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/share.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
+#include "threads/parallel.h"
 
 namespace tern::channels_last {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::channels_last {
 namespace {

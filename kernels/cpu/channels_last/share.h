@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern::channels_last {
 

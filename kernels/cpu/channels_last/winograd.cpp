@@ -7,8 +7,8 @@
 
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/registers.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::channels_last {
 namespace {

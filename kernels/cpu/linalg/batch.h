@@ -10,8 +10,8 @@
 #include <string>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/kernel.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 

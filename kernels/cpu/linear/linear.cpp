@@ -7,8 +7,8 @@
 #include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/linear/micro.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace linear_micro {

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/planes/layout.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::planes {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/worker.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/mx_format.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

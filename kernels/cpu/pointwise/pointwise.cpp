@@ -1,11 +1,11 @@
 // Runs pointwise nodes: tile by tile, one loop for each instruction, the tiles spread over threads.
 #include <memory>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

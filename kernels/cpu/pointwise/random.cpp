@@ -16,9 +16,9 @@
 
 #include "dtypes/convert.h"
 #include "kernels/below_one.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox.h"
 #include "kernels/cpu/pointwise/kernels.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

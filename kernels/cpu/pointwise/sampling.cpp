@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/philox.h"
 #include "kernels/cpu/pointwise/kernels.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "dtypes/cast.h"
 #include "dtypes/convert.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/pointwise/plan.h"
+#include "threads/parallel.h"
 
 namespace tern::pointwise {
 namespace {

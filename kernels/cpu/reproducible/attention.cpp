@@ -7,11 +7,11 @@
 #include "dtypes/storage.h"
 #include "kernels/attention_parts.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/pointwise/loops.h"
 #include "kernels/cpu/reproducible/attention_loops.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::reproducible {
 namespace {

@@ -10,11 +10,11 @@
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution_problem.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/loops.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
 
 namespace tern::reproducible {
 namespace {

@@ -2,9 +2,9 @@
 #include <array>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/product.h"
+#include "threads/parallel.h"
 
 namespace tern::reproducible {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/reproducible/loops.h"
 #include "kernels/cpu/sgemm/sgemm.h"
+#include "threads/parallel.h"
 
 namespace tern::reproducible {
 namespace {

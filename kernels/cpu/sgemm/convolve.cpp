@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/sgemm/micro.h"
 #include "kernels/cpu/sgemm/sgemm.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {

@@ -1,9 +1,9 @@
 #include "kernels/cpu/sgemm/sgemm.h"
 
 #include "dtypes/cpu_level.h"
-#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/sgemm/micro.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace sgemm_micro {

@@ -9,7 +9,7 @@
 #include <exception>
 #include <mutex>
 
-#include "kernels/cpu/thread_pool.h"
+#include "threads/thread_pool.h"
 
 namespace tern {
 

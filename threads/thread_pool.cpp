@@ -1,4 +1,4 @@
-#include "kernels/cpu/thread_pool.h"
+#include "threads/thread_pool.h"
 
 #include <omp.h>
 

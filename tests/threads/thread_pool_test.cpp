@@ -1,5 +1,5 @@
 // The threads that kernels share.
-#include "kernels/cpu/thread_pool.h"
+#include "threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cpu/parallel.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {
