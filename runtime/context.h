@@ -8,6 +8,7 @@
 #include "runtime/memory.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
+#include "threads/threads.h"
 
 namespace tern {
 
@@ -42,6 +43,7 @@ struct SessionContext {
   StateMemory* state = nullptr;
   DeviceStream* stream = nullptr;  ///< null on the CPU
   GroupAccess* groups = nullptr;
+  Threads threads = Threads::current();  ///< of the run
   RandomState random;
   Buffer scratch;
   RunLimits limits;

@@ -196,7 +196,8 @@ Plan& Frame::plan_for(std::uint32_t section) {
   key_.clear();
   for (std::uint32_t symbol : facts_.symbols) key_.push_back(symbols_[symbol]);
   for (auto& plan : s.plans) {
-    if (plan->key == key_) {
+    // A device's plans are the same for any number of threads.
+    if (plan->key == key_ && (plan->threads == context_.threads || prepared_.device != nullptr)) {
       plan->used = ++context_.clock;
       return *plan;
     }
@@ -205,9 +206,9 @@ Plan& Frame::plan_for(std::uint32_t section) {
     s.plans.erase(std::min_element(s.plans.begin(), s.plans.end(),
                                    [](const auto& a, const auto& b) { return a->used < b->used; }));
   }
-  PlanRequest request{&prepared_,   index_,         section,
-                      expressions_, constants_,     std::vector<Placed>(f_.values.size()),
-                      key_,         context_.stream};
+  PlanRequest request{&prepared_,   index_,           section,
+                      expressions_, constants_,       std::vector<Placed>(f_.values.size()),
+                      key_,         context_.threads, context_.stream};
   for (std::uint32_t before = 0; before < section; ++before) {
     for (const auto& [v, placed] : sections_[before].current->placed)
       request.values[static_cast<std::size_t>(v)] = placed;
@@ -215,6 +216,7 @@ Plan& Frame::plan_for(std::uint32_t section) {
   auto plan = std::make_unique<Plan>(make_plan(std::move(request)));
   ++context_.plans_made;
   plan->key = key_;
+  plan->threads = context_.threads;
   plan->used = ++context_.clock;
   s.plans.push_back(std::move(plan));
   return *s.plans.back();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "threads/threads.h"
 
 namespace tern {
 
@@ -59,6 +60,7 @@ struct Step {
 
 struct Plan {
   std::vector<std::int64_t> key;  ///< the symbols' values that it was made for
+  Threads threads{1};             ///< and the threads: kernels divide their work and their scratch memory among them
   std::vector<Step> steps;
   std::vector<TensorView> args;                    ///< of all steps; data is set before each run
   std::vector<Location> locations;                 ///< one for each of args

@@ -270,7 +270,7 @@ class Planner {
     call.node = &n;
     call.in = in;
     call.out = {&out, 1};
-    call.way = r_.prepared->way(r_.function, i);
+    call.way = r_.prepared->way(r_.function, i, r_.threads);
     return kernel.channels_last(call);
   }
 
@@ -656,7 +656,7 @@ class Planner {
       KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
       call.weights = &weights;
       call.device = r_.launcher;
-      call.way = r_.prepared->way(r_.function, s.node);
+      call.way = r_.prepared->way(r_.function, s.node, r_.threads);
       try {
         if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
         call.state = s.state.get();

@@ -18,6 +18,7 @@ struct PlanRequest {
   std::vector<Placed>
       values;  ///< for each value: where earlier sections placed it, Location::Kind::none if they did not
   std::vector<std::int64_t> key;           ///< the values of the function's symbols
+  Threads threads{1};                      ///< of the runs
   portable::Launcher* launcher = nullptr;  ///< of the device that the plan is for; null on the CPU
 };
 

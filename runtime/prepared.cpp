@@ -19,7 +19,6 @@
 #include "runtime/fuse/fuse.h"
 #include "runtime/views.h"
 #include "schema/forms.h"
-#include "threads/parallel.h"
 
 namespace tern {
 namespace {
@@ -207,41 +206,66 @@ Way way_of_node(const PreparedProgram& prepared, const Node& node, Way way) {
   return std::ranges::find(ways, way) != ways.end() ? way : Way::none;
 }
 
+/// Finds nodes that run by their exported numbers.
+class RunningNodes {
+ public:
+  explicit RunningNodes(const PreparedProgram& prepared) : prepared_(prepared) {
+    for (std::size_t f = 0; f < prepared.functions.size(); ++f) {
+      const std::vector<std::uint32_t>& numbers = prepared.facts[f].numbers;
+      auto& of_number = nodes_.emplace_back();
+      for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+        if (of_number.size() <= numbers[i]) of_number.resize(numbers[i] + std::size_t{1}, kNone);
+        of_number[numbers[i]] = i;
+      }
+    }
+  }
+
+  NodeWays ways(const Tuning& tuning) const {
+    NodeWays ways;
+    for (const Tuning::Choice& c : tuning.choices) {
+      if (c.function >= nodes_.size() || c.node >= nodes_[c.function].size()) continue;
+      const std::uint32_t i = nodes_[c.function][c.node];
+      if (i == kNone) continue;  // it was merged into another
+      ways[{c.function, i}] = way_of_node(prepared_, prepared_.functions[c.function].nodes[i], way_of(c.way));
+    }
+    return ways;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  const PreparedProgram& prepared_;
+  std::vector<std::vector<std::uint32_t>> nodes_;
+};
+
 /// As the archive has it for this processor. TERN_WAY in the environment is the way for all nodes, for tests.
 void choose_ways(PreparedProgram& prepared, const Program& program) {
-  const int threads = prepared.options.threads > 0 ? prepared.options.threads : omp_get_max_threads();
-  for (const Tuning& t : program.tunings) {
-    if (t.threads == static_cast<std::uint32_t>(threads) && t.processor == cpu::processor()) use_ways(prepared, t);
-  }
-  const char* forced = std::getenv("TERN_WAY");
-  if (forced == nullptr) return;
-  prepared.ways.clear();
-  for (const Function& f : prepared.functions) {
-    auto& ways = prepared.ways.emplace_back();
-    for (const Node& n : f.nodes) ways.push_back(way_of_node(prepared, n, way_of(forced)));
+  if (const char* forced = std::getenv("TERN_WAY")) {
+    NodeWays ways;
+    for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
+      const std::vector<Node>& nodes = prepared.functions[f].nodes;
+      for (std::uint32_t i = 0; i < nodes.size(); ++i) ways[{f, i}] = way_of_node(prepared, nodes[i], way_of(forced));
+    }
+    prepared.ways = {{kAnyThreads, std::move(ways)}};
+  } else if (!program.tunings.empty()) {
+    const RunningNodes nodes(prepared);
+    for (const Tuning& t : program.tunings) {
+      if (t.threads > 0 && t.processor == cpu::processor()) prepared.ways[static_cast<int>(t.threads)] = nodes.ways(t);
+    }
   }
 }
 
 }  // namespace
 
+Way PreparedProgram::way(std::uint32_t function, std::uint32_t node, Threads threads) const {
+  auto of_threads = ways.find(threads.count());
+  if (of_threads == ways.end()) of_threads = ways.find(kAnyThreads);
+  if (of_threads == ways.end()) return Way::none;
+  const auto found = of_threads->second.find({function, node});
+  return found == of_threads->second.end() ? Way::none : found->second;
+}
+
 void use_ways(PreparedProgram& prepared, const Tuning& tuning) {
-  prepared.ways.clear();
-  std::vector<std::vector<std::uint32_t>> nodes;  // those that run, by function and exported number
-  for (std::size_t f = 0; f < prepared.functions.size(); ++f) {
-    const std::vector<std::uint32_t>& numbers = prepared.facts[f].numbers;
-    prepared.ways.emplace_back(prepared.functions[f].nodes.size(), Way::none);
-    auto& of_number = nodes.emplace_back();
-    for (std::uint32_t i = 0; i < numbers.size(); ++i) {
-      if (of_number.size() <= numbers[i]) of_number.resize(numbers[i] + std::size_t{1}, ~0u);
-      of_number[numbers[i]] = i;
-    }
-  }
-  for (const Tuning::Choice& c : tuning.choices) {
-    if (c.function >= nodes.size() || c.node >= nodes[c.function].size()) continue;
-    const std::uint32_t i = nodes[c.function][c.node];
-    if (i == ~0u) continue;  // it was merged into another
-    prepared.ways[c.function][i] = way_of_node(prepared, prepared.functions[c.function].nodes[i], way_of(c.way));
-  }
+  prepared.ways = {{kAnyThreads, RunningNodes(prepared).ways(tuning)}};
 }
 
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,

@@ -11,6 +11,7 @@
 
 #include "kernels/kernel.h"
 #include "schema/program.h"
+#include "threads/threads.h"
 
 namespace tern {
 
@@ -44,6 +45,10 @@ class DeviceConstants;
 class ArchivedKernels;
 class Partitions;
 
+/// Algorithms of nodes that run, by function and node.
+using NodeWays = std::map<std::pair<std::uint32_t, std::uint32_t>, Way>;
+inline constexpr int kAnyThreads = 0;
+
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
   PrepareOptions options;
@@ -59,10 +64,11 @@ struct PreparedProgram {
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
   std::shared_ptr<Partitions> partitions;           ///< null where the device takes no parts
   PackRecorder* recorder = nullptr;                 ///< set while an archive is being made
-  std::vector<std::vector<Way>> ways;               ///< for functions and their nodes that run; empty: rules choose
+  std::map<int, NodeWays> ways;                     ///< by number of threads; kAnyThreads: for every other number
   PlanObserver* observer = nullptr;                 ///< set while an archive is tuned
 
-  Way way(std::uint32_t function, std::uint32_t node) const { return ways.empty() ? Way::none : ways[function][node]; }
+  /// The algorithm of a node when it runs on so many threads; none: rules choose.
+  Way way(std::uint32_t function, std::uint32_t node, Threads threads) const;
 };
 
 /// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
@@ -88,7 +94,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
                                                        const PrepareOptions& options, Fusion fusion = Fusion::on,
                                                        Device* device = nullptr);
 
-/// Has the nodes of `tuning` done as it says. Nodes and ways that are not there are passed over.
+/// Has the nodes of `tuning` done as it says, on any number of threads. Nodes and ways that are not there are passed
+/// over.
 void use_ways(PreparedProgram& prepared, const Tuning& tuning);
 
 /// What messages call node `node` of function `function` of those that run.

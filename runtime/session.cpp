@@ -1,7 +1,6 @@
 #include "runtime/session.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -173,7 +172,8 @@ void SessionImpl::update_strided(const Function& f, std::span<const Tensor> give
 void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, std::span<const Tensor> into) {
   const Program& program = *prepared->program;
   const Function& f = program.functions[index];
-  if (prepared->options.threads > 0) omp_set_num_threads(prepared->options.threads);
+  context.threads = Threads::chosen(prepared->options.threads);
+  const ThreadScope scope(context.threads);
   const std::span<const Tensor> contiguous = make_dense(given);
   fill_inputs(program, f, contiguous, inputs);
   std::optional<CallerOutputs> caller;
@@ -305,11 +305,7 @@ const Tensor& Session::output(std::string_view name) const {
 
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
   const std::uint32_t index = find_function(*impl_->prepared->program, function);
-  if (GraphImpl* graph = impl_->stream.impl()->capture) {
-    const int threads = impl_->prepared->options.threads;
-    if (threads > 0) omp_set_num_threads(threads);
-    return graph->record(impl_, index, inputs);
-  }
+  if (GraphImpl* graph = impl_->stream.impl()->capture) return graph->record(impl_, index, inputs);
   impl_->run(index, inputs, {});
   return impl_->outputs;
 }
@@ -350,6 +346,7 @@ Tensor Session::read_state(std::string_view name) const {
   const Program& program = *impl_->prepared->program;
   const std::uint32_t index = find_state(program, name);
   const State& s = program.states[index];
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
   const TensorView from = state_view(s, impl_->state.data(index));
   Tensor t(s.type.dtype, std::vector<std::int64_t>(from.shape().begin(), from.shape().end()));
   if (impl_->transfer != nullptr) {
@@ -372,6 +369,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
   if (s.type.block != 0)
     fail(ErrorCode::invalid_argument,
          fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
   const TensorView to = state_view(s, impl_->state.data(index));
   if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
     fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
@@ -386,6 +384,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
 
 void Session::reset_state() {
   refuse_during_capture(*impl_);
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
   impl_->state.reset();
 }
 

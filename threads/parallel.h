@@ -1,8 +1,5 @@
-// Loops over threads: as many as the caller has set with omp_set_num_threads, exceptions carried out of the parallel
-// region.
+// Loops over the threads of the run (Threads::current), with exceptions carried to the caller.
 #pragma once
-
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,6 +7,7 @@
 #include <mutex>
 
 #include "threads/thread_pool.h"
+#include "threads/threads.h"
 
 namespace tern {
 
@@ -18,8 +16,8 @@ namespace tern {
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
   if (n <= 0) return;
-  const std::int64_t parts = std::min<std::int64_t>(omp_get_max_threads(), n / std::max<std::int64_t>(grain, 1));
-  if (parts <= 1 || omp_in_parallel()) {
+  const std::int64_t parts = std::min<std::int64_t>(Threads::current().count(), n / std::max<std::int64_t>(grain, 1));
+  if (parts <= 1) {
     f(std::int64_t{0}, n);
     return;
   }

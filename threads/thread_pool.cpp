@@ -1,7 +1,5 @@
 #include "threads/thread_pool.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,6 +8,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "threads/threads.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -104,15 +104,8 @@ struct alignas(64) Slot {
   std::atomic<int> users{0};
 };
 
-/// Libraries that have OpenMP use one thread in a part of parallel work.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
+/// Of a part of parallel work: loops inside it, and libraries with OpenMP.
+constexpr Threads kOne(1);
 
 }  // namespace
 
@@ -127,7 +120,7 @@ struct ThreadPool::State {
   long owner = process();
 
   void work() {
-    omp_set_num_threads(1);
+    const ThreadScope one(kOne);
     std::uint32_t seen = 0;
     bool slept = true;
     for (;;) {
@@ -202,7 +195,7 @@ void ThreadPool::run(std::int64_t parts, Part part, void* context) {
   Job job{part, context, parts, processor()};
   Slot* slot = state_->post(job);
   {
-    const OneThread one;
+    const ThreadScope one(kOne);
     job.work();
   }
   for (Patience p; job.done.load(std::memory_order_acquire) < parts;) p.wait();

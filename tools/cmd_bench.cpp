@@ -10,7 +10,7 @@
 #include <iostream>
 #include <map>
 
-#include "threads/parallel.h"
+#include "threads/threads.h"
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
@@ -267,7 +267,7 @@ int run_bench(const BenchArguments& a) {
   session.run(f.name, inputs);
   r.first = ms_since(start);
   measure(a, session, f.name, inputs, r);
-  const int threads = a.threads > 0 ? a.threads : omp_get_max_threads();
+  const int threads = Threads::chosen(a.threads).count();
   (a.json ? print_json : print_text)(a, f.name, threads, r);
   return 0;
 }

@@ -10,7 +10,7 @@
 #include "exporter/tune/verdict.h"
 #include "exporter/tune/workload.h"
 #include "kernels/cpu/processor.h"
-#include "threads/parallel.h"
+#include "threads/threads.h"
 
 namespace tern {
 namespace {
@@ -46,7 +46,7 @@ class Tuner {
   TuneReport run() {
     report_.left_out = workload_.left_out;
     report_.tuning.processor = cpu::processor();
-    report_.tuning.threads = static_cast<std::uint32_t>(omp_get_max_threads());
+    report_.tuning.threads = static_cast<std::uint32_t>(Threads::current().count());
     if (workload_.calls.empty()) return std::move(report_);
     Trial rules(model_, {});
     for (int i = 0; i <= kWarmUp; ++i) rules.run(workload_, {});

@@ -178,7 +178,7 @@ TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, t
 
 typedef struct tern_prepare_options {
   uint32_t size;          /* sizeof(tern_prepare_options) */
-  int32_t threads;        /* 0: OpenMP's default */
+  int32_t threads;        /* of each run; 0: as many as OpenMP reports to its caller */
   const char* device;     /* NULL: "cpu" */
   int32_t cached_plans;   /* memory plans that each function keeps; 1 to 65536 */
   int32_t reproducible;   /* not 0: the same bits on every device and processor */

@@ -105,10 +105,11 @@ struct AnnotationInfo {
 /// prepare() throws invalid_argument if a number is out of range.
 struct PrepareOptions {
   std::string device = "cpu";       ///< or a plugin's: "xpu", "xpu:1" (tern/device.h)
-  int threads = 0;                  ///< threads of each run, 0 to 1024; 0: OpenMP's default (OMP_NUM_THREADS, else all
-                                    ///< cores)
-  int cached_plans = 16;            ///< memory plans that each function keeps, one for each set of input sizes; 1 to
-                                    ///< 65536
+  int threads = 0;                  ///< threads of each run, 0 to 1024; 0: as many as OpenMP reports to the caller of
+                                    ///< the run (omp_set_num_threads, OMP_NUM_THREADS, else all cores). A run leaves
+                                    ///< OpenMP's setting as it was
+  int cached_plans = 16;            ///< memory plans that each function keeps, one for each set of input sizes and
+                                    ///< number of threads; 1 to 65536
   std::int64_t max_iterations = 0;  ///< limit for each while loop; 0: no limit
   double max_seconds = 0;           ///< time limit for a run; 0: no limit. Checked between nodes and iterations
   std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit

@@ -1,7 +1,6 @@
 // attention, without ever holding all scores: blocks of queries go through blocks of keys with a running maximum and
 // sum for each row (FlashAttention, Dao et al. 2022). Blocks are multiplied by gemm; threads share out batches, heads
 // and blocks of queries.
-#include <omp.h>
 
 #include <bit>
 #include <cmath>
@@ -199,7 +198,7 @@ std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) 
   if (by_tiles) {
     if (s.keys > kKeys) most = kManyQueries;
   } else if (!s.causal) {
-    const std::int64_t for_each_thread = s.planes * s.queries / (3 * omp_get_max_threads());
+    const std::int64_t for_each_thread = s.planes * s.queries / (3 * Threads::current().count());
     most = std::clamp(for_each_thread, kQueries, std::max(kQueries, kScores / keys));
   }
   const std::int64_t blocks = std::max<std::int64_t>(1, (s.queries + most - 1) / most);
@@ -284,7 +283,7 @@ void run_heads(KernelCall& c) {
 
 void run(KernelCall& c) {
   if (c.out[0].numel() == 0) return;
-  std::optional<SharedHeads> shared = share_heads(c, omp_get_max_threads());
+  std::optional<SharedHeads> shared = share_heads(c, Threads::current().count());
   if (!shared) return run_heads(c);
   KernelCall of_shared = c;
   of_shared.in = std::span(shared->in).first(c.in.size());

@@ -184,7 +184,7 @@ void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
   };
   // Many planes: one each for the threads. Few: the threads share each.
   const std::int64_t work = p.m * p.n * p.k;
-  if (p.batch.planes >= 2 * omp_get_max_threads() || work < (1 << 14)) {
+  if (p.batch.planes >= 2 * Threads::current().count() || work < (1 << 14)) {
     parallel_for(p.batch.planes, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(work, 1)), plane);
   } else {
     plane(0, p.batch.planes);

@@ -1,13 +1,13 @@
 #include "kernels/custom/call.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <tern/error.h>
 
 #include <algorithm>
 #include <array>
 
 #include "kernels/custom/library.h"
+#include "threads/threads.h"
 
 namespace tern {
 namespace {
@@ -84,7 +84,7 @@ void CustomCall::invoke(const std::function<int(tern_op_call*)>& function, const
   call.arguments = list_.data();
   call.result_count = static_cast<std::int32_t>(results_.size());
   call.results = results_.data();
-  call.threads = omp_get_max_threads();
+  call.threads = Threads::current().count();
   call.message = message.data();
   call.message_size = message.size();
   const int status = function(&call);

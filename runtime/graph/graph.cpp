@@ -1,6 +1,5 @@
 #include "runtime/graph/graph.h"
 
-#include <omp.h>
 #include <tern/error.h>
 
 #include <algorithm>
@@ -105,6 +104,8 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     run.context.stream = c.stream;
     run.context.recording = &run.recording;
     run.context.limits.start(c.prepared->options);
+    run.context.threads = Threads::chosen(c.prepared->options.threads);
+    const ThreadScope scope(run.context.threads);
     run.recording.function = function;
     const Function& f = c.prepared->program->functions[function];
     std::vector<TensorView> views;
@@ -133,7 +134,7 @@ void GraphImpl::replay() {
   if (stream_->capture != nullptr) fail(ErrorCode::invalid_argument, "a graph cannot be replayed during a capture");
   for (CapturedRun& run : runs_) {
     try {
-      if (run.context.prepared->options.threads > 0) omp_set_num_threads(run.context.prepared->options.threads);
+      const ThreadScope scope(run.context.threads);
       run.session->context.limits.start(run.context.prepared->options);
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);

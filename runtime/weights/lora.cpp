@@ -9,6 +9,7 @@
 #include "kernels/kernel.h"
 #include "runtime/weights/replace.h"
 #include "runtime/weights/safetensors.h"
+#include "threads/parallel.h"
 
 namespace tern {
 namespace {
@@ -57,11 +58,9 @@ std::vector<float> transpose(const std::vector<float>& m, std::int64_t rows, std
 void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t rank,
                  const std::vector<float>& left, const std::vector<float>& right, float scale) {
   const auto pitch = static_cast<std::size_t>(columns * element_size(dtype));
-#pragma omp parallel
-  {
+  parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> sum(static_cast<std::size_t>(columns)), old(sum.size());
-#pragma omp for
-    for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t r = begin; r < end; ++r) {
       std::byte* const line = to.data() + static_cast<std::size_t>(r) * pitch;
       std::ranges::fill(sum, 0.0f);
       float* const s = sum.data();
@@ -75,7 +74,7 @@ void add_product(std::span<std::byte> to, DType dtype, std::int64_t rows, std::i
       for (std::size_t c = 0; c < sum.size(); ++c) old[c] += scale * sum[c];
       convert(old.data(), DType::f32, line, dtype, columns);
     }
-  }
+  });
 }
 
 /// Why the adapter does not fit the state; empty if it does.

@@ -17,15 +17,6 @@
 namespace tern {
 namespace {
 
-class Threads {
- public:
-  explicit Threads(int n) : before_(omp_get_max_threads()) { omp_set_num_threads(n); }
-  ~Threads() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
 std::int64_t sum_below(std::int64_t n) {
   std::atomic<std::int64_t> sum = 0;
   parallel_for(n, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -36,7 +27,7 @@ std::int64_t sum_below(std::int64_t n) {
 
 TEST(ThreadPool, EachPartOnce) {
   for (const int threads : {1, 2, 3, 8}) {
-    const Threads scope(threads);
+    const ThreadScope scope{Threads(threads)};
     for (std::int64_t n = 0; n < 200; ++n) ASSERT_EQ(sum_below(n), n * (n - 1) / 2);
   }
 }
@@ -46,7 +37,7 @@ TEST(ThreadPool, ManyCallersAtOnce) {
   std::atomic<int> wrong = 0;
   for (int c = 0; c < 24; ++c) {
     callers.emplace_back([&] {
-      omp_set_num_threads(4);
+      const ThreadScope scope{Threads(4)};
       for (int i = 0; i < 500; ++i) wrong += sum_below(100 + i) != (100 + i) * (99 + i) / 2;
     });
   }
@@ -55,7 +46,7 @@ TEST(ThreadPool, ManyCallersAtOnce) {
 }
 
 TEST(ThreadPool, PartsOfPartsStayOnTheirThread) {
-  const Threads scope(4);
+  const ThreadScope scope{Threads(4)};
   std::atomic<int> wrong = 0;
   parallel_for(8, 1, [&](std::int64_t, std::int64_t) {
     const auto self = std::this_thread::get_id();
@@ -64,11 +55,12 @@ TEST(ThreadPool, PartsOfPartsStayOnTheirThread) {
     });
   });
   EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(Threads::current(), Threads(4));
   EXPECT_EQ(omp_get_max_threads(), 4);
 }
 
 TEST(ThreadPool, ExceptionsReachTheCaller) {
-  const Threads scope(4);
+  const ThreadScope scope{Threads(4)};
   for (int i = 0; i < 100; ++i) {
     EXPECT_THROW(parallel_for(4, 1,
                               [](std::int64_t begin, std::int64_t) {
@@ -80,7 +72,7 @@ TEST(ThreadPool, ExceptionsReachTheCaller) {
 }
 
 TEST(ThreadPool, ACopyOfTheProcessWorksAlone) {
-  const Threads scope(4);
+  const ThreadScope scope{Threads(4)};
   ASSERT_EQ(sum_below(100), 4950);
   const pid_t child = fork();
   if (child == 0) _exit(sum_below(100) == 4950 ? 0 : 1);

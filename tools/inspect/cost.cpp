@@ -71,7 +71,8 @@ class Planning {
     const Function& function = prepared_->functions[f];
     std::vector<Placed> placed(function.values.size());
     for (std::uint32_t s = 0; s < prepared_->facts[f].sections.size(); ++s) {
-      const Plan plan = make_plan({prepared_.get(), f, s, expressions_, constants_, placed, {}, nullptr});
+      const Plan plan =
+          make_plan({prepared_.get(), f, s, expressions_, constants_, placed, {}, Threads::current(), nullptr});
       for (const auto& [v, place] : plan.placed) placed[static_cast<std::size_t>(v)] = place;
       sum.arena = saturated_sum(sum.arena, plan.arena_bytes);
       sum.scratch = std::max(sum.scratch, plan.scratch_bytes);

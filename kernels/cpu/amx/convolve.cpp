@@ -57,7 +57,7 @@ Convolution::Convolution(const ConvolutionShape& shape)
   chunks_ = steps_of(shape.in);
   pitch_ = w[2].out + width_.reach;
   blocks_ = (shape.out + kBlock - 1) / kBlock;
-  const std::int64_t lines = w[1].out, threads = omp_get_max_threads();
+  const std::int64_t lines = w[1].out, threads = Threads::current().count();
   // Threads divide the larger dimension: positions or channels.
   by_bands_ = lines * pitch_ >= shape.out || blocks_ < threads || shape.batch * shape.groups >= 2 * threads;
   band_lines_ = lines;
@@ -88,7 +88,7 @@ std::int64_t Convolution::bytes(Band band) const {
 }
 
 std::size_t Convolution::scratch() const {
-  const bool alone = by_bands_ || splits_alone(shape_.out, omp_get_max_threads());
+  const bool alone = by_bands_ || splits_alone(shape_.out, Threads::current().count());
   return alone ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
 }
 
@@ -216,7 +216,7 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
     return finite;
   }
   const Band all{0, lines};
-  const bool alone = splits_alone(shape_.out, omp_get_max_threads());
+  const bool alone = splits_alone(shape_.out, Threads::current().count());
   for (std::int64_t job = 0; job < jobs; ++job) {
     const float* x = o.x + job * image;
     if (!alone) {

@@ -27,7 +27,7 @@ Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(sha
 }
 
 std::size_t Linear::scratch() const {
-  if (splits_alone(shape_.n, omp_get_max_threads())) return 0;
+  if (splits_alone(shape_.n, Threads::current().count())) return 0;
   return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * kPanelStep);
 }
 
@@ -36,7 +36,7 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   const std::int64_t panel = steps_of(shape_.k) * kPanelStep;
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
-  const bool alone = splits_alone(shape_.n, omp_get_max_threads());
+  const bool alone = splits_alone(shape_.n, Threads::current().count());
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
     const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count);
     const auto split = [&](std::int64_t begin, std::int64_t end, std::byte* to) {
@@ -49,7 +49,7 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
       parallel_for(tiles, 1, [&](std::int64_t begin, std::int64_t end) { split(begin, end, scratch); });
     }
     TransposingSink sink(shape_, o, m, count, finite);
-    const bool by_rows = blocks >= omp_get_max_threads() || blocks >= (tiles + 1) / 2;
+    const bool by_rows = blocks >= Threads::current().count() || blocks >= (tiles + 1) / 2;
     parallel_for(by_rows ? blocks : (tiles + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
       const Range columns = by_rows ? Range{0, tiles} : Range{2 * begin, std::min(tiles, 2 * end)};
       std::byte* parts = scratch;

@@ -243,7 +243,7 @@ void convolve(const Convolution& exported, const Operands& operands, const point
   const std::int64_t lines = c.batch * c.window[1].out,
                      line = c.window[2].out * c.in * cpu::plane(c.window, &WindowAxis::kernel);
   const std::int64_t halves = c.groups * halves_of_group(c, micro), width = micro.columns / 2;
-  const std::int64_t threads = omp_get_max_threads();
+  const std::int64_t threads = Threads::current().count();
   const auto grain = [](std::int64_t cost) { return (kWorthAThread + cost - 1) / std::max<std::int64_t>(1, cost); };
   Part part(c, at, finish);
   // Threads share channels where these come out even: then no weight is packed or read twice. But where the image and

@@ -2,8 +2,6 @@
 // finds its data in its own cache: data in another thread's cache takes several times as long to read.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 
@@ -15,14 +13,14 @@ inline constexpr std::int64_t kUnit = 16;  ///< channels that stay together: the
 
 /// Whether every thread has channels.
 inline bool enough_channels(std::int64_t channels) {
-  return channels / kUnit >= omp_get_max_threads();
+  return channels / kUnit >= Threads::current().count();
 }
 
 /// For ops with little work per element: whether threads divide the lines of all images. Otherwise they divide
 /// channels.
 inline bool share_lines(std::int64_t lines, std::int64_t channels) {
   constexpr std::int64_t kFewLines = 7;  // for each thread
-  return lines >= kFewLines * omp_get_max_threads() || !enough_channels(channels);
+  return lines >= kFewLines * Threads::current().count() || !enough_channels(channels);
 }
 
 /// Calls f(first, count) for parts of the channels, of at least `grain` units each.

@@ -205,7 +205,7 @@ std::size_t Winograd::scratch() const {
 }
 
 bool Winograd::run(const Operands& at, const pointwise::Finish& finish, std::byte* scratch) const {
-  const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = omp_get_max_threads(),
+  const std::int64_t count = Grid(c_).count, most = tiles_at_once(c_), threads = Threads::current().count(),
                      rows = sgemm_micro::micro_kernels().rows;
   const Tiles tiles(c_, at, finish, reinterpret_cast<float*>(scratch), most);
   const std::int64_t channels = c_.groups * c_.in, parts = divided_up(channels, kChannelsOfPart);

@@ -130,7 +130,7 @@ int work_size(T answer) {
 
 /// How many threads work on matrices side by side: all for many or small ones; else 1, and BLAS uses the threads.
 inline std::int64_t workers_for(std::int64_t count, double flops) {
-  const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const std::int64_t threads = Threads::current().count();
   if (threads <= 1 || count <= 1 || static_cast<double>(count) * flops < 1e5) return 1;
   if (count < threads && flops > 1e7) return 1;
   return std::min(count, threads);

@@ -108,7 +108,7 @@ void convolve(const DirectConvolution& c, const float* x, const float* weight, c
   if (is_one_window(c)) return multiply(c, x, weight, bias, y, finished);
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const PlaneLoops& loops = plane_loops();
-  const std::int64_t images = c.batch * c.groups, threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const std::int64_t images = c.batch * c.groups, threads = Threads::current().count();
   const std::int64_t cost = c.in * h.kernel * w.kernel * c.out;  // of a position
   const bool few = images < 4 * threads && images * h.out * w.out * cost >= 2 * kWorthAThread;
   const Bands bands = bands_for(c, few ? (4 * threads + images - 1) / images : 1);

@@ -103,7 +103,7 @@ void multiply(const Problem& p, const TensorView& out, const T* a, const T* b, T
   };
   // Many planes: one each for the threads. Few: the threads share each.
   const std::int64_t work = m * n * k;
-  if (planes >= 2 * omp_get_max_threads() || work < (1 << 14)) {
+  if (planes >= 2 * Threads::current().count() || work < (1 << 14)) {
     parallel_for(planes, std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(work, 1)), plane);
   } else {
     plane(0, planes);

@@ -139,7 +139,7 @@ void convolve(const FloatConvolution& c, const float* x, const float* weight, fl
   const sgemm_micro::MicroKernels& kernels = sgemm_micro::micro_kernels();
   const std::int64_t width = kernels.columns, panels = (positions + width - 1) / width;
   // Threads share the windows; where there are few of those, the channels too, and each packs for itself.
-  const std::int64_t threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const std::int64_t threads = Threads::current().count();
   const std::int64_t blocks = (c.out + kernels.rows - 1) / kernels.rows;
   const std::int64_t slices = panels >= 2 * threads ? 1 : std::clamp<std::int64_t>(2 * threads / panels, 1, blocks);
   const std::int64_t cost = std::max<std::int64_t>(1, width * rows * c.out / slices);
