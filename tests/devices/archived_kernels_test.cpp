@@ -132,9 +132,9 @@ TEST_F(ArchivedKernelsTest, ADeviceIsGivenTheModuleOfTheText) {
   EXPECT_EQ(kernels.size(), texts);
   EXPECT_EQ(of_archive(kernels), texts);
   ASSERT_EQ(given.sources.size(), texts);
-  for (const auto& [dialect, bytes] : given.sources) {
+  for (const auto& [dialect, source] : given.sources) {
     EXPECT_EQ(dialect, TERN_DIALECT_SPIRV);
-    EXPECT_TRUE(std::ranges::any_of(program->kernels, [&](const DeviceKernel& k) {
+    EXPECT_TRUE(std::ranges::any_of(program->kernels, [&, &bytes = source](const DeviceKernel& k) {
       const auto module = program->source->bytes(k.storage);
       return bytes.size() == module.size() && std::memcmp(bytes.data(), module.data(), bytes.size()) == 0;
     }));

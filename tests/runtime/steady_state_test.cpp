@@ -9,10 +9,10 @@
 #include "schema/kinds.h"
 #include "tests/runtime/support.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TERN_COUNTS_ALLOCATIONS 0
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TERN_COUNTS_ALLOCATIONS 0
 #else
 #define TERN_COUNTS_ALLOCATIONS 1

@@ -179,6 +179,7 @@ if [[ $full == --full ]]; then
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
   part 'sanitized: every op' build-sanitize/fuzz_fixed --count 400 --save "$logs"
+  part 'races of threads' ./dev races
   # An hour of what validates runs clean, a minute of each other target.
   part 'fuzz' env "TERN_FUZZ_SECONDS=${TERN_FUZZ_SECONDS:-1800}" ./dev fuzz 60
   part package $scripts/package_test.sh
