@@ -7,6 +7,7 @@
 
 #include "exporter/constants.h"
 #include "exporter/expr_text.h"
+#include "schema/op_record.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -53,7 +54,7 @@ std::vector<ValueId> Builder::add(Node node) {
   charge_work(kNodeWork + node.inputs.size() * sizeof(ValueId));
   std::vector<const TensorType*> inputs;
   for (ValueId v : node.inputs) inputs.push_back(v == kNoValue ? nullptr : &type(v));
-  node.version = op_info(node.op).version;
+  node.version = op_record(node.op).version;
   node.origin = origin_;
   node.annotations = annotations_;
   const std::vector<TensorType> types = infer(program_, program_.pool, node, inputs);

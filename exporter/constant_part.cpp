@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/views.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -18,19 +18,7 @@ bool is_fixed(const TensorType& t) {
 }  // namespace
 
 bool is_plain_op(const Node& n) {
-  if (is_view(n.op)) return true;
-  switch (n.op) {
-    case Op::pointwise:
-    case Op::full:
-    case Op::iota:
-    case Op::concat:
-    case Op::pad:
-    case Op::index:
-    case Op::index_select:
-    case Op::gather:
-    case Op::mx_dequantize: return true;
-    default: return false;
-  }
+  return has_trait(n.op, Trait::plain);
 }
 
 ConstantPart::ConstantPart(const Program& program, const Function& function, bool (*takes)(const Node&))

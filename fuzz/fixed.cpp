@@ -91,7 +91,7 @@ Counts run_op(Op op, const Options& o) {
   Counts counts;
   for (int i = 0; i < o.count; ++i) {
     const std::uint64_t seed = o.first + static_cast<std::uint64_t>(i);
-    std::snprintf(g_case, sizeof g_case, "%s_%llu", std::string(op_info(op).name).c_str(),
+    std::snprintf(g_case, sizeof g_case, "%s_%llu", std::string(op_name(op)).c_str(),
                   static_cast<unsigned long long>(seed));
     std::uint8_t bytes[8];
     std::memcpy(bytes, &seed, sizeof bytes);
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   for (int s : kSignals) std::signal(s, on_signal);
   int passed = 0, failed = 0;
   for (Op op : all_ops()) {
-    const std::string name(op_info(op).name);
+    const std::string name(op_name(op));
     if (!o.archives.empty() || (!o.only.empty() && name != o.only)) continue;
     const Counts c = run_op(op, o);
     print(name, c);

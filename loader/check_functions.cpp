@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "loader/rules.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -131,7 +132,7 @@ class FunctionRules {
     const auto wrong = [&](const char* rule, std::string message, ErrorCode code = ErrorCode::bad_file) {
       c_.node(rule, number_, i, std::move(message), code);
     };
-    const OpInfo& info = op_info(n.op);
+    const OpRecord& info = op_record(n.op);
     if (info.op == Op::invalid) {
       wrong("nodes.op", fmt::format("op {} is not known to this version", static_cast<int>(n.op)),
             ErrorCode::unsupported);
@@ -165,8 +166,8 @@ class FunctionRules {
               fmt::format("function '{}' writes back, and a node cannot run it", c_.program.functions[body].name));
       }
     }
-    if (info.op != Op::invalid && n.functions.size() != static_cast<std::size_t>(body_count(n.op))) {
-      wrong("nodes.functions", fmt::format("{} bodies, where the op has {}", n.functions.size(), body_count(n.op)));
+    if (info.op != Op::invalid && n.functions.size() != static_cast<std::size_t>(info.bodies)) {
+      wrong("nodes.functions", fmt::format("{} bodies, where the op has {}", n.functions.size(), info.bodies));
     }
     if (n.op != Op::pointwise && !n.expr.code.empty()) wrong("nodes.code", "only a pointwise node has an expression");
     if (n.expr.code.size() > kMaxInstructions) {
@@ -201,48 +202,18 @@ class FunctionRules {
 
 }  // namespace
 
-int body_count(Op op) {
-  switch (op) {
-    case Op::cond:
-    case Op::while_loop: return 2;
-    case Op::scan_loop:
-    case Op::map_loop:
-    case Op::call: return 1;
-    default: return 0;
-  }
-}
-
-bool finds_sizes(Op op) {
-  switch (op) {
-    case Op::nonzero:
-    case Op::masked_select:
-    case Op::unique:
-    case Op::bincount:
-    case Op::repeat_interleave:
-    case Op::nms:
-    case Op::cond:
-    case Op::item: return true;
-    default: return false;
-  }
-}
-
 bool may_be_absent(const Node& node, std::size_t k) {
-  switch (node.op) {
-    case Op::cond:
-    case Op::map_loop:
-    case Op::call:
-    case Op::custom: return true;  // they may run for what else they do
-    case Op::while_loop:
-    case Op::scan_loop: {  // carried values live in their results
-      const AttrData* data = node.find(AttrKey::carried);
-      const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);
-      return carried != nullptr && carried->size() == 1 && (*carried)[0].is_const() &&
-             static_cast<std::int64_t>(k) >= (*carried)[0].value();
-    }
-    case Op::unique: return k > 0;
-    default:  // one of several results, as long as another is wanted
-      return std::ranges::any_of(node.outputs, [](ValueId v) { return v != kNoValue; });
+  const OpRecord& record = op_record(node.op);
+  if (record.is(Trait::may_be_unread)) return true;
+  if (find_attribute(node.op, AttrKey::carried) != nullptr) {  // carried values live in their results
+    const AttrData* data = node.find(AttrKey::carried);
+    const Dims* carried = data == nullptr ? nullptr : std::get_if<Dims>(data);
+    return carried != nullptr && carried->size() == 1 && (*carried)[0].is_const() &&
+           static_cast<std::int64_t>(k) >= (*carried)[0].value();
   }
+  if (is_needed_result(record, k)) return false;
+  // One of several results, as long as another is wanted.
+  return std::ranges::any_of(node.outputs, [](ValueId v) { return v != kNoValue; });
 }
 
 void check_functions(const Checked& c) {

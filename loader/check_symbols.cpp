@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/rules.h"
+#include "schema/op_record.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -121,7 +122,8 @@ class SymbolRules {
     const AttrData* data = n.find(AttrKey::symbols);
     const Dims* dims = data == nullptr ? nullptr : std::get_if<Dims>(data);
     if (dims == nullptr || dims->empty()) return;
-    if (!finds_sizes(n.op)) c_.node("symbols.node", number, i, "it finds out no sizes, and lists symbols");
+    if (!has_trait(n.op, Trait::data_sized))
+      c_.node("symbols.node", number, i, "it finds out no sizes, and lists symbols");
     for (Dim d : *dims) {
       const int s = c_.program.pool.symbol_of(d);
       if (s < 0) {

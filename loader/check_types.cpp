@@ -7,6 +7,7 @@
 #include "schema/forms.h"
 #include "schema/infer.h"
 #include "schema/linear.h"
+#include "schema/op_record.h"
 #include "schema/work.h"
 
 namespace tern {
@@ -84,7 +85,7 @@ void check_types(const Checked& c) {
     for (std::size_t i = 0; i < function.nodes.size(); ++i) {
       if (right[first[i]]) continue;
       const Node& n = function.nodes[i];
-      const OpInfo& info = op_info(n.op);
+      const OpRecord& info = op_record(n.op);
       if (info.op == Op::invalid || n.version > info.version) continue;  // has its finding already
       Problem p = find_problem(c.program, pool, function, n, inputs);
       right[i] = p.rule == nullptr;

@@ -35,10 +35,6 @@ void check_calls(const Checked& c);      ///< no cycles, limited depth and size
 void check_symbols(const Checked& c);    ///< symbols have a value before they are used
 void check_types(const Checked& c);      ///< declared types agree with the shape rules
 
-/// Bodies by number of an op: how many, or -1 for an op that runs none.
-int body_count(Op op);
-/// Whether nodes of this op may bind symbols: to sizes or numbers that only the data determine.
-bool finds_sizes(Op op);
 /// Whether result `k` of the node, -1 in the file, may be one that nobody wants.
 bool may_be_absent(const Node& node, std::size_t k);
 

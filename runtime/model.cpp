@@ -88,7 +88,7 @@ std::vector<AnnotationInfo> list_annotations(const Program& program) {
   for (const Function& f : program.functions) {
     for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
       for (const Annotation& a : f.nodes[i].annotations)
-        result.push_back({f.name, i, std::string(op_info(f.nodes[i].op).name), a.key, text_of(a.value)});
+        result.push_back({f.name, i, std::string(op_name(f.nodes[i].op)), a.key, text_of(a.value)});
     }
   }
   return result;

@@ -15,6 +15,7 @@
 #include "runtime/limits.h"
 #include "runtime/upcoming.h"
 #include "runtime/views.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -303,8 +304,7 @@ class Planner {
       resolved = copy.get();
       plan_.nodes.push_back(std::move(copy));
     }
-    const bool control =
-        n.op == Op::cond || n.op == Op::while_loop || n.op == Op::scan_loop || n.op == Op::map_loop || n.op == Op::call;
+    const bool control = has_trait(n.op, Trait::control);
     if (!control) check(i, *resolved);
     if (is_view(n.op)) {
       plan_view(i, *resolved);
@@ -471,7 +471,7 @@ class Planner {
 
   void plan_work(std::uint32_t i, const Node& n, bool control) {
     const Kernel& kernel = r_.prepared->kernels->kernels[static_cast<std::size_t>(n.op)];
-    const bool has_kernel = !control && n.op != Op::item && n.op != Op::assert_true;
+    const bool has_kernel = !has_trait(n.op, Trait::host);
     const bool last = has_kernel && makes_channels_last(i, n, kernel);
     std::vector<std::pair<Placed, std::int32_t>> inputs;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {

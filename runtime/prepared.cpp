@@ -17,8 +17,8 @@
 #include "runtime/devices/override.h"
 #include "runtime/devices/partition.h"
 #include "runtime/fuse/fuse.h"
-#include "runtime/views.h"
 #include "schema/forms.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -29,16 +29,16 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
   for (const Function& f : program.functions) {
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
-      const std::int64_t carried = n.op == Op::while_loop || n.op == Op::scan_loop ? n.integer(AttrKey::carried) : 0;
+      const std::int64_t carried = n.integer(AttrKey::carried);
       for (std::int64_t k = 0; k < carried; ++k) {  // their memory carries them from one iteration to the next
         if (n.outputs.at(static_cast<std::size_t>(k)) == kNoValue)
           fail(ErrorCode::bad_file, describe(program, f, i) + ": carried values of a loop must all be results");
       }
-      if (is_view(n.op) || is_work_of_runtime(n.op)) continue;
+      if (is_view(n.op) || has_trait(n.op, Trait::host)) continue;
       const bool foreign = n.op == Op::custom && find_custom_op(n.text(AttrKey::name)) == nullptr;
       if (!foreign && kernels.kernels[static_cast<std::size_t>(n.op)].run != nullptr) continue;
       provided = provided && !foreign;
-      std::string name(op_info(n.op).name);
+      std::string name(op_name(n.op));
       if (n.op == Op::custom) name += fmt::format(" '{}'", n.text(AttrKey::name));
       ++missing[name];
     }
@@ -178,20 +178,6 @@ std::string describe(const PreparedProgram& prepared, std::uint32_t function, st
   const Program& program = *prepared.program;
   const std::vector<std::uint32_t>& numbers = prepared.facts[function].numbers;
   return describe(program, program.functions[function], node < numbers.size() ? numbers[node] : node);
-}
-
-bool is_work_of_runtime(Op op) {
-  switch (op) {
-    case Op::cond:
-    case Op::while_loop:
-    case Op::scan_loop:
-    case Op::map_loop:
-    case Op::call:
-    case Op::item:
-    case Op::assert_dim:
-    case Op::assert_true: return true;
-    default: return false;
-  }
 }
 
 bool passes_memory(const Node& node) {

@@ -101,9 +101,6 @@ void use_ways(PreparedProgram& prepared, const Tuning& tuning);
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);
 
-/// Control flow, sizes that the host reads, and checks: there is no kernel for them.
-bool is_work_of_runtime(Op op);
-
 /// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory
 /// on.
 bool passes_memory(const Node& node);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/op_record.h"
+
 namespace tern {
 namespace {
 
@@ -13,36 +15,22 @@ double bytes_of(const TensorView& v) {
   return elements * element_size(v.dtype) / elements_per_byte(v.dtype);
 }
 
-double last(const TensorView& v, int from_end) {
-  return v.rank < from_end ? 1 : static_cast<double>(v.size(v.rank - from_end));
-}
-
 /// Counts at most one read of the first operand per output element.
 bool reads_part(const Step& step) {
   if (step.kind != Step::Kind::kernel || step.resolved == nullptr) return false;
-  return step.resolved->op == Op::index_select || step.resolved->op == Op::gather;
+  return has_trait(step.resolved->op, Trait::reads_part);
 }
 
 }  // namespace
 
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
-  if (out.empty() || out[0].dtype == DType::invalid) return 0;
-  const auto results = static_cast<double>(out[0].numel());
-  switch (node.op) {
-    case Op::matmul:
-    case Op::grouped_matmul: return 2 * results * last(in[0], 1);
-    case Op::convolution: {
-      const auto weights = static_cast<double>(in[1].numel());
-      // Each element of the result (of the input, when transposed) meets the weights of one output channel.
-      const bool transposed = node.integer(AttrKey::transposed) != 0;
-      const TensorView& many = transposed ? in[0] : out[0];
-      const double channels = transposed ? static_cast<double>(in[0].size(1)) : static_cast<double>(in[1].size(0));
-      return channels == 0 ? 0 : 2 * static_cast<double>(many.numel()) * weights / channels;
-    }
-    case Op::attention: return 2 * results * last(in[1], 2) * (1 + last(in[0], 1) / std::max(1.0, last(out[0], 1)));
-    case Op::pointwise: return results * static_cast<double>(node.expr.code.size());
-    default: return 0;
-  }
+  const OperationsFn operations = op_record(node.op).operations;
+  if (operations == nullptr || out.empty() || out[0].dtype == DType::invalid) return 0;
+  std::vector<Sizes> sizes;
+  for (const TensorView& v : in) sizes.push_back(v.shape());
+  for (const TensorView& v : out) sizes.push_back(v.shape());
+  const std::span<const Sizes> all(sizes);
+  return operations(node, all.first(in.size()), all.subspan(in.size()));
 }
 
 void Profile::add(std::uint32_t function, const Step& step, std::span<const TensorView> in,
@@ -71,7 +59,7 @@ std::vector<NodeTime> Profile::times(const Program& program) const {
   for (const auto& [at, e] : entries_) {
     const Function& f = program.functions[at.first];
     const Node& n = f.nodes[at.second];
-    NodeTime t{f.name,  at.second, std::string(op_info(n.op).name), {}, {}, e.seconds, e.runs, e.launches, e.flops,
+    NodeTime t{f.name,  at.second, std::string(op_name(n.op)), {}, {}, e.seconds, e.runs, e.launches, e.flops,
                e.bytes, e.members};
     if (e.members > 0) t.op = "partition";
     if (n.origin >= 0) {

@@ -47,11 +47,6 @@ bool bitcast(const TensorView& x, TensorView* out) {
 
 }  // namespace
 
-bool is_view(Op op) {
-  return op == Op::reshape || op == Op::permute || op == Op::slice || op == Op::expand || op == Op::as_strided ||
-         op == Op::bitcast;
-}
-
 bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int64_t* offset) {
   const std::int64_t element = element_size(x.dtype);
   auto normal = [&](Dim axis) { return static_cast<Index>(axis.value() < 0 ? axis.value() + x.rank : axis.value()); };

@@ -11,6 +11,5 @@ namespace tern {
 /// which its first element moves. False when it needs the elements contiguous first (then call again with a contiguous
 /// x, which never fails).
 bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int64_t* offset);
-bool is_view(Op op);
 
 }  // namespace tern

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schema/linear.h"
+#include "schema/op_record.h"
 
 namespace tern {
 
@@ -24,7 +25,7 @@ void Inference::fail(const std::string& message) const {
     types += (i == 0 ? "" : ", ") + (inputs_[i] == nullptr ? "-" : text_of(*inputs_[i], pool));
   }
   if (inputs_.size() > kShown) types += ", ...";
-  tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_info(node.op).name, types, message));
+  tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_name(node.op), types, message));
 }
 
 std::int64_t Inference::integer(AttrKey key, std::int64_t min, std::int64_t max) const {
@@ -125,7 +126,7 @@ const InferTable& infer_table() {
 
 std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
                               const std::vector<const TensorType*>& inputs) {
-  const OpInfo& info = op_info(node.op);
+  const OpRecord& info = op_record(node.op);
   Inference c(program, pool, node, inputs);
   const InferFn rule = info.op == Op::invalid ? nullptr : infer_table().rules[static_cast<std::size_t>(node.op)];
   if (rule == nullptr) c.fail(fmt::format("op {} is not known to this version", static_cast<int>(node.op)));

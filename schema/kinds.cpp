@@ -1,22 +1,12 @@
 #include "schema/kinds.h"
 
-#include <iterator>
+#include "schema/ops/names.h"
 
 namespace tern {
 namespace {
 
 // The numbers of each list count up from 0, so a name's position is its number.
-#define TERN_KIND_NAME(number, name) #name,
-constexpr std::string_view kReduceNames[] = {TERN_REDUCE_KINDS(TERN_KIND_NAME)};
-constexpr std::string_view kSelectNames[] = {TERN_SELECT_KINDS(TERN_KIND_NAME)};
-constexpr std::string_view kScanNames[] = {TERN_SCAN_KINDS(TERN_KIND_NAME)};
-constexpr std::string_view kScatterNames[] = {TERN_SCATTER_KINDS(TERN_KIND_NAME)};
-#undef TERN_KIND_NAME
-constexpr std::string_view kCollectiveNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
-constexpr std::string_view kReduceOpNames[] = {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
-static_assert(std::size(kReduceNames) == kReduceKinds && std::size(kSelectNames) == kSelectKinds);
-static_assert(std::size(kCollectiveNames) == kCollectiveKinds && std::size(kReduceOpNames) == kReduceOps);
-static_assert(std::size(kScanNames) == kScanKinds && std::size(kScatterNames) == kScatterKinds);
+using namespace ops;  // NOLINT: the lists of names
 
 template <std::size_t N>
 int find(const std::string_view (&names)[N], std::string_view name) {

@@ -1,5 +1,4 @@
-// The closed set of operations, and the attributes that they carry. One line per op: this table is the list a device
-// implements.
+// The numbers of ops and of the keys of attributes.
 #pragma once
 
 #include <cstdint>
@@ -7,122 +6,116 @@
 
 namespace tern {
 
-// X(number, name, min_inputs, max_inputs (-1: any), outputs (-1: any), version)
-// The numbers are part of the archive format. What each op computes is documented beside its shape rule in
-// schema/infer/.
+// X(number, name). The numbers are part of the archive format. What else is true of an op is in its record
+// (schema/op_record.h); what it computes in detail is documented beside its shape rule in schema/infer/.
 // clang-format off
-#define TERN_OPS(X)                                                                                   \
-  /* views: strides, never work, where the input's strides allow it */                                \
-  X(1, reshape, 1, 1, 1, 1)                                                                           \
-  X(2, permute, 1, 1, 1, 1)                                                                           \
-  X(3, slice, 1, 1, 1, 1)                                                                             \
-  X(4, expand, 1, 1, 1, 1)                                                                            \
-  X(5, as_strided, 1, 1, 1, 1)                                                                        \
-  X(6, bitcast, 1, 1, 1, 1)                                                                           \
-  /* elementwise and sources */                                                                       \
-  X(10, pointwise, 0, -1, 1, 1)                                                                       \
-  X(11, full, 0, 0, 1, 1)                                                                             \
-  X(12, iota, 0, 0, 1, 1)                                                                             \
-  X(13, from_dim, 0, 0, 1, 1)                                                                         \
-  X(14, random, 0, 2, 1, 1)                                                                           \
-  /* along axes */                                                                                    \
-  X(20, reduce, 1, 1, 1, 1)                                                                           \
-  X(21, select_reduce, 1, 1, 2, 1)                                                                    \
-  X(22, scan, 1, 1, -1, 1)                                                                            \
-  X(23, sort, 1, 1, 2, 1)                                                                             \
-  X(24, topk, 1, 1, 2, 1)                                                                             \
-  X(25, softmax, 1, 1, 1, 1)                                                                          \
-  X(26, layer_norm, 1, 3, 3, 1)                                                                       \
-  X(27, rms_norm, 1, 2, 1, 1)                                                                         \
-  X(28, group_norm, 1, 3, 3, 1)                                                                       \
-  X(29, batch_norm, 3, 5, 1, 1)                                                                       \
-  X(30, histogram, 1, 3, 2, 1)                                                                        \
-  X(31, searchsorted, 2, 3, 1, 1)                                                                     \
-  X(32, segment_reduce, 2, 2, 1, 1)                                                                   \
-  /* moving elements */                                                                               \
-  X(40, gather, 2, 2, 1, 1)                                                                           \
-  X(41, index_select, 2, 2, 1, 1)                                                                     \
-  X(42, index, 2, -1, 1, 1)                                                                           \
-  X(43, index_put, 3, -1, 1, 1)                                                                       \
-  X(44, scatter, 3, 3, 1, 1)                                                                          \
-  X(45, slice_scatter, 2, 2, 1, 1)                                                                    \
-  X(46, as_strided_scatter, 2, 2, 1, 1)                                                               \
-  X(47, concat, 1, -1, 1, 1)                                                                          \
-  X(48, pad, 1, 1, 1, 1)                                                                              \
-  X(49, nonzero, 1, 1, 1, 1)                                                                          \
-  X(50, unique, 1, 1, 3, 1)                                                                           \
-  X(51, bincount, 1, 2, 1, 1)                                                                         \
-  X(52, embedding_bag, 2, 4, -1, 1)                                                                   \
-  X(53, repeat_interleave, 2, 2, 1, 1)                                                                \
-  /* contractions and windows */                                                                      \
-  X(60, matmul, 2, 3, 1, 1)                                                                           \
-  X(61, convolution, 2, 3, 1, 1)                                                                      \
-  X(62, pool, 1, 1, -1, 1)                                                                            \
-  X(63, adaptive_pool, 1, 1, -1, 1)                                                                   \
-  X(64, resize, 1, 1, 1, 1)                                                                           \
-  X(65, grid_sample, 2, 2, 1, 1)                                                                      \
-  X(66, attention, 3, 4, 1, 1)                                                                        \
-  X(67, grouped_matmul, 3, 3, 1, 1)                                                                   \
-  X(68, fold, 1, 1, 1, 1)                                                                             \
-  X(69, rnn, 3, -1, -1, 1)                                                                            \
-  X(70, cdist, 2, 2, 1, 1)                                                                            \
-  X(71, roi_align, 2, 2, 1, 1)                                                                        \
-  X(72, nms, 2, 2, 1, 1)                                                                              \
-  X(73, fractional_pool, 2, 2, 2, 1)                                                                  \
-  /* linear algebra and transforms */                                                                 \
-  X(80, fft, 1, 1, 1, 1)                                                                              \
-  X(81, cholesky, 1, 1, 2, 1)                                                                         \
-  X(82, qr, 1, 1, 2, 1)                                                                               \
-  X(83, householder, 2, 3, 1, 1)                                                                      \
-  X(84, eigh, 1, 1, 2, 1)                                                                             \
-  X(85, eig, 1, 1, 2, 1)                                                                              \
-  X(86, svd, 1, 1, 3, 1)                                                                              \
-  X(87, lu_factor, 1, 1, 3, 1)                                                                        \
-  X(88, lu_solve, 3, 3, 1, 1)                                                                         \
-  X(89, triangular_solve, 2, 2, 1, 1)                                                                 \
-  X(90, ldl_factor, 1, 1, 3, 1)                                                                       \
-  X(91, ldl_solve, 3, 3, 1, 1)                                                                        \
-  X(92, lstsq, 2, 2, 4, 1)                                                                            \
-  X(93, matrix_exp, 1, 1, 1, 1)                                                                       \
-  /* training */                                                                                      \
-  X(100, optim, 2, -1, -1, 1)                                                                         \
-  X(101, collective, 1, 1, 1, 1)                                                                      \
-  /* microscaling: elements and scales become one value, and back to numbers */                       \
-  X(110, mx_pack, 2, 2, 1, 1)                                                                         \
-  X(111, mx_dequantize, 1, 1, 1, 1)                                                                   \
-  /* control flow and the host */                                                                     \
-  X(120, cond, 1, -1, -1, 1)                                                                          \
-  X(121, while_loop, 1, -1, -1, 1)                                                                    \
-  X(122, scan_loop, 1, -1, -1, 1)                                                                     \
-  X(123, map_loop, 1, -1, -1, 1)                                                                      \
-  X(124, call, 0, -1, -1, 1)                                                                          \
-  X(125, item, 1, 1, 0, 1)                                                                            \
-  X(126, assert_dim, 0, 0, 0, 1)                                                                      \
-  X(127, assert_true, 1, 1, 0, 1)                                                                     \
-  X(128, custom, 0, -1, -1, 1)                                                                        \
-  X(129, masked_select, 2, 2, 1, 1)
+#define TERN_OPS(X)                                                                       \
+  /* views: strides, never work, where the input's strides allow it */                    \
+  X(1, reshape)                                                                           \
+  X(2, permute)                                                                           \
+  X(3, slice)                                                                             \
+  X(4, expand)                                                                            \
+  X(5, as_strided)                                                                        \
+  X(6, bitcast)                                                                           \
+  /* elementwise and sources */                                                           \
+  X(10, pointwise)                                                                        \
+  X(11, full)                                                                             \
+  X(12, iota)                                                                             \
+  X(13, from_dim)                                                                         \
+  X(14, random)                                                                           \
+  /* along axes */                                                                        \
+  X(20, reduce)                                                                           \
+  X(21, select_reduce)                                                                    \
+  X(22, scan)                                                                             \
+  X(23, sort)                                                                             \
+  X(24, topk)                                                                             \
+  X(25, softmax)                                                                          \
+  X(26, layer_norm)                                                                       \
+  X(27, rms_norm)                                                                         \
+  X(28, group_norm)                                                                       \
+  X(29, batch_norm)                                                                       \
+  X(30, histogram)                                                                        \
+  X(31, searchsorted)                                                                     \
+  X(32, segment_reduce)                                                                   \
+  /* moving elements */                                                                   \
+  X(40, gather)                                                                           \
+  X(41, index_select)                                                                     \
+  X(42, index)                                                                            \
+  X(43, index_put)                                                                        \
+  X(44, scatter)                                                                          \
+  X(45, slice_scatter)                                                                    \
+  X(46, as_strided_scatter)                                                               \
+  X(47, concat)                                                                           \
+  X(48, pad)                                                                              \
+  X(49, nonzero)                                                                          \
+  X(50, unique)                                                                           \
+  X(51, bincount)                                                                         \
+  X(52, embedding_bag)                                                                    \
+  X(53, repeat_interleave)                                                                \
+  /* contractions and windows */                                                          \
+  X(60, matmul)                                                                           \
+  X(61, convolution)                                                                      \
+  X(62, pool)                                                                             \
+  X(63, adaptive_pool)                                                                    \
+  X(64, resize)                                                                           \
+  X(65, grid_sample)                                                                      \
+  X(66, attention)                                                                        \
+  X(67, grouped_matmul)                                                                   \
+  X(68, fold)                                                                             \
+  X(69, rnn)                                                                              \
+  X(70, cdist)                                                                            \
+  X(71, roi_align)                                                                        \
+  X(72, nms)                                                                              \
+  X(73, fractional_pool)                                                                  \
+  /* linear algebra and transforms */                                                     \
+  X(80, fft)                                                                              \
+  X(81, cholesky)                                                                         \
+  X(82, qr)                                                                               \
+  X(83, householder)                                                                      \
+  X(84, eigh)                                                                             \
+  X(85, eig)                                                                              \
+  X(86, svd)                                                                              \
+  X(87, lu_factor)                                                                        \
+  X(88, lu_solve)                                                                         \
+  X(89, triangular_solve)                                                                 \
+  X(90, ldl_factor)                                                                       \
+  X(91, ldl_solve)                                                                        \
+  X(92, lstsq)                                                                            \
+  X(93, matrix_exp)                                                                       \
+  /* training */                                                                          \
+  X(100, optim)                                                                           \
+  X(101, collective)                                                                      \
+  /* microscaling: elements and scales become one value, and back to numbers */           \
+  X(110, mx_pack)                                                                         \
+  X(111, mx_dequantize)                                                                   \
+  /* control flow and the host */                                                         \
+  X(120, cond)                                                                            \
+  X(121, while_loop)                                                                      \
+  X(122, scan_loop)                                                                       \
+  X(123, map_loop)                                                                        \
+  X(124, call)                                                                            \
+  X(125, item)                                                                            \
+  X(126, assert_dim)                                                                      \
+  X(127, assert_true)                                                                     \
+  X(128, custom)                                                                          \
+  X(129, masked_select)
 // clang-format on
 
 enum class Op : std::uint16_t {
   invalid = 0,
-#define TERN_OP_ENUM(number, name, lo, hi, outs, version) name = number,
+#define TERN_OP_ENUM(number, name) name = number,
   TERN_OPS(TERN_OP_ENUM)
 #undef TERN_OP_ENUM
 };
 inline constexpr int kMaxOp = 129;
 
-struct OpInfo {
-  Op op = Op::invalid;
-  std::string_view name;
-  int min_inputs = 0, max_inputs = 0, outputs = 0;  ///< -1: any number
-  int version = 1;                                  ///< the newest version that this build knows
-};
-/// The table's line, or one with Op::invalid when there is no such op.
-const OpInfo& op_info(Op op);
+/// A literal, so that a zero follows; empty when there is no such op.
+std::string_view op_name(Op op);
 Op op_from_name(std::string_view name);
 
 // X(number, name): keys of attributes. Numbers are part of the archive format. A value is a list of sizes (also used
-// for integers, booleans and enumerations), a list of doubles, or a text.
+// for integers, booleans and enumerations), a list of doubles, or a text. What a key means on an op is in the op's
+// record. 65 and 66 were never written.
 // clang-format off
 #define TERN_ATTRS(X) \
   X(1, axis)          \
@@ -189,8 +182,6 @@ Op op_from_name(std::string_view name);
   X(62, layers)       \
   X(63, padding_index)\
   X(64, p)            \
-  X(65, compute)      \
-  X(66, reverse)      \
   X(67, density)      \
   X(68, check)
 // clang-format on
@@ -200,6 +191,7 @@ enum class AttrKey : std::uint16_t {
   TERN_ATTRS(TERN_ATTR_ENUM)
 #undef TERN_ATTR_ENUM
 };
+inline constexpr int kMaxAttr = 68;
 std::string_view attr_name(AttrKey key);
 
 }  // namespace tern

@@ -21,7 +21,7 @@ const T& get(const Node& node, AttrKey key, const char* kind) {
   if (data == nullptr) return empty;
   const T* value = std::get_if<T>(data);
   if (value == nullptr) {
-    fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' is not {}", op_info(node.op).name, attr_name(key), kind));
+    fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' is not {}", op_name(node.op), attr_name(key), kind));
   }
   return *value;
 }
@@ -43,7 +43,7 @@ Dim Node::dim(AttrKey key, Dim otherwise) const {
   if (d.empty()) return otherwise;
   if (d.size() != 1) {
     fail(ErrorCode::bad_file,
-         fmt::format("{}: attribute '{}' has {} values, not one", op_info(op).name, attr_name(key), d.size()));
+         fmt::format("{}: attribute '{}' has {} values, not one", op_name(op), attr_name(key), d.size()));
   }
   return d[0];
 }
@@ -51,7 +51,7 @@ Dim Node::dim(AttrKey key, Dim otherwise) const {
 std::int64_t Node::integer(AttrKey key, std::int64_t otherwise) const {
   const Dim d = dim(key, otherwise);
   if (!d.is_const()) {
-    fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' must be a constant", op_info(op).name, attr_name(key)));
+    fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' must be a constant", op_name(op), attr_name(key)));
   }
   return d.value();
 }
@@ -126,7 +126,7 @@ std::string text_of(const TensorType& type, const ExprPool& pool) {
 std::string describe(const Program& program, const Function& function, std::size_t node) {
   if (node >= function.nodes.size()) return fmt::format("function '{}'", function.name);  // a copy in one without nodes
   const Node& n = function.nodes[node];
-  std::string s = fmt::format("node {} of '{}' ({}", node, function.name, op_info(n.op).name);
+  std::string s = fmt::format("node {} of '{}' ({}", node, function.name, op_name(n.op));
   if (n.origin >= 0 && static_cast<std::size_t>(n.origin) < program.origins.size()) {
     const Origin& o = program.origins[static_cast<std::size_t>(n.origin)];
     if (!o.op.empty()) s += ", from " + o.op;

@@ -32,8 +32,4 @@ inline constexpr int kRnnKindCount = 4;
 enum class RoiKind : std::uint8_t { align = 0, pool = 1, position_align = 2, position_pool = 3 };
 inline constexpr int kRoiKindCount = 4;
 
-/// Attribute `kind` of fft: complex to complex, real to the half spectrum, the half spectrum to real.
-enum class FftKind : std::uint8_t { c2c = 0, r2c = 1, c2r = 2 };
-inline constexpr int kFftKindCount = 3;
-
 }  // namespace tern

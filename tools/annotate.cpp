@@ -56,7 +56,7 @@ std::size_t annotate(Program& program, const std::string& pattern, const Annotat
     for (Node& n : f.nodes) {
       const auto origin = static_cast<std::size_t>(n.origin);
       const bool hit = (n.origin >= 0 && origin < origin_matches.size() && origin_matches[origin]) ||
-                       matches(pattern, std::string(op_info(n.op).name));
+                       matches(pattern, std::string(op_name(n.op)));
       if (!hit) continue;
       ++count;
       const auto same = std::ranges::find(n.annotations, annotation.key, &Annotation::key);

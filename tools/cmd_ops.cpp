@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "exporter/operator_names.h"
-#include "schema/op.h"
+#include "schema/op_record.h"
 #include "tools/command.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
@@ -40,7 +40,7 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 struct Listing {
   std::vector<OperatorName> names;
-  std::vector<OpInfo> ops;
+  std::vector<OpRecord> ops;
 };
 
 Listing listing(const std::string& pattern) {
@@ -49,7 +49,7 @@ Listing listing(const std::string& pattern) {
     if (matches(pattern, n.name)) l.names.push_back(std::move(n));
   }
   for (int number = 1; number <= kMaxOp; ++number) {
-    const OpInfo& info = op_info(static_cast<Op>(number));
+    const OpRecord& info = op_record(static_cast<Op>(number));
     if (info.op != Op::invalid && matches(pattern, info.name)) l.ops.push_back(info);
   }
   return l;
@@ -67,7 +67,7 @@ void print_json(const Listing& l) {
   }
   fmt::print("\n  ],\n  \"ops\": [");
   separator = "";
-  for (const OpInfo& o : l.ops) {
+  for (const OpRecord& o : l.ops) {
     fmt::print(
         "{}\n    {{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, "
         "\"outputs\": {}}}",
@@ -97,7 +97,7 @@ void print_text(const Listing& l) {
                    {"version", TextTable::Align::right},
                    {"inputs"},
                    {"outputs"}});
-    for (const OpInfo& o : l.ops) {
+    for (const OpRecord& o : l.ops) {
       ops.add_row({std::string(o.name), std::to_string(static_cast<int>(o.op)), std::to_string(o.version),
                    count_text(o.min_inputs, o.max_inputs), o.outputs < 0 ? "any" : std::to_string(o.outputs)});
     }

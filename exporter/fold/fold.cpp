@@ -9,7 +9,7 @@
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
-#include "runtime/views.h"
+#include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
@@ -26,20 +26,12 @@ bool is_foldable(const Node& n) {
     const auto* dims = std::get_if<Dims>(&a.data);
     if (dims != nullptr && !std::ranges::all_of(*dims, &Dim::is_const)) return false;
   }
-  switch (n.op) {
-    case Op::mx_dequantize: return false;
-    case Op::reduce:
-    case Op::scan:
-    case Op::from_dim:
-    case Op::slice_scatter:
-    case Op::scatter: return true;
-    default: return is_plain_op(n);
-  }
+  return has_trait(n.op, Trait::foldable);
 }
 
 /// A constant that takes no work to speak of where it is made.
 bool is_trivial(Op op) {
-  return is_view(op) || op == Op::full || op == Op::iota || op == Op::from_dim;
+  return is_view(op) || op_record(op).max_inputs == 0;
 }
 
 class Folder {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/views.h"
+#include "schema/op_record.h"
 
 namespace tern::importing {
 namespace {

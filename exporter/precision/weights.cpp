@@ -11,7 +11,7 @@
 #include "dtypes/convert.h"
 #include "exporter/builder.h"
 #include "exporter/constants.h"
-#include "runtime/views.h"
+#include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {

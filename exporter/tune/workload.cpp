@@ -8,8 +8,8 @@
 #include <random>
 
 #include "dtypes/convert.h"
-#include "runtime/views.h"
 #include "schema/dim.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -72,7 +72,7 @@ std::string shape_text(const TensorView& v) {
 }
 
 std::string kind_of(const KernelCall& call) {
-  std::string kind(op_info(call.node->op).name);
+  std::string kind(op_name(call.node->op));
   const auto add = [&](const TensorView& v, bool constant) {
     kind += fmt::format("; {}{} {}", constant ? "constant " : "", name_of(v.dtype), shape_text(v));
   };
@@ -126,7 +126,7 @@ std::shared_ptr<PreparedProgram> Trial::prepare(const Model& model, const Tuning
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
                      Way taken) {
-  std::string what(op_info(call.node->op).name);
+  std::string what(op_name(call.node->op));
   if (call.in.size() > 1) what += fmt::format(" {} by {}", shape_text(call.in[0]), shape_text(call.in[1]));
   steps_[{function, number}] = {kind_of(call), std::move(what), kernel.ways, taken};
 }

@@ -9,6 +9,7 @@
 #include "dtypes/checked.h"
 #include "exporter/constants.h"
 #include "fuzz/run/wild.h"
+#include "schema/op_record.h"
 
 namespace tern::fuzz {
 namespace {
@@ -204,7 +205,7 @@ void Make::change_result(TensorType& type) {
 void Make::finish() {
   if (chance(12)) change_attribute();
   if (!node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
-  node.version = op_info(node.op).version;
+  node.version = op_record(node.op).version;
   std::vector<const TensorType*> types;
   for (ValueId v : node.inputs) types.push_back(v == kNoValue ? nullptr : &b.type(v));
   std::vector<TensorType> results = infer(program, program.pool, node, types);

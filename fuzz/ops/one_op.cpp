@@ -11,7 +11,7 @@ namespace tern::fuzz {
 
 const std::vector<Op>& all_ops() {
   static const std::vector<Op> ops = {
-#define TERN_FUZZ_OP(number, name, lo, hi, outs, version) Op::name,
+#define TERN_FUZZ_OP(number, name) Op::name,
       TERN_OPS(TERN_FUZZ_OP)
 #undef TERN_FUZZ_OP
   };

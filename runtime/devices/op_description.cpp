@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/op.h"
+#include "schema/op_record.h"
 
 namespace tern {
 
@@ -36,7 +36,7 @@ tern_device_instruction instruction_of(const Instruction& i) {
 }  // namespace
 
 OpDescription::OpDescription(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
-  const OpInfo& info = op_info(node.op);
+  const OpRecord& info = op_record(node.op);
   op_.size = sizeof op_;
   op_.version = static_cast<std::uint32_t>(info.version);
   op_.name = info.name.data();  // of a table of literals: a zero follows

@@ -5,6 +5,7 @@
 #include "kernels/portable/launches.h"
 #include "runtime/devices/op_description.h"
 #include "runtime/devices/stream.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
@@ -59,28 +60,16 @@ void run(KernelCall& call) {
                       "running a kernel of its own");
 }
 
-/// Ops that are more than a function of their operands, or whose results the kernel sizes, are not offered.
-bool is_offered(Op op) {
-  switch (op) {
-    case Op::pointwise:
-    case Op::random:
-    case Op::custom:
-    case Op::collective:
-    case Op::nonzero:
-    case Op::unique:
-    case Op::masked_select:
-    case Op::repeat_interleave:
-    case Op::bincount:
-    case Op::nms: return false;
-    default: return true;
-  }
+/// An override has no expression to compute: pointwise nodes are offered in partitions only.
+bool may_override(Op op) {
+  return has_trait(op, Trait::offered) && op != Op::pointwise;
 }
 
 KernelTable make_table() {
   KernelTable table = portable_kernels();
   for (std::size_t i = 0; i < std::size(table.kernels); ++i) {
     Kernel& kernel = table.kernels[i];
-    if (kernel.run == nullptr || !is_offered(static_cast<Op>(i))) continue;
+    if (kernel.run == nullptr || !may_override(static_cast<Op>(i))) continue;
     kernel.prepare = prepare;
     kernel.scratch = scratch;
     kernel.run = run;

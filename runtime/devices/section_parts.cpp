@@ -4,15 +4,10 @@
 
 #include "runtime/devices/parts.h"
 #include "runtime/prepared.h"
-#include "runtime/views.h"
+#include "schema/op_record.h"
 
 namespace tern {
 namespace {
-
-/// Ops that are more than a function of their operands, or that the host has a part in, are not offered.
-bool is_offered(Op op) {
-  return !is_work_of_runtime(op) && op != Op::random && op != Op::custom && op != Op::collective;
-}
 
 class SectionDivision {
  public:
@@ -63,7 +58,7 @@ class SectionDivision {
     for (std::uint32_t i = begin_; i < end_; ++i) {
       const Node& n = f_.nodes[i];
       const auto plain = [&](ValueId v) { return is_plain(v); };
-      if (!is_offered(n.op) || !n.dims(AttrKey::symbols).empty() || !std::ranges::all_of(n.inputs, plain) ||
+      if (!has_trait(n.op, Trait::offered) || !std::ranges::all_of(n.inputs, plain) ||
           !std::ranges::all_of(n.outputs, plain))
         continue;
       offered.push_back(i);

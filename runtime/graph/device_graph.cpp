@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/devices/stream.h"
+#include "schema/op_record.h"
 
 namespace tern {
 
@@ -56,8 +57,7 @@ class Maker {
     if (const auto* k = std::get_if<RecordedKernel>(&item.what)) {
       // Random numbers depend on the session's place in its stream; operators of libraries run on the host; the session
       // may get another group.
-      const Op op = k->step->resolved->op;
-      return op != Op::random && op != Op::custom && op != Op::collective;
+      return !has_trait(k->step->resolved->op, Trait::effect);
     }
     if (std::holds_alternative<RecordedCopy>(item.what)) return true;
     if (conditional_ == nullptr) return false;

@@ -152,7 +152,7 @@ void GraphImpl::list_nodes(const CapturedRun& run, const Recording& recording, i
     if (const auto* kernel = std::get_if<RecordedKernel>(&item.what)) {
       const Function& f = prepared.program->functions[item.function];
       const Node& n = f.nodes[kernel->step->number];
-      GraphNode node{f.name, kernel->step->number, std::string(op_info(n.op).name), {}, {}, depth};
+      GraphNode node{f.name, kernel->step->number, std::string(op_name(n.op)), {}, {}, depth};
       if (n.origin >= 0) {
         const Origin& origin = prepared.program->origins[static_cast<std::size_t>(n.origin)];
         node.origin = origin.op;

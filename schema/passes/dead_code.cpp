@@ -2,19 +2,13 @@
 
 #include <vector>
 
+#include "schema/op_record.h"
+
 namespace tern {
 namespace {
 
 bool has_effect(const Node& n) {
-  switch (n.op) {
-    case Op::random:
-    case Op::collective:
-    case Op::assert_dim:
-    case Op::assert_true:
-    case Op::item:
-    case Op::custom: return true;
-    default: return n.has(AttrKey::symbols);
-  }
+  return has_trait(n.op, Trait::effect) || n.has(AttrKey::symbols);
 }
 
 /// Which functions contain nodes with effects, themselves or in functions that they run.

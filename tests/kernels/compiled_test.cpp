@@ -36,7 +36,7 @@ bool prepare(const generate::Sample& s) {
       out.push_back(i == unwanted && results.size() > 1 ? TensorView{} : generate::view_of(results[i]));
     const KernelCall call = node.call(out);
     EXPECT_NO_THROW(kernel.prepare(call))
-        << op_info(s.op).name << " of " << name_of(s.inputs.empty() ? results[0].dtype : s.inputs[0].dtype);
+        << op_name(s.op) << " of " << name_of(s.inputs.empty() ? results[0].dtype : s.inputs[0].dtype);
   }
   return true;
 }
@@ -72,7 +72,7 @@ TEST(Compiled, EveryElementTypeHasItsTexts) {
     }
   }
   EXPECT_EQ(taken.size(), 24u);
-  for (const auto& [op, n] : taken) EXPECT_GE(n, 4) << op_info(op).name;
+  for (const auto& [op, n] : taken) EXPECT_GE(n, 4) << op_name(op);
 }
 
 // What are parameters in the texts: no value of theirs needs a text of its own.

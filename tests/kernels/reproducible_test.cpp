@@ -207,7 +207,7 @@ TEST(Reproducible, NormalizesAsThePortableKernels) {
   for (const Op op : {Op::layer_norm, Op::rms_norm, Op::group_norm, Op::batch_norm}) {
     for (const DType t : {DType::f32, DType::f64, DType::bf16}) {
       for (const bool affine : {false, true}) {
-        SCOPED_TRACE(std::string(op_info(op).name) + " of " + std::string(name_of(t)));
+        SCOPED_TRACE(std::string(op_name(op)) + " of " + std::string(name_of(t)));
         expect_same_bits(normalization(op, t, affine), normalization(op, t, affine));
       }
     }

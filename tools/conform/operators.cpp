@@ -47,7 +47,7 @@ std::vector<OperatorUse> operators_of(const Program& program) {
   for (const Function& f : program.functions) {
     for (const Node& n : f.nodes) {
       if (n.origin < 0) continue;
-      uses[program.origins[static_cast<std::size_t>(n.origin)].op].ops.emplace(op_info(n.op).name);
+      uses[program.origins[static_cast<std::size_t>(n.origin)].op].ops.emplace(op_name(n.op));
     }
     add_types(program, f, &uses);
   }

@@ -30,7 +30,7 @@ void widen_states(Program& program) {
 void widen_node(Node& node) {
   for (Instruction& i : node.expr.code) i.dtype = widened(i.dtype);
   for (Attr& a : node.attrs) {
-    if ((a.key != AttrKey::dtype && a.key != AttrKey::compute) || !std::holds_alternative<Dims>(a.data)) continue;
+    if (a.key != AttrKey::dtype || !std::holds_alternative<Dims>(a.data)) continue;
     for (Dim& d : std::get<Dims>(a.data)) {
       if (d.is_const()) d = Dim(static_cast<std::int64_t>(widened(static_cast<DType>(d.value()))));
     }

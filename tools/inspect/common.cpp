@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "schema/op_record.h"
 #include "tools/inspect/inspect.h"
 
 namespace tern {
@@ -12,7 +13,7 @@ std::uint64_t storage_bytes(const Program& program, const State& state) {
 }
 
 std::string op_text(Op op) {
-  const OpInfo& info = op_info(op);
+  const OpRecord& info = op_record(op);
   return info.op == Op::invalid ? fmt::format("op {}", static_cast<int>(op)) : std::string(info.name);
 }
 

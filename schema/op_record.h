@@ -1,0 +1,137 @@
+// What is true of an op, in one record: operands and results, attributes with types, defaults and bounds, traits, cost.
+// The tables of records are in schema/ops/; every list of ops elsewhere derives from them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "schema/op.h"
+
+namespace tern {
+
+struct Node;
+
+enum class AttrType : std::uint8_t {
+  boolean,          ///< 0 or 1
+  integer,          ///< a constant
+  dim,              ///< an integer that may be an expression over sizes
+  integers,         ///< constants
+  dims,             ///< integers that may be expressions
+  axis,             ///< an axis of the first operand; negative numbers count from the last
+  axes,             ///< distinct axes
+  number,           ///< a double
+  numbers,          ///< doubles
+  dims_or_numbers,  ///< one list or the other
+  dtype,            ///< a number of tern/dtype.h
+  enumeration,      ///< the position in AttrRecord::names
+  text,             ///< one of AttrRecord::names if it has some
+  symbols,          ///< the symbols that the node binds, or their values
+};
+std::string_view attr_type_name(AttrType type);
+
+enum class Presence : std::uint8_t {
+  required,
+  defaulted,  ///< accessors of Node give the default where a node lacks the attribute
+  optional,   ///< the node means something else without it; AttrRecord::absent says what
+};
+
+/// What a key means on one op.
+struct AttrRecord {
+  AttrKey key{};
+  AttrType type{};
+  Presence presence = Presence::required;
+  bool ordered = false;      ///< numbers lie in `lowest`..`highest`, so none is NaN
+  std::int16_t count = -1;   ///< values of a list; -1: any number
+  std::int64_t integer = 0;  ///< the default, of each element of a list
+  double number = 0;         ///< the default of a number, of each element of a list
+  std::int64_t min = std::numeric_limits<std::int64_t>::min(), max = std::numeric_limits<std::int64_t>::max();
+  double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
+  std::span<const std::string_view> names;
+  std::string_view absent;  ///< what an optional attribute stands for where it is absent: "the dtype of x"
+  std::string_view text;
+};
+
+enum class Trait : std::uint16_t {
+  view = 1,              ///< strides, no work, where the operand's strides allow it
+  effect = 2,            ///< does more than give results: never removed, never computed at export
+  plain = 4,             ///< each element of the result is constant, or a function of few elements of the operands
+  foldable = 8,          ///< computed at export where operands are constant
+  data_sized = 16,       ///< finds sizes of its results, and binds them to its `symbols`
+  random = 32,           ///< takes numbers from the session's generator
+  host = 64,             ///< the runtime does it, without a kernel
+  control = 128,         ///< runs other functions
+  offered = 256,         ///< a function of its operands alone: offered to devices
+  reads_part = 512,      ///< reads at most one element of the first operand for each element of the result
+  may_be_unread = 1024,  ///< all results may be absent: it runs for other things
+};
+
+using Sizes = std::span<const std::int64_t>;
+/// Floating operations of a node; absent operands have no sizes.
+using OperationsFn = double (*)(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out);
+
+struct OpRecord {
+  Op op = Op::invalid;
+  /// "x, weight?, others* -> y, indices?": names of operands and results. ? may be absent, * any number, + one or more;
+  /// ! must be there even where another result is.
+  std::string_view signature;
+  std::string_view text;  ///< what it computes
+  std::span<const AttrRecord> attributes;
+  std::uint16_t traits = 0;  ///< of Trait
+  std::int16_t bodies = 0;   ///< functions that a node names
+  std::int16_t version = 1;  ///< the newest version that this build knows
+  OperationsFn operations = nullptr;
+  // Derived.
+  std::string_view name;
+  std::int16_t min_inputs = 0, max_inputs = 0, outputs = 0;  ///< -1: any number
+
+  constexpr bool is(Trait t) const { return (traits & static_cast<std::uint16_t>(t)) != 0; }
+};
+
+/// The op's record, or one with Op::invalid when there is no such op.
+const OpRecord& op_record(Op op);
+inline bool has_trait(Op op, Trait t) {
+  return op_record(op).is(t);
+}
+inline bool is_view(Op op) {
+  return has_trait(op, Trait::view);
+}
+/// What `key` means on this op; null if nothing.
+const AttrRecord* find_attribute(Op op, AttrKey key);
+
+/// For people, one for each trait: "data-sized".
+std::vector<std::string_view> trait_names(const OpRecord& record);
+
+/// A name of a signature: "bias" and '?'; ' ' where it has no mark.
+struct OperandName {
+  std::string_view name;
+  char mark = ' ';
+};
+/// Takes the next name off a list of them; false when there is none.
+constexpr bool next_operand(std::string_view& list, OperandName* name) {
+  while (!list.empty() && (list.front() == ' ' || list.front() == ',')) list.remove_prefix(1);
+  if (list.empty()) return false;
+  const std::size_t length = std::min(list.find(','), list.size());
+  name->name = list.substr(0, length);
+  list.remove_prefix(length);
+  while (name->name.back() == ' ') name->name.remove_suffix(1);
+  name->mark = ' ';
+  if (std::string_view("?*+!").find(name->name.back()) != std::string_view::npos) {
+    name->mark = name->name.back();
+    name->name.remove_suffix(1);
+  }
+  return true;
+}
+constexpr std::string_view operands_of(std::string_view signature) {
+  return signature.substr(0, signature.find("->"));
+}
+/// Whether result `k` must be there even where others are.
+bool is_needed_result(const OpRecord& record, std::size_t k);
+constexpr std::string_view results_of(std::string_view signature) {
+  return signature.substr(signature.find("->") + 2);
+}
+
+}  // namespace tern

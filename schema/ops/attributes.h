@@ -1,0 +1,135 @@
+// How the tables of this folder write attributes: what a node needs, what has a default, what it may carry.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <limits>
+
+#include "schema/op_record.h"
+
+namespace tern::ops {
+
+inline constexpr std::int64_t kHuge = std::int64_t{1} << 48;
+/// Kernel sizes, strides, dilations and paddings lie in 1..kMaxWindow (paddings from 0), so that products of two fit.
+inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
+
+/// An attribute, and what is said of it: need(AttrKey::k, AttrType::integer, "how many").within(1, 8).
+struct Attribute : AttrRecord {
+  constexpr Attribute within(std::int64_t least, std::int64_t most) const {
+    Attribute a = *this;
+    a.min = least;
+    a.max = most;
+    return a;
+  }
+  constexpr Attribute at_least(std::int64_t least) const {
+    Attribute a = *this;
+    a.min = least;
+    return a;
+  }
+  constexpr Attribute not_negative() const {
+    Attribute a = any_number();
+    a.lowest = 0;
+    return a;
+  }
+  constexpr Attribute finite() const {
+    Attribute a = any_number();
+    a.highest = std::numeric_limits<double>::max();
+    a.lowest = -a.highest;
+    return a;
+  }
+  constexpr Attribute any_number() const {  // but no NaN
+    Attribute a = *this;
+    a.ordered = true;
+    return a;
+  }
+  constexpr Attribute exactly(int values) const {
+    Attribute a = *this;
+    a.count = static_cast<std::int16_t>(values);
+    return a;
+  }
+  constexpr Attribute one_of(std::span<const std::string_view> list) const {
+    Attribute a = *this;
+    a.names = list;
+    return a;
+  }
+};
+
+constexpr Attribute need(AttrKey key, AttrType type, std::string_view text) {
+  Attribute a;
+  a.key = key;
+  a.type = type;
+  a.text = text;
+  if (type == AttrType::boolean) return a.within(0, 1);
+  if (type == AttrType::dtype) return a.within(1, kDTypeCount - 1);
+  return a;
+}
+constexpr Attribute need(AttrKey key, std::span<const std::string_view> names, std::string_view text) {
+  return need(key, AttrType::enumeration, text).one_of(names).within(0, static_cast<std::int64_t>(names.size()) - 1);
+}
+
+/// With a default: of each element, if it is a list.
+constexpr Attribute with(Attribute a, std::int64_t otherwise) {
+  a.presence = Presence::defaulted;
+  a.integer = otherwise;
+  return a;
+}
+constexpr Attribute with(AttrKey key, AttrType type, std::int64_t otherwise, std::string_view text) {
+  return with(need(key, type, text), otherwise);
+}
+constexpr Attribute with(AttrKey key, std::span<const std::string_view> names, std::int64_t otherwise,
+                         std::string_view text) {
+  return with(need(key, names, text), otherwise);
+}
+constexpr Attribute with_number(AttrKey key, double otherwise, std::string_view text,
+                                AttrType type = AttrType::number) {
+  Attribute a = need(key, type, text);
+  a.presence = Presence::defaulted;
+  a.number = otherwise;
+  return a;
+}
+/// False where it is absent.
+constexpr Attribute flag(AttrKey key, std::string_view text) {
+  return with(key, AttrType::boolean, 0, text);
+}
+
+/// Without one, `absent` holds.
+constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std::string_view text) {
+  Attribute a = need(key, type, text);
+  a.presence = Presence::optional;
+  a.absent = absent;
+  return a;
+}
+
+/// An op: record(Op::sort, "x -> values, indices", "sorts").
+struct Record : OpRecord {
+  constexpr Record attrs(std::span<const AttrRecord> list) const {
+    Record r = *this;
+    r.attributes = list;
+    return r;
+  }
+  template <class... T>
+  constexpr Record traits_of(T... list) const {
+    Record r = *this;
+    r.traits = static_cast<std::uint16_t>((0 | ... | static_cast<int>(list)));
+    return r;
+  }
+  constexpr Record runs(int functions) const {
+    Record r = *this;
+    r.bodies = static_cast<std::int16_t>(functions);
+    return r;
+  }
+  constexpr Record costs(OperationsFn f) const {
+    Record r = *this;
+    r.operations = f;
+    return r;
+  }
+};
+constexpr Record record(Op op, std::string_view signature, std::string_view text) {
+  Record r;
+  r.op = op;
+  r.signature = signature;
+  r.text = text;
+  return r;
+}
+
+}  // namespace tern::ops

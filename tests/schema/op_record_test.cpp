@@ -1,0 +1,94 @@
+// Every record is whole: ops, keys, defaults, bounds, shape rules.
+#include "schema/op_record.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "schema/infer.h"
+
+namespace tern {
+namespace {
+
+std::vector<const OpRecord*> records() {
+  std::vector<const OpRecord*> all;
+#define TERN_TEST_OP(number, name) all.push_back(&op_record(Op::name));
+  TERN_OPS(TERN_TEST_OP)
+#undef TERN_TEST_OP
+  return all;
+}
+
+TEST(OpRecord, EveryOpHasOne) {
+  for (const OpRecord* r : records()) {
+    EXPECT_NE(r->op, Op::invalid);
+    EXPECT_EQ(op_from_name(r->name), r->op);
+    EXPECT_FALSE(r->text.empty()) << r->name;
+    EXPECT_GE(r->version, 1) << r->name;
+    EXPECT_EQ(r->bodies > 0, r->is(Trait::control)) << r->name;
+    EXPECT_TRUE(!r->is(Trait::effect) || !r->is(Trait::foldable)) << r->name;
+  }
+  EXPECT_EQ(op_record(Op::invalid).op, Op::invalid);
+  EXPECT_EQ(op_record(static_cast<Op>(kMaxOp + 1)).op, Op::invalid);
+}
+
+TEST(OpRecord, EveryOpHasAShapeRule) {
+  for (const OpRecord* r : records()) {
+    EXPECT_NE(infer_table().rules[static_cast<std::size_t>(r->op)], nullptr) << r->name;
+  }
+}
+
+TEST(OpRecord, EveryKeyMeansSomething) {
+  std::set<AttrKey> used;
+  for (const OpRecord* r : records()) {
+    std::set<AttrKey> own;
+    for (const AttrRecord& a : r->attributes) {
+      EXPECT_TRUE(own.insert(a.key).second) << r->name << " " << attr_name(a.key);
+      EXPECT_EQ(find_attribute(r->op, a.key), &a) << r->name << " " << attr_name(a.key);
+      EXPECT_FALSE(a.text.empty()) << r->name << " " << attr_name(a.key);
+      EXPECT_EQ(a.absent.empty(), a.presence != Presence::optional) << r->name << " " << attr_name(a.key);
+      used.insert(a.key);
+    }
+  }
+#define TERN_TEST_ATTR(number, name) EXPECT_TRUE(used.count(AttrKey::name) == 1 && number <= kMaxAttr) << #name;
+  TERN_ATTRS(TERN_TEST_ATTR)
+#undef TERN_TEST_ATTR
+  EXPECT_EQ(find_attribute(Op::reshape, AttrKey::axis), nullptr);
+  EXPECT_EQ(find_attribute(Op::reshape, static_cast<AttrKey>(kMaxAttr + 1)), nullptr);
+}
+
+TEST(OpRecord, DefaultsLieInTheirBounds) {
+  for (const OpRecord* r : records()) {
+    for (const AttrRecord& a : r->attributes) {
+      if (a.presence != Presence::defaulted) continue;
+      EXPECT_TRUE(a.integer >= a.min && a.integer <= a.max) << r->name << " " << attr_name(a.key);
+      EXPECT_TRUE(a.number >= a.lowest && a.number <= a.highest) << r->name << " " << attr_name(a.key);
+      EXPECT_LE(a.min, a.max) << r->name << " " << attr_name(a.key);
+    }
+  }
+}
+
+TEST(OpRecord, Arities) {
+  const OpRecord& r = op_record(Op::index_put);  // x, values, indices+ -> y
+  EXPECT_EQ(r.min_inputs, 3);
+  EXPECT_EQ(r.max_inputs, -1);
+  EXPECT_EQ(r.outputs, 1);
+  EXPECT_EQ(op_record(Op::layer_norm).max_inputs, 3);
+  EXPECT_EQ(op_record(Op::pool).outputs, -1);
+  EXPECT_EQ(op_record(Op::assert_dim).max_inputs, 0);
+  EXPECT_EQ(op_record(Op::assert_dim).outputs, 0);
+  EXPECT_TRUE(is_needed_result(op_record(Op::unique), 0));
+  EXPECT_FALSE(is_needed_result(op_record(Op::unique), 1));
+}
+
+TEST(OpRecord, OpsThatAreOffered) {
+  std::set<Op> kept;
+  for (const OpRecord* r : records()) {
+    if (!r->is(Trait::offered)) kept.insert(r->op);
+  }
+  EXPECT_EQ(kept, (std::set<Op>{Op::random, Op::nonzero, Op::unique, Op::bincount, Op::repeat_interleave,
+                                Op::masked_select, Op::nms, Op::collective, Op::cond, Op::while_loop, Op::scan_loop,
+                                Op::map_loop, Op::call, Op::item, Op::assert_dim, Op::assert_true, Op::custom}));
+}
+
+}  // namespace
+}  // namespace tern
