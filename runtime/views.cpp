@@ -64,7 +64,7 @@ bool apply_view(const Node& node, const TensorView& x, TensorView* out, std::int
         return true;
       }
       out->strides = x.strides;
-      if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step, 1);  // else it may be any number
+      if (out->sizes[axis] > 1) out->strides[axis] *= node.integer(AttrKey::step);  // else it may be any number
       *offset += node.integer(AttrKey::start) * x.strides[axis] * element;
       return true;
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "schema/infer/attributes.h"
 #include "schema/linear.h"
 #include "schema/op_record.h"
 
@@ -28,19 +29,10 @@ void Inference::fail(const std::string& message) const {
   tern::fail(ErrorCode::bad_file, fmt::format("{}({}): {}", op_name(node.op), types, message));
 }
 
-std::int64_t Inference::integer(AttrKey key, std::int64_t min, std::int64_t max) const {
-  if (!node.has(key)) fail(fmt::format("attribute '{}' is missing", attr_name(key)));
-  return integer_or(key, 0, min, max);
-}
-
-std::int64_t Inference::integer_or(AttrKey key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const {
-  const std::int64_t v = node.integer(key, otherwise);
-  if (v < min || v > max) fail(fmt::format("attribute '{}' is {}, outside {}..{}", attr_name(key), v, min, max));
-  return v;
-}
-
 std::size_t Inference::axis(AttrKey key, int rank) const {
-  const std::int64_t v = integer(key, -rank, rank - 1);
+  const std::int64_t v = integer(key);
+  if (v < -rank || v >= rank)
+    fail(fmt::format("attribute '{}' is {}, outside {}..{}", attr_name(key), v, -rank, rank - 1));
   return static_cast<std::size_t>(v < 0 ? v + rank : v);
 }
 
@@ -58,25 +50,16 @@ std::vector<std::size_t> Inference::axes(AttrKey key, int rank) const {
   return result;
 }
 
-DType Inference::dtype(AttrKey key) const {
-  return static_cast<DType>(integer(key, 1, kDTypeCount - 1));
-}
-
 const Dims& Inference::list(AttrKey key, std::size_t length) const {
   const Dims& d = node.dims(key);
   if (d.size() != length) fail(fmt::format("attribute '{}' has {} values, not {}", attr_name(key), d.size(), length));
   return d;
 }
 
-std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length, std::int64_t min,
-                                              std::int64_t max) const {
+std::vector<std::int64_t> Inference::integers(AttrKey key, std::size_t length) const {
+  if (node.has(key)) list(key, length);
   std::vector<std::int64_t> result;
-  for (Dim d : list(key, length)) {
-    if (!d.is_const() || d.value() < min || d.value() > max) {
-      fail(fmt::format("attribute '{}' has a value outside {}..{}", attr_name(key), min, max));
-    }
-    result.push_back(d.value());
-  }
+  for (std::size_t i = 0; i < length; ++i) result.push_back(node.integer_at(key, i));
   return result;
 }
 
@@ -133,6 +116,7 @@ std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node
   const int n = static_cast<int>(inputs.size());
   if (n < info.min_inputs || (info.max_inputs >= 0 && n > info.max_inputs)) c.fail(fmt::format("{} operands given", n));
   if (node.op != Op::pointwise && !node.expr.code.empty()) c.fail("an expression, which only pointwise nodes have");
+  check_attributes(c);
   rule(c);
   for (const TensorType& t : c.outputs) {
     if (t.rank() > kMaxRank) c.fail(fmt::format("a result of rank {} (at most {})", t.rank(), kMaxRank));

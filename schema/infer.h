@@ -31,15 +31,16 @@ class Inference {
   }
   void out(DType dtype, Dims shape) { outputs.push_back({dtype, std::move(shape)}); }
 
-  // Attributes, checked. Integers must be constants; `axis` counts from the end if negative and must be below `rank`.
-  std::int64_t integer(AttrKey key, std::int64_t min, std::int64_t max) const;  ///< must be present
-  std::int64_t integer_or(AttrKey key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const;
-  bool flag(AttrKey key) const { return integer_or(key, 0, 0, 1) != 0; }
-  std::size_t axis(AttrKey key, int rank) const;
+  // Attributes. Before a rule runs, each one is checked against the op's record: presence, type, bounds.
+  std::int64_t integer(AttrKey key) const { return node.integer(key); }
+  bool flag(AttrKey key) const { return node.integer(key) != 0; }
+  std::size_t axis(AttrKey key, int rank) const;               ///< counts from the end if negative; below `rank`
   std::vector<std::size_t> axes(AttrKey key, int rank) const;  ///< distinct
-  DType dtype(AttrKey key = AttrKey::dtype) const;
+  DType dtype() const { return static_cast<DType>(node.integer(AttrKey::dtype)); }
+  DType dtype_or(DType otherwise) const { return node.has(AttrKey::dtype) ? dtype() : otherwise; }
   const Dims& list(AttrKey key, std::size_t length) const;  ///< exactly this many
-  std::vector<std::int64_t> integers(AttrKey key, std::size_t length, std::int64_t min, std::int64_t max) const;
+  /// Exactly this many, or the default as often where the attribute is absent.
+  std::vector<std::int64_t> integers(AttrKey key, std::size_t length) const;
 
   /// Requires equal sizes: an error when provably different; otherwise they are taken as equal, and checked on concrete
   /// sizes.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "schema/op_record.h"
+
 namespace tern {
 
 const AttrData* Node::find(AttrKey key) const {
@@ -26,6 +28,11 @@ const T& get(const Node& node, AttrKey key, const char* kind) {
   return *value;
 }
 
+std::int64_t default_integer(Op op, AttrKey key) {
+  const AttrRecord* record = find_attribute(op, key);
+  return record == nullptr ? 0 : record->integer;
+}
+
 }  // namespace
 
 const Dims& Node::dims(AttrKey key) const {
@@ -38,9 +45,9 @@ const std::string& Node::text(AttrKey key) const {
   return get<std::string>(*this, key, "a text");
 }
 
-Dim Node::dim(AttrKey key, Dim otherwise) const {
+Dim Node::dim(AttrKey key) const {
   const Dims& d = dims(key);
-  if (d.empty()) return otherwise;
+  if (d.empty()) return default_integer(op, key);
   if (d.size() != 1) {
     fail(ErrorCode::bad_file,
          fmt::format("{}: attribute '{}' has {} values, not one", op_name(op), attr_name(key), d.size()));
@@ -48,17 +55,24 @@ Dim Node::dim(AttrKey key, Dim otherwise) const {
   return d[0];
 }
 
-std::int64_t Node::integer(AttrKey key, std::int64_t otherwise) const {
-  const Dim d = dim(key, otherwise);
+std::int64_t Node::integer(AttrKey key) const {
+  const Dim d = dim(key);
   if (!d.is_const()) {
     fail(ErrorCode::bad_file, fmt::format("{}: attribute '{}' must be a constant", op_name(op), attr_name(key)));
   }
   return d.value();
 }
 
-double Node::number(AttrKey key, double otherwise) const {
+std::int64_t Node::integer_at(AttrKey key, std::size_t i) const {
+  const Dims& d = dims(key);
+  return i < d.size() ? d[i].value() : default_integer(op, key);
+}
+
+double Node::number_at(AttrKey key, std::size_t i) const {
   const std::vector<double>& n = numbers(key);
-  return n.empty() ? otherwise : n[0];
+  if (i < n.size()) return n[i];
+  const AttrRecord* record = find_attribute(op, key);
+  return record == nullptr ? 0 : record->number;
 }
 
 void Node::set(AttrKey key, AttrData data) {

@@ -76,14 +76,15 @@ struct Node {
 
   const AttrData* find(AttrKey key) const;
   bool has(AttrKey key) const { return find(key) != nullptr; }
-  /// The integer list of `key`; empty if absent.
+  // What the node carries. An absent list or text is empty; an absent number has the default of the op's record
+  // (schema/op_record.h), or is 0.
   const Dims& dims(AttrKey key) const;
-  /// The only integer of `key`, or `otherwise` if absent.
-  Dim dim(AttrKey key, Dim otherwise = 0) const;
-  /// As dim, for an attribute that must be a constant.
-  std::int64_t integer(AttrKey key, std::int64_t otherwise = 0) const;
+  Dim dim(AttrKey key) const;                                 ///< the only one
+  std::int64_t integer(AttrKey key) const;                    ///< as dim, of an attribute that must be a constant
+  std::int64_t integer_at(AttrKey key, std::size_t i) const;  ///< of a list, whose default is that of each element
   const std::vector<double>& numbers(AttrKey key) const;
-  double number(AttrKey key, double otherwise = 0) const;
+  double number(AttrKey key) const { return number_at(key, 0); }
+  double number_at(AttrKey key, std::size_t i) const;
   const std::string& text(AttrKey key) const;
   void set(AttrKey key, AttrData data);
 };

@@ -16,6 +16,7 @@
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/shared_heads.h"
 #include "kernels/cpu/softmax_row.h"
+#include "schema/absent.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
@@ -273,7 +274,7 @@ void run_heads(KernelCall& c) {
   s.out_width = out.size(r - 1);
   if (r >= 3 && k.size(r - 3) > 0) s.per_group = q.size(r - 3) / k.size(r - 3);
   s.causal = c.node->integer(AttrKey::causal) != 0;
-  const double scale = c.node->number(AttrKey::scale, 1 / std::sqrt(static_cast<double>(s.width)));
+  const double scale = attention_scale(*c.node, s.width);
   if (q.dtype == DType::f64) {
     attend<double>(c, s, scale);
   } else {

@@ -62,7 +62,7 @@ std::int64_t plane_offset(const TensorView& v, const TensorView& out, std::int64
 template <class T>
 void run_as(KernelCall& c) {
   const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
-  const double p = c.node->number(AttrKey::p, 2.0);
+  const double p = c.node->number(AttrKey::p);
   const std::int64_t m = out.size(out.rank - 2), n = out.size(out.rank - 1), d = x.size(x.rank - 1),
                      planes = out.numel() / (m * n);
   parallel_for(planes * m, grain_for(n * d * (p == 2.0 || p == 1.0 ? 1 : 16)),

@@ -111,7 +111,7 @@ bool is_direct(const KernelCall& c) {
 Way own_way(const KernelCall& c, Way wanted) {
   const bool direct = is_direct(c), own = is_own(c);
   if (direct && (wanted != Way::blocks || !own)) return Way::planes;
-  const bool many = c.in[1].size(0) / std::max<std::int64_t>(1, c.node->integer(AttrKey::groups, 1)) >= kOwnChannels;
+  const bool many = c.in[1].size(0) / std::max<std::int64_t>(1, c.node->integer(AttrKey::groups)) >= kOwnChannels;
   return own && (many || wanted == Way::blocks) ? Way::blocks : Way::none;
 }
 
@@ -230,13 +230,13 @@ std::unique_ptr<State> prepare_dnnl(const KernelCall& c) {
   p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());
   p.y.assign(c.out[0].shape().begin(), c.out[0].shape().end());
   for (std::size_t i = 0; i + 2 < p.x.size(); ++i) {
-    p.strides.push_back(list_value(node, AttrKey::strides, i, 1));
-    p.dilations.push_back(list_value(node, AttrKey::dilations, i, 1));
-    p.before.push_back(list_value(node, AttrKey::before, i, 0));
-    p.after.push_back(list_value(node, AttrKey::after, i, 0));
-    if (list_value(node, AttrKey::output_pads, i, 0) >= p.strides[i]) return nullptr;
+    p.strides.push_back(node.integer_at(AttrKey::strides, i));
+    p.dilations.push_back(node.integer_at(AttrKey::dilations, i));
+    p.before.push_back(node.integer_at(AttrKey::before, i));
+    p.after.push_back(node.integer_at(AttrKey::after, i));
+    if (node.integer_at(AttrKey::output_pads, i) >= p.strides[i]) return nullptr;
   }
-  p.groups = node.integer(AttrKey::groups, 1);
+  p.groups = node.integer(AttrKey::groups);
   p.transposed = node.integer(AttrKey::transposed) != 0;
   p.bias = c.has(2);
   p.weight = c.in[1];

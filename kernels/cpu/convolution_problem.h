@@ -17,7 +17,7 @@ struct ConvolutionProblem {
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
-  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups, 1), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
+  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
   p.in = x.size(1) / p.groups;
   p.out = y.size(1) / p.groups;
   const auto n = static_cast<std::size_t>(x.rank - 2);
@@ -25,9 +25,9 @@ inline ConvolutionProblem describe_convolution(const KernelCall& c) {
     const int axis = static_cast<int>(i) + 2;
     WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
     if (p.transposed) std::swap(a.in, a.out);
-    a.stride = list_value(node, AttrKey::strides, i, 1);
-    a.dilation = list_value(node, AttrKey::dilations, i, 1);
-    a.before = list_value(node, AttrKey::before, i, 0);
+    a.stride = node.integer_at(AttrKey::strides, i);
+    a.dilation = node.integer_at(AttrKey::dilations, i);
+    a.before = node.integer_at(AttrKey::before, i);
     p.window[3 - n + i] = a;
   }
   return p;

@@ -147,10 +147,10 @@ template <class T>
 void roi_align_as(KernelCall& c) {
   const TensorView &x = c.in[0], &rois = c.in[1], &out = c.out[0];
   const Node& node = *c.node;
-  const RoiProblem p{static_cast<RoiKind>(node.integer(AttrKey::kind, 0)),
-                     node.number(AttrKey::scale, 1.0),
+  const RoiProblem p{static_cast<RoiKind>(node.integer(AttrKey::kind)),
+                     node.number(AttrKey::scale),
                      node.integer(AttrKey::align_corners) != 0,
-                     node.integer(AttrKey::k, 0),
+                     node.integer(AttrKey::k),
                      out.size(1),
                      x.size(2),
                      x.size(3),
@@ -218,7 +218,7 @@ void nms_as(KernelCall& c) {
     return a > b || (a != a && b == b);
   });
   const auto area = [](const T* b) { return (b[2] - b[0]) * (b[3] - b[1]); };
-  const double threshold = c.node->number(AttrKey::value, 0.0);
+  const double threshold = c.node->number(AttrKey::value);
   std::vector<char> suppressed(static_cast<std::size_t>(n), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (suppressed[i] != 0) continue;

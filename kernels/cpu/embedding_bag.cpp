@@ -17,7 +17,7 @@ class Bags {
         kind_(static_cast<BagKind>(c.node->integer(AttrKey::kind))),
         rows_(c.in[0].size(0)),
         width_(c.in[0].size(1)),
-        padding_(c.node->integer(AttrKey::padding_index, -1)),
+        padding_(c.node->integer(AttrKey::padding_index)),
         indices_(c.in[1]),
         reader_(c.in[0].dtype) {}
 

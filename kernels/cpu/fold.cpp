@@ -16,10 +16,10 @@ Window window_of(const KernelCall& c) {
   const std::size_t n = node.dims(AttrKey::kernel).size();
   for (std::size_t i = 0; i < n; ++i) {
     WindowAxis a{c.out[0].size(static_cast<int>(i) + 2)};
-    a.kernel = list_value(node, AttrKey::kernel, i, 1);
-    a.stride = list_value(node, AttrKey::strides, i, 1);
-    a.dilation = list_value(node, AttrKey::dilations, i, 1);
-    a.before = list_value(node, AttrKey::before, i, 0);
+    a.kernel = node.integer_at(AttrKey::kernel, i);
+    a.stride = node.integer_at(AttrKey::strides, i);
+    a.dilation = node.integer_at(AttrKey::dilations, i);
+    a.before = node.integer_at(AttrKey::before, i);
     a.out = (a.in + 2 * a.before - a.dilation * (a.kernel - 1) - 1) / a.stride + 1;
     w[3 - n + i] = a;
   }

@@ -13,9 +13,8 @@ namespace {
 /// The ends of the bins as histc and histogram choose them.
 template <class T>
 void choose_range(const KernelCall& c, const T* x, std::int64_t n, T* low, T* high) {
-  const std::vector<double>& range = c.node->numbers(AttrKey::range);
-  *low = range.empty() ? T{} : static_cast<T>(range[0]);
-  *high = range.empty() ? T{} : static_cast<T>(range[1]);
+  *low = static_cast<T>(c.node->number_at(AttrKey::range, 0));
+  *high = static_cast<T>(c.node->number_at(AttrKey::range, 1));
   if (*low == *high && n > 0) {
     *low = *high = x[0];
     for (std::int64_t i = 0; i < n; ++i) {

@@ -54,7 +54,7 @@ void slice_scatter(KernelCall& c) {
   const int axis = axis_of(c, out);
   if (c.in[1].size(axis) == 0) return;
   copy_strided(c.in[1],
-               part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step, 1)));
+               part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step)));
 }
 
 void as_strided_scatter(KernelCall& c) {
@@ -81,8 +81,7 @@ std::int64_t source_index(std::int64_t i, std::int64_t size, std::int64_t mode) 
 
 /// Fills the output with the number in attribute `value`.
 void fill(const KernelCall& c, const TensorView& out) {
-  const std::vector<double>& number = c.node->numbers(AttrKey::value);
-  const double value[2] = {number.empty() ? 0.0 : number[0], number.size() < 2 ? 0.0 : number[1]};
+  const double value[2] = {c.node->number_at(AttrKey::value, 0), c.node->number_at(AttrKey::value, 1)};
   alignas(16) std::byte element[16] = {};
   convert(value, DType::c128, element, out.dtype, 1);
   TensorView from = out;

@@ -44,10 +44,10 @@ Settings settings_of(const KernelCall& c) {
   s.eps = h[4];
   s.step = number(c, kStep, 1);
   s.scale = number(c, kScale, 1);
-  const std::int64_t mode = n.integer(AttrKey::mode, 0);
+  const std::int64_t mode = n.integer(AttrKey::mode);
   s.nesterov = (mode & 1) != 0;
   s.first = (mode & 2) != 0;
-  s.maximize = n.integer(AttrKey::maximize, 0) != 0;
+  s.maximize = n.integer(AttrKey::maximize) != 0;
   s.has_m = c.has(kM);
   s.has_vmax = c.has(kVmax);
   s.has_scale = c.has(kScale);

@@ -14,6 +14,7 @@
 #include "kernels/cpu/plane_io.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/window.h"
+#include "schema/absent.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
 
@@ -35,10 +36,10 @@ Problem describe(const KernelCall& c) {
   for (std::size_t i = 0; i < n; ++i) {
     const int axis = x.rank - static_cast<int>(n - i);
     WindowAxis a{x.size(axis), y.size(axis)};
-    a.kernel = list_value(node, AttrKey::kernel, i, 1);
-    a.stride = list_value(node, AttrKey::strides, i, a.kernel);
-    a.dilation = list_value(node, AttrKey::dilations, i, 1);
-    a.before = list_value(node, AttrKey::before, i, 0);
+    a.kernel = node.integer_at(AttrKey::kernel, i);
+    a.stride = pool_stride(node, i);
+    a.dilation = node.integer_at(AttrKey::dilations, i);
+    a.before = node.integer_at(AttrKey::before, i);
     p.window[3 - n + i] = a;
   }
   p.in = plane(p.window, &WindowAxis::in);
@@ -46,7 +47,7 @@ Problem describe(const KernelCall& c) {
   p.planes = y.numel() / std::max<std::int64_t>(1, p.out);
   p.max = static_cast<PoolKind>(node.integer(AttrKey::kind)) == PoolKind::max;
   p.count_pads = node.integer(AttrKey::count_pads) != 0;
-  p.divisor = node.integer(AttrKey::divisor, 0);
+  p.divisor = node.integer(AttrKey::divisor);
   return p;
 }
 

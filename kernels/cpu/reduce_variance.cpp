@@ -79,7 +79,7 @@ struct Variance {
 }  // namespace
 
 void reduce_variance(KernelCall& c, const ReducePlan& plan) {
-  const double correction = c.node->number(AttrKey::correction, 1);
+  const double correction = c.node->number(AttrKey::correction);
   const auto work = [&]<class L>(std::type_identity<L>) {
     if constexpr (!std::is_integral_v<L>) run_reduce<L>(c, plan, Variance<L>{correction});
   };

@@ -35,10 +35,9 @@ std::unique_ptr<Tables<T>> tables_of(const KernelCall& c) {
   const Node& node = *c.node;
   auto r = std::make_unique<Tables<T>>();
   const int n = c.in[0].rank - 2;
-  const std::vector<double>& factors = node.numbers(AttrKey::scales);
   for (int i = 0; i < n; ++i) {
     const ResizeAxis a{c.in[0].size(i + 2), c.out[0].size(i + 2),
-                       factors.empty() ? 0.0 : factors[static_cast<std::size_t>(i)],
+                       node.number_at(AttrKey::scales, static_cast<std::size_t>(i)),
                        node.integer(AttrKey::align_corners) != 0};
     r->axes[static_cast<std::size_t>(3 - n + i)] =
         resize_table<T>(a, static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);

@@ -22,7 +22,7 @@ Sizes sizes_of(const KernelCall& c) {
   const Node& node = *c.node;
   Sizes s{};
   s.kind = static_cast<RnnKind>(node.integer(AttrKey::kind));
-  s.layers = node.integer(AttrKey::layers, 1);
+  s.layers = node.integer(AttrKey::layers);
   s.directions = node.integer(AttrKey::bidirectional) != 0 ? 2 : 1;
   s.steps = c.in[0].size(0);
   s.batch = c.in[0].size(1);

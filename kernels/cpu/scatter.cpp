@@ -146,7 +146,7 @@ L divided(L sum, std::int64_t count) {
 template <class L>
 void join_elements(KernelCall& c, ScatterKind kind) {
   const TensorView& out = c.out[0];
-  const bool include = c.node->integer(AttrKey::include_self, 1) != 0, direct = out.dtype == dtype_of_v<L>;
+  const bool include = c.node->integer(AttrKey::include_self) != 0, direct = out.dtype == dtype_of_v<L>;
   const std::int64_t numel = out.numel();
   std::vector<L> own;
   L* to = out.as<L>();

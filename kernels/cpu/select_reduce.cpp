@@ -113,7 +113,7 @@ void cpu_select_reduce(KernelCall& c) {
   const auto kind = static_cast<SelectKind>(c.node->integer(AttrKey::kind));
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), size = element_size(x.dtype);
-  const std::int64_t k = c.node->integer(AttrKey::k, 1);
+  const std::int64_t k = c.node->integer(AttrKey::k);
   const Walk from = walk_without(x, axis);
   if (n == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements has nothing to select");
   visit_real_compute(number_type(x.dtype), [&]<class L>(std::type_identity<L>) {

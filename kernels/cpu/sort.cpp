@@ -98,7 +98,7 @@ void sort(KernelCall& c, bool stable) {
 
 void topk(KernelCall& c, bool stable) {
   const std::int64_t k = c.node->integer(AttrKey::k);
-  const bool largest = c.node->integer(AttrKey::largest, 1) != 0;
+  const bool largest = c.node->integer(AttrKey::largest) != 0;
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
     void (*const top)(Keyed<L>*, std::int64_t, std::int64_t) =
         stable ? (largest ? stable_top_of_line<L, true> : stable_top_of_line<L, false>)

@@ -21,11 +21,6 @@ struct WindowAxis {
 /// Always three axes; missing ones come first and have size 1.
 using Window = std::array<WindowAxis, 3>;
 
-inline std::int64_t list_value(const Node& node, AttrKey key, std::size_t i, std::int64_t otherwise) {
-  const Dims& d = node.dims(key);
-  return i < d.size() ? d[i].value() : otherwise;
-}
-
 inline std::int64_t plane(const Window& w, std::int64_t WindowAxis::*size) {
   return w[0].*size * (w[1].*size) * (w[2].*size);
 }

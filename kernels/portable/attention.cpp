@@ -5,6 +5,7 @@
 #include "kernels/attention_parts.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/launches.h"
+#include "schema/absent.h"
 
 namespace tern::portable {
 namespace {
@@ -80,7 +81,7 @@ void attention(const KernelCall& c, Launches& list) {
   k.parameter("chunks", chunks);
   k.parameter("run", run);
   k.parameter("count", items * parts);
-  k.source.parameter("scale", t, c.node->number(AttrKey::scale, 1 / std::sqrt(static_cast<double>(width))));
+  k.source.parameter("scale", t, attention_scale(*c.node, width));
   k.source.define("PARTS", parts == 1 ? 0 : 1);
   if (parts == 1) {
     k.output("out", 0, out.dtype);

@@ -25,7 +25,7 @@ struct Problem {
 
 Problem describe(const KernelCall& c) {
   const TensorView& w = c.in[1];
-  Problem p{c.node->integer(AttrKey::groups, 1), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
+  Problem p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
   p.in = c.in[0].size(1) / p.groups;
   p.out = c.out[0].size(1) / p.groups;
   for (int i = 2; i < w.rank; ++i) p.elements *= w.size(i);
@@ -58,9 +58,9 @@ void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) 
   parameter(k, "x_strides", last_strides(x, n));
   parameter(k, "out_sizes", last_sizes(out, n));
   parameter(k, "extent", last_sizes(c.in[1], n));
-  parameter(k, "strides", three_of(node, AttrKey::strides, n, 1, 1));
-  parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1, 1));
-  parameter(k, "before", three_of(node, AttrKey::before, n, 0, 0));
+  parameter(k, "strides", three_of(node, AttrKey::strides, n, 1));
+  parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1));
+  parameter(k, "before", three_of(node, AttrKey::before, n, 0));
 }
 
 void by_elements(const KernelCall& c, Launches& list, const Problem& problem, DType sum) {
@@ -196,9 +196,9 @@ bool fits(std::int64_t a, std::int64_t b) {
 bool is_small(const KernelCall& c) {
   const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
   const Three in = last_sizes(c.in[0], n), out = last_sizes(c.out[0], n), window = last_sizes(c.in[1], n);
-  const Three strides = three_of(*c.node, AttrKey::strides, n, 1, 1);
-  const Three dilations = three_of(*c.node, AttrKey::dilations, n, 1, 1);
-  const Three before = three_of(*c.node, AttrKey::before, n, 0, 0);
+  const Three strides = three_of(*c.node, AttrKey::strides, n, 1);
+  const Three dilations = three_of(*c.node, AttrKey::dilations, n, 1);
+  const Three before = three_of(*c.node, AttrKey::before, n, 0);
   std::int64_t positions = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     if (!fits(in[i], strides[i]) || !fits(out[i], strides[i]) || !fits(window[i], dilations[i]) ||

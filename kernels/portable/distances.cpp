@@ -21,7 +21,7 @@ void cdist(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &y = c.in[1], &out = c.out[0];
   if (out.numel() == 0) return;
   const DType t = compute_type(x.dtype), sum = wide_type(t, list.target().has_double);
-  const double p = c.node->number(AttrKey::p, 2.0);
+  const double p = c.node->number(AttrKey::p);
   Launch k("cdist");
   k.type("T", t);
   k.type("SUM_T", sum);

@@ -82,7 +82,7 @@ double scale_of(const KernelCall& c, const TensorView& signal) {
   for (Dim a : c.node->dims(AttrKey::axes)) {
     n *= static_cast<double>(signal.size(static_cast<int>(a.value() < 0 ? a.value() + signal.rank : a.value())));
   }
-  switch (static_cast<FftNorm>(c.node->integer(AttrKey::norm, 0))) {
+  switch (static_cast<FftNorm>(c.node->integer(AttrKey::norm))) {
     case FftNorm::root_n: return 1 / std::sqrt(n);
     case FftNorm::n: return 1 / n;
     default: return 1;

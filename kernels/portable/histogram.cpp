@@ -79,8 +79,7 @@ struct Ends {
 /// The ends of the bins, in memory of type `t`.
 Ends choose_ends(const KernelCall& c, Launches& list, DType t) {
   const TensorView& x = c.in[0];
-  const std::vector<double>& range = c.node->numbers(AttrKey::range);
-  const double low = range.empty() ? 0.0 : range[0], high = range.empty() ? 0.0 : range[1];
+  const double low = c.node->number_at(AttrKey::range, 0), high = c.node->number_at(AttrKey::range, 1);
   const bool same = t == DType::f64 ? low == high : static_cast<float>(low) == static_cast<float>(high);
   const Blocks blocks = same ? blocks_of(x.numel()) : Blocks{1, 0};
   const auto bytes = [&](std::int64_t n) { return static_cast<std::uint64_t>(n * element_size(t)); };

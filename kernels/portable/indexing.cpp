@@ -178,7 +178,7 @@ void scatter(const KernelCall& c, Launches& list) {
   if (widened) convert_all(list, c, sums, sum, true);
   Launch k("scatter");
   k.source.define("KIND", static_cast<std::int64_t>(kind));
-  k.source.define("INCLUDE", c.node->integer(AttrKey::include_self, 1) != 0 ? 1 : 0);
+  k.source.define("INCLUDE", c.node->integer(AttrKey::include_self) != 0 ? 1 : 0);
   k.input("index", 1, positions.dtype);
   k.input("src", 2, element);
   if (widened) {

@@ -39,8 +39,8 @@ void slice_scatter(const KernelCall& c, Launches& list) {
   const int axis = axis_of(*c.node, out.rank);
   add_start(c, list);
   CopyEnd to{0, out, 0};
-  to.view = part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step, 1),
-                 &to.offset);
+  to.view =
+      part(out, axis, c.node->integer(AttrKey::start), c.in[1].size(axis), c.node->integer(AttrKey::step), &to.offset);
   add_copy(list, {1, c.in[1], 0}, to);
 }
 
@@ -55,8 +55,7 @@ void as_strided_scatter(const KernelCall& c, Launches& list) {
 void pad(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &out = c.out[0];
   const Dims& before = c.node->dims(AttrKey::before);
-  const std::vector<double>& number = c.node->numbers(AttrKey::value);
-  const double value[2] = {number.empty() ? 0.0 : number[0], number.size() < 2 ? 0.0 : number[1]};
+  const double value[2] = {c.node->number_at(AttrKey::value, 0), c.node->number_at(AttrKey::value, 1)};
   std::int64_t words[2] = {};
   std::byte element[16] = {};
   convert(value, DType::c128, element, out.dtype, 1);

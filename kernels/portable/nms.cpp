@@ -51,7 +51,7 @@ void nms(const KernelCall& c, Launches& list) {
   overlaps.parameter("words", l.words);
   overlaps.parameter("box_row", boxes.stride(0));
   overlaps.parameter("box_column", boxes.stride(1));
-  overlaps.source.parameter("threshold", wide, c.node->number(AttrKey::value, 0.0));
+  overlaps.source.parameter("threshold", wide, c.node->number(AttrKey::value));
   list.add(std::move(overlaps), l.count * l.words);
   Launch keep("nms_keep");
   keep.scratch("order", l.order, DType::i64, false);

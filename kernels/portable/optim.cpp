@@ -56,7 +56,7 @@ void optim(const KernelCall& c, Launches& list) {
   const std::uint64_t settings = list.scratch(kSettings * static_cast<std::uint64_t>(element_size(scalar)));
   add_settings(c, list, scalar, settings);
   const auto kind = static_cast<OptimKind>(node.integer(AttrKey::kind));
-  const std::int64_t mode = node.integer(AttrKey::mode, 0);
+  const std::int64_t mode = node.integer(AttrKey::mode);
   Launch k("optim");
   k.type("T", t);
   k.load("LOAD", param.dtype, t);
@@ -65,7 +65,7 @@ void optim(const KernelCall& c, Launches& list) {
   k.source.choice("DECOUPLED", kind == OptimKind::adamw ? 1 : 0);
   k.source.choice("NESTEROV", mode & 1);
   k.source.choice("FIRST", mode >> 1 & 1);
-  k.source.choice("MAXIMIZE", node.integer(AttrKey::maximize, 0) != 0 ? 1 : 0);
+  k.source.choice("MAXIMIZE", node.integer(AttrKey::maximize) != 0 ? 1 : 0);
   k.source.choice("SCALED", c.has(kScale) ? 1 : 0);
   std::size_t output = 0;
   for (const Part& part : kParts) {

@@ -1,6 +1,7 @@
 // pool, adaptive_pool, fractional_pool and fold.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/window.h"
+#include "schema/absent.h"
 #include "schema/window_kinds.h"
 
 namespace tern::portable {
@@ -62,18 +63,18 @@ void pool(const KernelCall& c, Launches& list) {
   k.source.define("RANGE(a)", kRange);
   k.source.define("ROWS_FIRST", 0);
   k.source.define("FIRST_PLACE", std::int64_t{-1});
-  const std::int64_t divisor = node.integer(AttrKey::divisor, 0);
+  const std::int64_t divisor = node.integer(AttrKey::divisor);
   k.source.define("DIVISOR", divisor != 0                             ? "p.divisor"
                              : node.integer(AttrKey::count_pads) != 0 ? "padded0 * padded1 * padded2"
                                                                       : "inside");
   k.parameter("divisor", divisor);
-  const Three kernel = three_of(node, AttrKey::kernel, n, 1, 1);
-  Three strides = three_of(node, AttrKey::strides, n, 0, 1);
-  for (std::size_t i = 0; i < 3; ++i) strides[i] = strides[i] == 0 ? kernel[i] : strides[i];
+  const Three kernel = three_of(node, AttrKey::kernel, n, 1);
+  Three strides{1, 1, 1};
+  for (std::size_t i = 0; i < n; ++i) strides[3 - n + i] = pool_stride(node, i);
   parameter(k, "extent", kernel);
   parameter(k, "strides", strides);
-  parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1, 1));
-  parameter(k, "before", three_of(node, AttrKey::before, n, 0, 0));
+  parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1));
+  parameter(k, "before", three_of(node, AttrKey::before, n, 0));
   list.add(std::move(k), sized_output(c).numel());
 }
 
@@ -98,7 +99,7 @@ void fractional_pool(const KernelCall& c, Launches& list) {
   k.input("samples", 1, c.in[1].dtype);
   k.load("LOAD_S", c.in[1].dtype, value);
   k.source.view("samples", c.in[1]);
-  parameter(k, "extent", three_of(*c.node, AttrKey::kernel, n, 1, 1));
+  parameter(k, "extent", three_of(*c.node, AttrKey::kernel, n, 1));
   list.add(std::move(k), sized_output(c).numel());
 }
 
@@ -107,10 +108,9 @@ void fold(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &out = c.out[0];
   const std::size_t n = node.dims(AttrKey::kernel).size();
   const DType sum = number_type(x.dtype);
-  const Three sizes = last_sizes(out, n), kernel = three_of(node, AttrKey::kernel, n, 1, 1),
-              strides = three_of(node, AttrKey::strides, n, 1, 1),
-              dilations = three_of(node, AttrKey::dilations, n, 1, 1),
-              before = three_of(node, AttrKey::before, n, 0, 0);
+  const Three sizes = last_sizes(out, n), kernel = three_of(node, AttrKey::kernel, n, 1),
+              strides = three_of(node, AttrKey::strides, n, 1), dilations = three_of(node, AttrKey::dilations, n, 1),
+              before = three_of(node, AttrKey::before, n, 0);
   Three windows{};
   for (std::size_t i = 0; i < 3; ++i)
     windows[i] = (sizes[i] + 2 * before[i] - dilations[i] * (kernel[i] - 1) - 1) / strides[i] + 1;

@@ -167,7 +167,7 @@ void variance(const KernelCall& c, Launches& list) {
   k.parameter("results", axes.kept.count);
   k.parameter("count", axes.reduced.count);
   k.source.parameter("divide", part, count);
-  k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction, 1)));
+  k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction)));
   k.output("out", 0, out.dtype);
   k.store("STORE", part, out.dtype);
   list.add(std::move(k), axes.kept.count);

@@ -88,7 +88,7 @@ void householder(const KernelCall& c, Launches& list) {
   Reflected s{.count = count, .length = rows, .vectors = out.numel() / rows / count, .steps = steps};
   if (multiply) {
     s.right = c.node->integer(AttrKey::left) == 0;
-    s.adjoint = static_cast<Transpose>(c.node->integer(AttrKey::transpose, 0)) != Transpose::none;
+    s.adjoint = static_cast<Transpose>(c.node->integer(AttrKey::transpose)) != Transpose::none;
   }
   Launch k("reflect");
   w.declare(k);

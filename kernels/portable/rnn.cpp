@@ -15,7 +15,7 @@ class Rnn {
   Rnn(const KernelCall& c, Launches& list) : c_(c), list_(list), t_(compute_type(c.in[0].dtype)) {
     const Node& node = *c.node;
     kind_ = static_cast<RnnKind>(node.integer(AttrKey::kind));
-    layers_ = node.integer(AttrKey::layers, 1);
+    layers_ = node.integer(AttrKey::layers);
     directions_ = node.integer(AttrKey::bidirectional) != 0 ? 2 : 1;
     steps_ = c.in[0].size(0);
     batch_ = c.in[0].size(1);

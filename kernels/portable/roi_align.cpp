@@ -10,7 +10,7 @@ namespace {
 void roi_align(const KernelCall& c, Launches& list) {
   const TensorView &x = c.in[0], &rois = c.in[1], &out = c.out[0];
   const Node& node = *c.node;
-  const auto kind = static_cast<RoiKind>(node.integer(AttrKey::kind, 0));
+  const auto kind = static_cast<RoiKind>(node.integer(AttrKey::kind));
   const bool samples = kind == RoiKind::align || kind == RoiKind::position_align;
   const bool by_position = kind == RoiKind::position_align || kind == RoiKind::position_pool;
   const bool shifts = by_position || node.integer(AttrKey::align_corners) != 0;
@@ -35,14 +35,14 @@ void roi_align(const KernelCall& c, Launches& list) {
   k.parameter("width", x.size(3));
   k.parameter("bins_y", out.size(2));
   k.parameter("bins_x", out.size(3));
-  k.parameter("ratio", node.integer(AttrKey::k, 0));
+  k.parameter("ratio", node.integer(AttrKey::k));
   k.parameter("x_image", x.stride(0));
   k.parameter("x_channel", x.stride(1));
   k.parameter("x_row", x.stride(2));
   k.parameter("x_column", x.stride(3));
   k.parameter("roi_row", rois.stride(0));
   k.parameter("roi_column", rois.stride(1));
-  k.source.parameter("scale", t, node.number(AttrKey::scale, 1.0));
+  k.source.parameter("scale", t, node.number(AttrKey::scale));
   k.source.parameter("shift", t, shifts ? 0.5 : 0.0);
   list.add(std::move(k), out.numel());
 }

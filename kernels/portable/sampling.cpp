@@ -19,7 +19,6 @@ template <class T>
 void resize_in(const KernelCall& c, Launches& list, DType t) {
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &out = c.out[0];
-  const std::vector<double>& factors = node.numbers(AttrKey::scales);
   const bool image = is_image(c);
   TensorView now = x;
   bool first = true;
@@ -27,7 +26,7 @@ void resize_in(const KernelCall& c, Launches& list, DType t) {
   for (int axis = x.rank - 1; axis >= 2; --axis) {
     const auto a = static_cast<std::size_t>(axis - 2);
     cpu::ResizeTable<T> table = cpu::resize_table<T>(
-        {x.size(axis), out.size(axis), factors.empty() ? 0.0 : factors[a], node.integer(AttrKey::align_corners) != 0},
+        {x.size(axis), out.size(axis), node.number_at(AttrKey::scales, a), node.integer(AttrKey::align_corners) != 0},
         static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);
     if (image) cpu::quantise(table.index, table.weight, table.out, table.taps);
     const bool last = axis == 2;

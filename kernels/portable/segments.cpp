@@ -62,7 +62,7 @@ void declare_bags(Launch& k, const KernelCall& c, const Bags& bags) {
   k.parameter("indices", c.in[1].numel());
   k.parameter("index_step", c.in[1].stride(0));
   k.parameter("offset_step", c.in[2].stride(0));
-  k.parameter("padding", c.node->integer(AttrKey::padding_index, -1));
+  k.parameter("padding", c.node->integer(AttrKey::padding_index));
 }
 
 void embedding_bag(const KernelCall& c, Launches& list) {

@@ -35,7 +35,7 @@ void select_reduce(const KernelCall& c, Launches& list) {
   k.parameter("lines", from.count);
   k.parameter("length", length);
   k.parameter("x_step", x.stride(axis));
-  k.parameter("k", c.node->integer(AttrKey::k, 1));
+  k.parameter("k", c.node->integer(AttrKey::k));
   list.add(std::move(k), from.count);
 }
 

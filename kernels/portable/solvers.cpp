@@ -12,7 +12,7 @@ enum Triangle : std::int64_t { kNone = 0, kPlain = 1, kUnit = 2 };
 struct Sides {
   explicit Sides(const KernelCall& c) {
     left = c.node->integer(AttrKey::left) != 0;
-    const auto op = static_cast<Transpose>(c.node->integer(AttrKey::transpose, 0));
+    const auto op = static_cast<Transpose>(c.node->integer(AttrKey::transpose));
     transposed = (op != Transpose::none) == left;
     conjugate = op == Transpose::adjoint;
   }

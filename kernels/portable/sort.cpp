@@ -67,7 +67,7 @@ void sort(const KernelCall& c, Launches& list) {
 }
 
 void topk(const KernelCall& c, Launches& list) {
-  arrange(c, list, c.node->integer(AttrKey::largest, 1) != 0, c.node->integer(AttrKey::k));
+  arrange(c, list, c.node->integer(AttrKey::largest) != 0, c.node->integer(AttrKey::k));
 }
 
 }  // namespace

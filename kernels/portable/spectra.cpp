@@ -108,7 +108,7 @@ void lstsq(const KernelCall& c, Launches& list) {
   });
   const bool residuals = c.wants(1) && c.out[1].numel() > 0;
   const bool ranks = c.wants(2) && driver != LstsqDriver::gels, stored = c.wants(3) && c.out[3].numel() > 0;
-  const double epsilon = c.node->number(AttrKey::epsilon, -1.0);
+  const double epsilon = c.node->number(AttrKey::epsilon);
   Launch k("lstsq");
   w.declare(k);
   k.scratch("u", u, w.number, false);

@@ -11,11 +11,10 @@ namespace tern::portable {
 
 using Three = std::array<std::int64_t, 3>;
 
-/// Attribute `key`, one value for each of the last `n` axes; `otherwise` where it is absent or the axis is missing.
-inline Three three_of(const Node& node, AttrKey key, std::size_t n, std::int64_t otherwise, std::int64_t missing) {
+/// Attribute `key`, one value for each of the last `n` axes; `missing` for the axes before them.
+inline Three three_of(const Node& node, AttrKey key, std::size_t n, std::int64_t missing) {
   Three v{missing, missing, missing};
-  const Dims& d = node.dims(key);
-  for (std::size_t i = 0; i < n; ++i) v[3 - n + i] = i < d.size() ? d[i].value() : otherwise;
+  for (std::size_t i = 0; i < n; ++i) v[3 - n + i] = node.integer_at(key, i);
   return v;
 }
 

@@ -31,7 +31,7 @@ Collective call_of(const Node& node, const TensorView& in) {
   c.kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
   if (c.kind == CollectiveKind::all_reduce || c.kind == CollectiveKind::reduce_scatter)
     c.reduce = static_cast<ReduceOp>(reduce_op_from_name(node.text(AttrKey::text)));
-  c.root = static_cast<int>(node.integer(AttrKey::k, 0));
+  c.root = static_cast<int>(node.integer(AttrKey::k));
   c.count = in.numel() * (is_complex(in.dtype) ? 2 : 1);
   c.dtype = in.dtype == DType::c32    ? DType::f16
             : in.dtype == DType::c64  ? DType::f32
@@ -64,7 +64,7 @@ SessionGroups::Member* SessionGroups::find(const std::string& name) {
 void SessionGroups::run(const KernelCall& call) {
   const Node& node = *call.node;
   const std::string& name = node.text(AttrKey::name);
-  const std::int64_t wanted = node.integer(AttrKey::groups, 0);
+  const std::int64_t wanted = node.integer(AttrKey::groups);
   Member* member = find(name);
   const int ranks = member == nullptr ? 1 : member->group->size();
   if (wanted > 1 && member == nullptr) {

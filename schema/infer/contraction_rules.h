@@ -2,11 +2,11 @@
 #pragma once
 
 #include "schema/infer.h"
+#include "schema/ops/attributes.h"
 
 namespace tern::rules {
 
-/// Kernel sizes, strides, dilations and paddings lie in 1..kMaxWindow (paddings from 0), so that products of two fit.
-inline constexpr std::int64_t kMaxWindow = (std::int64_t{1} << 31) - 1;
+using ops::kMaxWindow;
 
 void matmul(Inference& c);
 void grouped_matmul(Inference& c);

@@ -54,7 +54,7 @@ void matmul(Inference& c) {
     const Dims with_bias = c.broadcast(shape, c.in(2).shape);
     for (std::size_t i = 0; i < shape.size(); ++i) c.same(with_bias[i], shape[i], "sizes of the bias and the result");
   }
-  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : a.dtype;
+  const DType dtype = c.dtype_or(a.dtype);
   c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
   c.require(is_complex(dtype) || !is_complex(a.dtype), "a complex product needs a complex result");
   c.out(dtype, std::move(shape));
@@ -73,7 +73,7 @@ void grouped_matmul(Inference& c) {
   c.require(offsets.dtype == DType::i32 || offsets.dtype == DType::i64, "offsets must be int32 or int64");
   c.same(x.shape[1], w.shape[1], "the contracted sizes");
   c.same(w.shape[0], offsets.shape[0], "the numbers of groups");
-  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
   c.require(is_complex(dtype) == is_complex(x.dtype), "a complex product needs a complex result");
   c.out(dtype, {x.shape[0], w.shape[2]});
@@ -123,7 +123,6 @@ void attention(Inference& c) {
     const Dims both = c.broadcast(scores, mask.shape);
     for (std::size_t i = 0; i < scores.size(); ++i) c.same(both[i], scores[i], "sizes of the mask and the scores");
   }
-  c.flag(AttrKey::causal);
   shape.push_back(v.shape[n - 1]);
   c.out(q.dtype, std::move(shape));
 }
@@ -134,8 +133,8 @@ void attention(Inference& c) {
 // -> y [t, n, directions * p], h_n as h0, and for LSTM c_n as c0. Gates are in PyTorch's order: i f g o (LSTM), r z n
 // (GRU).
 void rnn(Inference& c) {
-  const auto kind = static_cast<RnnKind>(c.integer(AttrKey::kind, 0, kRnnKindCount - 1));
-  const std::int64_t layers = c.integer(AttrKey::layers, 1, 1 << 16);
+  const auto kind = static_cast<RnnKind>(c.integer(AttrKey::kind));
+  const std::int64_t layers = c.integer(AttrKey::layers);
   const std::int64_t directions = c.flag(AttrKey::bidirectional) ? 2 : 1;
   const std::int64_t gates = kind == RnnKind::lstm ? 4 : kind == RnnKind::gru ? 3 : 1;
   c.require(static_cast<std::int64_t>(c.input_count()) == 3 + 5 * layers * directions,
@@ -200,8 +199,6 @@ void cdist(Inference& c) {
   const Dims& y = c.in(1).shape;
   c.require(x.size() >= 2 && y.size() >= 2, "both operands need at least two axes");
   c.same(x.back(), y.back(), "the lengths of the rows");
-  const double p = c.node.number(AttrKey::p, 2.0);
-  c.require(p >= 0, "attribute 'p' must not be negative");
   Dims shape = c.broadcast(Dims(x.begin(), x.end() - 2), Dims(y.begin(), y.end() - 2));
   shape.push_back(x[x.size() - 2]);
   shape.push_back(y[y.size() - 2]);

@@ -62,7 +62,6 @@ void infer_index_put(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& values = movable_operand(c, 1);
   c.require(values.dtype == x.dtype, "the values must have the type of the operand");
-  c.flag(AttrKey::accumulate);
   const Dims shape = indexed_shape(c, x, 2);
   c.require(values.shape.size() <= shape.size(), "the values have more axes than the place they go to");
   const std::size_t skip = shape.size() - values.shape.size();
@@ -80,11 +79,10 @@ void infer_scatter(Inference& c) {
   const TensorType& x = movable_operand(c, 0);
   const TensorType& index = index_operand(c, 1);
   const TensorType& src = movable_operand(c, 2);
-  const auto kind = static_cast<ScatterKind>(c.integer(AttrKey::kind, 0, kScatterKinds - 1));
+  const auto kind = static_cast<ScatterKind>(c.integer(AttrKey::kind));
   if (kind == ScatterKind::mean || kind == ScatterKind::max || kind == ScatterKind::min) {
     c.require(!is_complex(x.dtype), "needs real numbers");
   }
-  c.integer_or(AttrKey::include_self, 1, 0, 1);
   c.require(src.dtype == x.dtype, "the source must have the type of the operand");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   c.require(index.rank() == x.rank() && (src.rank() == x.rank() || src.rank() == 0),
@@ -121,7 +119,6 @@ void infer_masked_select(Inference& c) {
 void infer_unique(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   const bool by_axis = c.node.has(AttrKey::axis);
-  c.flag(AttrKey::consecutive);
   const Dim count = data_sizes(c, 1)[0];
   Dims values = {count}, inverse = x.shape;
   if (by_axis) {
@@ -141,8 +138,6 @@ void infer_unique(Inference& c) {
 void infer_bincount(Inference& c) {
   const TensorType& x = plain(c, 0);
   c.require(is_integral(x.dtype) && x.rank() == 1, "needs a list of integers");
-  const Dim length = c.node.dim(AttrKey::length);
-  c.require(!length.is_const() || length.value() >= 0, "attribute 'length' is negative");
   DType dtype = DType::i64;
   if (c.has(1)) {
     const TensorType& w = plain(c, 1);
@@ -161,7 +156,7 @@ void infer_bincount(Inference& c) {
 /// multiply the rows of a sum. max_indices is the row that each maximum came from (-1: none), and empty [0, 0] unless
 /// kind is max.
 void infer_embedding_bag(Inference& c) {
-  const auto kind = static_cast<BagKind>(c.integer(AttrKey::kind, 0, kBagKinds - 1));
+  const auto kind = static_cast<BagKind>(c.integer(AttrKey::kind));
   const TensorType& weight = floating_operand(c, 0);
   const TensorType& indices = index_operand(c, 1);
   const TensorType& offsets = index_operand(c, 2);
@@ -173,7 +168,6 @@ void infer_embedding_bag(Inference& c) {
               "weights per sample go with sums, and have the type of the matrix");
     c.same(w.shape[0], indices.shape[0], "the number of weights and of indices");
   }
-  c.integer_or(AttrKey::padding_index, -1, -1, std::int64_t{1} << 48);
   const bool full = c.flag(AttrKey::full);
   c.require(!full || !offsets.shape[0].is(0), "at least one offset is needed");
   const Dim bags = full ? c.pool.sub(offsets.shape[0], 1) : offsets.shape[0];

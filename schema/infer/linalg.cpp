@@ -69,8 +69,6 @@ void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
 // with `upper` A = L^H L with L upper triangular. Only that triangle of A is read; the other one of L is zero.
 void cholesky(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  c.flag(AttrKey::upper);
-  c.flag(AttrKey::check);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
   c.out(DType::i32, a.batch);
 }
@@ -80,7 +78,7 @@ void cholesky(Inference& c) {
 // and their factors tau [..., k], as LAPACK's geqrf. The diagonal of R has the signs that LAPACK gives it.
 void qr(Inference& c) {
   const Matrices a = matrices(c, 0);
-  const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode, 0, kQrModes - 1));
+  const auto mode = static_cast<QrMode>(c.integer(AttrKey::mode));
   const Dim k = c.pool.min(a.rows, a.columns);
   if (mode == QrMode::reflectors) {
     c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
@@ -97,7 +95,7 @@ void qr(Inference& c) {
 // multiply: V [..., r, k], C [..., m, n] -> op(Q) C, or C op(Q) without `left`, with Q = H_1 .. H_k of r x r and op as
 // `transpose` (none or adjoint; on real numbers transpose is adjoint). The batches are equal.
 void householder(Inference& c) {
-  const auto kind = static_cast<HouseholderKind>(c.integer(AttrKey::kind, 0, kHouseholderKinds - 1));
+  const auto kind = static_cast<HouseholderKind>(c.integer(AttrKey::kind));
   const Matrices v = matrices(c, 0);
   require_same_type(c, 0, 1);
   const TensorType& tau = c.in(1);
@@ -114,7 +112,7 @@ void householder(Inference& c) {
   }
   const Matrices m = matrices(c, 2);
   require_same_type(c, 0, 2);
-  const auto op = static_cast<Transpose>(c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1));
+  const auto op = static_cast<Transpose>(c.integer(AttrKey::transpose));
   c.require(op != Transpose::transpose || !is_complex(v.dtype), "complex reflections have an adjoint alone");
   c.require(m.batch.size() == v.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < v.batch.size(); ++i) c.same(m.batch[i], v.batch[i], "the batches");
@@ -126,7 +124,6 @@ void householder(Inference& c) {
 // triangular L below the diagonal of LU; row i was swapped with row pivots[i] (from 1), in this order.
 void lu_factor(Inference& c) {
   const Matrices a = matrices(c, 0);
-  c.flag(AttrKey::check);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
   c.out(DType::i32, shape_of(a.batch, {c.pool.min(a.rows, a.columns)}));
   c.out(DType::i32, a.batch);
@@ -137,7 +134,6 @@ void lu_factor(Inference& c) {
 void lu_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
   solution(c, a, 2, c.flag(AttrKey::left));
 }
 
@@ -145,9 +141,6 @@ void lu_solve(Inference& c) {
 // with `unit` its diagonal is taken as ones.
 void triangular_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  c.flag(AttrKey::upper);
-  c.flag(AttrKey::unit);
-  c.integer_or(AttrKey::transpose, 0, 0, kTransposes - 1);
   solution(c, a, 1, c.flag(AttrKey::left));
 }
 
@@ -155,8 +148,6 @@ void triangular_solve(Inference& c) {
 // [..., n], info int32 [...]: the factors of Bunch and Kaufman as LAPACK's sytrf and hetrf pack them.
 void ldl_factor(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  c.flag(AttrKey::hermitian);
-  c.flag(AttrKey::check);
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
   c.out(DType::i32, shape_of(a.batch, {a.rows}));
   c.out(DType::i32, a.batch);
@@ -166,7 +157,6 @@ void ldl_factor(Inference& c) {
 void ldl_solve(Inference& c) {
   const Matrices a = square_matrices(c, 0);
   require_pivots(c, 1, a.batch, a.rows);
-  c.flag(AttrKey::hermitian);
   solution(c, a, 2, true);
 }
 
@@ -181,8 +171,7 @@ void lstsq(Inference& c) {
   c.require(a.batch.size() == b.batch.size(), "the batches must have the same number of axes");
   for (std::size_t i = 0; i < a.batch.size(); ++i) c.same(a.batch[i], b.batch[i], "the batches");
   c.same(a.rows, b.rows, "the rows of the matrix and of the right hand side");
-  c.require(c.node.numbers(AttrKey::epsilon).size() <= 1, "attribute 'epsilon' must be one number");
-  const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode, 0, kLstsqDrivers - 1));
+  const auto driver = static_cast<LstsqDriver>(c.integer(AttrKey::mode));
   const Interval extra = difference(c.pool, a.rows, a.columns);
   c.require(driver == LstsqDriver::gelsy || extra.min > 0 || extra.max <= 0,
             "whether there are more rows than columns must be known");

@@ -55,8 +55,7 @@ void slice(Inference& c) {
   c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be sliced");
   c.require(x.rank() > 0, "a tensor of no dimensions cannot be sliced");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
-  const std::int64_t step = c.integer_or(AttrKey::step, 1, -kAny, kAny);
-  c.require(c.node.has(AttrKey::start) && c.node.has(AttrKey::length), "attributes 'start' and 'length' are needed");
+  const std::int64_t step = c.integer(AttrKey::step);
   const Dim start = c.node.dim(AttrKey::start), length = c.node.dim(AttrKey::length);
   check_range(c, x.shape[axis], start, length, step);
   Dims sizes = x.shape;
@@ -80,11 +79,9 @@ void expand(Inference& c) {
 // The farthest element that (sizes, strides, offset) reach lies below `numel`; a negative one is never reached.
 void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const Dims& strides, Dim offset) {
   c.require(strides.size() == sizes.size(), "as many strides as sizes are needed");
-  c.require(c.pool.bounds(offset).max >= 0, "attribute 'offset' is negative");
   __int128 last = offset.is_const() ? offset.value() : 0;
   bool known = offset.is_const();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    c.require(c.pool.bounds(strides[i]).max >= 0, "a stride is negative");
     if (sizes[i].is(0)) return;
     known = known && sizes[i].is_const() && strides[i].is_const();
     if (known) last += static_cast<__int128>(sizes[i].value() - 1) * strides[i].value();
@@ -161,7 +158,7 @@ void pad(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be padded");
   const Dims &before = c.list(AttrKey::before, x.shape.size()), &after = c.list(AttrKey::after, x.shape.size());
-  const std::int64_t mode = c.integer_or(AttrKey::mode, 0, 0, 3);
+  const std::int64_t mode = c.integer(AttrKey::mode);
   Dims sizes = x.shape;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Dim size = x.shape[i];
@@ -188,7 +185,7 @@ void slice_scatter(Inference& c) {
             "both operands need one unpacked dtype");
   c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
-  const std::int64_t step = c.integer_or(AttrKey::step, 1, -kAny, kAny);
+  const std::int64_t step = c.integer(AttrKey::step);
   check_range(c, x.shape[axis], c.node.dim(AttrKey::start), src.shape[axis], step);
   for (std::size_t a = 0; a < x.shape.size(); ++a) {
     if (a != axis) c.same(x.shape[a], src.shape[a], "sizes beside the axis");

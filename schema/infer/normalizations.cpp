@@ -1,20 +1,13 @@
 #include "schema/infer/normalizations.h"
 
-#include <cmath>
-
 #include "schema/infer/checks.h"
 
 namespace tern {
 namespace {
 
-void check_epsilon(const Inference& c) {
-  const std::vector<double>& e = c.node.numbers(AttrKey::epsilon);
-  c.require(e.size() == 1 && std::isfinite(e[0]), "attribute 'epsilon' must be one finite number");
-}
-
 /// The type of mean and rstd: attribute `dtype`, else x's.
 DType statistics_type(const Inference& c, const TensorType& x) {
-  const DType t = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  const DType t = c.dtype_or(x.dtype);
   c.require(is_floating(t) && t != DType::f4_e2m1, "mean and rstd are floating");
   return t;
 }
@@ -24,15 +17,14 @@ DType statistics_type(const Inference& c, const TensorType& x) {
 void infer_softmax(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
-  c.flag(AttrKey::log);
-  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  const DType dtype = c.dtype_or(x.dtype);
   c.require(is_floating(dtype) && dtype != DType::f4_e2m1, "the result is floating");
   c.out(dtype, x.shape);
 }
 
 /// The sizes of the last k axes, which weight and bias have.
 Dims normalized_sizes(const Inference& c, const TensorType& x) {
-  const std::int64_t k = c.integer(AttrKey::k, 1, std::max(1, x.rank()));
+  const std::int64_t k = c.integer(AttrKey::k);
   c.require(k <= x.rank(), "more axes are normalised than there are");
   return Dims(x.shape.end() - k, x.shape.end());
 }
@@ -46,7 +38,6 @@ void infer_layer_norm(Inference& c) {
   const Dims sizes = normalized_sizes(c, x);
   parameter(c, 1, sizes, "sizes of the weight");
   parameter(c, 2, sizes, "sizes of the bias");
-  check_epsilon(c);
   Dims statistics = x.shape;
   for (std::size_t i = 0; i < sizes.size(); ++i) statistics[statistics.size() - 1 - i] = 1;
   const DType t = statistics_type(c, x);
@@ -59,7 +50,6 @@ void infer_layer_norm(Inference& c) {
 void infer_rms_norm(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   parameter(c, 1, normalized_sizes(c, x), "sizes of the weight");
-  check_epsilon(c);
   c.out(x.dtype, x.shape);
 }
 
@@ -69,12 +59,11 @@ void infer_rms_norm(Inference& c) {
 void infer_group_norm(Inference& c) {
   const TensorType& x = floating_operand(c, 0);
   c.require(x.rank() >= 2, "needs a batch axis and a channel axis");
-  const std::int64_t groups = c.integer(AttrKey::groups, 1, std::int64_t{1} << 40);
+  const std::int64_t groups = c.integer(AttrKey::groups);
   const Dim channels = x.shape[1];
   c.require(!channels.is_const() || channels.value() % groups == 0, "the groups do not divide the channels");
   parameter(c, 1, {channels}, "sizes of the weight");
   parameter(c, 2, {channels}, "sizes of the bias");
-  check_epsilon(c);
   const DType t = statistics_type(c, x);
   c.out(x.dtype, x.shape);
   c.out(t, {x.shape[0], groups});
@@ -91,7 +80,6 @@ void infer_batch_norm(Inference& c) {
   parameter(c, 2, {x.shape[1]}, "sizes of the variance");
   parameter(c, 3, {x.shape[1]}, "sizes of the weight");
   parameter(c, 4, {x.shape[1]}, "sizes of the bias");
-  check_epsilon(c);
   c.out(x.dtype, x.shape);
 }
 

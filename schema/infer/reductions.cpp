@@ -11,8 +11,6 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kHuge = std::int64_t{1} << 48;
-
 /// reduce(x; kind, axes, keepdims, dtype, correction)
 /// Combines all elements along `axes` (none named: all axes) into one. With `keepdims` the axes stay, of size 1.
 ///   sum, prod   x is converted to the compute type of `dtype` first; nothing gives 0, 1
@@ -25,7 +23,7 @@ constexpr std::int64_t kHuge = std::int64_t{1} << 48;
 ///   var         sum of |x - mean|^2 / max(0, n - correction); dtype is real
 ///   bit_xor     of integers; dtype is x's
 void infer_reduce(Inference& c) {
-  const auto kind = static_cast<ReduceKind>(c.integer(AttrKey::kind, 0, kReduceKinds - 1));
+  const auto kind = static_cast<ReduceKind>(c.integer(AttrKey::kind));
   const TensorType& x = movable_operand(c, 0);
   const DType dtype = c.dtype();
   const bool complex = is_complex(x.dtype), number = dtype != DType::f4_e2m1;
@@ -88,7 +86,7 @@ Dims without_axis(Dims shape, std::size_t axis, bool keep) {
 ///   kthvalue    the k-th smallest, counted from 1; NaN is larger than all
 /// Which of equal elements median, nanmedian, mode and kthvalue point to is not specified.
 void infer_select_reduce(Inference& c) {
-  const auto kind = static_cast<SelectKind>(c.integer(AttrKey::kind, 0, kSelectKinds - 1));
+  const auto kind = static_cast<SelectKind>(c.integer(AttrKey::kind));
   const TensorType& x = real_operand(c, 0);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   if (kind == SelectKind::kthvalue) {
@@ -110,10 +108,10 @@ void infer_select_reduce(Inference& c) {
 ///   logcumsumexp      of floating or complex numbers
 /// `dtype` may be absent where it is x's.
 void infer_scan(Inference& c) {
-  const auto kind = static_cast<ScanKind>(c.integer(AttrKey::kind, 0, kScanKinds - 1));
+  const auto kind = static_cast<ScanKind>(c.integer(AttrKey::kind));
   const TensorType& x = movable_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
-  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : x.dtype;
+  const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype != DType::f4_e2m1, "the result cannot be float4");
   switch (kind) {
     case ScanKind::cumsum:
@@ -137,8 +135,6 @@ void infer_scan(Inference& c) {
 void infer_sort(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   c.axis(AttrKey::axis, x.rank());
-  c.flag(AttrKey::descending);
-  c.flag(AttrKey::stable);
   c.out(x.dtype, x.shape);
   c.out(DType::i64, x.shape);
 }
@@ -148,9 +144,7 @@ void infer_sort(Inference& c) {
 void infer_topk(Inference& c) {
   const TensorType& x = real_operand(c, 0);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
-  c.flag(AttrKey::largest);
   const Dim k = c.node.dim(AttrKey::k), n = x.shape[axis];
-  c.require(!k.is_const() || k.value() >= 0, "k is negative");
   c.require(!(k.is_const() && n.is_const()) || k.value() <= n.value(), "k is larger than the axis");
   Dims shape = x.shape;
   shape[axis] = k;
@@ -166,8 +160,6 @@ void infer_topk(Inference& c) {
 /// divided by their sum and the width of their bin.
 void infer_histogram(Inference& c) {
   const TensorType& x = real_operand(c, 0);
-  c.flag(AttrKey::density);
-  c.flag(AttrKey::full);
   if (c.has(2)) {
     const TensorType& w = real_operand(c, 2);
     c.require(w.dtype == x.dtype && w.shape.size() == x.shape.size(),
@@ -182,10 +174,9 @@ void infer_histogram(Inference& c) {
     c.require(!e.shape[0].is_const() || e.shape[0].value() >= 1, "at least one edge is needed");
     bins = c.pool.sub(e.shape[0], 1);
   } else {
-    bins = c.integer(AttrKey::bins, 1, kHuge);
+    c.require(c.node.has(AttrKey::bins), "attribute 'bins' is missing");
+    bins = c.integer(AttrKey::bins);
     const std::vector<double>& range = c.node.numbers(AttrKey::range);
-    c.require(range.empty() || range.size() == 2, "a range is two numbers");
-    for (double r : range) c.require(std::isfinite(r), "a range must be finite");
     c.require(range.empty() || range[0] <= range[1], "the range is upside down");
   }
   c.out(x.dtype, {bins});
@@ -201,7 +192,6 @@ void infer_searchsorted(Inference& c) {
   const TensorType& v = real_operand(c, 1);
   c.require(s.dtype == v.dtype, "the sequence and the values must have one type");
   c.require(s.rank() >= 1, "the sequence needs an axis");
-  c.flag(AttrKey::right);
   if (s.rank() > 1) {
     c.require(s.rank() == v.rank(), "a sequence of several axes needs values of as many");
     for (std::size_t i = 0; i + 1 < s.shape.size(); ++i) c.same(s.shape[i], v.shape[i], "leading sizes");
@@ -212,7 +202,7 @@ void infer_searchsorted(Inference& c) {
     for (std::size_t i = 0; i < s.shape.size(); ++i)
       c.same(s.shape[i], o.shape[i], "sizes of the sorter and the sequence");
   }
-  const DType dtype = c.node.has(AttrKey::dtype) ? c.dtype() : DType::i64;
+  const DType dtype = c.dtype();
   c.require(dtype == DType::i32 || dtype == DType::i64, "positions are int32 or int64");
   c.out(dtype, v.shape);
 }
@@ -222,14 +212,12 @@ void infer_searchsorted(Inference& c) {
 /// elements offsets[i] up to offsets[i+1]. Kinds: sum, prod, mean, max, min (NaN wins). `value` is what each segment
 /// starts with; without it an empty segment gives 0, 1, NaN, -inf, inf.
 void infer_segment_reduce(Inference& c) {
-  c.integer(AttrKey::kind, 1, kScatterKinds - 1);
   const TensorType& x = floating_operand(c, 0);
   const TensorType& o = index_operand(c, 1);
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   c.require(o.shape.size() == axis + 1, "offsets must have the axes up to the one reduced");
   for (std::size_t i = 0; i < axis; ++i) c.same(o.shape[i], x.shape[i], "leading sizes");
   c.require(!o.shape[axis].is(0), "offsets need at least one entry");
-  c.require(c.node.numbers(AttrKey::value).size() <= 1, "attribute 'value' is one number");
   Dims shape = x.shape;
   shape[axis] = c.pool.sub(o.shape[axis], 1);
   c.out(x.dtype, std::move(shape));

@@ -1,8 +1,6 @@
 // resize, grid_sample, and the ops of object detection: roi_align, nms.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "schema/infer/contraction_rules.h"
 #include "schema/window_kinds.h"
 
@@ -18,9 +16,8 @@ void resize(Inference& c) {
   c.require(is_floating(x.dtype) || x.dtype == DType::u8, "the input must be floating or uint8");
   c.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 3 to 5 axes");
   const std::size_t n = x.shape.size() - 2;
-  const auto mode = static_cast<ResizeMode>(c.integer(AttrKey::mode, 0, kResizeModeCount - 1));
+  const auto mode = static_cast<ResizeMode>(c.integer(AttrKey::mode));
   const bool antialias = c.flag(AttrKey::antialias);
-  c.flag(AttrKey::align_corners);
   if (mode == ResizeMode::cubic || antialias) c.require(n == 2, "cubic and antialiased resizing are two-dimensional");
   if (antialias)
     c.require(mode != ResizeMode::nearest && mode != ResizeMode::nearest_exact,
@@ -34,7 +31,6 @@ void resize(Inference& c) {
   const Dims& sizes = c.list(AttrKey::sizes, n);
   Dims shape{x.shape[0], x.shape[1]};
   for (std::size_t i = 0; i < n; ++i) {
-    require_at_least(c, sizes[i], 1, "attribute 'sizes'");
     require_at_least(c, x.shape[i + 2], 1, "a spatial size");
     shape.push_back(sizes[i]);
   }
@@ -51,9 +47,7 @@ void grid_sample(Inference& c) {
   const TensorType& x = c.in(0);
   const TensorType& grid = c.in(1);
   c.require((x.rank() == 4 || x.rank() == 5) && grid.rank() == x.rank(), "input and grid must both have 4 or 5 axes");
-  const auto mode = static_cast<GridMode>(c.integer(AttrKey::mode, 0, kGridModeCount - 1));
-  c.integer(AttrKey::kind, 0, kGridPaddingCount - 1);
-  c.flag(AttrKey::align_corners);
+  const auto mode = static_cast<GridMode>(c.integer(AttrKey::mode));
   c.require(mode != GridMode::cubic || x.rank() == 4, "cubic sampling is two-dimensional");
   c.same(x.shape[0], grid.shape[0], "the batch sizes");
   c.same(grid.shape.back(), x.rank() - 2, "the coordinates of the grid");
@@ -76,12 +70,8 @@ void roi_align(Inference& c) {
   const TensorType& rois = c.in(1);
   c.require(x.rank() == 4 && rois.rank() == 2, "the input must be [n, c, h, w] and the boxes [k, 5]");
   c.same(rois.shape[1], 5, "the numbers of a box");
-  c.integer_or(AttrKey::k, 0, 0, 1 << 16);
-  c.flag(AttrKey::align_corners);
-  c.require(std::isfinite(c.node.number(AttrKey::scale, 1.0)), "attribute 'scale' must be finite");
-  const Dims& sizes = c.list(AttrKey::sizes, 2);
-  for (const Dim s : sizes) require_at_least(c, s, 1, "attribute 'sizes'");
-  const auto kind = static_cast<RoiKind>(c.integer_or(AttrKey::kind, 0, 0, kRoiKindCount - 1));
+  const Dims& sizes = c.node.dims(AttrKey::sizes);
+  const auto kind = static_cast<RoiKind>(c.integer(AttrKey::kind));
   Dim channels = x.shape[1];
   if (kind == RoiKind::position_align || kind == RoiKind::position_pool) {
     const Dim bins = c.pool.mul(sizes[0], sizes[1]);
@@ -101,8 +91,7 @@ void nms(Inference& c) {
   c.require(boxes.rank() == 2 && scores.rank() == 1, "the boxes must be [n, 4] and the scores [n]");
   c.same(boxes.shape[1], 4, "the numbers of a box");
   c.same(boxes.shape[0], scores.shape[0], "the numbers of boxes and scores");
-  c.require(!std::isnan(c.node.number(AttrKey::value, 0.0)), "attribute 'value' must be a number");
-  c.out(DType::i64, {c.list(AttrKey::symbols, 1)[0]});
+  c.out(DType::i64, {c.node.dims(AttrKey::symbols)[0]});
 }
 
 }  // namespace tern::rules

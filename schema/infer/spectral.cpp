@@ -9,7 +9,6 @@ namespace tern::rules {
 // rising), eigenvectors [..., n, n] (orthonormal columns). A matrix with NaN or infinities fails the run.
 void eigh(Inference& c) {
   const Matrices a = square_matrices(c, 0);
-  c.flag(AttrKey::upper);
   c.out(real_part(a.dtype), shape_of(a.batch, {a.rows}));
   c.out(a.dtype, shape_of(a.batch, {a.rows, a.columns}));
 }
@@ -45,14 +44,12 @@ void matrix_exp(Inference& c) {
 // complex_to_real: x complex -> real; the last of `axes` has size `length` and is read as the first half of a spectrum
 // that is hermitian: length / 2 + 1 elements.
 void fft(Inference& c) {
-  const auto kind = static_cast<FftKind>(c.integer(AttrKey::kind, 0, kFftKinds - 1));
+  const auto kind = static_cast<FftKind>(c.integer(AttrKey::kind));
   const TensorType& x = plain(c, 0);
   const bool real = kind == FftKind::real_to_complex;
   c.require(real ? x.dtype == DType::f32 || x.dtype == DType::f64 : x.dtype == DType::c64 || x.dtype == DType::c128,
             real ? "needs float32 or float64" : "needs complex64 or complex128");
   const std::vector<std::size_t> axes = c.axes(AttrKey::axes, x.rank());
-  c.flag(AttrKey::forward);
-  c.integer_or(AttrKey::norm, 0, 0, kFftNorms - 1);
   Dims shape = x.shape;
   for (std::size_t a : axes) c.require(c.pool.bounds(shape[a]).max >= 1, "a transform needs at least one element");
   if (kind == FftKind::complex_to_complex) return c.out(x.dtype, std::move(shape));

@@ -16,15 +16,8 @@ std::size_t spatial_axes(const Inference& c, AttrKey key) {
   return n;
 }
 
-/// `key`, or n times `otherwise` where it is absent.
-std::vector<std::int64_t> list_or(const Inference& c, AttrKey key, std::size_t n, std::int64_t otherwise,
-                                  std::int64_t min) {
-  if (!c.node.has(key)) return std::vector<std::int64_t>(n, otherwise);
-  return c.integers(key, n, min, kMaxWindow);
-}
-
 PoolKind pool_kind(const Inference& c) {
-  return static_cast<PoolKind>(c.integer(AttrKey::kind, 0, kPoolKindCount - 1));
+  return static_cast<PoolKind>(c.integer(AttrKey::kind));
 }
 
 /// Where `x` is not known to be [n, c, spatial...], it may miss the batch axis.
@@ -47,12 +40,12 @@ void convolution(Inference& c) {
   const TensorType& w = c.in(1);
   c.require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(), "input and weight need 3 to 5 axes, as many each");
   const std::size_t n = x.shape.size() - 2;
-  const auto strides = list_or(c, AttrKey::strides, n, 1, 1);
-  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
-  const auto before = list_or(c, AttrKey::before, n, 0, 0);
-  const auto after = list_or(c, AttrKey::after, n, 0, 0);
-  const auto output_pads = list_or(c, AttrKey::output_pads, n, 0, 0);
-  const std::int64_t groups = c.integer_or(AttrKey::groups, 1, 1, kMaxWindow);
+  const auto strides = c.integers(AttrKey::strides, n);
+  const auto dilations = c.integers(AttrKey::dilations, n);
+  const auto before = c.integers(AttrKey::before, n);
+  const auto after = c.integers(AttrKey::after, n);
+  const auto output_pads = c.integers(AttrKey::output_pads, n);
+  const std::int64_t groups = c.integer(AttrKey::groups);
   const bool transposed = c.flag(AttrKey::transposed);
   ExprPool& pool = c.pool;
   Dim out_channels;
@@ -106,19 +99,18 @@ void pool(Inference& c) {
   const TensorType& x = c.in(0);
   require_channels(c, x, n);
   c.require(!is_complex(x.dtype), "complex elements have no order");
-  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
-  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
-  const auto pads = list_or(c, AttrKey::before, n, 0, 0);
+  const auto kernel = c.integers(AttrKey::kernel, n);
+  const auto dilations = c.integers(AttrKey::dilations, n);
+  const auto pads = c.integers(AttrKey::before, n);
+  const auto strides = c.node.has(AttrKey::strides) ? c.integers(AttrKey::strides, n) : kernel;
   const bool ceil_mode = c.flag(AttrKey::ceil_mode);
-  c.flag(AttrKey::count_pads);
   if (c.node.has(AttrKey::divisor)) {
-    c.require(c.integer(AttrKey::divisor, -kMaxWindow, kMaxWindow) != 0, "attribute 'divisor' must not be zero");
+    c.require(c.integer(AttrKey::divisor) != 0, "attribute 'divisor' must not be zero");
   }
   ExprPool& pool = c.pool;
   Dims shape = x.shape;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t stride =
-        c.node.has(AttrKey::strides) ? c.integers(AttrKey::strides, n, 1, kMaxWindow)[i] : kernel[i];
+    const std::int64_t stride = strides[i];
     c.require(kind == PoolKind::max || dilations[i] == 1, "dilation belongs to max pooling");
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(dilations[i], kernel[i] - 1, &reach)) c.fail("the window is too large");
@@ -153,7 +145,6 @@ void adaptive_pool(Inference& c) {
   for (std::size_t i = 0; i < n; ++i) {
     Dim& size = shape[x.shape.size() - n + i];
     const Dim wanted = c.node.dims(AttrKey::sizes)[i];
-    require_at_least(c, wanted, 0, "attribute 'sizes'");
     require_at_least(c, size, 1, "a spatial size");
     size = wanted;
   }
@@ -177,11 +168,10 @@ void fractional_pool(Inference& c) {
   c.same(x.shape[0], samples.shape[0], "the batch sizes");
   c.same(x.shape[1], samples.shape[1], "the channels");
   c.same(samples.shape[2], static_cast<std::int64_t>(n), "the number of spatial axes");
-  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
+  const auto kernel = c.integers(AttrKey::kernel, n);
   const Dims& sizes = c.list(AttrKey::sizes, n);
   Dims shape = x.shape;
   for (std::size_t i = 0; i < n; ++i) {
-    require_at_least(c, sizes[i], 1, "attribute 'sizes'");
     require_at_least(c, c.pool.sub(c.pool.add(x.shape[i + 2], 1), c.pool.add(sizes[i], kernel[i])), 0,
                      "the input beyond the windows");
     shape[i + 2] = sizes[i];
@@ -199,10 +189,10 @@ void fold(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.rank() == 3, "the input must have three axes");
   const std::size_t n = spatial_axes(c, AttrKey::kernel);
-  const auto kernel = c.integers(AttrKey::kernel, n, 1, kMaxWindow);
-  const auto strides = list_or(c, AttrKey::strides, n, 1, 1);
-  const auto dilations = list_or(c, AttrKey::dilations, n, 1, 1);
-  const auto before = list_or(c, AttrKey::before, n, 0, 0);
+  const auto kernel = c.integers(AttrKey::kernel, n);
+  const auto strides = c.integers(AttrKey::strides, n);
+  const auto dilations = c.integers(AttrKey::dilations, n);
+  const auto before = c.integers(AttrKey::before, n);
   const Dims& sizes = c.list(AttrKey::sizes, n);
   std::int64_t window = 1;
   Dim columns = 1;
@@ -210,7 +200,6 @@ void fold(Inference& c) {
     if (__builtin_mul_overflow(window, kernel[i], &window)) c.fail("the window is too large");
     std::int64_t reach = 0;
     if (__builtin_mul_overflow(dilations[i], kernel[i] - 1, &reach)) c.fail("the window is too large");
-    require_at_least(c, sizes[i], 0, "attribute 'sizes'");
     const Dim room = c.pool.sub(c.pool.add(sizes[i], 2 * before[i]), reach + 1);
     require_at_least(c, room, 0, "the padded result beyond the window");
     columns = c.pool.mul(columns, c.pool.add(c.pool.floordiv(room, strides[i]), 1));

@@ -90,5 +90,50 @@ TEST(OpRecord, OpsThatAreOffered) {
                                 Op::map_loop, Op::call, Op::item, Op::assert_dim, Op::assert_true, Op::custom}));
 }
 
+TEST(OpRecord, NodesGetDefaults) {
+  Node n;
+  n.op = Op::convolution;
+  EXPECT_EQ(n.integer(AttrKey::groups), 1);
+  EXPECT_EQ(n.integer_at(AttrKey::strides, 2), 1);
+  EXPECT_EQ(n.integer_at(AttrKey::before, 0), 0);
+  n.set(AttrKey::strides, Dims{3});
+  EXPECT_EQ(n.integer_at(AttrKey::strides, 0), 3);
+  n.op = Op::cdist;
+  EXPECT_EQ(n.number(AttrKey::p), 2);
+}
+
+struct Checked {
+  Program program;
+  Node node;
+  std::string refusal() {
+    const TensorType x{DType::f32, {4}};
+    try {
+      infer(program, program.pool, node, {&x});
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return {};
+  }
+};
+
+TEST(OpRecord, AttributesAreChecked) {
+  Checked c;
+  c.node.op = Op::sort;
+  EXPECT_NE(c.refusal().find("'axis' is missing"), std::string::npos);
+  c.node.set(AttrKey::axis, Dims{0});
+  EXPECT_EQ(c.refusal(), "");
+  c.node.set(AttrKey::stable, Dims{2});
+  EXPECT_NE(c.refusal().find("'stable' is 2, outside 0..1"), std::string::npos);
+  c.node.set(AttrKey::stable, Dims{0, 1});
+  EXPECT_NE(c.refusal().find("2 values, not one"), std::string::npos);
+  c.node.set(AttrKey::stable, std::string("yes"));
+  EXPECT_NE(c.refusal().find("not a list of integers"), std::string::npos);
+  c.node.set(AttrKey::stable, Dims{c.program.pool.symbol("s")});
+  EXPECT_NE(c.refusal().find("must be a constant"), std::string::npos);
+  c.node.set(AttrKey::stable, Dims{1});
+  c.node.set(AttrKey::largest, Dims{1});
+  EXPECT_EQ(c.refusal(), "");  // means nothing here
+}
+
 }  // namespace
 }  // namespace tern

@@ -28,7 +28,7 @@ struct LstsqJob {
         k(lapack_size(std::min(m, n), 10)),
         ldb(std::max({m, n, 1})),
         driver(static_cast<LstsqDriver>(call.node->integer(AttrKey::mode))),
-        epsilon(static_cast<R>(call.node->number(AttrKey::epsilon, -1.0))) {
+        epsilon(static_cast<R>(call.node->number(AttrKey::epsilon))) {
     flops = 10.0 * m * n * k;
     if (k == 0) return;
     T answer(0);

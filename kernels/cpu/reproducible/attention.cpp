@@ -11,6 +11,7 @@
 #include "kernels/cpu/reproducible/attention_loops.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/scratch.h"
+#include "schema/absent.h"
 #include "threads/parallel.h"
 
 namespace tern::reproducible {
@@ -248,7 +249,7 @@ void run(KernelCall& c) {
   ScratchParts parts(own.data());
   const Problem p = describe(c);
   const Buffers at = buffers(p, parts);
-  const double scale = c.node->number(AttrKey::scale, 1 / std::sqrt(static_cast<double>(p.width)));
+  const double scale = attention_scale(*c.node, p.width);
   if (p.type == DType::f64) {
     Attention<double>(c, p, at, scale).run();
   } else {

@@ -40,7 +40,7 @@ void product(const KernelCall& c, const ReducePlan& plan) {
 template <class L>
 void variance(const KernelCall& c, const ReducePlan& plan) {
   const auto count = static_cast<double>(plan.reduced.count);
-  const double divisor = std::max(0.0, count - c.node->number(AttrKey::correction, 1));
+  const double divisor = std::max(0.0, count - c.node->number(AttrKey::correction));
   auto means = Folder<SumFold<L>>(c.in[0], plan, {}).run();
   for (auto& m : means) m = m / count;
   const DistanceFold<L> distances{means.data()};

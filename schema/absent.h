@@ -1,0 +1,20 @@
+// Optional attributes for which something else stands where they are absent (AttrRecord::absent).
+#pragma once
+
+#include <cmath>
+
+#include "schema/program.h"
+
+namespace tern {
+
+/// Of the scores of attention with heads of this size.
+inline double attention_scale(const Node& node, std::int64_t head_size) {
+  return node.has(AttrKey::scale) ? node.number(AttrKey::scale) : 1 / std::sqrt(static_cast<double>(head_size));
+}
+
+/// Of a pool, along spatial axis `i`.
+inline std::int64_t pool_stride(const Node& node, std::size_t i) {
+  return node.integer_at(node.has(AttrKey::strides) ? AttrKey::strides : AttrKey::kernel, i);
+}
+
+}  // namespace tern
