@@ -6,6 +6,7 @@
 #include "exporter/operator_names.h"
 #include "schema/op_record.h"
 #include "tools/command.h"
+#include "tools/op_text.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
@@ -68,10 +69,7 @@ void print_json(const Listing& l) {
   fmt::print("\n  ],\n  \"ops\": [");
   separator = "";
   for (const OpRecord& o : l.ops) {
-    fmt::print(
-        "{}\n    {{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, "
-        "\"outputs\": {}}}",
-        separator, o.name, static_cast<int>(o.op), o.version, o.min_inputs, o.max_inputs, o.outputs);
+    fmt::print("{}\n    {}", separator, record_json(o));
     separator = ",";
   }
   fmt::print("\n  ]\n}}\n");
@@ -83,7 +81,7 @@ std::string count_text(int least, int most) {
   return most < 0 ? (least == 0 ? "any" : fmt::format("{} or more", least)) : fmt::format("{} to {}", least, most);
 }
 
-void print_text(const Listing& l) {
+void print_text(const Listing& l, const std::string& pattern) {
   if (!l.names.empty()) {
     TextTable names({{"PyTorch's operator"}, {"kind"}, {"computed as"}});
     for (const OperatorName& n : l.names) {
@@ -103,13 +101,16 @@ void print_text(const Listing& l) {
     }
     fmt::print("{}{}", l.names.empty() ? "" : "\n", ops.str());
   }
+  for (const OpRecord& o : l.ops) {
+    if (o.name == pattern) fmt::print("\n{}", record_text(o));
+  }
   fmt::print("{}{} operators of PyTorch, {} ops of Tern\n", l.names.empty() && l.ops.empty() ? "" : "\n",
              l.names.size(), l.ops.size());
 }
 
 int run_ops(const OpsArguments& a) {
   const Listing l = listing(a.pattern);
-  a.json ? print_json(l) : print_text(l);
+  a.json ? print_json(l) : print_text(l, a.pattern);
   return l.names.empty() && l.ops.empty() ? kExitFindings : 0;
 }
 
@@ -129,6 +130,9 @@ void add_ops_command(CLI::App& app, CommandLine& line) {
       "  host       sizes, numbers and assertions\n"
       "  no effect  left out\n"
       "  control    control flow\n"
+      "If the pattern is the name of one of Tern's own ops, what nodes of it have follows: operands and results (? may "
+      "be "
+      "absent, * any number, + one or more), attributes with types, defaults and bounds, and traits.\n\n"
       "docs/ops.md says what each becomes, and its largest error. Exit status: 0 names are listed, 1 no name matches.");
   c->callback([a, &line] { line.status = run_ops(*a); });
 }

@@ -158,6 +158,45 @@ def listed(names):
     return ", ".join(f"`{short_name(name)}`" for name in names) + "\n\n"
 
 
+OWN_OPS = """## Tern's own ops
+
+The closed set of ops that a device implements. `number` identifies the op in archives; `operators` counts the operators
+above that use the op. Operands and results: ? may be absent, \\* any number, + one or more, ! present even where another
+result is. Attributes: those without a default or ? are required; where one with ? is absent, `tern ops OP` says what
+stands for it. `tern ops OP` also shows types, bounds and meanings. An attribute that is not listed means nothing.
+
+Traits:
+
+- view: strides, no work, where the operand's strides allow it
+- effect: does more than give results, so it is never removed and never computed at export
+- plain: each element of the result is constant, or a function of few elements of the operands
+- foldable: computed at export where operands are constant
+- data-sized: finds sizes of its results, and binds them to its `symbols`
+- random: takes numbers from the session's generator
+- host: the runtime does it, without a kernel
+- control: runs other functions
+- offered: a function of its operands alone, which devices may take
+- reads-part: reads at most one element of the first operand for each element of the result
+- may-be-unread: all results may be absent
+
+"""
+
+
+def attribute(a):
+    """`axis`, `step` = 1, `dtype`?"""
+    if a["required"]:
+        return f"`{a['name']}`"
+    return f"`{a['name']}` = {a.get('default_name', a['default'])}" if "default" in a else f"`{a['name']}`?"
+
+
+def own_ops(ops, counts):
+    out = OWN_OPS + head("op", "number", "version", "operands → results", "attributes", "traits", "operators")
+    for op in ops:
+        out += row(op["name"], str(op["number"]), str(op["version"]), op["signature"].replace("*", "\\*").replace("->", "→").strip(),
+                   ", ".join(map(attribute, op["attributes"])), ", ".join(op["traits"]), str(counts[op["name"]]))
+    return out
+
+
 def document(known, uses):
     names = {n["name"]: n for n in known["names"]}
     of_kind = {k: [n for n in names if names[n]["kind"] == k] for k in ("lowered", "written", "memory", "host", "no effect", "control")}
@@ -207,11 +246,8 @@ def document(known, uses):
         out += "No operator of Core ATen is missing.\n\n"
     out += "`tern export` refuses any operator that is not on this page. One message names all of them.\n\n"
 
-    out += "## Tern's own ops\n\nThe closed set of ops that a device implements. `number` identifies the op in archives; `operators` counts the operators above that use the op.\n\n"
-    out += head("op", "number", "version", "operators")
-    for op in known["ops"]:
-        out += row(op["name"], str(op["number"]), str(op["version"]), str(sum(op["name"] in uses[n].ops for n in tested)))
-    return out
+    counts = {op["name"]: sum(op["name"] in uses[n].ops for n in tested) for op in known["ops"]}
+    return out + own_ops(known["ops"], counts)
 
 
 def without_errors(text):

@@ -1,0 +1,116 @@
+#include "tools/op_text.h"
+
+#include <fmt/format.h>
+#include <tern/dtype.h>
+
+#include <limits>
+
+#include "tools/text.h"
+#include "tools/text_table.h"
+
+namespace tern {
+namespace {
+
+/// A value of the attribute: "2", "sum", "int64".
+std::string value_text(const AttrRecord& a, std::int64_t value) {
+  if (a.type == AttrType::dtype) return std::string(name_of(static_cast<DType>(value)));
+  if (a.type == AttrType::enumeration) return std::string(a.names[static_cast<std::size_t>(value)]);
+  return std::to_string(value);
+}
+
+bool has_numbers(const AttrRecord& a) {
+  return a.type == AttrType::number || a.type == AttrType::numbers;
+}
+
+std::string default_text(const AttrRecord& a) {
+  switch (a.presence) {
+    case Presence::required: return "required";
+    case Presence::defaulted: return has_numbers(a) ? fmt::format("{}", a.number) : value_text(a, a.integer);
+    case Presence::optional: break;
+  }
+  return fmt::format("({})", a.absent);
+}
+
+bool is_bounded(const AttrRecord& a) {
+  return a.min != AttrRecord{}.min && a.type != AttrType::boolean && a.type != AttrType::dtype;
+}
+
+/// "0..3", "at least 1", "sum, prod, mean"; empty where all values are allowed.
+std::string bounds_text(const AttrRecord& a) {
+  std::string text;
+  if (a.count >= 0) text = a.count == 1 ? "one" : fmt::format("{} values", a.count);
+  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+  for (std::size_t i = 0; i < a.names.size(); ++i) {
+    const bool allowed = a.type != AttrType::enumeration || static_cast<std::int64_t>(i) >= a.min;
+    if (allowed) add(a.type == AttrType::text ? std::string(a.names[i]) : fmt::format("{} {}", i, a.names[i]));
+  }
+  if (is_bounded(a) && a.names.empty())
+    add(a.max == AttrRecord{}.max ? fmt::format("at least {}", a.min) : fmt::format("{}..{}", a.min, a.max));
+  if (a.ordered) {
+    const bool finite = a.highest == std::numeric_limits<double>::max();
+    add(finite ? "finite" : a.lowest == 0 ? "at least 0" : "not NaN");
+  }
+  return text;
+}
+
+/// "x, weight?" as JSON objects.
+std::string operands_json(std::string_view list) {
+  std::string text;
+  OperandName name;
+  while (next_operand(list, &name)) {
+    const char* count = name.mark == '?' ? "optional" : name.mark == '*' ? "any" : name.mark == '+' ? "some" : "one";
+    text += fmt::format("{}{{\"name\": \"{}\", \"count\": \"{}\"}}", text.empty() ? "" : ", ", name.name, count);
+  }
+  return text;
+}
+
+std::string attribute_json(const AttrRecord& a) {
+  std::string text = fmt::format("{{\"name\": \"{}\", \"type\": \"{}\", \"required\": {}", attr_name(a.key),
+                                 attr_type_name(a.type), a.presence == Presence::required);
+  if (a.presence == Presence::defaulted) {
+    text += has_numbers(a) ? fmt::format(", \"default\": {:g}", a.number) : fmt::format(", \"default\": {}", a.integer);
+    if (a.type == AttrType::dtype || a.type == AttrType::enumeration)
+      text += fmt::format(", \"default_name\": \"{}\"", default_text(a));
+  }
+  if (a.presence == Presence::optional) text += fmt::format(", \"absent\": \"{}\"", json_escape(a.absent));
+  if (a.count >= 0) text += fmt::format(", \"count\": {}", a.count);
+  if (a.min != AttrRecord{}.min) text += fmt::format(", \"min\": {}", a.min);
+  if (a.max != AttrRecord{}.max) text += fmt::format(", \"max\": {}", a.max);
+  std::string names;
+  for (std::string_view n : a.names) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", n);
+  if (!names.empty()) text += fmt::format(", \"values\": [{}]", names);
+  return text + fmt::format(", \"text\": \"{}\"}}", json_escape(a.text));
+}
+
+}  // namespace
+
+std::string record_text(const OpRecord& record) {
+  std::string text = fmt::format("{}: {}\n  {}\n", record.name, record.text, record.signature);
+  if (record.bodies > 0) text += fmt::format("  functions: {}\n", record.bodies);
+  std::string traits;
+  for (std::string_view t : trait_names(record)) traits += fmt::format("{}{}", traits.empty() ? "" : ", ", t);
+  if (!traits.empty()) text += fmt::format("  traits: {}\n", traits);
+  if (record.attributes.empty()) return text;
+  TextTable table({{"attribute"}, {"type"}, {"default"}, {"values"}, {"meaning"}});
+  for (const AttrRecord& a : record.attributes) {
+    table.add_row({std::string(attr_name(a.key)), std::string(attr_type_name(a.type)), default_text(a), bounds_text(a),
+                   std::string(a.text)});
+  }
+  return text + "\n" + table.str();
+}
+
+std::string record_json(const OpRecord& record) {
+  std::string traits, attributes;
+  for (std::string_view t : trait_names(record)) traits += fmt::format("{}\"{}\"", traits.empty() ? "" : ", ", t);
+  for (const AttrRecord& a : record.attributes)
+    attributes += fmt::format("{}\n      {}", attributes.empty() ? "" : ",", attribute_json(a));
+  return fmt::format(
+      "{{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, \"outputs\": {}, "
+      "\"text\": \"{}\", \"signature\": \"{}\", \"operands\": [{}], \"results\": [{}], \"functions\": {}, "
+      "\"traits\": [{}], \"attributes\": [{}]}}",
+      record.name, static_cast<int>(record.op), record.version, record.min_inputs, record.max_inputs, record.outputs,
+      json_escape(record.text), record.signature, operands_json(operands_of(record.signature)),
+      operands_json(results_of(record.signature)), record.bodies, traits, attributes);
+}
+
+}  // namespace tern

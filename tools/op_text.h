@@ -1,0 +1,13 @@
+// The record of an op, for people and as JSON.
+#pragma once
+
+#include <string>
+
+#include "schema/op_record.h"
+
+namespace tern {
+
+std::string record_text(const OpRecord& record);
+std::string record_json(const OpRecord& record);
+
+}  // namespace tern
