@@ -168,17 +168,11 @@ class Planner {
     for (std::uint32_t i = 0; i < f_.inputs.size(); ++i) {
       const FunctionInput& in = f_.inputs[i];
       if (in.kind == FunctionInput::Kind::none || in.value == kNoValue) continue;
+      const bool state = in.kind == FunctionInput::Kind::state;
       Root root;
-      TensorView view = concrete_.view(type(in.value));
-      if (in.kind == FunctionInput::Kind::state) {
-        root.at = {Location::Kind::state, in.state, 0};
-        const State& state = program_.states[in.state];
-        if (type(in.value).block == 0 && elements_per_byte(view.dtype) == 1 && view.numel() != 0)
-          std::copy(state.strides.begin(), state.strides.end(), view.strides.begin());
-      } else {
-        root.at = {Location::Kind::input, i, 0};
-      }
-      place(in.value, view, 0, new_root(root));
+      root.at = {state ? Location::Kind::state : Location::Kind::input, state ? in.state : i, 0};
+      place(in.value, state ? state_view(program_.states[in.state]) : concrete_.view(type(in.value)), 0,
+            new_root(root));
     }
     // What earlier sections left.
     for (std::size_t v = 0; v < f_.values.size(); ++v) {
@@ -218,6 +212,14 @@ class Planner {
     if (!facts_.numbers.empty()) plan_.steps.back().number = facts_.numbers[node];
     plan_.steps.back().args = static_cast<std::uint32_t>(plan_.args.size());
     return plan_.steps.back();
+  }
+
+  /// With the state's own strides. Packed elements are always contiguous, and those of nothing mean nothing.
+  TensorView state_view(const State& s) const {
+    TensorView view = concrete_.view(s.type);
+    if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1 && view.numel() != 0)
+      std::copy(s.strides.begin(), s.strides.end(), view.strides.begin());
+    return view;
   }
 
   /// Copies value `v`.
@@ -553,10 +555,7 @@ class Planner {
       Placed to;
       to.at = {state ? Location::Kind::state : Location::Kind::input, w.index, 0};
       if (state) {
-        const State& s = program_.states[w.index];
-        to.view = concrete_.view(s.type);
-        if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1 && to.view.numel() != 0)
-          std::copy(s.strides.begin(), s.strides.end(), to.view.strides.begin());
+        to.view = state_view(program_.states[w.index]);
       } else {
         to.view = placed(f_.inputs[w.index].value).view;
       }
