@@ -130,8 +130,10 @@ constexpr std::string_view operands_of(std::string_view signature) {
 }
 /// Whether result `k` must be there even where others are.
 bool is_needed_result(const OpRecord& record, std::size_t k);
+/// Nothing for an op that this build does not know.
 constexpr std::string_view results_of(std::string_view signature) {
-  return signature.substr(signature.find("->") + 2);
+  const std::size_t arrow = signature.find("->");
+  return arrow == std::string_view::npos ? std::string_view() : signature.substr(arrow + 2);
 }
 
 }  // namespace tern

@@ -440,6 +440,12 @@ TEST(ArchiveAttack, UnknownNumbers) {
   };
   expect_unsupported("nodes.op", [](Program& p) { node(p, Op::permute).op = static_cast<Op>(kMaxOp + 1); });
   expect_unsupported("nodes.op", [](Program& p) { node(p, Op::permute).op = static_cast<Op>(65535); });
+  expect_unsupported("nodes.op", [](Program& p) {
+    Node n;
+    n.op = static_cast<Op>(kMaxOp + 1);
+    n.outputs = {kNoValue};  // which results it must have is not known either
+    p.functions[0].nodes.push_back(n);
+  });
   expect_unsupported("nodes.version", [](Program& p) { node(p, Op::permute).version = 2; });
   expect_unsupported("attributes.key", [](Program& p) {
     node(p, Op::permute).attrs.push_back({static_cast<AttrKey>(60000), Dims{1}});
