@@ -35,7 +35,7 @@ void StateMemory::load(std::uint32_t storage) {
     const auto bytes = program.source->bytes(storage);
     if (bytes.size() < size)
       fail(ErrorCode::bad_file, fmt::format("storage {} has fewer bytes than declared", storage));
-    std::memcpy(to.data(), bytes.data(), size);
+    if (size > 0) std::memcpy(to.data(), bytes.data(), size);
   }
   if (&to == &fresh) memory = std::move(fresh);
   program.source->release(storage);
