@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,7 +49,8 @@ void make_contiguous(TensorView& v);
 /// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.
 struct KernelCall;
 
-/// The data of a kernel between runs of one plan (a oneDNN primitive, a resolved loop nest).
+/// What a kernel prepared for one plan (a oneDNN primitive, a resolved loop nest). Sessions on several threads run it
+/// at the same time, so a run changes nothing of it: what a run writes lies in KernelCall::scratch.
 class KernelState {
  public:
   virtual ~KernelState() = default;
@@ -77,10 +79,13 @@ class WeightAccess {
   virtual std::span<const std::byte> packed(std::size_t input, const std::string& key) = 0;
   /// Call this before `prepare` reads a constant operand: it checks the hash.
   virtual void fetch(std::size_t input) = 0;
-  /// Whether an archive is being made.
-  virtual bool collects() const = 0;
-  /// Offers packed bytes to an archive that is being made.
-  virtual void offer(std::size_t input, const std::string& key, std::span<const std::byte> bytes) = 0;
+  /// What `make` makes of operand `input`: once for all plans of the program that ask by this key, which says all that
+  /// it depends on beside the operand's bytes. It is freed with the last of them.
+  virtual std::shared_ptr<const void> share(std::size_t input, const std::string& key,
+                                            const std::function<std::shared_ptr<const void>()>& make) = 0;
+  /// Offers packed bytes to whoever keeps such: an archive that is being made. `make` may be called at any time while
+  /// the program is prepared, by any thread, or never; what it reads of the operand has been checked by then.
+  virtual void offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> make) = 0;
 };
 
 /// Allocates an output of data-dependent size (nonzero, unique). The memory belongs to the session and is reused.
@@ -113,7 +118,7 @@ struct KernelCall {
   std::span<TensorView> out;     ///< contiguous, except for Kernel::channels_last and result_strided; data is nullptr
                                  ///< for unused outputs and for outputs that the kernel allocates
   std::span<std::byte> scratch;  ///< the bytes that the kernel's scratch function requested, 64-byte aligned
-  KernelState* state = nullptr;  ///< the result of prepare
+  const KernelState* state = nullptr;  ///< the result of prepare
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
   WeightAccess* weights = nullptr;       ///< in prepare; may be null

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-#include "runtime/concrete.h"
+#include "runtime/plan/concrete.h"
 
 namespace tern {
 

@@ -7,11 +7,12 @@
 
 #include "dtypes/checked.h"
 #include "dtypes/convert.h"
-#include "runtime/concrete.h"
 #include "runtime/devices/stream.h"
 #include "runtime/devices/times.h"
 #include "runtime/outputs.h"
-#include "runtime/planner.h"
+#include "runtime/plan/concrete.h"
+#include "runtime/plan/make.h"
+#include "runtime/plan/plans.h"
 
 namespace tern {
 namespace {
@@ -38,6 +39,7 @@ Frame::Frame(SessionContext& context, std::uint32_t function)
       constants_[in.state] = context.state->address(in.state);
   }
   results_.resize(f_.outputs.size());
+  key_.function = function;
 }
 
 std::uint64_t Frame::arena_bytes() const {
@@ -50,8 +52,8 @@ std::uint64_t Frame::arena_bytes() const {
 
 void Frame::count_parts(SessionStats& stats) const {
   for (const SectionState& s : sections_) {
-    for (const auto& plan : s.plans) {
-      for (const Step& step : plan->steps) {
+    for (const auto& run : s.runs) {
+      for (const Step& step : run->plan->steps) {
         stats.partitions += step.members > 0 ? 1 : 0;
         stats.partitioned += step.members;
       }
@@ -191,35 +193,35 @@ void Frame::evaluate_expressions() {
   expressions_valid_ = true;
 }
 
-Plan& Frame::plan_for(std::uint32_t section) {
+PlanRun& Frame::plan_for(std::uint32_t section) {
   SectionState& s = sections_[section];
-  key_.clear();
-  for (std::uint32_t symbol : facts_.symbols) key_.push_back(symbols_[symbol]);
-  for (auto& plan : s.plans) {
-    // A device's plans are the same for any number of threads.
-    if (plan->key == key_ && (plan->threads == context_.threads || prepared_.device != nullptr)) {
-      plan->used = ++context_.clock;
-      return *plan;
-    }
+  key_.section = section;
+  key_.symbols.clear();
+  for (std::uint32_t symbol : facts_.symbols) key_.symbols.push_back(symbols_[symbol]);
+  if (prepared_.device == nullptr) key_.threads = context_.threads;
+  key_.before = section == 0 ? nullptr : sections_[section - 1].current->plan;
+  const auto known = std::ranges::find_if(s.runs, [&](const auto& run) { return run->plan->key == key_; });
+  if (known != s.runs.end()) {
+    (*known)->used = ++context_.clock;
+    return **known;
   }
-  if (s.plans.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
-    s.plans.erase(std::min_element(s.plans.begin(), s.plans.end(),
-                                   [](const auto& a, const auto& b) { return a->used < b->used; }));
-  }
-  PlanRequest request{&prepared_,   index_,           section,
-                      expressions_, constants_,       std::vector<Placed>(f_.values.size()),
-                      key_,         context_.threads, context_.stream};
-  for (std::uint32_t before = 0; before < section; ++before) {
-    for (const auto& [v, placed] : sections_[before].current->placed)
-      request.values[static_cast<std::size_t>(v)] = placed;
-  }
-  auto plan = std::make_unique<Plan>(make_plan(std::move(request)));
-  ++context_.plans_made;
-  plan->key = key_;
-  plan->threads = context_.threads;
-  plan->used = ++context_.clock;
-  s.plans.push_back(std::move(plan));
-  return *s.plans.back();
+  if (s.runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans)))
+    s.runs.erase(std::ranges::min_element(s.runs, std::less<>(), [](const auto& run) { return run->used; }));
+  s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
+  s.runs.back()->used = ++context_.clock;
+  return *s.runs.back();
+}
+
+std::shared_ptr<const Plan> Frame::shared_plan(const PlanKey& key) {
+  bool made = false;
+  auto plan = prepared_.plans->get(
+      key,
+      [&] {
+        return make_plan({prepared_, key, expressions_, constants_, context_.stream});
+      },
+      &made);
+  context_.plans_made += made ? 1 : 0;
+  return plan;
 }
 
 std::byte* Frame::base(const Location& at, std::span<const TensorView> inputs) {
@@ -234,8 +236,8 @@ std::byte* Frame::base(const Location& at, std::span<const TensorView> inputs) {
   return nullptr;
 }
 
-void Frame::locate(Plan& plan, std::span<const TensorView> inputs) {
-  for (std::size_t i = 0; i < plan.args.size(); ++i) plan.args[i].data = base(plan.locations[i], inputs);
+void Frame::locate(PlanRun& run, std::span<const TensorView> inputs) {
+  for (std::size_t i = 0; i < run.args.size(); ++i) run.args[i].data = base(run.plan->locations[i], inputs);
 }
 
 const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, std::span<const std::int64_t> inherited,
@@ -256,24 +258,25 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     evaluate_expressions();
     check_inputs(inputs);
   }
-  Plan* plan = nullptr;
   for (std::uint32_t s = 0; s < sections_.size(); ++s) {
     evaluate_expressions();
-    plan = &plan_for(s);
-    sections_[s].current = plan;
-    context_.reserve(sections_[s].arena, std::max<std::uint64_t>(plan->arena_bytes, 64));  // no null, even for nothing
-    context_.reserve(context_.scratch, plan->scratch_bytes);
-    locate(*plan, inputs);
+    PlanRun& run = plan_for(s);
+    const Plan& plan = *run.plan;
+    sections_[s].current = &run;
+    context_.reserve(sections_[s].arena, std::max<std::uint64_t>(plan.arena_bytes, 64));  // no null, even for nothing
+    context_.reserve(context_.scratch, plan.scratch_bytes);
+    locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
-      outputs->check(plan->outputs);
-      if (context_.stream == nullptr) outputs->place(*plan);
+      outputs->check(plan.outputs);
+      if (context_.stream == nullptr) outputs->place(plan, run.args);
     }
-    execute(*plan);
+    execute(run);
   }
-  for (std::size_t i = 0; i < plan->outputs.size(); ++i) {
-    results_[i] = plan->outputs[i].view;
-    results_[i].data = base(plan->outputs[i].at, inputs);
-    if (outputs != nullptr && context_.stream == nullptr && outputs->direct(i) && !plan->output_args[i].empty())
+  const Plan& plan = *sections_.back().current->plan;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    results_[i] = plan.outputs[i].view;
+    results_[i].data = base(plan.outputs[i].at, inputs);
+    if (outputs != nullptr && context_.stream == nullptr && outputs->direct(i) && !plan.output_args[i].empty())
       results_[i].data = outputs->view(i).data;
   }
   return results_;
@@ -286,16 +289,16 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
   for (std::uint32_t s = 0; s < sections_.size(); ++s) sections_[s].current = &plan_for(s);
 }
 
-void Frame::execute(Plan& plan) {
-  for (Step& step : plan.steps) {
+void Frame::execute(PlanRun& run) {
+  for (const Step& step : run.plan->steps) {
     try {
       context_.limits.check_time();
       if (context_.recording != nullptr) {
-        record(plan, step);
+        record(run, step);
       } else if (context_.profile != nullptr) {
-        measure(plan, step);
+        measure(run, step);
       } else {
-        execute(plan, step);
+        execute(run, step);
       }
     } catch (const Error& e) {
       if (step.kind == Step::Kind::control) throw;  // names the node inside already
@@ -304,17 +307,14 @@ void Frame::execute(Plan& plan) {
   }
 }
 
-void Frame::measure(Plan& plan, Step& step) {
-  const TensorView* args = plan.args.data() + step.args;
-  measure_step(context_, index_, step, {args, step.inputs}, {args + step.inputs, step.outputs},
-               [&] { execute(plan, step); });
+void Frame::measure(PlanRun& run, const Step& step) {
+  measure_step(context_, index_, step, run.inputs(step), run.outputs(step), [&] { execute(run, step); });
 }
 
-void Frame::execute(Plan& plan, Step& step) {
-  const std::span<TensorView> in(plan.args.data() + step.args, step.inputs),
-      out(plan.args.data() + step.args + step.inputs, step.outputs);
+void Frame::execute(PlanRun& run, const Step& step) {
+  const std::span<TensorView> in = run.inputs(step), out = run.outputs(step);
   switch (step.kind) {
-    case Step::Kind::kernel: return run_kernel(plan, step);
+    case Step::Kind::kernel: return run_kernel(run, step);
     case Step::Kind::copy:
       context_.bytes_copied +=
           static_cast<std::uint64_t>(out[0].numel()) * static_cast<std::uint64_t>(element_size(out[0].dtype));
@@ -335,7 +335,6 @@ void Frame::execute(Plan& plan, Step& step) {
       if (holds == 0) fail(ErrorCode::runtime, "the program's check failed: " + step.resolved->text(AttrKey::text));
       return;
     }
-    default: return;
   }
 }
 
@@ -371,9 +370,9 @@ class FrameAllocator : public OutputAllocator {
 
 }  // namespace
 
-void Frame::run_kernel(Plan& plan, Step& step) {
+void Frame::run_kernel(PlanRun& run, const Step& step) {
   FrameAllocator allocator(*this, step.node);
-  KernelCall call = step.call(plan.args.data() + step.args, plan.constant.get() + step.args);
+  KernelCall call = step.call(run.args.data() + step.args, run.plan->constant.get() + step.args);
   call.scratch = {context_.scratch.data(), step.scratch};
   call.allocator = &allocator;
   call.random = &context_.random;

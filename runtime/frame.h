@@ -1,5 +1,5 @@
-// One function being run by one session: its plans, its memory, and the frames of the bodies that its control flow
-// calls.
+// One function being run by one session: the plans that it runs, its memory, and the frames of the bodies that its
+// control flow calls.
 #pragma once
 
 #include <deque>
@@ -10,13 +10,24 @@
 
 #include "runtime/context.h"
 #include "runtime/memory.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
 
 namespace tern {
 
 class CallerOutputs;
+
+/// A plan as one frame runs it.
+struct PlanRun {
+  explicit PlanRun(std::shared_ptr<const Plan> p) : plan(std::move(p)), args(plan->args) {}
+  std::shared_ptr<const Plan> plan;
+  std::vector<TensorView> args;  ///< the plan's, with the addresses of this run
+  std::uint64_t used = 0;        ///< when it last ran, for eviction
+
+  std::span<TensorView> inputs(const Step& s) { return {args.data() + s.args, s.inputs}; }
+  std::span<TensorView> outputs(const Step& s) { return {args.data() + s.args + s.inputs, s.outputs}; }
+};
 
 class Frame {
  public:
@@ -53,20 +64,21 @@ class Frame {
 
  private:
   struct SectionState {
-    std::vector<std::unique_ptr<Plan>> plans;
-    Plan* current = nullptr;
+    std::vector<std::unique_ptr<PlanRun>> runs;
+    PlanRun* current = nullptr;
     Buffer arena;
   };
   void bind_inputs(std::span<const TensorView> inputs);
   void check_inputs(std::span<const TensorView> inputs) const;
   void evaluate_expressions();
-  Plan& plan_for(std::uint32_t section);
-  void locate(Plan& plan, std::span<const TensorView> inputs);
-  void execute(Plan& plan);
-  void execute(Plan& plan, Step& step);
-  void measure(Plan& plan, Step& step);
-  void record(Plan& plan, Step& step);
-  void run_kernel(Plan& plan, Step& step);
+  PlanRun& plan_for(std::uint32_t section);
+  std::shared_ptr<const Plan> shared_plan(const PlanKey& key);
+  void locate(PlanRun& run, std::span<const TensorView> inputs);
+  void execute(PlanRun& run);
+  void execute(PlanRun& run, const Step& step);
+  void measure(PlanRun& run, const Step& step);
+  void record(PlanRun& run, const Step& step);
+  void run_kernel(PlanRun& run, const Step& step);
   std::byte* base(const Location& at, std::span<const TensorView> inputs);
 
   SessionContext& context_;
@@ -83,7 +95,7 @@ class Frame {
   std::map<ValueId, Buffer> dynamic_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<Frame>> children_;
   std::vector<TensorView> results_;
-  std::vector<std::int64_t> key_;
+  PlanKey key_;
 };
 
 /// Runs a node of control flow. `in` and `out` as in KernelCall; sizes that the node finds out are bound in the frame.

@@ -63,11 +63,11 @@ void CallerOutputs::check(std::span<const Placed> results) const {
   }
 }
 
-void CallerOutputs::place(Plan& plan) {
+void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     if (!direct_[i]) continue;
     for (const std::uint32_t arg : plan.output_args[i])
-      plan.args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
+      args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
   }
 }
 

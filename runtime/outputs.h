@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -20,7 +20,7 @@ class CallerOutputs {
   /// Throws invalid_argument if dtype or sizes of a tensor are not those of its result.
   void check(std::span<const Placed> results) const;
   /// Has kernels write results to the caller's memory where nothing else can notice.
-  void place(Plan& plan);
+  void place(const Plan& plan, std::span<TensorView> args) const;
   /// Whether the caller's memory holds result `i` without a copy if it is written there at once.
   bool direct(std::size_t i) const { return direct_[i]; }
   /// The caller's memory for result `i`; `data` is null if the caller does not want the result.

@@ -12,8 +12,7 @@ PackRecorder pack_weights(const std::shared_ptr<const Program>& program,
                           const std::map<std::string, std::int64_t>& sizes) {
   constexpr std::int64_t kTypicalSize = 32;
   PackRecorder recorder;
-  auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(program, {}));
-  prepared->recorder = &recorder;
+  const auto prepared = prepare_program(program, {}, {.listeners = {.recorder = &recorder}});
   std::vector<std::int64_t> symbols;
   for (const Symbol& s : program->pool.symbols()) {
     const auto given = sizes.find(s.name);

@@ -15,8 +15,9 @@
 #include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/override.h"
-#include "runtime/devices/partition.h"
 #include "runtime/fuse/fuse.h"
+#include "runtime/plan/plans.h"
+#include "runtime/plan/shared_weights.h"
 #include "schema/forms.h"
 #include "schema/op_record.h"
 
@@ -250,16 +251,17 @@ Way PreparedProgram::way(std::uint32_t function, std::uint32_t node, Threads thr
   return found == of_threads->second.end() ? Way::none : found->second;
 }
 
-void use_ways(PreparedProgram& prepared, const Tuning& tuning) {
-  prepared.ways = {{kAnyThreads, RunningNodes(prepared).ways(tuning)}};
-}
-
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options, Fusion fusion, Device* device) {
+                                                       const PrepareOptions& options,
+                                                       const PreparationSettings& settings) {
   if (!(options.max_seconds >= 0) || options.max_iterations < 0)
     fail(ErrorCode::invalid_argument, "PrepareOptions: max_seconds and max_iterations must not be negative");
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
+  prepared->listeners = settings.listeners;
+  prepared->weights = std::make_shared<SharedWeights>();
+  prepared->plans = std::make_shared<Plans>(static_cast<std::size_t>(std::max(1, options.cached_plans)));
+  Device* device = settings.device;
   if (device == nullptr && !options.device.empty() && options.device != "cpu") device = &Device::open(options.device);
   if (device != nullptr) {
     prepared->device = device;
@@ -268,7 +270,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
       prepared->archived = std::make_shared<ArchivedKernels>(*program);
       device->add_kernels(prepared->archived);
     }
-    if (device->partitions() != nullptr && !options.reproducible) prepared->partitions = std::make_shared<Partitions>();
+    prepared->takes_parts = device->partitions() != nullptr && !options.reproducible;
   }
   const bool on_cpu = prepared->device == nullptr;
   if (on_cpu) {
@@ -281,7 +283,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
     // Epilogues are worked on before a product is rounded to its type, and devices have none.
     const bool products = on_cpu && !options.reproducible;
-    FusedFunction f = fusion == Fusion::on ? fuse(std::move(exported), products) : unfused(std::move(exported));
+    FusedFunction f =
+        settings.fusion == Fusion::on ? fuse(std::move(exported), products) : unfused(std::move(exported));
     prepared->facts.push_back(analyse(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));
@@ -292,7 +295,11 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
       if (!f.entry && in.kind == FunctionInput::Kind::state) prepared->read_in_bodies[in.state] = true;
     }
   }
-  if (on_cpu && !options.reproducible) choose_ways(*prepared, *program);
+  if (settings.tuning != nullptr) {
+    prepared->ways = {{kAnyThreads, RunningNodes(*prepared).ways(*settings.tuning)}};
+  } else if (on_cpu && !options.reproducible) {
+    choose_ways(*prepared, *program);
+  }
   for (const Packing& p : program->packings) prepared->packings[{p.storage, p.key}] = p.packed;
   prepared->program = std::move(program);
   return prepared;

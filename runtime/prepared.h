@@ -1,4 +1,4 @@
-// A program made ready: what can be decided once for all sizes and sessions.
+// A program made ready: what can be decided once for all sizes and sessions, and what its sessions share.
 #pragma once
 
 #include <tern/tern.h>
@@ -38,12 +38,32 @@ struct FunctionFacts {
   std::vector<std::int32_t> written_to;
 };
 
-struct PackRecorder;
-class PlanObserver;
 class Device;
 class DeviceConstants;
 class ArchivedKernels;
-class Partitions;
+class Plans;
+class SharedWeights;
+
+/// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
+/// layout.
+struct PackRecorder {
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
+};
+
+/// Is told of every step whose kernel has several ways, once it is prepared for some sizes.
+class PlanObserver {
+ public:
+  virtual ~PlanObserver() = default;
+  /// `number`: the node's in the exported function. `taken`: the way that it will be done.
+  virtual void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
+                        Way taken) = 0;
+};
+
+/// Who is told while plans are made; null: nobody. Both belong to the caller, who makes plans on one thread.
+struct PlanListeners {
+  PackRecorder* recorder = nullptr;
+  PlanObserver* observer = nullptr;
+};
 
 /// Algorithms of nodes that run, by function and node.
 using NodeWays = std::map<std::pair<std::uint32_t, std::uint32_t>, Way>;
@@ -62,41 +82,32 @@ struct PreparedProgram {
   Device* device = nullptr;                         ///< null: the CPU
   std::shared_ptr<DeviceConstants> constants;       ///< the device's copies of immutable storages
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
-  std::shared_ptr<Partitions> partitions;           ///< null where the device takes no parts
-  PackRecorder* recorder = nullptr;                 ///< set while an archive is being made
+  bool takes_parts = false;                         ///< the device compiles parts as a whole
   std::map<int, NodeWays> ways;                     ///< by number of threads; kAnyThreads: for every other number
-  PlanObserver* observer = nullptr;                 ///< set while an archive is tuned
+  PlanListeners listeners;
+  std::shared_ptr<SharedWeights> weights;  ///< that kernels packed
+  std::shared_ptr<Plans> plans;            ///< that sessions have asked for
 
   /// The algorithm of a node when it runs on so many threads; none: rules choose.
   Way way(std::uint32_t function, std::uint32_t node, Threads threads) const;
 };
 
-/// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
-/// layout.
-struct PackRecorder {
-  std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
-};
-
-/// Is told of every step whose kernel has several ways, once it is prepared for some sizes.
-class PlanObserver {
- public:
-  virtual ~PlanObserver() = default;
-  /// `number`: the node's in the exported function. `taken`: the way that it will be done.
-  virtual void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                        Way taken) = 0;
-};
-
 enum class Fusion : bool { off, on };
 
-/// Fails with the list of all ops that have no kernel. Fusion::off is for tests: results have the same bits. `device`:
-/// instead of the one that the options name.
-std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
-                                                       const PrepareOptions& options, Fusion fusion = Fusion::on,
-                                                       Device* device = nullptr);
+/// What a program is prepared with beside its user's options.
+struct PreparationSettings {
+  Fusion fusion = Fusion::on;  ///< off is for tests: results have the same bits
+  Device* device = nullptr;    ///< instead of the one that the options name
+  /// Has its nodes done as it says, on any number of threads, instead of as the archive says. Nodes and ways that are
+  /// not there are passed over.
+  const Tuning* tuning = nullptr;
+  PlanListeners listeners;
+};
 
-/// Has the nodes of `tuning` done as it says, on any number of threads. Nodes and ways that are not there are passed
-/// over.
-void use_ways(PreparedProgram& prepared, const Tuning& tuning);
+/// Fails with the list of all ops that have no kernel.
+std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
+                                                       const PrepareOptions& options,
+                                                       const PreparationSettings& settings = {});
 
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace tern {
 

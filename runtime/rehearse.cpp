@@ -28,15 +28,15 @@ void Frame::rehearse(std::span<const std::int64_t> symbols) {
     std::ranges::copy(symbols, symbols_.begin());  // what a step found out in a rehearsal means nothing
     expressions_valid_ = false;
     evaluate_expressions();
-    Plan& plan = plan_for(s);
-    sections_[s].current = &plan;
+    PlanRun& run = plan_for(s);
+    sections_[s].current = &run;
     constexpr std::uint64_t kSomewhere = 64;
-    context_.scratch.reserve(std::max(plan.scratch_bytes, kSomewhere), context_.device());
-    for (TensorView& v : plan.args) v.data = context_.scratch.data();
-    for (Step& step : plan.steps) {
+    context_.scratch.reserve(std::max(run.plan->scratch_bytes, kSomewhere), context_.device());
+    for (TensorView& v : run.args) v.data = context_.scratch.data();
+    for (const Step& step : run.plan->steps) {
       if (!asks_later(step)) continue;
       try {
-        execute(plan, step);
+        execute(run, step);
       } catch (const Error& e) {
         if (e.code() != ErrorCode::runtime) throw;  // the numbers that it read do not fit the program
       }

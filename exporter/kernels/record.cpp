@@ -63,7 +63,7 @@ std::map<std::string, std::string> record_kernels(const Program& program, const 
   for (const bool reproducible : {false, true}) {
     PrepareOptions options;
     options.reproducible = reproducible;
-    const auto prepared = prepare_program(bare, options, Fusion::on, &recorder.device());
+    const auto prepared = prepare_program(bare, options, {.device = &recorder.device()});
     for (const std::vector<std::int64_t>& values : rehearsals(program, sizes)) {
       for (const std::uint64_t found : {2, 1}) {  // some results have one element at most
         recorder.answer(found);

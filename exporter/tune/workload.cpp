@@ -115,14 +115,8 @@ Workload make_workload(const Model& model, const std::map<std::string, std::int6
 }
 
 Trial::Trial(const Model& model, const Tuning& tuning)
-    : prepared_(prepare(model, tuning, this)), session_(Prepared(prepared_)) {}
-
-std::shared_ptr<PreparedProgram> Trial::prepare(const Model& model, const Tuning& tuning, PlanObserver* observer) {
-  auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(model.program(), options()));
-  prepared->observer = observer;
-  use_ways(*prepared, tuning);
-  return prepared;
-}
+    : prepared_(prepare_program(model.program(), options(), {.tuning = &tuning, .listeners = {.observer = this}})),
+      session_(Prepared(prepared_)) {}
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
                      Way taken) {

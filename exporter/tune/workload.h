@@ -60,7 +60,6 @@ class Trial : private PlanObserver {
  private:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
                 Way taken) override;
-  static std::shared_ptr<PreparedProgram> prepare(const Model& model, const Tuning& tuning, PlanObserver* observer);
   std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep> steps_;
   std::shared_ptr<const PreparedProgram> prepared_;
   Session session_;

@@ -108,6 +108,7 @@ class Trial {
   /// Write-backs go to copies, so that each mode sees the same inputs.
   static std::vector<Tensor> copies(const std::vector<Tensor>& inputs) {
     std::vector<Tensor> r;
+    r.reserve(inputs.size());
     for (const Tensor& t : inputs) r.push_back(t.clone());
     return r;
   }
@@ -164,8 +165,7 @@ class Trial {
         if (is_product(nodes[i])) tuning.choices.push_back({f, i, way});
       }
     }
-    auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(program_, options));
-    use_ways(*prepared, tuning);
+    const auto prepared = prepare_program(program_, options, {.tuning = &tuning});
     run_twice(prepared, function, inputs);
   }
 

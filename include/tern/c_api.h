@@ -180,7 +180,7 @@ typedef struct tern_prepare_options {
   uint32_t size;          /* sizeof(tern_prepare_options) */
   int32_t threads;        /* of each run; 0: as many as OpenMP reports to its caller */
   const char* device;     /* NULL: "cpu" */
-  int32_t cached_plans;   /* memory plans that each function keeps; 1 to 65536 */
+  int32_t cached_plans;   /* memory plans that each function keeps for all sessions; 1 to 65536 */
   int32_t reproducible;   /* not 0: the same bits on every device and processor */
   int32_t copy_weights;   /* as PrepareOptions::copy_weights in tern/tern.h */
   int32_t native_code;    /* not 0: run the archive's compiled kernels; only for archives that you trust */

@@ -261,8 +261,8 @@ typedef struct tern_device_override_functions {
    * and the bytes of scratch memory for each run. */
   tern_device_status (*prepare)(int32_t device, const tern_device_op* op, tern_device_override* override,
                                 uint64_t* scratch_bytes);
-  /* Puts the node on the stream. Only addresses differ from `prepare`. Threads never run one override at the same time.
-   */
+  /* Puts the node on the stream. Only addresses differ from `prepare`. Sessions share an override, so
+   * streams may differ from run to run; threads never run one override at the same time. */
   tern_device_status (*run)(int32_t device, tern_device_stream stream, tern_device_override override,
                             const tern_device_op* op, tern_device_address scratch);
   tern_device_status (*release)(int32_t device, tern_device_override override);

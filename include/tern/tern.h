@@ -108,8 +108,8 @@ struct PrepareOptions {
   int threads = 0;                  ///< threads of each run, 0 to 1024; 0: as many as OpenMP reports to the caller of
                                     ///< the run (omp_set_num_threads, OMP_NUM_THREADS, else all cores). A run leaves
                                     ///< OpenMP's setting as it was
-  int cached_plans = 16;            ///< memory plans that each function keeps, one for each set of input sizes and
-                                    ///< number of threads; 1 to 65536
+  int cached_plans = 16;            ///< memory plans that each function keeps for all sessions, one for each set of
+                                    ///< input sizes and number of threads; 1 to 65536
   std::int64_t max_iterations = 0;  ///< limit for each while loop; 0: no limit
   double max_seconds = 0;           ///< time limit for a run; 0: no limit. Checked between nodes and iterations
   std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit
@@ -191,7 +191,7 @@ class TERN_API Model {
 struct SessionStats {
   std::uint64_t arena_bytes = 0;   ///< memory for intermediate values, of all plans
   std::uint64_t state_bytes = 0;   ///< this session's mutable state
-  std::uint64_t plans_made = 0;    ///< memory plans made so far
+  std::uint64_t plans_made = 0;    ///< memory plans that this session made; it shares those that others made
   std::uint64_t bytes_copied = 0;  ///< in the last run, by copies that the program did not ask for: layouts, updates of
                                    ///< state, results of control flow
   std::uint64_t partitions = 0;    ///< partitions that the device compiled, in all plans

@@ -124,8 +124,8 @@ const State* tiles_state(const KernelCall& c) {
 }
 
 /// The state of a product that oneDNN makes, or null.
-State* packed_state(const KernelCall& c) {
-  auto* s = static_cast<State*>(c.state);
+const State* packed_state(const KernelCall& c) {
+  const auto* s = static_cast<const State*>(c.state);
   return s != nullptr && s->packed != nullptr ? s : nullptr;
 }
 
@@ -335,7 +335,7 @@ std::size_t scratch(const KernelCall& c) {
   return parts.used();
 }
 
-void run_packed(KernelCall& c, State& s, ScratchParts& parts) {
+void run_packed(KernelCall& c, const State& s, ScratchParts& parts) {
   const PackedBuffers at = buffers(s, parts);
   const void* bias = c.has(2) ? c.in[2].data : nullptr;
   if (!s.convert) return s.packed->run(c.in[0].data, bias, c.out[0].data, at.primitive);
@@ -396,7 +396,7 @@ bool run_product(KernelCall& c) {
   Scratch own(c, scratch(c));
   ScratchParts parts(own.data());
   if (const InPlace* l = linear_state(c)) return run_linear(c, *l, parts);
-  if (State* s = packed_state(c)) {
+  if (const State* s = packed_state(c)) {
     run_packed(c, *s, parts);
     return false;
   }

@@ -42,31 +42,11 @@ CustomCall::CustomCall(const KernelCall& c) : name_(c.node->text(AttrKey::name))
     tensors_.push_back(tensor(v));
     tensors_.back().data = nullptr;
   }
-  const std::vector<double>& numbers = c.node->numbers(AttrKey::hyper);
-  std::size_t tensors = 0, integers = 0, number = 0;
-  for (const CustomArgument& a : arguments_) {
-    tern_argument to{a.name.c_str(), static_cast<std::int32_t>(a.kind), a.count, nullptr, nullptr, nullptr, nullptr};
-    const auto count = static_cast<std::size_t>(a.count);
-    switch (a.kind) {
-      case CustomArgument::Kind::none: break;
-      case CustomArgument::Kind::tensors:
-        to.tensors = tensors_.data() + tensors;
-        tensors += count;
-        break;
-      case CustomArgument::Kind::integers:
-        to.integers = integers_.data() + integers;
-        integers += count;
-        break;
-      case CustomArgument::Kind::numbers:
-        to.numbers = numbers.data() + number;
-        number += count;
-        break;
-      case CustomArgument::Kind::text: to.text = a.text.c_str(); break;
-    }
-    list_.push_back(to);
-  }
+  numbers_ = c.node->numbers(AttrKey::hyper);
   results_.resize(c.out.size());
-  invoke(op_->infer, "refuses its arguments");
+  Operands asked = operands();
+  invoke(asked, op_->infer, "refuses its arguments");
+  results_ = std::move(asked.results);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     const tern_tensor traced = tensor(c.out[i]);
     if (c.wants(i) && !same_type(results_[i], traced)) {
@@ -76,14 +56,41 @@ CustomCall::CustomCall(const KernelCall& c) : name_(c.node->text(AttrKey::name))
   }
 }
 
-void CustomCall::invoke(const std::function<int(tern_op_call*)>& function, const char* what) {
+CustomCall::Operands CustomCall::operands() const {
+  Operands o{tensors_, results_, {}};
+  std::size_t tensors = 0, integers = 0, number = 0;
+  for (const CustomArgument& a : arguments_) {
+    tern_argument to{a.name.c_str(), static_cast<std::int32_t>(a.kind), a.count, nullptr, nullptr, nullptr, nullptr};
+    const auto count = static_cast<std::size_t>(a.count);
+    switch (a.kind) {
+      case CustomArgument::Kind::none: break;
+      case CustomArgument::Kind::tensors:
+        to.tensors = o.tensors.data() + tensors;
+        tensors += count;
+        break;
+      case CustomArgument::Kind::integers:
+        to.integers = integers_.data() + integers;
+        integers += count;
+        break;
+      case CustomArgument::Kind::numbers:
+        to.numbers = numbers_.data() + number;
+        number += count;
+        break;
+      case CustomArgument::Kind::text: to.text = a.text.c_str(); break;
+    }
+    o.arguments.push_back(to);
+  }
+  return o;
+}
+
+void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& function, const char* what) const {
   std::array<char, 512> message{};
   tern_op_call call{};
   call.size = sizeof call;
-  call.argument_count = static_cast<std::int32_t>(list_.size());
-  call.arguments = list_.data();
-  call.result_count = static_cast<std::int32_t>(results_.size());
-  call.results = results_.data();
+  call.argument_count = static_cast<std::int32_t>(o.arguments.size());
+  call.arguments = o.arguments.data();
+  call.result_count = static_cast<std::int32_t>(o.results.size());
+  call.results = o.results.data();
   call.threads = Threads::current().count();
   call.message = message.data();
   call.message_size = message.size();
@@ -94,16 +101,19 @@ void CustomCall::invoke(const std::function<int(tern_op_call*)>& function, const
        fmt::format("'{}' {}: {}", name_, what, message[0] != '\0' ? message.data() : fmt::format("status {}", status)));
 }
 
-void CustomCall::run(const std::vector<void*>& in, const std::vector<void*>& out) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].data = in[i];
-  for (std::size_t i = 0; i < results_.size(); ++i) results_[i].data = out[i];
-  invoke(op_->run, "failed");
+void CustomCall::run(const std::vector<void*>& in, const std::vector<void*>& out) const {
+  Operands o = operands();
+  for (std::size_t i = 0; i < o.tensors.size(); ++i) o.tensors[i].data = in[i];
+  for (std::size_t i = 0; i < o.results.size(); ++i) o.results[i].data = out[i];
+  invoke(o, op_->run, "failed");
 }
 
-tern_op_plan CustomCall::plan(const tern_op_kernel& kernel) {
+tern_op_plan CustomCall::plan(const tern_op_kernel& kernel) const {
   tern_op_plan plan{};
   plan.size = sizeof plan;
-  invoke([&](tern_op_call* call) { return kernel.plan(call, &plan); }, "has no kernel for its arguments");
+  Operands o = operands();
+  invoke(
+      o, [&](tern_op_call* call) { return kernel.plan(call, &plan); }, "has no kernel for its arguments");
   const auto parameters = [](std::int32_t count) { return count >= 0 && count <= TERN_OP_MAX_PARAMETERS; };
   if (plan.text == nullptr || plan.function == nullptr || !parameters(plan.integer_count) ||
       !parameters(plan.number_count)) {

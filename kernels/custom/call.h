@@ -23,19 +23,26 @@ class CustomCall {
   const std::string& name() const { return name_; }
   const std::vector<tern_tensor>& results() const { return results_; }
   /// Runs the operator on the host, on elements at these addresses; null for an unused result.
-  void run(const std::vector<void*>& in, const std::vector<void*>& out);
+  /// Several threads may do so at the same time.
+  void run(const std::vector<void*>& in, const std::vector<void*>& out) const;
   /// How a device runs it. Only where its library has a kernel for it.
-  tern_op_plan plan(const tern_op_kernel& kernel);
+  tern_op_plan plan(const tern_op_kernel& kernel) const;
 
  private:
-  void invoke(const std::function<int(tern_op_call*)>& function, const char* what);
+  /// What the operator is given: descriptions that point into the lists beside them.
+  struct Operands {
+    std::vector<tern_tensor> tensors, results;
+    std::vector<tern_argument> arguments;
+  };
+  Operands operands() const;
+  void invoke(Operands& operands, const std::function<int(tern_op_call*)>& function, const char* what) const;
 
   std::string name_;
   const tern_op* op_ = nullptr;
   std::vector<CustomArgument> arguments_;
   std::vector<std::int64_t> integers_;
-  std::vector<tern_tensor> tensors_, results_;
-  std::vector<tern_argument> list_;
+  std::vector<double> numbers_;
+  std::vector<tern_tensor> tensors_, results_;  ///< without addresses
 };
 
 }  // namespace tern

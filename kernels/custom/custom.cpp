@@ -6,9 +6,8 @@ namespace tern {
 namespace {
 
 struct State : KernelState {
-  explicit State(const KernelCall& c) : call(c), in(c.in.size()), out(c.out.size()) {}
+  explicit State(const KernelCall& c) : call(c) {}
   CustomCall call;
-  std::vector<void*> in, out;
 };
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
@@ -16,10 +15,10 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 void run(KernelCall& c) {
-  auto& s = static_cast<State&>(*c.state);
-  for (std::size_t i = 0; i < c.in.size(); ++i) s.in[i] = c.in[i].data;
-  for (std::size_t i = 0; i < c.out.size(); ++i) s.out[i] = c.wants(i) ? c.out[i].data : nullptr;
-  s.call.run(s.in, s.out);
+  std::vector<void*> in, out;
+  for (const TensorView& v : c.in) in.push_back(v.data);
+  for (std::size_t i = 0; i < c.out.size(); ++i) out.push_back(c.wants(i) ? c.out[i].data : nullptr);
+  static_cast<const State&>(*c.state).call.run(in, out);
 }
 
 }  // namespace

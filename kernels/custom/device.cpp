@@ -82,7 +82,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return s;
 }
 
-void run_on_host(KernelCall& c, CustomCall& call) {
+void run_on_host(KernelCall& c, const CustomCall& call) {
   ++custom_nodes_on_host();
   std::vector<std::vector<std::byte>> memory;
   memory.reserve(c.in.size() + c.out.size());
@@ -103,7 +103,7 @@ void run_on_host(KernelCall& c, CustomCall& call) {
 }
 
 void run(KernelCall& c) {
-  auto& s = static_cast<State&>(*c.state);
+  const auto& s = static_cast<const State&>(*c.state);
   if (s.on_host) {
     run_on_host(c, s.call);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct CompiledState : KernelState {
   std::unique_ptr<KernelState> inner;
   std::vector<TensorView> in, out;  ///< as the texts see them
   std::vector<Converted> inputs, outputs;
-  std::uint64_t inner_scratch = 0, scratch = 0;
+  /// Bytes. The scratch has the inner kernel's first, then what is converted, then a run's views.
+  std::uint64_t inner_scratch = 0, views_at = 0, scratch = 0;
 };
 
 std::uint64_t bytes_of(const TensorView& v) {
@@ -45,11 +47,12 @@ std::vector<Converted> place(std::vector<TensorView>& views, std::uint64_t* scra
   return changed;
 }
 
-/// The call that the inner kernel sees.
-KernelCall inner_call(const KernelCall& c, CompiledState& state) {
+/// The call that the inner kernel sees, with these views.
+KernelCall inner_call(const KernelCall& c, const CompiledState& state, std::span<TensorView> in,
+                      std::span<TensorView> out) {
   KernelCall inner = c;
-  inner.in = state.in;
-  inner.out = state.out;
+  inner.in = in;
+  inner.out = out;
   inner.scratch = {};
   inner.state = state.inner.get();
   inner.device = exact_without(c) ? nullptr : &compiled_launcher();
@@ -66,13 +69,14 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
     state->inputs = place(state->in, &state->scratch, [&](std::size_t k) { return compiled_input(c, k); });
     state->outputs = place(state->out, &state->scratch, [&](std::size_t k) { return compiled_output(c, k); });
   }
-  const KernelCall before = inner_call(c, *state);
+  const KernelCall before = inner_call(c, *state, state->in, state->out);
   if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(before);
-  const KernelCall inner = inner_call(c, *state);
+  const KernelCall inner = inner_call(c, *state, state->in, state->out);
   if (state->kernel->scratch != nullptr) state->inner_scratch = state->kernel->scratch(inner);
   // What is converted lies behind the inner kernel's scratch.
   state->inner_scratch = (state->inner_scratch + 63) / 64 * 64;
-  state->scratch += state->inner_scratch;
+  state->views_at = state->inner_scratch + state->scratch;
+  state->scratch = state->views_at + (state->in.size() + state->out.size()) * sizeof(TensorView);
   return state;
 }
 
@@ -81,23 +85,26 @@ std::size_t scratch(const KernelCall& c) {
 }
 
 void run(KernelCall& c) {
-  auto& state = *static_cast<CompiledState*>(c.state);
-  for (std::size_t k = 0; k < state.in.size(); ++k) state.in[k].data = c.in[k].data;
-  for (std::size_t k = 0; k < state.out.size(); ++k) state.out[k].data = c.out[k].data;
+  const auto& state = *static_cast<const CompiledState*>(c.state);
+  auto* const views = reinterpret_cast<TensorView*>(c.scratch.data() + state.views_at);
+  const std::span<TensorView> in(views, state.in.size()), out(views + in.size(), state.out.size());
+  std::ranges::uninitialized_copy(state.in, in);
+  std::ranges::uninitialized_copy(state.out, out);
+  for (std::size_t k = 0; k < in.size(); ++k) in[k].data = c.in[k].data;
+  for (std::size_t k = 0; k < out.size(); ++k) out[k].data = c.out[k].data;
   std::byte* const converted = c.scratch.data() + state.inner_scratch;
   for (const Converted& x : state.inputs) {
-    state.in[x.index].data = converted + x.offset;
-    convert(c.in[x.index].data, c.in[x.index].dtype, converted + x.offset, state.in[x.index].dtype,
-            c.in[x.index].numel());
+    in[x.index].data = converted + x.offset;
+    convert(c.in[x.index].data, c.in[x.index].dtype, converted + x.offset, in[x.index].dtype, c.in[x.index].numel());
   }
-  for (const Converted& x : state.outputs) state.out[x.index].data = converted + x.offset;
-  KernelCall inner = inner_call(c, state);
+  for (const Converted& x : state.outputs) out[x.index].data = converted + x.offset;
+  KernelCall inner = inner_call(c, state, in, out);
   inner.scratch = c.scratch.first(state.inner_scratch);
   state.kernel->run(inner);
   const int failure = std::exchange(*reinterpret_cast<std::int32_t*>(compiled_launcher().failure()), 0);
   if (failure != 0) fail(ErrorCode::runtime, std::string(failure_message(failure)));
   for (const Converted& x : state.outputs) {
-    convert(converted + x.offset, state.out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
+    convert(converted + x.offset, out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
             c.out[x.index].numel());
   }
 }

@@ -1,6 +1,7 @@
 #include "runtime/devices/override.h"
 
 #include <iterator>
+#include <mutex>
 
 #include "kernels/portable/launches.h"
 #include "runtime/devices/op_description.h"
@@ -14,7 +15,8 @@ Device& device_of(const KernelCall& call) {
   return static_cast<DeviceStream*>(call.device)->device();
 }
 
-/// What a node keeps: the plugin's, or the portable kernel's.
+/// What a node keeps: the plugin's, or the portable kernel's. The interface has threads never run one override at the
+/// same time, so a run of several sessions' waits for the other's to be put on its stream.
 struct OverrideState : KernelState {
   explicit OverrideState(const KernelCall& call)
       : device(device_of(call)), description(*call.node, call.in, call.out) {}
@@ -24,7 +26,8 @@ struct OverrideState : KernelState {
     device.overrides()->release(device.index(), handle);
   }
   Device& device;
-  OpDescription description;
+  mutable std::mutex mutex;
+  mutable OpDescription description;
   tern_device_override handle = nullptr;
   std::uint64_t scratch = 0;
 };
@@ -51,8 +54,9 @@ std::size_t scratch(const KernelCall& call) {
 }
 
 void run(KernelCall& call) {
-  auto* state = dynamic_cast<OverrideState*>(call.state);
+  const auto* state = dynamic_cast<const OverrideState*>(call.state);
   if (state == nullptr) return portable_kernel(call).run(call);
+  const std::lock_guard lock(state->mutex);
   state->description.fill(call.in, call.out, true);
   state->device.check(state->device.overrides()->run(
                           state->device.index(), static_cast<DeviceStream*>(call.device)->used(), state->handle,

@@ -58,22 +58,21 @@ class PartDescription {
 };
 
 struct PartState : KernelState {
-  std::shared_ptr<CompiledPart> part;
-  std::vector<tern_device_address> inputs, outputs;
+  std::unique_ptr<const CompiledPart> part;
 };
 
-void set_addresses(std::span<const TensorView> views, std::vector<tern_device_address>& addresses) {
-  addresses.clear();
+std::vector<tern_device_address> addresses_of(std::span<const TensorView> views) {
+  std::vector<tern_device_address> addresses;
   for (const TensorView& v : views) addresses.push_back(reinterpret_cast<tern_device_address>(v.data));
+  return addresses;
 }
 
 void run(KernelCall& call) {
-  auto& state = *static_cast<PartState*>(call.state);
-  set_addresses(call.in, state.inputs);
-  set_addresses(call.out, state.outputs);
+  const auto& state = *static_cast<const PartState*>(call.state);
+  const auto inputs = addresses_of(call.in), outputs = addresses_of(call.out);
   const Device& device = state.part->device;
   device.check(device.partitions()->run(device.index(), static_cast<DeviceStream*>(call.device)->used(),
-                                        state.part->handle, state.inputs.data(), state.outputs.data(),
+                                        state.part->handle, inputs.data(), outputs.data(),
                                         reinterpret_cast<tern_device_address>(call.scratch.data())),
                "running a part of the program");
 }
@@ -100,8 +99,8 @@ CompiledPart::~CompiledPart() {
   device.partitions()->release(device.index(), handle);
 }
 
-std::shared_ptr<CompiledPart> compile_part(Device& device, const PartRequest& request) {
-  auto part = std::make_shared<CompiledPart>(device);
+std::unique_ptr<CompiledPart> compile_part(Device& device, const PartRequest& request) {
+  auto part = std::make_unique<CompiledPart>(device);
   const PartDescription description(request);
   const tern_device_status status =
       device.partitions()->compile(device.index(), description.get(), &part->handle, &part->scratch);
@@ -111,7 +110,7 @@ std::shared_ptr<CompiledPart> compile_part(Device& device, const PartRequest& re
   return part;
 }
 
-std::unique_ptr<KernelState> part_state(std::shared_ptr<CompiledPart> part) {
+std::unique_ptr<KernelState> part_state(std::unique_ptr<CompiledPart> part) {
   auto state = std::make_unique<PartState>();
   state->part = std::move(part);
   return state;
@@ -120,29 +119,6 @@ std::unique_ptr<KernelState> part_state(std::shared_ptr<CompiledPart> part) {
 const Kernel& part_kernel() {
   static const Kernel kernel{.run = run, .scratch = scratch, .strided = kAllStrided};
   return kernel;
-}
-
-Partitions::Section& Partitions::section(const Key& key) {
-  constexpr std::size_t kMost = 1024;  // sizes that are remembered; what a plan holds is its own
-  if (sections_.size() >= kMost && !sections_.contains(key)) sections_.clear();
-  return sections_[key];
-}
-
-std::shared_ptr<const std::vector<Part>> Partitions::parts(const Key& key,
-                                                           const std::function<std::vector<Part>()>& make) {
-  const std::lock_guard lock(mutex_);
-  Section& s = section(key);
-  if (s.parts == nullptr) s.parts = std::make_shared<const std::vector<Part>>(make());
-  return s.parts;
-}
-
-std::shared_ptr<CompiledPart> Partitions::compiled(const Key& key, std::size_t part,
-                                                   const std::function<std::shared_ptr<CompiledPart>()>& make) {
-  const std::lock_guard lock(mutex_);
-  std::weak_ptr<CompiledPart>& slot = section(key).compiled[part];
-  std::shared_ptr<CompiledPart> compiled = slot.lock();
-  if (compiled == nullptr) slot = compiled = make();
-  return compiled;
 }
 
 }  // namespace tern

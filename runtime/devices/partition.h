@@ -5,11 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -44,32 +41,10 @@ struct CompiledPart {
   tern_device_partition handle = nullptr;  ///< null: the device does not take it after all
   std::uint64_t scratch = 0;
 };
-std::shared_ptr<CompiledPart> compile_part(Device& device, const PartRequest& request);
+std::unique_ptr<CompiledPart> compile_part(Device& device, const PartRequest& request);
 
 /// What a plan's step keeps, and what runs it.
-std::unique_ptr<KernelState> part_state(std::shared_ptr<CompiledPart> part);
+std::unique_ptr<KernelState> part_state(std::unique_ptr<CompiledPart> part);
 const Kernel& part_kernel();
-
-/// Function, section, values of the function's symbols.
-using PartitionKey = std::tuple<std::uint32_t, std::uint32_t, std::vector<std::int64_t>>;
-
-/// The parts of a prepared program, made once for each section at the same sizes, for all its sessions.
-class Partitions {
- public:
-  using Key = PartitionKey;
-  std::shared_ptr<const std::vector<Part>> parts(const Key& key, const std::function<std::vector<Part>()>& make);
-  /// Compiled as long as some plan has it.
-  std::shared_ptr<CompiledPart> compiled(const Key& key, std::size_t part,
-                                         const std::function<std::shared_ptr<CompiledPart>()>& make);
-
- private:
-  struct Section {
-    std::shared_ptr<const std::vector<Part>> parts;
-    std::map<std::size_t, std::weak_ptr<CompiledPart>> compiled;
-  };
-  Section& section(const Key& key);
-  std::mutex mutex_;
-  std::map<Key, Section> sections_;
-};
 
 }  // namespace tern

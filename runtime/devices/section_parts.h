@@ -1,8 +1,8 @@
 // The parts of one section of a function that a device compiles as a whole.
 #pragma once
 
-#include "runtime/concrete.h"
 #include "runtime/devices/partition.h"
+#include "runtime/plan/concrete.h"
 
 namespace tern {
 

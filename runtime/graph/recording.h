@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace tern {
 

@@ -116,7 +116,7 @@ class ArchivedKernelsTest : public ::testing::Test {
     Device device(plugin(), 0);
     PrepareOptions options;
     options.native_code = permitted;
-    rehearse(*prepare_program(program, options, Fusion::on, &device), {});
+    rehearse(*prepare_program(program, options, {.device = &device}), {});
     return device.loaded_kernels();
   }
   static std::size_t of_archive(const std::vector<LoadedKernel>& kernels) {
@@ -214,9 +214,9 @@ TEST_F(ArchivedKernelsTest, NobodysKernelsOutliveTheirProgram) {
   {
     auto program = two_kernels();
     add_modules(*program, "");
-    prepare_program(program, options, Fusion::on, &device);  // and gone
+    prepare_program(program, options, {.device = &device});  // and gone
   }
-  rehearse(*prepare_program(two_kernels(), options, Fusion::on, &device), {});
+  rehearse(*prepare_program(two_kernels(), options, {.device = &device}), {});
   EXPECT_EQ(of_archive(device.loaded_kernels()), 0u);
 }
 

@@ -126,8 +126,12 @@ class Weights final : public WeightAccess {
     return found == stored_.end() ? std::span<const std::byte>() : std::as_bytes(std::span(found->second));
   }
   void fetch(std::size_t) override {}
-  bool collects() const override { return stored_.empty(); }
-  void offer(std::size_t, const std::string& key, std::span<const std::byte> bytes) override {
+  std::shared_ptr<const void> share(std::size_t, const std::string&,
+                                    const std::function<std::shared_ptr<const void>()>& make) override {
+    return make();
+  }
+  void offer(std::size_t, const std::string& key, std::function<std::vector<std::byte>()> make) override {
+    const std::vector<std::byte> bytes = make();
     std::vector<float>& to = stored_[key];
     to.resize(bytes.size() / sizeof(float));
     std::memcpy(to.data(), bytes.data(), bytes.size());

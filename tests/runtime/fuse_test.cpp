@@ -19,7 +19,7 @@ using testing::TestProgram;
 using Floats = std::vector<float>;
 
 Prepared prepare(const TestProgram& p, Fusion fusion) {
-  return Prepared(prepare_program(p.model().program(), {}, fusion));
+  return Prepared(prepare_program(p.model().program(), {}, {.fusion = fusion}));
 }
 
 std::vector<Op> ops_of(const TestProgram& p) {

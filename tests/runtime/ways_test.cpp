@@ -39,8 +39,7 @@ struct Result {
 
 Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
   Observer observer;
-  auto prepared = std::const_pointer_cast<PreparedProgram>(prepare_program(p.model().program(), options));
-  prepared->observer = &observer;
+  const auto prepared = prepare_program(p.model().program(), options, {.listeners = {.observer = &observer}});
   Session session((Prepared(prepared)));
   Result r{values_of(session.run({x})[0]), {}};
   r.taken = observer.taken;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "runtime/planner.h"
+#include "runtime/plan/make.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
 #include "tools/sizes.h"
@@ -68,12 +68,10 @@ class Planning {
  private:
   Figures own(std::uint32_t f) const {
     Figures sum;
-    const Function& function = prepared_->functions[f];
-    std::vector<Placed> placed(function.values.size());
+    std::shared_ptr<const Plan> last;
     for (std::uint32_t s = 0; s < prepared_->facts[f].sections.size(); ++s) {
-      const Plan plan =
-          make_plan({prepared_.get(), f, s, expressions_, constants_, placed, {}, Threads::current(), nullptr});
-      for (const auto& [v, place] : plan.placed) placed[static_cast<std::size_t>(v)] = place;
+      last = make_plan({*prepared_, {f, s, {}, Threads::current(), last}, expressions_, constants_});
+      const Plan& plan = *last;
       sum.arena = saturated_sum(sum.arena, plan.arena_bytes);
       sum.scratch = std::max(sum.scratch, plan.scratch_bytes);
       for (const Step& step : plan.steps) {

@@ -1,4 +1,4 @@
-// Weights in the order in which tiles read them: made once for a process, shared by the plans that read the same bytes.
+// Weights in the order in which tiles read them: made once for a program, shared by its plans.
 #pragma once
 
 #include <functional>

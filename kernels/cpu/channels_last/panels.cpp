@@ -75,10 +75,12 @@ const float* stored_panels(const KernelCall& call, const Convolution& c) {
   if (stored.size() == static_cast<std::size_t>(form.floats) * sizeof(float) &&
       reinterpret_cast<std::uintptr_t>(stored.data()) % alignof(float) == 0)
     return reinterpret_cast<const float*>(stored.data());
-  if (call.weights->collects() && call.in[1].data != nullptr) {
-    call.weights->fetch(1);
-    const std::vector<float> made = arranged(c, call.in[1].as<const float>());
-    call.weights->offer(1, form.key, std::as_bytes(std::span(made)));
+  if (const auto* weight = call.in[1].as<const float>(); weight != nullptr) {
+    call.weights->offer(1, form.key, [c, weight] {
+      const std::vector<float> made = arranged(c, weight);
+      const auto bytes = std::as_bytes(std::span(made));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    });
   }
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/dnnl/engine.h"
 #include "kernels/cpu/dnnl/packed_weight.h"
+#include "kernels/cpu/dnnl/run_pool.h"
 
 namespace tern::dnnl_cpu {
 namespace {
@@ -49,42 +50,43 @@ struct Staged {
   }
 };
 
+/// The tensors of a run, and the primitive's arguments, which share their handles.
+struct ConvolutionRun {
+  Staged x, y, weight;
+  Arguments args;
+};
+
 template <class PrimitiveDesc, class Primitive>
 class Implementation final : public Convolution {
  public:
   Implementation(const PrimitiveDesc& pd, const ConvolutionProblem& p, memory::data_type type)
-      : primitive_(pd),
-        x_(plain(p.x, type), pd.src_desc(), true),
-        y_(plain(p.y, type), pd.dst_desc(), false),
+      : desc_(pd),
+        primitive_(pd),
+        x_(plain(p.x, type)),
+        y_(plain(p.y, type)),
+        weight_(weight_desc(p, type, true)),
+        bias_(p.bias),
         scratch_(pd.scratchpad_desc().get_size()) {
-    const memory::desc stored = weight_desc(p, type, true);
-    if (p.weight.data != nullptr) {
-      packed_ = pack_weight({p.weight, p.access, 1}, stored, pd.weights_desc());
-      weight_.inside = packed_->memory;
-    } else {
-      weight_ = Staged(stored, pd.weights_desc(), true);
-    }
-    args_.emplace(DNNL_ARG_SRC, x_.inside);
-    args_.emplace(DNNL_ARG_WEIGHTS, weight_.inside);
-    args_.emplace(DNNL_ARG_DST, y_.inside);
-    args_.emplace(DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine(), nullptr));
-    if (p.bias) args_.emplace(DNNL_ARG_BIAS, memory(pd.bias_desc(), engine(), nullptr));
+    if (p.weight.data != nullptr) packed_ = pack_weight({p.weight, p.access, 1}, weight_, pd.weights_desc());
+    const auto first = runs_.take([&] { return make_run(); });
+    const ConvolutionRun& run = *first;
+    scratch_bytes_ = aligned(scratch_) + aligned(run.x.bytes) + aligned(run.y.bytes) + aligned(run.weight.bytes);
   }
 
-  std::size_t scratch() const override {
-    return aligned(scratch_) + aligned(x_.bytes) + aligned(y_.bytes) + aligned(weight_.bytes);
-  }
+  std::size_t scratch() const override { return scratch_bytes_; }
 
-  void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) override {
+  void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const override {
+    const auto taken = runs_.take([&] { return make_run(); });
+    ConvolutionRun& r = *taken;
     ScratchParts parts(scratch);
-    args_[DNNL_ARG_SCRATCHPAD].set_data_handle(parts.take<std::byte>(static_cast<std::int64_t>(scratch_)));
-    bring(x_, x, parts);
-    if (packed_ == nullptr) bring(weight_, weight, parts);
-    y_.outside.set_data_handle(y);
-    y_.inside.set_data_handle(y_.needed ? parts.take<std::byte>(static_cast<std::int64_t>(y_.bytes)) : y);
-    if (bias != nullptr) args_[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
-    primitive_.execute(stream(), args_);
-    if (y_.needed) y_.reorder.execute(stream(), y_.inside, y_.outside);
+    r.args[DNNL_ARG_SCRATCHPAD].set_data_handle(parts.take<std::byte>(static_cast<std::int64_t>(scratch_)));
+    bring(r.x, x, parts);
+    if (packed_ == nullptr) bring(r.weight, weight, parts);
+    r.y.outside.set_data_handle(y);
+    r.y.inside.set_data_handle(r.y.needed ? parts.take<std::byte>(static_cast<std::int64_t>(r.y.bytes)) : y);
+    if (bias != nullptr) r.args[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
+    primitive_.execute(stream(), r.args);
+    if (r.y.needed) r.y.reorder.execute(stream(), r.y.inside, r.y.outside);
     stream().wait();
   }
 
@@ -96,11 +98,30 @@ class Implementation final : public Convolution {
     if (s.needed) s.reorder.execute(stream(), s.outside, s.inside);
   }
 
+  /// Reorders are primitives too (creation()).
+  ConvolutionRun make_run() const {
+    const std::lock_guard lock(creation());
+    ConvolutionRun r{{x_, desc_.src_desc(), true}, {y_, desc_.dst_desc(), false}, {}, {}};
+    if (packed_ == nullptr) {
+      r.weight = Staged(weight_, desc_.weights_desc(), true);
+    } else {
+      r.weight.inside = packed_->memory;
+    }
+    r.args.emplace(DNNL_ARG_SRC, r.x.inside);
+    r.args.emplace(DNNL_ARG_WEIGHTS, r.weight.inside);
+    r.args.emplace(DNNL_ARG_DST, r.y.inside);
+    r.args.emplace(DNNL_ARG_SCRATCHPAD, memory(desc_.scratchpad_desc(), engine(), nullptr));
+    if (bias_) r.args.emplace(DNNL_ARG_BIAS, memory(desc_.bias_desc(), engine(), nullptr));
+    return r;
+  }
+
+  PrimitiveDesc desc_;
   Primitive primitive_;
-  Staged x_, y_, weight_;
+  memory::desc x_, y_, weight_;  ///< as the caller has them
+  bool bias_;
   std::shared_ptr<const PackedWeight> packed_;
-  std::size_t scratch_;
-  std::unordered_map<int, memory> args_;  ///< share their handles with x_, y_ and weight_
+  std::size_t scratch_, scratch_bytes_ = 0;
+  mutable RunPool<ConvolutionRun> runs_;
 };
 
 }  // namespace

@@ -19,12 +19,13 @@ struct ConvolutionProblem {
   WeightAccess* access = nullptr;  ///< KernelCall::weights; the weight is operand 1
 };
 
+/// Any thread may run it, several at the same time with scratch memory of their own.
 class Convolution {
  public:
   virtual ~Convolution() = default;
   virtual std::size_t scratch() const = 0;
   /// `weight` is not read where it was constant.
-  virtual void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) = 0;
+  virtual void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const = 0;
 };
 
 /// Null where oneDNN has no implementation.

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/dnnl/engine.h"
 #include "kernels/cpu/dnnl/packed_weight.h"
+#include "kernels/cpu/dnnl/run_pool.h"
 
 namespace tern::dnnl_cpu {
 namespace {
@@ -11,30 +12,40 @@ using dnnl::memory;
 class Primitive final : public PackedMatmul {
  public:
   Primitive(const dnnl::matmul::primitive_desc& pd, const PackedProduct& p, const memory::desc& from)
-      : primitive_(pd),
+      : desc_(pd),
+        primitive_(pd),
         weight_(pack_weight({p.weight, p.access, 1}, from, pd.weights_desc())),
-        scratch_(pd.scratchpad_desc().get_size()) {
-    args_.emplace(DNNL_ARG_SRC, memory(pd.src_desc(), engine(), nullptr));
-    args_.emplace(DNNL_ARG_WEIGHTS, weight_->memory);
-    args_.emplace(DNNL_ARG_DST, memory(pd.dst_desc(), engine(), nullptr));
-    args_.emplace(DNNL_ARG_SCRATCHPAD, memory(pd.scratchpad_desc(), engine(), nullptr));
-    if (p.bias) args_.emplace(DNNL_ARG_BIAS, memory(pd.bias_desc(), engine(), nullptr));
-  }
+        bias_(p.bias),
+        scratch_(pd.scratchpad_desc().get_size()) {}
   std::size_t scratch() const override { return scratch_; }
-  void run(const void* a, const void* bias, void* c, std::byte* scratch) override {
-    args_[DNNL_ARG_SRC].set_data_handle(const_cast<void*>(a));
-    args_[DNNL_ARG_DST].set_data_handle(c);
-    args_[DNNL_ARG_SCRATCHPAD].set_data_handle(scratch);
-    if (bias != nullptr) args_[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
-    primitive_.execute(stream(), args_);
+  void run(const void* a, const void* bias, void* c, std::byte* scratch) const override {
+    const auto taken = runs_.take([&] { return arguments(); });
+    Arguments& args = *taken;
+    args[DNNL_ARG_SRC].set_data_handle(const_cast<void*>(a));
+    args[DNNL_ARG_DST].set_data_handle(c);
+    args[DNNL_ARG_SCRATCHPAD].set_data_handle(scratch);
+    if (bias != nullptr) args[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
+    primitive_.execute(stream(), args);
     stream().wait();
   }
 
  private:
+  Arguments arguments() const {
+    Arguments args;
+    args.emplace(DNNL_ARG_SRC, memory(desc_.src_desc(), engine(), nullptr));
+    args.emplace(DNNL_ARG_WEIGHTS, weight_->memory);
+    args.emplace(DNNL_ARG_DST, memory(desc_.dst_desc(), engine(), nullptr));
+    args.emplace(DNNL_ARG_SCRATCHPAD, memory(desc_.scratchpad_desc(), engine(), nullptr));
+    if (bias_) args.emplace(DNNL_ARG_BIAS, memory(desc_.bias_desc(), engine(), nullptr));
+    return args;
+  }
+
+  dnnl::matmul::primitive_desc desc_;
   dnnl::matmul primitive_;
   std::shared_ptr<const PackedWeight> weight_;
+  bool bias_;
   std::size_t scratch_;
-  std::unordered_map<int, memory> args_;
+  mutable RunPool<Arguments> runs_;
 };
 
 }  // namespace

@@ -16,11 +16,12 @@ struct PackedProduct {
   WeightAccess* access = nullptr;  ///< KernelCall::weights; the weight is operand 1
 };
 
+/// Any thread may run it, several at the same time with scratch memory of their own.
 class PackedMatmul {
  public:
   virtual ~PackedMatmul() = default;
   virtual std::size_t scratch() const = 0;
-  virtual void run(const void* a, const void* bias, void* c, std::byte* scratch) = 0;
+  virtual void run(const void* a, const void* bias, void* c, std::byte* scratch) const = 0;
 };
 
 /// Null where oneDNN has no packed implementation, and where it would gain nothing.

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <mutex>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu/dense.h"
@@ -13,23 +11,6 @@ namespace tern::dnnl_cpu {
 namespace {
 
 using dnnl::memory;
-
-struct Entry {
-  DType dtype;
-  memory::desc from, to;
-  std::weak_ptr<const PackedWeight> packed;
-};
-
-/// Entries by the address of the weight. The lock is held while packing, so that two plans made at once share too.
-struct Cache {
-  std::mutex mutex;
-  std::unordered_map<const void*, std::vector<Entry>> entries;
-};
-
-Cache& cache() {
-  static Cache c;
-  return c;
-}
 
 std::shared_ptr<const PackedWeight> pack(const TensorView& w, const memory::desc& from, const memory::desc& to) {
   auto result = std::make_shared<PackedWeight>();
@@ -98,42 +79,26 @@ std::string key_of(const TensorView& w, const memory::desc& from, const memory::
 std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& constant, const memory::desc& from,
                                                 const memory::desc& to) {
   const TensorView& w = constant.view;
-  std::string key;
-  const bool storable = constant.access != nullptr && is_described(to);
-  if (storable) {
-    key = key_of(w, from, to);
-    const auto stored = constant.access->packed(constant.input, key);
-    if (!stored.empty() && stored.size() == to.get_size() &&
-        reinterpret_cast<std::uintptr_t>(stored.data()) % 64 == 0) {
-      auto packed = std::make_shared<PackedWeight>();
-      packed->memory = memory(to, engine(), const_cast<std::byte*>(stored.data()));
-      return packed;
-    }
+  if (constant.access == nullptr) return pack(w, from, to);
+  if (!is_described(to)) {
+    constant.access->fetch(constant.input);
+    return pack(w, from, to);
   }
-  Cache& c = cache();
-  const std::lock_guard lock(c.mutex);
-  std::vector<Entry>& list = c.entries[w.data];
-  std::erase_if(list, [](const Entry& e) { return e.packed.expired(); });
-  std::shared_ptr<const PackedWeight> packed;
-  for (const Entry& e : list) {
-    if (e.dtype == w.dtype && e.from == from && e.to == to) packed = e.packed.lock();
-    if (packed != nullptr) break;
+  const std::string key = key_of(w, from, to);
+  const auto stored = constant.access->packed(constant.input, key);
+  if (stored.size() == to.get_size() && reinterpret_cast<std::uintptr_t>(stored.data()) % 64 == 0) {
+    auto packed = std::make_shared<PackedWeight>();
+    packed->memory = memory(to, engine(), const_cast<std::byte*>(stored.data()));
+    return packed;
   }
-  if (packed == nullptr) {
-    if (constant.access != nullptr) constant.access->fetch(constant.input);
-    packed = pack(w, from, to);
-    list.push_back({w.dtype, from, to, packed});
-  }
-  if (storable) {
-    constant.access->offer(constant.input, key,
-                           {static_cast<const std::byte*>(packed->memory.get_data_handle()), to.get_size()});
-  }
-  // Addresses whose plans are gone are dropped when there are many.
-  if (c.entries.size() > 4096) {
-    std::erase_if(c.entries, [](const auto& item) {
-      return std::all_of(item.second.begin(), item.second.end(), [](const Entry& e) { return e.packed.expired(); });
-    });
-  }
+  auto packed = std::static_pointer_cast<const PackedWeight>(constant.access->share(constant.input, key, [&] {
+    constant.access->fetch(constant.input);
+    return pack(w, from, to);
+  }));
+  constant.access->offer(constant.input, key, [packed] {
+    const auto* bytes = static_cast<const std::byte*>(packed->memory.get_data_handle());
+    return std::vector<std::byte>(bytes, bytes + packed->memory.get_desc().get_size());
+  });
   return packed;
 }
 

@@ -1,5 +1,4 @@
-// Weights in the layout that a primitive wants, made once for a process and shared by all plans that read the same
-// bytes.
+// Weights in the layout that a primitive wants, made once for a program and shared by its plans.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,8 @@ struct PackedWeight {
 };
 
 /// The constant tensor `w` in the layout `to`. `from` describes w's elements, in to's order of axes and to's type;
-/// where w has another type it is converted first, and `from` must then describe it row-major. Equal requests share one
-/// copy, freed with the last user; one packed at export is used where it lies.
+/// where w has another type it is converted first, and `from` must then describe it row-major. Equal requests of a
+/// program share one copy; one packed at export is used where it lies.
 std::shared_ptr<const PackedWeight> pack_weight(const ConstantWeight& w, const dnnl::memory::desc& from,
                                                 const dnnl::memory::desc& to);
 

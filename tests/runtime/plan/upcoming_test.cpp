@@ -1,6 +1,6 @@
 // What steps ask for in advance: constants that later steps read from end to end, and no more than memory gives
 // meanwhile.
-#include "runtime/upcoming.h"
+#include "runtime/plan/upcoming.h"
 
 #include <gtest/gtest.h>
 
@@ -30,8 +30,9 @@ class Products {
     s.args = static_cast<std::uint32_t>(plan_.args.size());
     s.inputs = 2;
     s.outputs = 1;
-    s.state = std::make_unique<KernelState>();
-    s.state->asks_ahead = asks_ahead;
+    auto state = std::make_unique<KernelState>();
+    state->asks_ahead = asks_ahead;
+    s.state = std::move(state);
     plan_.args.push_back(matrix(rows, kChannels, nullptr));
     // As exported: [columns, channels], seen the other way round.
     TensorView w = matrix(columns, kChannels, weight.data());
@@ -133,7 +134,7 @@ TEST(Upcoming, ThreadsAskForTheirParts) {
     }
     return lines;
   };
-  const auto expected = [](std::vector<std::array<std::ptrdiff_t, 3>> ranges) {
+  const auto expected = [](const std::vector<std::array<std::ptrdiff_t, 3>>& ranges) {
     std::vector<std::pair<int, std::ptrdiff_t>> lines;
     for (const auto& [constant, begin, end] : ranges) {
       for (std::ptrdiff_t i = begin; i < end; ++i) lines.emplace_back(static_cast<int>(constant), i);

@@ -1,4 +1,4 @@
-#include "runtime/views.h"
+#include "runtime/plan/views.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/views.h"
+#include "runtime/plan/views.h"
 
 namespace tern {
 namespace {

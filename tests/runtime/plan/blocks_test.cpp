@@ -1,4 +1,4 @@
-#include "runtime/arena.h"
+#include "runtime/plan/blocks.h"
 
 #include <gtest/gtest.h>
 

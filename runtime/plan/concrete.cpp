@@ -1,4 +1,4 @@
-#include "runtime/concrete.h"
+#include "runtime/plan/concrete.h"
 
 #include <fmt/format.h>
 #include <tern/error.h>

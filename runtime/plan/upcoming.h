@@ -2,7 +2,7 @@
 // a cache.
 #pragma once
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace tern {
 

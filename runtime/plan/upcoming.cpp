@@ -1,4 +1,4 @@
-#include "runtime/upcoming.h"
+#include "runtime/plan/upcoming.h"
 
 #include <tern/dtype.h>
 

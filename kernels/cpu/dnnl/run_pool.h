@@ -1,0 +1,55 @@
+// What a run of a primitive changes: memory objects, whose addresses are set before each run. Runs on several threads
+// at once take one set each.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
+#include <vector>
+
+namespace tern::dnnl_cpu {
+
+template <class Run>
+class RunPool {
+ public:
+  /// Gives the set back when it goes.
+  class Taken {
+   public:
+    Taken(RunPool& pool, std::unique_ptr<Run> run) : pool_(pool), run_(std::move(run)) {}
+    ~Taken() {
+      const std::lock_guard lock(pool_.mutex_);
+      pool_.free_.push_back(std::move(run_));
+    }
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+    Run& operator*() const { return *run_; }
+
+   private:
+    RunPool& pool_;
+    std::unique_ptr<Run> run_;
+  };
+
+  /// One that is free, or what `make` makes.
+  template <class Make>
+  Taken take(const Make& make) {
+    std::unique_ptr<Run> run;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        run = std::move(free_.back());
+        free_.pop_back();
+      }
+    }
+    if (run == nullptr) run = std::make_unique<Run>(make());
+    return {*this, std::move(run)};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Run>> free_;
+};
+
+using Arguments = std::unordered_map<int, dnnl::memory>;
+
+}  // namespace tern::dnnl_cpu

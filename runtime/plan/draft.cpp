@@ -1,0 +1,122 @@
+#include "runtime/plan/draft.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+constexpr std::uint32_t kForever = ~0u;
+
+std::vector<Placed> placed_before(const PlanRequest& request, std::size_t count) {
+  std::vector<Placed> values(count);
+  for (const Plan* p = request.key.before.get(); p != nullptr; p = p->key.before.get()) {
+    for (const auto& [v, placed] : p->placed) values[static_cast<std::size_t>(v)] = placed;
+  }
+  return values;
+}
+
+}  // namespace
+
+Draft::Draft(PlanRequest asked)
+    : request(std::move(asked)),
+      prepared(request.prepared),
+      program(*prepared.program),
+      f(prepared.functions[request.key.function]),
+      facts(prepared.facts[request.key.function]),
+      section(facts.sections[request.key.section]),
+      concrete(program, request.expressions),
+      values(placed_before(request, f.values.size())),
+      root_of(f.values.size(), kNoRoot),
+      last_use(facts.last_use) {
+  plan.key = request.key;
+}
+
+Block* Draft::block_of(RootId root) {
+  const std::int32_t block = root == kNoRoot ? -1 : at(root).block;
+  return block < 0 ? nullptr : &blocks[static_cast<std::size_t>(block)];
+}
+
+RootId Draft::new_root(Root root) {
+  roots.push_back(root);
+  return static_cast<RootId>(roots.size() - 1);
+}
+
+RootId Draft::new_block(std::uint64_t bytes) {
+  const auto now = static_cast<std::uint32_t>(plan.steps.size());
+  blocks.push_back({bytes, now, now});
+  Root root;
+  root.block = static_cast<std::int32_t>(blocks.size() - 1);
+  root.at = {Location::Kind::arena, request.key.section, 0};
+  root.bytes = bytes;
+  return new_root(root);
+}
+
+void Draft::place(ValueId v, const TensorView& view, std::int64_t offset, RootId id) {
+  Root& r = at(id);
+  Location location = r.at;
+  location.offset = offset;
+  placed(v) = {view, location};
+  root(v) = id;
+  const std::uint32_t last = last_use[static_cast<std::size_t>(v)];
+  r.last_use = std::max(r.last_use, last);
+  if (last == kUsedToTheEnd || last > section.end) keep(id);
+  made.push_back(v);
+}
+
+void Draft::keep(RootId root) {
+  if (Block* block = block_of(root)) block->last = kForever;
+}
+
+void Draft::add_arg(const Operand& operand) {
+  plan.args.push_back(operand.placed.view);
+  plan.locations.push_back(operand.placed.at);
+  arg_root.push_back(operand.root);
+  if (Block* block = block_of(operand.root))
+    block->last = std::max(block->last, static_cast<std::uint32_t>(plan.steps.size()));
+}
+
+Step& Draft::add_step(Step::Kind kind, std::uint32_t node, const std::vector<Operand>& inputs,
+                      const std::vector<Operand>& outputs) {
+  const auto args = static_cast<std::uint32_t>(plan.args.size());
+  for (const Operand& o : inputs) add_arg(o);
+  for (const Operand& o : outputs) add_arg(o);
+  Step& s = plan.steps.emplace_back();
+  s.kind = kind;
+  s.node = node;
+  if (!facts.numbers.empty()) s.number = facts.numbers[node];
+  s.args = args;
+  s.inputs = static_cast<std::uint32_t>(inputs.size());
+  s.outputs = static_cast<std::uint32_t>(outputs.size());
+  return s;
+}
+
+void Draft::add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to) {
+  const auto whole = [&](const Operand& o) {
+    return Operand{{view_to_copy(type(v), o.placed.view), o.placed.at}, o.root};
+  };
+  add_step(Step::Kind::copy, node, {whole(from)}, {whole(to)});
+}
+
+Operand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {
+  const RootId block = new_block(view_bytes(type(v), view));
+  const Operand to{{view, at(block).at}, block};
+  add_copy(node, v, operand(v), to);
+  return to;
+}
+
+Operand Draft::contiguous(ValueId v, std::uint32_t node, bool always) {
+  const Operand from = operand(v);
+  if (!always && from.placed.view.contiguous()) return from;
+  TensorView view = from.placed.view;
+  make_contiguous(view);
+  return copied(v, node, view);
+}
+
+TensorView Draft::state_view(const State& s) const {
+  TensorView view = concrete.view(s.type);
+  if (s.type.block == 0 && elements_per_byte(s.type.dtype) == 1 && view.numel() != 0)
+    std::copy(s.strides.begin(), s.strides.end(), view.strides.begin());
+  return view;
+}
+
+}  // namespace tern

@@ -1,0 +1,105 @@
+// A plan while it is made: what the passes tell each other.
+#pragma once
+
+#include <tern/error.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "runtime/devices/partition.h"
+#include "runtime/plan/blocks.h"
+#include "runtime/plan/concrete.h"
+#include "runtime/plan/request.h"
+
+namespace tern {
+
+/// One memory that values are views of: an input, a state, a block of this section's arena, or something an earlier
+/// section made.
+struct Root {
+  std::int32_t block = -1;     ///< in Draft::blocks, or -1 when it is not this section's
+  Location at;                 ///< where the memory begins
+  std::uint32_t last_use = 0;  ///< as FunctionFacts::last_use, over all values placed in it so far
+  std::uint64_t bytes = 0;     ///< of a block
+};
+using RootId = std::int32_t;
+inline constexpr RootId kNoRoot = -1;
+
+/// A view and the root that it lies in.
+struct Operand {
+  Placed placed;
+  RootId root = kNoRoot;
+};
+
+struct Draft {
+  explicit Draft(PlanRequest request);
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  const PlanRequest request;
+  const PreparedProgram& prepared;
+  const Program& program;
+  const Function& f;
+  const FunctionFacts& facts;
+  const Section section;
+  const Concrete concrete;
+  Plan plan;
+
+  std::vector<const Node*> resolved;    ///< for each node of the section
+  std::vector<Part> parts;              ///< that the device may take
+  std::vector<std::int32_t> part_of;    ///< for each node of the section, or -1; empty without parts
+  std::vector<Placed> values;           ///< for each value: where it lies, Location::Kind::none if nowhere yet
+  std::vector<RootId> root_of;          ///< for each value
+  std::vector<std::uint32_t> last_use;  ///< as FunctionFacts has it, or later
+  std::vector<ValueId> made;            ///< placed by this section
+  std::vector<Block> blocks;
+  std::vector<Root> roots;
+  std::vector<RootId> arg_root;     ///< for each of Plan::args
+  std::vector<RootId> output_root;  ///< for each of Plan::outputs
+
+  const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
+  Placed& placed(ValueId v) { return values[static_cast<std::size_t>(v)]; }
+  RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
+  Operand operand(ValueId v) { return {placed(v), root(v)}; }
+  const Node& node(std::uint32_t i) const { return *resolved[i - section.begin]; }
+  Root& at(RootId root) { return roots[static_cast<std::size_t>(root)]; }
+  /// Null for memory that is not a block of this section's.
+  Block* block_of(RootId root);
+
+  RootId new_root(Root root);
+  RootId new_block(std::uint64_t bytes);
+  /// Makes `v` a view in memory `root`.
+  void place(ValueId v, const TensorView& view, std::int64_t offset, RootId root);
+  /// Keeps a block's memory to the end of the run.
+  void keep(RootId root);
+
+  void add_arg(const Operand& operand);
+  /// A step whose arguments are `inputs`, then `outputs`.
+  Step& add_step(Step::Kind kind, std::uint32_t node, const std::vector<Operand>& inputs,
+                 const std::vector<Operand>& outputs);
+  /// Copies value `v`.
+  void add_copy(std::uint32_t node, ValueId v, const Operand& from, const Operand& to);
+  /// A copy of `v` with this view's strides in a block of its own.
+  Operand copied(ValueId v, std::uint32_t node, const TensorView& view);
+  /// A contiguous version of `v`, copied if need be, or always.
+  Operand contiguous(ValueId v, std::uint32_t node, bool always = false);
+
+  /// A state's view, with the state's own strides. Packed elements are always contiguous, and strides of no elements
+  /// mean nothing.
+  TensorView state_view(const State& s) const;
+
+  /// `work` for one node; an error names the node.
+  template <class Work>
+  void for_node(std::uint32_t node, const Work& work) const;
+};
+
+template <class Work>
+void Draft::for_node(std::uint32_t node, const Work& work) const {
+  try {
+    work();
+  } catch (const Error& e) {
+    fail(e.code(), describe(prepared, request.key.function, node) + ": " + e.what());
+  }
+}
+
+}  // namespace tern

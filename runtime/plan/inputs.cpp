@@ -1,0 +1,42 @@
+// Where a function's inputs and states lie, and what earlier sections left.
+#include "runtime/plan/passes.h"
+
+namespace tern {
+namespace {
+
+void place_own(Draft& d) {
+  for (std::uint32_t i = 0; i < d.f.inputs.size(); ++i) {
+    const FunctionInput& in = d.f.inputs[i];
+    if (in.kind == FunctionInput::Kind::none || in.value == kNoValue) continue;
+    const bool state = in.kind == FunctionInput::Kind::state;
+    Root root;
+    root.at = {state ? Location::Kind::state : Location::Kind::input, state ? in.state : i, 0};
+    const TensorView view = state ? d.state_view(d.program.states[in.state]) : d.concrete.view(d.type(in.value));
+    d.place(in.value, view, 0, d.new_root(root));
+  }
+}
+
+void place_earlier(Draft& d) {
+  for (std::size_t v = 0; v < d.f.values.size(); ++v) {
+    if (d.root_of[v] != kNoRoot || d.facts.section_of[v] >= d.request.key.section) continue;
+    Placed& p = d.values[v];
+    if (p.at.kind == Location::Kind::none) {
+      if (d.facts.last_use[v] == kNeverUsed || !d.concrete.known(d.f.values[v].type)) continue;
+      p = {d.concrete.view(d.f.values[v].type), {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0}};
+    }
+    Root root;
+    root.at = p.at;
+    root.last_use = kUsedToTheEnd;  // its other views are not known here
+    d.root_of[v] = d.new_root(root);
+  }
+}
+
+}  // namespace
+
+void place_inputs(Draft& d) {
+  place_own(d);
+  place_earlier(d);
+  d.made.clear();
+}
+
+}  // namespace tern

@@ -1,0 +1,97 @@
+// Kernels: their states, their scratch memory, and the bytes of weights that they read.
+#include <tern/error.h>
+
+#include <algorithm>
+#include <new>
+#include <set>
+
+#include "runtime/devices/stream.h"
+#include "runtime/limits.h"
+#include "runtime/plan/passes.h"
+#include "runtime/plan/step_weights.h"
+
+namespace tern {
+namespace {
+
+class Preparation {
+ public:
+  explicit Preparation(Draft& d) : d_(d), plan_(d.plan) {}
+
+  void prepare_all() {
+    for (Step& s : plan_.steps) {
+      const bool defers = s.kernel != nullptr && s.kernel->defers_weights;
+      for (std::uint32_t i = 0; i < s.inputs && !defers; ++i) read(s.args + i);
+      if (s.kernel == nullptr || (s.kernel->scratch == nullptr && s.kernel->prepare == nullptr)) continue;
+      try {
+        d_.for_node(s.node, [&] { prepare(s); });
+      } catch (const std::bad_alloc&) {
+        fail(ErrorCode::out_of_memory,
+             describe(d_.prepared, d_.request.key.function, s.node) + ": no memory for its tables");
+      }
+      plan_.scratch_bytes = std::max(plan_.scratch_bytes, s.scratch);
+      for (std::uint32_t i = 0; i < s.inputs && defers; ++i) {
+        const bool unread = s.state != nullptr && (s.state->unread >> std::min(i, 31u) & 1) != 0;
+        unread ? leave(s.args + i) : read(s.args + i);
+      }
+    }
+    // Packed weights without another reader need not stay in memory.
+    for (std::int64_t storage : left_) {
+      if (!read_.contains(storage)) d_.program.source->release(static_cast<std::uint32_t>(storage));
+    }
+  }
+
+ private:
+  void prepare(Step& s) {
+    StepWeights weights(d_.prepared, plan_, s);
+    KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
+    call.weights = &weights;
+    call.device = d_.request.stream;
+    call.way = d_.prepared.way(d_.request.key.function, s.node, d_.request.key.threads);
+    if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
+    call.state = s.state.get();
+    table_bytes_ += call.state == nullptr ? 0 : call.state->table_bytes;
+    RunLimits().check_memory(table_bytes_, d_.prepared.options);
+    if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
+    PlanObserver* observer = d_.prepared.listeners.observer;
+    if (observer != nullptr && !s.kernel->ways.empty() && s.state != nullptr)
+      observer->prepared(d_.request.key.function, s.number, *s.kernel, call, s.state->way);
+  }
+
+  /// The storage that argument `i` lies in if its bytes never change, else -1.
+  std::int64_t constant_storage(std::size_t i) const {
+    return plan_.constant[i] ? static_cast<std::int64_t>(d_.program.states[plan_.locations[i].index].storage) : -1;
+  }
+  /// Brings a constant argument's bytes in and has their hash checked.
+  void read(std::size_t arg) {
+    const std::int64_t storage = constant_storage(arg);
+    if (storage >= 0 && read_.insert(storage).second) d_.program.source->bytes(static_cast<std::uint32_t>(storage));
+  }
+  void leave(std::size_t arg) {
+    if (constant_storage(arg) >= 0) left_.insert(constant_storage(arg));
+  }
+
+  Draft& d_;
+  Plan& plan_;
+  std::set<std::int64_t> read_, left_;  ///< storages of constants that runs read, and that they do not
+  std::uint64_t table_bytes_ = 0;
+};
+
+}  // namespace
+
+void mark_constants(Draft& d) {
+  Plan& plan = d.plan;
+  plan.constant = std::make_unique<bool[]>(plan.args.size());
+  for (std::size_t i = 0; i < plan.args.size(); ++i) {
+    const Location& at = plan.locations[i];
+    plan.constant[i] = at.kind == Location::Kind::state && d.request.constants[at.index] != nullptr;
+    if (plan.constant[i]) plan.args[i].data = d.request.constants[at.index] + at.offset;
+  }
+}
+
+void prepare_kernels(Draft& d) {
+  Preparation(d).prepare_all();
+  // Other sessions' streams read the tables that kernels had this one fill.
+  if (d.request.stream != nullptr && !d.request.stream->idle()) d.request.stream->synchronize();
+}
+
+}  // namespace tern

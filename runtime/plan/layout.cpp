@@ -1,0 +1,70 @@
+#include "runtime/plan/layout.h"
+
+#include <algorithm>
+
+#include "kernels/channels_last.h"
+
+namespace tern {
+namespace {
+
+bool is_plain(const TensorType& type) {
+  return elements_per_byte(type.dtype) == 1 && type.block == 0;
+}
+
+/// A pointwise result takes the order of an operand of its sizes.
+bool follows_channels_last(Draft& d, const Node& n, const TensorView& out) {
+  if (std::ranges::any_of(n.expr.code, [](const Instruction& i) { return i.op == Scalar::index; })) return false;
+  if (!is_plain(d.type(n.outputs[0])) || !std::ranges::all_of(n.inputs, [&](ValueId v) { return is_plain(d.type(v)); }))
+    return false;
+  return std::ranges::any_of(n.inputs, [&](ValueId v) {
+    const TensorView& in = d.placed(v).view;
+    return std::ranges::equal(in.shape(), out.shape()) && is_channels_last(in);
+  });
+}
+
+}  // namespace
+
+bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel) {
+  const auto others = std::span(n.outputs).subspan(std::min<std::size_t>(1, n.outputs.size()));
+  if (n.outputs.empty() || n.outputs[0] == kNoValue || !d.concrete.known(d.type(n.outputs[0])) ||
+      std::ranges::any_of(others, [](ValueId v) { return v != kNoValue; }))
+    return false;
+  TensorView out = d.concrete.view(d.type(n.outputs[0]));
+  if (n.op == Op::pointwise) return follows_channels_last(d, n, out);
+  if (kernel.channels_last == nullptr) return false;
+  std::vector<TensorView> in;
+  for (ValueId v : n.inputs) in.push_back(v == kNoValue ? TensorView{} : d.placed(v).view);
+  KernelCall call;
+  call.node = &n;
+  call.in = in;
+  call.out = {&out, 1};
+  call.way = d.prepared.way(d.request.key.function, i, d.request.key.threads);
+  return kernel.channels_last(call);
+}
+
+Operand with_channels_last(Draft& d, ValueId v, std::uint32_t node) {
+  const Operand from = d.operand(v);
+  TensorView view = from.placed.view;
+  if (is_channels_last(view)) return from;
+  make_channels_last(view);
+  const TensorView& given = from.placed.view;
+  if (given.contiguous() && in_channels_last_order(given, given.rank).contiguous())
+    return {{view, from.placed.at}, from.root};  // one order as well as the other
+  return d.copied(v, node, view);
+}
+
+void lie_for_reader(const Draft& d, ValueId v, TensorView& view) {
+  const std::int32_t reader = d.facts.permuted_by[static_cast<std::size_t>(v)];
+  if (reader < 0) return;
+  const Dims& axes = d.f.nodes[static_cast<std::size_t>(reader)].dims(AttrKey::axes);
+  const auto axis = [&](std::size_t i) {
+    const std::int64_t a = axes[i].value();
+    return static_cast<std::size_t>(a < 0 ? a + view.rank : a);
+  };
+  if (axes.empty() || axis(axes.size() - 1) + 1 != axes.size()) return;
+  std::int64_t stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0; stride *= std::max<std::int64_t>(1, view.sizes[axis(i)]))
+    view.strides[axis(i)] = stride;
+}
+
+}  // namespace tern

@@ -1,0 +1,17 @@
+#include "runtime/plan/make.h"
+
+#include "runtime/plan/passes.h"
+#include "runtime/plan/upcoming.h"
+
+namespace tern {
+
+std::shared_ptr<const Plan> make_plan(PlanRequest request) {
+  constexpr void (*kPasses[])(Draft&) = {resolve_sizes, find_parts, place_inputs,   plan_steps,
+                                         plan_results,  pack_arena, mark_constants, prepare_kernels};
+  Draft d(std::move(request));
+  for (const auto pass : kPasses) pass(d);
+  plan_upcoming(d.plan);
+  return std::make_shared<const Plan>(std::move(d.plan));
+}
+
+}  // namespace tern

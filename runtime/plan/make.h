@@ -1,0 +1,13 @@
+// Makes the plan of one section of a function for known symbol values.
+#pragma once
+
+#include <memory>
+
+#include "runtime/plan/request.h"
+
+namespace tern {
+
+/// Fails where the program does not fit these sizes, naming the node. From any thread.
+std::shared_ptr<const Plan> make_plan(PlanRequest request);
+
+}  // namespace tern

@@ -1,0 +1,62 @@
+// Parts of a section that the device compiles as a whole.
+#include <algorithm>
+
+#include "runtime/devices/section_parts.h"
+#include "runtime/plan/passes.h"
+#include "runtime/plan/steps.h"
+
+namespace tern {
+namespace {
+
+/// What the device sees of a value: of a constant its address too.
+TensorView offered(Draft& d, ValueId v) {
+  const Placed& p = d.placed(v);
+  if (p.at.kind == Location::Kind::none) return d.concrete.view(d.type(v));  // made inside
+  TensorView view = p.view;
+  const bool constant = p.at.kind == Location::Kind::state && d.request.constants[p.at.index] != nullptr;
+  view.data = constant ? d.request.constants[p.at.index] + p.at.offset : nullptr;
+  return view;
+}
+
+}  // namespace
+
+void find_parts(Draft& d) {
+  if (!d.prepared.takes_parts) return;
+  d.parts = find_section_parts(*d.prepared.device, d.f, d.section.begin, d.section.end, d.concrete);
+  d.part_of.assign(d.section.end - d.section.begin, -1);
+  for (std::size_t p = 0; p < d.parts.size(); ++p) {
+    const Part& part = d.parts[p];
+    for (std::uint32_t i : part.nodes) d.part_of[i - d.section.begin] = static_cast<std::int32_t>(p);
+    // Its nodes run at the place of the last: no step before that may overwrite their operands.
+    for (ValueId v : part.inputs) {
+      std::uint32_t& last = d.last_use[static_cast<std::size_t>(v)];
+      last = std::max(last, part.nodes.back() + 1);
+    }
+  }
+}
+
+void plan_part(Draft& d, std::size_t number) {
+  const Part& part = d.parts[number];
+  std::vector<const Node*> nodes;
+  for (std::uint32_t i : part.nodes) nodes.push_back(&d.node(i));
+  auto compiled =
+      compile_part(*d.prepared.device, {nodes, part.inputs, part.outputs, [&](ValueId v) { return offered(d, v); }});
+  if (compiled->handle == nullptr) {
+    for (std::uint32_t i : part.nodes) plan_node(d, i);
+    return;
+  }
+  std::vector<Operand> inputs, outputs;
+  for (ValueId v : part.inputs) inputs.push_back(d.operand(v));
+  for (ValueId v : part.outputs) {
+    const TensorView out = d.concrete.view(d.type(v));
+    d.place(v, out, 0, d.new_block(view_bytes(d.type(v), out)));
+    outputs.push_back(d.operand(v));
+  }
+  Step& s = d.add_step(Step::Kind::kernel, part.nodes.back(), inputs, outputs);
+  s.members = static_cast<std::uint32_t>(part.nodes.size());
+  s.resolved = nodes.back();
+  s.kernel = &part_kernel();
+  s.state = part_state(std::move(compiled));
+}
+
+}  // namespace tern

@@ -1,0 +1,39 @@
+#include "runtime/plan/plans.h"
+
+#include <algorithm>
+
+namespace tern {
+
+std::shared_ptr<const Plan> Plans::get(const PlanKey& key, const std::function<std::shared_ptr<const Plan>()>& make,
+                                       bool* made) {
+  const std::shared_ptr<Entry> entry = entry_for(key);
+  const std::lock_guard lock(entry->making);
+  *made = entry->plan == nullptr;
+  if (*made) entry->plan = make();
+  return entry->plan;
+}
+
+std::shared_ptr<Plans::Entry> Plans::entry_for(const PlanKey& key) {
+  const std::lock_guard lock(mutex_);
+  Entries& entries = sections_[{key.function, key.section}];
+  auto found = std::ranges::find_if(entries, [&](const auto& e) { return e->key == key; });
+  if (found == entries.end()) {
+    if (entries.size() >= most_) drop_one(entries);
+    entries.push_back(std::make_shared<Entry>());
+    entries.back()->key = key;
+    found = entries.end() - 1;
+  }
+  (*found)->used = ++clock_;
+  return *found;
+}
+
+/// What no session holds, else what was asked for longest ago.
+void Plans::drop_one(Entries& entries) {
+  const auto order = [](const std::shared_ptr<Entry>& e) {
+    const std::unique_lock lock(e->making, std::try_to_lock);
+    return std::pair{!lock || e->plan.use_count() > 1, e->used};
+  };
+  entries.erase(std::ranges::min_element(entries, std::less<>(), order));
+}
+
+}  // namespace tern

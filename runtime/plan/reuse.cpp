@@ -1,0 +1,70 @@
+#include "runtime/plan/reuse.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+bool same_shape(const TensorView& a, const TensorView& b) {
+  return std::ranges::equal(a.shape(), b.shape());
+}
+
+/// Memory that outlives the run, an input's or a state's, is overwritten only by what is written back there.
+bool is_written_back(Draft& d, ValueId result, const Root& r, const Placed& p) {
+  const std::int32_t w = d.facts.written_to[static_cast<std::size_t>(result)];
+  if (w < 0 || p.at.offset != 0) return false;
+  const WriteBack& target = d.f.writebacks[static_cast<std::size_t>(w)];
+  const bool state = target.target == WriteBack::Target::state;
+  if (state != (r.at.kind == Location::Kind::state) || target.index != r.at.index) return false;
+  return !(state && d.prepared.read_in_bodies[r.at.index]);
+}
+
+/// Whether another operand, or an earlier result, is in the way.
+bool is_shared(Draft& d, const Node& n, std::size_t k, std::size_t from, RootId root) {
+  const Placed& p = d.placed(n.inputs[from]);
+  for (std::size_t other = 0; other < n.inputs.size(); ++other) {
+    if (other == from || n.inputs[other] == kNoValue || d.root(n.inputs[other]) != root) continue;
+    const Placed& o = d.placed(n.inputs[other]);
+    // A pointwise kernel reads an element of each operand before it writes the result's.
+    if (n.op != Op::pointwise || o.at != p.at || o.view.strides != p.view.strides || !same_shape(o.view, p.view))
+      return true;
+  }
+  return std::any_of(n.outputs.begin(), n.outputs.begin() + static_cast<std::ptrdiff_t>(k),
+                     [&](ValueId v) { return v != kNoValue && d.root(v) == root; });
+}
+
+bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std::size_t from, const TensorView& out) {
+  if (from >= n.inputs.size() || n.inputs[from] == kNoValue) return false;
+  const ValueId v = n.inputs[from];
+  const Placed& p = d.placed(v);
+  const RootId root = d.root(v);
+  const Root& r = d.at(root);
+  if (p.view.dtype != out.dtype || d.type(v).block != 0 || !same_shape(p.view, out)) return false;
+  if (out.contiguous() ? !p.view.contiguous() : p.view.strides != out.strides) return false;
+  if (r.last_use > i + 1) return false;
+  if (r.at.kind == Location::Kind::state || r.at.kind == Location::Kind::input) {
+    if (!is_written_back(d, n.outputs[k], r, p)) return false;
+  } else if (r.block < 0) {
+    return false;
+  }
+  return !is_shared(d, n, k, from, root);
+}
+
+}  // namespace
+
+int overwritten_operand(Draft& d, std::uint32_t i, const Node& n, const Kernel& kernel, std::size_t k,
+                        const TensorView& out) {
+  if (kernel.in_place_of != nullptr) {
+    const int from = kernel.in_place_of(d.f.nodes[i], k);
+    return from >= 0 && can_overwrite(d, i, n, k, static_cast<std::size_t>(from), out) ? from : -1;
+  }
+  if (k != 0 || kernel.in_place < 0) return -1;
+  const auto first = static_cast<std::size_t>(kernel.in_place);
+  const std::size_t end = n.op == Op::pointwise ? n.inputs.size() : first + 1;
+  for (std::size_t from = first; from < end; ++from) {
+    if (can_overwrite(d, i, n, k, from, out)) return static_cast<int>(from);
+  }
+  return -1;
+}
+
+}  // namespace tern

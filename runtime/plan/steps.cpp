@@ -1,0 +1,154 @@
+#include "runtime/plan/steps.h"
+
+#include <tern/error.h>
+
+#include "kernels/channels_last.h"
+#include "runtime/plan/layout.h"
+#include "runtime/plan/passes.h"
+#include "runtime/plan/reuse.h"
+#include "runtime/plan/views.h"
+#include "schema/op_record.h"
+
+namespace tern {
+namespace {
+
+void plan_view(Draft& d, std::uint32_t i, const Node& n) {
+  const ValueId v = n.outputs[0];
+  if (v == kNoValue) return;
+  TensorView view = d.concrete.view(d.type(v));
+  Operand from = d.operand(n.inputs[0]);
+  std::int64_t offset = from.placed.at.offset;
+  if (!apply_view(n, from.placed.view, &view, &offset)) {
+    from = d.contiguous(n.inputs[0], i, true);
+    view = d.concrete.view(d.type(v));
+    offset = from.placed.at.offset;
+    if (!apply_view(n, from.placed.view, &view, &offset))
+      fail(ErrorCode::internal, "a view of contiguous elements cannot be made");
+  }
+  d.place(v, view, offset, from.root);
+}
+
+/// A step's node and its kernel, null for what the host does itself.
+struct Work {
+  std::uint32_t i;
+  const Node& n;
+  const Kernel* kernel;
+  bool channels_last;
+};
+
+bool takes_strides(const Work& w, std::size_t k) {
+  return w.kernel != nullptr && (w.kernel->strided >> std::min<std::size_t>(k, 31) & 1) != 0;
+}
+
+std::vector<Operand> operands_of(Draft& d, const Work& w) {
+  std::vector<Operand> inputs;
+  for (std::size_t k = 0; k < w.n.inputs.size(); ++k) {
+    const ValueId v = w.n.inputs[k];
+    if (v == kNoValue) {
+      inputs.emplace_back();
+    } else if (takes_strides(w, k)) {
+      inputs.push_back(d.operand(v));
+    } else if (w.channels_last && k == 0 && w.n.op != Op::pointwise) {
+      inputs.push_back(with_channels_last(d, v, w.i));
+    } else {
+      inputs.push_back(d.contiguous(v, w.i));
+    }
+  }
+  return inputs;
+}
+
+/// A result whose sizes its kernel will say.
+Operand unknown_result(const Draft& d, const Node& n, ValueId v) {
+  if (n.dims(AttrKey::symbols).empty()) d.concrete.view(d.type(v));  // fails: nobody will
+  Operand o;
+  o.placed.view.dtype = d.type(v).dtype;
+  o.placed.view.rank = d.type(v).rank();
+  o.placed.at = {Location::Kind::dynamic, static_cast<std::uint32_t>(v), 0};
+  return o;
+}
+
+Operand result(Draft& d, const Work& w, std::size_t k) {
+  const ValueId v = w.n.outputs[k];
+  if (v == kNoValue) return {};
+  if (!d.concrete.known(d.type(v))) return unknown_result(d, w.n, v);
+  TensorView view = d.concrete.view(d.type(v));
+  if (w.channels_last) {
+    make_channels_last(view);
+  } else if (w.kernel != nullptr && w.kernel->result_strided && k == 0) {
+    lie_for_reader(d, v, view);
+  }
+  const int from = w.kernel != nullptr ? overwritten_operand(d, w.i, w.n, *w.kernel, k, view) : -1;
+  if (from >= 0) {
+    const ValueId taken = w.n.inputs[static_cast<std::size_t>(from)];
+    d.place(v, view, d.placed(taken).at.offset, d.root(taken));
+  } else {
+    d.place(v, view, 0, d.new_block(view_bytes(d.type(v), view)));
+  }
+  return d.operand(v);
+}
+
+Step::Kind kind_of(Op op) {
+  if (has_trait(op, Trait::control)) return Step::Kind::control;
+  if (op == Op::item) return Step::Kind::item;
+  return op == Op::assert_true ? Step::Kind::assert_true : Step::Kind::kernel;
+}
+
+void plan_work(Draft& d, std::uint32_t i, const Node& n) {
+  const Kernel* kernel =
+      has_trait(n.op, Trait::host) ? nullptr : &d.prepared.kernels->kernels[static_cast<std::size_t>(n.op)];
+  const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
+  std::vector<Operand> inputs = operands_of(d, w), outputs;
+  for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));
+  if (w.channels_last && n.op == Op::pointwise) {  // axes mean nothing to it: in this order its result is contiguous
+    const int rank = outputs[0].placed.view.rank;
+    for (Operand& o : inputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
+    for (Operand& o : outputs) o.placed.view = in_channels_last_order(o.placed.view, rank);
+  }
+  Step& s = d.add_step(kind_of(n.op), i, inputs, outputs);
+  s.resolved = &n;
+  s.kernel = kernel;
+}
+
+/// Room for what the nodes of the section become, as views are large to move.
+void reserve(Draft& d) {
+  std::size_t args = 0, steps = 0;
+  for (const Node* n : d.resolved) {
+    if (is_view(n->op)) continue;
+    args += n->inputs.size() + n->outputs.size();
+    ++steps;
+  }
+  d.plan.args.reserve(args);
+  d.plan.locations.reserve(args);
+  d.arg_root.reserve(args);
+  d.plan.steps.reserve(steps);
+}
+
+}  // namespace
+
+void plan_node(Draft& d, std::uint32_t i) {
+  const Node& n = d.node(i);
+  if (n.op == Op::assert_dim) return;
+  for (ValueId v : n.inputs) {
+    if (v != kNoValue && d.placed(v).at.kind == Location::Kind::none)
+      fail(ErrorCode::internal, "an operand has no place in memory");
+  }
+  if (is_view(n.op)) {
+    plan_view(d, i, n);
+  } else {
+    plan_work(d, i, n);
+  }
+}
+
+void plan_steps(Draft& d) {
+  reserve(d);
+  for (std::uint32_t i = d.section.begin; i < d.section.end; ++i) {
+    d.for_node(i, [&] {
+      const std::int32_t part = d.part_of.empty() ? -1 : d.part_of[i - d.section.begin];
+      if (part < 0) return plan_node(d, i);
+      // At the place of its last node.
+      if (d.parts[static_cast<std::size_t>(part)].nodes.back() == i) plan_part(d, static_cast<std::size_t>(part));
+    });
+  }
+}
+
+}  // namespace tern
