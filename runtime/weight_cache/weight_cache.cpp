@@ -1,0 +1,60 @@
+#include "runtime/weight_cache/weight_cache.h"
+
+#include <fmt/format.h>
+#include <tern/c_api.h>
+
+#include <utility>
+
+#include "kernels/cpu/processor.h"
+#include "runtime/weight_cache/write_packed.h"
+
+namespace tern {
+namespace {
+
+/// All that packed bytes depend on. Lengths keep parts apart, whatever they contain.
+std::string text_of(const std::string& identity, const std::string& key) {
+  static const std::string processor = cpu::processor();
+  return fmt::format("tern {}\nprocessor {} {}\npacking {} {}\nweight {} {}\n", TERN_VERSION, processor.size(),
+                     processor, key.size(), key, identity.size(), identity);
+}
+
+}  // namespace
+
+const CacheFolder& WeightCache::folder() {
+  std::call_once(opened_, [&] { folder_.emplace(choice_); });
+  return *folder_;
+}
+
+std::span<const std::byte> WeightCache::find(const std::string& identity, const std::string& key) {
+  if (identity.empty() || !folder().usable()) return {};
+  const std::string text = text_of(identity, key);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = files_.find(text); found != files_.end()) return found->second->bytes();
+  }
+  // Without the lock: the first to open a file reads all of it.
+  auto file = PackedFile::open(folder(), text);
+  if (file == nullptr) return {};
+  const std::lock_guard lock(mutex_);
+  return files_.emplace(text, std::move(file)).first->second->bytes();
+}
+
+void WeightCache::offer(const std::string& identity, const std::string& key,
+                        std::function<std::vector<std::byte>()> make) {
+  if (identity.empty() || has_given_up_ || !folder().usable()) return;
+  std::string text = text_of(identity, key);
+  {
+    const std::lock_guard lock(mutex_);
+    if (files_.contains(text) || !offered_.insert(text).second) return;
+  }
+  jobs_.add([this, text = std::move(text), make = std::move(make)] { keep(text, make); });
+}
+
+void WeightCache::keep(const std::string& text, const std::function<std::vector<std::byte>()>& make) {
+  if (has_given_up_ || has_packed(folder(), text)) return;
+  const std::vector<std::byte> bytes = make();
+  // Without room, further weights would be packed in vain, one after another.
+  if (!bytes.empty() && !write_packed(folder(), text, bytes)) has_given_up_ = true;
+}
+
+}  // namespace tern
