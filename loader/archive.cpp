@@ -15,10 +15,8 @@ std::shared_ptr<const Program> open_file(std::shared_ptr<const FileBytes> file, 
   ReadArchive a = read_archive(std::move(file), findings);
   if (options.verify == Verify::now) check_segments(a, findings);
   std::vector<std::string> names = segment_names(a);
-  // What was checked just now is not checked again at first use.
-  const Verify later = options.verify == Verify::first_use ? Verify::first_use : Verify::never;
   a.program->source = std::make_shared<SegmentSource>(std::move(a.file), std::move(a.segments), std::move(a.segment_of),
-                                                      std::move(names), later);
+                                                      std::move(names), options.verify);
   return a.program;
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 
 #include "loader/memory_pages.h"
 
@@ -18,6 +19,7 @@ namespace tern {
 namespace {
 
 constexpr std::size_t kReadSize = std::size_t{16} << 20;
+constexpr std::time_t kCoarsestTime = 2;  // seconds: FAT's
 
 struct Descriptor {
   int fd;
@@ -43,6 +45,22 @@ std::byte* read_all(int fd, std::size_t size, const std::string& path) {
   return memory.detach();
 }
 
+std::string text_of(const struct stat& info) {
+  return fmt::format("device {:x} inode {} size {} changed {}.{:09} {}.{:09}", info.st_dev, info.st_ino, info.st_size,
+                     info.st_mtim.tv_sec, info.st_mtim.tv_nsec, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+}
+
+/// Whether every later change gives the file later times. Times in the future come from a clock that was set back.
+bool is_settled(const struct stat& info) {
+  struct timespec now {};
+  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
+  const auto is_old = [&](const struct timespec& t) {
+    const auto age = now.tv_sec - t.tv_sec;
+    return age > kCoarsestTime || (age == kCoarsestTime && now.tv_nsec > t.tv_nsec);
+  };
+  return is_old(info.st_mtim) && is_old(info.st_ctim);
+}
+
 }  // namespace
 
 std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access access) {
@@ -54,8 +72,12 @@ std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access
   if (!S_ISREG(info.st_mode)) fail(ErrorCode::io, fmt::format("cannot open {}: it is not a regular file", path));
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return borrow({});
+  std::string identity = is_settled(info) ? text_of(info) : std::string();
   if (access == Access::read) {
-    return std::shared_ptr<const FileBytes>(new FileBytes(read_all(file.fd, size, path), size, Owner::memory));
+    std::byte* bytes = read_all(file.fd, size, path);
+    struct stat after {};
+    if (::fstat(file.fd, &after) != 0 || text_of(after) != identity) identity.clear();
+    return std::shared_ptr<const FileBytes>(new FileBytes(bytes, size, Owner::memory, std::move(identity)));
   }
   const int flags = MAP_PRIVATE | (access == Access::populate ? MAP_POPULATE : 0);
   void* p = ::mmap(nullptr, size, PROT_READ, flags, file.fd, 0);
@@ -63,7 +85,8 @@ std::shared_ptr<const FileBytes> FileBytes::open(const std::string& path, Access
 #ifdef MADV_HUGEPAGE
   ::madvise(p, size, MADV_HUGEPAGE);  // what is not in memory yet is read into large pages, where the system has such
 #endif
-  return std::shared_ptr<const FileBytes>(new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping));
+  return std::shared_ptr<const FileBytes>(
+      new FileBytes(static_cast<const std::byte*>(p), size, Owner::mapping, std::move(identity)));
 }
 
 std::shared_ptr<const FileBytes> FileBytes::borrow(std::span<const std::byte> bytes) {

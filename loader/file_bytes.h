@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace tern {
 
@@ -24,13 +25,19 @@ class FileBytes {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   /// The pages that lie in this part may go; they come back from the file when touched. Nothing for bytes in memory.
   void release(std::span<const std::byte> part) const;
+  /// Device, inode, size and times of the file that was opened. A later change of the file has another identity. Empty
+  /// for borrowed bytes, and where a later change could leave the times as they were: the file changed within the last
+  /// two seconds, which is how coarse times can be, or while it was read.
+  const std::string& identity() const { return identity_; }
 
  private:
   enum class Owner { none, mapping, memory };
-  FileBytes(const std::byte* data, std::size_t size, Owner owner) : data_(data), size_(size), owner_(owner) {}
+  FileBytes(const std::byte* data, std::size_t size, Owner owner, std::string identity = {})
+      : data_(data), size_(size), owner_(owner), identity_(std::move(identity)) {}
   const std::byte* data_;
   std::size_t size_;
   Owner owner_;
+  std::string identity_;
 };
 
 }  // namespace tern

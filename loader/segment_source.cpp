@@ -51,7 +51,7 @@ void SegmentSource::prepare(std::size_t segment) {
   const std::lock_guard lock(slot.mutex);
   if (slot.ready.load(std::memory_order_relaxed)) return;
   const auto stored = stored_bytes(file_->bytes(), info);
-  if (verify_ != Verify::never && !(segment_hash(stored) == info.hash)) {
+  if (verify_ == Verify::first_use && !(segment_hash(stored) == info.hash)) {
     damaged(segment, kWrongHash);
   }
   slot.bytes = stored;
@@ -68,7 +68,7 @@ void SegmentSource::prepare(std::size_t segment) {
     std::ranges::copy(stored, slot.decoded.bytes().begin());
     slot.bytes = slot.decoded.bytes();
   }
-  if (verify_ != Verify::never) {
+  if (verify_ == Verify::first_use) {
     if (const std::string wrong = boolean_problem(info, slot.bytes); !wrong.empty()) damaged(segment, wrong);
   }
   slot.ready.store(true, std::memory_order_release);
@@ -76,7 +76,7 @@ void SegmentSource::prepare(std::size_t segment) {
 
 void SegmentSource::read(std::uint32_t storage, const std::function<void(std::span<const std::byte>)>& part) {
   const std::int32_t number = storage < segment_of_.size() ? segment_of_[storage] : -1;
-  const bool hashes = number >= 0 && verify_ != Verify::never &&
+  const bool hashes = number >= 0 && verify_ == Verify::first_use &&
                       segments_[static_cast<std::size_t>(number)].booleans.empty() &&
                       !slots_[static_cast<std::size_t>(number)].ready.load(std::memory_order_acquire) &&
                       address(storage) == file_->bytes().data() + segments_[static_cast<std::size_t>(number)].offset;
@@ -113,6 +113,14 @@ void SegmentSource::release(std::uint32_t storage) {
   if (storage >= segment_of_.size() || segment_of_[storage] < 0) return;
   const SegmentInfo& info = segments_[static_cast<std::size_t>(segment_of_[storage])];
   if (!info.compressed) file_->release(stored_bytes(file_->bytes(), info));
+}
+
+std::string SegmentSource::identity(std::uint32_t storage) const {
+  if (storage >= segment_of_.size() || segment_of_[storage] < 0) return {};
+  if (verify_ == Verify::never || file_->identity().empty()) return {};
+  const SegmentInfo& info = segments_[static_cast<std::size_t>(segment_of_[storage])];
+  return fmt::format("{} segment {} {} {} {:016x}{:016x}", file_->identity(), info.offset, info.stored_size, info.size,
+                     info.hash.high, info.hash.low);
 }
 
 }  // namespace tern

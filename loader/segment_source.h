@@ -31,7 +31,7 @@ class PartedSource {
 class SegmentSource : public StorageSource, public PartedSource {
  public:
   /// `segments` must have passed the checks of the loader; `segment_of` and `sizes` are by storage, -1 for an empty
-  /// one. `names` say what each segment is for, in messages.
+  /// one. `names` say what each segment is for, in messages. Verify::now: the caller has checked all segments.
   SegmentSource(std::shared_ptr<const FileBytes> file, std::vector<SegmentInfo> segments,
                 std::vector<std::int32_t> segment_of, std::vector<std::string> names, Verify verify);
 
@@ -41,6 +41,9 @@ class SegmentSource : public StorageSource, public PartedSource {
   const std::byte* address(std::uint32_t storage) override;
   /// Gives back mapped pages. What was decompressed stays.
   void release(std::uint32_t storage) override;
+  /// The file's, with the segment's place and hash. The hash alone does not do: whoever writes an archive can give a
+  /// segment the hash of another archive's. Empty for bytes that nobody checks.
+  std::string identity(std::uint32_t storage) const override;
 
  private:
   struct Slot {

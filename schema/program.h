@@ -160,6 +160,9 @@ class StorageSource {
   virtual const std::byte* address(std::uint32_t storage) { return bytes(storage).data(); }
   /// The pages will not be needed again soon (they were packed): the source may give them back to the system.
   virtual void release(std::uint32_t storage) {}
+  /// Text that no other bytes share, on this machine and at any time: a key for what is derived from the bytes. Empty
+  /// if nothing but the bytes themselves says which they are.
+  virtual std::string identity(std::uint32_t storage) const { return {}; }
 };
 
 /// A weight in the layout that one kernel wants, made at export so that nothing is packed at load.

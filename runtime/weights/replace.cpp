@@ -111,6 +111,9 @@ class WeightReplacement::Source : public StorageSource {
     const Added& a = added_[storage - count_];
     if (!a.is_owned) file_->release(a.bytes);
   }
+  std::string identity(std::uint32_t storage) const override {
+    return storage < count_ ? base_->identity(storage) : std::string();
+  }
   void add(std::span<const std::byte> bytes, MemoryPages owned, bool is_owned) {
     added_.push_back({bytes, std::move(owned), is_owned});
   }

@@ -76,6 +76,28 @@ TEST_F(Weights, AreReplacedByName) {
   }
 }
 
+/// A source whose storages have identities, as an archive's.
+class NamedSource : public StorageSource {
+ public:
+  explicit NamedSource(std::shared_ptr<StorageSource> of) : of_(std::move(of)) {}
+  std::span<const std::byte> bytes(std::uint32_t storage) override { return of_->bytes(storage); }
+  std::string identity(std::uint32_t storage) const override { return "storage " + std::to_string(storage); }
+
+ private:
+  std::shared_ptr<StorageSource> of_;
+};
+
+TEST_F(Weights, KeepTheirIdentityUnlessTheyAreReplaced) {
+  Product p;
+  p.state({2}, {1, 2}, false);
+  p.program().source = std::make_shared<NamedSource>(p.program().source);
+  const Model after = p.model().with_weights(write("{" + entry("state0", "[2,3]", 0, 24) + "}", Floats(6)));
+  const Program& program = *after.program();
+  ASSERT_EQ(program.states.size(), 2u);
+  EXPECT_EQ(program.source->identity(program.states[0].storage), "");
+  EXPECT_EQ(program.source->identity(program.states[1].storage), "storage 1");
+}
+
 TEST_F(Weights, OfMutableStateAreItsFirstValue) {
   TestProgram p;
   const ValueId count = p.state({2}, {0, 10}, true);
