@@ -177,19 +177,20 @@ TERN_C_API tern_status tern_model_state(const tern_model* model, size_t index, t
 /* ---- Prepared models ---- */
 
 typedef struct tern_prepare_options {
-  uint32_t size;          /* sizeof(tern_prepare_options) */
-  int32_t threads;        /* of each run; 0: as many as OpenMP reports to its caller */
-  const char* device;     /* NULL: "cpu" */
-  int32_t cached_plans;   /* memory plans that each function keeps for all sessions; 1 to 65536 */
-  int32_t reproducible;   /* not 0: the same bits on every device and processor */
-  int32_t copy_weights;   /* as PrepareOptions::copy_weights in tern/tern.h */
-  int32_t native_code;    /* not 0: run the archive's compiled kernels; only for archives that you trust */
-  int64_t max_iterations; /* limit for each while loop; 0: none */
-  double max_seconds;     /* time limit for a run; 0: none */
-  uint64_t max_memory;    /* bytes of a session's intermediate values and scratch; 0: no limit */
+  uint32_t size;            /* sizeof(tern_prepare_options) */
+  int32_t threads;          /* of each run; 0: as many as OpenMP reports to its caller */
+  const char* device;       /* NULL: "cpu" */
+  int32_t cached_plans;     /* memory plans that each function keeps for all sessions; 1 to 65536 */
+  int32_t reproducible;     /* not 0: the same bits on every device and processor */
+  int32_t copy_weights;     /* as PrepareOptions::copy_weights in tern/tern.h */
+  int32_t native_code;      /* not 0: run the archive's compiled kernels; only for archives that you trust */
+  int64_t max_iterations;   /* limit for each while loop; 0: none */
+  double max_seconds;       /* time limit for a run; 0: none */
+  uint64_t max_memory;      /* bytes of a session's intermediate values and scratch; 0: no limit */
+  const char* weight_cache; /* as PrepareOptions::weight_cache in tern/tern.h; NULL: "" */
 } tern_prepare_options;
 #define TERN_PREPARE_OPTIONS_INIT \
-  { sizeof(tern_prepare_options), 0, NULL, 16, 0, 0, 0, 0, 0.0, 0 }
+  { sizeof(tern_prepare_options), 0, NULL, 16, 0, 0, 0, 0, 0.0, 0, NULL }
 
 /* `options` may be NULL: defaults. */
 TERN_C_API tern_status tern_model_prepare(const tern_model* model, const tern_prepare_options* options,

@@ -121,6 +121,10 @@ struct PrepareOptions {
   /// anything that this process can do: set it only for archives that you trust. Otherwise the device compiles Tern's
   /// own kernels.
   bool native_code = false;
+  /// Folder that keeps weights as this processor's kernels want them, so that later runs of any process map them
+  /// instead of packing them: a path, or "off". Empty: the environment variable TERN_WEIGHT_CACHE, else tern/weights
+  /// in $XDG_CACHE_HOME or ~/.cache. No effect on devices. docs/api.md says what it holds and how it is bounded.
+  std::string weight_cache;
 };
 
 /// A model that is ready to run on one device. Copies share it.

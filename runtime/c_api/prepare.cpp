@@ -24,6 +24,7 @@ tern_status tern_model_prepare(const tern_model* model, const tern_prepare_optio
     o.reproducible = given.reproducible != 0;
     o.copy_weights = given.copy_weights != 0;
     o.native_code = given.native_code != 0;
+    if (given.weight_cache != nullptr) o.weight_cache = given.weight_cache;
     *prepared = new tern_prepared{model->model.prepare(o)};
   });
 }

@@ -1,0 +1,38 @@
+// Options of preparing, as callers of the C interface give them.
+#include <gtest/gtest.h>
+#include <tern/c_api.h>
+
+#include <cstddef>
+
+#include "runtime/c_api/handles.h"
+#include "runtime/prepared.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+std::string weight_cache_of(const tern_prepare_options* options) {
+  testing::TestProgram p;
+  p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
+  const tern_model model{p.model()};
+  tern_prepared* prepared = nullptr;
+  EXPECT_EQ(tern_model_prepare(&model, options, &prepared), TERN_OK) << tern_last_error();
+  if (prepared == nullptr) return "not prepared";
+  const std::string result = prepared->prepared.impl()->options.weight_cache;
+  tern_prepared_free(prepared);
+  return result;
+}
+
+TEST(PrepareOptionsOfC, WeightCache) {
+  tern_prepare_options options = TERN_PREPARE_OPTIONS_INIT;
+  EXPECT_EQ(weight_cache_of(nullptr), "");
+  EXPECT_EQ(weight_cache_of(&options), "");
+  options.weight_cache = "off";
+  EXPECT_EQ(weight_cache_of(&options), "off");
+  // A caller that was compiled before the member existed.
+  options.size = offsetof(tern_prepare_options, weight_cache);
+  EXPECT_EQ(weight_cache_of(&options), "");
+}
+
+}  // namespace
+}  // namespace tern
