@@ -18,6 +18,7 @@
 #include "runtime/fuse/fuse.h"
 #include "runtime/plan/plans.h"
 #include "runtime/plan/shared_weights.h"
+#include "runtime/weight_cache/weight_cache.h"
 #include "schema/forms.h"
 #include "schema/op_record.h"
 
@@ -273,6 +274,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     prepared->takes_parts = device->partitions() != nullptr && !options.reproducible;
   }
   const bool on_cpu = prepared->device == nullptr;
+  if (on_cpu && !options.reproducible && settings.listeners.recorder == nullptr)
+    prepared->cache = std::make_shared<WeightCache>(options.weight_cache);
   if (on_cpu) {
     prepared->kernels = options.reproducible ? &reproducible_cpu_kernels() : &cpu_kernels();
   } else {

@@ -43,6 +43,7 @@ class DeviceConstants;
 class ArchivedKernels;
 class Plans;
 class SharedWeights;
+class WeightCache;
 
 /// Weights that kernels packed, for an archive that is being made. Key: storage and the kernel's description of the
 /// layout.
@@ -86,6 +87,7 @@ struct PreparedProgram {
   std::map<int, NodeWays> ways;                     ///< by number of threads; kAnyThreads: for every other number
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< that kernels packed
+  std::shared_ptr<WeightCache> cache;      ///< of packed weights on disk; null where nothing is packed for later
   std::shared_ptr<Plans> plans;            ///< that sessions have asked for
 
   /// The algorithm of a node when it runs on so many threads; none: rules choose.

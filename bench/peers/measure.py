@@ -8,7 +8,7 @@ import time
 
 from . import models, turns
 from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, private_bytes
-from .runtimes import RUNTIMES, Commands, before_bytes, load_ms
+from .runtimes import OURS, RUNTIMES, Commands, before_bytes, load_ms
 
 LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
 WORST = 1e-3  # error, as a part of the largest magnitude of the output
@@ -73,7 +73,7 @@ class Measurement:
                 raise
 
     def check(self, runtime, commands, result):
-        path = self.folder / f"{runtime}{'.safetensors' if runtime == 'tern' else '.npy'}"
+        path = self.folder / f"{runtime}{'.safetensors' if runtime in OURS else '.npy'}"
         call(commands.output(path), self.log(runtime, "output"), self.environment)
         result["error"] = error_of(path, self.folder)
         path.unlink()

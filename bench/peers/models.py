@@ -91,7 +91,7 @@ MODELS = {
     "llama_prefill": Model("8 layers of 1024, 1x128 tokens", lambda: llama(128)),
     "llama_decode": Model("the same, one token, no cache", lambda: llama(1)),
     "llama_cached": Model("the same with a head of 8000, one token, 512 of 1024 slots of its cache filled", llama_cached,
-                          ("tern", "eager", "compile", "aoti", "ort")),
+                          ("tern", "packed", "eager", "compile", "aoti", "ort")),
     "chain": Model("ten pointwise operators over 64 MB", chain),
 }
 

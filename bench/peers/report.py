@@ -2,6 +2,8 @@
 import math
 import textwrap
 
+from .runtimes import OURS
+
 BEGIN = "<!-- peers: begin; `./dev bench peers --docs` writes what follows -->"
 END = "<!-- peers: end -->"
 NONE = "–"
@@ -36,7 +38,7 @@ def table(head, rows):
 
 def best_peer(runtimes):
     """The name of the fastest runtime but Tern, or None."""
-    peers = {name: r["ms"]["median"] for name, r in runtimes.items() if name != "tern" and "ms" in r}
+    peers = {name: r["ms"]["median"] for name, r in runtimes.items() if name not in OURS and "ms" in r}
     return min(peers, key=peers.get) if peers else None
 
 
@@ -129,8 +131,9 @@ def markdown(figures):
     method = f"""`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')},
         {count(figures['turns'], 'turn')}. A turn waits until no thread computes, runs once without measuring, and takes the
         median of three runs; the order of the runtimes rotates. Each runtime is a process of its own. Its output must agree
-        with PyTorch's float64 output within 1e-3 of the largest value. Tern's archives hold weights packed for this
-        processor (`tern export --target cpu`); the other runtimes pack weights when they convert or load a model."""
+        with PyTorch's float64 output within 1e-3 of the largest value. "Tern" runs plain
+        archives with packed weights from its cache, as a program that has run before finds them; "Tern, packed" runs
+        archives of `tern export --target cpu`. The other runtimes pack weights when they convert or load a model."""
     place = f"""{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux
         {machine['kernel']}.{limits} Versions: {versions}."""
     loads = f"""Time from the runtime's own file, in the page cache, to the first output, without the start of the process

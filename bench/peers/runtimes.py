@@ -13,6 +13,7 @@ class Runtime:
 
 RUNTIMES = {
     "tern": Runtime("Tern", "model.tern"),
+    "packed": Runtime("Tern, packed", "packed.tern"),
     "eager": Runtime("PyTorch eager", "module.pt", "torch"),
     "compile": Runtime("torch.compile", "compiled.pt", "torch"),
     "aoti": Runtime("AOTInductor", "aoti.pt2", "torch"),
@@ -20,6 +21,9 @@ RUNTIMES = {
     "ov": Runtime("OpenVINO", "model.xml", "openvino"),
     "et": Runtime("ExecuTorch", "model.pte", "executorch"),
 }
+
+# Tern itself, from a plain archive and from one whose weights `export --target cpu` packed.
+OURS = ("tern", "packed")
 
 
 class Commands:
@@ -38,21 +42,22 @@ class Commands:
                 str(self.threads), *arguments]
 
     def convert(self):
-        if self.name == "tern":
-            return [self.tern, "export", "--target", "cpu", str(self.folder / "model.pt2"), "-o", str(self.file)]
+        if self.name in OURS:
+            target = ["--target", "cpu"] if self.name == "packed" else []
+            return [self.tern, "export", *target, str(self.folder / "model.pt2"), "-o", str(self.file)]
         return self._serve("--convert")
 
     def turns(self):
         """Answers each line of standard input by one run's milliseconds."""
-        return self._tern("bench", "--turns") if self.name == "tern" else self._serve("--turns")
+        return self._tern("bench", "--turns") if self.name in OURS else self._serve("--turns")
 
     def output(self, path):
         """Writes what a run returns."""
-        return self._tern("run", "-o", str(path)) if self.name == "tern" else self._serve("--output", str(path))
+        return self._tern("run", "-o", str(path)) if self.name in OURS else self._serve("--output", str(path))
 
     def load(self):
         """Prints JSON with the milliseconds from the file to the first output."""
-        return self._tern("bench", "--runs", "1", "--json") if self.name == "tern" else self._serve("--load")
+        return self._tern("bench", "--runs", "1", "--json") if self.name in OURS else self._serve("--load")
 
 
 def load_ms(figures):

@@ -1,6 +1,7 @@
 #include "runtime/plan/step_weights.h"
 
 #include "runtime/plan/shared_weights.h"
+#include "runtime/weight_cache/weight_cache.h"
 
 namespace tern {
 
@@ -18,9 +19,11 @@ std::optional<std::uint32_t> StepWeights::whole_storage(std::size_t input) const
 std::span<const std::byte> StepWeights::packed(std::size_t input, const std::string& key) {
   const std::optional<std::uint32_t> storage = whole_storage(input);
   if (!storage) return {};
+  const StorageSource& source = *prepared_.program->source;
   const auto found = prepared_.packings.find({*storage, key});
-  return found == prepared_.packings.end() ? std::span<const std::byte>()
-                                           : prepared_.program->source->bytes(found->second);
+  if (found != prepared_.packings.end()) return prepared_.program->source->bytes(found->second);
+  if (prepared_.cache == nullptr) return {};
+  return prepared_.cache->find(source.identity(*storage), key);
 }
 
 void StepWeights::fetch(std::size_t input) {
@@ -35,11 +38,19 @@ std::shared_ptr<const void> StepWeights::share(std::size_t input, const std::str
 }
 
 void StepWeights::offer(std::size_t input, const std::string& key, std::function<std::vector<std::byte>()> make) {
-  PackRecorder* recorder = prepared_.listeners.recorder;
   const auto storage = whole_storage(input);
-  if (recorder == nullptr || !storage) return;
-  fetch(input);
-  recorder->packed[{*storage, key}] = make();
+  if (!storage) return;
+  StorageSource* source = prepared_.program->source.get();
+  // Whoever makes it reads the weight, so its hash is checked first.
+  auto checked = [source, storage = *storage, make = std::move(make)] {
+    source->bytes(storage);
+    return make();
+  };
+  if (PackRecorder* recorder = prepared_.listeners.recorder) {
+    recorder->packed[{*storage, key}] = checked();
+  } else if (prepared_.cache != nullptr) {
+    prepared_.cache->offer(source->identity(*storage), key, std::move(checked));
+  }
 }
 
 }  // namespace tern

@@ -31,6 +31,7 @@ std::span<const std::byte> WeightCache::find(const std::string& identity, const 
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = files_.find(text); found != files_.end()) return found->second->bytes();
+    if (offered_.contains(text)) return {};
   }
   // Without the lock: the first to open a file reads all of it.
   auto file = PackedFile::open(folder(), text);

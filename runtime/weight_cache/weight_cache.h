@@ -27,7 +27,8 @@ class WeightCache {
   explicit WeightCache(std::string choice) : choice_(std::move(choice)) {}
 
   /// The weight whose bytes have this identity (StorageSource::identity), as packed by `key` (WeightAccess::packed).
-  /// Mapped, valid as long as this object; empty if it is not there.
+  /// Mapped, valid as long as this object; empty if it is not there. What was offered here stays empty, even when it is
+  /// kept: a program runs on the bytes that it began with, so that its results keep their bits.
   std::span<const std::byte> find(const std::string& identity, const std::string& key);
   /// Has a weight packed and kept, once, after others that were offered before: one at a time, by a thread of low
   /// priority that runs `make` on itself alone. `make` may throw; then nothing is kept. It must not use this object,

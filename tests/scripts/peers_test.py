@@ -96,9 +96,9 @@ def figures():
     return {
         "machine": {"processor": "A Processor", "cores": 2, "memory_gib": 8, "system": "A System", "kernel": "6.1"},
         "versions": {"tern": "1.0", "torch": "2.0"}, "threads": 2, "turns": 15, "loads": 5,
-        "titles": {"tern": "Tern", "eager": "PyTorch eager", "ort": "ONNX Runtime", "et": "ExecuTorch"},
+        "titles": {"tern": "Tern", "packed": "Tern, packed", "eager": "PyTorch eager", "ort": "ONNX Runtime", "et": "ExecuTorch"},
         "models": {
-            "one": {"what": "1x2", "runtimes": {"tern": runtime(2), "eager": runtime(8), "ort": runtime(4)}, "failures": {}},
+            "one": {"what": "1x2", "runtimes": {"tern": runtime(2), "packed": runtime(1), "eager": runtime(8), "ort": runtime(4)}, "failures": {}},
             "two": {"what": "3x4", "runtimes": {"tern": runtime(20), "eager": runtime(10)},
                     "failures": {"ort": "convert: killed by SIGSEGV"}, "others_share": 0.2},
         },
@@ -108,11 +108,11 @@ def figures():
 class Report(unittest.TestCase):
     def test_the_best_peer_and_the_mean(self):
         text = report.markdown(figures())
-        self.assertIn("| one | 2.00 ±25 % | 8.00 ±6 % | 4.00 ±12 % | 0.50 (ONNX Runtime) |", text)
-        self.assertIn("| two | 20.0 ±2 % | 10.0 ±5 % | – | 2.00 (PyTorch eager) |", text)
-        self.assertIn("| geometric mean of 2 |  |  |  | 1.00 |", text)
-        self.assertIn("| one | 12.3 | 12.3 | 12.3 |", text)
-        self.assertIn("| two | 1.50, 31.5 | 1.50, 31.5 | – |", text)
+        self.assertIn("| one | 2.00 ±25 % | 1.00 ±50 % | 8.00 ±6 % | 4.00 ±12 % | 0.50 (ONNX Runtime) |", text)
+        self.assertIn("| two | 20.0 ±2 % | – | 10.0 ±5 % | – | 2.00 (PyTorch eager) |", text)
+        self.assertIn("| geometric mean of 2 |  |  |  |  | 1.00 |", text)
+        self.assertIn("| one | 12.3 | 12.3 | 12.3 | 12.3 |", text)
+        self.assertIn("| two | 1.50, 31.5 | – | 1.50, 31.5 | – |", text)
         self.assertIn("ONNX Runtime failed at convert: killed by SIGSEGV", text)
         self.assertIn("other programs used 20 % of the processors", text)
         self.assertNotIn("ExecuTorch", text)

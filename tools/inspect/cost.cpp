@@ -110,6 +110,7 @@ PrepareOptions limits_of(const Program& program) {
   for (const Storage& s : program.storages) weights = saturated_sum(weights, std::min(s.size, std::uint64_t{1} << 40));
   if (nodes > kMostNodes) fail(ErrorCode::unsupported, "a program of so many nodes is planned only when it runs");
   PrepareOptions options;
+  options.weight_cache = "off";
   options.max_memory = saturated_sum(kFreeMemory, weights * kMemoryPerByte);
   return options;
 }

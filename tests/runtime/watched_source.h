@@ -1,0 +1,47 @@
+// A source of weights that tells who reads them.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern::testing {
+
+/// Counts who asks for the bytes of one storage. All lie at multiples of 64, as they do in an archive.
+class WatchedSource : public StorageSource {
+ public:
+  WatchedSource(std::shared_ptr<StorageSource> of, std::uint32_t storage) : of_(std::move(of)), storage_(storage) {}
+  std::span<const std::byte> bytes(std::uint32_t storage) override {
+    asked_ += storage == storage_ ? 1 : 0;
+    return aligned(storage);
+  }
+  const std::byte* address(std::uint32_t storage) override { return aligned(storage).data(); }
+  std::string identity(std::uint32_t storage) const override { return "storage " + std::to_string(storage); }
+  int asked() const { return asked_; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::span<const std::byte> aligned(std::uint32_t storage) {
+    const std::span<const std::byte> from = of_->bytes(storage);
+    std::vector<Line>& lines = copies_[storage];
+    if (lines.empty()) {
+      lines.resize(from.size() / sizeof(Line) + 1);
+      std::memcpy(lines.data(), from.data(), from.size());
+    }
+    return std::as_bytes(std::span(lines)).first(from.size());
+  }
+
+  std::shared_ptr<StorageSource> of_;
+  std::uint32_t storage_;
+  std::map<std::uint32_t, std::vector<Line>> copies_;
+  std::atomic<int> asked_{0};
+};
+
+}  // namespace tern::testing
