@@ -39,18 +39,31 @@ if(TERN_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# A library of one folder: every .cpp beside its CMakeLists.txt and below it.
+# A library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, which ./dev sources writes.
 function(tern_folder_library name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC tern_options ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 
-# Files of the current folder that need not be fast are compiled for size: tern_small(PATTERN...).
-function(tern_small)
-  foreach(pattern IN LISTS ARGN)
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
-    set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
+# Those of `sources` whose path matches one of the regular expressions from its start to its end:
+# tern_matching(VARIABLE REGEX...).
+function(tern_matching variable)
+  set(all "")
+  foreach(regex IN LISTS ARGN)
+    set(matching ${sources})
+    list(FILTER matching INCLUDE REGEX "^(${regex})$")
+    if(NOT matching)
+      message(FATAL_ERROR "No source of ${CMAKE_CURRENT_SOURCE_DIR} matches ${regex}")
+    endif()
+    list(APPEND all ${matching})
   endforeach()
+  list(REMOVE_DUPLICATES all)
+  set(${variable} ${all} PARENT_SCOPE)
+endfunction()
+
+# Files of the current folder that need not be fast are compiled for size: tern_small(REGEX...).
+function(tern_small)
+  tern_matching(small ${ARGN})
+  set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endfunction()

@@ -78,6 +78,7 @@ export TERN_WEIGHT_CACHE=off
 [[ $full == --full ]] && export TERN_TEST_FULL=1
 check build compiled default build
 check layers $scripts/check_layers.py
+check 'lists of sources' $scripts/sources.py --check
 check 'size of the library' $scripts/size.sh build
 part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data

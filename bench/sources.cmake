@@ -1,0 +1,4 @@
+# Written by ./dev sources.
+set(sources
+  main.cpp
+  models.cpp)

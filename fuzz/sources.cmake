@@ -1,0 +1,27 @@
+# Written by ./dev sources.
+set(sources
+  fixed.cpp
+  fuzz_archive.cpp
+  fuzz_expr.cpp
+  fuzz_npy.cpp
+  fuzz_ops.cpp
+  fuzz_packed.cpp
+  fuzz_pt2_container.cpp
+  fuzz_pt2_import.cpp
+  fuzz_pt2_json.cpp
+  fuzz_run.cpp
+  fuzz_safetensors.cpp
+  ops/contractions.cpp
+  ops/control.cpp
+  ops/indexing.cpp
+  ops/linalg.cpp
+  ops/make.cpp
+  ops/movement.cpp
+  ops/one_op.cpp
+  ops/reductions.cpp
+  ops/sources.cpp
+  ops/table.cpp
+  ops/windows.cpp
+  run/mutate.cpp
+  run/trial.cpp
+  run/wild.cpp)

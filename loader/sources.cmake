@@ -1,0 +1,26 @@
+# Written by ./dev sources.
+set(sources
+  archive.cpp
+  atomic_file.cpp
+  check_calls.cpp
+  check_functions.cpp
+  check_states.cpp
+  check_symbols.cpp
+  check_types.cpp
+  container.cpp
+  decode_frames.cpp
+  file_bytes.cpp
+  findings.cpp
+  hash.cpp
+  index_reader.cpp
+  memory_pages.cpp
+  prologue.cpp
+  read_archive.cpp
+  read_functions.cpp
+  read_kernels.cpp
+  read_tables.cpp
+  read_tunings.cpp
+  segment_source.cpp
+  spirv.cpp
+  utf8.cpp
+  validate.cpp)

@@ -1,0 +1,32 @@
+# Written by ./dev sources.
+set(sources
+  custom_arguments.cpp
+  dim.cpp
+  epilogue.cpp
+  forms.cpp
+  infer.cpp
+  infer/attributes.cpp
+  infer/contractions.cpp
+  infer/control.cpp
+  infer/control_types.cpp
+  infer/indexing.cpp
+  infer/linalg.cpp
+  infer/movement.cpp
+  infer/normalizations.cpp
+  infer/optim.cpp
+  infer/pointwise.cpp
+  infer/reductions.cpp
+  infer/sampling.cpp
+  infer/spectral.cpp
+  infer/windows.cpp
+  kinds.cpp
+  linear.cpp
+  op.cpp
+  op_record.cpp
+  ops/costs.cpp
+  passes/dead_code.cpp
+  passes/unread_states.cpp
+  pointwise.cpp
+  program.cpp
+  reductions.cpp
+  work.cpp)

@@ -1,0 +1,8 @@
+# Written by ./dev sources.
+set(sources
+  checked_test.cpp
+  convert_test.cpp
+  dtype_test.cpp
+  float8_golden_test.cpp
+  mx_test.cpp
+  small_float_test.cpp)

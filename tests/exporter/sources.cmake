@@ -1,0 +1,27 @@
+# Written by ./dev sources.
+set(sources
+  expr_text_test.cpp
+  fold_mask_test.cpp
+  fold_test.cpp
+  import_control_test.cpp
+  import_limits_test.cpp
+  import_missing_test.cpp
+  import_names_test.cpp
+  import_state_test.cpp
+  import_strided_test.cpp
+  import_symbols_test.cpp
+  import_twins_test.cpp
+  kernels_test.cpp
+  lowered_values_test.cpp
+  microscaling_test.cpp
+  packed_recurrent_test.cpp
+  pt2_aten_schema_test.cpp
+  pt2_container_test.cpp
+  pt2_metadata_test.cpp
+  pt2_parse_test.cpp
+  pt2_payload_test.cpp
+  pt2_sympy_test.cpp
+  pt2_zip_attack_test.cpp
+  tune_test.cpp
+  verdict_test.cpp
+  weight_layout_test.cpp)

@@ -1,0 +1,4 @@
+# Written by ./dev sources.
+set(sources
+  thread_pool.cpp
+  threads.cpp)
