@@ -12,8 +12,10 @@ find_path(CBLAS_INCLUDE cblas.h PATH_SUFFIXES x86_64-linux-gnu openblas REQUIRED
 find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_program(FLATC flatc REQUIRED)
-if(TERN_BUILD_EXPORTER)
+if(TERN_BUILD_EXPORTER OR TERN_BUILD_EXAMPLES)
   find_package(nlohmann_json REQUIRED)
+endif()
+if(TERN_BUILD_EXPORTER)
   find_package(CLI11 REQUIRED)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
   find_package(ZLIB REQUIRED)  # CRC-32; libzip brings it

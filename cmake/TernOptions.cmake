@@ -1,7 +1,7 @@
 # Flags that every target of the project is compiled with.
 add_library(tern_options INTERFACE)
 target_compile_options(tern_options INTERFACE
-  -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers
+  -Wall -Wextra $<$<BOOL:${TERN_WERROR}>:-Werror> -Wno-unused-parameter -Wno-missing-field-initializers
   # No contraction: the same bits whatever the instruction set.
   -ffp-contract=off -fno-math-errno
   # clang says so where it cannot vectorise a loop that asks for it: a call of the C library, a sanitizer's check.
@@ -29,14 +29,6 @@ set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1")
 if(TERN_SANITIZE)
   target_compile_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tern_options INTERFACE -fsanitize=${TERN_SANITIZE})
-endif()
-find_program(TERN_CCACHE ccache)
-if(TERN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TERN_CCACHE})
-endif()
-find_program(TERN_MOLD mold)
-if(TERN_MOLD)
-  add_link_options(-fuse-ld=mold)
 endif()
 
 # A library of one folder: its CMakeLists.txt includes the list `sources` from sources.cmake, which ./dev sources writes.

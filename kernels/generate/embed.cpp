@@ -1,5 +1,5 @@
-// Writes the files FOLDER/*.inc as one compressed string in C++: embed_texts FOLDER OUTPUT. A fifth of their size, they
-// are a part of every library and seldom looked at.
+// Writes the files FOLDER/*.inc as one compressed string in C++: tern_embed_texts FOLDER OUTPUT. A fifth of their size,
+// they are a part of every library and seldom looked at.
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -57,13 +57,13 @@ void write(const std::map<std::string, std::string>& files, const std::filesyste
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: embed_texts FOLDER OUTPUT\n", stderr);
+    std::fputs("usage: tern_embed_texts FOLDER OUTPUT\n", stderr);
     return 2;
   }
   try {
     write(read_files(argv[1]), argv[2]);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "embed_texts: %s\n", e.what());
+    std::fprintf(stderr, "tern_embed_texts: %s\n", e.what());
     return 1;
   }
   return 0;

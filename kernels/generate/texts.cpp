@@ -1,6 +1,6 @@
-// Writes the texts of the portable kernels that are compiled when Tern is built, as C++: generate_texts FOLDER PARTS.
-// FOLDER/texts_N.inc hold them, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and FOLDER/index.cpp is
-// the list in which the runtime finds them.
+// Writes the texts of the portable kernels that are compiled when Tern is built, as C++: tern_generate_texts FOLDER
+// PARTS. FOLDER/texts_N.inc hold them, FOLDER/LEVEL_N.cpp compile each once for every instruction set, and
+// FOLDER/index.cpp is the list in which the runtime finds them.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -122,7 +122,7 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: generate_texts FOLDER PARTS\n", stderr);
+    std::fputs("usage: tern_generate_texts FOLDER PARTS\n", stderr);
     return 2;
   }
   try {
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     for (const tern::generate::Sample& s : tern::generate::samples()) tern::generate::record(s, recorder);
     tern::generate::write_all(recorder.texts, argv[1], static_cast<std::size_t>(std::atoi(argv[2])));
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "generate_texts: %s\n", e.what());
+    std::fprintf(stderr, "tern_generate_texts: %s\n", e.what());
     return 1;
   }
   return 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Projects that use Tern from outside, against an installed tree: the README's C++ example, a CMake project and a plain
-# compiler with pkg-config. consumers.sh FOLDER [PREFIX]: installs FOLDER into FOLDER/install unless PREFIX is given.
+# compiler with pkg-config; and one that takes in the source tree. consumers.sh FOLDER [PREFIX]: installs FOLDER into FOLDER/install unless PREFIX is given.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
@@ -28,6 +28,23 @@ with_pkg_config() {
   flags=$(flags "$1" tern) || return 1
   # shellcheck disable=SC2086
   g++ tests/consumer/main.cpp $flags -o "$work/with_pkg_config" && env -i "$work/with_pkg_config" "$work/digits.tern"
+}
+# A project that takes in the source tree. Its build folder stays, so that a second run compiles only changes, and its
+# options are those of the build that is tested, so that ccache knows the objects.
+subproject=$folder-subproject
+as_subproject() {
+  local target launcher=()
+  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  env -u CMAKE_CXX_COMPILER_LAUNCHER cmake --fresh -G Ninja -S tests/consumer/subproject -B "$subproject" -DTERN_SOURCE="$PWD" \
+    --log-level=WARNING >/dev/null || return 1
+  if grep -hE -e '-Werror|-fuse-ld=mold|command = .*ccache ' "$subproject/build.ninja" "$subproject/CMakeFiles/rules.ninja"; then
+    echo 'the project that takes Tern in gets this from Tern' && return 1
+  fi
+  for target in tern test_schema digits_classify tern_xpu; do
+    if grep -q "^build $target:" "$subproject/build.ninja"; then echo "it gets $target, too" && return 1; fi
+  done
+  cmake "$subproject" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
+    nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer
 }
 # As strict C, with all of C's headers of ours in one file.
 as_c() {
@@ -76,6 +93,10 @@ try 'examples/cpp runs' "$work/example/classify" "$work/digits.tern"
 try 'find_package(tern) compiles' with_cmake tests/consumer consumer
 try 'find_package(tern) runs' "$work/consumer/consumer" "$work/digits.tern"
 try 'find_package(tern) runs in C' "$work/consumer/consumer_c" "$work/digits.tern"
+if [[ -z ${2:-} ]]; then # not of a package
+  try 'a project with Tern as subproject compiles' as_subproject
+  try 'a project with Tern as subproject runs' "$subproject/consumer" "$work/digits.tern"
+fi
 try 'pkg-config, compiler of the system' with_pkg_config "$prefix"
 try 'pkg-config, moved' with_pkg_config "$work/moved/tern"
 try 'an older C++ is told so' too_old

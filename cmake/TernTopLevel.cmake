@@ -1,0 +1,16 @@
+# What belongs to whoever builds: the build type, the linker, the cache of objects, where programs land. It is set only
+# where Tern is the project that is built, never where another project takes it in.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+find_program(TERN_CCACHE ccache)
+if(TERN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TERN_CCACHE})
+endif()
+find_program(TERN_MOLD mold)
+if(TERN_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
