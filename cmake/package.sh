@@ -4,7 +4,7 @@
 set -euo pipefail
 folder=$1
 out=$2
-version=$(sed -n 's/^project(tern VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+version=$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/tern/version.h | paste -sd .)
 name=tern-$version-linux-$(uname -m)
 stage=$out/$name
 glibc='^(libc|libm|libdl|libpthread|librt|libmvec|libresolv|ld-linux.*|linux-vdso)\.so'

@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tern/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,11 +30,7 @@ extern "C" {
 #define TERN_C_API __attribute__((visibility("default")))
 #endif
 
-/* The version of this header. tern_version() returns that of the library: major * 10000 + minor * 100 + patch. */
-#define TERN_VERSION_MAJOR 0
-#define TERN_VERSION_MINOR 1
-#define TERN_VERSION_PATCH 0
-#define TERN_VERSION (TERN_VERSION_MAJOR * 10000 + TERN_VERSION_MINOR * 100 + TERN_VERSION_PATCH)
+/* The version of the library, as TERN_VERSION of tern/version.h: major * 10000 + minor * 100 + patch. */
 TERN_C_API uint32_t tern_version(void);
 
 /* The largest number of dimensions of a tensor. */

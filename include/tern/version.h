@@ -1,0 +1,15 @@
+/* The version of these headers; tern_version() of tern/c_api.h returns that of the library. Plain C99, macros alone.
+ *
+ * Before version 1.0 a minor version may change the interface; the soname changes with it (libtern.so.0.1). The build
+ * reads the version of the library and of its packages from here.
+ */
+#ifndef TERN_VERSION_H
+#define TERN_VERSION_H
+
+#define TERN_VERSION_MAJOR 0
+#define TERN_VERSION_MINOR 1
+#define TERN_VERSION_PATCH 0
+/* One number, to compare: `#if TERN_VERSION >= 200` is 0.2.0 or later. */
+#define TERN_VERSION (TERN_VERSION_MAJOR * 10000 + TERN_VERSION_MINOR * 100 + TERN_VERSION_PATCH)
+
+#endif
