@@ -2,6 +2,9 @@
 set(sources
   channels_last.cpp
   collective.cpp
+  cpu/absent/blas.cpp
+  cpu/absent/dnnl.cpp
+  cpu/absent/lapack.cpp
   cpu/adaptive_pool.cpp
   cpu/amx/amx.cpp
   cpu/amx/convolve.cpp
@@ -12,6 +15,7 @@ set(sources
   cpu/amx/panels_amx.cpp
   cpu/amx/without_tiles.cpp
   cpu/attention.cpp
+  cpu/blas.cpp
   cpu/cdist.cpp
   cpu/channels_last/band.cpp
   cpu/channels_last/blocking.cpp

@@ -1,23 +1,12 @@
 #include "kernels/cpu/gemm.h"
 
-#include <cblas.h>
-
 #include <algorithm>
-#include <limits>
 
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/sgemm/sgemm.h"
 #include "threads/parallel.h"
 
 namespace tern {
-namespace {
-
-constexpr std::int64_t kBlasMax = std::numeric_limits<blasint>::max();
-
-/// A matrix as BLAS wants it: plain or transposed, with a leading dimension.
-struct BlasMatrix {
-  bool transposed = false;
-  std::int64_t ld = 1;
-};
 
 bool blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column, BlasMatrix* m) {
   if ((column == 1 || columns <= 1) && (row >= std::max<std::int64_t>(columns, 1) || rows <= 1)) {
@@ -31,27 +20,7 @@ bool blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row, std:
   return false;
 }
 
-CBLAS_TRANSPOSE flag(bool transposed) {
-  return transposed ? CblasTrans : CblasNoTrans;
-}
-
-template <class T>
-void blas_gemm(BlasMatrix a, BlasMatrix b, std::int64_t m, std::int64_t n, std::int64_t k, const T* pa, const T* pb,
-               T* c, std::int64_t ldc, bool accumulate) {
-  const auto mi = static_cast<blasint>(m), ni = static_cast<blasint>(n), ki = static_cast<blasint>(k);
-  const auto lda = static_cast<blasint>(a.ld), ldb = static_cast<blasint>(b.ld), ldci = static_cast<blasint>(ldc);
-  const T one = 1, beta = accumulate ? T(1) : T(0);
-  if constexpr (std::is_same_v<T, double>) {
-    cblas_dgemm(CblasRowMajor, flag(a.transposed), flag(b.transposed), mi, ni, ki, 1.0, pa, lda, pb, ldb, beta, c,
-                ldci);
-  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-    cblas_cgemm(CblasRowMajor, flag(a.transposed), flag(b.transposed), mi, ni, ki, &one, pa, lda, pb, ldb, &beta, c,
-                ldci);
-  } else {
-    cblas_zgemm(CblasRowMajor, flag(a.transposed), flag(b.transposed), mi, ni, ki, &one, pa, lda, pb, ldb, &beta, c,
-                ldci);
-  }
-}
+namespace {
 
 /// Row by row of c, unit stride where b has it; integers wrap.
 template <class T>
@@ -93,11 +62,7 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, Matri
   if constexpr (std::is_same_v<T, float>) {
     if (k > 0) return sgemm(m, n, k, a.data, a.row, a.column, b.data, b.row, b.column, c, ldc, accumulate);
   } else if constexpr (!std::is_integral_v<T>) {
-    BlasMatrix am, bm;
-    const bool small = std::max({m, n, k, ldc}) <= kBlasMax;
-    if (k > 0 && small && blas_matrix(m, k, a.row, a.column, &am) && blas_matrix(k, n, b.row, b.column, &bm)) {
-      return blas_gemm(am, bm, m, n, k, a.data, b.data, c, ldc, accumulate);
-    }
+    if (k > 0 && blas_gemm(m, n, k, a, b, c, ldc, accumulate)) return;
   }
   if (!accumulate) {
     for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, T(0));

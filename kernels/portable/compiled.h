@@ -28,9 +28,9 @@ inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = t
 /// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
 Launcher& compiled_launcher();
 
-/// Runs the portable kernel of an op on the host. Its texts support few element types: operands are converted to those
-/// first (compiled_types.h), and results back afterwards.
-Kernel compiled_kernel(Op op);
+/// Runs the portable kernel of a node's op on the host, and its results may lie where those of `own` may. Its texts
+/// support few element types: operands are converted to those first (compiled_types.h), and results back afterwards.
+Kernel compiled_kernel(const Kernel& own);
 /// The ops that the CPU computes in this way for the same bits on every device.
 void register_compiled(KernelTable& t);
 

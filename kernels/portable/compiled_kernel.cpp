@@ -118,12 +118,11 @@ void register_compiled(KernelTable& t) {
                 Op::fft,         Op::optim,     Op::rnn,           Op::scan,
                 Op::cdist,       Op::histogram, Op::embedding_bag, Op::segment_reduce,
                 Op::grid_sample, Op::roi_align, Op::random,        Op::triangular_solve}) {
-    t.set(op, compiled_kernel(op));
+    t.set(op, compiled_kernel(t.kernels[static_cast<std::size_t>(op)]));
   }
 }
 
-Kernel compiled_kernel(Op op) {
-  const Kernel& own = cpu_kernels().kernels[static_cast<std::size_t>(op)];
+Kernel compiled_kernel(const Kernel& own) {
   Kernel k;
   k.run = run;
   k.scratch = scratch;

@@ -28,7 +28,7 @@ class CompiledLauncher : public Launcher {
     if (at == texts.end() || at->key != hash) {
       fail(ErrorCode::unsupported, "no kernel '" + name.substr(name.find('_') + 1) +
                                        "' for these element types and attributes was compiled into this build: run "
-                                       "without `reproducible`");
+                                       "without `reproducible`, or with a build that has LAPACK");
     }
     return reinterpret_cast<const CompiledKernel*>(&*at);
   }

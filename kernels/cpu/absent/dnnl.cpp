@@ -1,0 +1,19 @@
+// A build without oneDNN: it has no implementation of anything, so Tern's own products and convolutions serve.
+#include "kernels/cpu/dnnl/convolution.h"
+#include "kernels/cpu/dnnl/matmul.h"
+
+namespace tern::dnnl_cpu {
+
+std::unique_ptr<Convolution> convolution(const ConvolutionProblem&) {
+  return nullptr;
+}
+
+std::unique_ptr<PackedMatmul> packed_matmul(const PackedProduct&) {
+  return nullptr;
+}
+
+bool native_bf16() {
+  return false;
+}
+
+}  // namespace tern::dnnl_cpu
