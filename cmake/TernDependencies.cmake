@@ -1,9 +1,10 @@
-# Libraries that the project builds on; each is a package of Debian 12 and Ubuntu 24.04.
+# Libraries that the project builds on; each is a package of Debian 12 and Ubuntu 24.04. Global are those that a program
+# with the static library links, too, be it in a project that takes Tern in.
 find_package(PkgConfig REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(fmt REQUIRED)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+find_package(OpenMP REQUIRED GLOBAL COMPONENTS CXX)
+find_package(fmt REQUIRED GLOBAL)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET GLOBAL libzstd)
 include(${CMAKE_CURRENT_LIST_DIR}/TernOptional.cmake)
 find_program(FLATC flatc REQUIRED)
 if(TERN_BUILD_EXPORTER OR TERN_BUILD_EXAMPLES)

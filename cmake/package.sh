@@ -12,6 +12,8 @@ rm -rf "$stage"
 mkdir -p "$stage"
 cmake --install "$folder" --prefix "$stage" --strip >/dev/null
 
+# The static library is for those who have the development packages that it needs: they build it.
+rm -f "$stage"/lib*/libtern.a
 # Debian's package of a file; the older ones are recorded under /lib, the newer ones under /usr/lib.
 owner() {
   local file

@@ -44,8 +44,25 @@ as_subproject() {
     if grep -q "^build $target:" "$subproject/build.ninja"; then echo "it gets $target, too" && return 1; fi
   done
   cmake "$subproject" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DTERN_WERROR=ON "${launcher[@]}" --log-level=WARNING >/dev/null &&
-    nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer
+    nice ninja -C "$subproject" -j "${TERN_JOBS:-$(nproc)}" --quiet consumer consumer_static
 }
+# The static library, by pkg-config from an installed tree without the shared one. It needs none of it at run time.
+needs_no_libtern() { ! readelf -d "$1" | grep 'NEEDED.*libtern'; }
+with_archive() {
+  local flags
+  mkdir -p "$work/static" && cp -a "$prefix/include" "$prefix/lib" "$work/static" && rm -f "$work"/static/lib/libtern.so*
+  flags=$(PKG_CONFIG_PATH=$work/static/lib/pkgconfig pkg-config --static --cflags --libs tern) || return 1
+  # shellcheck disable=SC2086
+  g++ tests/consumer/main.cpp $flags -o "$work/with_archive" && needs_no_libtern "$work/with_archive" &&
+    env -i "$work/with_archive" "$work/digits.tern"
+}
+as_c_with_archive() {
+  local flags
+  flags=$(PKG_CONFIG_PATH=$work/static/lib/pkgconfig pkg-config --static --cflags --libs tern-c) || return 1
+  # shellcheck disable=SC2086
+  gcc -std=c99 tests/consumer/main.c $flags -o "$work/c_with_archive" && env -i "$work/c_with_archive" "$work/digits.tern"
+}
+static_consumer() { needs_no_libtern "$1" && "$1" "$work/digits.tern"; }
 # As strict C, with all of C's headers of ours in one file.
 as_c() {
   local flags
@@ -96,6 +113,10 @@ try 'find_package(tern) runs in C' "$work/consumer/consumer_c" "$work/digits.ter
 if [[ -z ${2:-} ]]; then # not of a package
   try 'a project with Tern as subproject compiles' as_subproject
   try 'a project with Tern as subproject runs' "$subproject/consumer" "$work/digits.tern"
+  try 'a project with Tern as subproject runs with libtern.a' static_consumer "$subproject/consumer_static"
+  try 'find_package(tern) runs with libtern.a' static_consumer "$work/consumer/consumer_static"
+  try 'pkg-config --static' with_archive
+  try 'pkg-config --static in C' as_c_with_archive
 fi
 try 'pkg-config, compiler of the system' with_pkg_config "$prefix"
 try 'pkg-config, moved' with_pkg_config "$work/moved/tern"

@@ -1,0 +1,22 @@
+# libtern.so, with the C++ and C interfaces and nothing else visible.
+add_library(libtern SHARED ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
+# The objects of whole folders, since nothing inside the library itself asks for the public functions.
+foreach(folder IN ITEMS tern_runtime tern_loader tern_schema tern_dtypes)
+  target_sources(libtern PRIVATE $<TARGET_OBJECTS:${folder}>)
+  target_link_libraries(libtern PRIVATE ${folder})
+endforeach()
+target_compile_features(libtern INTERFACE cxx_std_20)
+target_include_directories(libtern INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Before 1.0 a minor version may change the interface.
+set_target_properties(libtern PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${relocatable}")
+
+target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
+# Keeps one copy of functions with the same code: templates over types of one size.
+if(TERN_MOLD)
+  target_link_options(libtern PRIVATE -Wl,--icf=all)
+endif()
+if(NOT TERN_SANITIZE)
+  target_link_options(libtern PRIVATE -Wl,-z,defs)
+endif()

@@ -1,0 +1,29 @@
+# libtern.a: all objects of the library in one archive. A program that links it takes what it calls, and needs the
+# libraries below.
+add_library(tern_static STATIC ${CMAKE_CURRENT_LIST_DIR}/libtern.cpp)
+add_library(tern::static ALIAS tern_static)
+foreach(folder IN ITEMS runtime compiled loader kernels schema dtypes threads)
+  target_sources(tern_static PRIVATE $<TARGET_OBJECTS:tern_${folder}>)
+endforeach()
+target_compile_features(tern_static INTERFACE cxx_std_20)
+target_include_directories(tern_static INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME static
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+# Beside this tree the targets that were found; for installed programs the names, which a linker looks up.
+set(TERN_STATIC_LIBRARIES fmt xxhash zstd ${OpenMP_CXX_LIB_NAMES} ${CMAKE_DL_LIBS})
+target_link_libraries(tern_static INTERFACE "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;OpenMP::OpenMP_CXX>")
+if(TERN_DNNL)
+  list(APPEND TERN_STATIC_LIBRARIES dnnl)
+  target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${DNNL_LIBRARY}>)
+endif()
+if(TERN_LAPACK)
+  list(APPEND TERN_STATIC_LIBRARIES lapacke)
+  target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${LAPACKE_LIBRARY}>)
+endif()
+if(TERN_BLAS)
+  list(APPEND TERN_STATIC_LIBRARIES openblas)
+  target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${OPENBLAS_LIBRARY}>)
+endif()
+target_link_libraries(tern_static INTERFACE "$<INSTALL_INTERFACE:${TERN_STATIC_LIBRARIES}>" $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
