@@ -2,7 +2,7 @@
 // avx2, avx512) takes no more than that, for tests.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(TERN_ONE_CPU_LEVEL)  // TERN_CPU_LEVELS of CMake
 #define TERN_X86_LEVELS 1
 #include <cpuid.h>
 

@@ -44,7 +44,7 @@ bool blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, 
   return true;
 }
 
-#define TERN_GEMM(T)                                                                                                 \
+#define TERN_GEMM(T)                                                                                                   \
   template bool blas_gemm<T>(std::int64_t, std::int64_t, std::int64_t, MatrixView<T>, MatrixView<T>, T*, std::int64_t, \
                              bool);
 TERN_GEMM(double)

@@ -185,6 +185,12 @@ if [[ $full == --full ]]; then
   part 'races of threads' ./dev races
   # An hour of what validates runs clean, a minute of each other target.
   part 'fuzz' env "TERN_FUZZ_SECONDS=${TERN_FUZZ_SECONDS:-1800}" ./dev fuzz 60
+  # Without oneDNN, OpenBLAS and LAPACK.
+  check 'own kernels: build' compiled own build-own
+  conform 'own kernels: programs' build-own $data/programs
+  conform 'own kernels: models' build-own $data/models
+  conform 'own kernels: conformance' build-own $data/conformance
+  part minimal $scripts/minimal.sh build
   part package $scripts/package_test.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12

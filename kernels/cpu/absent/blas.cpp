@@ -8,7 +8,7 @@ bool blas_gemm(std::int64_t, std::int64_t, std::int64_t, MatrixView<T>, MatrixVi
   return false;
 }
 
-#define TERN_GEMM(T)                                                                                                 \
+#define TERN_GEMM(T)                                                                                                   \
   template bool blas_gemm<T>(std::int64_t, std::int64_t, std::int64_t, MatrixView<T>, MatrixView<T>, T*, std::int64_t, \
                              bool);
 TERN_GEMM(double)
