@@ -2,6 +2,7 @@
 // takes.
 //
 //   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
+//   tern_bench --sessions ARCHIVE...  eight sessions of a program: first runs, memory
 //   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
@@ -22,7 +23,9 @@
 #include <thread>
 #include <vector>
 
+#include "bench/inputs.h"
 #include "bench/models.h"
+#include "bench/sessions.h"
 #include "exporter/archive_writer.h"
 #include "tools/machine.h"
 
@@ -71,15 +74,6 @@ struct Figures {
   double opened = 0, prepared = 0, first = 0, later = 0, peak = 0, arena = 0;
 };
 
-tern::Tensor input_of(const tern::Model& model) {
-  const tern::ValueInfo input = model.functions().at(0).inputs.at(0);
-  std::vector<std::int64_t> sizes;
-  for (const tern::SizeInfo& s : input.sizes) sizes.push_back(s.constant ? s.value : std::max<std::int64_t>(s.min, 1));
-  tern::Tensor x(input.dtype, sizes);
-  if (input.dtype == tern::DType::f32) std::ranges::fill(x.span<float>(), 0.5F);
-  return x;
-}
-
 Figures measure(const std::string& path, tern::Verify verify, bool memory) {
   Figures f;
   const double before = anonymous_mb();
@@ -90,13 +84,13 @@ Figures measure(const std::string& path, tern::Verify verify, bool memory) {
   f.opened = ms_since(start);
   tern::Session session(model.prepare());
   f.prepared = ms_since(start);
-  const tern::Tensor x = input_of(model);
-  session.run({x});
+  const std::vector<tern::Tensor> x = tern::bench::inputs_of(model);
+  session.run(x);
   f.first = ms_since(start);
   std::vector<double> later;
   for (int i = 0; i < kLaterRuns; ++i) {
     const auto again = Clock::now();
-    session.run({x});
+    session.run(x);
     later.push_back(ms_since(again));
   }
   f.later = median(later);
@@ -219,6 +213,10 @@ int main(int argc, char** argv) {
         const tern::bench::BenchModel model = make();
         with_archive(model, [&](const std::string& path) { on_devices(model, path, names); });
       }
+      return 0;
+    }
+    if (argc > 2 && std::string_view(argv[1]) == "--sessions") {
+      for (int i = 2; i < argc; ++i) tern::bench::measure_sessions(argv[i]);
       return 0;
     }
     if (argc == 1) made_on_the_spot();

@@ -1,4 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  inputs.cpp
   main.cpp
-  models.cpp)
+  models.cpp
+  sessions.cpp)
