@@ -13,7 +13,8 @@ set_target_properties(tern_static PROPERTIES OUTPUT_NAME tern EXPORT_NAME static
 
 # Beside this tree the targets that were found; for installed programs the names, which a linker looks up.
 set(TERN_STATIC_LIBRARIES fmt xxhash zstd ${OpenMP_CXX_LIB_NAMES} ${CMAKE_DL_LIBS})
-target_link_libraries(tern_static INTERFACE "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;OpenMP::OpenMP_CXX>")
+target_link_libraries(tern_static INTERFACE
+  "$<BUILD_INTERFACE:fmt::fmt;PkgConfig::xxhash;PkgConfig::zstd;OpenMP::OpenMP_CXX>")
 if(TERN_DNNL)
   list(APPEND TERN_STATIC_LIBRARIES dnnl)
   target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${DNNL_LIBRARY}>)
@@ -26,4 +27,5 @@ if(TERN_BLAS)
   list(APPEND TERN_STATIC_LIBRARIES openblas)
   target_link_libraries(tern_static INTERFACE $<BUILD_INTERFACE:${OPENBLAS_LIBRARY}>)
 endif()
-target_link_libraries(tern_static INTERFACE "$<INSTALL_INTERFACE:${TERN_STATIC_LIBRARIES}>" $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
+target_link_libraries(tern_static INTERFACE
+  "$<INSTALL_INTERFACE:${TERN_STATIC_LIBRARIES}>" $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)

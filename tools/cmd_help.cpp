@@ -1,5 +1,6 @@
 // tern help, tern version.
 #include <fmt/format.h>
+#include <tern/version.h>
 
 #include <cstdio>
 #include <memory>
@@ -49,7 +50,7 @@ void add_version_command(CLI::App& app, CommandLine&) {
   c->add_flag("--json", *json, "Print it as JSON");
   c->footer("Example:\n  tern version");
   c->callback([json] {
-    *json ? fmt::print("{{\"version\": \"{}\"}}\n", TERN_VERSION) : fmt::print("tern {}\n", TERN_VERSION);
+    *json ? fmt::print("{{\"version\": \"{}\"}}\n", TERN_VERSION_STRING) : fmt::print("tern {}\n", TERN_VERSION_STRING);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/custom_op.h>
 #include <tern/error.h>
+#include <tern/version.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -107,7 +108,7 @@ int parse(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
   } catch (const CLI::CallForVersion&) {
-    fmt::print("tern {}\n", TERN_VERSION);
+    fmt::print("tern {}\n", TERN_VERSION_STRING);
   } catch (const CLI::ParseError& e) {
     // An option that does not exist also explains why an argument is missing.
     const auto is_option = [](const std::string& text) { return text.starts_with('-'); };
@@ -149,7 +150,7 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
   app->name("tern");
   app->formatter(std::make_shared<HelpFormatter>());
   app->require_subcommand(1);
-  app->set_version_flag("--version", TERN_VERSION, "Print the version and exit");
+  app->set_version_flag("--version", TERN_VERSION_STRING, "Print the version and exit");
   app->set_help_flag("-h,--help", "Print this text and exit");
   app->fallthrough();
   app->add_option_function<std::vector<std::string>>(

@@ -11,5 +11,9 @@
 #define TERN_VERSION_PATCH 0
 /* One number, to compare: `#if TERN_VERSION >= 200` is 0.2.0 or later. */
 #define TERN_VERSION (TERN_VERSION_MAJOR * 10000 + TERN_VERSION_MINOR * 100 + TERN_VERSION_PATCH)
+/* As text: "0.1.0". */
+#define TERN_VERSION_STRING TERN_VERSION_JOIN_(TERN_VERSION_MAJOR, TERN_VERSION_MINOR, TERN_VERSION_PATCH)
+#define TERN_VERSION_JOIN_(major, minor, patch) TERN_VERSION_QUOTE_(major, minor, patch)
+#define TERN_VERSION_QUOTE_(major, minor, patch) #major "." #minor "." #patch
 
 #endif

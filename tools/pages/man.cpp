@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <tern/version.h>
 
 #include "tools/exit_codes.h"
 #include "tools/option_text.h"
@@ -59,8 +60,8 @@ std::string man_page(const CLI::App& app) {
   const std::string command = sub ? root.get_name() + " " + app.get_name() : app.get_name();
   std::string title = page;
   for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  std::string out = fmt::format(".TH {} 1 \"\" \"tern {}\" \"Tern\"\n.SH NAME\n{} \\- {}\n", roff(title), TERN_VERSION,
-                                roff(page), roff(app.get_description()));
+  std::string out = fmt::format(".TH {} 1 \"\" \"tern {}\" \"Tern\"\n.SH NAME\n{} \\- {}\n", roff(title),
+                                TERN_VERSION_STRING, roff(page), roff(app.get_description()));
   out += fmt::format(".SH SYNOPSIS\n\\fB{}\\fR {}\n", roff(command), roff(usage_of(app)));
   std::string arguments, options;
   for (const OptionText& o : options_of(app)) (o.positional ? arguments : options) += option_entry(o);
