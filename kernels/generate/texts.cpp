@@ -32,14 +32,13 @@ struct Text {
 class Recorder : public portable::Launcher {
  public:
   const portable::Target& target() const override { return portable::kCompiledTarget; }
-  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
-                                         const std::function<std::string()>& text) override {
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text) override {
     const portable::TextHash hash = portable::hash_of(key);
     if (!texts.contains(hash)) texts[hash] = {name, text()};
-    return nullptr;
+    return {};
   }
-  void launch(const portable::CompiledKernel*, std::span<const portable::Argument>, std::int64_t,
-              std::uint32_t) override {}
+  void launch(portable::KernelHandle, std::span<const portable::Argument>, std::int64_t, std::uint32_t) override {}
   void copy(std::byte*, const std::byte*, std::uint64_t) override {}
   void upload(std::byte*, const void*, std::uint64_t) override {}
   void download(void*, const std::byte*, std::uint64_t) override {}

@@ -20,8 +20,7 @@ class CompiledLauncher : public Launcher {
  public:
   const Target& target() const override { return kCompiledTarget; }
 
-  const CompiledKernel* kernel(const std::string& key, const std::string& name,
-                               const std::function<std::string()>&) override {
+  KernelHandle kernel(const std::string& key, const std::string& name, const std::function<std::string()>&) override {
     const std::span<const CompiledText> texts = compiled_texts();
     const TextHash hash = hash_of(key);
     const auto at = std::ranges::lower_bound(texts, hash, {}, &CompiledText::key);
@@ -30,15 +29,14 @@ class CompiledLauncher : public Launcher {
                                        "' for these element types and attributes was compiled into this build: run "
                                        "without `reproducible`, or with a build that has LAPACK");
     }
-    return reinterpret_cast<const CompiledKernel*>(&*at);
+    return static_cast<KernelHandle>(at - texts.begin());
   }
 
   /// The first items tell how long the others will take.
-  void launch(const CompiledKernel* kernel, std::span<const Argument> arguments, std::int64_t items,
-              std::uint32_t) override {
+  void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items, std::uint32_t) override {
     std::array<const void*, kMostArguments> list;
     for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;
-    const auto run = reinterpret_cast<const CompiledText*>(kernel)->run;
+    const auto run = compiled_texts()[static_cast<std::size_t>(kernel)].run;
     const std::int64_t first = std::max<std::int64_t>(items / 64, 1);
     const auto start = std::chrono::steady_clock::now();
     run(list.data(), 0, first);

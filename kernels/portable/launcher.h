@@ -9,6 +9,10 @@
 #include <span>
 #include <string>
 
+namespace tern {
+class DeviceStream;
+}
+
 namespace tern::portable {
 
 /// The languages of tern/device.h that text is emitted in, with the same numbers.
@@ -23,8 +27,9 @@ struct Target {
   bool any_strides = false;
 };
 
-/// A compiled kernel of one device; valid as long as the device is open, which is to the end of the process.
-struct CompiledKernel;
+/// A compiled kernel, as its launcher finds it again: the handle of a plugin, or a number. Valid for all launchers of
+/// the device to the end of the process.
+enum class KernelHandle : std::uintptr_t {};
 
 /// An argument of a launch: an address, or the bytes of a value.
 struct Argument {
@@ -47,9 +52,9 @@ class Launcher {
   virtual const Target& target() const = 0;
   /// The kernel that `text` makes. Equal keys mean equal texts: the text is asked for once. Fails where the device's
   /// compiler refuses it.
-  virtual const CompiledKernel* kernel(const std::string& key, const std::string& name,
-                                       const std::function<std::string()>& text) = 0;
-  virtual void launch(const CompiledKernel* kernel, std::span<const Argument> arguments, std::int64_t items,
+  virtual KernelHandle kernel(const std::string& key, const std::string& name,
+                              const std::function<std::string()>& text) = 0;
+  virtual void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items,
                       std::uint32_t group) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;  ///< within the device
   virtual void upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;     ///< done when it returns
@@ -57,6 +62,8 @@ class Launcher {
   virtual std::unique_ptr<Memory> allocate(std::uint64_t bytes) = 0;
   /// An int32 of the stream's, zero, where a kernel writes the number of a failure (failure.h).
   virtual std::byte* failure() = 0;
+  /// The stream of a plugin's device that this is; null where the host computes.
+  virtual DeviceStream* device_stream() { return nullptr; }
 };
 
 }  // namespace tern::portable

@@ -8,8 +8,7 @@ void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
   Source& s = launch.source;
   s.complete(launcher_.target());
-  const CompiledKernel* kernel =
-      launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
+  const KernelHandle kernel = launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
   if (parameters.empty()) parameters.resize(sizeof(std::int64_t));
   steps_.push_back({kernel, std::move(launch.places_), std::move(parameters), items, group});

@@ -67,6 +67,7 @@ class Launch {
 
 class Launches : public KernelState {
  public:
+  /// The call's launcher makes the list; any launcher of the same device runs it, also when the first one is gone.
   explicit Launches(const KernelCall& call) : launcher_(*call.device) {}
 
   /// Runs for items 0..items - 1 after those before it. `items` may be 0: then nothing runs.
@@ -89,7 +90,7 @@ class Launches : public KernelState {
 
  private:
   struct Step {
-    const CompiledKernel* kernel;
+    KernelHandle kernel;
     std::vector<Launch::Place> places;
     std::vector<std::byte> parameters;
     std::int64_t items;

@@ -23,6 +23,19 @@ namespace tern {
 class ArchivedKernels;
 struct LoadedKernel;
 
+/// A kernel in a module that the device has loaded.
+struct ModuleKernel {
+  std::string name;
+  bool from_archive = false;
+  std::string refused;  ///< why a module of the archive was not taken
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+
+  portable::KernelHandle handle() const {
+    return static_cast<portable::KernelHandle>(reinterpret_cast<std::uintptr_t>(kernel));
+  }
+};
+
 class Device {
  public:
   /// "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that do.
@@ -66,8 +79,8 @@ class Device {
   Staging& staging() { return staging_; }
 
   /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
-  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
-                                         const std::function<std::string()>& text);
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text);
   /// Searches these kernels before it compiles a text, as long as another owner keeps them alive.
   void add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels);
   /// Overrides TERN_NO_COMPILE.
@@ -77,10 +90,9 @@ class Device {
  private:
   friend class DeviceStream;
   std::unique_ptr<BlockAllocator> make_allocator();
-  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
-            portable::CompiledKernel& kernel);
-  bool load_archived(const std::string& name, const std::string& text, portable::CompiledKernel& kernel);
-  void compile(const std::string& name, const std::string& text, portable::CompiledKernel& kernel);
+  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel);
+  bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
+  void compile(const std::string& name, const std::string& text, ModuleKernel& kernel);
 
   const tern_device_plugin& table_;
   int index_;
@@ -89,7 +101,7 @@ class Device {
   portable::Target target_;
   mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
   std::unique_ptr<BlockAllocator> allocator_;
-  std::unordered_map<std::string, std::unique_ptr<portable::CompiledKernel>> kernels_;
+  std::unordered_map<std::string, ModuleKernel> kernels_;
   std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
   bool may_compile_ = true;
   std::map<tern_device_stream, bool>
@@ -110,13 +122,3 @@ class Device {
 bool compiling_is_forbidden();
 
 }  // namespace tern
-
-namespace tern::portable {
-struct CompiledKernel {
-  std::string name;
-  bool from_archive = false;
-  std::string refused;  ///< why a module of the archive was not taken
-  tern_device_module module = nullptr;
-  tern_device_kernel kernel = nullptr;
-};
-}  // namespace tern::portable

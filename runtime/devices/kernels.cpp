@@ -23,8 +23,7 @@ void Device::add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels) 
   archived_.push_back(kernels);
 }
 
-void Device::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
-                  portable::CompiledKernel& kernel) {
+void Device::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel) {
   tern_device_source source{};
   source.size = sizeof source;
   source.dialect = dialect;
@@ -41,7 +40,7 @@ void Device::load(const std::string& name, std::int32_t dialect, std::span<const
   }
 }
 
-bool Device::load_archived(const std::string& name, const std::string& text, portable::CompiledKernel& kernel) {
+bool Device::load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel) {
   if ((properties_.features & TERN_DEVICE_SPIRV) == 0 || properties_.dialect != TERN_DIALECT_OPENCL) return false;
   std::vector<std::shared_ptr<const ArchivedKernels>> places;
   {
@@ -67,7 +66,7 @@ bool Device::load_archived(const std::string& name, const std::string& text, por
   return false;
 }
 
-void Device::compile(const std::string& name, const std::string& text, portable::CompiledKernel& kernel) {
+void Device::compile(const std::string& name, const std::string& text, ModuleKernel& kernel) {
   if (!may_compile_) {
     fail(ErrorCode::unsupported,
          fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", name_, name,
@@ -79,31 +78,27 @@ void Device::compile(const std::string& name, const std::string& text, portable:
   load(name, properties_.dialect, text, kernel);
 }
 
-const portable::CompiledKernel* Device::kernel(const std::string& key, const std::string& name,
-                                               const std::function<std::string()>& text) {
+portable::KernelHandle Device::kernel(const std::string& key, const std::string& name,
+                                      const std::function<std::string()>& text) {
   {
     const std::lock_guard lock(kernels_mutex_);
     const auto at = kernels_.find(key);
-    if (at != kernels_.end()) return at->second.get();
+    if (at != kernels_.end()) return at->second.handle();
   }
   const std::string source = text();
-  auto kernel = std::make_unique<portable::CompiledKernel>();
-  kernel->name = name;
-  if (!load_archived(name, source, *kernel)) compile(name, source, *kernel);
+  ModuleKernel kernel;
+  kernel.name = name;
+  if (!load_archived(name, source, kernel)) compile(name, source, kernel);
   const std::lock_guard lock(kernels_mutex_);
-  auto& slot = kernels_[key];
-  if (slot != nullptr) {  // another thread was faster
-    table_.module_unload(index_, kernel->module);
-  } else {
-    slot = std::move(kernel);
-  }
-  return slot.get();
+  const auto [slot, is_new] = kernels_.try_emplace(key, kernel);
+  if (!is_new) table_.module_unload(index_, kernel.module);  // another thread was faster
+  return slot->second.handle();
 }
 
 std::vector<LoadedKernel> Device::loaded_kernels() const {
   const std::lock_guard lock(kernels_mutex_);
   std::vector<LoadedKernel> list;
-  for (const auto& [key, kernel] : kernels_) list.push_back({kernel->name, kernel->from_archive, kernel->refused});
+  for (const auto& [key, kernel] : kernels_) list.push_back({kernel.name, kernel.from_archive, kernel.refused});
   std::ranges::sort(list, {}, &LoadedKernel::name);
   return list;
 }

@@ -11,15 +11,11 @@
 namespace tern {
 namespace {
 
-Device& device_of(const KernelCall& call) {
-  return static_cast<DeviceStream*>(call.device)->device();
-}
-
-/// What a node keeps: the plugin's, or the portable kernel's. The interface has threads never run one override at the
-/// same time, so a run of several sessions' waits for the other's to be put on its stream.
+/// What a node keeps: the plugin's override, or the portable kernel's state. The interface has threads never run one
+/// override at the same time, so a run waits until another session's has been put on its stream.
 struct OverrideState : KernelState {
   explicit OverrideState(const KernelCall& call)
-      : device(device_of(call)), description(*call.node, call.in, call.out) {}
+      : device(call.device->device_stream()->device()), description(*call.node, call.in, call.out) {}
   ~OverrideState() override {
     if (handle == nullptr) return;
     device.wait();
@@ -28,12 +24,23 @@ struct OverrideState : KernelState {
   Device& device;
   mutable std::mutex mutex;
   mutable OpDescription description;
-  tern_device_override handle = nullptr;
+  tern_device_override handle = nullptr;  ///< null: the portable kernel runs
   std::uint64_t scratch = 0;
+  std::unique_ptr<const KernelState> portable;
 };
+
+const OverrideState& state_of(const KernelCall& call) {
+  return static_cast<const OverrideState&>(*call.state);
+}
 
 const Kernel& portable_kernel(const KernelCall& call) {
   return portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
+}
+
+KernelCall portable_call(const KernelCall& call) {
+  KernelCall inner = call;
+  inner.state = state_of(call).portable.get();
+  return inner;
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& call) {
@@ -43,25 +50,32 @@ std::unique_ptr<KernelState> prepare(const KernelCall& call) {
   if (status == TERN_DEVICE_OK && state->handle != nullptr) return state;
   if (status != TERN_DEVICE_UNSUPPORTED) state->device.check(status, "preparing a kernel of its own");
   state->handle = nullptr;
-  const Kernel& kernel = portable_kernel(call);
-  return kernel.prepare == nullptr ? nullptr : kernel.prepare(call);
+  if (const Kernel& kernel = portable_kernel(call); kernel.prepare != nullptr) {
+    std::unique_ptr<KernelState> inner = kernel.prepare(call);
+    if (inner != nullptr) static_cast<KernelState&>(*state) = *inner;  // what the planner reads
+    state->portable = std::move(inner);
+  }
+  return state;
 }
 
 std::size_t scratch(const KernelCall& call) {
-  if (const auto* state = dynamic_cast<const OverrideState*>(call.state)) return state->scratch;
+  if (state_of(call).handle != nullptr) return state_of(call).scratch;
   const Kernel& kernel = portable_kernel(call);
-  return kernel.scratch == nullptr ? 0 : kernel.scratch(call);
+  return kernel.scratch == nullptr ? 0 : kernel.scratch(portable_call(call));
 }
 
 void run(KernelCall& call) {
-  const auto* state = dynamic_cast<const OverrideState*>(call.state);
-  if (state == nullptr) return portable_kernel(call).run(call);
-  const std::lock_guard lock(state->mutex);
-  state->description.fill(call.in, call.out, true);
-  state->device.check(state->device.overrides()->run(
-                          state->device.index(), static_cast<DeviceStream*>(call.device)->used(), state->handle,
-                          &state->description.op(), reinterpret_cast<tern_device_address>(call.scratch.data())),
-                      "running a kernel of its own");
+  const OverrideState& state = state_of(call);
+  if (state.handle == nullptr) {
+    KernelCall inner = portable_call(call);
+    return portable_kernel(call).run(inner);
+  }
+  const std::lock_guard lock(state.mutex);
+  state.description.fill(call.in, call.out, true);
+  state.device.check(state.device.overrides()->run(state.device.index(), call.device->device_stream()->used(),
+                                                   state.handle, &state.description.op(),
+                                                   reinterpret_cast<tern_device_address>(call.scratch.data())),
+                     "running a kernel of its own");
 }
 
 /// An override has no expression to compute: pointwise nodes are offered in partitions only.

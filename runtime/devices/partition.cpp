@@ -71,10 +71,10 @@ void run(KernelCall& call) {
   const auto& state = *static_cast<const PartState*>(call.state);
   const auto inputs = addresses_of(call.in), outputs = addresses_of(call.out);
   const Device& device = state.part->device;
-  device.check(device.partitions()->run(device.index(), static_cast<DeviceStream*>(call.device)->used(),
-                                        state.part->handle, inputs.data(), outputs.data(),
-                                        reinterpret_cast<tern_device_address>(call.scratch.data())),
-               "running a part of the program");
+  device.check(
+      device.partitions()->run(device.index(), call.device->device_stream()->used(), state.part->handle, inputs.data(),
+                               outputs.data(), reinterpret_cast<tern_device_address>(call.scratch.data())),
+      "running a part of the program");
 }
 
 std::size_t scratch(const KernelCall& call) {

@@ -40,7 +40,7 @@ DeviceStream::~DeviceStream() {
   device_.plugin().stream_destroy(device_.index(), stream_);
 }
 
-void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments,
+void DeviceStream::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
                           std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
   if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
@@ -54,7 +54,8 @@ void DeviceStream::launch(const portable::CompiledKernel* kernel, std::span<cons
   launch.items = static_cast<std::uint64_t>(items);
   launch.group = group;
   idle_ = false;
-  device_.check(device_.plugin().launch(device_.index(), stream_, kernel->kernel, &launch), "launching a kernel");
+  const auto handle = reinterpret_cast<tern_device_kernel>(static_cast<std::uintptr_t>(kernel));
+  device_.check(device_.plugin().launch(device_.index(), stream_, handle, &launch), "launching a kernel");
   ++launches_;
 }
 

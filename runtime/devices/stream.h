@@ -23,17 +23,18 @@ class DeviceStream : public portable::Launcher {
     return stream_;
   }
   const portable::Target& target() const override { return device_.target(); }
-  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
-                                         const std::function<std::string()>& text) override {
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text) override {
     return device_.kernel(key, name, text);
   }
-  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
               std::uint32_t group) override;
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
   void upload(std::byte* to, const void* from, std::uint64_t bytes) override;
   void download(void* to, const std::byte* from, std::uint64_t bytes) override;
   std::unique_ptr<portable::Memory> allocate(std::uint64_t bytes) override;
   std::byte* failure() override;
+  DeviceStream* device_stream() override { return this; }
 
   /// As upload and download, done when the stream has been synchronised.
   void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes);

@@ -11,15 +11,10 @@
 #include <fstream>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "kernels/portable/failure.h"
 #include "kernels/portable/launches.h"
-
-namespace tern::portable {
-struct CompiledKernel {
-  void (*run)(const void* const* arguments, long begin, long end);
-};
-}  // namespace tern::portable
 
 namespace tern::test {
 
@@ -32,9 +27,9 @@ class HostLauncher : public portable::Launcher {
 
   const portable::Target& target() const override { return target_; }
 
-  const portable::CompiledKernel* kernel(const std::string& key, const std::string& name,
-                                         const std::function<std::string()>& text) override {
-    if (const auto found = kernels_.find(key); found != kernels_.end()) return &found->second;
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text) override {
+    if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
     std::string folder = (std::filesystem::temp_directory_path() / "tern_kernel_XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) fail(ErrorCode::io, "no folder for kernels");
     const std::string at = folder + "/kernel";
@@ -46,15 +41,15 @@ class HostLauncher : public portable::Launcher {
     void* library = status == 0 ? dlopen((at + ".so").c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     std::filesystem::remove_all(folder);
     if (library == nullptr) fail(ErrorCode::runtime, "the text of " + name + " does not compile");
-    const auto run = reinterpret_cast<void (*)(const void* const*, long, long)>(dlsym(library, name.c_str()));
-    return &kernels_.emplace(key, portable::CompiledKernel{run}).first->second;
+    functions_.push_back(reinterpret_cast<Function>(dlsym(library, name.c_str())));
+    return kernels_[key] = static_cast<portable::KernelHandle>(functions_.size() - 1);
   }
 
-  void launch(const portable::CompiledKernel* kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
               std::uint32_t) override {
     std::vector<const void*> list;
     for (const portable::Argument& a : arguments) list.push_back(a.data);
-    kernel->run(list.data(), 0, items);
+    functions_[static_cast<std::size_t>(kernel)](list.data(), 0, items);
   }
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override { std::memmove(to, from, bytes); }
   void upload(std::byte* to, const void* from, std::uint64_t bytes) override { std::memcpy(to, from, bytes); }
@@ -77,8 +72,10 @@ class HostLauncher : public portable::Launcher {
   }
 
  private:
+  using Function = void (*)(const void* const* arguments, long begin, long end);
   portable::Target target_;
-  std::map<std::string, portable::CompiledKernel> kernels_;
+  std::map<std::string, portable::KernelHandle> kernels_;
+  std::vector<Function> functions_;
   std::int32_t failure_ = 0;
 };
 
