@@ -71,11 +71,8 @@ Frame& Frame::child(std::uint32_t node, std::uint32_t slot) {
 std::byte* Frame::dynamic(ValueId v, std::uint64_t bytes) {
   if (v < 0) fail(ErrorCode::internal, "a result that nobody wants has no memory");
   Buffer& buffer = dynamic_[v];
-  if (bytes > buffer.size()) {
-    const bool limited = context_.prepared->options.max_memory > 0;
-    context_.reserve(buffer, limited ? bytes : std::max(bytes, buffer.size() * 2));
-  }
-  if (buffer.data() == nullptr) context_.reserve(buffer, 64);
+  const bool grows = bytes > buffer.size() && context_.prepared->options.max_memory == 0;
+  context_.reserve(buffer, grows ? std::max(bytes, buffer.size() * 2) : bytes);
   return buffer.data();
 }
 
@@ -263,8 +260,8 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     PlanRun& run = plan_for(s);
     const Plan& plan = *run.plan;
     sections_[s].current = &run;
-    context_.reserve(sections_[s].arena, std::max<std::uint64_t>(plan.arena_bytes, 64));  // no null, even for nothing
-    context_.reserve(context_.scratch, plan.scratch_bytes);
+    context_.reserve(sections_[s].arena, plan.arena_bytes);
+    if (plan.scratch_bytes > 0) context_.reserve(context_.scratch, plan.scratch_bytes);
     locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
       outputs->check(plan.outputs);

@@ -38,7 +38,7 @@ void RunLimits::check_memory(std::uint64_t bytes, const PrepareOptions& options)
 
 void RunLimits::reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device* device) {
   const std::uint64_t before = buffer.size();
-  if (bytes <= before) return;
+  if (buffer.data() != nullptr && bytes <= before) return;
   check_memory(bytes - before, options);
   used_ -= before;  // if it fails, the buffer is empty
   buffer.reserve(bytes, device);

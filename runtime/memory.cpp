@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/devices/device.h"
@@ -18,10 +19,10 @@ void FreeMemory::operator()(std::byte* p) const {
 }
 
 void Buffer::reserve(std::uint64_t bytes, Device* device) {
-  if (bytes <= size_) return;
+  if (data_ != nullptr && bytes <= size_) return;
   data_.reset();
   size_ = 0;
-  const std::uint64_t rounded = (bytes + 63) / 64 * 64;
+  const std::uint64_t rounded = std::max<std::uint64_t>((bytes + 63) / 64 * 64, 64);
   if (device != nullptr) {
     data_ = {device->allocate(rounded), FreeMemory{device}};
   } else {

@@ -19,7 +19,8 @@ class Buffer {
  public:
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
-  /// At least this many bytes; always of the same device, or of the host where that is null.
+  /// At least this many bytes, also for none: data() is never null after it. Always of the same device, or of the host
+  /// where that is null.
   void reserve(std::uint64_t bytes, Device* device = nullptr);
 
  private:

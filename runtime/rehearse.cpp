@@ -30,8 +30,7 @@ void Frame::rehearse(std::span<const std::int64_t> symbols) {
     evaluate_expressions();
     PlanRun& run = plan_for(s);
     sections_[s].current = &run;
-    constexpr std::uint64_t kSomewhere = 64;
-    context_.scratch.reserve(std::max(run.plan->scratch_bytes, kSomewhere), context_.device());
+    context_.scratch.reserve(run.plan->scratch_bytes, context_.device());
     for (TensorView& v : run.args) v.data = context_.scratch.data();
     for (const Step& step : run.plan->steps) {
       if (!asks_later(step)) continue;

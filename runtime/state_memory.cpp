@@ -26,7 +26,7 @@ void StateMemory::load(std::uint32_t storage) {
   Buffer& memory = *mutable_[storage];
   Buffer fresh;
   Buffer& to = memory.data() == nullptr ? fresh : memory;  // what is half filled is not there
-  to.reserve(std::max<std::uint64_t>(size, 1), prepared_.device);
+  to.reserve(size, prepared_.device);
   if (stream_ != nullptr) {
     Upload upload(*stream_);
     upload.add(*program.source, storage, size, to.data());

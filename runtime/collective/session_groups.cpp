@@ -99,9 +99,8 @@ void SessionGroups::run(const KernelCall& call) {
 void SessionGroups::run_on_host(ProcessGroup& group, Collective c, const TensorView& in, const TensorView& out) {
   if (context_.stream == nullptr) return group.run(c);
   const std::uint64_t given = DeviceTransfer::bytes_of(in), made = DeviceTransfer::bytes_of(out);
-  constexpr std::uint64_t kLeast = 64;
-  in_.reserve(std::max(given, kLeast));
-  out_.reserve(std::max(made, kLeast));
+  in_.reserve(given);
+  out_.reserve(made);
   context_.stream->finish();  // what has failed on the device is not sent
   context_.stream->download(in_.data(), in.data, given);
   c.in = in_.data();

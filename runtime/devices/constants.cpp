@@ -37,7 +37,7 @@ void DeviceConstants::bring(std::span<const std::uint32_t> storages, DeviceStrea
       }
       if (!upload) upload.emplace(stream);
       Buffer& to = copied.emplace_back(storage, Buffer()).second;
-      to.reserve(std::max<std::uint64_t>(size, 64), &device_);
+      to.reserve(size, &device_);
       upload->add(*program_.source, storage, size, to.data());
     }
     if (upload) upload->finish();

@@ -18,7 +18,7 @@ void DeviceTransfer::bring(const Function& f, std::vector<TensorView>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (f.inputs[i].kind != FunctionInput::Kind::user || f.inputs[i].value == kNoValue) continue;
     const std::uint64_t bytes = bytes_of(inputs[i]);
-    inputs_[i].reserve(std::max<std::uint64_t>(bytes, 64), &stream_.device());
+    inputs_[i].reserve(bytes, &stream_.device());
     stream_.enqueue_upload(inputs_[i].data(), inputs[i].data, bytes);
     inputs[i].data = inputs_[i].data();
   }
@@ -36,7 +36,7 @@ const std::vector<TensorView>& DeviceTransfer::take_back(const Function& f, cons
       continue;
     }
     if (bytes > outputs_[i].size()) stream_.settle();  // a run before may still write there
-    outputs_[i].reserve(std::max<std::uint64_t>(bytes, 64));
+    outputs_[i].reserve(bytes);
     stream_.enqueue_download(outputs_[i].data(), results[i].data, bytes);
     results_[i].data = results[i].dtype == DType::invalid ? nullptr : outputs_[i].data();
   }
@@ -50,7 +50,7 @@ const std::vector<TensorView>& DeviceTransfer::take_back(const Function& f, cons
 void DeviceTransfer::read(const TensorView& from, const TensorView& to) {
   const std::uint64_t bytes = bytes_of(to);
   Buffer dense;
-  dense.reserve(std::max<std::uint64_t>(bytes, 64), &stream_.device());
+  dense.reserve(bytes, &stream_.device());
   TensorView there = to;
   there.data = dense.data();
   portable::copy(stream_, from, there);
@@ -60,7 +60,7 @@ void DeviceTransfer::read(const TensorView& from, const TensorView& to) {
 void DeviceTransfer::write(const TensorView& from, const TensorView& to) {
   const std::uint64_t bytes = bytes_of(from);
   Buffer dense;
-  dense.reserve(std::max<std::uint64_t>(bytes, 64), &stream_.device());
+  dense.reserve(bytes, &stream_.device());
   stream_.upload(dense.data(), from.data, bytes);
   TensorView there = from;
   there.data = dense.data();

@@ -67,7 +67,7 @@ void GraphImpl::bring(CapturedRun& run, const Function& f, std::vector<TensorVie
     const Tensor& given = run.inputs[k++];
     if (f.inputs[i].value == kNoValue) continue;
     const std::uint64_t bytes = DeviceTransfer::bytes_of(views[i]);
-    run.on_device[i].reserve(std::max<std::uint64_t>(bytes, 64), run.context.device());
+    run.on_device[i].reserve(bytes, run.context.device());
     views[i].data = run.on_device[i].data();
     if (!chain(given, views[i], run)) run.recording.add(RecordedUpload{views[i].data, given.data(), bytes});
   }
@@ -80,7 +80,7 @@ void GraphImpl::take_back(CapturedRun& run, const Function& f, std::span<const T
   for (std::size_t i = 0; i < on_host.size(); ++i) {
     if (on_host[i].dtype == DType::invalid) continue;
     const std::uint64_t bytes = DeviceTransfer::bytes_of(on_host[i]);
-    run.on_host[i].reserve(std::max<std::uint64_t>(bytes, 64));
+    run.on_host[i].reserve(bytes);
     run.recording.add(RecordedDownload{run.on_host[i].data(), on_host[i].data, bytes});
     on_host[i].data = run.on_host[i].data();
   }
