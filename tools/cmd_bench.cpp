@@ -266,7 +266,7 @@ void fill_weight_cache(const BenchArguments& a) {
   const Prepared prepared = model.prepare(options_of(a));
   WeightCache* cache = prepared.impl()->cache.get();
   if (cache == nullptr || !cache->problem().empty()) return;
-  const std::vector<FunctionInfo> functions = model.functions();
+  const std::vector<FunctionInfo>& functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   Session session(prepared);
   session.run(f.name, one_call(model, f.name, inputs_of(a)));
@@ -280,7 +280,7 @@ int run_bench(const BenchArguments& a) {
   auto start = Clock::now();
   const Model model = open_model(a.model);
   r.opened = ms_since(start);
-  const std::vector<FunctionInfo> functions = model.functions();
+  const std::vector<FunctionInfo>& functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const InputChoice choice = inputs_of(a);
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);

@@ -26,6 +26,7 @@ using Sizes = Dims;
 void on_threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   std::atomic<int> ready = 0;
+  threads.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       ++ready;
