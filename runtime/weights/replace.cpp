@@ -140,21 +140,27 @@ WeightReplacement::WeightReplacement(const Program& program, std::shared_ptr<con
 void WeightReplacement::set(std::uint32_t state, std::span<const std::byte> bytes, MemoryPages owned) {
   const State before = program_->states[state];
   const auto storage = static_cast<std::uint32_t>(program_->storages.size());
-  TensorView from = view_of(before, bytes.data()), to = from;
-  if (is_dense(before)) std::ranges::copy(before.strides, to.strides.begin());
   bool is_owned = !owned.bytes().empty();
-  const auto element = static_cast<std::uintptr_t>(element_size(before.type.dtype));
-  if (!bytes.empty() && (!to.contiguous() || reinterpret_cast<std::uintptr_t>(bytes.data()) % element != 0)) {
-    MemoryPages copy(bytes.size());
-    if (to.contiguous()) {
-      std::memcpy(copy.bytes().data(), bytes.data(), bytes.size());
-    } else {
-      to.data = copy.bytes().data();
-      copy_strided(from, to);
-    }
+  const auto keep = [&](MemoryPages copy) {
     owned = std::move(copy);
     bytes = owned.bytes();
     is_owned = true;
+  };
+  // In a file of safetensors a tensor may begin anywhere.
+  const auto element = static_cast<std::uintptr_t>(element_size(before.type.dtype));
+  if (!bytes.empty() && reinterpret_cast<std::uintptr_t>(bytes.data()) % element != 0) {
+    MemoryPages copy(bytes.size());
+    std::memcpy(copy.bytes().data(), bytes.data(), bytes.size());
+    keep(std::move(copy));
+  }
+  const TensorView from = view_of(before, bytes.data());
+  TensorView to = from;
+  if (is_dense(before)) std::ranges::copy(before.strides, to.strides.begin());
+  if (!bytes.empty() && !to.contiguous()) {
+    MemoryPages copy(bytes.size());
+    to.data = copy.bytes().data();
+    copy_strided(from, to);
+    keep(std::move(copy));
   }
   source_->add(bytes, std::move(owned), is_owned);
   program_->storages.push_back({bytes.size()});
