@@ -10,33 +10,11 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "runtime/facts.h"
 #include "schema/program.h"
 #include "threads/threads.h"
 
 namespace tern {
-
-/// A run of nodes whose sizes are all known once the nodes before it have run.
-struct Section {
-  std::uint32_t begin = 0, end = 0;
-};
-
-inline constexpr std::uint32_t kNeverUsed = 0;
-inline constexpr std::uint32_t kUsedToTheEnd = ~0u;
-
-/// Facts about a function that do not depend on sizes.
-struct FunctionFacts {
-  std::vector<Section> sections;
-  std::vector<std::uint32_t> last_use;    ///< for each value: number of the last node that reads it + 1, kUsedToTheEnd
-                                          ///< for results and write-backs
-  std::vector<std::uint32_t> section_of;  ///< for each value: the section that makes it (0 for inputs)
-  std::vector<std::uint32_t> numbers;     ///< for each node: its number in the exported function
-  std::vector<std::uint32_t> symbols;     ///< those that its types and attributes depend on
-  std::vector<std::uint32_t> first_of_form;  ///< for each node (schema/forms.h)
-  std::vector<std::int32_t> permuted_by;     ///< for each value: the permutation that alone reads it, or -1
-  /// For each value: the number of the write-back whose target it becomes the content of, through updates in place
-  /// alone, or -1.
-  std::vector<std::int32_t> written_to;
-};
 
 class Device;
 class DeviceConstants;
@@ -68,7 +46,6 @@ struct PlanListeners {
 
 /// Algorithms of nodes that run, by function and node.
 using NodeWays = std::map<std::pair<std::uint32_t, std::uint32_t>, Way>;
-inline constexpr int kAnyThreads = 0;
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
@@ -84,7 +61,7 @@ struct PreparedProgram {
   std::shared_ptr<DeviceConstants> constants;       ///< the device's copies of immutable storages
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
   bool takes_parts = false;                         ///< the device compiles parts as a whole
-  std::map<int, NodeWays> ways;                     ///< by number of threads; kAnyThreads: for every other number
+  std::map<int, NodeWays> ways;                     ///< by number of threads; 0: for every other number
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< that kernels packed
   std::shared_ptr<WeightCache> cache;      ///< of packed weights on disk; null where nothing is packed for later
@@ -113,9 +90,5 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
 
 /// What messages call node `node` of function `function` of those that run.
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node);
-
-/// True when the node's operand is read as whole memory that a later op may overwrite in place: reshape passes memory
-/// on.
-bool passes_memory(const Node& node);
 
 }  // namespace tern

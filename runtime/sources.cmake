@@ -40,6 +40,7 @@ set(sources
   devices/upload.cpp
   dlpack.cpp
   event.cpp
+  facts.cpp
   frame.cpp
   fuse/expression.cpp
   fuse/fuse.cpp
@@ -53,6 +54,7 @@ set(sources
   limits.cpp
   memory.cpp
   model.cpp
+  node_ways.cpp
   outputs.cpp
   pack.cpp
   plan/arena.cpp

@@ -1,0 +1,13 @@
+// Which algorithm each node of a prepared program runs by, where something chose one beforehand.
+#pragma once
+
+#include "runtime/prepared.h"
+
+namespace tern {
+
+/// As this tuning has it, on any number of threads. Nodes and algorithms that are not there are passed over.
+void take_ways(PreparedProgram& prepared, const Tuning& tuning);
+/// As the archive has it for this processor. TERN_WAY in the environment is the algorithm for all nodes, for tests.
+void choose_ways(PreparedProgram& prepared, const Program& program);
+
+}  // namespace tern
