@@ -62,7 +62,7 @@ TEST(Plans, AreMadeOnceForAllSessions) {
 /// A convolution, a product and a sum along an axis, by an algorithm that is asked for.
 class Mixture {
  public:
-  static constexpr std::int64_t kChannels = 24, kSide = 9, kMatrices = 12;
+  static constexpr std::int64_t kChannels = 24, kSide = 9;
   explicit Mixture(const std::string& way, bool reproducible) {
     TestProgram p;
     auto& b = p.b();
