@@ -100,9 +100,8 @@ FileBytes::~FileBytes() {
 void FileBytes::release(std::span<const std::byte> part) const {
   if (owner_ != Owner::mapping || part.empty()) return;
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;  // of its first page
+  ::madvise(const_cast<std::byte*>(part.data() - before), part.size() + before, MADV_DONTNEED);
 }
 
 }  // namespace tern

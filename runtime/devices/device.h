@@ -4,6 +4,7 @@
 
 #include <tern/device.h>
 
+#include <bit>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,9 +32,7 @@ struct ModuleKernel {
   tern_device_module module = nullptr;
   tern_device_kernel kernel = nullptr;
 
-  portable::KernelHandle handle() const {
-    return static_cast<portable::KernelHandle>(reinterpret_cast<std::uintptr_t>(kernel));
-  }
+  portable::KernelHandle handle() const { return std::bit_cast<portable::KernelHandle>(kernel); }
 };
 
 class Device {

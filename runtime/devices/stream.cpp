@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <array>
+#include <bit>
 
 #include "kernels/portable/failure.h"
 
@@ -54,7 +55,7 @@ void DeviceStream::launch(portable::KernelHandle kernel, std::span<const portabl
   launch.items = static_cast<std::uint64_t>(items);
   launch.group = group;
   idle_ = false;
-  const auto handle = reinterpret_cast<tern_device_kernel>(static_cast<std::uintptr_t>(kernel));
+  const auto handle = std::bit_cast<tern_device_kernel>(kernel);
   device_.check(device_.plugin().launch(device_.index(), stream_, handle, &launch), "launching a kernel");
   ++launches_;
 }

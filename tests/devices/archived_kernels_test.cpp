@@ -93,7 +93,7 @@ std::shared_ptr<Program> two_kernels() {
 
 /// The texts that the program needs there; `kept` of them, by name, become kernels of the program.
 std::map<std::string, std::string> add_modules(Program& program, const std::string& kept) {
-  const auto texts = record_kernels(program, {"test", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 0}, {});
+  auto texts = record_kernels(program, {"test", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 0}, {});
   std::uint32_t ids = 1;
   for (const auto& [text, name] : texts) {
     if (name.find(kept) == std::string::npos) continue;

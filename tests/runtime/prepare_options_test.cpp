@@ -18,7 +18,7 @@ std::string weight_cache_of(const tern_prepare_options* options) {
   tern_prepared* prepared = nullptr;
   EXPECT_EQ(tern_model_prepare(&model, options, &prepared), TERN_OK) << tern_last_error();
   if (prepared == nullptr) return "not prepared";
-  const std::string result = prepared->prepared.impl()->options.weight_cache;
+  std::string result = prepared->prepared.impl()->options.weight_cache;
   tern_prepared_free(prepared);
   return result;
 }

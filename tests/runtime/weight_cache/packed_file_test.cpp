@@ -180,6 +180,7 @@ TEST_F(PackedFileTest, UseIsNoted) {
 TEST_F(PackedFileTest, WritersAtTheSameTime) {
   constexpr int kWriters = 4, kKeys = 8;
   std::vector<std::thread> writers;
+  writers.reserve(kWriters);
   for (int w = 0; w < kWriters; ++w) {
     writers.emplace_back([&] {
       for (std::uint32_t k = 0; k < kKeys; ++k)

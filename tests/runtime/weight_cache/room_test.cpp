@@ -22,7 +22,7 @@ constexpr std::time_t kHour = 3600;
 class RoomTest : public ::testing::Test {
  protected:
   std::string add(const std::string& name, std::size_t size, std::time_t age) {
-    const std::string path = folder_.path(name);
+    std::string path = folder_.path(name);
     write_file(path, "");
     EXPECT_EQ(::truncate(path.c_str(), static_cast<off_t>(size)), 0);
     set_age(path, age);

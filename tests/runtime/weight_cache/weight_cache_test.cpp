@@ -167,6 +167,7 @@ TEST_F(WeightCacheTest, WeightsThatDoNotFitAreNotPackedInVain) {
 TEST_F(WeightCacheTest, ManyThreadsAndTwoPrograms) {
   WeightCache first(folder_.path()), second(folder_.path());
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       WeightCache& cache = t % 2 == 0 ? first : second;
