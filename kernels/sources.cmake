@@ -5,7 +5,6 @@ set(sources
   cpu/absent/blas.cpp
   cpu/absent/dnnl.cpp
   cpu/absent/lapack.cpp
-  cpu/adaptive_pool.cpp
   cpu/amx/amx.cpp
   cpu/amx/convolve.cpp
   cpu/amx/key_block.cpp
@@ -14,8 +13,8 @@ set(sources
   cpu/amx/packed.cpp
   cpu/amx/panels_amx.cpp
   cpu/amx/without_tiles.cpp
-  cpu/attention.cpp
-  cpu/blas.cpp
+  cpu/attention/attention.cpp
+  cpu/attention/shared_heads.cpp
   cpu/cdist.cpp
   cpu/channels_last/band.cpp
   cpu/channels_last/blocking.cpp
@@ -30,18 +29,15 @@ set(sources
   cpu/channels_last/registers.cpp
   cpu/channels_last/resize.cpp
   cpu/channels_last/winograd.cpp
-  cpu/channels_last_convolution.cpp
   cpu/contractions.cpp
-  cpu/convolution.cpp
-  cpu/copy.cpp
-  cpu/data_sized.cpp
+  cpu/convolution/channels_last.cpp
+  cpu/convolution/convolution.cpp
+  cpu/convolution/tiles.cpp
   cpu/dense.cpp
-  cpu/detection.cpp
   cpu/dnnl/convolution.cpp
   cpu/dnnl/engine.cpp
   cpu/dnnl/matmul.cpp
   cpu/dnnl/packed_weight.cpp
-  cpu/embedding_bag.cpp
   cpu/fft/fft.cpp
   cpu/fft/lines.cpp
   cpu/fft/plan.cpp
@@ -49,14 +45,12 @@ set(sources
   cpu/fft/stage_avx2.cpp
   cpu/fft/stage_avx512.cpp
   cpu/fft/stage_baseline.cpp
-  cpu/fold.cpp
-  cpu/gather.cpp
-  cpu/gemm.cpp
-  cpu/grid_sample.cpp
-  cpu/grouped_matmul.cpp
-  cpu/histogram.cpp
-  cpu/indexing.cpp
-  cpu/linalg.cpp
+  cpu/indexing/data_sized.cpp
+  cpu/indexing/embedding_bag.cpp
+  cpu/indexing/gather.cpp
+  cpu/indexing/indexing.cpp
+  cpu/indexing/scatter.cpp
+  cpu/indexing/unique.cpp
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
   cpu/linalg/eig.cpp
@@ -67,15 +61,19 @@ set(sources
   cpu/linalg/lu.cpp
   cpu/linalg/matrix_exp.cpp
   cpu/linalg/qr.cpp
+  cpu/linalg/register.cpp
   cpu/linalg/svd.cpp
   cpu/linear/linear.cpp
   cpu/linear/micro_avx2.cpp
   cpu/linear/micro_avx512.cpp
   cpu/linear/micro_avx512bf16.cpp
   cpu/linear/micro_baseline.cpp
-  cpu/matmul.cpp
-  cpu/movement.cpp
-  cpu/normalization.cpp
+  cpu/matmul/blas.cpp
+  cpu/matmul/gemm.cpp
+  cpu/matmul/grouped_matmul.cpp
+  cpu/matmul/matmul.cpp
+  cpu/movement/copy.cpp
+  cpu/movement/movement.cpp
   cpu/optim.cpp
   cpu/planes/convolve.cpp
   cpu/planes/layout.cpp
@@ -111,14 +109,22 @@ set(sources
   cpu/pointwise/text_loops_avx512.cpp
   cpu/pointwise/text_loops_baseline.cpp
   cpu/pointwise/worker.cpp
-  cpu/pool.cpp
   cpu/processor.cpp
-  cpu/reduce.cpp
-  cpu/reduce_order.cpp
-  cpu/reduce_prod.cpp
-  cpu/reduce_sum.cpp
-  cpu/reduce_variance.cpp
-  cpu/reductions.cpp
+  cpu/reductions/histogram.cpp
+  cpu/reductions/normalization.cpp
+  cpu/reductions/reduce.cpp
+  cpu/reductions/reduce_order.cpp
+  cpu/reductions/reduce_prod.cpp
+  cpu/reductions/reduce_sum.cpp
+  cpu/reductions/reduce_variance.cpp
+  cpu/reductions/reductions.cpp
+  cpu/reductions/scan.cpp
+  cpu/reductions/searchsorted.cpp
+  cpu/reductions/segment_reduce.cpp
+  cpu/reductions/select_reduce.cpp
+  cpu/reductions/softmax.cpp
+  cpu/reductions/softmax_row.cpp
+  cpu/reductions/sort.cpp
   cpu/reproducible/attention.cpp
   cpu/reproducible/attention_loops_avx2.cpp
   cpu/reproducible/attention_loops_avx512.cpp
@@ -134,29 +140,23 @@ set(sources
   cpu/reproducible/register.cpp
   cpu/reproducible/softmax.cpp
   cpu/reproducible/table.cpp
-  cpu/resize.cpp
-  cpu/resize_table.cpp
   cpu/rnn.cpp
   cpu/rows/rows.cpp
   cpu/rows/rows_avx2.cpp
   cpu/rows/rows_avx512.cpp
   cpu/rows/rows_baseline.cpp
-  cpu/scan.cpp
-  cpu/scatter.cpp
-  cpu/searchsorted.cpp
-  cpu/segment_reduce.cpp
-  cpu/select_reduce.cpp
   cpu/sgemm/convolve.cpp
   cpu/sgemm/micro_avx2.cpp
   cpu/sgemm/micro_avx512.cpp
   cpu/sgemm/micro_baseline.cpp
   cpu/sgemm/sgemm.cpp
-  cpu/shared_heads.cpp
-  cpu/softmax.cpp
-  cpu/softmax_row.cpp
-  cpu/sort.cpp
-  cpu/tile_convolution.cpp
-  cpu/unique.cpp
+  cpu/windows/adaptive_pool.cpp
+  cpu/windows/detection.cpp
+  cpu/windows/fold.cpp
+  cpu/windows/grid_sample.cpp
+  cpu/windows/pool.cpp
+  cpu/windows/resize.cpp
+  cpu/windows/resize_table.cpp
   custom/call.cpp
   custom/custom.cpp
   custom/device.cpp

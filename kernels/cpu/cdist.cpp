@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/plane_io.h"
+#include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 

@@ -1,7 +1,7 @@
 // resize and grid_sample.
 #include <span>
 
-#include "kernels/cpu/resize_table.h"
+#include "kernels/cpu/windows/resize_table.h"
 #include "kernels/portable/window.h"
 #include "schema/pointwise.h"
 

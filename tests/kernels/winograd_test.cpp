@@ -9,7 +9,7 @@
 
 #include "kernels/channels_last.h"
 #include "kernels/cpu/amx/amx.h"
-#include "kernels/cpu/channels_last_convolution.h"
+#include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/sgemm/micro.h"
 #include "tests/random_floats.h"
 

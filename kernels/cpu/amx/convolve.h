@@ -7,7 +7,7 @@
 
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/pointwise/finish.h"
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern::amx {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern::channels_last {
 

@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/channels_last/blocking.h"
 #include "kernels/cpu/pointwise/finish.h"
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 #include "kernels/kernel.h"
 
 namespace tern::channels_last {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern::channels_last {
 

@@ -1,7 +1,7 @@
 // Resizes of float images whose channels lie side by side.
 #pragma once
 
-#include "kernels/cpu/resize_table.h"
+#include "kernels/cpu/windows/resize_table.h"
 
 namespace tern::channels_last {
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern::planes {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kernels/cpu/planes/loops.h"
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern::planes {
 

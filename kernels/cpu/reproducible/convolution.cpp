@@ -8,7 +8,7 @@
 #include "kernels/channels_last.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/convolve.h"
-#include "kernels/cpu/convolution_problem.h"
+#include "kernels/cpu/convolution/problem.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/loops.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/accumulate.h"
-#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/reductions/reduce.h"
 #include "kernels/cpu/rows/rows.h"
 
 namespace tern {

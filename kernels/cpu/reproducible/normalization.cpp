@@ -1,6 +1,6 @@
 // layer_norm, rms_norm, group_norm and batch_norm: ((x - mean) * rstd) * weight + bias in the elements' type, mean and
 // rstd rounded to it from double, sums as fold.h makes them.
-#include "kernels/cpu/normalization.h"
+#include "kernels/cpu/reductions/normalization.h"
 
 #include "kernels/cpu/reproducible/fold.h"
 #include "kernels/cpu/reproducible/reproducible.h"

@@ -1,10 +1,10 @@
 // reduce: sums, means, products and variances in the order that docs/reproducible.md defines. What is exact is the
 // CPU's own, but that a zero that wins has no sign.
-#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/reductions/reduce.h"
 
 #include <cstring>
 
-#include "kernels/cpu/reductions.h"
+#include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/reproducible/fold.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 #include "schema/kinds.h"

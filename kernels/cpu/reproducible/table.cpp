@@ -1,5 +1,5 @@
 #include "kernels/cpu/pointwise/kernels.h"
-#include "kernels/cpu/reductions.h"
+#include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 #include "kernels/portable/compiled.h"

@@ -2,7 +2,7 @@
 // as the product packs it (implicit im2col). Weights are read where they lie: nothing is packed ahead.
 #pragma once
 
-#include "kernels/cpu/window.h"
+#include "kernels/cpu/windows/window.h"
 
 namespace tern {
 

@@ -1,0 +1,91 @@
+#include "kernels/cpu/convolution/channels_last.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/channels_last.h"
+#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/channels_last/panels.h"
+#include "schema/epilogue.h"
+
+namespace tern::cpu {
+namespace {
+
+/// A call whose operands of the epilogue and result are seen with channels last, as the epilogue needs them.
+class Reordered {
+ public:
+  explicit Reordered(const KernelCall& call)
+      : call_(call), out_(in_channels_last_order(call.out[0], call.out[0].rank)) {
+    const std::size_t first = kEpilogueOperands, count = call.in.size();
+    if (count > in_.size()) fail(ErrorCode::internal, "an expression with so many operands cannot be fused");
+    for (std::size_t i = first; i < count; ++i) in_[i] = in_channels_last_order(call.in[i], call.out[0].rank);
+    call_.in = {in_.data(), count};
+    call_.out = {&out_, 1};
+  }
+  Reordered(const Reordered&) = delete;
+  Reordered& operator=(const Reordered&) = delete;
+  const KernelCall& call() const { return call_; }
+
+ private:
+  KernelCall call_;
+  std::array<TensorView, 32> in_;
+  TensorView out_;
+};
+
+bool lies_so(const TensorView& v) {
+  return in_channels_last_order(v, v.rank).contiguous();
+}
+
+bool has_channels_last(Way way) {
+  return way == Way::winograd || channels_last::convolution_blocking(way) != nullptr;
+}
+
+bool takes_winograd(Way way, const channels_last::Convolution& c) {
+  if (way == Way::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
+  return way == Way::none && channels_last::Winograd::suits(c);
+}
+
+}  // namespace
+
+bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
+  const TensorView& x = call.in[0];
+  const bool floats =
+      std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
+                          [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
+  const bool possible =
+      floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
+  if (!possible || call.way != Way::none) return possible && has_channels_last(call.way) && suits(c, true);
+  return !amx::available() && suits(c, is_channels_last(x));
+}
+
+std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
+                                                                       const channels_last::Convolution& c) {
+  if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
+  auto made = std::make_unique<ChannelsLastConvolution>();
+  made->convolution_ = c;
+  if (made->convolution_.divide(channels_last::convolution_blocking(call.way))) made->way_ = call.way;
+  if (takes_winograd(call.way, c)) {
+    made->winograd_.emplace(c);
+    made->way_ = Way::winograd;
+  }
+  made->panels_ = channels_last::stored_panels(call, c);
+  made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  return made;
+}
+
+void ChannelsLastConvolution::run(const KernelCall& call, std::byte* scratch) const {
+  const channels_last::Operands at{call.in[0].as<const float>(),
+                                   call.in[1].as<const float>(),
+                                   call.has(2) ? call.in[2].as<const float>() : nullptr,
+                                   call.out[0].as<float>(),
+                                   panels_,
+                                   call.upcoming};
+  const Reordered reordered(call);
+  const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
+  if (winograd_ && winograd_->run(at, finish, scratch)) return;
+  (convolution_.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
+}
+
+}  // namespace tern::cpu

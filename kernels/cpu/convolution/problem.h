@@ -1,0 +1,36 @@
+// A convolution's sizes and window, as a node has them.
+#pragma once
+
+#include <utility>
+
+#include "kernels/cpu/windows/window.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+struct ConvolutionProblem {
+  std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
+  bool transposed;
+  Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
+};
+
+inline ConvolutionProblem describe_convolution(const KernelCall& c) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
+  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
+  p.in = x.size(1) / p.groups;
+  p.out = y.size(1) / p.groups;
+  const auto n = static_cast<std::size_t>(x.rank - 2);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    WindowAxis a{x.size(axis), y.size(axis), w.size(axis)};
+    if (p.transposed) std::swap(a.in, a.out);
+    a.stride = node.integer_at(AttrKey::strides, i);
+    a.dilation = node.integer_at(AttrKey::dilations, i);
+    a.before = node.integer_at(AttrKey::before, i);
+    p.window[3 - n + i] = a;
+  }
+  return p;
+}
+
+}  // namespace tern::cpu

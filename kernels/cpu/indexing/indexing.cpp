@@ -1,0 +1,20 @@
+#include "kernels/cpu/indexing/indexing.h"
+
+namespace tern {
+
+void register_cpu_indexing(KernelTable& t) {
+  // The operands that are positions must be contiguous; bit i lets operand i have any strides.
+  t.set(Op::gather, {.run = cpu_gather, .strided = 0b1});
+  t.set(Op::index_select, {.run = cpu_index_select});
+  t.set(Op::index, {.run = cpu_index});
+  t.set(Op::index_put, {.run = cpu_index_put, .strided = 0b11, .in_place = 0});
+  t.set(Op::scatter, {.run = cpu_scatter, .strided = 0b101, .in_place = 0});
+  t.set(Op::nonzero, {.run = cpu_nonzero});
+  t.set(Op::masked_select, {.run = cpu_masked_select, .strided = kAllStrided});
+  t.set(Op::unique, {.run = cpu_unique});
+  t.set(Op::bincount, {.run = cpu_bincount});
+  t.set(Op::embedding_bag, {.run = cpu_embedding_bag});
+  t.set(Op::repeat_interleave, {.run = cpu_repeat_interleave});
+}
+
+}  // namespace tern

@@ -1,0 +1,93 @@
+// grouped_matmul: a product for each run of rows that belongs to one group.
+#include <tern/error.h>
+
+#include <string>
+
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/reproducible/product.h"
+
+namespace tern::cpu {
+namespace {
+
+bool direct(const KernelCall& c, DType type) {
+  const TensorView& w = c.in[1];
+  return w.dtype == type && gemm_layout(w.size(1), w.size(2), w.stride(1), w.stride(2));
+}
+
+struct Buffers {
+  std::byte *x, *weight, *y;  ///< the weight of one group
+};
+Buffers buffers(const KernelCall& c, ScratchParts& parts) {
+  const DType type = gemm_type(c.in[0].dtype);
+  const std::int64_t size = element_size(type);
+  return {c.in[0].dtype != type ? parts.take<std::byte>(c.in[0].numel() * size) : nullptr,
+          direct(c, type) ? nullptr : parts.take<std::byte>(c.in[1].size(1) * c.in[1].size(2) * size),
+          c.out[0].dtype != type ? parts.take<std::byte>(c.out[0].numel() * size) : nullptr};
+}
+
+std::size_t scratch(const KernelCall& c) {
+  ScratchParts parts;
+  buffers(c, parts);
+  return parts.used();
+}
+
+template <bool InOrder>
+void run(KernelCall& c) {
+  const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &y = c.out[0];
+  if (y.numel() == 0) return;
+  Scratch own(c, scratch(c));
+  ScratchParts parts(own.data());
+  const Buffers at = buffers(c, parts);
+  const DType type = gemm_type(x.dtype);
+  if (at.x != nullptr) to_dense(x, type, at.x);
+  std::byte* sums = at.y != nullptr ? at.y : y.data;
+  visit_gemm_type(type, [&](auto tag) {
+    using T = decltype(tag);
+    const std::int64_t k = w.size(1), n = w.size(2);
+    const auto* rows = reinterpret_cast<const T*>(at.x != nullptr ? at.x : x.data);
+    auto* out = reinterpret_cast<T*>(sums);
+    std::int64_t begin = 0;
+    for (std::int64_t g = 0; g < offsets.size(0); ++g) {
+      const std::int64_t end =
+          offsets.dtype == DType::i32 ? offsets.as<const std::int32_t>()[g] : offsets.as<const std::int64_t>()[g];
+      if (end < begin || end > x.size(0)) {
+        fail(ErrorCode::runtime, "offset " + std::to_string(end) + " of group " + std::to_string(g) + " is outside " +
+                                     std::to_string(begin) + ".." + std::to_string(x.size(0)));
+      }
+      if (end == begin) continue;
+      TensorView group = w;
+      group.rank = 2;
+      for (std::size_t i = 0; i < 2; ++i) {
+        group.sizes[i] = w.sizes[i + 1];
+        group.strides[i] = w.strides[i + 1];
+      }
+      group.data = w.data + g * w.stride(0) * element_size(w.dtype);
+      MatrixView<T> weight{group.as<const T>(), group.stride(0), group.stride(1)};
+      if (at.weight != nullptr) {
+        to_dense(group, type, at.weight);
+        weight = {reinterpret_cast<const T*>(at.weight), n, 1};
+      }
+      if constexpr (InOrder) {
+        reproducible::product<T>(end - begin, n, k, {rows + begin * k, k, 1}, weight, out + begin * n, n);
+      } else {
+        gemm<T>(end - begin, n, k, {rows + begin * k, k, 1}, weight, out + begin * n, n, false);
+      }
+      begin = end;
+    }
+    std::fill_n(out + begin * n, (x.size(0) - begin) * n, T(0));
+  });
+  if (at.y != nullptr) from_dense(sums, type, y);
+}
+
+}  // namespace
+
+Kernel grouped_matmul_kernel() {
+  return {run<false>, scratch, nullptr, 0b010, -1};
+}
+Kernel grouped_matmul_in_order_kernel() {
+  return {run<true>, scratch, nullptr, 0b010, -1};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,124 @@
+// max, min, argmax and argmin. NaN wins.
+#include <limits>
+
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/reductions/reduce.h"
+#include "kernels/cpu/rows/rows.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+template <class L, bool kMax>
+constexpr bool beats(L a, L b) {
+  return kMax ? a > b : a < b;
+}
+
+template <class L, bool kMax>
+constexpr L worst() {
+  using N = std::numeric_limits<L>;
+  if constexpr (N::has_infinity) return kMax ? -N::infinity() : N::infinity();
+  return kMax ? N::lowest() : N::max();
+}
+
+template <class L, bool kMax>
+L better(L a, L b) {
+  return beats<L, kMax>(b, a) ? b : a;
+}
+
+/// The best of n elements; the first NaN if there is one.
+template <class L, bool kMax>
+L best_of(const L* v, std::int64_t n) {
+  if constexpr (std::is_floating_point_v<L>) {
+    const auto& r = rows::loops<L>();
+    return r.has_nan(v, n) ? *std::find_if(v, v + n, is_nan<L>) : (kMax ? r.max : r.min)(v, n);
+  } else {
+    constexpr std::int64_t kLanes = 16;
+    L lanes[kLanes];
+    std::fill_n(lanes, kLanes, worst<L, kMax>());
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = better<L, kMax>(lanes[j], v[i + j]);
+    }
+    for (; i < n; ++i) lanes[0] = better<L, kMax>(lanes[0], v[i]);
+    for (L lane : lanes) lanes[0] = better<L, kMax>(lanes[0], lane);
+    return lanes[0];
+  }
+}
+
+template <class L, bool kMax>
+struct Extremum {
+  using Acc = L;
+  using Result = L;
+
+  // Nothing beats a NaN, so it stays. Without ||, so that loops over this need no branch.
+  static L join(L a, L b) {
+    return (static_cast<int>(beats<L, kMax>(b, a)) | static_cast<int>(is_nan(b))) != 0 ? b : a;
+  }
+  Acc identity() const { return worst<L, kMax>(); }
+  void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const { acc = join(acc, best_of<L, kMax>(v, n)); }
+  void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
+    for (std::int64_t i = 0; i < n; ++i) acc[i] = join(acc[i], v[i]);
+  }
+  void merge(Acc& acc, const Acc& later) const { acc = join(acc, later); }
+  Result finish(const Acc& acc, std::int64_t) const { return acc; }
+};
+
+template <class L, bool kMax>
+struct Argument {
+  struct Acc {
+    L value;
+    std::int64_t index;  ///< -1: nothing yet
+  };
+  using Result = std::int64_t;
+
+  static bool replaces(L v, const Acc& acc) {
+    return acc.index < 0 || (!is_nan(acc.value) && (beats<L, kMax>(v, acc.value) || is_nan(v)));
+  }
+  Acc identity() const { return {worst<L, kMax>(), -1}; }
+  void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t first) const {
+    const L best = best_of<L, kMax>(v, n);
+    if (!replaces(best, acc)) return;
+    const L* at = is_nan(best) ? std::find_if(v, v + n, is_nan<L>) : std::find(v, v + n, best);
+    acc = {best, first + (at - v)};
+  }
+  void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t row) const {
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (replaces(v[i], acc[i])) acc[i] = {v[i], row};
+    }
+  }
+  void merge(Acc& acc, const Acc& later) const {
+    if (later.index >= 0 && replaces(later.value, acc)) acc = later;
+  }
+  Result finish(const Acc& acc, std::int64_t) const { return acc.index; }
+};
+
+void require_elements(const ReducePlan& plan, const char* what) {
+  if (plan.reduced.count == 0 && plan.kept.count > 0) {
+    fail(ErrorCode::runtime, std::string(what) + " of no elements has no value");
+  }
+}
+
+bool is_kind(const KernelCall& c, ReduceKind kind) {
+  return static_cast<ReduceKind>(c.node->integer(AttrKey::kind)) == kind;
+}
+
+}  // namespace
+
+void reduce_extremum(KernelCall& c, const ReducePlan& plan) {
+  require_elements(plan, "the largest or smallest");
+  visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
+    is_kind(c, ReduceKind::max) ? run_reduce<L>(c, plan, Extremum<L, true>{})
+                                : run_reduce<L>(c, plan, Extremum<L, false>{});
+  });
+}
+
+void reduce_argument(KernelCall& c, const ReducePlan& plan) {
+  require_elements(plan, "the position of the largest or smallest");
+  visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
+    is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, plan, Argument<L, true>{})
+                                   : run_reduce<L>(c, plan, Argument<L, false>{});
+  });
+}
+
+}  // namespace tern

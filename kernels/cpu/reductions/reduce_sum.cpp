@@ -1,0 +1,55 @@
+// sum and mean.
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/reductions/reduce.h"
+#include "kernels/cpu/rows/rows.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+template <class L>
+struct Sum {
+  using Acc = wide_t<L>;
+  using Result = L;
+  bool mean;
+
+  Acc identity() const { return Acc{}; }
+  void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_floating_point_v<L>) {
+      acc += rows::loops<L>().sum(v, n);
+      return;
+    }
+    constexpr std::int64_t kLanes = 16;
+    Acc lanes[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<Acc>(v[i + j]);
+    }
+    for (; i < n; ++i) acc += static_cast<Acc>(v[i]);
+    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+      for (std::int64_t j = 0; j < width; ++j) lanes[j] += lanes[j + width];
+    }
+    acc += lanes[0];
+  }
+  void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
+    if constexpr (std::is_floating_point_v<L>) return rows::loops<L>().add_each(acc, v, n);
+    for (std::int64_t i = 0; i < n; ++i) acc[i] += static_cast<Acc>(v[i]);
+  }
+  void merge(Acc& acc, const Acc& later) const { acc += later; }
+  Result finish(const Acc& acc, std::int64_t count) const {
+    if constexpr (!std::is_integral_v<L>) {
+      if (mean) return static_cast<L>(acc / static_cast<double>(count));
+    }
+    return static_cast<L>(acc);
+  }
+};
+
+}  // namespace
+
+void reduce_sum(KernelCall& c, const ReducePlan& plan) {
+  const bool mean = static_cast<ReduceKind>(c.node->integer(AttrKey::kind)) == ReduceKind::mean;
+  visit_compute(number_type(c.out[0].dtype),
+                [&]<class L>(std::type_identity<L>) { run_reduce<L>(c, plan, Sum<L>{mean}); });
+}
+
+}  // namespace tern

@@ -1,0 +1,89 @@
+// var: each run's mean and squared distances in two passes, joined as Chan, Golub and LeVeque do (1979); in double.
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/reductions/reduce.h"
+
+namespace tern {
+namespace {
+
+template <class T>
+double squared(T v) {
+  if constexpr (is_std_complex_v<T>)
+    return v.real() * v.real() + v.imag() * v.imag();
+  else
+    return v * v;
+}
+
+template <class L>
+struct Variance {
+  using Wide = wide_t<L>;
+  struct Acc {
+    double count;
+    Wide mean;
+    double distances;
+  };
+  using Result = double;
+  double correction;
+
+  Acc identity() const { return {0, Wide{}, 0}; }
+  void add_run(Acc& acc, const L* v, std::int64_t n, std::int64_t) const {
+    constexpr std::int64_t kLanes = 8;
+    Wide sums[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) sums[j] += static_cast<Wide>(v[i + j]);
+    }
+    Wide sum{};
+    for (; i < n; ++i) sum += static_cast<Wide>(v[i]);
+    for (Wide s : sums) sum += s;
+    const Wide mean = sum / static_cast<double>(n);
+    double lanes[kLanes] = {};
+    for (i = 0; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] += squared(static_cast<Wide>(v[i + j]) - mean);
+    }
+    double distances = 0;
+    for (; i < n; ++i) distances += squared(static_cast<Wide>(v[i]) - mean);
+    for (double d : lanes) distances += d;
+    merge(acc, {static_cast<double>(n), mean, distances});
+  }
+  void add_each(Acc* acc, const L* v, std::int64_t n, std::int64_t) const {
+    const double count = acc[0].count + 1, inverse = 1 / count;  // all are at the same row
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Wide x = static_cast<Wide>(v[i]), before = x - acc[i].mean;
+      acc[i].mean += before * inverse;
+      const Wide after = x - acc[i].mean;
+      if constexpr (is_std_complex_v<Wide>) {
+        acc[i].distances += before.real() * after.real() + before.imag() * after.imag();
+      } else {
+        acc[i].distances += before * after;
+      }
+      acc[i].count = count;
+    }
+  }
+  void merge(Acc& acc, const Acc& later) const {
+    if (later.count == 0) return;
+    if (acc.count == 0) {
+      acc = later;
+      return;
+    }
+    const double total = acc.count + later.count;
+    const Wide apart = later.mean - acc.mean;
+    acc.distances += later.distances + squared(apart) * (acc.count * later.count / total);
+    acc.mean += apart * (later.count / total);
+    acc.count = total;
+  }
+  Result finish(const Acc& acc, std::int64_t count) const {
+    return acc.distances / std::max(0.0, static_cast<double>(count) - correction);
+  }
+};
+
+}  // namespace
+
+void reduce_variance(KernelCall& c, const ReducePlan& plan) {
+  const double correction = c.node->number(AttrKey::correction);
+  const auto work = [&]<class L>(std::type_identity<L>) {
+    if constexpr (!std::is_integral_v<L>) run_reduce<L>(c, plan, Variance<L>{correction});
+  };
+  visit_compute(number_type(c.in[0].dtype), work);
+}
+
+}  // namespace tern

@@ -1,0 +1,21 @@
+#include "kernels/cpu/reductions/reductions.h"
+
+namespace tern {
+
+void register_cpu_reductions(KernelTable& t) {
+  t.set(Op::reduce, {.run = cpu_reduce, .strided = kAllStrided});
+  t.set(Op::select_reduce, {.run = cpu_select_reduce, .strided = kAllStrided});
+  t.set(Op::scan, {.run = cpu_scan, .strided = kAllStrided});
+  t.set(Op::sort, {.run = cpu_sort, .strided = kAllStrided});
+  t.set(Op::topk, {.run = cpu_topk, .strided = kAllStrided});
+  t.set(Op::softmax, {.run = cpu_softmax, .strided = kAllStrided});
+  t.set(Op::layer_norm, {.run = cpu_layer_norm});
+  t.set(Op::rms_norm, {.run = cpu_rms_norm});
+  t.set(Op::group_norm, {.run = cpu_group_norm});
+  t.set(Op::batch_norm, {.run = cpu_batch_norm});
+  t.set(Op::histogram, {.run = cpu_histogram});
+  t.set(Op::searchsorted, {.run = cpu_searchsorted});
+  t.set(Op::segment_reduce, {.run = cpu_segment_reduce});
+}
+
+}  // namespace tern

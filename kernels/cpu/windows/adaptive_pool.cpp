@@ -1,0 +1,200 @@
+// adaptive_pool and fractional_pool: windows whose place and size each axis computes.
+#include <cmath>
+#include <limits>
+
+#include "kernels/channels_last.h"
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/channels_last/pool.h"
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/windows/plane_io.h"
+#include "kernels/cpu/planes/loops.h"
+#include "kernels/cpu/scratch.h"
+#include "schema/window_kinds.h"
+#include "threads/parallel.h"
+
+namespace tern::cpu {
+namespace {
+
+struct Range {
+  std::int64_t begin = 0, end = 1;
+};
+
+struct Sizes {
+  std::array<std::int64_t, 3> in{1, 1, 1}, out{1, 1, 1};
+  std::int64_t planes = 0, in_plane = 1, out_plane = 1;
+};
+
+Sizes sizes_of(const KernelCall& c, std::size_t n) {
+  const TensorView &x = c.in[0], &y = sized_output(c);
+  Sizes s;
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = x.rank - static_cast<int>(n - i);
+    s.in[3 - n + i] = x.size(axis);
+    s.out[3 - n + i] = y.size(axis);
+  }
+  s.in_plane = s.in[0] * s.in[1] * s.in[2];
+  s.out_plane = s.out[0] * s.out[1] * s.out[2];
+  s.planes = y.numel() / std::max<std::int64_t>(1, s.out_plane);
+  return s;
+}
+
+/// f(element, its position) over a box of the plane.
+template <class T, class F>
+void for_each_in(const Sizes& s, const T* x, Range d, Range h, Range w, F&& f) {
+  for (std::int64_t i = d.begin; i < d.end; ++i) {
+    for (std::int64_t j = h.begin; j < h.end; ++j) {
+      const std::int64_t line = (i * s.in[1] + j) * s.in[2];
+      for (std::int64_t k = w.begin; k < w.end; ++k) f(x[line + k], line + k);
+    }
+  }
+}
+
+template <class T>
+T largest(const Sizes& s, const T* x, Range d, Range h, Range w, std::int64_t* index) {
+  T best =
+      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  std::int64_t at = (d.begin * s.in[1] + h.begin) * s.in[2] + w.begin;
+  for_each_in(s, x, d, h, w, [&](T v, std::int64_t i) {
+    if (v > best || v != v) {
+      best = v;
+      at = i;
+    }
+  });
+  if (index != nullptr) *index = at;
+  return best;
+}
+
+template <class T>
+T mean(const Sizes& s, const T* x, Range d, Range h, Range w) {
+  T sum = 0;
+  for (std::int64_t i = d.begin; i < d.end; ++i) {
+    for (std::int64_t j = h.begin; j < h.end; ++j) {
+      T row = 0;  // a sum of its own for each row: shorter chains of rounding
+      for_each_in(s, x, {i, i + 1}, {j, j + 1}, w, [&](T v, std::int64_t) { row = plus(row, v); });
+      sum = plus(sum, row);
+    }
+  }
+  return sum / static_cast<T>((d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin));
+}
+
+/// Runs window(plane number) -> ranges over all planes. `windows(plane, axis, i)` gives the range of window i.
+template <class T, class Windows>
+void pool(KernelCall& c, const Sizes& s, bool max, Windows&& windows) {
+  parallel_for(s.planes, grain_for(s.in_plane + s.out_plane), [&](std::int64_t begin, std::int64_t end) {
+    T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(s.in_plane), 0);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(s.out_plane), 1);
+    for (std::int64_t p = begin; p < end; ++p) {
+      const T* x = read_run(c.in[0], p * s.in_plane, s.in_plane, in_buffer);
+      T* y = run_target(c.out[0], p * s.out_plane, out_buffer);
+      std::int64_t* index = max && c.wants(1) ? c.out[1].as<std::int64_t>() + p * s.out_plane : nullptr;
+      std::int64_t at = 0;
+      for (std::int64_t i = 0; i < s.out[0]; ++i) {
+        const Range d = windows(p, 0, i);
+        for (std::int64_t j = 0; j < s.out[1]; ++j) {
+          const Range h = windows(p, 1, j);
+          for (std::int64_t k = 0; k < s.out[2]; ++k, ++at) {
+            const Range w = windows(p, 2, k);
+            y[at] = max ? largest(s, x, d, h, w, index == nullptr ? nullptr : index + at) : mean(s, x, d, h, w);
+          }
+        }
+      }
+      write_run(c.out[0], p * s.out_plane, s.out_plane, y);
+    }
+  });
+}
+
+/// floor(i * in / out), i <= out, without overflow for any sizes that fit memory.
+std::int64_t scaled(std::int64_t i, std::int64_t out, std::int64_t in) {
+  return i / out * in + i % out * in / out;
+}
+
+/// The mean of each plane, of floats.
+void mean_of_planes(KernelCall& c, const Sizes& s) {
+  constexpr std::int64_t kTogether = 16;  // planes that are summed at a time
+  const planes::PlaneLoops& loops = planes::plane_loops();
+  parallel_for((s.planes + kTogether - 1) / kTogether, grain_for(s.in_plane * kTogether),
+               [&](std::int64_t begin, std::int64_t end) {
+                 auto* buffer = thread_buffer<float>(static_cast<std::size_t>(s.in_plane * kTogether));
+                 for (std::int64_t p = begin * kTogether; p < std::min(s.planes, end * kTogether); p += kTogether) {
+                   const std::int64_t count = std::min(kTogether, s.planes - p);
+                   float means[kTogether];
+                   float* y = run_target(c.out[0], p, means);
+                   loops.sums(read_run(c.in[0], p * s.in_plane, count * s.in_plane, buffer), count, s.in_plane, y);
+                   for (std::int64_t i = 0; i < count; ++i) y[i] /= static_cast<float>(s.in_plane);
+                   write_run(c.out[0], p, count, y);
+                 }
+               });
+}
+
+/// The mean of whole images that lie so already.
+bool makes_channels_last(const KernelCall& c) {
+  const TensorView &x = c.in[0], &y = c.out[0];
+  const bool mean = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) != PoolKind::max;
+  return mean && x.dtype == DType::f32 && is_channels_last(x) && x.numel() != 0 && y.numel() == y.size(0) * y.size(1) &&
+         channels_last::suits(channels_last::Pool{{}, x.size(0), x.size(1)});
+}
+
+/// In order: rows of a window are summed, then the rows.
+template <bool InOrder>
+void adaptive(KernelCall& c) {
+  if (sized_output(c).numel() == 0) return;
+  if (is_channels_last(c.in[0])) {
+    const TensorView& x = c.in[0];
+    const std::int64_t lines = x.rank == 4 ? x.size(2) : 1;
+    return channels_last::mean(x.size(0), lines, x.size(x.rank - 1), x.size(1), x.as<const float>(),
+                               c.out[0].as<float>());
+  }
+  const Sizes s = sizes_of(c, c.node->dims(AttrKey::sizes).size());
+  const bool max = static_cast<PoolKind>(c.node->integer(AttrKey::kind)) == PoolKind::max;
+  const bool floats = is_floating(c.in[0].dtype) && c.in[0].dtype != DType::f64;
+  if (!InOrder && !max && s.out_plane == 1 && s.in_plane > 0 && floats) return mean_of_planes(c, s);
+  const auto windows = [&](std::int64_t, std::size_t axis, std::int64_t i) {
+    const std::int64_t in = s.in[axis], out = s.out[axis];
+    const bool whole = (i + 1) % out * in % out == 0;
+    return Range{scaled(i, out, in), scaled(i + 1, out, in) + (whole ? 0 : 1)};
+  };
+  visit_plane_type(c.in[0].dtype, [&](auto tag) { pool<decltype(tag)>(c, s, max, windows); });
+}
+
+void fractional(KernelCall& c) {
+  if (sized_output(c).numel() == 0) return;
+  const std::size_t n = c.node->dims(AttrKey::kernel).size();
+  const Sizes s = sizes_of(c, n);
+  std::array<std::int64_t, 3> kernel{1, 1, 1};
+  for (std::size_t i = 0; i < n; ++i) kernel[3 - n + i] = c.node->dims(AttrKey::kernel)[i].value();
+  visit_plane_type(c.in[0].dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const auto windows = [&](std::int64_t p, std::size_t axis, std::int64_t i) {
+      if (axis < 3 - n) return Range{};
+      const std::int64_t in = s.in[axis], out = s.out[axis], k = kernel[axis];
+      // The samples name the innermost axis first in two dimensions, and the outermost first in three.
+      const std::int64_t number =
+          n == 2 ? static_cast<std::int64_t>(2 - axis) : static_cast<std::int64_t>(axis - (3 - n));
+      std::int64_t start = in - k;
+      if (i != out - 1) {
+        T buffer{};
+        const T sample = *read_run(c.in[1], p * static_cast<std::int64_t>(n) + number, 1, &buffer);
+        const T u = sample >= 0 && sample <= 1 ? sample : T(0);
+        const T alpha = static_cast<T>(in - k) / static_cast<T>(out - 1);
+        start = static_cast<std::int64_t>((static_cast<T>(i) + u) * alpha) - static_cast<std::int64_t>(u * alpha);
+      }
+      start = std::clamp<std::int64_t>(start, 0, in - k);
+      return Range{start, start + k};
+    };
+    pool<T>(c, s, true, windows);
+  });
+}
+
+}  // namespace
+
+Kernel adaptive_pool_kernel() {
+  return {.run = adaptive<false>, .channels_last = makes_channels_last};
+}
+Kernel adaptive_pool_in_order_kernel() {
+  return {.run = adaptive<true>};
+}
+Kernel fractional_pool_kernel() {
+  return {fractional, nullptr, nullptr, 0, -1};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,201 @@
+// grid_sample: for each position of the grid the input elements around it and their weights are found once, then
+// applied to every channel.
+#include <tern/error.h>
+
+#include <cmath>
+#include <string>
+
+#include "dtypes/storage.h"
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/windows/rounded.h"
+#include "kernels/cpu/scratch.h"
+#include "schema/window_kinds.h"
+#include "threads/parallel.h"
+
+namespace tern::cpu {
+namespace {
+
+/// The type by way of which an element becomes T.
+template <class T>
+using float_of = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+struct Rules {
+  GridMode mode;
+  GridPadding padding;
+  bool align_corners;
+};
+
+using std::abs;
+using std::floor;
+using std::nearbyint;
+using std::trunc;
+
+/// -1..1 to 0..size-1.
+template <class T>
+T unnormalised(T x, std::int64_t size, bool align_corners) {
+  if (align_corners) return (x + T(1)) * (T(size - 1) / T(2));
+  return (x + T(1)) * (T(size) / T(2)) - T(0.5);
+}
+
+/// Folds x back between low and low + span.
+template <class T>
+T reflected(T x, T low, T span) {
+  if (span == T(0)) return T(0);
+  const T distance = abs(x - low), twice = span * T(2);
+  const T rest = distance - trunc(distance / twice) * twice;
+  return std::min(rest, twice - rest) + low;
+}
+
+template <class T>
+T padded(T x, std::int64_t size, const Rules& r) {
+  if (r.padding == GridPadding::reflection) {
+    x = r.align_corners ? reflected(x, T(0), T(size - 1)) : reflected(x, T(-0.5), T(size));
+  }
+  if (r.padding != GridPadding::zeros) x = std::min(std::max(x, T(0)), T(size - 1));
+  return x;
+}
+
+/// What no integer holds (and NaN) lies outside.
+template <class T>
+T bounded(T x) {
+  return abs(x) < T(1e9) ? x : T(-100);
+}
+
+/// Elements of the plane (-1: outside, zero) in rows, and their weights: the sum is that of the rows' sums times `row`.
+template <class T>
+struct Samples {
+  int rows = 1, columns = 0;
+  std::array<std::int64_t, 16> index{};
+  std::array<T, 16> weight{};
+  std::array<T, 4> row{};
+};
+
+template <class T>
+void cubic_weights(T t, T* w) {
+  const T a = T(-0.75), one = T(1);
+  const auto near = [&](T x) { return ((a + T(2)) * x - (a + T(3))) * x * x + one; };
+  const auto far = [&](T x) { return ((a * x - T(5) * a) * x + T(8) * a) * x - T(4) * a; };
+  w[0] = far(t + one);
+  w[1] = near(t);
+  w[2] = near(one - t);
+  w[3] = far(T(2) - t);
+}
+
+template <class T>
+void find_cubic(const T* at, const std::int64_t* size, const Rules& r, Samples<T>& s) {
+  T weight[2][4];
+  std::int64_t place[2][4];
+  for (int axis = 0; axis < 2; ++axis) {
+    const T x = bounded(unnormalised(at[axis], size[axis], r.align_corners)), low = floor(x);
+    cubic_weights(x - low, weight[axis]);
+    for (int i = 0; i < 4; ++i) {
+      place[axis][i] = static_cast<std::int64_t>(padded(low + T(i - 1), size[axis], r));
+    }
+  }
+  s.rows = s.columns = 4;
+  for (int j = 0; j < 4; ++j) {
+    s.row[static_cast<std::size_t>(j)] = weight[1][j];
+    for (int i = 0; i < 4; ++i) {
+      const std::int64_t x = place[0][i], y = place[1][j];
+      const bool inside = x >= 0 && x < size[0] && y >= 0 && y < size[1];
+      s.index[static_cast<std::size_t>(4 * j + i)] = inside ? y * size[0] + x : -1;
+      s.weight[static_cast<std::size_t>(4 * j + i)] = weight[0][i];
+    }
+  }
+}
+
+/// `at` and `size` have the innermost axis first.
+template <class T>
+void find(const T* at, const std::int64_t* size, int axes, const Rules& r, Samples<T>& s) {
+  if (r.mode == GridMode::cubic) return find_cubic(at, size, r, s);
+  std::int64_t low[3] = {0, 0, 0};
+  T rest[3] = {T(0), T(0), T(0)};
+  for (int axis = 0; axis < axes; ++axis) {
+    const T x = bounded(padded(unnormalised(at[axis], size[axis], r.align_corners), size[axis], r));
+    const T whole = r.mode == GridMode::nearest ? nearbyint(x) : floor(x);
+    low[axis] = static_cast<std::int64_t>(whole);
+    rest[axis] = x - whole;
+  }
+  s.rows = 1;
+  s.row[0] = T(1);
+  s.columns = r.mode == GridMode::nearest ? 1 : 1 << axes;
+  for (int k = 0; k < s.columns; ++k) {
+    std::int64_t index = 0;
+    T weight = T(1);
+    bool inside = true;
+    for (int axis = axes - 1; axis >= 0; --axis) {
+      const int up = k >> axis & 1;
+      const std::int64_t x = low[axis] + up;
+      inside = inside && x >= 0 && x < size[axis];
+      index = index * size[axis] + x;
+      if (r.mode == GridMode::linear) weight *= up != 0 ? rest[axis] : T(1) - rest[axis];
+    }
+    s.index[static_cast<std::size_t>(k)] = inside ? index : -1;
+    s.weight[static_cast<std::size_t>(k)] = weight;
+  }
+}
+
+template <class T, class Element>
+T apply(const Samples<T>& s, const Element* plane) {
+  T sum = T(0);
+  for (int j = 0; j < s.rows; ++j) {
+    T row = T(0);
+    for (int i = 0; i < s.columns; ++i) {
+      const auto k = static_cast<std::size_t>(j * s.columns + i);
+      if (s.index[k] >= 0) row += T(static_cast<float_of<T>>(plane[s.index[k]])) * s.weight[k];
+    }
+    sum += s.rows == 1 ? row : row * s.row[static_cast<std::size_t>(j)];
+  }
+  return sum;
+}
+
+/// Positions, weights and sums are computed in T.
+template <class T, class Element>
+void sample(KernelCall& c) {
+  const TensorView &x = c.in[0], &grid = c.in[1], &y = c.out[0];
+  const int axes = x.rank - 2;
+  const Rules rules{static_cast<GridMode>(c.node->integer(AttrKey::mode)),
+                    static_cast<GridPadding>(c.node->integer(AttrKey::kind)),
+                    c.node->integer(AttrKey::align_corners) != 0};
+  std::int64_t size[3] = {1, 1, 1}, in = 1;
+  for (int i = 0; i < axes; ++i) {
+    size[i] = x.size(x.rank - 1 - i);
+    in *= size[i];
+  }
+  const std::int64_t channels = x.size(1), points = y.numel() / (y.size(0) * channels);
+  const std::int64_t grain = grain_for(channels * (rules.mode == GridMode::cubic ? 16 : 8));
+  parallel_for(x.size(0) * points, grain, [&](std::int64_t begin, std::int64_t end) {
+    Samples<T> s;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t n = i / points, p = i % points;
+      T at[3];
+      const Element* position = grid.as<const Element>() + i * axes;
+      for (int a = 0; a < axes; ++a) at[a] = T(static_cast<float_of<T>>(position[a]));
+      find(at, size, axes, rules, s);
+      for (std::int64_t channel = n * channels; channel < (n + 1) * channels; ++channel) {
+        const T sum = apply(s, x.as<const Element>() + channel * in);
+        y.as<Element>()[channel * points + p] = Element(static_cast<float_of<T>>(sum));
+      }
+    }
+  });
+}
+
+void run(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  switch (c.in[0].dtype) {
+    case DType::f64: return sample<double, double>(c);
+    case DType::f32: return sample<float, float>(c);
+    // PyTorch computes these in the type itself.
+    case DType::f16: return sample<Rounded<Half>, Half>(c);
+    case DType::bf16: return sample<Rounded<BFloat16>, BFloat16>(c);
+    default: fail(ErrorCode::unsupported, "grid_sample of " + std::string(name_of(c.in[0].dtype)));
+  }
+}
+
+}  // namespace
+
+Kernel grid_sample_kernel() {
+  return {run, nullptr, nullptr, 0, -1};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,255 @@
+// pool: windows over the last axes. Floats by padded planes; else one line of output at a time, element by element of
+// the window, so that the innermost loop runs along the line.
+#include "kernels/cpu/planes/pool.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/channels_last.h"
+#include "kernels/cpu/accumulate.h"
+#include "kernels/cpu/channels_last/pool.h"
+#include "kernels/cpu/contractions.h"
+#include "kernels/cpu/windows/plane_io.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/windows/window.h"
+#include "schema/absent.h"
+#include "schema/window_kinds.h"
+#include "threads/parallel.h"
+
+namespace tern::cpu {
+namespace {
+
+struct Problem {
+  Window window;
+  std::int64_t planes = 0, in = 0, out = 0;
+  bool max = true, count_pads = false;
+  std::int64_t divisor = 0;  ///< 0: none
+};
+
+Problem describe(const KernelCall& c) {
+  const Node& node = *c.node;
+  const TensorView &x = c.in[0], &y = sized_output(c);
+  Problem p;
+  const std::size_t n = node.dims(AttrKey::kernel).size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const int axis = x.rank - static_cast<int>(n - i);
+    WindowAxis a{x.size(axis), y.size(axis)};
+    a.kernel = node.integer_at(AttrKey::kernel, i);
+    a.stride = pool_stride(node, i);
+    a.dilation = node.integer_at(AttrKey::dilations, i);
+    a.before = node.integer_at(AttrKey::before, i);
+    p.window[3 - n + i] = a;
+  }
+  p.in = plane(p.window, &WindowAxis::in);
+  p.out = plane(p.window, &WindowAxis::out);
+  p.planes = y.numel() / std::max<std::int64_t>(1, p.out);
+  p.max = static_cast<PoolKind>(node.integer(AttrKey::kind)) == PoolKind::max;
+  p.count_pads = node.integer(AttrKey::count_pads) != 0;
+  p.divisor = node.integer(AttrKey::divisor);
+  return p;
+}
+
+/// Calls f(line of the input, element k of the window, first and last window of the output line that it lies in).
+template <class F>
+void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
+  const auto range = [](const WindowAxis& a, std::int64_t o, std::int64_t* begin, std::int64_t* end) {
+    const std::int64_t start = a.position(o, 0);
+    *begin = start >= 0 ? 0 : (-start + a.dilation - 1) / a.dilation;
+    *end = start >= a.in ? 0 : std::min(a.kernel, (a.in - 1 - start) / a.dilation + 1);
+  };
+  std::int64_t d0 = 0, d1 = 0, h0 = 0, h1 = 0;
+  range(w[0], od, &d0, &d1);
+  range(w[1], oh, &h0, &h1);
+  for (std::int64_t d = d0; d < d1; ++d) {
+    for (std::int64_t h = h0; h < h1; ++h) {
+      const std::int64_t line = w[0].position(od, d) * w[1].in + w[1].position(oh, h);
+      // No element of a window wider than line and padding together is reached by any window.
+      const std::int64_t reach = (w[2].in - 1 + w[2].before) / w[2].dilation + 1;
+      for (std::int64_t k = 0; k < std::min(w[2].kernel, reach); ++k) {
+        std::int64_t begin = 0, end = 0;
+        windows_inside(w[2], k, &begin, &end);
+        if (begin < end) f(line * w[2].in, k, begin, end);
+      }
+    }
+  }
+}
+
+template <class T>
+bool is_nan(T v) {
+  return v != v;
+}
+
+template <class T>
+void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index) {
+  const std::int64_t width = w[2].out, stride = w[2].stride;
+  std::fill_n(
+      y, width,
+      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest());
+  if (index != nullptr) std::fill_n(index, width, std::int64_t{-1});
+  for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = line + w[2].position(0, k);
+    const T* from = x + first;
+    if (index == nullptr) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T v = from[i * stride];
+        y[i] = v > y[i] || is_nan(v) ? v : y[i];
+      }
+      return;
+    }
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T v = from[i * stride];
+      if (index[i] >= 0 && !(v > y[i]) && !is_nan(v)) continue;
+      y[i] = v;
+      index[i] = first + i * stride;
+    }
+  });
+}
+
+/// How many elements window o takes of an axis: those inside, and those inside or in the padding.
+void counts(const WindowAxis& a, std::int64_t o, std::int64_t* inside, std::int64_t* padded) {
+  const std::int64_t start = a.position(o, 0), end = std::min(start + a.kernel, a.in + a.before);
+  *padded = end - start;
+  *inside = std::max<std::int64_t>(0, std::min(end, a.in) - std::max<std::int64_t>(start, 0));
+}
+
+template <class T>
+void average_line(const Problem& p, const T* x, std::int64_t od, std::int64_t oh, T* y) {
+  const Window& w = p.window;
+  const std::int64_t width = w[2].out, stride = w[2].stride;
+  std::fill_n(y, width, T(0));
+  for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
+    const T* from = x + line + w[2].position(0, k);
+    for (std::int64_t i = begin; i < end; ++i) y[i] = plus(y[i], from[i * stride]);
+  });
+  std::int64_t inside_d = 0, padded_d = 0, inside_h = 0, padded_h = 0;
+  counts(w[0], od, &inside_d, &padded_d);
+  counts(w[1], oh, &inside_h, &padded_h);
+  for (std::int64_t i = 0; i < width; ++i) {
+    std::int64_t inside = 0, padded = 0;
+    counts(w[2], i, &inside, &padded);
+    const std::int64_t number = p.divisor != 0 ? p.divisor
+                                : p.count_pads ? padded_d * padded_h * padded
+                                               : inside_d * inside_h * inside;
+    if (inside_d * inside_h * inside > 0 && number != 0) y[i] = quotient(y[i], static_cast<T>(number));
+  }
+}
+
+/// The divisor of each mean is a product of one for its row and one for its column.
+class Divisors {
+ public:
+  explicit Divisors(const Problem& p) : h_(axis(p, 1)), w_(axis(p, 2)) {}
+  std::span<const float> rows() const { return h_; }
+  std::span<const float> columns() const { return w_; }
+  void apply(float* y) const {
+    const planes::PlaneLoops& loops = planes::plane_loops();
+    const auto width = static_cast<std::int64_t>(w_.size());
+    for (const float row : h_) {
+      loops.divide(y, row, w_.data(), width);
+      y += width;
+    }
+  }
+
+ private:
+  static std::vector<float> axis(const Problem& p, std::size_t i) {
+    const WindowAxis& a = p.window[i];
+    std::vector<float> v(static_cast<std::size_t>(a.out), i == 1 ? static_cast<float>(p.divisor) : 1.0F);
+    for (std::int64_t o = 0; p.divisor == 0 && o < a.out; ++o) {
+      std::int64_t inside = 0, padded = 0;
+      counts(a, o, &inside, &padded);
+      // Sums of nothing stay zero.
+      v[static_cast<std::size_t>(o)] = static_cast<float>(std::max<std::int64_t>(1, p.count_pads ? padded : inside));
+    }
+    return v;
+  }
+  std::vector<float> h_, w_;
+};
+
+void pool_planes(KernelCall& c, const Problem& p) {
+  const std::int64_t kernel = p.window[1].kernel * p.window[2].kernel;
+  const Divisors divisors(p);
+  parallel_for(p.planes, grain_for(p.in + p.out * kernel / 4), [&](std::int64_t begin, std::int64_t end) {
+    planes::Pooling pooling(p.window, p.max);
+    auto* in_buffer = thread_buffer<float>(static_cast<std::size_t>(p.in), 0);
+    auto* out_buffer = thread_buffer<float>(static_cast<std::size_t>(p.out), 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      float* y = run_target(c.out[0], i * p.out, out_buffer);
+      pooling.run(read_run(c.in[0], i * p.in, p.in, in_buffer), y);
+      if (!p.max) divisors.apply(y);
+      write_run(c.out[0], i * p.out, p.out, y);
+    }
+  });
+}
+
+channels_last::Pool with_channels_last(const KernelCall& c) {
+  return {describe(c).window, c.in[0].size(0), c.in[0].size(1)};
+}
+
+/// Where the image lies so already.
+bool makes_channels_last(const KernelCall& c) {
+  return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
+         c.node->dims(AttrKey::kernel).size() + 2 == static_cast<std::size_t>(c.in[0].rank) &&
+         channels_last::suits(with_channels_last(c));
+}
+
+void pool_with_channels_last(const KernelCall& c, const Problem& p) {
+  const channels_last::Pool pool = with_channels_last(c);
+  const auto* x = c.in[0].as<const float>();
+  auto* y = c.out[0].as<float>();
+  if (p.max) return channels_last::max_pool(pool, x, y);
+  const Divisors divisors(p);
+  channels_last::average_pool(pool, x, divisors.rows(), divisors.columns(), y);
+}
+
+template <class T>
+void pool(KernelCall& c, const Problem& p) {
+  const Window& w = p.window;
+  std::int64_t kernel = 1;
+  for (const WindowAxis& a : w) kernel *= std::min(a.kernel, a.in + 1);
+  parallel_for(p.planes, grain_for(p.out * kernel), [&](std::int64_t begin, std::int64_t end) {
+    T* in_buffer = thread_buffer<T>(static_cast<std::size_t>(p.in), 0);
+    T* out_buffer = thread_buffer<T>(static_cast<std::size_t>(p.out), 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* x = read_run(c.in[0], i * p.in, p.in, in_buffer);
+      T* y = run_target(c.out[0], i * p.out, out_buffer);
+      std::int64_t* index = p.max && c.wants(1) ? c.out[1].as<std::int64_t>() + i * p.out : nullptr;
+      for (std::int64_t od = 0; od < w[0].out; ++od) {
+        for (std::int64_t oh = 0; oh < w[1].out; ++oh) {
+          const std::int64_t at = (od * w[1].out + oh) * w[2].out;
+          if (p.max) {
+            max_line(w, x, od, oh, y + at, index == nullptr ? nullptr : index + at);
+          } else {
+            average_line(p, x, od, oh, y + at);
+          }
+        }
+      }
+      write_run(c.out[0], i * p.out, p.out, y);
+    }
+  });
+}
+
+/// In order: the elements of each window are added one after the other, row by row.
+template <bool InOrder>
+void run(KernelCall& c) {
+  if (sized_output(c).numel() == 0) return;
+  const Problem p = describe(c);
+  if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
+  visit_plane_type(c.in[0].dtype, [&](auto tag) {
+    if constexpr (std::is_same_v<decltype(tag), float>) {
+      if (!c.wants(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);
+    }
+    pool<decltype(tag)>(c, p);
+  });
+}
+
+}  // namespace
+
+Kernel pool_kernel() {
+  return {.run = run<false>, .channels_last = makes_channels_last};
+}
+Kernel pool_in_order_kernel() {
+  return {.run = run<true>, .channels_last = makes_channels_last};
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,175 @@
+#include "kernels/cpu/windows/resize_table.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "dtypes/checked.h"
+
+namespace tern::cpu {
+namespace {
+
+/// Input elements per output element.
+template <class T>
+T scale_of(const ResizeAxis& a, bool align_corners) {
+  if (align_corners) return a.out > 1 ? static_cast<T>(a.in - 1) / static_cast<T>(a.out - 1) : T(0);
+  return a.factor > 0 ? static_cast<T>(1.0 / a.factor) : static_cast<T>(a.in) / static_cast<T>(a.out);
+}
+
+template <class T>
+T source_index(T scale, std::int64_t i, bool align_corners, bool cubic) {
+  if (align_corners) return scale * static_cast<T>(i);
+  const T source = scale * (static_cast<T>(i) + T(0.5)) - T(0.5);
+  return !cubic && source < T(0) ? T(0) : source;
+}
+
+template <class T>
+void floor_and_rest(T source, std::int64_t in, std::int64_t* index, T* rest) {
+  *index = std::clamp<std::int64_t>(clamped_to(std::floor(source)), -1, in - 1);
+  *rest = std::min(std::max(source - static_cast<T>(*index), T(0)), T(1));
+}
+
+template <class T>
+void nearest(const ResizeAxis& a, bool exact, ResizeTable<T>& t) {
+  const T scale = scale_of<T>(a, false);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const T source = source_index(scale, i, !exact, exact) + (exact ? T(0.5) : T(0));
+    t.index[static_cast<std::size_t>(i)] = std::clamp<std::int64_t>(clamped_to(std::floor(source)), 0, a.in - 1);
+    t.weight[static_cast<std::size_t>(i)] = T(1);
+  }
+}
+
+template <class T>
+void linear(const ResizeAxis& a, ResizeTable<T>& t) {
+  const T scale = scale_of<T>(a, a.align_corners);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    std::int64_t at = 0;
+    T rest = 0;
+    floor_and_rest(source_index(scale, i, a.align_corners, false), a.in, &at, &rest);
+    const auto k = static_cast<std::size_t>(2 * i);
+    t.index[k] = at;
+    t.index[k + 1] = at + (at < a.in - 1 ? 1 : 0);
+    t.weight[k] = T(1) - rest;
+    t.weight[k + 1] = rest;
+  }
+}
+
+/// Keys' cubic convolution with A = -0.75: near (distance <= 1) and far (1 to 2).
+template <class T>
+T cubic_near(T x, T a) {
+  return ((a + 2) * x - (a + 3)) * x * x + 1;
+}
+template <class T>
+T cubic_far(T x, T a) {
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+template <class T>
+void cubic(const ResizeAxis& a, ResizeTable<T>& t) {
+  const T scale = scale_of<T>(a, a.align_corners), A = T(-0.75);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    std::int64_t at = 0;
+    T x = 0;
+    floor_and_rest(source_index(scale, i, a.align_corners, true), a.in, &at, &x);
+    const T weights[4] = {cubic_far(x + 1, A), cubic_near(x, A), cubic_near(1 - x, A), cubic_far(2 - x, A)};
+    for (std::int64_t j = 0; j < 4; ++j) {
+      const auto k = static_cast<std::size_t>(4 * i + j);
+      t.index[k] = std::clamp<std::int64_t>(at + j - 1, 0, a.in - 1);
+      t.weight[k] = weights[j];
+    }
+  }
+}
+
+/// The filters that antialiasing widens, as Pillow has them: a triangle, the cubic with A = -0.5, and Lanczos' with
+/// three lobes.
+template <class T>
+T filter(T x, ResizeMode mode) {
+  x = std::abs(x);
+  if (mode == ResizeMode::linear) return x < 1 ? 1 - x : T(0);
+  if (mode == ResizeMode::lanczos) {
+    const T a = x * std::numbers::pi_v<T>;
+    return x == 0 ? T(1) : x < 3 ? 3 * std::sin(a) * std::sin(a / 3) / (a * a) : T(0);
+  }
+  return x < 1 ? cubic_near(x, T(-0.5)) : x < 2 ? cubic_far(x, T(-0.5)) : T(0);
+}
+
+template <class T>
+void antialiased(const ResizeAxis& a, ResizeMode mode, ResizeTable<T>& t) {
+  const T half = mode == ResizeMode::lanczos ? T(3) : mode == ResizeMode::cubic ? T(2) : T(1);
+  const T scale = scale_of<T>(a, a.align_corners);
+  const T support = scale >= 1 ? half * scale : half, inverse = scale >= 1 ? 1 / scale : T(1);
+  t.taps = std::min<std::int64_t>(a.in, std::min(clamped_to(std::ceil(support)), a.in) * 2 + 1);
+  if (t.taps > (1 << 28) / a.out)
+    fail(ErrorCode::unsupported, "an antialiased resize by so small a factor takes too much memory");
+  t.index.assign(static_cast<std::size_t>(t.taps * a.out), 0);
+  t.weight.assign(static_cast<std::size_t>(t.taps * a.out), T(0));
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const T centre = scale * (static_cast<T>(i) + T(0.5));
+    const std::int64_t first = std::clamp<std::int64_t>(clamped_to(centre - support + T(0.5)), 0, a.in);
+    const std::int64_t count = std::min(std::min(clamped_to(centre + support + T(0.5)), a.in) - first, t.taps);
+    T total = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const auto k = static_cast<std::size_t>(i * t.taps + j);
+      t.index[k] = first + j;
+      t.weight[k] = filter((static_cast<T>(j + first) - centre + T(0.5)) * inverse, mode);
+      total += t.weight[k];
+    }
+    for (std::int64_t j = 0; j < count && total != T(0); ++j)
+      t.weight[static_cast<std::size_t>(i * t.taps + j)] /= total;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void quantise(const std::vector<std::int64_t>& index, std::vector<T>& weight, std::int64_t out, std::int64_t taps) {
+  T largest = 0;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const auto row = static_cast<std::size_t>(i * taps);
+    for (std::size_t k = row + 1; k < row + static_cast<std::size_t>(taps); ++k) {
+      if (index[k] != index[k - 1]) continue;
+      weight[k] += weight[k - 1];
+      weight[k - 1] = 0;
+    }
+    for (std::size_t k = row; k < row + static_cast<std::size_t>(taps); ++k) largest = std::max(largest, weight[k]);
+  }
+  int precision = 0;
+  while (precision < 22 && clamped_to<int>(T(0.5) + largest * static_cast<T>(1 << (precision + 1))) < 1 << 15)
+    ++precision;
+  for (T& w : weight) w = std::ldexp(std::trunc(std::ldexp(w, precision) + (w < 0 ? T(-0.5) : T(0.5))), -precision);
+}
+
+template <class T>
+ResizeTable<T> resize_table(const ResizeAxis& a, ResizeMode mode, bool antialias) {
+  ResizeTable<T> t;
+  t.in = a.in;
+  t.out = a.out;
+  t.identity = false;
+  if (antialias) {
+    antialiased(a, mode, t);
+    return t;
+  }
+  t.taps = mode == ResizeMode::cubic ? 4 : mode == ResizeMode::linear ? 2 : 1;
+  t.index.resize(static_cast<std::size_t>(t.taps * a.out));
+  t.weight.resize(t.index.size());
+  switch (mode) {
+    case ResizeMode::cubic: cubic(a, t); break;
+    case ResizeMode::linear:
+      linear(a, t);
+      t.identity = a.in == a.out;
+      break;
+    case ResizeMode::nearest:
+    case ResizeMode::nearest_exact: nearest(a, mode == ResizeMode::nearest_exact, t); break;
+    case ResizeMode::lanczos: break;  // always antialiased
+  }
+  return t;
+}
+
+template void quantise(const std::vector<std::int64_t>&, std::vector<float>&, std::int64_t, std::int64_t);
+template void quantise(const std::vector<std::int64_t>&, std::vector<double>&, std::int64_t, std::int64_t);
+template ResizeTable<float> resize_table(const ResizeAxis&, ResizeMode, bool);
+template ResizeTable<double> resize_table(const ResizeAxis&, ResizeMode, bool);
+
+}  // namespace tern::cpu
