@@ -19,6 +19,7 @@ set(sources
   ops/movement.cpp
   ops/one_op.cpp
   ops/reductions.cpp
+  ops/sampled.cpp
   ops/sources.cpp
   ops/table.cpp
   ops/windows.cpp

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/custom/library.h"
+#include "kernels/portable/compiled.h"
 
 namespace tern {
 
@@ -36,6 +37,7 @@ const KernelTable& cpu_kernels() {
     register_cpu_optim(t);
     register_collective(t);
     register_custom(t);
+    portable::add_definitions(t, false);
     return t;
   }();
   return table;

@@ -163,18 +163,17 @@ set(sources
   custom/library.cpp
   generate/embed.cpp
   generate/samples.cpp
-  generate/samples_linalg.cpp
   generate/texts.cpp
   kernel.cpp
   portable/attention.cpp
   portable/axes.cpp
   portable/compiled_kernel.cpp
   portable/compiled_launcher.cpp
-  portable/compiled_types.cpp
   portable/convolution.cpp
   portable/copy.cpp
   portable/counting.cpp
   portable/data_sized.cpp
+  portable/definitions.cpp
   portable/distances.cpp
   portable/expression.cpp
   portable/factorizations.cpp
@@ -196,7 +195,6 @@ set(sources
   portable/random.cpp
   portable/reduce.cpp
   portable/reflections.cpp
-  portable/register.cpp
   portable/rnn.cpp
   portable/roi_align.cpp
   portable/sampling.cpp
@@ -213,110 +211,3 @@ set(sources
   portable/text_file.cpp
   portable/types.cpp
   portable/unique.cpp)
-set(texts
-  portable/text/attention.inc
-  portable/text/attention_join.inc
-  portable/text/bin_sums.inc
-  portable/text/bincount_size.inc
-  portable/text/cdist.inc
-  portable/text/cholesky.inc
-  portable/text/complex.inc
-  portable/text/convert.inc
-  portable/text/convert_elements.inc
-  portable/text/convolution.inc
-  portable/text/convolution_tiled.inc
-  portable/text/copy.inc
-  portable/text/count_blocks.inc
-  portable/text/custom.inc
-  portable/text/dialect.inc
-  portable/text/double_math.inc
-  portable/text/eig.inc
-  portable/text/eigh.inc
-  portable/text/embedding_bag.inc
-  portable/text/embedding_bags.inc
-  portable/text/fft.inc
-  portable/text/float_math.inc
-  portable/text/floats.inc
-  portable/text/fold.inc
-  portable/text/fractional_pool.inc
-  portable/text/full.inc
-  portable/text/gather.inc
-  portable/text/grid_sample.inc
-  portable/text/grouped_matmul.inc
-  portable/text/histogram_edges.inc
-  portable/text/histogram_ends.inc
-  portable/text/histogram_places.inc
-  portable/text/histogram_store.inc
-  portable/text/histogram_total.inc
-  portable/text/index.inc
-  portable/text/index_put.inc
-  portable/text/index_select.inc
-  portable/text/integers.inc
-  portable/text/iota.inc
-  portable/text/iota_places.inc
-  portable/text/ldl_factor.inc
-  portable/text/ldl_solve.inc
-  portable/text/log_add.inc
-  portable/text/log_add_complex.inc
-  portable/text/lstsq.inc
-  portable/text/lu_factor.inc
-  portable/text/masked_select.inc
-  portable/text/matmul.inc
-  portable/text/matmul_tiled.inc
-  portable/text/matrix_exp.inc
-  portable/text/moments.inc
-  portable/text/mx_dequantize.inc
-  portable/text/mx_pack.inc
-  portable/text/nms_keep.inc
-  portable/text/nms_order.inc
-  portable/text/nms_overlaps.inc
-  portable/text/nonzero.inc
-  portable/text/normalize.inc
-  portable/text/optim.inc
-  portable/text/optim_settings.inc
-  portable/text/order.inc
-  portable/text/pack_panels.inc
-  portable/text/pack_weight.inc
-  portable/text/pad.inc
-  portable/text/parts.inc
-  portable/text/philox.inc
-  portable/text/philox_double.inc
-  portable/text/pointwise.inc
-  portable/text/pointwise_pairs.inc
-  portable/text/polynomials.inc
-  portable/text/pool.inc
-  portable/text/prefix_sums.inc
-  portable/text/qr.inc
-  portable/text/random.inc
-  portable/text/random_permutation.inc
-  portable/text/random_sample.inc
-  portable/text/reduce.inc
-  portable/text/reduce_argument.inc
-  portable/text/reduce_variance.inc
-  portable/text/reflect.inc
-  portable/text/repeat_interleave.inc
-  portable/text/repeat_starts.inc
-  portable/text/resize_axis.inc
-  portable/text/rnn_input.inc
-  portable/text/rnn_project.inc
-  portable/text/rnn_step.inc
-  portable/text/rnn_store.inc
-  portable/text/roi_align.inc
-  portable/text/scan.inc
-  portable/text/scan_extremum.inc
-  portable/text/scatter.inc
-  portable/text/searchsorted.inc
-  portable/text/segment_reduce.inc
-  portable/text/select_reduce.inc
-  portable/text/softmax.inc
-  portable/text/solve.inc
-  portable/text/sort_end.inc
-  portable/text/sort_merge.inc
-  portable/text/sort_start.inc
-  portable/text/special.inc
-  portable/text/svd.inc
-  portable/text/unique_end.inc
-  portable/text/unique_first.inc
-  portable/text/unique_groups.inc
-  portable/text/unique_merge.inc
-  portable/text/wide_math.inc)

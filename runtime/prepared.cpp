@@ -6,7 +6,7 @@
 #include <map>
 
 #include "kernels/custom/library.h"
-#include "kernels/portable/launches.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/reproducible.h"
 #include "runtime/definitions.h"
 #include "runtime/devices/archived_kernels.h"

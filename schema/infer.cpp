@@ -91,33 +91,16 @@ Dims Inference::broadcast(const Dims& a, const Dims& b) const {
   return result;
 }
 
-const InferTable& infer_table() {
-  static const InferTable table = [] {
-    InferTable t;
-    register_movement_rules(t);
-    register_pointwise_rules(t);
-    register_reduction_rules(t);
-    register_indexing_rules(t);
-    register_contraction_rules(t);
-    register_linalg_rules(t);
-    register_optim_rules(t);
-    register_control_rules(t);
-    return t;
-  }();
-  return table;
-}
-
 std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
                               const std::vector<const TensorType*>& inputs) {
   const OpRecord& info = op_record(node.op);
   Inference c(program, pool, node, inputs);
-  const InferFn rule = info.op == Op::invalid ? nullptr : infer_table().rules[static_cast<std::size_t>(node.op)];
-  if (rule == nullptr) c.fail(fmt::format("op {} is not known to this version", static_cast<int>(node.op)));
+  if (info.infer == nullptr) c.fail(fmt::format("op {} is not known to this version", static_cast<int>(node.op)));
   const int n = static_cast<int>(inputs.size());
   if (n < info.min_inputs || (info.max_inputs >= 0 && n > info.max_inputs)) c.fail(fmt::format("{} operands given", n));
   if (node.op != Op::pointwise && !node.expr.code.empty()) c.fail("an expression, which only pointwise nodes have");
   check_attributes(c);
-  rule(c);
+  info.infer(c);
   for (const TensorType& t : c.outputs) {
     if (t.rank() > kMaxRank) c.fail(fmt::format("a result of rank {} (at most {})", t.rank(), kMaxRank));
   }

@@ -53,24 +53,6 @@ class Inference {
   std::vector<const TensorType*> inputs_;
 };
 
-using InferFn = void (*)(Inference&);
-
-/// Rules by op. Filled by the register_* functions, one for each file under schema/infer/.
-struct InferTable {
-  InferFn rules[kMaxOp + 1] = {};
-  void set(Op op, InferFn rule) { rules[static_cast<std::size_t>(op)] = rule; }
-};
-const InferTable& infer_table();
-
-void register_movement_rules(InferTable& t);     ///< views, pad, concat, slice_scatter ...
-void register_pointwise_rules(InferTable& t);    ///< pointwise, full, iota, from_dim, random, MX
-void register_reduction_rules(InferTable& t);    ///< reduce .. segment_reduce
-void register_indexing_rules(InferTable& t);     ///< gather .. bincount, nonzero, unique, embedding_bag
-void register_contraction_rules(InferTable& t);  ///< matmul .. fold, rnn, cdist, roi_align
-void register_linalg_rules(InferTable& t);       ///< fft, linalg
-void register_optim_rules(InferTable& t);        ///< optim, collective
-void register_control_rules(InferTable& t);      ///< cond .. custom, item, assertions
-
 /// Applies the rule of the node's op: the types of its outputs. Throws tern::Error with the node's op in the message.
 std::vector<TensorType> infer(const Program& program, ExprPool& pool, const Node& node,
                               const std::vector<const TensorType*>& inputs);

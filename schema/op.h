@@ -4,110 +4,18 @@
 #include <cstdint>
 #include <string_view>
 
+#include "schema/op_list.h"  // generated: TERN_OPS, kMaxOp
+
 namespace tern {
 
-// X(number, name). The numbers are part of the archive format. What else is true of an op is in its record
-// (schema/op_record.h); what it computes in detail is documented beside its shape rule in schema/infer/.
-// clang-format off
-#define TERN_OPS(X)                                                                       \
-  /* views: strides, never work, where the input's strides allow it */                    \
-  X(1, reshape)                                                                           \
-  X(2, permute)                                                                           \
-  X(3, slice)                                                                             \
-  X(4, expand)                                                                            \
-  X(5, as_strided)                                                                        \
-  X(6, bitcast)                                                                           \
-  /* elementwise and sources */                                                           \
-  X(10, pointwise)                                                                        \
-  X(11, full)                                                                             \
-  X(12, iota)                                                                             \
-  X(13, from_dim)                                                                         \
-  X(14, random)                                                                           \
-  /* along axes */                                                                        \
-  X(20, reduce)                                                                           \
-  X(21, select_reduce)                                                                    \
-  X(22, scan)                                                                             \
-  X(23, sort)                                                                             \
-  X(24, topk)                                                                             \
-  X(25, softmax)                                                                          \
-  X(26, layer_norm)                                                                       \
-  X(27, rms_norm)                                                                         \
-  X(28, group_norm)                                                                       \
-  X(29, batch_norm)                                                                       \
-  X(30, histogram)                                                                        \
-  X(31, searchsorted)                                                                     \
-  X(32, segment_reduce)                                                                   \
-  /* moving elements */                                                                   \
-  X(40, gather)                                                                           \
-  X(41, index_select)                                                                     \
-  X(42, index)                                                                            \
-  X(43, index_put)                                                                        \
-  X(44, scatter)                                                                          \
-  X(45, slice_scatter)                                                                    \
-  X(46, as_strided_scatter)                                                               \
-  X(47, concat)                                                                           \
-  X(48, pad)                                                                              \
-  X(49, nonzero)                                                                          \
-  X(50, unique)                                                                           \
-  X(51, bincount)                                                                         \
-  X(52, embedding_bag)                                                                    \
-  X(53, repeat_interleave)                                                                \
-  /* contractions and windows */                                                          \
-  X(60, matmul)                                                                           \
-  X(61, convolution)                                                                      \
-  X(62, pool)                                                                             \
-  X(63, adaptive_pool)                                                                    \
-  X(64, resize)                                                                           \
-  X(65, grid_sample)                                                                      \
-  X(66, attention)                                                                        \
-  X(67, grouped_matmul)                                                                   \
-  X(68, fold)                                                                             \
-  X(69, rnn)                                                                              \
-  X(70, cdist)                                                                            \
-  X(71, roi_align)                                                                        \
-  X(72, nms)                                                                              \
-  X(73, fractional_pool)                                                                  \
-  /* linear algebra and transforms */                                                     \
-  X(80, fft)                                                                              \
-  X(81, cholesky)                                                                         \
-  X(82, qr)                                                                               \
-  X(83, householder)                                                                      \
-  X(84, eigh)                                                                             \
-  X(85, eig)                                                                              \
-  X(86, svd)                                                                              \
-  X(87, lu_factor)                                                                        \
-  X(88, lu_solve)                                                                         \
-  X(89, triangular_solve)                                                                 \
-  X(90, ldl_factor)                                                                       \
-  X(91, ldl_solve)                                                                        \
-  X(92, lstsq)                                                                            \
-  X(93, matrix_exp)                                                                       \
-  /* training */                                                                          \
-  X(100, optim)                                                                           \
-  X(101, collective)                                                                      \
-  /* microscaling: elements and scales become one value, and back to numbers */           \
-  X(110, mx_pack)                                                                         \
-  X(111, mx_dequantize)                                                                   \
-  /* control flow and the host */                                                         \
-  X(120, cond)                                                                            \
-  X(121, while_loop)                                                                      \
-  X(122, scan_loop)                                                                       \
-  X(123, map_loop)                                                                        \
-  X(124, call)                                                                            \
-  X(125, item)                                                                            \
-  X(126, assert_dim)                                                                      \
-  X(127, assert_true)                                                                     \
-  X(128, custom)                                                                          \
-  X(129, masked_select)
-// clang-format on
-
+// The numbers are part of the archive format. What else is true of an op is in its record (schema/ops/), whose first
+// line gives number and name.
 enum class Op : std::uint16_t {
   invalid = 0,
 #define TERN_OP_ENUM(number, name) name = number,
   TERN_OPS(TERN_OP_ENUM)
 #undef TERN_OP_ENUM
 };
-inline constexpr int kMaxOp = 129;
 
 /// A literal, so that a zero follows; empty when there is no such op.
 std::string_view op_name(Op op);

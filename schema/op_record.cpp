@@ -2,21 +2,13 @@
 
 #include <array>
 
-#include "schema/ops/contractions.h"
-#include "schema/ops/control.h"
-#include "schema/ops/indexing.h"
-#include "schema/ops/linalg.h"
-#include "schema/ops/microscaling.h"
-#include "schema/ops/movement.h"
-#include "schema/ops/pointwise.h"
-#include "schema/ops/reductions.h"
-#include "schema/ops/training.h"
+#include "schema/ops/families.h"
 
 namespace tern {
 namespace {
 
 /// Arities, and the traits that others imply.
-constexpr void derive(OpRecord& r) {
+void derive(OpRecord& r) {
   OperandName name;
   int at = 0;
   for (std::string_view list = operands_of(r.signature); next_operand(list, &name); ++at) {
@@ -33,59 +25,47 @@ constexpr void derive(OpRecord& r) {
     r.traits |= static_cast<std::uint16_t>(Trait::offered);
 }
 
-using Table = std::array<OpRecord, kMaxOp + 1>;
-constexpr Table kRecords = [] {
-  Table table{};
-  const auto add = [&table](std::span<const OpRecord> family) {
-    for (const OpRecord& r : family) {
-      OpRecord& line = table[static_cast<std::size_t>(r.op)];
-      line = r;
-      derive(line);
-    }
-  };
-  add(ops::kMovement);
-  add(ops::kPointwiseOps);
-  add(ops::kReductions);
-  add(ops::kIndexing);
-  add(ops::kContractions);
-  add(ops::kLinalg);
-  add(ops::kTraining);
-  add(ops::kMicroscaling);
-  add(ops::kControl);
-#define TERN_OP_NAME(number, name_) table[number].name = #name_;
-  TERN_OPS(TERN_OP_NAME)
-#undef TERN_OP_NAME
-  return table;
-}();
-
-#define TERN_OP_CHECK(number, name_) static_assert(kRecords[number].op == Op::name_, "op " #name_ " has no record");
-TERN_OPS(TERN_OP_CHECK)
-#undef TERN_OP_CHECK
-
 /// For each op and key: the position of its attribute plus one, or 0. Lookups are on the way of every run.
-using Positions = std::array<std::array<std::uint8_t, kMaxAttr + 1>, kMaxOp + 1>;
-constexpr Positions kPositions = [] {
-  Positions positions{};
-  for (std::size_t op = 0; op < kRecords.size(); ++op) {
-    const auto& attributes = kRecords[op].attributes;
-    for (std::size_t i = 0; i < attributes.size(); ++i) {
-      positions[op][static_cast<std::size_t>(attributes[i].key)] = static_cast<std::uint8_t>(i + 1);
+struct Tables {
+  std::array<OpRecord, kMaxOp + 1> records{};
+  std::array<std::array<std::uint8_t, kMaxAttr + 1>, kMaxOp + 1> positions{};
+
+  void add(std::span<const OpRecord> family) {
+    for (const OpRecord& r : family) {
+      const auto op = static_cast<std::size_t>(r.op);
+      records[op] = r;
+      derive(records[op]);
+      for (std::size_t i = 0; i < r.attributes.size(); ++i) {
+        positions[op][static_cast<std::size_t>(r.attributes[i].key)] = static_cast<std::uint8_t>(i + 1);
+      }
     }
   }
-  return positions;
-}();
+};
+
+const Tables& tables() {
+  static const Tables all = [] {
+    Tables t;
+#define TERN_ADD_FAMILY(name) t.add(ops::name##_ops());
+    TERN_FAMILIES(TERN_ADD_FAMILY)
+#undef TERN_ADD_FAMILY
+    return t;
+  }();
+  return all;
+}
 
 }  // namespace
 
 const OpRecord& op_record(Op op) {
   const auto i = static_cast<std::size_t>(op);
-  return i < kRecords.size() ? kRecords[i] : kRecords[0];
+  return tables().records[i <= kMaxOp ? i : 0];
 }
 
 const AttrRecord* find_attribute(Op op, AttrKey key) {
   const auto i = static_cast<std::size_t>(op), k = static_cast<std::size_t>(key);
-  if (i >= kRecords.size() || k > static_cast<std::size_t>(kMaxAttr) || kPositions[i][k] == 0) return nullptr;
-  return &kRecords[i].attributes[kPositions[i][k] - std::size_t{1}];
+  if (i > kMaxOp || k > static_cast<std::size_t>(kMaxAttr)) return nullptr;
+  const Tables& all = tables();
+  const std::size_t position = all.positions[i][k];
+  return position == 0 ? nullptr : &all.records[i].attributes[position - 1];
 }
 
 std::vector<std::string_view> trait_names(const OpRecord& record) {
@@ -112,7 +92,7 @@ std::string_view op_name(Op op) {
 }
 
 Op op_from_name(std::string_view name) {
-  for (const OpRecord& r : kRecords) {
+  for (const OpRecord& r : tables().records) {
     if (r.op != Op::invalid && r.name == name) return r.op;
   }
   return Op::invalid;

@@ -1,5 +1,5 @@
-// What is true of an op, in one record: operands and results, attributes with types, defaults and bounds, traits, cost.
-// The tables of records are in schema/ops/; every list of ops elsewhere derives from them.
+// What is true of an op, in one record: number, name, operands and results, attributes with types, defaults and bounds,
+// traits, shape rule, cost. The records are in schema/ops/; every list of ops elsewhere derives from them.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 namespace tern {
 
 struct Node;
+class Inference;
 
 enum class AttrType : std::uint8_t {
   boolean,          ///< 0 or 1
@@ -73,8 +74,12 @@ using Sizes = std::span<const std::int64_t>;
 /// Floating operations of a node; absent operands have no sizes.
 using OperationsFn = double (*)(const Node& node, std::span<const Sizes> in, std::span<const Sizes> out);
 
+/// Computes the types of a node's results, and checks the node (schema/infer.h).
+using InferFn = void (*)(Inference&);
+
 struct OpRecord {
   Op op = Op::invalid;
+  std::string_view name;
   /// "x, weight?, others* -> y, indices?": names of operands and results. ? may be absent, * any number, + one or more;
   /// ! must be there even where another result is.
   std::string_view signature;
@@ -83,9 +88,9 @@ struct OpRecord {
   std::uint16_t traits = 0;  ///< of Trait
   std::int16_t bodies = 0;   ///< functions that a node names
   std::int16_t version = 1;  ///< the newest version that this build knows
+  InferFn infer = nullptr;
   OperationsFn operations = nullptr;
   // Derived.
-  std::string_view name;
   std::int16_t min_inputs = 0, max_inputs = 0, outputs = 0;  ///< -1: any number
 
   constexpr bool is(Trait t) const { return (traits & static_cast<std::uint16_t>(t)) != 0; }

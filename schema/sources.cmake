@@ -6,24 +6,27 @@ set(sources
   forms.cpp
   infer.cpp
   infer/attributes.cpp
-  infer/contractions.cpp
-  infer/control.cpp
+  infer/checks.cpp
   infer/control_types.cpp
-  infer/indexing.cpp
-  infer/linalg.cpp
-  infer/movement.cpp
-  infer/normalizations.cpp
-  infer/optim.cpp
-  infer/pointwise.cpp
-  infer/reductions.cpp
-  infer/sampling.cpp
-  infer/spectral.cpp
-  infer/windows.cpp
+  infer/matrices.cpp
   kinds.cpp
   linear.cpp
   op.cpp
   op_record.cpp
+  ops/contractions.cpp
+  ops/control.cpp
   ops/costs.cpp
+  ops/indexing.cpp
+  ops/linalg.cpp
+  ops/microscaling.cpp
+  ops/movement.cpp
+  ops/normalizations.cpp
+  ops/pointwise.cpp
+  ops/reductions.cpp
+  ops/sampling.cpp
+  ops/spectral.cpp
+  ops/training.cpp
+  ops/windows.cpp
   passes/dead_code.cpp
   passes/unread_states.cpp
   pointwise.cpp

@@ -1,5 +1,7 @@
 #include "fuzz/ops/table.h"
 
+#include "fuzz/ops/sampled.h"
+
 namespace tern::fuzz {
 
 const MakerTable& makers() {
@@ -13,6 +15,9 @@ const MakerTable& makers() {
     list_windows(t);
     list_linalg(t);
     list_control(t);
+    for (std::size_t op = 0; op < t.size(); ++op) {
+      if (t[op] == nullptr && is_sampled(static_cast<Op>(op))) t[op] = make_sampled;
+    }
     return t;
   }();
   return table;

@@ -1,4 +1,4 @@
-// How to make a program of each op. An op without a line here fails the gate (fixed.cpp).
+// How to make a program of each op: by a maker of its own, or from the samples of its definition (sampled.h).
 #pragma once
 
 #include <array>

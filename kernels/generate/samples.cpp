@@ -1,141 +1,168 @@
 #include "kernels/generate/samples.h"
 
-#include <limits>
+#include <fmt/format.h>
+#include <tern/dtype.h>
+#include <tern/error.h>
 
-#include "schema/kinds.h"
-#include "schema/window_kinds.h"
+#include <algorithm>
+#include <charconv>
+
+#include "kernels/portable/definitions.h"
+#include "schema/op_record.h"
 
 namespace tern::generate {
 namespace {
 
-using enum DType;
-
-constexpr DType kReal[] = {f32, f64}, kNumbers[] = {f32, f64, c64, c128};
-
-Attr number(AttrKey key, double value) {
-  return {key, std::vector<double>{value}};
-}
-Attr text(AttrKey key, const char* value) {
-  return {key, std::string(value)};
+[[noreturn]] void refuse(std::string_view part, const char* what) {
+  fail(ErrorCode::internal, fmt::format("a sample's '{}' is not {}", part, what));
 }
 
-void add_optim(std::vector<Sample>& s) {
-  for (DType t : kReal) {
-    const Operand x{t, {4}}, one{f64, {}}, none;
-    for (OptimKind kind : {OptimKind::sgd, OptimKind::adam, OptimKind::adagrad}) {
-      const bool adam = kind == OptimKind::adam;
-      s.push_back({Op::optim,
-                   {x, x, kind == OptimKind::adagrad ? none : x, kind == OptimKind::sgd ? none : x, none,
-                    kind == OptimKind::sgd ? none : one, none, none, none},
-                   {integer(AttrKey::kind, kind),
-                    {AttrKey::hyper, std::vector<double>{0.1, adam ? 0.9 : 0.0, adam ? 0.99 : 0.0, 0.0, 1e-8}}}});
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+/// The parts between `mark`s that stand in no brackets; none of an empty text.
+std::vector<std::string_view> split(std::string_view s, char mark) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= s.size(); ++i) {
+    if (i < s.size() && s[i] == '[') ++depth;
+    if (i < s.size() && s[i] == ']') --depth;
+    if (i < s.size() && (s[i] != mark || depth != 0)) continue;
+    parts.push_back(trimmed(s.substr(begin, i - begin)));
+    begin = i + 1;
+  }
+  if (parts.size() == 1 && parts[0].empty()) parts.clear();
+  return parts;
+}
+
+template <class T>
+T number(std::string_view s) {
+  T value{};
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  if (error != std::errc() || end != s.data() + s.size()) refuse(s, "a number");
+  return value;
+}
+
+/// "[3,4]": 3, 4.
+std::vector<std::string_view> elements(std::string_view s) {
+  if (s.size() < 2 || s.front() != '[' || s.back() != ']') refuse(s, "a list in brackets");
+  return split(s.substr(1, s.size() - 2), ',');
+}
+
+DType dtype(std::string_view s, DType t) {
+  if (s == "T") return t;
+  constexpr std::pair<std::string_view, DType> kTypes[] = {
+      {"f32", DType::f32}, {"f64", DType::f64}, {"f16", DType::f16},   {"bf16", DType::bf16},   {"c64", DType::c64},
+      {"i32", DType::i32}, {"i64", DType::i64}, {"c128", DType::c128}, {"bool", DType::boolean}};
+  for (const auto& [name, type] : kTypes) {
+    if (s == name) return type;
+  }
+  refuse(s, "a type");
+}
+
+/// "T[3,2|4]": an operand for each alternative size.
+std::vector<Operand> operands(std::string_view s, DType t) {
+  std::vector<Operand> all;
+  for (std::string_view alternative : split(s, '|')) {
+    if (alternative == "-") {
+      all.emplace_back();
+      continue;
     }
-  }
-}
-
-void add_rnn(std::vector<Sample>& s) {
-  const std::int64_t n = 4;
-  for (DType t : kReal) {
-    for (RnnKind kind : {RnnKind::lstm, RnnKind::gru, RnnKind::tanh, RnnKind::relu}) {
-      const bool lstm = kind == RnnKind::lstm;
-      const std::int64_t gates = n * (lstm ? 4 : kind == RnnKind::gru ? 3 : 1);
-      Sample rnn{
-          Op::rnn, {{t, {2, 2, n}}, {t, {1, 2, n}}, {}}, {integer(AttrKey::kind, kind), integer(AttrKey::layers, 1)}};
-      if (lstm) rnn.inputs[2] = {t, {1, 2, n}};
-      rnn.inputs.insert(rnn.inputs.end(), {{t, {gates, n}}, {t, {gates, n}}, {t, {gates}}, {t, {gates}}, {}});
-      s.push_back(rnn);
-      if (!lstm) continue;
-      // With a projection of the state to another size.
-      rnn.inputs[1].sizes = {1, 2, 3};
-      rnn.inputs[4].sizes = {gates, 3};
-      rnn.inputs[7] = {t, {3, n}};
-      s.push_back(rnn);
-    }
-  }
-}
-
-void add_sums(std::vector<Sample>& s) {
-  for (DType t : kNumbers) {
-    for (ScanKind kind : {ScanKind::cumsum, ScanKind::cumprod, ScanKind::logcumsumexp})
-      s.push_back({Op::scan, {{t, {4}}}, {integer(AttrKey::axis, 0), integer(AttrKey::kind, kind)}});
-  }
-  for (DType t : kReal) {
-    for (ScatterKind kind : {ScatterKind::sum, ScatterKind::prod, ScatterKind::max, ScatterKind::min})
-      s.push_back(
-          {Op::segment_reduce, {{t, {4}}, {i64, {2}}}, {integer(AttrKey::axis, 0), integer(AttrKey::kind, kind)}});
-  }
-  for (DType t : {f32, f64, f16, bf16}) {
-    for (BagKind kind : {BagKind::sum, BagKind::mean, BagKind::max}) {
-      s.push_back({Op::embedding_bag,
-                   {{t, {4, 4}}, {i64, {4}}, {i64, {2}}, {}},
-                   {integer(AttrKey::kind, kind), integer(AttrKey::padding_index, -1)}});
-    }
-  }
-}
-
-void add_distances(std::vector<Sample>& s) {
-  for (DType t : kReal) {
-    for (double p : {0.0, 1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()})
-      s.push_back({Op::cdist, {{t, {3, 4}}, {t, {3, 4}}}, {number(AttrKey::p, p)}});
-  }
-}
-
-void add_histograms(std::vector<Sample>& s) {
-  for (DType t : kReal) {
-    for (const Operand& edges : {Operand{}, Operand{t, {4}}}) {
-      for (const Operand& weights : {Operand{}, Operand{t, {4}}}) {
-        for (int corrected : {0, 1}) {
-          Sample h{Op::histogram, {{t, {4}}, edges, weights}, {integer(AttrKey::full, corrected)}};
-          if (edges.dtype == invalid) h.attrs.push_back(integer(AttrKey::bins, 3));
-          if (edges.dtype == invalid) h.attrs.push_back({AttrKey::range, std::vector<double>{0, 0}});
-          s.push_back(h);
+    const std::size_t bracket = std::min(alternative.find('['), alternative.size());
+    std::vector<Operand> some{{dtype(alternative.substr(0, bracket), t), {}}};
+    for (std::string_view size : elements(alternative.substr(bracket))) {
+      std::vector<Operand> longer;
+      for (std::string_view one : split(size, '|')) {
+        for (Operand o : some) {
+          o.sizes.push_back(number<std::int64_t>(one));
+          longer.push_back(std::move(o));
         }
+      }
+      some = std::move(longer);
+    }
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+std::int64_t integer_value(const AttrRecord& r, std::string_view s, DType t) {
+  if (r.type == AttrType::dtype) return static_cast<std::int64_t>(dtype(s, t));
+  const auto named = std::ranges::find(r.names, s);
+  return named != r.names.end() ? named - r.names.begin() : number<std::int64_t>(s);
+}
+
+/// "kind=sum|mean": an attribute for each alternative.
+std::vector<Attr> attributes(Op op, std::string_view s, DType t) {
+  const std::size_t equals = std::min(s.find('='), s.size() - 1);
+  std::vector<Attr> all;
+  for (const AttrRecord& r : op_record(op).attributes) {
+    if (attr_name(r.key) != s.substr(0, equals)) continue;
+    for (std::string_view value : split(s.substr(equals + 1), '|')) {
+      const auto parts = value.starts_with('[') ? elements(value) : std::vector{value};
+      if (r.type == AttrType::text) {
+        all.push_back({r.key, std::string(value)});
+      } else if (r.type == AttrType::number || r.type == AttrType::numbers) {
+        std::vector<double> numbers;
+        for (std::string_view p : parts) numbers.push_back(number<double>(p));
+        all.push_back({r.key, std::move(numbers)});
+      } else {
+        Dims dims;
+        for (std::string_view p : parts) dims.push_back(Dim(integer_value(r, p, t)));
+        all.push_back({r.key, std::move(dims)});
       }
     }
   }
+  if (all.empty()) refuse(s, "an attribute of the op");
+  return all;
 }
 
-void add_sampling(std::vector<Sample>& s) {
-  for (DType t : {f32, f64, f16, bf16}) {
-    for (GridMode mode : {GridMode::linear, GridMode::nearest, GridMode::cubic})
-      s.push_back({Op::grid_sample,
-                   {{t, {1, 2, 3, 3}}, {t, {1, 2, 2, 2}}},
-                   {integer(AttrKey::mode, mode), integer(AttrKey::kind, 0)}});
+/// Each of `samples` with each of `values`, which `put` puts in.
+template <class T, class Put>
+void combine(std::vector<Sample>& samples, const std::vector<T>& values, const Put& put) {
+  std::vector<Sample> more;
+  for (const Sample& s : samples) {
+    for (const T& value : values) put(more.emplace_back(s), value);
   }
-  for (DType t : kReal) {
-    s.push_back(
-        {Op::roi_align, {{t, {1, 4, 3, 3}}, {t, {2, 5}}}, {{AttrKey::sizes, Dims{2, 2}}, integer(AttrKey::kind, 0)}});
-  }
-}
-
-void add_random(std::vector<Sample>& s) {
-  const auto add = [&](DType t, const char* kind, std::vector<Operand> in) {
-    s.push_back({Op::random,
-                 std::move(in),
-                 {text(AttrKey::kind, kind), integer(AttrKey::dtype, t), {AttrKey::sizes, Dims{4}}}});
-  };
-  for (DType t : kReal) {
-    add(t, "normal", {});
-    add(t, "exponential", {});
-    add(t, "poisson", {{t, {4}}});
-    add(t, "gamma", {{t, {4}}});
-    add(t, "binomial", {{t, {4}}, {t, {4}}});
-  }
+  samples = std::move(more);
 }
 
 }  // namespace
 
+std::vector<Sample> read_samples(Op op, std::string_view line) {
+  std::vector<std::string_view> types{"f32"};
+  if (const std::size_t colon = line.find(':'); colon != std::string_view::npos) {
+    types = split(line.substr(2, colon - 2), '|');
+    line.remove_prefix(colon + 1);
+  }
+  const std::size_t semicolon = std::min(line.find(';'), line.size());
+  const auto inputs = split(line.substr(0, semicolon), ',');
+  const auto attrs = split(line.substr(std::min(semicolon + 1, line.size())), ',');
+  std::vector<Sample> all;
+  for (std::string_view type : types) {
+    const DType t = dtype(type, DType::invalid);
+    std::vector<Sample> some{{op, {}, {}}};
+    for (std::string_view in : inputs)
+      combine(some, operands(in, t), [](Sample& s, const Operand& o) { s.inputs.push_back(o); });
+    for (std::string_view a : attrs)
+      combine(some, attributes(op, a, t), [](Sample& s, const Attr& value) { s.attrs.push_back(value); });
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 std::vector<Sample> samples() {
-  std::vector<Sample> s;
-  add_linalg_samples(s);
-  add_optim(s);
-  add_rnn(s);
-  add_sums(s);
-  add_distances(s);
-  add_histograms(s);
-  add_sampling(s);
-  add_random(s);
-  return s;
+  std::vector<Sample> all;
+  for (std::size_t op = 0; op <= kMaxOp; ++op) {
+    for (std::string_view line : portable::definitions().compiled[op].samples) {
+      const auto some = read_samples(static_cast<Op>(op), line);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+  }
+  return all;
 }
 
 }  // namespace tern::generate

@@ -1,8 +1,14 @@
 // Nodes whose portable kernels are compiled when Tern is built: one of each kind, in the element types that texts are
-// compiled for (kernels/portable/compiled_types.h). Sizes and what is a parameter do not matter.
+// compiled for. They are written beside the definitions (kernels/portable/definitions.h), a line for several nodes:
+//
+//     T=f32|f64: T[3,4], -|T[4], i64[n]; kind=sum|mean, range=[0,1]
+//
+// T stands for each of the types in turn; then come the operands, `-` an absent one, and the attributes. `|` stands
+// between alternatives, of which every combination is a node. Values of an enumeration are written by name.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "schema/program.h"
@@ -20,8 +26,10 @@ struct Sample {
   std::vector<Attr> attrs;
 };
 
+/// The nodes of one line. Throws tern::Error, which names the part that it cannot read.
+std::vector<Sample> read_samples(Op op, std::string_view line);
+/// Of all definitions.
 std::vector<Sample> samples();
-void add_linalg_samples(std::vector<Sample>& samples);  ///< and Fourier transforms
 
 template <class T>
 Attr integer(AttrKey key, T value) {

@@ -12,7 +12,7 @@
 
 #include "kernels/generate/sample_node.h"
 #include "kernels/portable/compiled.h"
-#include "kernels/portable/launches.h"
+#include "kernels/portable/definitions.h"
 
 namespace tern::portable {
 // The generator itself has none.

@@ -4,6 +4,7 @@
 
 #include "kernels/attention_parts.h"
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/absent.h"
 
@@ -114,8 +115,8 @@ void attention(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_attention(KernelTable& t) {
-  t.set(Op::attention, kernel<attention>());
+void define_attention(Definitions& d) {
+  d.set(Op::attention, kernel<attention>());
 }
 
 }  // namespace tern::portable

@@ -29,9 +29,10 @@ inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = t
 Launcher& compiled_launcher();
 
 /// Runs the portable kernel of a node's op on the host, and its results may lie where those of `own` may. Its texts
-/// support few element types: operands are converted to those first (compiled_types.h), and results back afterwards.
+/// support few element types: operands are converted to those first (definitions.h), and results back afterwards.
 Kernel compiled_kernel(const Kernel& own);
-/// The ops that the CPU computes in this way for the same bits on every device.
-void register_compiled(KernelTable& t);
+/// Puts the definition of each op whose texts were compiled into a table of the CPU: where the table has no kernel, or
+/// with `replace` for all of them.
+void add_definitions(KernelTable& table, bool replace);
 
 }  // namespace tern::portable

@@ -8,7 +8,7 @@
 
 #include "dtypes/convert.h"
 #include "kernels/portable/compiled.h"
-#include "kernels/portable/compiled_types.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/failure.h"
 #include "kernels/portable/launches.h"
 
@@ -20,6 +20,25 @@ struct Converted {
   std::size_t index;
   std::uint64_t offset;
 };
+
+const CompiledTexts& texts_of(const KernelCall& c) {
+  return definitions().compiled[static_cast<std::size_t>(c.node->op)];
+}
+
+bool is_exact_without(const KernelCall& c) {
+  const auto exact = texts_of(c).exact;
+  return exact != nullptr && exact(c);
+}
+
+DType type_of_input(const KernelCall& c, std::size_t k) {
+  const CompiledTexts& t = texts_of(c);
+  return t.input != nullptr ? t.input(c, k) : seen(c.in[k].dtype, t.sight);
+}
+
+DType type_of_output(const KernelCall& c, std::size_t k) {
+  const CompiledTexts& t = texts_of(c);
+  return t.output != nullptr ? t.output(c, k) : seen(c.out[k].dtype, t.sight);
+}
 
 struct CompiledState : KernelState {
   const Kernel* kernel = nullptr;
@@ -55,19 +74,19 @@ KernelCall inner_call(const KernelCall& c, const CompiledState& state, std::span
   inner.out = out;
   inner.scratch = {};
   inner.state = state.inner.get();
-  inner.device = exact_without(c) ? nullptr : &compiled_launcher();
+  inner.device = is_exact_without(c) ? nullptr : &compiled_launcher();
   return inner;
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   auto state = std::make_unique<CompiledState>();
-  const bool exact = exact_without(c);
+  const bool exact = is_exact_without(c);
   state->kernel = &(exact ? cpu_kernels() : portable_kernels()).kernels[static_cast<std::size_t>(c.node->op)];
   state->in.assign(c.in.begin(), c.in.end());
   state->out.assign(c.out.begin(), c.out.end());
   if (!exact) {
-    state->inputs = place(state->in, &state->scratch, [&](std::size_t k) { return compiled_input(c, k); });
-    state->outputs = place(state->out, &state->scratch, [&](std::size_t k) { return compiled_output(c, k); });
+    state->inputs = place(state->in, &state->scratch, [&](std::size_t k) { return type_of_input(c, k); });
+    state->outputs = place(state->out, &state->scratch, [&](std::size_t k) { return type_of_output(c, k); });
   }
   const KernelCall before = inner_call(c, *state, state->in, state->out);
   if (state->kernel->prepare != nullptr) state->inner = state->kernel->prepare(before);
@@ -111,14 +130,11 @@ void run(KernelCall& c) {
 
 }  // namespace
 
-void register_compiled(KernelTable& t) {
-  for (Op op : {Op::cholesky,    Op::qr,        Op::householder,   Op::eigh,
-                Op::eig,         Op::svd,       Op::lu_factor,     Op::lu_solve,
-                Op::ldl_factor,  Op::ldl_solve, Op::lstsq,         Op::matrix_exp,
-                Op::fft,         Op::optim,     Op::rnn,           Op::scan,
-                Op::cdist,       Op::histogram, Op::embedding_bag, Op::segment_reduce,
-                Op::grid_sample, Op::roi_align, Op::random,        Op::triangular_solve}) {
-    t.set(op, compiled_kernel(t.kernels[static_cast<std::size_t>(op)]));
+void add_definitions(KernelTable& t, bool replace) {
+  for (std::size_t op = 0; op <= kMaxOp; ++op) {
+    const bool native = t.kernels[op].run != nullptr;
+    if (definitions().compiled[op].samples.empty() || (native && !replace)) continue;
+    t.kernels[op] = compiled_kernel(native ? t.kernels[op] : definitions().kernels.kernels[op]);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/portable/window.h"
 
@@ -220,8 +221,8 @@ void convolution(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_convolutions(KernelTable& t) {
-  t.set(Op::convolution, kernel<convolution>());
+void define_convolutions(Definitions& d) {
+  d.set(Op::convolution, kernel<convolution>());
 }
 
 }  // namespace tern::portable

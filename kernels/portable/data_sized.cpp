@@ -1,6 +1,7 @@
 // nonzero, masked_select and repeat_interleave.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
 
 namespace tern::portable {
@@ -127,16 +128,16 @@ void run_repeat_interleave(KernelCall& call) {
 
 }  // namespace
 
-void register_data_sized(KernelTable& t) {
+void define_data_sized(Definitions& d) {
   Kernel k = kernel<nonzero>();
   k.run = run_nonzero;
-  t.set(Op::nonzero, k);
+  d.set(Op::nonzero, k);
   k = kernel<masked_select>();
   k.run = run_masked_select;
-  t.set(Op::masked_select, k);
+  d.set(Op::masked_select, k);
   k = kernel<repeat_interleave>();
   k.run = run_repeat_interleave;
-  t.set(Op::repeat_interleave, k);
+  d.set(Op::repeat_interleave, k);
 }
 
 }  // namespace tern::portable

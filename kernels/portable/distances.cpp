@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -55,10 +56,14 @@ void cdist(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+constexpr std::string_view kCdistSamples[] = {
+    "T=f32|f64: T[3,4], T[3,4]; p=0|1|2|3|inf",
+};
+
 }  // namespace
 
-void register_distances(KernelTable& t) {
-  t.set(Op::cdist, kernel<cdist>());
+void define_distances(Definitions& d) {
+  d.set(Op::cdist, kernel<cdist>(), {.samples = kCdistSamples});
 }
 
 }  // namespace tern::portable

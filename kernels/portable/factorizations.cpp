@@ -1,6 +1,7 @@
 // lu_factor, cholesky: a matrix for each item.
 #include <algorithm>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
 
 namespace tern::portable {
@@ -52,11 +53,18 @@ void cholesky(const KernelCall& c, Launches& list) {
   list.add(std::move(k), count);
 }
 
+constexpr std::string_view kLuFactorSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+constexpr std::string_view kCholeskySamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+
 }  // namespace
 
-void register_factorizations(KernelTable& t) {
-  t.set(Op::lu_factor, kernel<lu_factor>());
-  t.set(Op::cholesky, kernel<cholesky>());
+void define_factorizations(Definitions& d) {
+  d.set(Op::lu_factor, kernel<lu_factor>(), {.samples = kLuFactorSamples, .sight = Sight::wide});
+  d.set(Op::cholesky, kernel<cholesky>(), {.samples = kCholeskySamples, .sight = Sight::wide});
 }
 
 }  // namespace tern::portable

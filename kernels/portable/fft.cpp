@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/linalg_kinds.h"
 
@@ -183,10 +184,20 @@ void fft(const KernelCall& c, Launches& list) {
   }
 }
 
+// Sizes of each radix that has a loop of its own, of one that has none, and of a long sum.
+constexpr std::string_view kFftSamples[] = {
+    "T=c64|c128: T[2|3|4|8|11]; axes=[0], kind=complex_to_complex",
+    "T=f32|f64: T[2|3|4|8|11]; axes=[0], kind=real_to_complex",
+    "T=c64|c128: T[2]; axes=[0], kind=complex_to_real, length=2|3",
+    "T=c64|c128: T[3]; axes=[0], kind=complex_to_real, length=4",
+    "T=c64|c128: T[5]; axes=[0], kind=complex_to_real, length=8",
+    "T=c64|c128: T[6]; axes=[0], kind=complex_to_real, length=11",
+};
+
 }  // namespace
 
-void register_fft(KernelTable& t) {
-  t.set(Op::fft, kernel<fft>());
+void define_fft(Definitions& d) {
+  d.set(Op::fft, kernel<fft>(), {.samples = kFftSamples});
 }
 
 }  // namespace tern::portable

@@ -1,4 +1,5 @@
 // grouped_matmul: an element for each item.
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -34,8 +35,8 @@ void grouped_matmul(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_grouped_matmul(KernelTable& t) {
-  t.set(Op::grouped_matmul, kernel<grouped_matmul>());
+void define_grouped_matmul(Definitions& d) {
+  d.set(Op::grouped_matmul, kernel<grouped_matmul>());
 }
 
 }  // namespace tern::portable

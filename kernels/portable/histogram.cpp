@@ -3,6 +3,7 @@
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
+#include "kernels/portable/definitions.h"
 
 namespace tern::portable {
 namespace {
@@ -203,13 +204,24 @@ void histogram(const KernelCall& c, Launches& list) {
   list.add(std::move(out), bins);
 }
 
+DType type_of_bins(const KernelCall& c, std::size_t) {
+  const DType x = c.in[0].dtype;
+  return x == DType::f64 || !is_floating(x) ? DType::f64 : DType::f32;
+}
+
+constexpr std::string_view kHistogramSamples[] = {
+    "T=f32|f64: T[4], -, -|T[4]; full=0|1, bins=3, range=[0,0]",
+    "T=f32|f64: T[4], T[4], -|T[4]; full=0|1",
+};
+
 }  // namespace
 
-void register_histograms(KernelTable& t) {
-  t.set(Op::histogram, kernel<histogram>());
+void define_histograms(Definitions& d) {
+  d.set(Op::histogram, kernel<histogram>(),
+        {.samples = kHistogramSamples, .input = type_of_bins, .output = type_of_bins});
   Kernel k = kernel<bincount>();
   k.run = run_bincount;
-  t.set(Op::bincount, k);
+  d.set(Op::bincount, k);
 }
 
 }  // namespace tern::portable

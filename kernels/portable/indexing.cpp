@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
 #include "schema/kinds.h"
 
@@ -214,18 +215,18 @@ void scatter(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_indexing(KernelTable& t) {
-  t.set(Op::gather, kernel<gather>());
-  t.set(Op::index_select, kernel<index_select>());
-  t.set(Op::index, kernel<index>());
+void define_indexing(Definitions& d) {
+  d.set(Op::gather, kernel<gather>());
+  d.set(Op::index_select, kernel<index_select>());
+  d.set(Op::index, kernel<index>());
   Kernel over = kernel<index_put>();
   over.run = run_over_input;
   over.in_place = 0;
-  t.set(Op::index_put, over);
+  d.set(Op::index_put, over);
   over = kernel<scatter>();
   over.run = run_over_input;
   over.in_place = 0;
-  t.set(Op::scatter, over);
+  d.set(Op::scatter, over);
 }
 
 }  // namespace tern::portable

@@ -132,44 +132,4 @@ Kernel kernel() {
 /// Copies between views of the same shape and dtype, any strides.
 void copy(Launcher& launcher, const TensorView& from, const TensorView& to);
 
-void register_pointwise(KernelTable& t);
-void register_sources(KernelTable& t);
-void register_contractions(KernelTable& t);
-void register_indexing(KernelTable& t);
-void register_convolutions(KernelTable& t);
-void register_pools(KernelTable& t);
-void register_sampling(KernelTable& t);
-void register_order(KernelTable& t);
-void register_search(KernelTable& t);
-void register_movement(KernelTable& t);
-void register_microscaling(KernelTable& t);
-void register_optim(KernelTable& t);
-void register_scans(KernelTable& t);
-void register_softmax(KernelTable& t);
-void register_normalizations(KernelTable& t);
-void register_selections(KernelTable& t);
-void register_data_sized(KernelTable& t);
-void register_unique(KernelTable& t);
-void register_histograms(KernelTable& t);
-void register_segments(KernelTable& t);
-void register_nms(KernelTable& t);
-void register_roi_align(KernelTable& t);
-void register_reductions(KernelTable& t);
-void register_attention(KernelTable& t);
-void register_fft(KernelTable& t);
-void register_rnn(KernelTable& t);
-void register_random(KernelTable& t);
-void register_grouped_matmul(KernelTable& t);
-void register_distances(KernelTable& t);
-void register_ldl(KernelTable& t);
-void register_spectra(KernelTable& t);
-void register_reflections(KernelTable& t);
-void register_solvers(KernelTable& t);
-void register_factorizations(KernelTable& t);
-
 }  // namespace tern::portable
-
-namespace tern {
-/// The kernels of every device but the CPU.
-const KernelTable& portable_kernels();
-}  // namespace tern

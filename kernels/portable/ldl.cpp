@@ -1,4 +1,5 @@
 // ldl_factor: a matrix for each item. ldl_solve: a right hand side for each.
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
 
 namespace tern::portable {
@@ -52,11 +53,18 @@ void ldl_solve(const KernelCall& c, Launches& list) {
   list.add(std::move(k), matrices * vectors);
 }
 
+constexpr std::string_view kLdlFactorSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+constexpr std::string_view kLdlSolveSamples[] = {
+    "T=f64|c128: T[3,3], i32[3], T[3,3]",
+};
+
 }  // namespace
 
-void register_ldl(KernelTable& t) {
-  t.set(Op::ldl_factor, kernel<ldl_factor>());
-  t.set(Op::ldl_solve, kernel<ldl_solve>());
+void define_ldl(Definitions& d) {
+  d.set(Op::ldl_factor, kernel<ldl_factor>(), {.samples = kLdlFactorSamples, .sight = Sight::wide});
+  d.set(Op::ldl_solve, kernel<ldl_solve>(), {.samples = kLdlSolveSamples, .sight = Sight::wide});
 }
 
 }  // namespace tern::portable

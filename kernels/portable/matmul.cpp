@@ -1,5 +1,6 @@
 // matmul: the batch axes broadcast, sums in the type that the op's rule says.
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "kernels/portable/vectors.h"
 
@@ -180,8 +181,8 @@ void matmul(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_contractions(KernelTable& t) {
-  t.set(Op::matmul, kernel<matmul>());
+void define_contractions(Definitions& d) {
+  d.set(Op::matmul, kernel<matmul>());
 }
 
 }  // namespace tern::portable

@@ -1,5 +1,6 @@
 // mx_pack and mx_dequantize: tensors of small floats with a scale for each block.
 #include "kernels/mx_format.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -34,14 +35,14 @@ void dequantize(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_microscaling(KernelTable& t) {
+void define_microscaling(Definitions& d) {
   // Packed values are read byte by byte, as they lie.
   Kernel k = kernel<pack>();
   k.strided = 0;
-  t.set(Op::mx_pack, k);
+  d.set(Op::mx_pack, k);
   k = kernel<dequantize>();
   k.strided = 0;
-  t.set(Op::mx_dequantize, k);
+  d.set(Op::mx_dequantize, k);
 }
 
 }  // namespace tern::portable

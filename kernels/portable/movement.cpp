@@ -6,6 +6,7 @@
 
 #include "dtypes/convert.h"
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 
 namespace tern::portable {
 
@@ -89,17 +90,17 @@ void pad(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_movement(KernelTable& t) {
-  t.set(Op::concat, kernel<concat>());
-  t.set(Op::pad, kernel<pad>());
+void define_movement(Definitions& d) {
+  d.set(Op::concat, kernel<concat>());
+  d.set(Op::pad, kernel<pad>());
   Kernel over = kernel<slice_scatter>();
   over.run = run_over_input;
   over.in_place = 0;
-  t.set(Op::slice_scatter, over);
+  d.set(Op::slice_scatter, over);
   over = kernel<as_strided_scatter>();
   over.run = run_over_input;
   over.in_place = 0;
-  t.set(Op::as_strided_scatter, over);
+  d.set(Op::as_strided_scatter, over);
 }
 
 }  // namespace tern::portable

@@ -1,6 +1,7 @@
 // nms: all overlaps at once, then one pass over the boxes by falling score.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
+#include "kernels/portable/definitions.h"
 
 namespace tern::portable {
 namespace {
@@ -76,10 +77,10 @@ void run_nms(KernelCall& call) {
 
 }  // namespace
 
-void register_nms(KernelTable& t) {
+void define_nms(Definitions& d) {
   Kernel k = kernel<nms>();
   k.run = run_nms;
-  t.set(Op::nms, k);
+  d.set(Op::nms, k);
 }
 
 }  // namespace tern::portable

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/pointwise.h"
 
@@ -153,13 +154,13 @@ void batch_norm(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_normalizations(KernelTable& t) {
-  t.set(Op::layer_norm, kernel<layer_norm>());
-  t.set(Op::rms_norm, kernel<rms_norm>());
-  t.set(Op::group_norm, kernel<group_norm>());
+void define_normalizations(Definitions& d) {
+  d.set(Op::layer_norm, kernel<layer_norm>());
+  d.set(Op::rms_norm, kernel<rms_norm>());
+  d.set(Op::group_norm, kernel<group_norm>());
   Kernel batch = kernel<batch_norm>();
   batch.strided = ~0b110u;  // mean and variance are read one after the other
-  t.set(Op::batch_norm, batch);
+  d.set(Op::batch_norm, batch);
 }
 
 }  // namespace tern::portable

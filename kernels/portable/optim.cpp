@@ -1,6 +1,7 @@
 // Optimizer steps.
 #include <array>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 #include "schema/pointwise.h"
@@ -93,12 +94,24 @@ int updated_input(const Node& node, std::size_t output) {
   return -1;
 }
 
+constexpr std::string_view kSamples[] = {
+    "T=f32|f64: T[4], T[4], T[4], -, -, -, -, -, -; kind=sgd, hyper=[0.1,0,0,0,1e-8]",
+    "T=f32|f64: T[4], T[4], T[4], T[4], -, f64[], -, -, -; kind=adam, hyper=[0.1,0.9,0.99,0,1e-8]",
+    "T=f32|f64: T[4], T[4], -, T[4], -, f64[], -, -, -; kind=adagrad, hyper=[0.1,0,0,0,1e-8]",
+};
+
+/// Settings, single numbers, are doubles.
+DType input_type(const KernelCall& c, std::size_t k) {
+  constexpr std::size_t kFirstSetting = 5;
+  return k < kFirstSetting ? seen(c.in[k].dtype, Sight::computed) : DType::f64;
+}
+
 }  // namespace
 
-void register_optim(KernelTable& t) {
+void define_optim(Definitions& d) {
   Kernel k = kernel<optim>();
   k.in_place_of = updated_input;
-  t.set(Op::optim, k);
+  d.set(Op::optim, k, {.samples = kSamples, .input = input_type});
 }
 
 }  // namespace tern::portable

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -52,10 +53,10 @@ void pointwise(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_pointwise(KernelTable& t) {
+void define_pointwise(Definitions& d) {
   Kernel k = kernel<pointwise>();
   k.in_place = 0;
-  t.set(Op::pointwise, k);
+  d.set(Op::pointwise, k);
 }
 
 }  // namespace tern::portable

@@ -1,5 +1,6 @@
 // pool, adaptive_pool, fractional_pool and fold.
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/window.h"
 #include "schema/absent.h"
 #include "schema/window_kinds.h"
@@ -134,11 +135,11 @@ void fold(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_pools(KernelTable& t) {
-  t.set(Op::pool, kernel<pool>());
-  t.set(Op::adaptive_pool, kernel<adaptive_pool>());
-  t.set(Op::fractional_pool, kernel<fractional_pool>());
-  t.set(Op::fold, kernel<fold>());
+void define_pools(Definitions& d) {
+  d.set(Op::pool, kernel<pool>());
+  d.set(Op::adaptive_pool, kernel<adaptive_pool>());
+  d.set(Op::fractional_pool, kernel<fractional_pool>());
+  d.set(Op::fold, kernel<fold>());
 }
 
 }  // namespace tern::portable

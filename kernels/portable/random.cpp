@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/below_one.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -169,15 +170,35 @@ void run(KernelCall& c) {
   list.run(c);
 }
 
+constexpr std::string_view kSamples[] = {
+    "T=f32|f64: ; kind=normal|exponential, dtype=T, sizes=[4]",
+    "T=f32|f64: T[4]; kind=poisson|gamma, dtype=T, sizes=[4]",
+    "T=f32|f64: T[4], T[4]; kind=binomial, dtype=T, sizes=[4]",
+};
+
+DType input_type(const KernelCall& c, std::size_t k) {
+  const DType t = c.in[k].dtype;
+  return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
+}
+DType output_type(const KernelCall& c, std::size_t k) {
+  const DType t = c.out[k].dtype;
+  return is_floating(t) || is_complex(t) ? seen(t, Sight::computed) : DType::f64;
+}
+
+bool is_exact(const KernelCall& c) {
+  const std::string& kind = c.node->text(AttrKey::kind);
+  return kind != "normal" && kind != "exponential" && kind != "poisson" && kind != "gamma" && kind != "binomial";
+}
+
 }  // namespace
 
-void register_random(KernelTable& t) {
+void define_random(Definitions& d) {
   Kernel k;
   k.run = run;
   k.scratch = scratch_of_launches;
   k.prepare = prepare;
   k.strided = kAllStrided;
-  t.set(Op::random, k);
+  d.set(Op::random, k, {.samples = kSamples, .input = input_type, .output = output_type, .exact = is_exact});
 }
 
 }  // namespace tern::portable

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 
@@ -189,8 +190,8 @@ void reduce(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_reductions(KernelTable& t) {
-  t.set(Op::reduce, kernel<reduce>());
+void define_reductions(Definitions& d) {
+  d.set(Op::reduce, kernel<reduce>());
 }
 
 }  // namespace tern::portable

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
 #include "schema/linalg_kinds.h"
 
@@ -110,11 +111,19 @@ void householder(const KernelCall& c, Launches& list) {
   list.add(std::move(k), s.count * s.vectors);
 }
 
+constexpr std::string_view kQrSamples[] = {
+    "T=f64|c128: T[3,3]; mode=reduced",
+};
+constexpr std::string_view kHouseholderSamples[] = {
+    "T=f64|c128: T[3,3], T[3]; kind=product",
+    "T=f64|c128: T[3,3], T[3], T[3,3]; kind=multiply",
+};
+
 }  // namespace
 
-void register_reflections(KernelTable& t) {
-  t.set(Op::qr, kernel<qr>());
-  t.set(Op::householder, kernel<householder>());
+void define_reflections(Definitions& d) {
+  d.set(Op::qr, kernel<qr>(), {.samples = kQrSamples, .sight = Sight::wide});
+  d.set(Op::householder, kernel<householder>(), {.samples = kHouseholderSamples, .sight = Sight::wide});
 }
 
 }  // namespace tern::portable

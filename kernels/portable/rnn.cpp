@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/window_kinds.h"
 
@@ -196,10 +197,17 @@ void rnn(const KernelCall& c, Launches& list) {
   Rnn(c, list).add();
 }
 
+constexpr std::string_view kRnnSamples[] = {
+    "T=f32|f64: T[2,2,4], T[1,2,4], T[1,2,4], T[16,4], T[16,4], T[16], T[16], -; kind=lstm, layers=1",
+    "T=f32|f64: T[2,2,4], T[1,2,3], T[1,2,4], T[16,4], T[16,3], T[16], T[16], T[3,4]; kind=lstm, layers=1",
+    "T=f32|f64: T[2,2,4], T[1,2,4], -, T[12,4], T[12,4], T[12], T[12], -; kind=gru, layers=1",
+    "T=f32|f64: T[2,2,4], T[1,2,4], -, T[4,4], T[4,4], T[4], T[4], -; kind=tanh|relu, layers=1",
+};
+
 }  // namespace
 
-void register_rnn(KernelTable& t) {
-  t.set(Op::rnn, kernel<rnn>());
+void define_rnn(Definitions& d) {
+  d.set(Op::rnn, kernel<rnn>(), {.samples = kRnnSamples});
 }
 
 }  // namespace tern::portable

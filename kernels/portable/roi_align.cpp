@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/window_kinds.h"
 
@@ -47,10 +48,19 @@ void roi_align(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+/// Boxes have the type of the image.
+DType as_first(const KernelCall& c, std::size_t) {
+  return seen(c.in[0].dtype, Sight::computed);
+}
+
+constexpr std::string_view kRoiAlignSamples[] = {
+    "T=f32|f64: T[1,4,3,3], T[2,5]; sizes=[2,2], kind=align",
+};
+
 }  // namespace
 
-void register_roi_align(KernelTable& t) {
-  t.set(Op::roi_align, kernel<roi_align>());
+void define_roi_align(Definitions& d) {
+  d.set(Op::roi_align, kernel<roi_align>(), {.samples = kRoiAlignSamples, .input = as_first});
 }
 
 }  // namespace tern::portable

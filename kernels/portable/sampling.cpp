@@ -2,6 +2,7 @@
 #include <span>
 
 #include "kernels/cpu/windows/resize_table.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/window.h"
 #include "schema/pointwise.h"
 
@@ -110,11 +111,15 @@ void grid_sample(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+constexpr std::string_view kGridSampleSamples[] = {
+    "T=f32|f64|f16|bf16: T[1,2,3,3], T[1,2,2,2]; mode=linear|nearest|cubic, kind=zeros",
+};
+
 }  // namespace
 
-void register_sampling(KernelTable& t) {
-  t.set(Op::resize, kernel<resize>());
-  t.set(Op::grid_sample, kernel<grid_sample>());
+void define_sampling(Definitions& d) {
+  d.set(Op::resize, kernel<resize>());
+  d.set(Op::grid_sample, kernel<grid_sample>(), {.samples = kGridSampleSamples, .sight = Sight::own});
 }
 
 }  // namespace tern::portable

@@ -1,5 +1,6 @@
 // scan: lines along an axis, one item each.
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 
@@ -62,10 +63,24 @@ void scan(const KernelCall& c, Launches& list) {
   list.add(std::move(k), y.numel() == 0 ? 0 : axes_without(x, axis).count);
 }
 
+DType type_of_sums(const KernelCall& c, std::size_t) {
+  return number_type(c.out[0].dtype);
+}
+
+bool is_exact(const KernelCall& c) {
+  const auto kind = static_cast<ScanKind>(c.node->integer(AttrKey::kind));
+  const DType t = c.out[0].dtype;
+  return kind == ScanKind::cummax || kind == ScanKind::cummin || !(is_floating(t) || is_complex(t));
+}
+
+constexpr std::string_view kScanSamples[] = {
+    "T=f32|f64|c64|c128: T[4]; axis=0, kind=cumsum|cumprod|logcumsumexp",
+};
+
 }  // namespace
 
-void register_scans(KernelTable& t) {
-  t.set(Op::scan, kernel<scan>());
+void define_scans(Definitions& d) {
+  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_sums, .exact = is_exact});
 }
 
 }  // namespace tern::portable

@@ -1,3 +1,4 @@
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -31,8 +32,8 @@ void searchsorted(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_search(KernelTable& t) {
-  t.set(Op::searchsorted, kernel<searchsorted>());
+void define_search(Definitions& d) {
+  d.set(Op::searchsorted, kernel<searchsorted>());
 }
 
 }  // namespace tern::portable

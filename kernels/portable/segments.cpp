@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 
@@ -98,11 +99,35 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   list.add(std::move(k), bags.count * x.size(1));
 }
 
+bool is_number(DType t) {
+  return is_floating(t) || is_complex(t);
+}
+
+DType input_of_segments(const KernelCall& c, std::size_t k) {
+  const DType t = c.in[k].dtype;
+  return is_number(t) ? seen(t, Sight::computed) : DType::i64;
+}
+
+/// Of the weight, which is large, few rows are read.
+DType input_of_bags(const KernelCall& c, std::size_t k) {
+  const DType t = c.in[k].dtype;
+  if (!is_number(t)) return DType::i64;
+  return seen(t, k == 0 ? Sight::own : Sight::wide);
+}
+
+constexpr std::string_view kSegmentReduceSamples[] = {
+    "T=f32|f64: T[4], i64[2]; axis=0, kind=sum|prod|max|min",
+};
+constexpr std::string_view kEmbeddingBagSamples[] = {
+    "T=f32|f64|f16|bf16: T[4,4], i64[4], i64[2], -; kind=sum|mean|max, padding_index=-1",
+};
+
 }  // namespace
 
-void register_segments(KernelTable& t) {
-  t.set(Op::segment_reduce, kernel<segment_reduce>());
-  t.set(Op::embedding_bag, kernel<embedding_bag>());
+void define_segments(Definitions& d) {
+  d.set(Op::segment_reduce, kernel<segment_reduce>(), {.samples = kSegmentReduceSamples, .input = input_of_segments});
+  d.set(Op::embedding_bag, kernel<embedding_bag>(),
+        {.samples = kEmbeddingBagSamples, .sight = Sight::own, .input = input_of_bags});
 }
 
 }  // namespace tern::portable

@@ -1,6 +1,7 @@
 #include <tern/error.h>
 
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 
@@ -41,8 +42,8 @@ void select_reduce(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_selections(KernelTable& t) {
-  t.set(Op::select_reduce, kernel<select_reduce>());
+void define_selections(Definitions& d) {
+  d.set(Op::select_reduce, kernel<select_reduce>());
 }
 
 }  // namespace tern::portable

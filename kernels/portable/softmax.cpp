@@ -1,4 +1,5 @@
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 #include "schema/pointwise.h"
 
@@ -34,8 +35,8 @@ void softmax(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_softmax(KernelTable& t) {
-  t.set(Op::softmax, kernel<softmax>());
+void define_softmax(Definitions& d) {
+  d.set(Op::softmax, kernel<softmax>());
 }
 
 }  // namespace tern::portable

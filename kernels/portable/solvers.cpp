@@ -1,4 +1,5 @@
 // triangular_solve, lu_solve: a right hand side for each item.
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
 #include "schema/linalg_kinds.h"
 
@@ -69,11 +70,18 @@ void lu_solve(const KernelCall& c, Launches& list) {
   solve(c, list, s, 2, s.transposed ? kPlain : kUnit, s.transposed ? kUnit : kPlain, true);
 }
 
+constexpr std::string_view kTriangularSolveSamples[] = {
+    "T=f64|c128: T[3,3], T[3,3]; left=1",
+};
+constexpr std::string_view kLuSolveSamples[] = {
+    "T=f64|c128: T[3,3], i32[3], T[3,3]; left=1",
+};
+
 }  // namespace
 
-void register_solvers(KernelTable& t) {
-  t.set(Op::triangular_solve, kernel<triangular_solve>());
-  t.set(Op::lu_solve, kernel<lu_solve>());
+void define_solvers(Definitions& d) {
+  d.set(Op::triangular_solve, kernel<triangular_solve>(), {.samples = kTriangularSolveSamples, .sight = Sight::wide});
+  d.set(Op::lu_solve, kernel<lu_solve>(), {.samples = kLuSolveSamples, .sight = Sight::wide});
 }
 
 }  // namespace tern::portable

@@ -1,5 +1,6 @@
 // sort and topk: a merge sort of all lines at once, a launch for each doubling.
 #include "kernels/portable/axes.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -72,9 +73,9 @@ void topk(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_order(KernelTable& t) {
-  t.set(Op::sort, kernel<sort>());
-  t.set(Op::topk, kernel<topk>());
+void define_order(Definitions& d) {
+  d.set(Op::sort, kernel<sort>());
+  d.set(Op::topk, kernel<topk>());
 }
 
 }  // namespace tern::portable

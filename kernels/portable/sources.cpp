@@ -5,6 +5,7 @@
 
 #include "dtypes/cast.h"
 #include "dtypes/convert.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
 
 namespace tern::portable {
@@ -97,10 +98,10 @@ void iota(const KernelCall& c, Launches& list) {
 
 }  // namespace
 
-void register_sources(KernelTable& t) {
-  t.set(Op::full, kernel<full>());
-  t.set(Op::iota, kernel<iota>());
-  t.set(Op::from_dim, kernel<from_dim>());
+void define_sources(Definitions& d) {
+  d.set(Op::full, kernel<full>());
+  d.set(Op::iota, kernel<iota>());
+  d.set(Op::from_dim, kernel<from_dim>());
 }
 
 }  // namespace tern::portable

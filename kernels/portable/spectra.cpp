@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
 #include "schema/linalg_kinds.h"
 
@@ -181,14 +182,30 @@ void matrix_exp(const KernelCall& c, Launches& list) {
   list.add(std::move(k), n == 0 ? 0 : count);
 }
 
+constexpr std::string_view kEighSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+constexpr std::string_view kSvdSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+constexpr std::string_view kLstsqSamples[] = {
+    "T=f32|f64|c64|c128: T[3,3], T[3,3]; mode=gels",
+};
+constexpr std::string_view kEigSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+constexpr std::string_view kMatrixExpSamples[] = {
+    "T=f64|c128: T[3,3]",
+};
+
 }  // namespace
 
-void register_spectra(KernelTable& t) {
-  t.set(Op::eigh, kernel<eigh>());
-  t.set(Op::svd, kernel<svd>());
-  t.set(Op::lstsq, kernel<lstsq>());
-  t.set(Op::eig, kernel<eig>());
-  t.set(Op::matrix_exp, kernel<matrix_exp>());
+void define_spectra(Definitions& d) {
+  d.set(Op::eigh, kernel<eigh>(), {.samples = kEighSamples, .sight = Sight::wide});
+  d.set(Op::svd, kernel<svd>(), {.samples = kSvdSamples, .sight = Sight::wide});
+  d.set(Op::lstsq, kernel<lstsq>(), {.samples = kLstsqSamples});
+  d.set(Op::eig, kernel<eig>(), {.samples = kEigSamples, .sight = Sight::wide});
+  d.set(Op::matrix_exp, kernel<matrix_exp>(), {.samples = kMatrixExpSamples, .sight = Sight::wide});
 }
 
 }  // namespace tern::portable

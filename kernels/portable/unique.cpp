@@ -1,6 +1,7 @@
 // unique: places of rows in order, by a merge sort; then the first of each group of equals.
 #include "kernels/portable/axes.h"
 #include "kernels/portable/counting.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
 
 namespace tern::portable {
@@ -146,10 +147,10 @@ void run_unique(KernelCall& call) {
 
 }  // namespace
 
-void register_unique(KernelTable& t) {
+void define_unique(Definitions& d) {
   Kernel k = kernel<unique>();
   k.run = run_unique;
-  t.set(Op::unique, k);
+  d.set(Op::unique, k);
 }
 
 }  // namespace tern::portable

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <mutex>
 
-#include "kernels/portable/launches.h"
+#include "kernels/portable/definitions.h"
 #include "runtime/devices/op_description.h"
 #include "runtime/devices/stream.h"
 #include "schema/op_record.h"

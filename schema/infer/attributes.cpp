@@ -74,8 +74,9 @@ void check(const Inference& c, const AttrRecord& r, const AttrData& data) {
 
 void check_attributes(const Inference& c) {
   for (const Attr& a : c.node.attrs) {
-    // Archives have attributes that mean nothing: slice_scatter has the length of the slice.
-    if (const AttrRecord* r = find_attribute(c.node.op, a.key)) check(c, *r, a.data);
+    const AttrRecord* r = find_attribute(c.node.op, a.key);
+    if (r == nullptr) c.fail(fmt::format("attribute '{}' means nothing to this op", attr_name(a.key)));
+    check(c, *r, a.data);
   }
   for (const AttrRecord& r : op_record(c.node.op).attributes) {
     if (r.presence == Presence::required && !c.node.has(r.key))

@@ -5,8 +5,7 @@
 
 namespace tern {
 
-/// Fails where an attribute is missing, of another type, or out of bounds. One that the record does not have is left
-/// alone.
+/// Fails where an attribute is missing, of another type, out of bounds, or not one of the op.
 void check_attributes(const Inference& c);
 
 }  // namespace tern

@@ -59,4 +59,11 @@ inline void parameter(const Inference& c, std::size_t i, const Dims& shape, cons
   for (std::size_t k = 0; k < shape.size(); ++k) c.same(t.shape[k], shape[k], what);
 }
 
+/// One element can be addressed, and it is a plain tensor: neither packed float4 nor an MX value.
+void require_plain(const Inference& c, std::size_t input);
+void require_floating(const Inference& c, std::size_t input);               ///< real floating
+void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< of two inputs
+/// Fails when `d` cannot be at least `min`.
+void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what);
+
 }  // namespace tern

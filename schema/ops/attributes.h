@@ -100,7 +100,7 @@ constexpr Attribute may(AttrKey key, AttrType type, std::string_view absent, std
   return a;
 }
 
-/// An op: record(Op::sort, "x -> values, indices", "sorts").
+/// What TERN_OP begins, and what follows it.
 struct Record : OpRecord {
   constexpr Record attrs(std::span<const AttrRecord> list) const {
     Record r = *this;
@@ -123,13 +123,23 @@ struct Record : OpRecord {
     r.operations = f;
     return r;
   }
+  constexpr Record rule(InferFn f) const {
+    Record r = *this;
+    r.infer = f;
+    return r;
+  }
 };
-constexpr Record record(Op op, std::string_view signature, std::string_view text) {
+constexpr Record record(Op op, std::string_view name, std::string_view signature, std::string_view text) {
   Record r;
   r.op = op;
+  r.name = name;
   r.signature = signature;
   r.text = text;
   return r;
 }
+
+/// An op: TERN_OP(23, sort, "x -> values, indices", "each line in order").rule(sort). The build reads number and name
+/// for the enum Op from these lines (schema/op_list.cmake), which therefore hold both in one line.
+#define TERN_OP(number, name, signature, text) record(static_cast<Op>(number), #name, signature, text)
 
 }  // namespace tern::ops

@@ -13,7 +13,7 @@
 #include "dtypes/cast.h"
 #include "dtypes/storage.h"
 #include "kernels/kernel.h"
-#include "kernels/portable/launches.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/reproducible.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"

@@ -10,8 +10,6 @@ import sys
 FOLDERS = [
     "bench", "devices", "dtypes", "exporter", "fuzz", "kernels", "loader", "runtime", "schema", "threads", "tools"
 ]
-# Further lists: folder, name of the list, pattern.
-FURTHER = [("kernels", "texts", "portable/text/*.inc")]
 
 
 def command(name, folder, pattern):
@@ -23,10 +21,7 @@ def lists(root):
     """The content of each sources.cmake, by its path."""
     tests = sorted({path.parent.relative_to(root).as_posix() for path in (root / "tests").glob("*/*_test.cpp")})
     for folder in FOLDERS + tests:
-        text = "# Written by ./dev sources.\n" + command("sources", root / folder, "*.cpp")
-        for _, name, pattern in (further for further in FURTHER if further[0] == folder):
-            text += command(name, root / folder, pattern)
-        yield f"{folder}/sources.cmake", text
+        yield f"{folder}/sources.cmake", "# Written by ./dev sources.\n" + command("sources", root / folder, "*.cpp")
 
 
 def main():

@@ -17,7 +17,7 @@ const KernelTable& reproducible_cpu_kernels() {
     t.kernels[static_cast<std::size_t>(Op::sort)].run = cpu_stable_sort;
     t.kernels[static_cast<std::size_t>(Op::topk)].run = cpu_stable_topk;
     reproducible::register_contractions(t);
-    portable::register_compiled(t);
+    portable::add_definitions(t, true);
     return t;
   }();
   return table;

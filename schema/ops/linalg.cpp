@@ -1,49 +1,15 @@
-// Factorizations and solvers; and the registration of the family. Matrices are the last two axes, all before them are
+// Factorizations and solvers. Matrices are the last two axes, all before them are
 // batches. With attribute `check` a matrix that cannot be factored fails the run, else `info` says so: 0, or a number
 // k > 0 as LAPACK gives it.
 #include "schema/infer/checks.h"
-#include "schema/infer/linalg_rules.h"
+#include "schema/infer/matrices.h"
 #include "schema/linalg_kinds.h"
 #include "schema/linear.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern {
-namespace rules {
-
-DType real_part(DType t) {
-  return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
-}
-DType complex_of(DType t) {
-  return t == DType::f32 ? DType::c64 : t == DType::f64 ? DType::c128 : t;
-}
-
-Dims shape_of(Dims batch, std::initializer_list<Dim> sizes) {
-  batch.insert(batch.end(), sizes);
-  return batch;
-}
-
-Matrices matrices(const Inference& c, std::size_t i) {
-  const TensorType& t = plain(c, i);
-  const bool good = t.dtype == DType::f32 || t.dtype == DType::f64 || t.dtype == DType::c64 || t.dtype == DType::c128;
-  c.require(good, "needs float32, float64, complex64 or complex128");
-  c.require(t.rank() >= 2, "needs at least two axes");
-  Matrices m{t.dtype, Dims(t.shape.begin(), t.shape.end() - 2), t.shape[t.shape.size() - 2], t.shape.back()};
-  for (Dim d : {m.rows, m.columns}) {
-    c.require(c.pool.bounds(d).min <= kMaxMatrix, "a matrix is too large for linear algebra");
-  }
-  return m;
-}
-
-Matrices square_matrices(const Inference& c, std::size_t i) {
-  Matrices m = matrices(c, i);
-  c.same(m.rows, m.columns, "the rows and columns of a square matrix");
-  if (m.columns.is_const()) m.rows = m.columns;
-  return m;
-}
-
-void require_same_type(const Inference& c, std::size_t a, std::size_t b) {
-  c.require(c.in(a).dtype == c.in(b).dtype, "the operands must have the same type");
-}
-
+namespace tern::ops {
 namespace {
 
 /// Operand i as integers that belong to the matrices of `batch`: [..., n].
@@ -62,8 +28,6 @@ void solution(Inference& c, const Matrices& a, std::size_t rhs, bool left) {
   c.same(left ? b.rows : b.columns, a.rows, "the sizes of the matrix and of the right hand side");
   c.out(a.dtype, shape_of(c.broadcast(a.batch, b.batch), {b.rows, b.columns}));
 }
-
-}  // namespace
 
 // A [..., n, n], hermitian positive definite -> L [..., n, n], info int32 [...]. A = L L^H with L lower triangular, or
 // with `upper` A = L^H L with L upper triangular. Only that triangle of A is read; the other one of L is zero.
@@ -183,23 +147,50 @@ void lstsq(Inference& c) {
   c.out(real_part(a.dtype), values ? shape_of(a.batch, {c.pool.min(a.rows, a.columns)}) : Dims{0});
 }
 
-}  // namespace rules
+constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr Attribute kCheck = flag(AttrKey::check, "a matrix that cannot be factored fails the run");
+constexpr Attribute kHermitian = flag(AttrKey::hermitian, "a is hermitian, not symmetric");
+constexpr Attribute kLeft = flag(AttrKey::left, "the matrix stands to the left");
+constexpr Attribute kTranspose = with(AttrKey::transpose, kTransposeNames, 0, "how the matrix enters");
+constexpr AttrRecord kCholesky[] = {kUpper, kCheck};
+constexpr AttrRecord kQr[] = {need(AttrKey::mode, kQrNames, "which results")};
+constexpr AttrRecord kHouseholder[] = {need(AttrKey::kind, kHouseholderNames, "the product, or times c"), kLeft,
+                                       kTranspose};
+constexpr AttrRecord kLuFactor[] = {kCheck};
+constexpr AttrRecord kLuSolve[] = {kLeft, kTranspose};
+constexpr AttrRecord kTriangularSolve[] = {kUpper, flag(AttrKey::unit, "the diagonal is taken as ones"), kLeft,
+                                           kTranspose};
+constexpr AttrRecord kLdlFactor[] = {kHermitian, kCheck};
+constexpr AttrRecord kLdlSolve[] = {kHermitian};
+constexpr AttrRecord kLstsq[] = {
+    need(AttrKey::mode, kLstsqNames, "LAPACK's driver"),
+    with_number(AttrKey::epsilon, -1, "singular values below that part of the largest are zero; negative: LAPACK's"),
+};
 
-void register_linalg_rules(InferTable& t) {
-  t.set(Op::fft, rules::fft);
-  t.set(Op::cholesky, rules::cholesky);
-  t.set(Op::qr, rules::qr);
-  t.set(Op::householder, rules::householder);
-  t.set(Op::eigh, rules::eigh);
-  t.set(Op::eig, rules::eig);
-  t.set(Op::svd, rules::svd);
-  t.set(Op::lu_factor, rules::lu_factor);
-  t.set(Op::lu_solve, rules::lu_solve);
-  t.set(Op::triangular_solve, rules::triangular_solve);
-  t.set(Op::ldl_factor, rules::ldl_factor);
-  t.set(Op::ldl_solve, rules::ldl_solve);
-  t.set(Op::lstsq, rules::lstsq);
-  t.set(Op::matrix_exp, rules::matrix_exp);
+constexpr OpRecord kOps[] = {
+    TERN_OP(81, cholesky, "a -> l, info", "a = l l^H, or l^H l if upper").attrs(kCholesky).rule(cholesky),
+    TERN_OP(82, qr, "a -> q, r", "a = q r, or LAPACK's geqrf").attrs(kQr).rule(qr),
+    TERN_OP(83, householder, "v, tau, c? -> y", "a product of Householder reflections")
+        .attrs(kHouseholder)
+        .rule(householder),
+    TERN_OP(87, lu_factor, "a -> lu, pivots, info", "a = P L U").attrs(kLuFactor).rule(lu_factor),
+    TERN_OP(88, lu_solve, "lu, pivots, b -> x", "a x = b, or x a = b, by lu_factor").attrs(kLuSolve).rule(lu_solve),
+    TERN_OP(89, triangular_solve, "a, b -> x", "a x = b, or x a = b, with a triangular")
+        .attrs(kTriangularSolve)
+        .rule(triangular_solve),
+    TERN_OP(90, ldl_factor, "a -> ld, pivots, info", "factors of Bunch and Kaufman, as LAPACK's sytrf and hetrf")
+        .attrs(kLdlFactor)
+        .rule(ldl_factor),
+    TERN_OP(91, ldl_solve, "ld, pivots, b -> x", "a x = b, by ldl_factor").attrs(kLdlSolve).rule(ldl_solve),
+    TERN_OP(92, lstsq, "a, b -> x, residuals, rank, values", "x of least |a x - b|, and of least |x| among those")
+        .attrs(kLstsq)
+        .rule(lstsq),
+};
+
+}  // namespace
+
+std::span<const OpRecord> linalg_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

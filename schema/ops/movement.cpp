@@ -3,8 +3,11 @@
 
 #include "schema/infer.h"
 #include "schema/linear.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 constexpr std::int64_t kAny = kNoBound - 1;
@@ -203,19 +206,97 @@ void as_strided_scatter(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
+constexpr AttrRecord kReshape[] = {
+    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+};
+constexpr AttrRecord kPermute[] = {
+    may(AttrKey::axes, AttrType::axes, "no axes", "axis i of the result is axis axes[i] of x"),
+};
+constexpr std::int64_t kAnyStep = std::numeric_limits<std::int64_t>::max() - 1;
+constexpr AttrRecord kSlice[] = {
+    need(AttrKey::axis, AttrType::axis, "along which"),
+    need(AttrKey::start, AttrType::dim, "the first element"),
+    need(AttrKey::length, AttrType::dim, "how many elements"),
+    with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+};
+constexpr AttrRecord kExpand[] = {
+    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+};
+constexpr AttrRecord kAsStrided[] = {
+    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").at_least(0),
+    with(AttrKey::offset, AttrType::dim, 0, "the first element").at_least(0),
+};
+constexpr AttrRecord kBitcast[] = {
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    flag(AttrKey::k, "complex elements are two real ones, along an axis of their own"),
+};
+constexpr AttrRecord kSliceScatter[] = {
+    need(AttrKey::axis, AttrType::axis, "along which"),
+    with(AttrKey::start, AttrType::dim, 0, "the first element replaced"),
+    may(AttrKey::length, AttrType::dim, "the size of src", "how many elements; src says it, too"),
+    with(AttrKey::step, AttrType::integer, 1, "from one element to the next; not 0").within(-kAnyStep, kAnyStep),
+};
+constexpr AttrRecord kAsStridedScatter[] = {
+    may(AttrKey::strides, AttrType::dims, "no axes", "in elements").at_least(0),
+    with(AttrKey::offset, AttrType::dim, 0, "the first element").at_least(0),
+};
+constexpr AttrRecord kConcat[] = {
+    need(AttrKey::axis, AttrType::axis, "along which"),
+};
+constexpr AttrRecord kPad[] = {
+    need(AttrKey::before, AttrType::dims, "elements added in front of each axis; negative numbers crop"),
+    need(AttrKey::after, AttrType::dims, "elements added behind each axis"),
+    with(AttrKey::mode, kPadNames, 0, "what is added"),
+    with_number(AttrKey::value, 0, "mode constant: a number, or a real and an imaginary part", AttrType::numbers),
+};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(1, reshape, "x -> y", "the same elements in row-major order under other sizes")
+        .attrs(kReshape)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(reshape),
+    TERN_OP(2, permute, "x -> y", "the axes in another order")
+        .attrs(kPermute)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(permute),
+    TERN_OP(3, slice, "x -> y", "elements start, start + step, ... of an axis")
+        .attrs(kSlice)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(slice),
+    TERN_OP(4, expand, "x -> y", "NumPy's broadcast_to; new axes come first")
+        .attrs(kExpand)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(expand),
+    TERN_OP(5, as_strided, "x -> y", "a view of x, taken as a run of elements in row-major order")
+        .attrs(kAsStrided)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(as_strided),
+    TERN_OP(6, bitcast, "x -> y", "the same bytes as elements of another dtype; the last axis grows or shrinks")
+        .attrs(kBitcast)
+        .traits_of(Trait::view, Trait::plain, Trait::foldable)
+        .rule(bitcast),
+    TERN_OP(45, slice_scatter, "x, src -> y", "x with the elements that slice would give replaced by src")
+        .attrs(kSliceScatter)
+        .traits_of(Trait::foldable)
+        .rule(slice_scatter),
+    TERN_OP(46, as_strided_scatter, "x, src -> y", "x with the elements that as_strided would give replaced by src")
+        .attrs(kAsStridedScatter)
+        .rule(as_strided_scatter),
+    TERN_OP(47, concat, "xs+ -> y", "one after the other along an axis")
+        .attrs(kConcat)
+        .traits_of(Trait::plain, Trait::foldable)
+        .rule(concat),
+    TERN_OP(48, pad, "x -> y", "elements added around each axis, or cropped")
+        .attrs(kPad)
+        .traits_of(Trait::plain, Trait::foldable)
+        .rule(pad),
+};
+
 }  // namespace
 
-void register_movement_rules(InferTable& t) {
-  t.set(Op::reshape, reshape);
-  t.set(Op::permute, permute);
-  t.set(Op::slice, slice);
-  t.set(Op::expand, expand);
-  t.set(Op::as_strided, as_strided);
-  t.set(Op::bitcast, bitcast);
-  t.set(Op::concat, concat);
-  t.set(Op::pad, pad);
-  t.set(Op::slice_scatter, slice_scatter);
-  t.set(Op::as_strided_scatter, as_strided_scatter);
+std::span<const OpRecord> movement_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

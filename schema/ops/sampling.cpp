@@ -1,10 +1,14 @@
 // resize, grid_sample, and the ops of object detection: roi_align, nms.
 #include <fmt/format.h>
 
-#include "schema/infer/contraction_rules.h"
+#include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 #include "schema/window_kinds.h"
 
-namespace tern::rules {
+namespace tern::ops {
+namespace {
 
 // x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
 // mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each
@@ -94,4 +98,50 @@ void nms(Inference& c) {
   c.out(DType::i64, {c.node.dims(AttrKey::symbols)[0]});
 }
 
-}  // namespace tern::rules
+constexpr Attribute kAligned = flag(AttrKey::align_corners, "-1 and 1 are the centers of the corner elements");
+constexpr AttrRecord kResize[] = {
+    need(AttrKey::mode, kResizeNames, "how elements are interpolated"),
+    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(1),
+    flag(AttrKey::align_corners, "corner elements keep their places"),
+    flag(AttrKey::antialias, "each result averages over the elements that it covers"),
+    with_number(AttrKey::scales, 0, "result size / input size for each spatial axis; 0: by the sizes",
+                AttrType::numbers),
+};
+constexpr AttrRecord kGridSample[] = {
+    need(AttrKey::mode, kGridNames, "how elements are interpolated"),
+    need(AttrKey::kind, kGridPaddingNames, "what lies outside of x"),
+    kAligned,
+};
+constexpr AttrRecord kRoiAlign[] = {
+    with(AttrKey::kind, kRoiNames, 0, "how a bin becomes a number"),
+    need(AttrKey::sizes, AttrType::dims, "bins of a box, by axis").exactly(2).at_least(1),
+    with_number(AttrKey::scale, 1, "from the coordinates of boxes to those of x").finite(),
+    with(AttrKey::k, AttrType::integer, 0, "samples along each axis of a bin; 0: ceil(bin size)").within(0, 1 << 16),
+    flag(AttrKey::align_corners, "align: boxes are shifted by half a pixel"),
+};
+constexpr AttrRecord kNms[] = {
+    with_number(AttrKey::value, 0, "the largest overlap of kept boxes, intersection over union").any_number(),
+    need(AttrKey::symbols, AttrType::symbols, "how many are kept").exactly(1),
+};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(64, resize, "x -> y", "an image of another size").attrs(kResize).rule(resize),
+    TERN_OP(65, grid_sample, "x, grid -> y", "elements at positions from -1 to 1, the innermost axis first")
+        .attrs(kGridSample)
+        .rule(grid_sample),
+    TERN_OP(71, roi_align, "x, rois -> y", "each box cut into bins, one number for each channel")
+        .attrs(kRoiAlign)
+        .rule(roi_align),
+    TERN_OP(72, nms, "boxes, scores -> kept", "boxes, by falling score, that overlap no kept box")
+        .attrs(kNms)
+        .traits_of(Trait::data_sized)
+        .rule(nms),
+};
+
+}  // namespace
+
+std::span<const OpRecord> sampling_ops() {
+  return kOps;
+}
+
+}  // namespace tern::ops

@@ -1,28 +1,11 @@
-// The rules of linear algebra and transforms, in several files, for the one registration of the family.
+// What the rules of linear algebra share: operands that are batches of matrices.
 #pragma once
+
+#include <initializer_list>
 
 #include "schema/infer.h"
 
-namespace tern::rules {
-
-void fft(Inference& c);
-
-void cholesky(Inference& c);
-void qr(Inference& c);
-void householder(Inference& c);
-void lu_factor(Inference& c);
-void lu_solve(Inference& c);
-void triangular_solve(Inference& c);
-void ldl_factor(Inference& c);
-void ldl_solve(Inference& c);
-void lstsq(Inference& c);
-
-void eigh(Inference& c);
-void eig(Inference& c);
-void svd(Inference& c);
-void matrix_exp(Inference& c);
-
-// Shared checks.
+namespace tern {
 
 /// LAPACK counts in 32 bits, and so do the sizes of its workspaces, which are several times the size of a matrix.
 inline constexpr std::int64_t kMaxMatrix = (std::int64_t{1} << 24) - 1;
@@ -45,4 +28,4 @@ DType real_part(DType t);
 /// complex64 for float32, complex128 for float64, else the type itself.
 DType complex_of(DType t);
 
-}  // namespace tern::rules
+}  // namespace tern

@@ -1,4 +1,4 @@
-// Rules of pointwise expressions, of tensors made from nothing, and of MX values.
+// Pointwise expressions, and tensors made from nothing.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -6,8 +6,12 @@
 
 #include "schema/infer.h"
 #include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 /// The attribute `sizes`: at most kMaxRank of them, none provably negative.
@@ -21,7 +25,7 @@ Dims sizes_of(const Inference& c) {
   return sizes;
 }
 
-void require_plain(const Inference& c, std::size_t i) {
+void require_not_mx(const Inference& c, std::size_t i) {
   if (c.in(i).block != 0) c.fail(fmt::format("operand {} is an MX value; dequantize it first", i));
 }
 
@@ -32,7 +36,7 @@ void pointwise_rule(Inference& c) {
   Dims shape = sizes_of(c);
   std::vector<DType> dtypes;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    require_plain(c, i);
+    require_not_mx(c, i);
     dtypes.push_back(c.in(i).dtype);
     shape = c.broadcast(shape, c.in(i).shape);
   }
@@ -124,74 +128,58 @@ void random_rule(Inference& c) {
   c.out(t, std::move(sizes));
 }
 
-bool is_mx_element(DType t) {
-  return t == DType::f8_e4m3fn || t == DType::f8_e5m2 || t == DType::f6_e2m3 || t == DType::f6_e3m2 ||
-         t == DType::f4_e2m1;
-}
-
-struct MxAttributes {
-  std::int32_t block;
-  ScaleLayout layout;
+constexpr AttrRecord kPointwise[] = {
+    may(AttrKey::sizes, AttrType::dims, "those of the operands", "broadcast with the operands"),
 };
-MxAttributes mx_attributes(const Inference& c) {
-  return {static_cast<std::int32_t>(c.integer(AttrKey::block)), static_cast<ScaleLayout>(c.integer(AttrKey::layout))};
-}
+constexpr AttrRecord kFull[] = {
+    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    need(AttrKey::value, AttrType::dims_or_numbers, "an integer, a number, or a real and an imaginary part"),
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+};
+constexpr AttrRecord kIota[] = {
+    need(AttrKey::sizes, AttrType::dims, "of the result").exactly(1),
+    need(AttrKey::value, AttrType::dims_or_numbers, "start and step").exactly(2),
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+};
+constexpr AttrRecord kFromDim[] = {
+    need(AttrKey::dim, AttrType::dim, "the value"),
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+};
+constexpr AttrRecord kRandom[] = {
+    need(AttrKey::kind, AttrType::text, "the distribution").one_of(kRandomNames),
+    may(AttrKey::sizes, AttrType::dims, "no axes", "of the result"),
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    may(AttrKey::range, AttrType::dims, "not randint", "randint: the least number, and the first one above").exactly(2),
+};
 
-/// mx_pack(elements [.., K], scales; block, layout, dtype): the MX value of shape [.., K] whose scales are float8_e8m0
-/// (or their bits as uint8), as many as the layout has, in any shape. `dtype`, where it is given, is the element type
-/// of bits that come as uint8; two float4_e2m1fn_x2 share a byte, and K is then twice the last size. Moves bytes only.
-void mx_pack_rule(Inference& c) {
-  require_plain(c, 0);
-  require_plain(c, 1);
-  const MxAttributes mx = mx_attributes(c);
-  TensorType t = c.in(0);
-  c.require(t.rank() >= 1, "the elements need an axis");
-  if (c.node.has(AttrKey::dtype) && c.dtype() != t.dtype) {
-    c.require(t.dtype == DType::u8, "elements of another type must come as uint8");
-    t.dtype = c.dtype();
-    if (t.dtype == DType::f4_e2m1) t.shape.back() = c.pool.mul(t.shape.back(), 2);
-  }
-  c.require(is_mx_element(t.dtype), "MX elements are float8_e4m3fn, float8_e5m2, float6 or float4");
-  c.require(mx.block % elements_per_byte(t.dtype) == 0, "the block of float4 elements must be even");
-  const DType scale = c.in(1).dtype;
-  c.require(scale == DType::f8_e8m0 || scale == DType::u8, "the scales must be float8_e8m0fnu");
-
-  ExprPool& p = c.pool;
-  const Dim columns = t.shape.back();
-  c.same(p.mod(columns, mx.block), 0, "the last size and a multiple of the block");
-  const Dim rows = p.product(std::span(t.shape).first(t.shape.size() - 1));
-  const Dim blocks = p.floordiv(columns, mx.block);
-  const Dim scales = mx.layout == ScaleLayout::plain ? p.mul(rows, blocks)
-                                                     : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
-  c.same(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
-  t.block = mx.block;
-  t.layout = mx.layout;
-  c.outputs.push_back(std::move(t));
-}
-
-/// mx_dequantize(x; dtype, block, layout): element * scale, computed in float. A scale of NaN makes its block NaN.
-/// `block` and `layout` repeat those of x, for kernels.
-void mx_dequantize_rule(Inference& c) {
-  const MxAttributes mx = mx_attributes(c);
-  const TensorType& x = c.in(0);
-  c.require(x.block != 0, "the operand is not an MX value");
-  c.require(x.block == mx.block && x.layout == mx.layout, "block or layout is not that of the operand");
-  const DType t = c.dtype();
-  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
-            "the dtype must be a floating one");
-  c.out(t, x.shape);
-}
+constexpr OpRecord kOps[] = {
+    TERN_OP(10, pointwise, "xs* -> y", "an expression at every position of the broadcast of all operands")
+        .attrs(kPointwise)
+        .traits_of(Trait::plain, Trait::foldable)
+        .costs(pointwise_operations)
+        .rule(pointwise_rule),
+    TERN_OP(11, full, "-> y", "every element is one value")
+        .attrs(kFull)
+        .traits_of(Trait::plain, Trait::foldable)
+        .rule(full_rule),
+    TERN_OP(12, iota, "-> y", "element i is start + i * step")
+        .attrs(kIota)
+        .traits_of(Trait::plain, Trait::foldable)
+        .rule(iota_rule),
+    TERN_OP(13, from_dim, "-> y", "the value of a size, as a tensor of no dimensions")
+        .attrs(kFromDim)
+        .traits_of(Trait::foldable)
+        .rule(from_dim_rule),
+    TERN_OP(14, random, "a?, b? -> y", "new numbers at every run, by the session's generator")
+        .attrs(kRandom)
+        .traits_of(Trait::effect, Trait::random)
+        .rule(random_rule),
+};
 
 }  // namespace
 
-void register_pointwise_rules(InferTable& t) {
-  t.set(Op::pointwise, pointwise_rule);
-  t.set(Op::full, full_rule);
-  t.set(Op::iota, iota_rule);
-  t.set(Op::from_dim, from_dim_rule);
-  t.set(Op::random, random_rule);
-  t.set(Op::mx_pack, mx_pack_rule);
-  t.set(Op::mx_dequantize, mx_dequantize_rule);
+std::span<const OpRecord> pointwise_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
-#include "schema/infer/contraction_rules.h"
+#include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 #include "schema/window_kinds.h"
 
-namespace tern::rules {
+namespace tern::ops {
 namespace {
 
 /// kernel or the like: as many as there are spatial axes (1 to 3).
@@ -24,8 +28,6 @@ PoolKind pool_kind(const Inference& c) {
 void require_channels(const Inference& c, const TensorType& x, std::size_t spatial) {
   c.require(x.shape.size() >= spatial, "the input has fewer axes than the window");
 }
-
-}  // namespace
 
 // x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes.
 // weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
@@ -211,4 +213,70 @@ void fold(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
-}  // namespace tern::rules
+constexpr Attribute kStrides =
+    with(AttrKey::strides, AttrType::integers, 1, "from one window to the next").within(1, kMaxWindow);
+constexpr Attribute kDilations =
+    with(AttrKey::dilations, AttrType::integers, 1, "from one element of a window to the next").within(1, kMaxWindow);
+constexpr Attribute kKernel = need(AttrKey::kernel, AttrType::integers, "sizes of a window").within(1, kMaxWindow);
+constexpr Attribute kPadding =
+    with(AttrKey::before, AttrType::integers, 0, "padding at both ends of each axis").within(0, kMaxWindow);
+constexpr AttrRecord kConvolution[] = {
+    kStrides,
+    kDilations,
+    with(AttrKey::before, AttrType::integers, 0, "zeros in front of each spatial axis").within(0, kMaxWindow),
+    with(AttrKey::after, AttrType::integers, 0, "zeros behind each spatial axis").within(0, kMaxWindow),
+    with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
+    flag(AttrKey::transposed, "the gradient of a convolution"),
+    with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
+};
+constexpr AttrRecord kPool[] = {
+    need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
+    kKernel,
+    may(AttrKey::strides, AttrType::integers, "the kernel", "from one window to the next").within(1, kMaxWindow),
+    kDilations,
+    kPadding,
+    flag(AttrKey::ceil_mode, "sizes round up, but no window starts in the far padding"),
+    flag(AttrKey::count_pads, "avg: padding counts as elements"),
+    may(AttrKey::divisor, AttrType::integer, "the number of elements", "avg: what sums are divided by; not 0")
+        .within(-kMaxWindow, kMaxWindow),
+};
+constexpr AttrRecord kAdaptivePool[] = {
+    need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),
+    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(0),
+};
+constexpr AttrRecord kFractionalPool[] = {
+    kKernel,
+    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(1),
+};
+constexpr AttrRecord kFold[] = {
+    need(AttrKey::sizes, AttrType::dims, "of the spatial axes of the result").at_least(0),
+    kKernel,
+    kStrides,
+    kDilations,
+    kPadding,
+};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(61, convolution, "x, weight, bias? -> y", "cross-correlation over 1 to 3 spatial axes")
+        .attrs(kConvolution)
+        .costs(convolution_operations)
+        .rule(convolution),
+    TERN_OP(62, pool, "x -> y, indices?", "the mean or the largest element of each window; max has indices")
+        .attrs(kPool)
+        .rule(pool),
+    TERN_OP(63, adaptive_pool, "x -> y, indices?", "pool, with windows that divide x into given sizes")
+        .attrs(kAdaptivePool)
+        .rule(adaptive_pool),
+    TERN_OP(73, fractional_pool, "x, samples -> y, indices", "the largest elements of pseudo-random windows")
+        .attrs(kFractionalPool)
+        .rule(fractional_pool),
+    TERN_OP(68, fold, "x -> y", "adds column j, a window of the result, to its place").attrs(kFold).rule(fold),
+};
+
+}  // namespace
+
+std::span<const OpRecord> windows_ops() {
+  return kOps;
+}
+
+}  // namespace tern::ops

@@ -3,8 +3,11 @@
 #include "schema/infer/checks.h"
 #include "schema/kinds.h"
 #include "schema/linear.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 /// gather(x, index; axis): result[i][j] = x[index[i][j]][j] for axis 0, and so on; the shape of index, which must not
@@ -191,20 +194,85 @@ void infer_repeat_interleave(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
+constexpr Attribute kIndexedAxis = need(AttrKey::axis, AttrType::axis, "that is indexed");
+constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "how many there are").exactly(1);
+constexpr AttrRecord kGather[] = {kIndexedAxis};
+constexpr AttrRecord kIndexSelect[] = {kIndexedAxis};
+constexpr AttrRecord kIndexPut[] = {flag(AttrKey::accumulate, "adds the values to x, instead of replacing it")};
+constexpr AttrRecord kScatter[] = {
+    kIndexedAxis,
+    need(AttrKey::kind, kScatterNames, "how elements of src are joined"),
+    with(AttrKey::include_self, AttrType::boolean, 1, "elements of x take part at the places written"),
+};
+constexpr AttrRecord kNonzero[] = {kCount};
+constexpr AttrRecord kMaskedSelect[] = {kCount};
+constexpr AttrRecord kUnique[] = {
+    may(AttrKey::axis, AttrType::axis, "elements of the flattened x", "whose slices are compared"),
+    flag(AttrKey::consecutive, "runs of equals, in the order of x"),
+    kCount,
+};
+constexpr AttrRecord kBincount[] = {
+    with(AttrKey::length, AttrType::dim, 0, "the least size of the result").at_least(0),
+    kCount,
+};
+constexpr AttrRecord kEmbeddingBag[] = {
+    need(AttrKey::kind, kBagNames, "how rows are joined"),
+    flag(AttrKey::full, "the last offset only ends the last bag"),
+    with(AttrKey::padding_index, AttrType::integer, -1, "a row that is left out; -1: none").within(-1, kHuge),
+};
+constexpr AttrRecord kRepeatInterleave[] = {need(AttrKey::axis, AttrType::axis, "along which"), kCount};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(40, gather, "x, index -> y", "y[i][j] = x[index[i][j]][j] for axis 0, and so on")
+        .attrs(kGather)
+        .traits_of(Trait::plain, Trait::foldable, Trait::reads_part)
+        .rule(infer_gather),
+    TERN_OP(41, index_select, "x, index -> y", "slices of x at the positions of index")
+        .attrs(kIndexSelect)
+        .traits_of(Trait::plain, Trait::foldable, Trait::reads_part)
+        .rule(infer_index_select),
+    TERN_OP(42, index, "x, indices+ -> y", "x[indices...]; negative positions count from the end")
+        .traits_of(Trait::plain, Trait::foldable)
+        .rule(infer_index),
+    TERN_OP(43, index_put, "x, values, indices+ -> y",
+            "x with x[indices...] replaced by the values, or increased by them")
+        .attrs(kIndexPut)
+        .rule(infer_index_put),
+    TERN_OP(44, scatter, "x, index, src -> y",
+            "x with src[i][j] joined to place [index[i][j]][j] for axis 0, and so on")
+        .attrs(kScatter)
+        .traits_of(Trait::foldable)
+        .rule(infer_scatter),
+    TERN_OP(49, nonzero, "x -> positions", "the positions of elements that are not zero, in row-major order")
+        .attrs(kNonzero)
+        .traits_of(Trait::data_sized)
+        .rule(infer_nonzero),
+    TERN_OP(129, masked_select, "x, mask -> y", "the elements of x where mask is true, in row-major order")
+        .attrs(kMaskedSelect)
+        .traits_of(Trait::data_sized)
+        .rule(infer_masked_select),
+    TERN_OP(50, unique, "x -> values!, inverse, counts", "the different elements or slices of x, in ascending order")
+        .attrs(kUnique)
+        .traits_of(Trait::data_sized)
+        .rule(infer_unique),
+    TERN_OP(51, bincount, "x, weights? -> y", "how often 0, 1, ... occur in x, or the sum of their weights")
+        .attrs(kBincount)
+        .traits_of(Trait::data_sized)
+        .rule(infer_bincount),
+    TERN_OP(52, embedding_bag, "weight, indices, offsets, per_sample_weights? -> y, bag_of, bag_size, max_indices",
+            "the rows of each bag joined")
+        .attrs(kEmbeddingBag)
+        .rule(infer_embedding_bag),
+    TERN_OP(53, repeat_interleave, "x, repeats -> y", "slice i repeated repeats[i] times")
+        .attrs(kRepeatInterleave)
+        .traits_of(Trait::data_sized)
+        .rule(infer_repeat_interleave),
+};
+
 }  // namespace
 
-void register_indexing_rules(InferTable& t) {
-  t.set(Op::gather, infer_gather);
-  t.set(Op::index_select, infer_index_select);
-  t.set(Op::index, infer_index);
-  t.set(Op::index_put, infer_index_put);
-  t.set(Op::scatter, infer_scatter);
-  t.set(Op::nonzero, infer_nonzero);
-  t.set(Op::masked_select, infer_masked_select);
-  t.set(Op::unique, infer_unique);
-  t.set(Op::bincount, infer_bincount);
-  t.set(Op::embedding_bag, infer_embedding_bag);
-  t.set(Op::repeat_interleave, infer_repeat_interleave);
+std::span<const OpRecord> indexing_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

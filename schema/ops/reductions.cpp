@@ -5,10 +5,12 @@
 
 #include "schema/infer.h"
 #include "schema/infer/checks.h"
-#include "schema/infer/normalizations.h"
 #include "schema/kinds.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 /// reduce(x; kind, axes, keepdims, dtype, correction)
@@ -223,18 +225,89 @@ void infer_segment_reduce(Inference& c) {
   c.out(x.dtype, std::move(shape));
 }
 
+constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kKeepdims = flag(AttrKey::keepdims, "reduced axes stay, of size 1");
+constexpr AttrRecord kReduce[] = {
+    need(AttrKey::kind, kReduceNames, "how elements are combined"),
+    may(AttrKey::axes, AttrType::axes, "all axes", "that are reduced"),
+    kKeepdims,
+    need(AttrKey::dtype, AttrType::dtype, "of the result"),
+    with_number(AttrKey::correction, 1, "var: what is subtracted from the number of elements"),
+};
+constexpr AttrRecord kSelectReduce[] = {
+    need(AttrKey::kind, kSelectNames, "which element"),
+    kAlong,
+    with(AttrKey::k, AttrType::dim, 1, "kthvalue: from 1"),
+    kKeepdims,
+};
+constexpr AttrRecord kScan[] = {
+    need(AttrKey::kind, kScanNames, "how elements are combined"),
+    kAlong,
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+};
+constexpr AttrRecord kSort[] = {
+    kAlong,
+    flag(AttrKey::descending, "the largest first"),
+    flag(AttrKey::stable, "equal elements keep their order"),
+};
+constexpr AttrRecord kTopk[] = {
+    kAlong,
+    need(AttrKey::k, AttrType::dim, "how many").at_least(0),
+    with(AttrKey::largest, AttrType::boolean, 1, "the largest elements, not the smallest"),
+};
+constexpr AttrRecord kHistogram[] = {
+    may(AttrKey::bins, AttrType::integer, "between the edges", "how many").within(1, kHuge),
+    with_number(AttrKey::range, 0, "the outer edges; two equal ones: the smallest and the largest element",
+                AttrType::numbers)
+        .exactly(2)
+        .finite(),
+    flag(AttrKey::density, "counts divided by their sum and the width of their bin"),
+    flag(AttrKey::full, "an empty range is widened by 0.5 to each side, not by 1"),
+};
+constexpr AttrRecord kSearchsorted[] = {
+    flag(AttrKey::right, "after equal elements, not before"),
+    with(AttrKey::dtype, AttrType::dtype, static_cast<std::int64_t>(DType::i64), "of the positions: int32 or int64"),
+};
+constexpr AttrRecord kSegmentReduce[] = {
+    need(AttrKey::kind, kScatterNames, "how elements are combined").within(1, kScatterKinds - 1),
+    kAlong,
+    may(AttrKey::value, AttrType::number, "the neutral element", "what each segment starts with"),
+};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(20, reduce, "x -> y", "all elements along axes combined into one")
+        .attrs(kReduce)
+        .traits_of(Trait::foldable)
+        .rule(infer_reduce),
+    TERN_OP(21, select_reduce, "x -> values, indices", "one element of each line, and where it was")
+        .attrs(kSelectReduce)
+        .rule(infer_select_reduce),
+    TERN_OP(22, scan, "x -> y, indices?",
+            "element i combines elements 0..i of its line; cummax and cummin have indices")
+        .attrs(kScan)
+        .traits_of(Trait::foldable)
+        .rule(infer_scan),
+    TERN_OP(23, sort, "x -> values, indices", "each line in order; NaN is larger than all")
+        .attrs(kSort)
+        .rule(infer_sort),
+    TERN_OP(24, topk, "x -> values, indices", "the k largest or smallest elements of each line, in order")
+        .attrs(kTopk)
+        .rule(infer_topk),
+    TERN_OP(30, histogram, "x, edges?, weight? -> counts, edges", "how many elements, or how much weight, each bin has")
+        .attrs(kHistogram)
+        .rule(infer_histogram),
+    TERN_OP(31, searchsorted, "sorted, values, sorter? -> positions", "where values go in a sorted sequence")
+        .attrs(kSearchsorted)
+        .rule(infer_searchsorted),
+    TERN_OP(32, segment_reduce, "x, offsets -> y", "elements offsets[i] up to offsets[i+1] of a line combined")
+        .attrs(kSegmentReduce)
+        .rule(infer_segment_reduce),
+};
+
 }  // namespace
 
-void register_reduction_rules(InferTable& t) {
-  t.set(Op::reduce, infer_reduce);
-  t.set(Op::select_reduce, infer_select_reduce);
-  t.set(Op::scan, infer_scan);
-  t.set(Op::sort, infer_sort);
-  t.set(Op::topk, infer_topk);
-  t.set(Op::histogram, infer_histogram);
-  t.set(Op::searchsorted, infer_searchsorted);
-  t.set(Op::segment_reduce, infer_segment_reduce);
-  register_normalization_rules(t);
+std::span<const OpRecord> reductions_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

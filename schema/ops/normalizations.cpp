@@ -1,8 +1,8 @@
-#include "schema/infer/normalizations.h"
-
 #include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 /// The type of mean and rstd: attribute `dtype`, else x's.
@@ -83,14 +83,48 @@ void infer_batch_norm(Inference& c) {
   c.out(x.dtype, x.shape);
 }
 
+constexpr Attribute kAlong = need(AttrKey::axis, AttrType::axis, "along which");
+constexpr Attribute kEpsilon = need(AttrKey::epsilon, AttrType::number, "added to the variance").finite();
+constexpr Attribute kStatistics = may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of mean and rstd");
+constexpr Attribute kLastAxes =
+    need(AttrKey::k, AttrType::integer, "how many of the last axes are normalized").at_least(1);
+constexpr AttrRecord kSoftmax[] = {
+    kAlong,
+    flag(AttrKey::log, "its logarithm"),
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+};
+constexpr AttrRecord kLayerNorm[] = {kLastAxes, kEpsilon, kStatistics};
+constexpr AttrRecord kRmsNorm[] = {kLastAxes, kEpsilon};
+constexpr AttrRecord kGroupNorm[] = {
+    need(AttrKey::groups, AttrType::integer, "parts of the channels").within(1, std::int64_t{1} << 40),
+    kEpsilon,
+    kStatistics,
+};
+constexpr AttrRecord kBatchNorm[] = {kEpsilon};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(25, softmax, "x -> y", "exp(x - max) / sum(exp(x - max)), or its logarithm")
+        .attrs(kSoftmax)
+        .rule(infer_softmax),
+    TERN_OP(26, layer_norm, "x, weight?, bias? -> y, mean, rstd",
+            "(x - mean) * rstd * weight + bias over the last axes")
+        .attrs(kLayerNorm)
+        .rule(infer_layer_norm),
+    TERN_OP(27, rms_norm, "x, weight? -> y", "x / sqrt(mean(x^2) + epsilon) * weight over the last axes")
+        .attrs(kRmsNorm)
+        .rule(infer_rms_norm),
+    TERN_OP(28, group_norm, "x, weight?, bias? -> y, mean, rstd", "layer_norm over groups of channels of each sample")
+        .attrs(kGroupNorm)
+        .rule(infer_group_norm),
+    TERN_OP(29, batch_norm, "x, mean, var, weight?, bias? -> y", "(x - mean) / sqrt(var + epsilon) * weight + bias")
+        .attrs(kBatchNorm)
+        .rule(infer_batch_norm),
+};
+
 }  // namespace
 
-void register_normalization_rules(InferTable& t) {
-  t.set(Op::softmax, infer_softmax);
-  t.set(Op::layer_norm, infer_layer_norm);
-  t.set(Op::rms_norm, infer_rms_norm);
-  t.set(Op::group_norm, infer_group_norm);
-  t.set(Op::batch_norm, infer_batch_norm);
+std::span<const OpRecord> normalizations_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

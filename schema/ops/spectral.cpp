@@ -1,9 +1,13 @@
 // The rules of what works with spectra: eigenvalues, singular values, the matrix exponential, Fourier transforms.
 #include "schema/infer/checks.h"
-#include "schema/infer/linalg_rules.h"
+#include "schema/infer/matrices.h"
 #include "schema/linalg_kinds.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 
-namespace tern::rules {
+namespace tern::ops {
+namespace {
 
 // A [..., n, n], hermitian, read in its lower triangle or with `upper` in the upper one -> eigenvalues [..., n] (real,
 // rising), eigenvectors [..., n, n] (orthonormal columns). A matrix with NaN or infinities fails the run.
@@ -66,4 +70,29 @@ void fft(Inference& c) {
   c.out(real_part(x.dtype), std::move(shape));
 }
 
-}  // namespace tern::rules
+constexpr Attribute kUpper = flag(AttrKey::upper, "the upper triangle, not the lower one");
+constexpr AttrRecord kFft[] = {
+    need(AttrKey::kind, kFftNames, "of the operand and the result"),
+    may(AttrKey::axes, AttrType::axes, "no axes", "that are transformed"),
+    flag(AttrKey::forward, "exp(-2 pi i j k / n), not exp(2 pi i j k / n)"),
+    with(AttrKey::norm, kFftNormNames, 0, "what sums are divided by"),
+    may(AttrKey::length, AttrType::dim, "not complex_to_real", "complex_to_real: size of the last axis").at_least(1),
+};
+constexpr AttrRecord kEigh[] = {kUpper};
+constexpr AttrRecord kSvd[] = {flag(AttrKey::full, "u and vh are square")};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(80, fft, "x -> y", "discrete Fourier transform along axes").attrs(kFft).rule(fft),
+    TERN_OP(84, eigh, "a -> values, vectors", "eigenvalues, rising, of hermitian matrices").attrs(kEigh).rule(eigh),
+    TERN_OP(85, eig, "a -> values, vectors", "eigenvalues of square matrices, complex").rule(eig),
+    TERN_OP(86, svd, "a -> u, s, vh", "a = u diag(s) vh, s falling").attrs(kSvd).rule(svd),
+    TERN_OP(93, matrix_exp, "a -> y", "the sum of a^k / k!").rule(matrix_exp),
+};
+
+}  // namespace
+
+std::span<const OpRecord> spectral_ops() {
+  return kOps;
+}
+
+}  // namespace tern::ops

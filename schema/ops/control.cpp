@@ -6,9 +6,11 @@
 #include "schema/custom_arguments.h"
 #include "schema/infer.h"
 #include "schema/infer/control_types.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
 #include "schema/work.h"
 
-namespace tern {
+namespace tern::ops {
 namespace {
 
 const Function& body(const Inference& c, std::size_t i, std::size_t count) {
@@ -212,18 +214,82 @@ void custom(Inference& c) {
   c.require(at == sizes.size(), "attribute 'sizes' is too long");
 }
 
+constexpr std::int64_t kMaxOperands = 1 << 20;
+constexpr Attribute kCarried =
+    need(AttrKey::carried, AttrType::integer, "operands that each round replaces").within(0, kMaxOperands);
+constexpr Attribute kMapped =
+    need(AttrKey::mapped, AttrType::integer, "operands of which each round takes a slice").within(0, kMaxOperands);
+constexpr Attribute kMessage = may(AttrKey::text, AttrType::text, "no message", "of the error");
+constexpr AttrRecord kCond[] = {
+    may(AttrKey::symbols, AttrType::symbols, "the branches agree", "sizes of results in which the branches differ"),
+};
+constexpr AttrRecord kWhileLoop[] = {kCarried};
+constexpr AttrRecord kScanLoop[] = {kCarried, kMapped};
+constexpr AttrRecord kMapLoop[] = {kMapped};
+constexpr AttrRecord kItem[] = {need(AttrKey::symbols, AttrType::symbols, "that takes the value").exactly(1)};
+constexpr AttrRecord kAssertDim[] = {
+    need(AttrKey::dim, AttrType::dim, "the condition: not 0"),
+    kMessage,
+};
+constexpr AttrRecord kAssertTrue[] = {kMessage};
+constexpr AttrRecord kCustom[] = {
+    need(AttrKey::name, AttrType::text, "of the operator"),
+    may(AttrKey::text, AttrType::text, "no arguments", "the arguments that are not tensors, and what they are"),
+    may(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
+    may(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
+    may(AttrKey::dtype, AttrType::integers, "no results", "of the results").within(1, kDTypeCount - 1),
+    may(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").within(0, kMaxRank),
+    may(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
+};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(120, cond, "predicate, operands* -> results*", "the first body if the predicate is true, else the second")
+        .attrs(kCond)
+        .runs(2)
+        .traits_of(Trait::control, Trait::host, Trait::data_sized, Trait::may_be_unread)
+        .rule(cond),
+    TERN_OP(121, while_loop, "operands+ -> carried*", "the second body as long as the first gives true")
+        .attrs(kWhileLoop)
+        .runs(2)
+        .traits_of(Trait::control, Trait::host)
+        .rule(while_loop),
+    TERN_OP(122, scan_loop, "operands+ -> results*",
+            "the body for each slice, with values carried from one to the next")
+        .attrs(kScanLoop)
+        .runs(1)
+        .traits_of(Trait::control, Trait::host)
+        .rule(scan_loop),
+    TERN_OP(123, map_loop, "operands+ -> results*", "the body for each slice, results stacked")
+        .attrs(kMapLoop)
+        .runs(1)
+        .traits_of(Trait::control, Trait::host, Trait::may_be_unread)
+        .rule(map_loop),
+    TERN_OP(124, call, "operands* -> results*", "the body")
+        .runs(1)
+        .traits_of(Trait::control, Trait::host, Trait::may_be_unread)
+        .rule(call),
+    TERN_OP(125, item, "x ->", "a symbol takes the value of x")
+        .attrs(kItem)
+        .traits_of(Trait::host, Trait::effect, Trait::data_sized)
+        .rule(item),
+    TERN_OP(126, assert_dim, "->", "fails if an expression over sizes is 0")
+        .attrs(kAssertDim)
+        .traits_of(Trait::host, Trait::effect)
+        .rule(assert_dim),
+    TERN_OP(127, assert_true, "x ->", "fails if x is false")
+        .attrs(kAssertTrue)
+        .traits_of(Trait::host, Trait::effect)
+        .rule(assert_true),
+    TERN_OP(128, custom, "tensors* -> results*", "an operator of another library")
+        .attrs(kCustom)
+        .traits_of(Trait::effect, Trait::may_be_unread)
+        .rule(custom),
+};
+
 }  // namespace
 
-void register_control_rules(InferTable& t) {
-  t.set(Op::cond, cond);
-  t.set(Op::while_loop, while_loop);
-  t.set(Op::scan_loop, scan_loop);
-  t.set(Op::map_loop, map_loop);
-  t.set(Op::call, call);
-  t.set(Op::item, item);
-  t.set(Op::assert_dim, assert_dim);
-  t.set(Op::assert_true, assert_true);
-  t.set(Op::custom, custom);
+std::span<const OpRecord> control_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

@@ -1,33 +1,17 @@
-// matmul, grouped_matmul, attention, rnn, cdist; and the registration of the family.
+// Products, attention, recurrence, distances.
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "schema/infer/contraction_rules.h"
+#include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/costs.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
 #include "schema/window_kinds.h"
 
-namespace tern {
-namespace rules {
-
-void require_plain(const Inference& c, std::size_t input) {
-  const TensorType& t = c.in(input);
-  if (t.block != 0 || t.dtype == DType::f4_e2m1 || t.dtype == DType::invalid) {
-    c.fail(fmt::format("operand {} must have elements that can be addressed one by one", input));
-  }
-}
-
-void require_floating(const Inference& c, std::size_t input) {
-  require_plain(c, input);
-  if (!is_floating(c.in(input).dtype)) c.fail(fmt::format("operand {} must be of a real floating type", input));
-}
-
-void require_same_dtype(const Inference& c, std::size_t a, std::size_t b) {
-  if (c.in(a).dtype != c.in(b).dtype) c.fail(fmt::format("operands {} and {} must have the same type", a, b));
-}
-
-void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {
-  if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", what, c.pool.text(d), min));
-}
+namespace tern::ops {
+namespace {
 
 // a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
 // dtype: of the result; that of `a` where absent. a and b have one dtype, or two real floating ones of 8 bits, or a is
@@ -205,23 +189,49 @@ void cdist(Inference& c) {
   c.out(c.in(0).dtype, std::move(shape));
 }
 
-}  // namespace rules
+constexpr AttrRecord kMatmul[] = {
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of a", "of the result"),
+};
+constexpr AttrRecord kGroupedMatmul[] = {
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result"),
+};
+constexpr AttrRecord kAttention[] = {
+    flag(AttrKey::causal, "query i sees keys up to i"),
+    may(AttrKey::scale, AttrType::number, "1 / sqrt(head size)", "of the scores"),
+};
+constexpr AttrRecord kRnn[] = {
+    need(AttrKey::kind, kRnnNames, "the cell"),
+    need(AttrKey::layers, AttrType::integer, "one above the other").within(1, 1 << 16),
+    flag(AttrKey::bidirectional, "a second direction for each layer"),
+};
+constexpr AttrRecord kCdist[] = {
+    with_number(AttrKey::p, 2, "the norm; infinity too").not_negative(),
+};
 
-void register_contraction_rules(InferTable& t) {
-  t.set(Op::matmul, rules::matmul);
-  t.set(Op::grouped_matmul, rules::grouped_matmul);
-  t.set(Op::attention, rules::attention);
-  t.set(Op::rnn, rules::rnn);
-  t.set(Op::cdist, rules::cdist);
-  t.set(Op::convolution, rules::convolution);
-  t.set(Op::pool, rules::pool);
-  t.set(Op::adaptive_pool, rules::adaptive_pool);
-  t.set(Op::fractional_pool, rules::fractional_pool);
-  t.set(Op::fold, rules::fold);
-  t.set(Op::resize, rules::resize);
-  t.set(Op::grid_sample, rules::grid_sample);
-  t.set(Op::roi_align, rules::roi_align);
-  t.set(Op::nms, rules::nms);
+constexpr OpRecord kOps[] = {
+    TERN_OP(60, matmul, "a, b, bias? -> y", "a [..., m, k] times b [..., k, n], plus bias; leading axes broadcast")
+        .attrs(kMatmul)
+        .costs(matmul_operations)
+        .rule(matmul),
+    TERN_OP(67, grouped_matmul, "x, weight, offsets -> y",
+            "row r of x times weight[g] for the first g with r < offsets[g]")
+        .attrs(kGroupedMatmul)
+        .costs(matmul_operations)
+        .rule(grouped_matmul),
+    TERN_OP(66, attention, "q, k, v, mask? -> y", "softmax(q k^T * scale + mask) v; groups of heads may share keys")
+        .attrs(kAttention)
+        .costs(attention_operations)
+        .rule(attention),
+    TERN_OP(69, rnn, "x, h0, c0?, weights+ -> y, h_n, c_n?", "layers of LSTM, GRU or plain cells along the first axis")
+        .attrs(kRnn)
+        .rule(rnn),
+    TERN_OP(70, cdist, "x, y -> distances", "the p-norm of the difference of every two rows").attrs(kCdist).rule(cdist),
+};
+
+}  // namespace
+
+std::span<const OpRecord> contractions_ops() {
+  return kOps;
 }
 
-}  // namespace tern
+}  // namespace tern::ops

@@ -1,0 +1,27 @@
+#include "schema/infer/checks.h"
+
+#include <fmt/format.h>
+
+namespace tern {
+
+void require_plain(const Inference& c, std::size_t input) {
+  const TensorType& t = c.in(input);
+  if (t.block != 0 || t.dtype == DType::f4_e2m1 || t.dtype == DType::invalid) {
+    c.fail(fmt::format("operand {} must have elements that can be addressed one by one", input));
+  }
+}
+
+void require_floating(const Inference& c, std::size_t input) {
+  require_plain(c, input);
+  if (!is_floating(c.in(input).dtype)) c.fail(fmt::format("operand {} must be of a real floating type", input));
+}
+
+void require_same_dtype(const Inference& c, std::size_t a, std::size_t b) {
+  if (c.in(a).dtype != c.in(b).dtype) c.fail(fmt::format("operands {} and {} must have the same type", a, b));
+}
+
+void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {
+  if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", what, c.pool.text(d), min));
+}
+
+}  // namespace tern

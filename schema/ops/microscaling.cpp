@@ -1,0 +1,94 @@
+// MX values: elements and scales become one value, and numbers again.
+#include <fmt/format.h>
+#include <tern/dtype.h>
+
+#include "schema/infer/checks.h"
+#include "schema/ops/attributes.h"
+#include "schema/ops/families.h"
+#include "schema/ops/names.h"
+
+namespace tern::ops {
+namespace {
+
+bool is_mx_element(DType t) {
+  return t == DType::f8_e4m3fn || t == DType::f8_e5m2 || t == DType::f6_e2m3 || t == DType::f6_e3m2 ||
+         t == DType::f4_e2m1;
+}
+
+struct MxAttributes {
+  std::int32_t block;
+  ScaleLayout layout;
+};
+MxAttributes mx_attributes(const Inference& c) {
+  return {static_cast<std::int32_t>(c.integer(AttrKey::block)), static_cast<ScaleLayout>(c.integer(AttrKey::layout))};
+}
+
+/// mx_pack(elements [.., K], scales; block, layout, dtype): the MX value of shape [.., K] whose scales are float8_e8m0
+/// (or their bits as uint8), as many as the layout has, in any shape. `dtype`, where it is given, is the element type
+/// of bits that come as uint8; two float4_e2m1fn_x2 share a byte, and K is then twice the last size. Moves bytes only.
+void mx_pack_rule(Inference& c) {
+  plain(c, 0);
+  plain(c, 1);
+  const MxAttributes mx = mx_attributes(c);
+  TensorType t = c.in(0);
+  c.require(t.rank() >= 1, "the elements need an axis");
+  if (c.node.has(AttrKey::dtype) && c.dtype() != t.dtype) {
+    c.require(t.dtype == DType::u8, "elements of another type must come as uint8");
+    t.dtype = c.dtype();
+    if (t.dtype == DType::f4_e2m1) t.shape.back() = c.pool.mul(t.shape.back(), 2);
+  }
+  c.require(is_mx_element(t.dtype), "MX elements are float8_e4m3fn, float8_e5m2, float6 or float4");
+  c.require(mx.block % elements_per_byte(t.dtype) == 0, "the block of float4 elements must be even");
+  const DType scale = c.in(1).dtype;
+  c.require(scale == DType::f8_e8m0 || scale == DType::u8, "the scales must be float8_e8m0fnu");
+
+  ExprPool& p = c.pool;
+  const Dim columns = t.shape.back();
+  c.same(p.mod(columns, mx.block), 0, "the last size and a multiple of the block");
+  const Dim rows = p.product(std::span(t.shape).first(t.shape.size() - 1));
+  const Dim blocks = p.floordiv(columns, mx.block);
+  const Dim scales = mx.layout == ScaleLayout::plain ? p.mul(rows, blocks)
+                                                     : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
+  c.same(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
+  t.block = mx.block;
+  t.layout = mx.layout;
+  c.outputs.push_back(std::move(t));
+}
+
+/// mx_dequantize(x; dtype, block, layout): element * scale, computed in float. A scale of NaN makes its block NaN.
+/// `block` and `layout` repeat those of x, for kernels.
+void mx_dequantize_rule(Inference& c) {
+  const MxAttributes mx = mx_attributes(c);
+  const TensorType& x = c.in(0);
+  c.require(x.block != 0, "the operand is not an MX value");
+  c.require(x.block == mx.block && x.layout == mx.layout, "block or layout is not that of the operand");
+  const DType t = c.dtype();
+  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
+            "the dtype must be a floating one");
+  c.out(t, x.shape);
+}
+
+constexpr Attribute kBlock = need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20);
+constexpr Attribute kLayout = with(AttrKey::layout, kLayoutNames, 0, "order of the scales");
+constexpr AttrRecord kMxPack[] = {
+    kBlock,
+    kLayout,
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of the elements", "of elements that come as uint8"),
+};
+constexpr AttrRecord kMxDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result"), kBlock, kLayout};
+
+constexpr OpRecord kOps[] = {
+    TERN_OP(110, mx_pack, "elements, scales -> x", "an MX value; moves bytes only").attrs(kMxPack).rule(mx_pack_rule),
+    TERN_OP(111, mx_dequantize, "x -> y", "element * scale")
+        .attrs(kMxDequantize)
+        .traits_of(Trait::plain)
+        .rule(mx_dequantize_rule),
+};
+
+}  // namespace
+
+std::span<const OpRecord> microscaling_ops() {
+  return kOps;
+}
+
+}  // namespace tern::ops
