@@ -5,6 +5,7 @@
 
 #include "exporter/fold/fold.h"
 #include "exporter/import/entry.h"
+#include "exporter/import/node_error.h"
 #include "exporter/layout/weights.h"
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
@@ -78,10 +79,11 @@ template <class F>
 Program located(const std::string& label, F import) {
   try {
     return import();
+  } catch (const importing::NodeError& e) {
+    throw importing::NodeError(
+        e.code(), e.reason.starts_with(label) ? e.reason : fmt::format("{}: {}", label, e.reason), e.target, e.where);
   } catch (const Error& e) {
-    std::string message = e.what();
-    constexpr std::string_view mark = " [traced]";
-    if (message.ends_with(mark)) message.resize(message.size() - mark.size());
+    const std::string message = e.what();
     throw Error(e.code(), message.starts_with(label) ? message : fmt::format("{}: {}", label, message));
   }
 }

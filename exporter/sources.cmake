@@ -24,6 +24,7 @@ set(sources
   import/missing.cpp
   import/mutate.cpp
   import/names.cpp
+  import/operand.cpp
   import/origins.cpp
   import/regions.cpp
   import/scalars.cpp
@@ -97,6 +98,7 @@ set(sources
   lower/scatter_index.cpp
   lower/scatter_views.cpp
   lower/signal_windows.cpp
+  lower/splitting.cpp
   lower/stft.cpp
   lower/tensordot.cpp
   lower/vision.cpp

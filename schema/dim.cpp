@@ -9,8 +9,6 @@
 namespace tern {
 namespace {
 
-constexpr Interval kAnything{std::numeric_limits<std::int64_t>::min() + 1, kNoBound};
-
 /// What a new node counts as work: about its bytes, with what finds it.
 constexpr std::uint64_t kNodeWork = 160;
 
@@ -382,90 +380,6 @@ Dim ExprPool::product(std::span<const Dim> dims) {
 bool ExprPool::proved_equal(Dim a, Dim b) {
   Linear l;
   return a == b || (subtract(*this, a, b, &l) && l.is_zero());
-}
-
-Interval ExprPool::bounds(Dim d) const {
-  return d.is_const() ? Interval{d.value(), d.value()} : bounds_[d.index()];
-}
-
-Interval ExprPool::bounds_of(const ExprNode& n) const {
-  auto of = [&](std::uint32_t i) { return bounds_[i]; };
-  switch (n.op) {
-    case ExprOp::constant: return {n.value, n.value};
-    case ExprOp::symbol:
-      return {symbols_[static_cast<std::size_t>(n.value)].min, symbols_[static_cast<std::size_t>(n.value)].max};
-    case ExprOp::add: return add_bounds(of(n.a), of(n.b));
-    case ExprOp::mul: return mul_bounds(of(n.a), of(n.b));
-    case ExprOp::floordiv: {
-      const Interval a = of(n.a), b = of(n.b);
-      if (b.min <= 0) return kAnything;
-      auto fd = [](std::int64_t x, std::int64_t y) { return x / y - (x % y < 0); };
-      return {a.min >= 0 ? (b.max == kNoBound ? 0 : fd(a.min, b.max)) : fd(a.min, b.min), a.max == kNoBound ? kNoBound
-                                                                                          : a.max >= 0
-                                                                                              ? fd(a.max, b.min)
-                                                                                              : -1};
-    }
-    case ExprOp::mod: {
-      const Interval a = of(n.a), b = of(n.b);
-      if (b.min <= 0) return kAnything;
-      const std::int64_t top = b.max == kNoBound ? kNoBound : b.max - 1;
-      return {0, a.min >= 0 ? std::min(top, a.max) : top};
-    }
-    case ExprOp::min: return {std::min(of(n.a).min, of(n.b).min), std::min(of(n.a).max, of(n.b).max)};
-    case ExprOp::max: return {std::max(of(n.a).min, of(n.b).min), std::max(of(n.a).max, of(n.b).max)};
-    case ExprOp::select: return {std::min(of(n.b).min, of(n.c).min), std::max(of(n.b).max, of(n.c).max)};
-    case ExprOp::eq:
-    case ExprOp::ne:
-    case ExprOp::lt:
-    case ExprOp::le:
-    case ExprOp::logical_and:
-    case ExprOp::logical_or:
-    case ExprOp::logical_not: return {0, 1};
-    default: return kAnything;
-  }
-}
-
-std::string ExprPool::text(Dim d) const {
-  int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
-  return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
-}
-
-std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
-  *budget -= 2;
-  if (*budget < 0) return "...";
-  const ExprNode& n = nodes_[node];
-  auto of = [&](std::uint32_t i) { return text_of(i, budget); };
-  auto wrapped = [&](std::uint32_t i) {
-    const bool plain =
-        nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
-    return plain ? of(i) : "(" + of(i) + ")";
-  };
-  switch (n.op) {
-    case ExprOp::constant: return std::to_string(n.value);
-    case ExprOp::symbol: {
-      const std::string& name = symbols_[static_cast<std::size_t>(n.value)].name;
-      *budget -= static_cast<int>(name.size());
-      return name;
-    }
-    case ExprOp::add: return of(n.a) + " + " + of(n.b);
-    case ExprOp::mul: return wrapped(n.a) + "*" + wrapped(n.b);
-    case ExprOp::floordiv: return wrapped(n.a) + "//" + wrapped(n.b);
-    case ExprOp::mod: return wrapped(n.a) + "%" + wrapped(n.b);
-    case ExprOp::min: return "min(" + of(n.a) + ", " + of(n.b) + ")";
-    case ExprOp::max: return "max(" + of(n.a) + ", " + of(n.b) + ")";
-    case ExprOp::eq: return wrapped(n.a) + " == " + wrapped(n.b);
-    case ExprOp::ne: return wrapped(n.a) + " != " + wrapped(n.b);
-    case ExprOp::lt: return wrapped(n.a) + " < " + wrapped(n.b);
-    case ExprOp::le: return wrapped(n.a) + " <= " + wrapped(n.b);
-    case ExprOp::logical_and: return wrapped(n.a) + " and " + wrapped(n.b);
-    case ExprOp::logical_or: return wrapped(n.a) + " or " + wrapped(n.b);
-    case ExprOp::logical_not: return "not " + wrapped(n.a);
-    case ExprOp::select: return "(" + of(n.b) + " if " + of(n.a) + " else " + of(n.c) + ")";
-    case ExprOp::pow: return wrapped(n.a) + "**" + wrapped(n.b);
-    case ExprOp::shl: return wrapped(n.a) + " << " + wrapped(n.b);
-    case ExprOp::shr: return wrapped(n.a) + " >> " + wrapped(n.b);
-  }
-  return "?";
 }
 
 }  // namespace tern

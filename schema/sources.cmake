@@ -2,6 +2,8 @@
 set(sources
   custom_arguments.cpp
   dim.cpp
+  dim_bounds.cpp
+  dim_text.cpp
   epilogue.cpp
   forms.cpp
   infer.cpp

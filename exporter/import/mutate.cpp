@@ -75,7 +75,7 @@ bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, 
   };
   const auto self = [&] { return binding_of(node.inputs.at(0).arg); };
   if (base == "aten::copy_") {
-    write(self(), call.tensor(schema.arguments[1].name));
+    write(self(), call.tensor(ArgumentName::of(schema.arguments[1].name)));
   } else if (base == "aten::zero_") {
     const ValueId old = call.tensor("self");
     write(self(), builder_.full({}, 0, builder_.dtype(old)));

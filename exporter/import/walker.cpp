@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "dtypes/printable.h"
+#include "exporter/import/node_error.h"
 #include "schema/work.h"
 
 namespace tern::importing {
@@ -82,12 +83,13 @@ void Walker::at_node(const pt2::Node& node, Act act) {
   builder_.set_origin(shared_.options.origins ? shared_.origins.of(node) : -1,
                       shared_.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
   const auto located = [&node](ErrorCode code, const std::string& message) {
-    return Error(code, fmt::format("{} ({}, {}) [traced]", message, printable(short_target(node.target)),
-                                   printable(where(node))));
+    return NodeError(code, message, printable(short_target(node.target)), printable(where(node)));
   };
   try {
     act();
     symbols().require_shallow();
+  } catch (const NodeError&) {
+    throw;  // of a node inside of this one
   } catch (const WorkExceeded& e) {
     throw located(e.code(), e.what());
   } catch (const Error& e) {
@@ -96,7 +98,6 @@ void Walker::at_node(const pt2::Node& node, Act act) {
       substitute(node);
       return;
     }
-    if (std::string_view(e.what()).ends_with(" [traced]")) throw;
     throw located(e.code(), e.what());
   } catch (const std::out_of_range&) {
     throw located(ErrorCode::bad_file, "the node has fewer operands or results than its operator needs");

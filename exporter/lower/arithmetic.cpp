@@ -138,7 +138,7 @@ Values frexp(Builder& b, const Call& c) {
 Values nextafter(Builder& b, const Call& c) {
   const DType t = c.result_dtype();
   if (t == DType::f32 || t == DType::f64) return {lower_text(b, c, "nextafter(self, other)")};
-  const auto bits = [&](std::string_view name) {
+  const auto bits = [&](ArgumentName name) {
     return b.add(Op::bitcast, {b.cast(c.tensor(name), t)}, {attr_dtype(DType::i16)});
   };
   const double infinity = t == DType::f16 ? 0x7c00 : 0x7f80;

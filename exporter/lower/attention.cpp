@@ -12,7 +12,7 @@ struct Inputs {
   ValueId q, k, v, mask;
 };
 
-Inputs read(Builder& b, const Call& c, std::string_view mask) {
+Inputs read(Builder& b, const Call& c, ArgumentName mask) {
   if (c.number_or("dropout_p", 0.0) != 0.0) c.unsupported("dropout inside attention; export the model in eval mode");
   Inputs in{c.tensor("query"), c.tensor("key"), c.tensor("value"), mask.empty() ? kNoValue : c.tensor_or_none(mask)};
   const int rank = std::max({b.rank(in.q), b.rank(in.k), b.rank(in.v)});
@@ -151,7 +151,7 @@ Values flash_cpu_backward(Builder& b, const Call& c) {
 
 /// The CUDA kernels' results beside the first two only serve their backward passes.
 Values flash(Builder& b, const Call& c) {
-  const Inputs in = read(b, c, "");
+  const Inputs in = read(b, c, {});
   Values r{attend(b, c, in), logsumexp(b, scores(b, c, in))};
   r.resize(9, kNoValue);
   return r;

@@ -50,7 +50,7 @@ void round_statistics(Builder& b, const Call& c, ValueId x, DType stored, const 
   r->rstd = b.expr("1 / sqrt(v + e)", {{"v", rounded}, {"e", c.number("eps")}}, stored);
   Dims per_channel(static_cast<std::size_t>(b.rank(x)), 1);
   per_channel[1] = b.size(x, 1);
-  const auto spread = [&](std::string_view name, double otherwise) {
+  const auto spread = [&](ArgumentName name, double otherwise) {
     return c.has(name) ? b.reshape(c.tensor(name), per_channel) : b.full({}, otherwise, wide);
   };
   r->y = b.expr("a = r * w; x * a + (s - m * a)",

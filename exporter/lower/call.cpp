@@ -32,41 +32,41 @@ const char* text_of(Kind kind) {
   return "of an unknown kind";
 }
 
-const Operand* find(const Call& c, std::string_view name) {
+const Operand* find(const Call& c, ArgumentName name) {
   for (const auto& [n, operand] : c.args) {
-    if (n == name) return &operand;
+    if (n == name.text()) return &operand;
   }
   return nullptr;
 }
 
-[[noreturn]] void wrong(const Call& c, std::string_view name, const char* wanted) {
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, where {} is supported", c.target, name,
+[[noreturn]] void wrong(const Call& c, ArgumentName name, const char* wanted) {
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, where {} is supported", c.target, name.text(),
                                            text_of(c.arg(name).kind), wanted));
 }
 
-std::int64_t constant(const Call& c, std::string_view name, Dim d) {
+std::int64_t constant(const Call& c, ArgumentName name, Dim d) {
   if (d.is_const()) return d.value();
-  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, and only a constant is supported", c.target, name,
-                                           c.builder->pool().text(d)));
+  fail(ErrorCode::unsupported, fmt::format("{}: argument '{}' is {}, and only a constant is supported", c.target,
+                                           name.text(), c.builder->pool().text(d)));
 }
 
 }  // namespace
 
-const Operand& Call::arg(std::string_view name) const {
+const Operand& Call::arg(ArgumentName name) const {
   if (const Operand* o = find(*this, name)) return *o;
-  fail(ErrorCode::bad_file, fmt::format("{} has no argument '{}'", target, name));
+  fail(ErrorCode::bad_file, fmt::format("{} has no argument '{}'", target, name.text()));
 }
 
-bool Call::has(std::string_view name) const {
+bool Call::has(ArgumentName name) const {
   const Operand* o = find(*this, name);
   return o != nullptr && o->kind != Kind::none;
 }
 
-bool Call::is_tensor(std::string_view name) const {
+bool Call::is_tensor(ArgumentName name) const {
   return arg(name).kind == Kind::tensor;
 }
 
-ValueId Call::tensor(std::string_view name) const {
+ValueId Call::tensor(ArgumentName name) const {
   const Operand& o = arg(name);
   switch (o.kind) {
     case Kind::tensor: return o.value;
@@ -78,7 +78,7 @@ ValueId Call::tensor(std::string_view name) const {
   }
 }
 
-ValueId Call::tensor_as(std::string_view name, DType dtype) const {
+ValueId Call::tensor_as(ArgumentName name, DType dtype) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::number || (o.kind == Kind::complex && is_complex(dtype))) {
     return builder->full({}, {o.number, o.imaginary}, dtype);
@@ -86,18 +86,18 @@ ValueId Call::tensor_as(std::string_view name, DType dtype) const {
   return builder->cast(tensor(name), dtype);
 }
 
-ValueId Call::tensor_or_none(std::string_view name) const {
+ValueId Call::tensor_or_none(ArgumentName name) const {
   return has(name) ? tensor(name) : kNoValue;
 }
 
-const std::vector<ValueId>& Call::tensors(std::string_view name) const {
+const std::vector<ValueId>& Call::tensors(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::tensors || o.kind == Kind::none) return o.values;
   if ((o.kind == Kind::integers || o.kind == Kind::numbers) && o.integers.empty() && o.numbers.empty()) return o.values;
   wrong(*this, name, "a list of tensors");
 }
 
-Dim Call::dim(std::string_view name) const {
+Dim Call::dim(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::integer || o.kind == Kind::boolean) return o.integer;
   if (o.kind == Kind::integers && o.integers.size() == 1) return o.integers[0];
@@ -107,15 +107,15 @@ Dim Call::dim(std::string_view name) const {
   wrong(*this, name, "an integer");
 }
 
-std::int64_t Call::integer(std::string_view name) const {
+std::int64_t Call::integer(ArgumentName name) const {
   return constant(*this, name, dim(name));
 }
 
-std::int64_t Call::integer_or(std::string_view name, std::int64_t otherwise) const {
+std::int64_t Call::integer_or(ArgumentName name, std::int64_t otherwise) const {
   return has(name) ? integer(name) : otherwise;
 }
 
-double Call::number(std::string_view name) const {
+double Call::number(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::number) return o.number;
   if (o.kind == Kind::complex && o.imaginary == 0) return o.number;
@@ -125,38 +125,38 @@ double Call::number(std::string_view name) const {
   wrong(*this, name, "a number known at export");
 }
 
-double Call::number_or(std::string_view name, double otherwise) const {
+double Call::number_or(ArgumentName name, double otherwise) const {
   return has(name) ? number(name) : otherwise;
 }
 
-bool Call::flag(std::string_view name) const {
+bool Call::flag(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::boolean || o.kind == Kind::integer) return constant(*this, name, o.integer) != 0;
   wrong(*this, name, "a boolean");
 }
 
-bool Call::flag_or(std::string_view name, bool otherwise) const {
+bool Call::flag_or(ArgumentName name, bool otherwise) const {
   return has(name) ? flag(name) : otherwise;
 }
 
-std::string Call::text(std::string_view name) const {
+std::string Call::text(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::text || o.kind == Kind::device) return o.text;
   wrong(*this, name, "a text");
 }
 
-std::string Call::text_or(std::string_view name, std::string_view otherwise) const {
+std::string Call::text_or(ArgumentName name, std::string_view otherwise) const {
   return has(name) ? text(name) : std::string(otherwise);
 }
 
-DType Call::dtype_or(std::string_view name, DType otherwise) const {
+DType Call::dtype_or(ArgumentName name, DType otherwise) const {
   const Operand* o = find(*this, name);
   if (o == nullptr || o->kind == Kind::none) return otherwise;
   if (o->kind == Kind::dtype) return o->dtype;
   wrong(*this, name, "a dtype");
 }
 
-Dims Call::dims(std::string_view name) const {
+Dims Call::dims(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::integers || o.kind == Kind::booleans) return o.integers;
   if (o.kind == Kind::integer) return {o.integer};
@@ -164,13 +164,13 @@ Dims Call::dims(std::string_view name) const {
   wrong(*this, name, "a list of integers");
 }
 
-std::vector<std::int64_t> Call::integers(std::string_view name) const {
+std::vector<std::int64_t> Call::integers(ArgumentName name) const {
   std::vector<std::int64_t> result;
   for (Dim d : dims(name)) result.push_back(constant(*this, name, d));
   return result;
 }
 
-std::vector<double> Call::numbers(std::string_view name) const {
+std::vector<double> Call::numbers(ArgumentName name) const {
   const Operand& o = arg(name);
   if (o.kind == Kind::numbers) return o.numbers;
   if (o.kind == Kind::none) return {};

@@ -22,7 +22,7 @@ std::span<const Lowering> covariance_lowerings();        ///< cov, corrcoef
 /// torch.matmul's product for operands of any rank from 1, with a result of type `dtype` (that of `a` if invalid).
 ValueId product(Builder& b, ValueId a, ValueId other, DType dtype = DType::invalid, ValueId bias = kNoValue);
 /// A Scalar argument, `otherwise` where it is absent.
-std::complex<double> scalar_or(const Call& c, std::string_view name, std::complex<double> otherwise);
+std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise);
 /// The conjugate of `x`, which is x itself when it is real.
 ValueId conjugate(Builder& b, ValueId x);
 

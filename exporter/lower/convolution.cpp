@@ -62,7 +62,7 @@ std::size_t spatial(Builder& b, const Call& c) {
   return static_cast<std::size_t>(r - 2);
 }
 
-Geometry read(Builder& b, const Call& c, std::string_view padding) {
+Geometry read(Builder& b, const Call& c, ArgumentName padding) {
   const std::size_t n = spatial(b, c);
   Geometry g;
   g.strides = for_axes(c, c.integers("stride"), n, 1);
@@ -86,7 +86,7 @@ Values conv(Builder& b, const Call& c) {
 
 /// padding is a word: "same" keeps the sizes (stride 1), an odd element going to the far end; "valid" adds nothing.
 Values conv_padding(Builder& b, const Call& c) {
-  Geometry g = read(b, c, "");
+  Geometry g = read(b, c, {});
   const std::string word = c.text_or("padding", "valid");
   const std::size_t n = g.strides.size();
   g.before = g.after = Sizes(n, 0);

@@ -100,7 +100,7 @@ Values range_step(Builder& b, const Call& c) {
 }
 
 /// An end of linspace: a number known here, or a tensor of no dimensions.
-ExprArg end_arg(Builder& b, const Call& c, std::string_view argument, std::string_view name) {
+ExprArg end_arg(Builder& b, const Call& c, ArgumentName argument, std::string_view name) {
   const Operand& o = c.arg(argument);
   if (o.kind == Kind::tensor) return {name, b.reshape(o.value, {})};
   if (o.kind == Kind::integer && !o.integer.is_const()) return {name, b.from_dim(o.integer)};

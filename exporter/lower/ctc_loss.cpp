@@ -12,7 +12,7 @@ using Values = std::vector<ValueId>;
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// Lengths as an int64 tensor [N], given as one or as a list.
-ValueId lengths(Builder& b, const Call& c, std::string_view name) {
+ValueId lengths(Builder& b, const Call& c, ArgumentName name) {
   if (c.is_tensor(name)) return b.flatten(b.cast(c.tensor(name), DType::i64));
   Values each;
   for (Dim d : c.dims(name)) each.push_back(b.reshape(b.from_dim(d), {1}));

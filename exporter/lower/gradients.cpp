@@ -73,9 +73,10 @@ Values softplus(Builder& b, const Call& c) {
 }
 Values shrink(Builder& b, const Call& c) {
   const bool soft = c.target.find("softshrink") != std::string::npos;
-  return {
-      formula(b, c, "x >= -l && x <= l ? 0 : g",
-              {{"g", c.tensor(soft ? "grad_output" : "grad_out")}, {"x", c.tensor("self")}, {"l", c.number("lambd")}})};
+  return {formula(b, c, "x >= -l && x <= l ? 0 : g",
+                  {{"g", c.tensor(soft ? ArgumentName("grad_output") : "grad_out")},
+                   {"x", c.tensor("self")},
+                   {"l", c.number("lambd")}})};
 }
 Values glu(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self"), g = c.tensor("grad_output");

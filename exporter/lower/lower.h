@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exporter/builder.h"
+#include "exporter/lower/argument_name.h"
 
 namespace tern {
 
@@ -51,29 +52,29 @@ struct Call {
   std::string torch_version;         ///< of the exporting PyTorch: "2.12.1"
   Builder* builder = nullptr;
 
-  const Operand& arg(std::string_view name) const;  ///< fails when the schema has no such argument
-  bool has(std::string_view name) const;            ///< the schema has it and it is not None
-  bool is_tensor(std::string_view name) const;
+  const Operand& arg(ArgumentName name) const;  ///< fails when the schema has no such argument
+  bool has(ArgumentName name) const;            ///< the schema has it and it is not None
+  bool is_tensor(ArgumentName name) const;
 
   // Typed reading. Each fails with a clear message when the argument has another kind.
   ValueId tensor(
-      std::string_view name) const;  ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
-  ValueId tensor_as(std::string_view name, DType dtype) const;  ///< of that dtype: a number is not rounded on the way
-  ValueId tensor_or_none(std::string_view name) const;
-  const std::vector<ValueId>& tensors(std::string_view name) const;
-  Dim dim(std::string_view name) const;
-  std::int64_t integer(std::string_view name) const;  ///< must be a constant
-  std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
-  double number(std::string_view name) const;  ///< from an integer, a boolean or a number
-  double number_or(std::string_view name, double otherwise) const;
-  bool flag(std::string_view name) const;
-  bool flag_or(std::string_view name, bool otherwise) const;
-  std::string text(std::string_view name) const;
-  std::string text_or(std::string_view name, std::string_view otherwise) const;
-  DType dtype_or(std::string_view name, DType otherwise) const;
-  Dims dims(std::string_view name) const;                           ///< a single integer gives a list of one
-  std::vector<std::int64_t> integers(std::string_view name) const;  ///< constants
-  std::vector<double> numbers(std::string_view name) const;
+      ArgumentName name) const;  ///< a number becomes a tensor of no dimensions (int64, float32, bool or complex64)
+  ValueId tensor_as(ArgumentName name, DType dtype) const;  ///< of that dtype: a number is not rounded on the way
+  ValueId tensor_or_none(ArgumentName name) const;
+  const std::vector<ValueId>& tensors(ArgumentName name) const;
+  Dim dim(ArgumentName name) const;
+  std::int64_t integer(ArgumentName name) const;  ///< must be a constant
+  std::int64_t integer_or(ArgumentName name, std::int64_t otherwise) const;
+  double number(ArgumentName name) const;  ///< from an integer, a boolean or a number
+  double number_or(ArgumentName name, double otherwise) const;
+  bool flag(ArgumentName name) const;
+  bool flag_or(ArgumentName name, bool otherwise) const;
+  std::string text(ArgumentName name) const;
+  std::string text_or(ArgumentName name, std::string_view otherwise) const;
+  DType dtype_or(ArgumentName name, DType otherwise) const;
+  Dims dims(ArgumentName name) const;                           ///< a single integer gives a list of one
+  std::vector<std::int64_t> integers(ArgumentName name) const;  ///< constants
+  std::vector<double> numbers(ArgumentName name) const;
 
   /// The dtype that PyTorch recorded for result `i`: take it rather than derive promotion anew.
   DType result_dtype(std::size_t i = 0) const;

@@ -44,7 +44,7 @@ Values nonzero(Builder& b, const Call& c) {
   return {b.add(Op::nonzero, {c.tensor("self")}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})})};
 }
 Values nonzero_numpy(Builder& b, const Call& c) {
-  const ValueId x = with_axis(b, c.tensor(c.target == "aten.where.default" ? "condition" : "self"));
+  const ValueId x = with_axis(b, c.tensor(c.target == "aten.where.default" ? ArgumentName("condition") : "self"));
   const int rank = b.rank(x);
   const ValueId where = b.add(Op::nonzero, {x}, {attr(AttrKey::symbols, Dims{data_size(b, c, 0, 0)})});
   Values r;

@@ -9,11 +9,11 @@ using Values = std::vector<ValueId>;
 
 struct Step {
   OptimKind kind;
-  std::string_view params = "self", grads = "grads", m, v, vmax, steps;
-  std::vector<std::string_view> untouched;  ///< lists that the schema says are written, and are not
+  ArgumentName params = "self", grads = "grads", m, v, vmax, steps;
+  std::vector<ArgumentName> untouched;  ///< lists that the schema says are written, and are not
 };
 
-double numeric(const Call& c, std::string_view name) {
+double numeric(const Call& c, ArgumentName name) {
   return c.is_tensor(name) ? 0 : c.number_or(name, 0);
 }
 
@@ -21,9 +21,9 @@ double numeric(const Call& c, std::string_view name) {
 /// states.
 Values step(Builder& b, const Call& c, const Step& s, std::vector<double> hyper, std::int64_t mode) {
   const Values& params = c.tensors(s.params);
-  const auto list = [&](std::string_view name) { return name.empty() ? Values{} : c.tensors(name); };
+  const auto list = [&](ArgumentName name) { return name.empty() ? Values{} : c.tensors(name); };
   const Values grads = list(s.grads), m = list(s.m), v = list(s.v), vmax = list(s.vmax), steps = list(s.steps);
-  const auto optional = [&](std::string_view name) { return c.has(name) ? c.tensor(name) : kNoValue; };
+  const auto optional = [&](ArgumentName name) { return c.has(name) ? c.tensor(name) : kNoValue; };
   const ValueId lr = c.is_tensor("lr") ? c.tensor("lr") : kNoValue;
   const ValueId scale = optional("grad_scale"), inf = optional("found_inf");
   const auto at = [](const Values& values, std::size_t i) { return i < values.size() ? values[i] : kNoValue; };
@@ -43,7 +43,7 @@ Values step(Builder& b, const Call& c, const Step& s, std::vector<double> hyper,
   }
   Values all = new_params;
   for (const Values* part : {&new_grads, &new_m, &new_v, &new_vmax}) all.insert(all.end(), part->begin(), part->end());
-  for (std::string_view name : s.untouched) {
+  for (ArgumentName name : s.untouched) {
     const Values& same = c.tensors(name);
     all.insert(all.end(), same.begin(), same.end());
   }

@@ -104,7 +104,7 @@ void widen(DType& to, DType t) {
 }  // namespace
 
 ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
-  const Operand& o = c.arg(name);
+  const Operand& o = c.arg(ArgumentName::of(name));
   switch (o.kind) {
     case Kind::tensor: return {name, o.value};
     case Kind::number: return {name, o.number};
@@ -115,7 +115,7 @@ ExprArg expr_arg(Builder& b, const Call& c, std::string_view name) {
       if (exact) return {name, static_cast<double>(o.integer.value())};
       return {name, b.from_dim(o.integer)};
     }
-    default: return {name, c.number(name)};  // fails with what the argument is
+    default: return {name, c.number(ArgumentName::of(name))};  // fails with what the argument is
   }
 }
 
@@ -124,7 +124,7 @@ DType common_dtype(Builder& b, const Call& c, const std::vector<std::string_view
   DType without = DType::invalid;
   DType number = DType::invalid;
   for (std::string_view name : names) {
-    const Operand& o = c.arg(name);
+    const Operand& o = c.arg(ArgumentName::of(name));
     switch (o.kind) {
       case Kind::tensor: widen(b.rank(o.value) > 0 ? with_dimensions : without, b.dtype(o.value)); break;
       case Kind::integer: widen(number, DType::i64); break;
@@ -154,7 +154,7 @@ ValueId lower_text(Builder& b, const Call& c, std::string_view text, ComputeIn c
         if (a.value == kNoValue) a.number = {rounded_to(a.number.real(), in), rounded_to(a.number.imag(), in)};
       }
       break;
-    case ComputeIn::self: in = b.dtype(c.tensor(names.front())); break;
+    case ComputeIn::self: in = b.dtype(c.tensor(ArgumentName::of(names.front()))); break;
     case ComputeIn::floating: in = to_floating(common_dtype(b, c, names)); break;
     case ComputeIn::boolean:
       wrap_operands(b, args, common_dtype(b, c, names));

@@ -14,7 +14,7 @@ Attr kind(PoolKind k) {
   return attr(AttrKey::kind, Dim(static_cast<std::int64_t>(k)));
 }
 
-Sizes repeated(const Call& c, std::string_view name, std::size_t n) {
+Sizes repeated(const Call& c, ArgumentName name, std::size_t n) {
   Sizes v = c.integers(name);
   if (v.size() == 1) v.resize(n, v[0]);
   return v;

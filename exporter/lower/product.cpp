@@ -15,7 +15,7 @@ ValueId product(Builder& b, ValueId a, ValueId other, DType dtype, ValueId bias)
   return result;
 }
 
-std::complex<double> scalar_or(const Call& c, std::string_view name, std::complex<double> otherwise) {
+std::complex<double> scalar_or(const Call& c, ArgumentName name, std::complex<double> otherwise) {
   if (!c.has(name)) return otherwise;
   const Operand& o = c.arg(name);
   if (o.kind == Operand::Kind::complex) return {o.number, o.imaginary};
@@ -30,7 +30,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-Values matmul(Builder& b, const Call& c, std::string_view left, std::string_view right) {
+Values matmul(Builder& b, const Call& c, ArgumentName left, ArgumentName right) {
   return {product(b, c.tensor(left), c.tensor(right), c.result_dtype())};
 }
 Values mm(Builder& b, const Call& c) {

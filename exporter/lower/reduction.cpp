@@ -7,7 +7,7 @@
 
 namespace tern {
 
-std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, std::string_view name) {
+std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, ArgumentName name) {
   std::vector<std::int64_t> axes;
   if (!c.has(name) || b.rank(x) == 0) return axes;
   for (std::int64_t a : c.integers(name)) axes.push_back(b.normal_axis(x, a));

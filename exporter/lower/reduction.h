@@ -16,7 +16,7 @@ std::span<const Lowering> scan_lowerings();             ///< cumsum, diff, trape
 std::span<const Lowering> counting_lowerings();         ///< unique, histogram, bincount, searchsorted ...
 
 /// The axes named by `name`; none when it is absent, empty, or x has no dimensions: all of them.
-std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, std::string_view name = "dim");
+std::vector<std::int64_t> axes_arg(Builder& b, const Call& c, ValueId x, ArgumentName name = "dim");
 /// The product of the sizes of `axes` (none: of all).
 Dim count_along(Builder& b, ValueId x, const std::vector<std::int64_t>& axes);
 /// A size as an operand of Builder::expr: a number, or a tensor of no dimensions where it is symbolic.

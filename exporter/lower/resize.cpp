@@ -7,7 +7,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-constexpr std::string_view kScaleNames[] = {"scales_d", "scales_h", "scales_w"};
+constexpr ArgumentName kScaleNames[] = {"scales_d", "scales_h", "scales_w"};
 
 /// The factors that the caller gave: positions are computed from these rather than from the sizes. 0 where there is
 /// none.

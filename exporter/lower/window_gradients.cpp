@@ -9,10 +9,11 @@ namespace {
 using Values = std::vector<ValueId>;
 using Sizes = std::vector<std::int64_t>;
 
-Sizes for_axes(const Call& c, std::string_view name, std::size_t n) {
+Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
   Sizes v = c.integers(name);
   if (v.size() == 1) v.assign(n, v[0]);
-  if (v.size() != n) c.unsupported("argument '" + std::string(name) + "' has another length than there are axes");
+  if (v.size() != n)
+    c.unsupported("argument '" + std::string(name.text()) + "' has another length than there are axes");
   return v;
 }
 

@@ -1,0 +1,23 @@
+// What went wrong at a node of the graph, and where the node comes from.
+#pragma once
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <string>
+
+namespace tern::importing {
+
+class NodeError : public Error {
+ public:
+  /// `where` as origins.h has it.
+  NodeError(ErrorCode code, std::string reason_, std::string target_, std::string where_)
+      : Error(code, fmt::format("{} ({}, {})", reason_, target_, where_)),
+        reason(std::move(reason_)),
+        target(std::move(target_)),
+        where(std::move(where_)) {}
+
+  std::string reason, target, where;
+};
+
+}  // namespace tern::importing

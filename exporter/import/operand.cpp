@@ -1,0 +1,191 @@
+// Arguments of nodes as operands of lowerings.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/import/walker.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+/// As the schema's default it may stand for a list: 1 for int[2] is [1, 1].
+void widen(Operand& o, const pt2::SchemaType& type) {
+  if (!type.is_list) return;
+  const auto count = static_cast<std::size_t>(std::max(type.list_size, 1));
+  if (o.kind == Operand::Kind::integer) {
+    o.kind = Operand::Kind::integers;
+    o.integers.assign(count, o.integer);
+  } else if (o.kind == Operand::Kind::number) {
+    o.kind = Operand::Kind::numbers;
+    o.numbers.assign(count, o.number);
+  } else if (o.kind == Operand::Kind::boolean) {
+    o.kind = Operand::Kind::booleans;
+    o.integers.assign(count, o.integer);
+  } else if (o.kind == Operand::Kind::tensor && type.base == pt2::SchemaType::Base::tensor) {
+    o.kind = Operand::Kind::tensors;
+    o.values = {o.value};
+  }
+}
+
+/// As PyTorch's is_contiguous; true where the layout is not known.
+bool row_major(const Layout& l) {
+  std::int64_t step = 1;
+  if (!l.known || std::find(l.sizes.begin(), l.sizes.end(), 0) != l.sizes.end()) return true;
+  for (std::size_t i = l.sizes.size(); i-- > 0;) {
+    if (l.sizes[i] == 1) continue;
+    if (l.strides[i] != step || __builtin_mul_overflow(step, l.sizes[i], &step)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Operand Walker::operand(const pt2::Argument& a) {
+  Operand o;
+  using OK = Operand::Kind;
+  const auto scalar = [&o](const Binding& b) {
+    if (b.kind == BindingKind::integer || b.kind == BindingKind::boolean) {
+      o.kind = b.kind == BindingKind::integer ? OK::integer : OK::boolean;
+      o.integer = b.dim;
+    } else if (b.kind == BindingKind::real && b.value == kNoValue) {
+      o.kind = OK::number;
+      o.number = b.number;
+    } else if (b.kind == BindingKind::real) {
+      o.kind = OK::tensor;
+      o.value = b.value;
+    } else {
+      fail(ErrorCode::bad_file, "a scalar argument names something that is no scalar");
+    }
+  };
+  switch (a.kind) {
+    case Kind::none: break;
+    case Kind::tensor: {
+      const Binding b = binding_of(a);
+      if (b.kind == BindingKind::none) break;
+      if (b.kind == BindingKind::tensor) {
+        o.kind = OK::tensor;
+        o.value = value_of(b);
+        o.contiguous = row_major(layout_of(a.name));
+      } else {
+        scalar(b);
+      }
+      break;
+    }
+    case Kind::tensors:
+    case Kind::optional_tensors:
+      o.kind = OK::tensors;
+      for (const std::string& name : a.names) {
+        pt2::Argument one;
+        one.kind = Kind::tensor;
+        one.name = name;
+        o.values.push_back(name.empty() ? kNoValue : tensor_of(one));
+      }
+      break;
+    case Kind::integer:
+    case Kind::boolean:
+    case Kind::real:
+    case Kind::sym_int:
+    case Kind::sym_bool:
+    case Kind::sym_float: scalar(binding_of(a)); break;
+    case Kind::ints:
+    case Kind::bools:
+      o.kind = a.kind == Kind::ints ? OK::integers : OK::booleans;
+      o.integers.assign(a.ints.begin(), a.ints.end());
+      break;
+    case Kind::reals:
+      o.kind = OK::numbers;
+      o.numbers = a.reals;
+      break;
+    case Kind::sym_ints:
+      o.kind = OK::integers;
+      for (const auto& s : a.sym_ints) {
+        pt2::Argument one;
+        one.kind = Kind::sym_int;
+        one.name = s.name;
+        one.integer = s.value;
+        const Binding b = binding_of(one);
+        if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is no integer", s.name));
+        o.integers.push_back(b.dim);
+      }
+      break;
+    case Kind::sym_bools:
+      o.kind = OK::booleans;
+      for (const auto& s : a.sym_bools) {
+        pt2::Argument one;
+        one.kind = Kind::sym_bool;
+        one.name = s.name;
+        one.boolean = s.value;
+        o.integers.push_back(binding_of(one).dim);
+      }
+      break;
+    case Kind::sym_floats:
+      o.kind = OK::numbers;
+      for (const auto& s : a.sym_floats) {
+        pt2::Argument one;
+        one.kind = Kind::sym_float;
+        one.name = s.name;
+        one.real = s.value;
+        const Binding b = binding_of(one);
+        if (b.kind != BindingKind::real || b.value != kNoValue) {
+          fail(ErrorCode::unsupported, "a list of floating-point numbers that are known only when running");
+        }
+        o.numbers.push_back(b.number);
+      }
+      break;
+    case Kind::complex:
+      o.kind = OK::complex;
+      o.number = a.real;
+      o.imaginary = a.imag;
+      break;
+    case Kind::string:
+    case Kind::op:
+      o.kind = OK::text;
+      o.text = a.text;
+      break;
+    case Kind::strings:
+      o.kind = OK::text;
+      for (const std::string& s : a.names) o.text += (o.text.empty() ? "" : ",") + s;
+      break;
+    case Kind::scalar_type:
+      o.kind = OK::dtype;
+      o.dtype = a.dtype();
+      if (o.dtype == DType::invalid)
+        fail(ErrorCode::unsupported, fmt::format("the scalar type {} is not known", a.integer));
+      break;
+    case Kind::device:
+      o.kind = OK::device;
+      o.text = a.text;
+      break;
+    case Kind::layout:
+      if (a.integer != static_cast<std::int64_t>(pt2::Layout::strided)) {
+        fail(ErrorCode::unsupported, "layouts other than dense are not supported");
+      }
+      o.kind = OK::layout;
+      o.integer = a.integer;
+      break;
+    case Kind::memory_format:
+      o.kind = OK::memory_format;
+      o.integer = a.integer;
+      break;
+    case Kind::nested_tensors:
+      o.kind = OK::tensors;
+      for (const pt2::Argument& item : a.items) {
+        const Operand list = operand(item);
+        o.values.insert(o.values.end(), list.values.begin(), list.values.end());
+      }
+      break;
+    default: fail(ErrorCode::unsupported, fmt::format("arguments of kind {} are not supported", pt2::tag_of(a.kind)));
+  }
+  return o;
+}
+
+Operand Walker::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
+  Operand o = operand(a);
+  widen(o, type);
+  return o;
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,49 @@
+// Expressions over sizes, as people read them.
+#include "schema/dim.h"
+
+namespace tern {
+
+std::string ExprPool::text(Dim d) const {
+  int budget = 240;  // 2 for each node, 1 for each letter of a name: a hostile file has long names
+  return d.is_const() ? std::to_string(d.value()) : text_of(d.index(), &budget);
+}
+
+std::string ExprPool::text_of(std::uint32_t node, int* budget) const {
+  *budget -= 2;
+  if (*budget < 0) return "...";
+  const ExprNode& n = nodes_[node];
+  auto of = [&](std::uint32_t i) { return text_of(i, budget); };
+  auto wrapped = [&](std::uint32_t i) {
+    const bool plain =
+        nodes_[i].op == ExprOp::constant || nodes_[i].op == ExprOp::symbol || nodes_[i].op == ExprOp::mul;
+    return plain ? of(i) : "(" + of(i) + ")";
+  };
+  switch (n.op) {
+    case ExprOp::constant: return std::to_string(n.value);
+    case ExprOp::symbol: {
+      const std::string& name = symbols_[static_cast<std::size_t>(n.value)].name;
+      *budget -= static_cast<int>(name.size());
+      return name;
+    }
+    case ExprOp::add: return of(n.a) + " + " + of(n.b);
+    case ExprOp::mul: return wrapped(n.a) + "*" + wrapped(n.b);
+    case ExprOp::floordiv: return wrapped(n.a) + "//" + wrapped(n.b);
+    case ExprOp::mod: return wrapped(n.a) + "%" + wrapped(n.b);
+    case ExprOp::min: return "min(" + of(n.a) + ", " + of(n.b) + ")";
+    case ExprOp::max: return "max(" + of(n.a) + ", " + of(n.b) + ")";
+    case ExprOp::eq: return wrapped(n.a) + " == " + wrapped(n.b);
+    case ExprOp::ne: return wrapped(n.a) + " != " + wrapped(n.b);
+    case ExprOp::lt: return wrapped(n.a) + " < " + wrapped(n.b);
+    case ExprOp::le: return wrapped(n.a) + " <= " + wrapped(n.b);
+    case ExprOp::logical_and: return wrapped(n.a) + " and " + wrapped(n.b);
+    case ExprOp::logical_or: return wrapped(n.a) + " or " + wrapped(n.b);
+    case ExprOp::logical_not: return "not " + wrapped(n.a);
+    case ExprOp::select: return "(" + of(n.b) + " if " + of(n.a) + " else " + of(n.c) + ")";
+    case ExprOp::pow: return wrapped(n.a) + "**" + wrapped(n.b);
+    case ExprOp::shl: return wrapped(n.a) + " << " + wrapped(n.b);
+    case ExprOp::shr: return wrapped(n.a) + " >> " + wrapped(n.b);
+  }
+  return "?";
+}
+
+}  // namespace tern
