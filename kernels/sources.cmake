@@ -5,6 +5,7 @@ set(sources
   cpu/absent/blas.cpp
   cpu/absent/dnnl.cpp
   cpu/absent/lapack.cpp
+  cpu/algorithm.cpp
   cpu/amx/amx.cpp
   cpu/amx/convolve.cpp
   cpu/amx/key_block.cpp
@@ -30,8 +31,14 @@ set(sources
   cpu/channels_last/resize.cpp
   cpu/channels_last/winograd.cpp
   cpu/contractions.cpp
+  cpu/convolution/blocks.cpp
   cpu/convolution/channels_last.cpp
+  cpu/convolution/columns.cpp
   cpu/convolution/convolution.cpp
+  cpu/convolution/onednn.cpp
+  cpu/convolution/operands.cpp
+  cpu/convolution/planes.cpp
+  cpu/convolution/tile_convolution.cpp
   cpu/convolution/tiles.cpp
   cpu/dense.cpp
   cpu/dnnl/convolution.cpp
@@ -69,9 +76,15 @@ set(sources
   cpu/linear/micro_avx512bf16.cpp
   cpu/linear/micro_baseline.cpp
   cpu/matmul/blas.cpp
+  cpu/matmul/blocks.cpp
   cpu/matmul/gemm.cpp
   cpu/matmul/grouped_matmul.cpp
+  cpu/matmul/in_place.cpp
   cpu/matmul/matmul.cpp
+  cpu/matmul/onednn.cpp
+  cpu/matmul/panels.cpp
+  cpu/matmul/problem.cpp
+  cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
   cpu/optim.cpp

@@ -157,9 +157,12 @@ TEST(Winograd, WhatIsNotFiniteStaysInItsWindows) {
     call.out = out;
     const auto convolution = cpu::ChannelsLastConvolution::make(call, e.c);
     ASSERT_NE(convolution, nullptr);
-    ASSERT_GT(convolution->scratch(), 0U) << "not by transformed tiles";
-    std::vector<std::byte> scratch(convolution->scratch());
-    convolution->run(call, scratch.data());
+    ScratchParts count;
+    convolution->reserve(call, count);
+    ASSERT_GT(count.used(), 0U) << "not by transformed tiles";
+    std::vector<std::byte> scratch(count.used());
+    ScratchParts parts(scratch.data());
+    convolution->run(call, parts, nullptr);
     for (std::size_t i = 0; i < e.y.size(); ++i) {
       const auto [sum, size] = e.expected(i);
       const auto position = static_cast<std::int64_t>(i / 64);

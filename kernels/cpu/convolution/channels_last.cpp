@@ -65,17 +65,24 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
-  if (made->convolution_.divide(channels_last::convolution_blocking(call.way))) made->way_ = call.way;
+  made->way = made->convolution_.divide(channels_last::convolution_blocking(call.way)) ? call.way : Way::channels_last;
   if (takes_winograd(call.way, c)) {
     made->winograd_.emplace(c);
-    made->way_ = Way::winograd;
+    made->way = Way::winograd;
   }
+  made->asks_ahead = !made->winograd_;
   made->panels_ = channels_last::stored_panels(call, c);
+  made->unread = made->panels_ != nullptr ? 1u << 1 : 0;
+  made->own_epilogue = true;
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   return made;
 }
 
-void ChannelsLastConvolution::run(const KernelCall& call, std::byte* scratch) const {
+void ChannelsLastConvolution::reserve(const KernelCall&, ScratchParts& parts) const {
+  if (winograd_) parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch()));
+}
+
+Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   const channels_last::Operands at{call.in[0].as<const float>(),
                                    call.in[1].as<const float>(),
                                    call.has(2) ? call.in[2].as<const float>() : nullptr,
@@ -84,8 +91,10 @@ void ChannelsLastConvolution::run(const KernelCall& call, std::byte* scratch) co
                                    call.upcoming};
   const Reordered reordered(call);
   const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
-  if (winograd_ && winograd_->run(at, finish, scratch)) return;
+  auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
+  if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
   (convolution_.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);
+  return Left::nothing;
 }
 
 }  // namespace tern::cpu

@@ -1,33 +1,67 @@
-#include "kernels/cpu/convolution/tiles.h"
+// Float convolutions on matrix tiles.
+#include <algorithm>
+#include <vector>
 
-#include <fmt/format.h>
-
-#include "kernels/cpu/amx/packed.h"
+#include "kernels/cpu/convolution/algorithms.h"
+#include "kernels/cpu/convolution/tile_convolution.h"
 
 namespace tern::cpu {
+namespace {
 
-std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const amx::ConvolutionShape& shape) {
-  const bool floats = call.in[0].dtype == DType::f32 && call.in[1].dtype == DType::f32 &&
-                      call.out[0].dtype == DType::f32 && (!call.has(2) || call.in[2].dtype == DType::f32);
-  if (!floats || !amx::available() || call.out[0].numel() == 0 || !amx::Convolution::suits(shape)) return nullptr;
-  std::unique_ptr<TileConvolution> made(new TileConvolution(shape));
-  const amx::Convolution& convolution = made->convolution_;
-  if (convolution.reads_in_place()) return made;
-  if (call.constant == nullptr || !call.constant[1] || call.in[1].data == nullptr) return nullptr;
-  const TensorView& w = call.in[1];
-  if (!w.contiguous()) return nullptr;
-  const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
-                                      shape.window[1].kernel, shape.window[2].kernel);
-  made->packed_ = amx::packed_weight(call, 1, key, convolution.packed_size(),
-                                     [&](float* to) { convolution.pack(w.as<const float>(), to); });
-  return made;
+class Tiles : public Algorithm {
+ public:
+  Tiles(std::unique_ptr<TileConvolution> tiles, std::unique_ptr<Algorithm> otherwise)
+      : tiles_(std::move(tiles)), otherwise_(std::move(otherwise)) {
+    way = Way::tiles;
+    unread = tiles_->is_packed() ? 1u << 1 : 0;
+  }
+
+  void reserve(const KernelCall& c, ScratchParts& parts) const override {
+    room(parts);
+    otherwise_->reserve(c, parts);
+  }
+
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    if (tiles_->run(c, epilogue, room(parts))) return Left::nothing;
+    if (!tiles_->is_packed()) return otherwise_->run(c, parts, epilogue);
+    // The exported weight was not read: it is made again from the packed one.
+    std::vector<float> weight(static_cast<std::size_t>(c.in[1].numel()));
+    tiles_->unpack(weight.data());
+    std::vector<TensorView> in(c.in.begin(), c.in.end());
+    in[1].data = reinterpret_cast<std::byte*>(weight.data());
+    KernelCall call = c;
+    call.in = in;
+    return otherwise_->run(call, parts, epilogue);
+  }
+
+ private:
+  std::byte* room(ScratchParts& parts) const {
+    return parts.take<std::byte>(static_cast<std::int64_t>(tiles_->scratch()));
+  }
+
+  std::unique_ptr<TileConvolution> tiles_;
+  std::unique_ptr<Algorithm> otherwise_;  ///< for results that are not finite
+};
+
+/// Of planes, blocks and columns, the one that serves whatever the call's way is.
+std::unique_ptr<Algorithm> otherwise(const ConvolutionCall& c) {
+  KernelCall any = c.call;
+  any.way = Way::none;
+  const ConvolutionCall call(any);
+  if (auto planes = convolution_by_planes(call)) return planes;
+  if (auto blocks = convolution_by_blocks(call)) return blocks;
+  return convolution_by_columns(call);
 }
 
-bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const {
-  const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
-  const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
-  return convolution_.run({call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}},
-                          scratch);
+}  // namespace
+
+std::unique_ptr<Algorithm> convolution_on_tiles(const ConvolutionCall& c) {
+  const Way way = c.call.way;
+  if ((way != Way::none && way != Way::tiles) || c.problem.transposed || (c.direct && way == Way::none)) return nullptr;
+  const ConvolutionProblem& p = c.problem;
+  auto tiles = TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out});
+  if (tiles == nullptr) return nullptr;
+  return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
 }
 
 }  // namespace tern::cpu

@@ -1,0 +1,27 @@
+#include "kernels/cpu/algorithm.h"
+
+namespace tern::cpu {
+namespace {
+
+const AlgorithmState& state_of(const KernelCall& c) {
+  return static_cast<const AlgorithmState&>(*c.state);
+}
+
+}  // namespace
+
+std::size_t scratch_of_algorithm(const KernelCall& c) {
+  ScratchParts parts;
+  state_of(c).algorithm->reserve(c, parts);
+  return parts.used();
+}
+
+void run_algorithm(KernelCall& c) {
+  if (c.out[0].numel() == 0) return;
+  const AlgorithmState& s = state_of(c);
+  const Scratch scratch(c, scratch_of_algorithm(c));
+  ScratchParts parts(scratch.data());
+  const Left left = s.algorithm->run(c, parts, s.epilogue.get());
+  if (left == Left::epilogue && s.epilogue != nullptr) s.epilogue->apply(c);
+}
+
+}  // namespace tern::cpu

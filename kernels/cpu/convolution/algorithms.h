@@ -1,0 +1,41 @@
+// The algorithms of convolution. Each prepares itself for a node, or declines: null.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/channels_last/convolve.h"
+#include "kernels/cpu/convolution/problem.h"
+#include "kernels/cpu/planes/convolve.h"
+
+namespace tern::cpu {
+
+/// What the algorithms decide by.
+struct ConvolutionCall {
+  explicit ConvolutionCall(const KernelCall& call);
+  const KernelCall& call;
+  ConvolutionProblem problem;
+  bool direct = false;  ///< depthwise, of few input channels, or of an image that is one window: by loops of its own
+  bool floats = false;  ///< and not transposed: blocks can do it
+};
+
+/// How it is done where the image has not its channels last, by neither tiles nor oneDNN: planes, blocks, or none for
+/// columns.
+Way own_way(const ConvolutionCall& c, Way wanted);
+
+std::unique_ptr<Algorithm> convolution_channels_last(const ConvolutionCall& c);
+std::unique_ptr<Algorithm> convolution_on_tiles(const ConvolutionCall& c);
+std::unique_ptr<Algorithm> convolution_by_onednn(const ConvolutionCall& c);
+std::unique_ptr<Algorithm> convolution_by_planes(const ConvolutionCall& c);
+std::unique_ptr<Algorithm> convolution_by_blocks(const ConvolutionCall& c);
+/// Windows are copied into the columns of a matrix, which is multiplied by the weight: takes every node.
+std::unique_ptr<Algorithm> convolution_by_columns(const ConvolutionCall& c);
+
+inline channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
+  return {p.window, p.batch, p.groups, p.in, p.out};
+}
+inline planes::DirectConvolution direct(const ConvolutionProblem& p) {
+  return {p.window, p.batch, p.groups, p.in, p.out};
+}
+
+}  // namespace tern::cpu

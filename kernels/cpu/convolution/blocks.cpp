@@ -1,0 +1,46 @@
+// Float convolutions by Tern's own products, nothing packed.
+#include <algorithm>
+
+#include "kernels/cpu/convolution/algorithms.h"
+#include "kernels/cpu/sgemm/convolve.h"
+
+namespace tern::cpu {
+namespace {
+
+void forward_by_blocks(const ConvolutionProblem& p, const float* x, const float* weight, float* y) {
+  const std::int64_t kernel = plane(p.window, &WindowAxis::kernel), in_size = plane(p.window, &WindowAxis::in),
+                     out_size = plane(p.window, &WindowAxis::out);
+  for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
+    convolve({p.window, p.in, p.out}, x + g * p.in * in_size, weight + g % p.groups * p.out * p.in * kernel,
+             y + g * p.out * out_size);
+  }
+}
+
+class Blocks : public Algorithm {
+ public:
+  explicit Blocks(const ConvolutionProblem& p) : p_(p) { way = Way::blocks; }
+
+  void reserve(const KernelCall&, ScratchParts&) const override {}
+
+  Left run(KernelCall& c, ScratchParts&, const pointwise::Epilogue*) const override {
+    const TensorView& y = c.out[0];
+    const std::int64_t lines = y.size(0) * y.size(1), size = y.numel() / lines;
+    const float* bias = c.has(2) ? c.in[2].as<const float>() : nullptr;
+    for (std::int64_t i = 0; i < lines; ++i)
+      std::fill_n(y.as<float>() + i * size, size, bias == nullptr ? 0.0F : bias[i % y.size(1)]);
+    if (c.in[0].numel() != 0 && c.in[1].numel() != 0)
+      forward_by_blocks(p_, c.in[0].as<const float>(), c.in[1].as<const float>(), y.as<float>());
+    return Left::epilogue;
+  }
+
+ private:
+  ConvolutionProblem p_;
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> convolution_by_blocks(const ConvolutionCall& c) {
+  return own_way(c, c.call.way) == Way::blocks ? std::make_unique<Blocks>(c.problem) : nullptr;
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,96 @@
+// Convolutions that oneDNN computes: of float32 and bfloat16, and of what widens to them.
+#include <algorithm>
+
+#include "kernels/cpu/convolution/algorithms.h"
+#include "kernels/cpu/convolution/operands.h"
+#include "kernels/cpu/dnnl/convolution.h"
+#include "kernels/cpu/dnnl/matmul.h"
+#include "kernels/cpu/matmul/gemm.h"
+
+namespace tern::cpu {
+namespace {
+
+class OneDnn : public Algorithm {
+ public:
+  OneDnn(std::unique_ptr<dnnl_cpu::Convolution> convolution, DType type, bool constant_weight)
+      : convolution_(std::move(convolution)), type_(type), constant_weight_(constant_weight) {
+    way = Way::onednn;
+    unread = constant_weight ? 1u << 1 : 0;
+  }
+
+  void reserve(const KernelCall& c, ScratchParts& parts) const override {
+    const ConvolutionOperands operands(c, type_, !constant_weight_, parts);
+    work(parts);
+  }
+
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
+    ConvolutionOperands at(c, type_, !constant_weight_, parts);
+    std::byte* const scratch = work(parts);
+    at.convert();
+    convolution_->run(at.x, at.weight, at.bias, at.sums, scratch);
+    at.finish();
+    return Left::epilogue;
+  }
+
+ private:
+  std::byte* work(ScratchParts& parts) const {
+    return parts.take<std::byte>(static_cast<std::int64_t>(convolution_->scratch()));
+  }
+
+  std::unique_ptr<dnnl_cpu::Convolution> convolution_;
+  DType type_;
+  bool constant_weight_;
+};
+
+/// Whether some window may lie beside the image, or around it, with no element inside.
+bool has_window_outside(const ConvolutionProblem& p) {
+  return std::ranges::any_of(p.window, [](const WindowAxis& a) {
+    return a.position(0, a.kernel - 1) < 0 || a.position(a.out - 1, 0) >= a.in || (a.kernel > 1 && a.dilation > a.in);
+  });
+}
+
+/// The node as oneDNN describes it; false where oneDNN cannot do it, or not in PyTorch's order.
+bool describe(const ConvolutionCall& call, dnnl_cpu::ConvolutionProblem& p) {
+  const KernelCall& c = call.call;
+  const DType dtype = c.in[0].dtype;
+  const Node& node = *c.node;
+  // PyTorch makes transposed convolutions of volumes from columns too: the same order of sums, the same bits.
+  if (node.integer(AttrKey::transposed) != 0 && c.in[0].rank == 5) return false;
+  // There oneDNN calls a kernel that it did not make (https://github.com/uxlfoundation/oneDNN/issues/5942).
+  if (node.integer(AttrKey::transposed) == 0 && has_window_outside(call.problem)) return false;
+  p.dtype = dtype == DType::bf16 && dnnl_cpu::native_bf16() ? DType::bf16 : DType::f32;
+  p.x.assign(c.in[0].shape().begin(), c.in[0].shape().end());
+  p.y.assign(c.out[0].shape().begin(), c.out[0].shape().end());
+  for (std::size_t i = 0; i + 2 < p.x.size(); ++i) {
+    p.strides.push_back(node.integer_at(AttrKey::strides, i));
+    p.dilations.push_back(node.integer_at(AttrKey::dilations, i));
+    p.before.push_back(node.integer_at(AttrKey::before, i));
+    p.after.push_back(node.integer_at(AttrKey::after, i));
+    if (node.integer_at(AttrKey::output_pads, i) >= p.strides[i]) return false;
+  }
+  p.groups = node.integer(AttrKey::groups);
+  p.transposed = node.integer(AttrKey::transposed) != 0;
+  p.bias = c.has(2);
+  p.weight = c.in[1];
+  make_contiguous(p.weight);
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Algorithm> convolution_by_onednn(const ConvolutionCall& call) {
+  const KernelCall& c = call.call;
+  if (gemm_type(c.in[0].dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
+    return nullptr;
+  if (c.way != Way::onednn && own_way(call, c.way) != Way::none) return nullptr;
+  dnnl_cpu::ConvolutionProblem p;
+  if (!describe(call, p)) return nullptr;
+  const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
+  if (!constant) p.weight.data = nullptr;
+  p.access = c.weights;
+  auto convolution = dnnl_cpu::convolution(p);
+  if (convolution == nullptr) return nullptr;
+  return std::make_unique<OneDnn>(std::move(convolution), p.dtype, constant);
+}
+
+}  // namespace tern::cpu

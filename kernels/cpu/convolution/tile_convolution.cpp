@@ -1,0 +1,33 @@
+#include "kernels/cpu/convolution/tile_convolution.h"
+
+#include <fmt/format.h>
+
+#include "kernels/cpu/amx/packed.h"
+
+namespace tern::cpu {
+
+std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const amx::ConvolutionShape& shape) {
+  const bool floats = call.in[0].dtype == DType::f32 && call.in[1].dtype == DType::f32 &&
+                      call.out[0].dtype == DType::f32 && (!call.has(2) || call.in[2].dtype == DType::f32);
+  if (!floats || !amx::available() || call.out[0].numel() == 0 || !amx::Convolution::suits(shape)) return nullptr;
+  std::unique_ptr<TileConvolution> made(new TileConvolution(shape));
+  const amx::Convolution& convolution = made->convolution_;
+  if (convolution.reads_in_place()) return made;
+  if (call.constant == nullptr || !call.constant[1] || call.in[1].data == nullptr) return nullptr;
+  const TensorView& w = call.in[1];
+  if (!w.contiguous()) return nullptr;
+  const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
+                                      shape.window[1].kernel, shape.window[2].kernel);
+  made->packed_ = amx::packed_weight(call, 1, key, convolution.packed_size(),
+                                     [&](float* to) { convolution.pack(w.as<const float>(), to); });
+  return made;
+}
+
+bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const {
+  const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
+  const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
+  return convolution_.run({call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}},
+                          scratch);
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,38 @@
+// The algorithms of matmul. Each prepares itself for a node, or declines: null.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/linear/linear.h"
+
+namespace tern::cpu {
+
+/// A product that reads the second operand where it lies. The other operands and the result are float32 while it is
+/// made.
+struct InPlace {
+  LinearShape shape;
+  bool convert_x = false, convert_bias = false, convert_y = false;
+  bool bf16 = false;  ///< but x is multiplied in bfloat16, as the second operand
+};
+
+/// Rows that are multiplied as fast widened as by oneDNN in bfloat16: what takes time is reading the weight.
+inline constexpr std::int64_t kFewRows = 8;
+
+/// What the algorithms decide by.
+struct Product {
+  explicit Product(const KernelCall& call);
+  const KernelCall& call;
+  std::optional<InPlace> linear;  ///< where columns of the second operand lie in one piece each
+  bool floats = false;            ///< `linear`, with nothing to convert
+};
+
+std::unique_ptr<Algorithm> product_by_onednn(const Product& p);
+std::unique_ptr<Algorithm> product_on_tiles(const Product& p);
+std::unique_ptr<Algorithm> product_with_panels(const Product& p);
+std::unique_ptr<Algorithm> product_in_place(const Product& p);
+/// Of strided operands of all types: takes every node.
+std::unique_ptr<Algorithm> product_by_blocks(const Product& p);
+
+}  // namespace tern::cpu

@@ -1,0 +1,89 @@
+// Products that read the second operand where it lies, in its own type.
+#include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/dnnl/matmul.h"
+#include "kernels/cpu/matmul/algorithms.h"
+#include "kernels/cpu/matmul/problem.h"
+
+namespace tern::cpu {
+namespace {
+
+bool is_float(DType t) {
+  return t == DType::f32 || is_narrow(t);
+}
+
+/// Needs columns of the second operand that lie in one piece each.
+std::optional<InPlace> in_place(const KernelCall& c) {
+  const TensorView &x = c.in[0], &w = c.in[1], &y = c.out[0];
+  if (!is_float(x.dtype) || !is_float(w.dtype) || !is_float(y.dtype) || y.numel() == 0) return std::nullopt;
+  const Problem p = describe(c);
+  if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
+  if (c.has(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
+  if (x.dtype == DType::f32 && (p.convert_a || p.a.stride(p.a.rank - 1) != 1)) return std::nullopt;
+  const int r = w.rank;
+  if (w.stride(r - 2) != 1 || w.stride(r - 1) < 0) return std::nullopt;
+  const std::int64_t x_row = p.m == 1 ? p.k : p.a.stride(p.a.rank - 2);
+  InPlace in{{p.m, p.n, p.k, x_row, w.stride(r - 1)},
+             x.dtype != DType::f32,
+             c.has(2) && c.in[2].dtype != DType::f32,
+             y.dtype != DType::f32};
+  if (x.dtype != DType::bf16 || w.dtype != DType::bf16 || p.m <= kFewRows) return in;
+  if (!amx::available() && multiplies_bf16(in.shape)) {
+    in.bf16 = true;
+    in.convert_x = !x.contiguous();
+    return in;
+  }
+  return dnnl_cpu::native_bf16() ? std::nullopt : std::optional(in);
+}
+
+struct LinearBuffers {
+  float *x, *bias, *y;
+};
+LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
+  return {l.convert_x ? parts.take<float>(l.shape.m * l.shape.k) : nullptr,  // room for bfloat16 too
+          l.convert_bias ? parts.take<float>(l.shape.n) : nullptr,
+          l.convert_y ? parts.take<float>(l.shape.m * l.shape.n) : nullptr};
+}
+
+class Linear : public Algorithm {
+ public:
+  explicit Linear(const InPlace& l) : l_(l) { way = Way::in_place; }
+
+  void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
+
+  /// With the epilogue, unless the result has a type of its own.
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    const LinearBuffers at = buffers(l_, parts);
+    const void* x = c.in[0].data;
+    if (l_.convert_x) {
+      to_dense(planes_without_repeats(c.in[0]), l_.bf16 ? DType::bf16 : DType::f32, at.x);
+      x = at.x;
+    }
+    if (l_.convert_bias) to_dense(c.in[2], DType::f32, at.bias);
+    const float* bias = l_.convert_bias ? at.bias : c.has(2) ? c.in[2].as<const float>() : nullptr;
+    float* y = l_.convert_y ? at.y : c.out[0].as<float>();
+    if (l_.bf16) {
+      linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
+    } else {
+      const pointwise::Finish finish = l_.convert_y ? pointwise::Finish{} : pointwise::Finish{epilogue, &c};
+      linear(l_.shape, {static_cast<const float*>(x), c.in[1].data, bias, y, finish, c.in[1].dtype});
+    }
+    if (l_.convert_y) from_dense(at.y, DType::f32, c.out[0]);
+    return !l_.convert_y && !l_.bf16 ? Left::nothing : Left::epilogue;
+  }
+
+ private:
+  InPlace l_;
+};
+
+}  // namespace
+
+Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
+  floats = linear && c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y;
+}
+
+std::unique_ptr<Algorithm> product_in_place(const Product& p) {
+  if (!p.linear || (p.floats && p.call.way == Way::blocks)) return nullptr;
+  return std::make_unique<Linear>(*p.linear);
+}
+
+}  // namespace tern::cpu

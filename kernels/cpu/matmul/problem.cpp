@@ -1,0 +1,62 @@
+#include "kernels/cpu/matmul/problem.h"
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/matmul/gemm.h"
+
+namespace tern::cpu {
+namespace {
+
+/// A view that gemm can read, or the dense one that `v` has to be copied to.
+bool needs_copy(const TensorView& v, DType type) {
+  const int r = v.rank;
+  return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
+}
+
+TensorView dense_like(const TensorView& v, DType type) {
+  TensorView d = planes_without_repeats(v);
+  d.dtype = type;
+  make_contiguous(d);
+  return d;
+}
+
+}  // namespace
+
+Problem describe(const KernelCall& c) {
+  Problem p;
+  p.type = gemm_type(c.in[0].dtype);
+  const TensorView& out = c.out[0];
+  const int rank = out.rank;
+  const TensorView a = with_rank(c.in[0], rank), b = with_rank(c.in[1], rank);
+  p.convert_a = needs_copy(a, p.type);
+  p.convert_b = needs_copy(b, p.type);
+  p.convert_c = out.dtype != p.type;
+  p.a = p.convert_a ? dense_like(a, p.type) : a;
+  p.b = p.convert_b ? dense_like(b, p.type) : b;
+  p.m = a.size(rank - 2);
+  p.k = a.size(rank - 1);
+  p.n = b.size(rank - 1);
+  bool merging = true;
+  for (int i = rank - 3; i >= 0; --i) {
+    const std::int64_t size = out.size(i);
+    if (size == 1) continue;
+    const std::int64_t sa = p.a.size(i) == 1 ? 0 : p.a.stride(i), sb = p.b.size(i) == 1 ? 0 : p.b.stride(i);
+    // Rows of a plane that follow those of the plane before, multiplied by the same matrix, are just more rows.
+    if (merging && sb == 0 && (p.a.stride(rank - 1) == 1 || p.k == 1) &&
+        (p.m == 1 || sa == p.m * p.a.stride(rank - 2))) {
+      if (p.m == 1) p.a.strides[static_cast<std::size_t>(rank - 2)] = sa;
+      if (gemm_layout(p.m * size, p.k, p.a.stride(rank - 2), p.a.stride(rank - 1))) {
+        p.m *= size;
+        continue;
+      }
+    }
+    merging = false;
+    const auto at = static_cast<std::size_t>(p.batch.count++);
+    p.batch.size[at] = size;
+    p.batch.a[at] = sa;
+    p.batch.b[at] = sb;
+    p.batch.planes *= size;
+  }
+  return p;
+}
+
+}  // namespace tern::cpu

@@ -1,0 +1,28 @@
+// A matmul node as products of planes: operands in the type that sums are made in, axes that the second operand does
+// not have merged into rows.
+#pragma once
+
+#include <array>
+
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+/// The axes before the last two that are left after merging, innermost first, with strides in elements.
+struct Batch {
+  int count = 0;
+  std::array<std::int64_t, kMaxRank> size{}, a{}, b{};
+  std::int64_t planes = 1;
+};
+
+struct Problem {
+  DType type = DType::f32;  ///< of the sums
+  TensorView a, b;          ///< as the product reads them: converted, if need be (data not set)
+  bool convert_a = false, convert_b = false, convert_c = false;
+  std::int64_t m = 0, n = 0, k = 0;
+  Batch batch;
+};
+
+Problem describe(const KernelCall& c);
+
+}  // namespace tern::cpu

@@ -1,0 +1,52 @@
+// Float products on matrix tiles.
+#include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/channels_last/panels.h"
+#include "kernels/cpu/matmul/algorithms.h"
+
+namespace tern::cpu {
+namespace {
+
+class Tiles : public Algorithm {
+ public:
+  Tiles(const amx::LinearShape& shape, std::unique_ptr<Algorithm> otherwise)
+      : tiles_(shape), otherwise_(std::move(otherwise)) {
+    way = Way::tiles;
+  }
+
+  void reserve(const KernelCall& c, ScratchParts& parts) const override {
+    room(parts);
+    otherwise_->reserve(c, parts);
+  }
+
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    const bool done = tiles_.run({c.in[0].as<const float>(),
+                                  c.in[1].as<const float>(),
+                                  c.has(2) ? c.in[2].as<const float>() : nullptr,
+                                  c.out[0].as<float>(),
+                                  {epilogue, &c}},
+                                 room(parts));
+    return done ? Left::nothing : otherwise_->run(c, parts, epilogue);
+  }
+
+ private:
+  std::byte* room(ScratchParts& parts) const {
+    return parts.take<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
+  }
+
+  amx::Linear tiles_;
+  std::unique_ptr<Algorithm> otherwise_;  ///< for results that are not finite
+};
+
+}  // namespace
+
+std::unique_ptr<Algorithm> product_on_tiles(const Product& p) {
+  const Way way = p.call.way;
+  if (!p.floats || way == Way::blocks || way == Way::in_place || channels_last::product_blocking(way) != nullptr)
+    return nullptr;
+  const LinearShape& s = p.linear->shape;
+  const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row};
+  if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
+  return std::make_unique<Tiles>(shape, product_by_blocks(p));
+}
+
+}  // namespace tern::cpu
