@@ -58,6 +58,20 @@ Values upsample(Builder& b, const Call& c) {
   return {b.add(Op::resize, {x}, std::move(attrs))};
 }
 
+template <std::size_t n, ResizeMode mode, bool antialias = false>
+Values upsample_gradient(Builder& b, const Call& c) {
+  const Dims shape = c.dims("input_size");
+  if (shape.size() != n + 2) c.unsupported("an input whose rank does not match the mode");
+  std::vector<Attr> attrs{attr(AttrKey::mode, Dim(static_cast<std::int64_t>(mode))),
+                          attr(AttrKey::sizes, Dims(shape.begin() + 2, shape.end())),
+                          attr_numbers(AttrKey::scales, factors(c, n, false))};
+  if constexpr (mode != ResizeMode::nearest && mode != ResizeMode::nearest_exact) {
+    attrs.push_back(attr(AttrKey::align_corners, Dim(c.flag("align_corners") ? 1 : 0)));
+  }
+  if (antialias) attrs.push_back(attr(AttrKey::antialias, Dim(1)));
+  return {b.add(Op::resize_gradient, {c.tensor("grad_output")}, std::move(attrs))};
+}
+
 Values grid_sampler(Builder& b, const Call& c) {
   return {b.add(
       Op::grid_sample, {c.tensor("input"), c.tensor("grid")},
@@ -128,6 +142,19 @@ constexpr Lowering kTable[] = {
     {"aten._upsample_bicubic2d_aa.vec", upsample<2, kCubic, true, true>},
     {"aten._upsample_lanczos2d_aa.default", upsample<2, kLanczos, false, true>},
     {"aten._upsample_lanczos2d_aa.vec", upsample<2, kLanczos, true, true>},
+    {"aten.upsample_nearest1d_backward.default", upsample_gradient<1, kNearest>},
+    {"aten.upsample_nearest2d_backward.default", upsample_gradient<2, kNearest>},
+    {"aten.upsample_nearest3d_backward.default", upsample_gradient<3, kNearest>},
+    {"aten._upsample_nearest_exact1d_backward.default", upsample_gradient<1, kExact>},
+    {"aten._upsample_nearest_exact2d_backward.default", upsample_gradient<2, kExact>},
+    {"aten._upsample_nearest_exact3d_backward.default", upsample_gradient<3, kExact>},
+    {"aten.upsample_linear1d_backward.default", upsample_gradient<1, kLinear>},
+    {"aten.upsample_bilinear2d_backward.default", upsample_gradient<2, kLinear>},
+    {"aten.upsample_trilinear3d_backward.default", upsample_gradient<3, kLinear>},
+    {"aten.upsample_bicubic2d_backward.default", upsample_gradient<2, kCubic>},
+    {"aten._upsample_bilinear2d_aa_backward.default", upsample_gradient<2, kLinear, true>},
+    {"aten._upsample_bicubic2d_aa_backward.default", upsample_gradient<2, kCubic, true>},
+    {"aten._upsample_lanczos2d_aa_backward.default", upsample_gradient<2, kLanczos, true>},
     {"aten.grid_sampler.default", grid_sampler},
     {"aten.grid_sampler_2d.default", grid_sampler},
     {"aten.grid_sampler_3d.default", grid_sampler},

@@ -1,4 +1,7 @@
-// resize and grid_sample.
+// resize, its gradient, and grid_sample.
+#include <tern/error.h>
+
+#include <algorithm>
 #include <span>
 
 #include "kernels/cpu/windows/resize_table.h"
@@ -15,20 +18,55 @@ bool is_image(const KernelCall& c) {
          mode != ResizeMode::nearest_exact;
 }
 
+template <class T>
+cpu::ResizeTable<T> table_of(const Node& node, int axis, std::int64_t in, std::int64_t out) {
+  const auto a = static_cast<std::size_t>(axis - 2);
+  return cpu::resize_table<T>({in, out, node.number_at(AttrKey::scales, a), node.integer(AttrKey::align_corners) != 0},
+                              static_cast<ResizeMode>(node.integer(AttrKey::mode)),
+                              node.integer(AttrKey::antialias) != 0);
+}
+
+/// The table of the gradient: for each input element of `t` the outputs that read it, in their order. Rows are as long
+/// as the longest, and at least 2, with weights of zero at their ends.
+template <class T>
+cpu::ResizeTable<T> transposed(const cpu::ResizeTable<T>& t) {
+  std::vector<std::int64_t> readers(static_cast<std::size_t>(t.in), 0);
+  for (std::size_t k = 0; k < t.index.size(); ++k) {
+    if (t.weight[k] != 0) ++readers[static_cast<std::size_t>(t.index[k])];
+  }
+  cpu::ResizeTable<T> r;
+  r.in = t.out;
+  r.out = t.in;
+  r.taps = std::max<std::int64_t>(2, *std::ranges::max_element(readers));
+  r.identity = false;
+  if (r.taps > (1 << 28) / r.out)
+    fail(ErrorCode::unsupported, "the gradient of so uneven a resize takes too much memory");
+  r.index.assign(static_cast<std::size_t>(r.taps * r.out), 0);
+  r.weight.assign(r.index.size(), T(0));
+  std::ranges::fill(readers, 0);
+  for (std::size_t k = 0; k < t.index.size(); ++k) {
+    if (t.weight[k] == 0) continue;
+    const auto x = static_cast<std::size_t>(t.index[k]);
+    const std::size_t at = x * static_cast<std::size_t>(r.taps) + static_cast<std::size_t>(readers[x]++);
+    r.index[at] = static_cast<std::int64_t>(k) / t.taps;
+    r.weight[at] = t.weight[k];
+  }
+  return r;
+}
+
 /// An axis after the other, the innermost first; what is between lies in the scratch.
 template <class T>
 void resize_in(const KernelCall& c, Launches& list, DType t) {
   const Node& node = *c.node;
+  const bool gradient = node.op == Op::resize_gradient;
   const TensorView &x = c.in[0], &out = c.out[0];
   const bool image = is_image(c);
   TensorView now = x;
   bool first = true;
   std::uint64_t from = 0;
   for (int axis = x.rank - 1; axis >= 2; --axis) {
-    const auto a = static_cast<std::size_t>(axis - 2);
-    cpu::ResizeTable<T> table = cpu::resize_table<T>(
-        {x.size(axis), out.size(axis), node.number_at(AttrKey::scales, a), node.integer(AttrKey::align_corners) != 0},
-        static_cast<ResizeMode>(node.integer(AttrKey::mode)), node.integer(AttrKey::antialias) != 0);
+    cpu::ResizeTable<T> table = gradient ? transposed(table_of<T>(node, axis, out.size(axis), x.size(axis)))
+                                         : table_of<T>(node, axis, x.size(axis), out.size(axis));
     if (image) cpu::quantise(table.index, table.weight, table.out, table.taps);
     const bool last = axis == 2;
     TensorView next = now;
@@ -111,6 +149,11 @@ void grid_sample(const KernelCall& c, Launches& list) {
   list.add(std::move(k), out.numel());
 }
 
+constexpr std::string_view kGradientSamples[] = {
+    "T=f32|f64: T[1,2,4]; mode=nearest, sizes=[3]",
+    "T=f32|f64: T[1,2,4,5]; mode=linear|cubic, sizes=[3,8]",
+    "T=f32|f64: T[1,2,4,5]; mode=linear|lanczos, sizes=[3,8], antialias=1",
+};
 constexpr std::string_view kGridSampleSamples[] = {
     "T=f32|f64|f16|bf16: T[1,2,3,3], T[1,2,2,2]; mode=linear|nearest|cubic, kind=zeros",
 };
@@ -119,6 +162,7 @@ constexpr std::string_view kGridSampleSamples[] = {
 
 void define_sampling(Definitions& d) {
   d.set(Op::resize, kernel<resize>());
+  d.set(Op::resize_gradient, kernel<resize>(), {.samples = kGradientSamples});
   d.set(Op::grid_sample, kernel<grid_sample>(), {.samples = kGridSampleSamples, .sight = Sight::own});
 }
 

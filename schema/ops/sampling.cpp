@@ -10,14 +10,9 @@
 namespace tern::ops {
 namespace {
 
-// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
-// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each
-// axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions from these.
-// u8 is rounded to nearest and clamped.
-void resize(Inference& c) {
-  require_plain(c, 0);
+/// The attributes of resize, and the result: x with other spatial sizes.
+void resized(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(is_floating(x.dtype) || x.dtype == DType::u8, "the input must be floating or uint8");
   c.require(x.rank() >= 3 && x.rank() <= 5, "the input must have 3 to 5 axes");
   const std::size_t n = x.shape.size() - 2;
   const auto mode = static_cast<ResizeMode>(c.integer(AttrKey::mode));
@@ -39,6 +34,24 @@ void resize(Inference& c) {
     shape.push_back(sizes[i]);
   }
   c.out(x.dtype, std::move(shape));
+}
+
+// x [n, c, spatial...] -> [n, c, sizes...] over 1 to 3 spatial axes (cubic, lanczos and antialias: 2). Attributes:
+// mode (ResizeMode; lanczos, of three lobes, is always antialiased), sizes, align_corners, antialias, scales: for each
+// axis result size / input size as the caller gave it, 0 where the sizes decide; PyTorch computes positions from these.
+// u8 is rounded to nearest and clamped.
+void resize(Inference& c) {
+  require_plain(c, 0);
+  const DType t = c.in(0).dtype;
+  c.require(is_floating(t) || t == DType::u8, "the input must be floating or uint8");
+  resized(c);
+}
+
+// g [n, c, spatial...] -> [n, c, sizes...]: what reaches each element of an image of these sizes, which resize with the
+// same attributes made the spatial sizes of g. Element x[i] is the sum over j of g[j] times the weight of i in j.
+void resize_gradient(Inference& c) {
+  require_floating(c, 0);
+  resized(c);
 }
 
 // x [n, c, h, w] and grid [n, oh, ow, 2], or with depth [n, c, d, h, w] and [n, od, oh, ow, 3] -> [n, c, oh, ow]. grid
@@ -126,6 +139,10 @@ constexpr AttrRecord kNms[] = {
 
 constexpr OpRecord kOps[] = {
     TERN_OP(64, resize, "x -> y", "an image of another size").attrs(kResize).rule(resize),
+    TERN_OP(130, resize_gradient, "g -> x",
+            "what resize, with these attributes, passes on to each element of its operand")
+        .attrs(kResize)
+        .rule(resize_gradient),
     TERN_OP(65, grid_sample, "x, grid -> y", "elements at positions from -1 to 1, the innermost axis first")
         .attrs(kGridSample)
         .rule(grid_sample),

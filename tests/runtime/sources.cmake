@@ -22,6 +22,7 @@ set(sources
   prepare_options_test.cpp
   profile_test.cpp
   random_test.cpp
+  resize_gradient_test.cpp
   safetensors_test.cpp
   safety_test.cpp
   segment_allocator_test.cpp
