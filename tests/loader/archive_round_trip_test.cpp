@@ -61,10 +61,9 @@ TEST(ArchiveRoundTrip, SizesThatDoNotFit63Bits) {
   constexpr std::int64_t kLarge = std::numeric_limits<std::int64_t>::max();
   Program p = sample_program();
   for (std::int64_t value : {kLarge, kLarge / 2, kLarge / 2 + 1, -kLarge - 1, -kLarge / 2 - 2, std::int64_t{-1}}) {
-    // `density` is an attribute that the rule of `full` does not look at.
-    p.functions[1].nodes.back().set(AttrKey::density, Dims{value});
+    p.functions[1].nodes.back().set(AttrKey::value, Dims{value});  // of a full
     const auto after = open_archive(archive_bytes(p), {});
-    EXPECT_EQ(after->functions[1].nodes.back().dims(AttrKey::density), Dims{value});
+    EXPECT_EQ(after->functions[1].nodes.back().dims(AttrKey::value), Dims{value});
   }
 }
 

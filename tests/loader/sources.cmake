@@ -8,6 +8,7 @@ set(sources
   archive_program_attack_test.cpp
   archive_round_trip_test.cpp
   archive_segment_attack_test.cpp
+  archive_symbol_attack_test.cpp
   archive_tunings_test.cpp
   atomic_file_test.cpp
   identity_test.cpp

@@ -3,6 +3,7 @@ set(sources
   api_test.cpp
   attention_lowering_test.cpp
   channels_last_test.cpp
+  collective_reduce_test.cpp
   collective_test.cpp
   definitions_test.cpp
   dlpack_test.cpp
