@@ -126,6 +126,9 @@ struct KernelCall {
   portable::Launcher* device = nullptr;  ///< runs the portable kernels; null on the CPU
   const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
   Way way = Way::none;  ///< in prepare and channels_last: the requested algorithm, if possible; none: rules choose
+  /// In prepare and channels_last: operations of the section's convolutions for each element that they read or write; 0
+  /// where nobody counted.
+  double intensity = 0;
   std::span<const Upcoming> upcoming;  ///< in a run, if KernelState::asks_ahead is set
 
   bool has(std::size_t i) const { return i < in.size() && in[i].dtype != DType::invalid; }

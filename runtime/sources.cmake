@@ -62,6 +62,7 @@ set(sources
   plan/concrete.cpp
   plan/draft.cpp
   plan/inputs.cpp
+  plan/intensity.cpp
   plan/kernels.cpp
   plan/layout.cpp
   plan/make.cpp

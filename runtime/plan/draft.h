@@ -46,6 +46,7 @@ struct Draft {
   Plan plan;
 
   std::vector<const Node*> resolved;    ///< for each node of the section
+  double intensity = 0;                 ///< as KernelCall has it
   std::vector<Part> parts;              ///< that the device may take
   std::vector<std::int32_t> part_of;    ///< for each node of the section, or -1; empty without parts
   std::vector<Placed> values;           ///< for each value: where it lies, Location::Kind::none if nowhere yet

@@ -46,6 +46,7 @@ class Preparation {
     KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
     call.weights = &weights;
     call.device = d_.request.stream;
+    call.intensity = d_.intensity;
     call.way = d_.prepared.way(d_.request.key.function, s.node, d_.request.key.threads);
     if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
     call.state = s.state.get();

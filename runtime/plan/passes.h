@@ -8,6 +8,8 @@ namespace tern {
 /// Draft::resolved: every node of the section with constant attributes. Fails where its shape rule does not give the
 /// types that the program declares, or where a size that the program checks is another.
 void resolve_sizes(Draft& d);
+/// Draft::intensity.
+void weigh_convolutions(Draft& d);
 /// Draft::parts: which nodes the device runs together.
 void find_parts(Draft& d);
 /// Places the function's inputs and states, and what earlier sections made.

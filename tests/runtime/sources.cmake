@@ -15,6 +15,7 @@ set(sources
   microscaled_test.cpp
   pack_test.cpp
   plan/blocks_test.cpp
+  plan/intensity_test.cpp
   plan/plans_test.cpp
   plan/upcoming_test.cpp
   plan/views_test.cpp

@@ -34,6 +34,11 @@ class Reordered {
   TensorView out_;
 };
 
+/// Operations per element from which tiles are faster than loops over channels, by all convolutions of a model: of
+/// resnet50 (375) they took 0.82 of the time, of densenet121 (260) 1.07, of mobilenet_v3_large (48) 1.75, on a Xeon
+/// with AMX.
+constexpr double kTilesGain = 300;
+
 bool lies_so(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
@@ -57,7 +62,8 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const bool possible =
       floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
   if (!possible || call.way != Way::none) return possible && has_channels_last(call.way) && suits(c, true);
-  return !amx::available() && suits(c, is_channels_last(x));
+  const bool tiles = amx::available() && (call.intensity == 0 || call.intensity >= kTilesGain);
+  return !tiles && suits(c, is_channels_last(x));
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,

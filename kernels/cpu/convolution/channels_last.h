@@ -9,7 +9,8 @@
 
 namespace tern::cpu {
 
-/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, only if the call's way says so.
+/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if the call's way says so or its
+/// intensity is low.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
 class ChannelsLastConvolution : public Algorithm {

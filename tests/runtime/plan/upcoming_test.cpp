@@ -27,6 +27,7 @@ class Products {
     plan_.constant[plan_.args.size() + 1] = true;
     Step& s = plan_.steps.emplace_back();
     s.resolved = &node_;
+    s.kernel = &cpu_kernels().kernels[static_cast<std::size_t>(node_.op)];
     s.args = static_cast<std::uint32_t>(plan_.args.size());
     s.inputs = 2;
     s.outputs = 1;

@@ -1,0 +1,55 @@
+// How much a section's convolutions compute for each element, as kernels get to know it when they choose layouts.
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/amx/amx.h"
+#include "runtime/prepared.h"
+#include "tests/random_floats.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using test::random_floats;
+using testing::floats;
+using testing::TestProgram;
+
+struct Seen : PlanObserver {
+  void prepared(std::uint32_t, std::uint32_t, const Kernel&, const KernelCall& call, Way way) override {
+    intensity = call.intensity;
+    ways.push_back(way);
+  }
+  double intensity = -1;
+  std::vector<Way> ways;
+};
+
+/// Two convolutions of a kernel's size one after the other, with so many channels, over 16x16 positions.
+Seen two_convolutions(std::int64_t channels, std::int64_t kernel) {
+  TestProgram p;
+  ValueId x = p.input(DType::f32, {1, channels, 16, 16});
+  const auto weight = random_floats(channels * channels * kernel * kernel, 1);
+  for (int i = 0; i < 2; ++i) {
+    x = p.b().add(Op::convolution, {x, p.state({channels, channels, kernel, kernel}, weight, false)},
+                  {{AttrKey::before, Dims{kernel / 2, kernel / 2}}, {AttrKey::after, Dims{kernel / 2, kernel / 2}}});
+  }
+  p.output(x);
+  Seen seen;
+  const auto prepared = prepare_program(p.model().program(), {}, {.listeners = {.observer = &seen}});
+  Session session((Prepared(prepared)));
+  session.run({floats({1, channels, 16, 16}, random_floats(channels * 256, 2))});
+  return seen;
+}
+
+TEST(Intensity, IsOperationsPerElementReadOrWritten) {
+  // Each result takes 2 * channels * kernel^2 operations; as many elements are read as written.
+  EXPECT_DOUBLE_EQ(two_convolutions(32, 1).intensity, 32);
+  EXPECT_DOUBLE_EQ(two_convolutions(64, 3).intensity, 576);
+}
+
+TEST(Intensity, DecidesAboutTiles) {
+  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  EXPECT_EQ(two_convolutions(64, 3).ways, (std::vector<Way>{Way::tiles, Way::tiles}));
+  for (const Way way : two_convolutions(64, 1).ways) EXPECT_NE(way, Way::tiles);
+}
+
+}  // namespace
+}  // namespace tern
