@@ -36,3 +36,16 @@ inline CpuLevel cpu_level() {
 }
 
 }  // namespace tern
+
+// TERN_SET_FOR_LEVEL(set, out...) fills a table of loops: with set_baseline, then with those of this processor's level,
+// set_avx2 or set_avx512. On other architectures the baseline is the only level.
+#if TERN_X86_LEVELS
+#define TERN_SET_FOR_LEVEL(set, ...)                                                \
+  do {                                                                              \
+    set##_baseline(__VA_ARGS__);                                                    \
+    if (::tern::cpu_level() == ::tern::CpuLevel::avx2) set##_avx2(__VA_ARGS__);     \
+    if (::tern::cpu_level() == ::tern::CpuLevel::avx512) set##_avx512(__VA_ARGS__); \
+  } while (false)
+#else
+#define TERN_SET_FOR_LEVEL(set, ...) set##_baseline(__VA_ARGS__)
+#endif

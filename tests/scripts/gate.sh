@@ -191,6 +191,7 @@ if [[ $full == --full ]]; then
   conform 'own kernels: models' build-own $data/models
   conform 'own kernels: conformance' build-own $data/conformance
   part minimal $scripts/minimal.sh build
+  part 'aarch64, emulated' $scripts/arm64.sh $reports/bits.txt 1
   part package $scripts/package_test.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12

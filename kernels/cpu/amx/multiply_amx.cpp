@@ -1,7 +1,5 @@
 // The product itself: two by two tiles of sums stay in registers while steps of k go by. The left operand is split one
 // step ahead, between the instructions that multiply; its parts stay in the second cache for the next columns.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #include <algorithm>
 
 #include "kernels/cpu/amx/tiles_amx.h"
@@ -238,4 +236,3 @@ void multiply(const Left& left, const Right& right, Range blocks, Range tiles, S
 }
 
 }  // namespace tern::amx
-#endif

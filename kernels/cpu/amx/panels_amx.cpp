@@ -1,5 +1,3 @@
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #include <algorithm>
 
 #include "kernels/cpu/amx/panels.h"
@@ -231,4 +229,3 @@ void PlainSink::store(const float* tiles, std::int64_t row, std::int64_t tile, i
 }
 
 }  // namespace tern::amx
-#endif

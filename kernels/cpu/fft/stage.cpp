@@ -13,13 +13,7 @@ struct Tables {
 const Tables& tables() {
   static const Tables all = [] {
     Tables t;
-    switch (cpu_level()) {
-#if TERN_X86_LEVELS
-      case CpuLevel::avx512: set_stages_avx512(&t.f, &t.d); break;
-      case CpuLevel::avx2: set_stages_avx2(&t.f, &t.d); break;
-#endif
-      default: set_stages_baseline(&t.f, &t.d);
-    }
+    TERN_SET_FOR_LEVEL(set_stages, &t.f, &t.d);
     return t;
   }();
   return all;

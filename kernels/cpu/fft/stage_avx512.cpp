@@ -1,6 +1,3 @@
 // The butterflies for processors with AVX-512; the flags are in kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_SET_STAGES set_stages_avx512
 #include "kernels/cpu/fft/stage.inc"
-#endif

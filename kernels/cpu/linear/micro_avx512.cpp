@@ -1,8 +1,3 @@
 // Products with weights as they lie for processors with AVX-512; the flags are in kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_SET_LINEAR set_avx512
-#define TERN_LINEAR_LANES 16
-#define TERN_LINEAR_ROWS 12
 #include "kernels/cpu/linear/micro.inc"
-#endif

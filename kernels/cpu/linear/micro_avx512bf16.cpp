@@ -1,10 +1,5 @@
 // Products of bfloat16 with weights as they lie for processors with AVX512_BF16; the flags are in
 // kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_SET_LINEAR set_avx512bf16
-#define TERN_LINEAR_LANES 16
-#define TERN_LINEAR_ROWS 12
 #define TERN_LINEAR_PAIRS
 #include "kernels/cpu/linear/micro.inc"
-#endif

@@ -1,6 +1,3 @@
 // The plain loops for processors with AVX-512 (F, BW, DQ, VL); the flags are in kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_ADD_LOOPS add_plain_loops_avx512
 #include "kernels/cpu/pointwise/plain_loops.inc"
-#endif

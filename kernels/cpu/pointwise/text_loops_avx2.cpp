@@ -1,6 +1,3 @@
 // The texts' loops for processors with AVX2 and FMA; the flags are in kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_ADD_LOOPS add_text_loops_avx2
 #include "kernels/cpu/pointwise/text_loops.inc"
-#endif

@@ -10,12 +10,7 @@ namespace tern::reproducible {
 const AttentionLoops& attention_loops() {
   static const AttentionLoops made = [] {
     AttentionLoops l{};
-    set_baseline(&l);
-#if TERN_X86_LEVELS
-    const CpuLevel level = cpu_level();
-    if (level == CpuLevel::avx2) set_avx2(&l);
-    if (level == CpuLevel::avx512) set_avx512(&l);
-#endif
+    TERN_SET_FOR_LEVEL(set, &l);
     return l;
   }();
   return made;

@@ -13,12 +13,7 @@ struct All {
 const All& all() {
   static const All loops = [] {
     All a{};
-    set_baseline(&a.f, &a.d);
-#if TERN_X86_LEVELS
-    const CpuLevel level = cpu_level();
-    if (level == CpuLevel::avx2) set_avx2(&a.f, &a.d);
-    if (level == CpuLevel::avx512) set_avx512(&a.f, &a.d);
-#endif
+    TERN_SET_FOR_LEVEL(set, &a.f, &a.d);
     return a;
   }();
   return loops;

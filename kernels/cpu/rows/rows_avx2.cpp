@@ -1,6 +1,3 @@
 // The row loops for processors with AVX2 and FMA; the flags are in kernels/CMakeLists.txt.
-#include "dtypes/cpu_level.h"
-#if TERN_X86_LEVELS
 #define TERN_SET_ROWS set_avx2
 #include "kernels/cpu/rows/rows.inc"
-#endif

@@ -11,12 +11,7 @@ namespace sgemm_micro {
 const MicroKernels& micro_kernels() {
   static const MicroKernels kernels = [] {
     MicroKernels k;
-    set_baseline(&k);
-#if TERN_X86_LEVELS
-    const CpuLevel level = cpu_level();
-    if (level == CpuLevel::avx2) set_avx2(&k);
-    if (level == CpuLevel::avx512) set_avx512(&k);
-#endif
+    TERN_SET_FOR_LEVEL(set, &k);
     return k;
   }();
   return kernels;
