@@ -174,8 +174,11 @@ set(sources
   custom/custom.cpp
   custom/device.cpp
   custom/library.cpp
+  generate/definition_kernels.cpp
   generate/embed.cpp
   generate/samples.cpp
+  generate/text_compiler.cpp
+  generate/text_namespace.cpp
   generate/texts.cpp
   kernel.cpp
   portable/attention.cpp

@@ -88,6 +88,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   } else {
     prepared->kernels = options.reproducible ? &portable_kernels() : &device_kernels(*prepared->device);
   }
+  if (on_cpu && settings.kernels != nullptr) prepared->kernels = settings.kernels;
   check_kernels(*program, *prepared->kernels);
   for (const Function& original : program->functions) {
     Function exported = options.reproducible ? with_definitions(*program, original) : original;

@@ -75,8 +75,9 @@ enum class Fusion : bool { off, on };
 
 /// What a program is prepared with beside its user's options.
 struct PreparationSettings {
-  Fusion fusion = Fusion::on;  ///< off is for tests: results have the same bits
-  Device* device = nullptr;    ///< instead of the one that the options name
+  Fusion fusion = Fusion::on;            ///< off is for tests: results have the same bits
+  Device* device = nullptr;              ///< instead of the one that the options name
+  const KernelTable* kernels = nullptr;  ///< on the CPU, instead of its own: for tests
   /// Has its nodes done as it says, on any number of threads, instead of as the archive says. Nodes and ways that are
   /// not there are passed over.
   const Tuning* tuning = nullptr;

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "kernels/generate/sample_node.h"
+#include "kernels/generate/text_namespace.h"
 #include "kernels/portable/compiled.h"
 #include "kernels/portable/definitions.h"
 
@@ -23,10 +23,6 @@ std::span<const CompiledText> compiled_texts() {
 
 namespace tern::generate {
 namespace {
-
-struct Text {
-  std::string name, text;
-};
 
 /// Keeps the texts that it is asked to compile.
 class Recorder : public portable::Launcher {
@@ -64,27 +60,13 @@ void write(const std::string& path, const std::string& content) {
   if (!file.flush()) fail(ErrorCode::io, "cannot write " + path);
 }
 
-/// The names of the macros that a text defines, to be undefined after it.
-std::set<std::string> macros_of(const std::string& text) {
-  constexpr std::string_view define = "#define ";
-  std::set<std::string> names;
-  for (std::size_t at = text.find(define); at != std::string::npos; at = text.find(define, at + 1)) {
-    const std::size_t begin = at + define.size();
-    names.insert(text.substr(begin, text.find_first_of(" (\n", begin) - begin));
-  }
-  names.erase("TERN_ENTRY");
-  return names;
-}
-
 void write_all(const std::map<portable::TextHash, Text>& texts, const std::string& folder, std::size_t parts) {
   const char* const levels[] = {"baseline", "avx2"};
   std::vector<std::string> bodies(parts);
   std::string declarations[2], tables[2];
   std::size_t number = 0;
   for (const auto& [hash, t] : texts) {
-    std::string& body = bodies[number % parts];
-    body += fmt::format("namespace text_{} {{\n{}\n}}\n", number, t.text);
-    for (const std::string& name : macros_of(t.text)) body += "#undef " + name + "\n";
+    bodies[number % parts] += in_namespace(t, number);
     for (std::size_t l = 0; l < 2; ++l) {
       declarations[l] +=
           fmt::format("namespace text_{} {{ void {}(const void* const*, long, long); }}\n", number, t.name);
@@ -107,8 +89,7 @@ void write_all(const std::map<portable::TextHash, Text>& texts, const std::strin
       "}  // namespace tern::portable\n";
   write(folder + "/index.cpp", index);
   for (std::size_t i = 0; i < parts; ++i) {
-    // The texts include the mathematics themselves, inside of a namespace: then it is there already.
-    write(fmt::format("{}/texts_{}.inc", folder, i), "#include <math.h>\n#define TERN_ENTRY\n" + bodies[i]);
+    write(fmt::format("{}/texts_{}.inc", folder, i), kBeforeTexts + bodies[i]);
     for (const char* level : levels)
       write(
           fmt::format("{}/{}_{}.cpp", folder, level, i),

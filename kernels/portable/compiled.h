@@ -15,15 +15,20 @@ namespace tern::portable {
 using TextHash = std::array<std::uint64_t, 2>;
 TextHash hash_of(std::string_view key);
 
+/// Runs some of a text's items; `arguments` are addresses of addresses and of the parameters.
+using CompiledFunction = void (*)(const void* const* arguments, long begin, long end);
 struct CompiledText {
   TextHash key;
-  void (*run)(const void* const* arguments, long begin, long end);
+  CompiledFunction run;
 };
 /// All of them for this processor, ordered by key. Generated (kernels/generate/texts.cpp).
 std::span<const CompiledText> compiled_texts();
 
 /// The texts that are compiled: with views of any rank, so that there are few.
 inline constexpr Target kCompiledTarget{.dialect = Dialect::cpp, .has_double = true, .any_strides = true};
+
+/// Runs all items, on the threads of kernels if they take long.
+void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items);
 
 /// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
 Launcher& compiled_launcher();

@@ -32,19 +32,8 @@ class CompiledLauncher : public Launcher {
     return static_cast<KernelHandle>(at - texts.begin());
   }
 
-  /// The first items tell how long the others will take.
   void launch(KernelHandle kernel, std::span<const Argument> arguments, std::int64_t items, std::uint32_t) override {
-    std::array<const void*, kMostArguments> list;
-    for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;
-    const auto run = compiled_texts()[static_cast<std::size_t>(kernel)].run;
-    const std::int64_t first = std::max<std::int64_t>(items / 64, 1);
-    const auto start = std::chrono::steady_clock::now();
-    run(list.data(), 0, first);
-    const double took = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-    const std::int64_t rest = items - first;
-    const double expected = took * static_cast<double>(rest) / static_cast<double>(first);
-    parallel_for(rest, expected > kLong ? 1 : rest,
-                 [&](std::int64_t begin, std::int64_t end) { run(list.data(), first + begin, first + end); });
+    run_items(compiled_texts()[static_cast<std::size_t>(kernel)].run, arguments, items);
   }
 
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override { std::memmove(to, from, bytes); }
@@ -72,6 +61,20 @@ class CompiledLauncher : public Launcher {
 TextHash hash_of(std::string_view key) {
   const XXH128_hash_t h = XXH3_128bits(key.data(), key.size());
   return {h.high64, h.low64};
+}
+
+// The first items tell how long the others will take.
+void run_items(CompiledFunction run, std::span<const Argument> arguments, std::int64_t items) {
+  std::array<const void*, kMostArguments> list;
+  for (std::size_t i = 0; i < arguments.size(); ++i) list.at(i) = arguments[i].data;
+  const std::int64_t first = std::max<std::int64_t>(items / 64, 1);
+  const auto start = std::chrono::steady_clock::now();
+  run(list.data(), 0, first);
+  const double took = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  const std::int64_t rest = items - first;
+  const double expected = took * static_cast<double>(rest) / static_cast<double>(first);
+  parallel_for(rest, expected > kLong ? 1 : rest,
+               [&](std::int64_t begin, std::int64_t end) { run(list.data(), first + begin, first + end); });
 }
 
 Launcher& compiled_launcher() {
