@@ -1,4 +1,6 @@
 // rnn: the products with the inputs of all steps at once, then step by step the products with the state and the gates.
+#include <tern/error.h>
+
 #include <cmath>
 #include <cstring>
 
@@ -190,6 +192,9 @@ std::size_t scratch(const KernelCall& c) {
 
 void run(KernelCall& c) {
   const Sizes s = sizes_of(c);
+  if (s.steps == 0) fail(ErrorCode::runtime, "a recurrent network needs at least one step");
+  if (s.projected == 0 && s.hidden > 0)
+    fail(ErrorCode::runtime, "a recurrent network projects its state to no features");
   if (s.batch * s.projected == 0) return;
   Scratch own(c, scratch(c));
   if (c.in[0].dtype == DType::f64) return run_layers<double>(c, s, own.data());

@@ -65,7 +65,7 @@ void declare_places(const KernelCall& c, Launch& k, std::size_t first, const Ten
     k.parameter(fmt::format("step{}", axis), table.strides[axis]);
     place += fmt::format(
         "{{ tern_i64 v = (tern_i64)index{0}[at_index{0}(t, &p)]; if (v < 0) v += p.size{0}; "
-        "if (v < 0 || v >= p.size{0}) {{ TERN_FAIL(TERN_FAIL_index); v = 0; }} at += v * p.step{0}; }} ",
+        "if (v < 0 || v >= p.size{0}) {{ TERN_FAIL(TERN_FAIL_index); inside = 0; }} at += v * p.step{0}; }} ",
         axis);
   }
   k.may_fail();

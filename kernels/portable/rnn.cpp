@@ -27,8 +27,10 @@ class Rnn {
   }
 
   void add() {
-    if (batch_ * projected_ == 0) return;
     if (steps_ == 0) fail(ErrorCode::runtime, "a recurrent network needs at least one step");
+    if (projected_ == 0 && hidden_ > 0)
+      fail(ErrorCode::runtime, "a recurrent network projects its state to no features");
+    if (batch_ * projected_ == 0) return;
     const std::int64_t width = directions_ * projected_;
     from_input_ = scratch(steps_ * batch_ * parts_ * hidden_);
     cell_ = scratch(batch_ * hidden_);

@@ -75,7 +75,7 @@ void embedding_bag(const KernelCall& c, Launches& list) {
   declare_bags(sizes, c, bags);
   sizes.optional_output("BAG_OF", "bag_of", 1, DType::i64, c.wants(1));
   sizes.optional_output("SIZES", "sizes", 2, DType::i64, c.wants(2));
-  list.add(std::move(sizes), bags.count);
+  list.add(std::move(sizes), bags.count + 1);
 
   const DType sum = list.target().has_double ? DType::f64 : DType::f32;
   const bool weighted = c.has(3), places = kind == BagKind::max && c.wants(3);

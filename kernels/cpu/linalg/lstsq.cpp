@@ -25,6 +25,7 @@ struct LstsqJob {
         m(lapack_size(a.rows)),
         n(lapack_size(a.columns)),
         columns(lapack_size(b.columns)),
+        solved(std::max(columns, 1)),
         k(lapack_size(std::min(m, n), 10)),
         ldb(std::max({m, n, 1})),
         driver(static_cast<LstsqDriver>(call.node->integer(AttrKey::mode))),
@@ -43,17 +44,17 @@ struct LstsqJob {
   int solve(T* m_, T* b_, R* s, T* w, int length, R* rw, int* iw) {
     switch (driver) {
       case LstsqDriver::gelsy:
-        return lapack::gelsy(m, n, columns, m_, std::max(m, 1), b_, ldb, iw, epsilon, &rank, w, length, rw);
+        return lapack::gelsy(m, n, solved, m_, std::max(m, 1), b_, ldb, iw, epsilon, &rank, w, length, rw);
       case LstsqDriver::gelsd:
-        return lapack::gelsd(m, n, columns, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw, iw);
+        return lapack::gelsd(m, n, solved, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw, iw);
       case LstsqDriver::gelss:
-        return lapack::gelss(m, n, columns, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw);
-      default: rank = k; return lapack::gels(m, n, columns, m_, std::max(m, 1), b_, ldb, w, length);
+        return lapack::gelss(m, n, solved, m_, std::max(m, 1), b_, ldb, s, epsilon, &rank, w, length, rw);
+      default: rank = k; return lapack::gels(m, n, solved, m_, std::max(m, 1), b_, ldb, w, length);
     }
   }
   void cut(ScratchParts& parts) {
     matrix = parts.take<T>(a.rows * a.columns);
-    rhs = parts.take<T>(static_cast<std::int64_t>(ldb) * columns);
+    rhs = parts.take<T>(static_cast<std::int64_t>(ldb) * solved);
     values = parts.take<R>(k);
     work = parts.take<T>(work_length);
     real_work = parts.take<R>(real_length);
@@ -61,11 +62,11 @@ struct LstsqJob {
   }
   void one(std::int64_t i, Failure& failure) {
     rank = 0;
-    std::fill_n(rhs, static_cast<std::int64_t>(ldb) * columns, T(0));
+    std::fill_n(rhs, static_cast<std::int64_t>(ldb) * solved, T(0));
     b.copy_columns(i, rhs, ldb);
     if (k > 0) {
       a.copy_columns(i, matrix, m);
-      if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * columns))
+      if (!all_finite(matrix, a.rows * a.columns) || !all_finite(rhs, static_cast<std::int64_t>(ldb) * solved))
         return failure.report(i, kNotFinite);
       std::fill_n(integer_work, integer_length, 0);  // gelsy: all columns may move
       const int info = solve(matrix, rhs, values, work, work_length, real_work, integer_work);
@@ -95,7 +96,9 @@ struct LstsqJob {
   std::int64_t count;
   double flops = 0;
   Operand a, b;
-  int m, n, columns, k, ldb;
+  int m, n, columns;
+  int solved;  ///< columns for LAPACK, which makes no singular values without one
+  int k, ldb;
   LstsqDriver driver;
   R epsilon;
   int rank = 0, work_length = 1, real_length = 1, integer_length = 1;

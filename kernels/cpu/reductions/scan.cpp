@@ -104,7 +104,7 @@ void scan_lines(KernelCall& c, Step step) {
 
 template <class L, bool kMax>
 void scan_extremum(KernelCall& c) {
-  const TensorView &x = c.in[0], &y = c.out[0];
+  const TensorView &x = c.in[0], &y = c.out[c.wants(0) ? 0 : 1];
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), ys = y.stride(axis), size = element_size(x.dtype);
   if (x.numel() == 0) return;

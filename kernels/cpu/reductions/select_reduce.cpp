@@ -38,7 +38,9 @@ std::int64_t median_of(Line<L> line, std::int64_t n, bool ignore_nan) {
 
 template <class L>
 std::int64_t mode_of(Line<L> line, std::int64_t n) {
-  std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) { return ascends(a.value, b.value); });
+  std::sort(line, line + n, [](const Keyed<L>& a, const Keyed<L>& b) {
+    return ascends(a.value, b.value) || (!ascends(b.value, a.value) && a.index < b.index);
+  });
   std::int64_t best = 0, most = 0, run = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     ++run;

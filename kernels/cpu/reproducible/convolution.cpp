@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "dtypes/cpu_level.h"
+#include "dtypes/storage.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/convolve.h"
@@ -146,7 +147,7 @@ void plain(const ConvolutionProblem& p, const T* x, const T* weight, T* y) {
   for (std::int64_t g = 0; g < p.batch * p.groups; ++g) {
     const T *from = x + g * p.in * size, *w = weight + g % p.groups * p.out * p.in;
     T* to = y + g * p.out * size;
-    if (size == 1) {  // one row of results, so that they lie side by side
+    if (size == 1 && !is_complex(dtype_of_v<T>)) {  // one row of results, so that they lie side by side
       product<T>(1, p.out, p.in, {from, 0, 1}, {w, 1, p.in}, to, p.out);
     } else {
       product<T>(p.out, size, p.in, {w, p.in, 1}, {from, size, 1}, to, size);

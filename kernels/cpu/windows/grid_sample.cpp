@@ -51,7 +51,7 @@ T padded(T x, std::int64_t size, const Rules& r) {
   if (r.padding == GridPadding::reflection) {
     x = r.align_corners ? reflected(x, T(0), T(size - 1)) : reflected(x, T(-0.5), T(size));
   }
-  if (r.padding != GridPadding::zeros) x = std::min(std::max(x, T(0)), T(size - 1));
+  if (r.padding != GridPadding::zeros) x = std::min(std::max(T(0), x), T(size - 1));  // NaN to 0
   return x;
 }
 
