@@ -34,7 +34,6 @@ const KernelTable& cpu_kernels() {
     register_cpu_indexing(t);
     register_cpu_contractions(t);
     register_cpu_linalg(t);
-    register_cpu_optim(t);
     register_collective(t);
     register_custom(t);
     portable::add_definitions(t, false);

@@ -53,7 +53,6 @@ set(sources
   cpu/fft/stage_avx512.cpp
   cpu/fft/stage_baseline.cpp
   cpu/indexing/data_sized.cpp
-  cpu/indexing/embedding_bag.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
   cpu/indexing/scatter.cpp
@@ -87,7 +86,6 @@ set(sources
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
-  cpu/optim.cpp
   cpu/planes/convolve.cpp
   cpu/planes/layout.cpp
   cpu/planes/loops.cpp
@@ -132,8 +130,6 @@ set(sources
   cpu/reductions/reduce_variance.cpp
   cpu/reductions/reductions.cpp
   cpu/reductions/scan.cpp
-  cpu/reductions/searchsorted.cpp
-  cpu/reductions/segment_reduce.cpp
   cpu/reductions/select_reduce.cpp
   cpu/reductions/softmax.cpp
   cpu/reductions/softmax_row.cpp
@@ -164,9 +160,9 @@ set(sources
   cpu/sgemm/micro_baseline.cpp
   cpu/sgemm/sgemm.cpp
   cpu/windows/adaptive_pool.cpp
-  cpu/windows/detection.cpp
   cpu/windows/fold.cpp
   cpu/windows/grid_sample.cpp
+  cpu/windows/nms.cpp
   cpu/windows/pool.cpp
   cpu/windows/resize.cpp
   cpu/windows/resize_table.cpp

@@ -16,7 +16,6 @@ void register_cpu_contractions(KernelTable& t) {
   t.set(Op::grid_sample, cpu::grid_sample_kernel());
   t.set(Op::rnn, cpu::rnn_kernel());
   t.set(Op::cdist, cpu::cdist_kernel());
-  t.set(Op::roi_align, cpu::roi_align_kernel());
   t.set(Op::nms, cpu::nms_kernel());
 }
 

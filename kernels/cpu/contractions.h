@@ -17,7 +17,6 @@ Kernel resize_kernel();
 Kernel grid_sample_kernel();
 Kernel rnn_kernel();
 Kernel cdist_kernel();
-Kernel roi_align_kernel();
 Kernel nms_kernel();
 
 /// The same, sums made in the order of docs/reproducible.md.

@@ -33,9 +33,9 @@ void run_items(CompiledFunction run, std::span<const Argument> arguments, std::i
 /// Runs them on the threads of kernels. Shared: a failure belongs to the thread that launched.
 Launcher& compiled_launcher();
 
-/// Runs the portable kernel of a node's op on the host, and its results may lie where those of `own` may. Its texts
-/// support few element types: operands are converted to those first (definitions.h), and results back afterwards.
-Kernel compiled_kernel(const Kernel& own);
+/// Runs the portable kernel of the op on the host. Its texts support few element types: operands are converted to those
+/// first (definitions.h), and results back afterwards.
+Kernel compiled_kernel(Op op);
 /// Puts the definition of each op whose texts were compiled into a table of the CPU: where the table has no kernel, or
 /// with `replace` for all of them.
 void add_definitions(KernelTable& table, bool replace);

@@ -119,8 +119,10 @@ void run(KernelCall& c) {
   for (const Converted& x : state.outputs) out[x.index].data = converted + x.offset;
   KernelCall inner = inner_call(c, state, in, out);
   inner.scratch = c.scratch.first(state.inner_scratch);
+  auto* const number = reinterpret_cast<std::int32_t*>(compiled_launcher().failure());
+  *number = 0;  // a run that another error ended has left one
   state.kernel->run(inner);
-  const int failure = std::exchange(*reinterpret_cast<std::int32_t*>(compiled_launcher().failure()), 0);
+  const int failure = std::exchange(*number, 0);
   if (failure != 0) fail(ErrorCode::runtime, std::string(failure_message(failure)));
   for (const Converted& x : state.outputs) {
     convert(converted + x.offset, out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
@@ -134,17 +136,18 @@ void add_definitions(KernelTable& t, bool replace) {
   for (std::size_t op = 0; op <= kMaxOp; ++op) {
     const bool native = t.kernels[op].run != nullptr;
     if (definitions().compiled[op].samples.empty() || (native && !replace)) continue;
-    t.kernels[op] = compiled_kernel(native ? t.kernels[op] : definitions().kernels.kernels[op]);
+    t.kernels[op] = compiled_kernel(static_cast<Op>(op));
   }
 }
 
-Kernel compiled_kernel(const Kernel& own) {
+Kernel compiled_kernel(Op op) {
+  const Kernel& definition = portable_kernels().kernels[static_cast<std::size_t>(op)];
   Kernel k;
   k.run = run;
   k.scratch = scratch;
   k.prepare = prepare;
-  k.in_place = own.in_place;
-  k.in_place_of = own.in_place_of;
+  k.in_place = definition.in_place;
+  k.in_place_of = definition.in_place_of;
   return k;
 }
 

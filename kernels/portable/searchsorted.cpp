@@ -9,18 +9,15 @@ void searchsorted(const KernelCall& c, Launches& list) {
   const DType t = number_type(sorted.dtype);
   Launch k("searchsorted");
   k.type("VALUE_T", t);
-  k.source.define("RIGHT", c.node->integer(AttrKey::right) != 0 ? 1 : 0);
-  k.source.define("SORTER", c.has(2) ? 1 : 0);
+  k.source.choice("RIGHT", c.node->integer(AttrKey::right) != 0 ? 1 : 0);
   k.input("sorted", 0, sorted.dtype);
   k.input("values", 1, values.dtype);
   k.load("LOAD_S", sorted.dtype, t);
   k.load("LOAD_V", values.dtype, t);
   k.source.view("sorted", sorted);
   k.source.view("values", values);
-  if (c.has(2)) {
-    k.input("sorter", 2, DType::i64);
-    k.source.view("sorter", c.in[2]);
-  }
+  k.optional_input("SORTER", "sorter", 2, DType::i64, c.has(2));
+  k.source.view("sorter", c.has(2) ? c.in[2] : sorted);
   k.output("out", 0, c.out[0].dtype);
   k.store("STORE", DType::i64, c.out[0].dtype);
   k.may_fail();
@@ -30,10 +27,22 @@ void searchsorted(const KernelCall& c, Launches& list) {
   list.add(std::move(k), values.numel());
 }
 
+constexpr std::string_view kSearchsortedSamples[] = {
+    "T=f32|f64|i64|u64: T[4], T[4]",
+};
+
+DType input_type(const KernelCall& c, std::size_t k) {
+  return k < 2 ? number_type(c.in[0].dtype) : c.in[k].dtype;
+}
+DType output_type(const KernelCall&, std::size_t) {
+  return DType::i64;
+}
+
 }  // namespace
 
 void define_search(Definitions& d) {
-  d.set(Op::searchsorted, kernel<searchsorted>());
+  d.set(Op::searchsorted, kernel<searchsorted>(),
+        {.samples = kSearchsortedSamples, .input = input_type, .output = output_type});
 }
 
 }  // namespace tern::portable

@@ -29,7 +29,7 @@ bool prepare(const generate::Sample& s) {
   } catch (const Error&) {
     return false;
   }
-  const Kernel kernel = portable::compiled_kernel(cpu_kernels().kernels[static_cast<std::size_t>(s.op)]);
+  const Kernel kernel = portable::compiled_kernel(s.op);
   for (std::size_t unwanted = 0; unwanted <= results.size(); ++unwanted) {
     std::vector<TensorView> out;
     for (std::size_t i = 0; i < results.size(); ++i)

@@ -13,7 +13,6 @@ void register_cpu_indexing(KernelTable& t) {
   t.set(Op::masked_select, {.run = cpu_masked_select, .strided = kAllStrided});
   t.set(Op::unique, {.run = cpu_unique});
   t.set(Op::bincount, {.run = cpu_bincount});
-  t.set(Op::embedding_bag, {.run = cpu_embedding_bag});
   t.set(Op::repeat_interleave, {.run = cpu_repeat_interleave});
 }
 

@@ -14,7 +14,6 @@ void cpu_nonzero(KernelCall& c);
 void cpu_masked_select(KernelCall& c);
 void cpu_unique(KernelCall& c);
 void cpu_bincount(KernelCall& c);
-void cpu_embedding_bag(KernelCall& c);
 void cpu_repeat_interleave(KernelCall& c);
 
 }  // namespace tern

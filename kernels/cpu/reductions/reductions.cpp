@@ -14,8 +14,6 @@ void register_cpu_reductions(KernelTable& t) {
   t.set(Op::group_norm, {.run = cpu_group_norm});
   t.set(Op::batch_norm, {.run = cpu_batch_norm});
   t.set(Op::histogram, {.run = cpu_histogram});
-  t.set(Op::searchsorted, {.run = cpu_searchsorted});
-  t.set(Op::segment_reduce, {.run = cpu_segment_reduce});
 }
 
 }  // namespace tern

@@ -19,7 +19,5 @@ void cpu_rms_norm(KernelCall& c);
 void cpu_group_norm(KernelCall& c);
 void cpu_batch_norm(KernelCall& c);
 void cpu_histogram(KernelCall& c);
-void cpu_searchsorted(KernelCall& c);
-void cpu_segment_reduce(KernelCall& c);
 
 }  // namespace tern
