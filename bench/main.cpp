@@ -4,6 +4,7 @@
 //   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
 //   tern_bench --sessions ARCHIVE...  eight sessions of a program: first runs, memory
 //   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
+//   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
 // The figure is the time from before open to after the first output, less the median of later runs; the share of
@@ -23,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/definitions.h"
 #include "bench/inputs.h"
 #include "bench/models.h"
 #include "bench/sessions.h"
@@ -213,6 +215,10 @@ int main(int argc, char** argv) {
         const tern::bench::BenchModel model = make();
         with_archive(model, [&](const std::string& path) { on_devices(model, path, names); });
       }
+      return 0;
+    }
+    if (argc > 1 && std::string_view(argv[1]) == "--definitions") {
+      tern::bench::measure_definitions(argc > 2 ? argv[2] : "");
       return 0;
     }
     if (argc > 2 && std::string_view(argv[1]) == "--sessions") {

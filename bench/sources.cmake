@@ -1,5 +1,7 @@
 # Written by ./dev sources.
 set(sources
+  definition_nodes.cpp
+  definitions.cpp
   inputs.cpp
   main.cpp
   models.cpp
