@@ -1,5 +1,9 @@
 # Written by ./dev sources.
 set(sources
+  definitions.cpp
+  definitions/align.cpp
+  definitions/compare.cpp
+  definitions/node_case.cpp
   fixed.cpp
   fuzz_archive.cpp
   fuzz_expr.cpp
@@ -24,5 +28,6 @@ set(sources
   ops/table.cpp
   ops/windows.cpp
   run/mutate.cpp
+  run/tame.cpp
   run/trial.cpp
   run/wild.cpp)

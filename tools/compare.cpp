@@ -210,6 +210,11 @@ Tolerance default_tolerance(DType golden) {
   return precision != nullptr ? precision->tolerance : Tolerance{};
 }
 
+double unit_of_last_place(DType dtype, double magnitude) {
+  const Precision* precision = precision_of(dtype);
+  return precision == nullptr ? 0 : unit_of_last_place(*precision, magnitude);
+}
+
 Comparison compare(const HostTensor& actual, const HostTensor& golden, std::optional<Tolerance> tolerance) {
   require_consistent(actual, "the result");
   require_consistent(golden, "the golden tensor");

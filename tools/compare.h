@@ -22,6 +22,9 @@ struct Tolerance {
 /// smaller).
 Tolerance default_tolerance(DType golden);
 
+/// Of a number of this size: the difference to the next one. 0 for types that are exact. Complex types: of a part.
+double unit_of_last_place(DType dtype, double magnitude);
+
 /// The element with the largest error. index is row-major; -1 when no element has an error above 0.
 struct WorstElement {
   double error = 0;

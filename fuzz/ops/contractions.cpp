@@ -40,10 +40,10 @@ void matmul(Make& m) {
   if (m.chance(30)) m.set(Key::dtype, m.pick({dtype, DType::f32}));
 }
 void grouped_matmul(Make& m) {
-  const std::int64_t depth = m.in(0, 5), groups = m.in(0, 5);
+  const std::int64_t depth = m.extent(0, 5), groups = m.in(0, 5);
   const DType dtype = m.floating();
-  m.operand(dtype, {m.in(0, 5), depth});
-  m.operand(dtype, {groups, depth, m.in(0, 5)});
+  m.operand(dtype, {m.extent(0, 5), depth});
+  m.operand(dtype, {groups, depth, m.extent(0, 5)});
   m.operand(m.index(), {groups});
 }
 void convolution(Make& m) {
@@ -71,10 +71,12 @@ void convolution(Make& m) {
   m.set(Key::transposed, transposed ? 1 : 0);
   m.set(Key::output_pads, transposed ? m.list(rank, 0, 1) : Sizes(static_cast<std::size_t>(rank), 0));
 }
+/// What a mask hides may be NaN or not where NaN are hidden.
 void attention(Make& m) {
+  m.special = Special::no;
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
-  const std::int64_t heads = m.in(1, 4), shared = m.pick<std::int64_t>({1, heads}), queries = m.in(0, 9),
-                     keys = m.in(0, 9), width = m.in(0, 8);
+  const std::int64_t heads = m.in(1, 4), shared = m.pick<std::int64_t>({1, heads}), queries = m.extent(0, 9),
+                     keys = m.extent(0, 9), width = m.extent(m.tame() ? 1 : 0, 8);
   const Sizes lead = m.shape(m.in(0, 1));
   const bool with_heads = m.chance(80);
   const auto shape = [&](std::int64_t of, std::int64_t rows, std::int64_t columns) {
@@ -85,7 +87,7 @@ void attention(Make& m) {
   };
   m.operand(dtype, shape(heads, queries, width));
   m.operand(dtype, shape(shared, keys, width));
-  m.operand(dtype, shape(shared, keys, m.in(0, 8)));
+  m.operand(dtype, shape(shared, keys, m.extent(0, 8)));
   if (m.chance(50))
     m.operand(m.pick({dtype, DType::boolean, DType::f32}),
               m.pick<Sizes>({{queries, keys}, {1, keys}, {keys}, {queries, 1}}));
@@ -94,12 +96,12 @@ void attention(Make& m) {
 }
 /// kind 0 lstm, 1 gru, 2 tanh, 3 relu.
 void rnn(Make& m) {
-  const std::int64_t kind = m.in(0, 3), layers = m.in(1, 2), directions = m.in(1, 2), in = m.in(0, 4),
-                     hidden = m.in(0, 4), batch = m.in(0, 3);
+  const std::int64_t kind = m.in(0, 3), layers = m.in(1, 2), directions = m.in(1, 2), in = m.extent(0, 4),
+                     hidden = m.extent(0, 4), batch = m.in(0, 3);
   const bool projected = kind == 0 && m.chance(30);
-  const std::int64_t out = projected ? m.in(0, 4) : hidden, gates = kind == 0 ? 4 : kind == 1 ? 3 : 1;
+  const std::int64_t out = projected ? m.in(m.tame() ? 1 : 0, 4) : hidden, gates = kind == 0 ? 4 : kind == 1 ? 3 : 1;
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
-  m.operand(dtype, {m.in(0, 4), batch, in});
+  m.operand(dtype, {m.in(m.tame() ? 1 : 0, 4), batch, in});
   m.operand(dtype, {layers * directions, batch, out});
   if (kind == 0) {
     m.operand(dtype, {layers * directions, batch, hidden});
@@ -123,11 +125,11 @@ void rnn(Make& m) {
   m.set(Key::bidirectional, directions - 1);
 }
 void cdist(Make& m) {
-  const std::int64_t width = m.in(0, 5);
+  const std::int64_t width = m.extent(0, 5);
   const DType dtype = m.floating();
   Sizes a = m.shape(m.in(0, 1)), b = a;
-  a.insert(a.end(), {m.in(0, 5), width});
-  b.insert(b.end(), {m.in(0, 5), width});
+  a.insert(a.end(), {m.extent(0, 5), width});
+  b.insert(b.end(), {m.extent(0, 5), width});
   m.operand(dtype, a);
   m.operand(dtype, b);
   m.numbers(Key::p, {m.pick({0.0, 1.0, 2.0, 0.5, 3.0, std::numeric_limits<double>::infinity()})});

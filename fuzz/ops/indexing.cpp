@@ -76,16 +76,16 @@ void unique(Make& m) {
   if (!s.empty() && m.chance(50)) m.set(Key::axis, m.axis(s));
 }
 void bincount(Make& m) {
-  const std::int64_t n = m.in(0, 6);
+  const std::int64_t n = m.extent(0, 6);
   m.operand(m.pick({DType::i64, DType::i32, DType::u8, DType::u64}), {n});
   if (m.chance(40)) m.operand(m.pick({DType::f32, DType::f64}), {n});
   m.set(Key::length, m.size(m.in(0, 8)));
   m.set(Key::symbols, m.unbound());
 }
 void embedding_bag(Make& m) {
-  const std::int64_t kind = m.in(0, 2), n = m.in(0, 6);
+  const std::int64_t kind = m.in(0, 2), n = m.extent(0, 6);
   const DType dtype = m.floating();
-  m.operand(dtype, {m.in(0, 5), m.in(0, 4)});
+  m.operand(dtype, {m.extent(0, 5), m.extent(0, 4)});
   m.operand(m.index(), {n});
   m.operand(m.index(), {m.in(0, 4)});
   if (kind == 0 && m.chance(50)) m.operand(dtype, {n});

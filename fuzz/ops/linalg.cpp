@@ -31,21 +31,32 @@ void fft(Make& m) {
   if (kind == 2)
     m.set(Key::length, m.size(std::max<std::int64_t>(1, 2 * s[static_cast<std::size_t>(axes.back())] - m.in(1, 2))));
 }
+/// Matrices that have factors, of orders that definitions take milliseconds for.
+void regular(Make& m) {
+  m.special = Special::no;
+  m.independent = true;
+}
+std::int64_t order(Make& m) {
+  return std::min<std::int64_t>(m.extent(0, 5), 33);
+}
 /// A square matrix, and the flags that its op may have.
 void square(Make& m) {
-  const std::int64_t n = m.in(0, 5);
+  regular(m);
+  const std::int64_t n = order(m);
   m.operand(m.matrix(), of(lead(m), {n, n}));
   if (m.node.op == Op::cholesky || m.node.op == Op::eigh) m.set(Key::upper, m.in(0, 1));
   if (m.node.op == Op::ldl_factor) m.set(Key::hermitian, m.in(0, 1));
-  if (m.node.op == Op::cholesky || m.node.op == Op::ldl_factor) m.set(Key::check, m.in(0, 1));
+  if (m.node.op == Op::cholesky || m.node.op == Op::ldl_factor) m.set(Key::check, m.tame() ? 1 : m.in(0, 1));
 }
 void rectangle(Make& m) {
-  m.operand(m.matrix(), of(lead(m), {m.in(0, 5), m.in(0, 5)}));
+  regular(m);
+  m.operand(m.matrix(), of(lead(m), {order(m), m.in(0, 5)}));
   if (m.node.op == Op::qr) m.set(Key::mode, m.in(0, 3));
   if (m.node.op == Op::svd) m.set(Key::full, m.in(0, 1));
   if (m.node.op == Op::lu_factor) m.set(Key::check, m.in(0, 1));
 }
 void householder(Make& m) {
+  regular(m);
   const DType dtype = m.matrix();
   const Sizes l = m.shape(m.in(0, 1));
   const std::int64_t rows = m.in(0, 5), columns = m.in(0, rows), k = m.in(0, columns), other = m.in(0, 4);
@@ -65,8 +76,9 @@ void householder(Make& m) {
 }
 /// A square matrix, what factors have beside it, and the right side.
 void solve(Make& m) {
+  regular(m);
   const DType dtype = m.matrix();
-  const std::int64_t n = m.in(0, 5), others = m.in(0, 3);
+  const std::int64_t n = order(m), others = m.in(0, 3);
   const Sizes l = lead(m);
   const bool left = m.node.op == Op::ldl_solve || m.chance(50);
   m.operand(dtype, of(l, {n, n}));
@@ -84,13 +96,14 @@ void solve(Make& m) {
   }
 }
 void lstsq(Make& m) {
+  regular(m);
   const DType dtype = m.matrix();
   const std::int64_t rows = m.in(0, 5);
   const Sizes l = m.shape(m.in(0, 1));
   m.operand(dtype, of(l, {rows, m.in(0, 5)}));
   m.operand(dtype, of(l, {rows, m.in(0, 3)}));
   m.set(Key::mode, m.in(0, 3));
-  if (m.chance(60)) m.numbers(Key::epsilon, {m.chance(50) ? 1e-5 : m.number()});
+  if (m.chance(60)) m.numbers(Key::epsilon, {m.tame() || m.chance(50) ? 1e-5 : m.number()});
 }
 
 }  // namespace

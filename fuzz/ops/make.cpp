@@ -16,6 +16,9 @@ namespace {
 
 using Limits = std::numeric_limits<std::int64_t>;
 
+/// Around the widths of registers and the lengths of unrolled loops, and more.
+constexpr std::initializer_list<std::int64_t> kLong = {7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 100, 130, 300};
+
 std::int64_t product(const Sizes& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape) n *= d;
@@ -29,7 +32,7 @@ std::int64_t near(std::int64_t value, std::int64_t by) {
 
 }  // namespace
 
-Make::Make(Op op, Choices& c) : choices(c), b(program, 0) {
+Make::Make(Op op, Choices& c, Wild wild) : choices(c), b(program, 0), wild_(wild) {
   program.source = std::make_shared<ExtendableSource>(nullptr, 0);
   program.functions.emplace_back();
   program.functions[0].name = "forward";
@@ -49,6 +52,7 @@ DType Make::floating() {
   return pick({f32, f32, f32, f32, f64, f64, f16, bf16, f32, f32, f8_e4m3fn, f8_e5m2});
 }
 double Make::number() {
+  if (tame()) return pick({0.0, 1.0, -1.0, 0.5, 2.0, 3.7});
   using Double = std::numeric_limits<double>;
   return pick({0.0, 1.0, -1.0, 0.5, 2.0, 3.7, Double::quiet_NaN(), Double::infinity(), -Double::infinity(), 1e308,
                -1e308, 1e-300, 9.3e18});
@@ -56,7 +60,11 @@ double Make::number() {
 Sizes Make::shape(std::int64_t rank, std::int64_t low) {
   Sizes s;
   for (std::int64_t i = 0; i < rank; ++i) s.push_back(chance(6) ? low : in(1, 5));
+  if (tame() && rank > 0 && chance(30)) s[choices.index(s.size())] = pick<std::int64_t>(kLong);
   return s;
+}
+std::int64_t Make::extent(std::int64_t low, std::int64_t high) {
+  return tame() && chance(25) ? pick<std::int64_t>(kLong) : in(low, high);
 }
 Sizes Make::list(std::int64_t count, std::int64_t low, std::int64_t high) {
   Sizes s;
@@ -81,7 +89,11 @@ ValueId Make::state(TensorType type, const Sizes& sizes) {
   std::uint64_t size = 0;
   if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of impossible size");
   std::vector<std::byte> bytes(size);
-  fill(choices, type.dtype, bytes);
+  if (!tame() || type.block > 0) {
+    fill(choices, type.dtype, bytes);
+  } else {
+    fill_tame(choices, type.dtype, sizes, bytes, special);
+  }
   State state;
   state.name = name;
   state.kind = State::Kind::constant;
@@ -134,7 +146,16 @@ ValueId Make::microscaled(const Sizes& shape) {
 
 ValueId Make::tensor(DType dtype, const Sizes& shape) {
   if (!shape.empty() && chance(1)) return microscaled(shape);
-  if (elements_per_byte(dtype) == 1 && chance(50)) return strided(dtype, shape);
+  if (elements_per_byte(dtype) == 1 && chance(50)) {
+    if (!tame() || !independent) return strided(dtype, shape);
+    if (shape.size() > 1) {  // by columns
+      Sizes axes, sizes = shape;
+      for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+      std::swap(axes.back(), axes[axes.size() - 2]);
+      std::swap(sizes.back(), sizes[sizes.size() - 2]);
+      return b.permute(source(dtype, Dims(sizes.begin(), sizes.end()), sizes), axes);
+    }
+  }
   return source(dtype, Dims(shape.begin(), shape.end()), shape);
 }
 
@@ -203,13 +224,14 @@ void Make::change_result(TensorType& type) {
 }
 
 void Make::finish() {
-  if (chance(12)) change_attribute();
-  if (!node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
+  const bool wild = !tame();
+  if (wild && chance(12)) change_attribute();
+  if (wild && !node.inputs.empty() && chance(2)) node.inputs[choices.index(node.inputs.size())] = kNoValue;
   node.version = op_record(node.op).version;
   std::vector<const TensorType*> types;
   for (ValueId v : node.inputs) types.push_back(v == kNoValue ? nullptr : &b.type(v));
   std::vector<TensorType> results = infer(program, program.pool, node, types);
-  if (!results.empty() && chance(5)) change_result(results[choices.index(results.size())]);
+  if (wild && !results.empty() && chance(5)) change_result(results[choices.index(results.size())]);
   const bool some_unwanted = chance(results.size() > 1 ? 25 : 1);
   for (const TensorType& t : results) node.outputs.push_back(some_unwanted && chance(50) ? kNoValue : b.add_value(t));
   Function& f = b.function();

@@ -10,6 +10,7 @@
 
 #include "exporter/builder.h"
 #include "fuzz/run/choices.h"
+#include "fuzz/run/tame.h"
 #include "schema/program.h"
 
 namespace tern::fuzz {
@@ -17,11 +18,16 @@ namespace tern::fuzz {
 using Sizes = std::vector<std::int64_t>;
 using Key = AttrKey;
 
+/// Whether the node may be none that its op takes. Off also makes some sizes larger: as large as a kernel's loops are
+/// long, and beyond.
+enum class Wild : bool { off, on };
+
 class Make {
  public:
-  Make(Op op, Choices& c);
+  Make(Op op, Choices& c, Wild wild = Wild::on);
 
   // Choices.
+  bool tame() const { return wild_ == Wild::off; }
   std::int64_t in(std::int64_t low, std::int64_t high) { return choices.between(low, high); }
   bool chance(int percent) { return choices.chance(percent); }
   template <class T>
@@ -33,10 +39,12 @@ class Make {
   DType floating();  ///< of 16 bits and more, mostly
   DType index() { return pick({DType::i64, DType::i32}); }
   DType matrix() { return pick({DType::f32, DType::f64, DType::c64, DType::c128}); }
-  double number();  ///< also NaN, infinities and extremes
+  double number();  ///< also NaN, infinities and extremes, where it is wild
   /// Sizes 1 to 5, now and then `low`.
   Sizes shape(std::int64_t rank, std::int64_t low = 0);
   Sizes any_shape(std::int64_t low = 0) { return shape(in(0, 4), low); }
+  /// From `low` to `high`, and now and then more where nothing is wild.
+  std::int64_t extent(std::int64_t low, std::int64_t high);
   std::int64_t axis(const Sizes& shape) { return in(0, static_cast<std::int64_t>(shape.size()) - 1); }
   Sizes list(std::int64_t count, std::int64_t low, std::int64_t high);
 
@@ -65,6 +73,9 @@ class Make {
   /// Throws tern::Error where the rule of the op refuses.
   void finish();
 
+  // Where nothing is wild:
+  Special special = Special::yes;  ///< of data
+  bool independent = false;        ///< no element of an operand is another one's
   Choices& choices;
   Program program;
   Builder b;
@@ -77,6 +88,7 @@ class Make {
   ValueId microscaled(const Sizes& shape);
   void change_attribute();
   void change_result(TensorType& type);
+  Wild wild_;
   int symbols_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "exporter/archive_writer.h"
 #include "fuzz/ops/table.h"
@@ -18,18 +19,32 @@ const std::vector<Op>& all_ops() {
   return ops;
 }
 
-std::vector<std::byte> one_op(Op op, Choices& c) {
+namespace {
+
+/// What `take` makes of the program; a default where the rule of the op refuses.
+template <class Take>
+auto make(Op op, Choices& c, Wild wild, Take take) -> decltype(take(std::declval<Make&>())) {
   const Maker maker = makers()[static_cast<std::size_t>(op)];
   if (maker == nullptr) return {};
   try {
-    Make m(op, c);
+    Make m(op, c, wild);
     maker(m);
     m.finish();
-    return archive_bytes(m.program);
+    return take(m);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::internal) std::abort();
     return {};
   }
+}
+
+}  // namespace
+
+std::vector<std::byte> one_op(Op op, Choices& c) {
+  return make(op, c, Wild::on, [](Make& m) { return archive_bytes(m.program); });
+}
+
+std::optional<TameOp> tame_op(Op op, Choices& c) {
+  return make(op, c, Wild::off, [](Make& m) { return std::optional(TameOp{std::move(m.program), m.special}); });
 }
 
 }  // namespace tern::fuzz

@@ -72,9 +72,10 @@ void layer_norm(Make& m) {
   if (m.chance(50)) m.set(Key::dtype, m.pick({dtype, DType::f32}));
 }
 void group_norm(Make& m) {
-  const std::int64_t groups = m.in(1, 3), channels = groups * m.in(0, 3);
+  const std::int64_t groups = m.in(1, 3), channels = groups * m.extent(0, 3);
   const DType dtype = m.floating();
   Sizes s = m.shape(m.in(0, 2));
+  if (m.tame()) s.push_back(m.in(2, 5));  // of one element nothing is left but rounding
   s.insert(s.begin(), {m.in(0, 2), channels});
   m.operand(dtype, s);
   m.optional(dtype, {channels});
@@ -83,7 +84,7 @@ void group_norm(Make& m) {
   m.numbers(Key::epsilon, {1e-5});
 }
 void batch_norm(Make& m) {
-  const std::int64_t channels = m.in(0, 5);
+  const std::int64_t channels = m.extent(0, 5);
   const DType dtype = m.floating();
   Sizes s = m.shape(m.in(0, 3));
   s.insert(s.begin(), {m.in(0, 3), channels});
@@ -98,7 +99,7 @@ void histogram(Make& m) {
   const DType dtype = m.pick({DType::f32, DType::f64, DType::f32, DType::i64, DType::u8});
   const Sizes s = m.shape(m.in(0, 3));
   m.operand(dtype, s);
-  m.optional(dtype, {m.in(1, 5)}, 40);
+  m.optional(dtype, {m.extent(1, 5)}, 40);
   m.optional(dtype, s, 30);
   m.set(Key::bins, m.in(1, 6));
   m.numbers(Key::range,
@@ -109,11 +110,11 @@ void histogram(Make& m) {
 void searchsorted(Make& m) {
   const DType dtype = m.pick({DType::f32, DType::f64, DType::i64, DType::u8, DType::f16});
   const Sizes lead = m.shape(m.in(0, 2));
-  const std::int64_t n = m.in(0, 5);
+  const std::int64_t n = m.extent(0, 5);
   Sizes sorted = lead, values = lead;
   if (m.chance(30)) sorted.clear();
   sorted.push_back(n);
-  values.push_back(m.in(0, 4));
+  values.push_back(m.extent(0, 4));
   m.operand(dtype, sorted);
   m.operand(dtype, values);
   if (m.chance(40)) m.operand(DType::i64, sorted);

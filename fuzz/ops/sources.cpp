@@ -79,7 +79,7 @@ void full(Make& m) {
   m.set(Key::dtype, m.any());
 }
 void iota(Make& m) {
-  m.set(Key::sizes, symbolic(m, {m.in(0, 70)}));
+  m.set(Key::sizes, symbolic(m, {m.extent(0, 70)}));
   if (m.chance(50)) {
     m.numbers(Key::value, {m.number(), m.number()});
   } else {

@@ -14,7 +14,7 @@ DType image_dtype(Make& m) {
 void pool(Make& m) {
   const std::int64_t rank = m.in(1, 3), kind = m.in(0, 1);
   Sizes image = m.shape(m.in(1, 2));
-  for (std::int64_t i = 0; i < rank; ++i) image.push_back(m.in(0, 8));
+  for (std::int64_t i = 0; i < rank; ++i) image.push_back(i + 1 == rank ? m.extent(0, 8) : m.in(0, 8));
   const Sizes kernel = m.list(rank, 1, 4);
   Sizes before;
   for (std::int64_t k : kernel) before.push_back(m.in(0, k / 2));
@@ -33,7 +33,7 @@ void pool(Make& m) {
 void adaptive_pool(Make& m) {
   const std::int64_t rank = m.in(1, 3);
   Sizes image = m.shape(m.in(1, 2));
-  for (std::int64_t i = 0; i < rank; ++i) image.push_back(m.in(1, 7));
+  for (std::int64_t i = 0; i < rank; ++i) image.push_back(i + 1 == rank ? m.extent(1, 7) : m.in(1, 7));
   m.operand(m.chance(60) ? image_dtype(m) : m.real(), image);
   m.set(Key::kind, m.in(0, 1));
   m.set(Key::sizes, m.list(rank, 0, 9));
@@ -41,7 +41,7 @@ void adaptive_pool(Make& m) {
 void resize(Make& m) {
   const std::int64_t mode = m.in(0, 4), rank = mode > 2 ? 2 : m.in(1, 3);
   Sizes image = m.list(2, 0, 2);
-  for (std::int64_t i = 0; i < rank; ++i) image.push_back(m.in(1, 6));
+  for (std::int64_t i = 0; i < rank; ++i) image.push_back(i + 1 == rank ? m.extent(1, 6) : m.in(1, 6));
   m.operand(m.chance(80) ? image_dtype(m) : DType::u8, image);
   m.set(Key::mode, mode);
   m.set(Key::sizes, m.list(rank, 1, 9));
@@ -56,7 +56,7 @@ void resize(Make& m) {
 void grid_sample(Make& m) {
   const std::int64_t rank = m.in(2, 3), batch = m.in(0, 2);
   const DType dtype = image_dtype(m);
-  Sizes image = {batch, m.in(0, 2)}, grid = {batch};
+  Sizes image = {batch, m.extent(0, 2)}, grid = {batch};
   for (std::int64_t i = 0; i < rank; ++i) {
     image.push_back(m.in(1, 5));
     grid.push_back(m.in(0, 4));
@@ -99,7 +99,7 @@ void roi_align(Make& m) {
   m.set(Key::align_corners, m.in(0, 1));
 }
 void nms(Make& m) {
-  const std::int64_t n = m.in(0, 6);
+  const std::int64_t n = m.extent(0, 6);
   const DType dtype = image_dtype(m);
   m.operand(dtype, {n, 4});
   m.operand(dtype, {n});

@@ -158,6 +158,9 @@ check docs/ops.md $scripts/ops_doc.py --check --tern build/tern --reports $repor
 check docs/command.md $scripts/command_doc.sh --check build
 part 'configuring anew' $scripts/configure_test.sh
 part 'dev and newcomers' $scripts/dev_test.sh
+# Every native kernel against the definition of its op, which is compiled here; what has been compiled stays.
+part definitions build/fuzz_definitions --texts build/definition-texts
+part 'definitions, avx2' env TERN_CPU=avx2 build/fuzz_definitions --texts build/definition-texts
 # What validates runs clean: programs of every op, and changed archives.
 part 'fuzz, every op' build/fuzz_fixed --count 400 --save "$logs"
 check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
@@ -181,6 +184,7 @@ if [[ $full == --full ]]; then
   conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
+  part 'definitions, many' build/fuzz_definitions --first 1000 --count 200 --texts build/definition-texts
   part 'sanitized: every op' build-sanitize/fuzz_fixed --count 400 --save "$logs"
   part 'races of threads' ./dev races
   # An hour of what validates runs clean, a minute of each other target.

@@ -1,0 +1,206 @@
+#include "fuzz/definitions/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+
+#include "dtypes/convert.h"
+#include "tools/compare.h"
+#include "tools/element_text.h"
+
+namespace tern::fuzz {
+namespace {
+
+using Number = std::complex<double>;
+
+bool is_number(DType t) {
+  return is_floating(t) || is_complex(t);
+}
+
+std::vector<Number> numbers(const HostTensor& t) {
+  std::vector<Number> v(static_cast<std::size_t>(t.numel()));
+  convert(t.data.data(), t.dtype, v.data(), DType::c128, t.numel());
+  return v;
+}
+
+bool finite(Number z) {
+  return std::isfinite(z.real()) && std::isfinite(z.imag());
+}
+bool same_number(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+bool same_number(Number a, Number b) {
+  return same_number(a.real(), b.real()) && same_number(a.imag(), b.imag());
+}
+bool same_part(double a, double b) {
+  return same_number(a, b) && (std::isnan(a) || std::signbit(a) == std::signbit(b));
+}
+
+/// Bytes of element `i`; of half bytes, of the byte that holds it.
+std::span<const std::byte> element(const HostTensor& t, std::int64_t i) {
+  const std::int64_t size = element_size(t.dtype);
+  return {t.data.data() + i / elements_per_byte(t.dtype) * size, static_cast<std::size_t>(size)};
+}
+bool same_element(const HostTensor& a, const HostTensor& b, std::int64_t i) {
+  return std::ranges::equal(element(a, i), element(b, i));
+}
+
+/// That sizes or types differ; empty if they do not.
+std::string difference_of_kind(const Results& a, const Results& b) {
+  if (a.failed || b.failed) {
+    if (a.failed && b.failed) return {};
+    return a.failed ? "fails: " + a.message : "gives results, and the definition fails: " + b.message;
+  }
+  for (std::size_t k = 0; k < std::max(a.outputs.size(), b.outputs.size()); ++k) {
+    if (k >= a.outputs.size() || k >= b.outputs.size()) return "another number of results";
+    const Comparison c = compare(a.outputs[k], b.outputs[k], Tolerance{});
+    if (!c.mismatch.empty()) return fmt::format("result {}: {}", k, c.mismatch);
+  }
+  return {};
+}
+
+/// The type that numbers of this one are computed in.
+DType computed_in(DType t) {
+  switch (t) {
+    case DType::f64:
+    case DType::c128: return DType::f64;
+    default: return DType::f32;
+  }
+}
+
+double largest_of(DType t) {
+  switch (t) {
+    case DType::f64:
+    case DType::c128: return std::numeric_limits<double>::max();
+    case DType::f16:
+    case DType::c32: return 65504;
+    case DType::f8_e4m3fn:
+    case DType::f8_e5m2: return 448;
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+/// One result of the runs that are compared.
+struct Output {
+  const HostTensor &actual, &defined;
+  const HostTensor* exact;  ///< null: there is none
+  std::vector<const HostTensor*> shaken;
+};
+
+Verdict exact_near(const Output& o, std::size_t k) {
+  for (std::int64_t i = 0; i < o.actual.numel(); ++i) {
+    if (same_element(o.actual, o.defined, i)) continue;
+    const bool undetermined = o.exact != nullptr && std::ranges::any_of(o.shaken, [&](const HostTensor* s) {
+                                return s == nullptr || s->sizes != o.exact->sizes || !same_element(*s, *o.exact, i);
+                              });
+    if (undetermined) continue;
+    return {false, std::numeric_limits<double>::infinity(),
+            fmt::format("result {}{}: {}, defined {}", k, index_text(o.actual, i), element_text(o.actual, i),
+                        element_text(o.defined, i))};
+  }
+  return {};
+}
+
+Verdict number_near(const Output& o, std::size_t k, double terms) {
+  const DType type = o.actual.dtype;
+  const std::vector<Number> actual = numbers(o.actual), defined = numbers(o.defined),
+                            exact = o.exact == nullptr ? defined : numbers(*o.exact);
+  std::vector<std::vector<Number>> shaken;
+  for (const HostTensor* s : o.shaken) shaken.push_back(numbers(*s));
+  constexpr double kFew = 4, kOfDefinition = 4;
+  const double units = kFew * (2 + std::sqrt(terms));
+  Verdict verdict;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (same_number(actual[i], defined[i])) continue;
+    double moved = 0;
+    bool lost = false;  // a shaken result is not finite
+    for (const std::vector<Number>& s : shaken) {
+      lost = lost || !finite(s[i]);
+      moved = std::max(moved, std::abs(s[i] - exact[i]));
+    }
+    double share = std::numeric_limits<double>::infinity(), allowed = 0;
+    if (finite(actual[i])) {
+      const Number from = finite(exact[i]) ? exact[i] : defined[i];
+      const double size = std::abs(from);
+      allowed = unit_of_last_place(type, size) + units * unit_of_last_place(computed_in(type), size);
+      if (!lost) allowed += units * moved;
+      if (finite(defined[i])) allowed += kOfDefinition * std::abs(defined[i] - from);
+      const double error = std::abs(actual[i] - from);
+      share = error == 0 ? 0 : error / allowed;
+    } else if (std::abs(exact[i]) > largest_of(type) / 1024) {
+      share = 0;  // a step may overflow
+    } else if (!finite(defined[i]) && (is_complex(type) || (o.exact != nullptr && (finite(exact[i]) || lost)))) {
+      // What overflowed on the way, and parts of a complex infinity, may become any of infinity and NaN.
+      share = 0;
+    }
+    verdict.share = std::max(verdict.share, share);
+    if (share > 1 && verdict.ok) {
+      const auto at = static_cast<std::int64_t>(i);
+      verdict.ok = false;
+      verdict.difference =
+          fmt::format("result {}{}: {}, defined {}, in float64 {}; allowed is {:.3g}", k, index_text(o.actual, at),
+                      element_text(o.actual, at), element_text(o.defined, at),
+                      o.exact == nullptr ? "unknown" : element_text(*o.exact, at), allowed);
+    }
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict same_bits(const Results& actual, const Results& defined) {
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  if (const std::string text = difference_of_kind(actual, defined); !text.empty()) return {false, kAll, text};
+  if (actual.failed) return {};
+  for (std::size_t k = 0; k < actual.outputs.size(); ++k) {
+    const HostTensor &a = actual.outputs[k], &b = defined.outputs[k];
+    if (a.data == b.data) continue;
+    const bool real = is_number(a.dtype);
+    const std::vector<Number> x = real ? numbers(a) : std::vector<Number>(), y = real ? numbers(b) : x;
+    for (std::int64_t i = 0; i < a.numel(); ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (real ? same_part(x[at].real(), y[at].real()) && same_part(x[at].imag(), y[at].imag()) : same_element(a, b, i))
+        continue;
+      return {false, kAll,
+              fmt::format("result {}{}: {}, defined {}", k, index_text(a, i), element_text(a, i), element_text(b, i))};
+    }
+  }
+  return {};
+}
+
+Verdict near(const Results& actual, const Results& defined, const References& references, double terms) {
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  const auto same_kind = [&](const Results& r) { return !r.failed && r.outputs.size() == defined.outputs.size(); };
+  if (const std::string text = difference_of_kind(actual, defined); !text.empty()) {
+    // How many results there are may hang on the last places, too.
+    const bool undetermined = std::ranges::any_of(references.shaken, [&](const Results& r) {
+      return r.failed.has_value() != references.exact.failed.has_value() ||
+             (!r.failed && !difference_of_kind(r, references.exact).empty());
+    });
+    return undetermined ? Verdict{} : Verdict{false, kAll, text};
+  }
+  if (actual.failed) return {};
+  Verdict all;
+  for (std::size_t k = 0; k < actual.outputs.size() && all.ok; ++k) {
+    Output o{actual.outputs[k], defined.outputs[k], nullptr, {}};
+    const bool known = same_kind(references.exact) && references.exact.outputs[k].sizes == o.defined.sizes &&
+                       is_number(references.exact.outputs[k].dtype) == is_number(o.defined.dtype);
+    if (known) {
+      o.exact = &references.exact.outputs[k];
+      for (const Results& r : references.shaken) {
+        if (same_kind(r) && r.outputs[k].sizes == o.defined.sizes) o.shaken.push_back(&r.outputs[k]);
+      }
+    }
+    const Verdict v = is_number(o.actual.dtype) ? number_near(o, k, terms) : exact_near(o, k);
+    all.ok = v.ok;
+    all.share = std::max(all.share, v.share);
+    all.difference = v.difference;
+  }
+  return all;
+}
+
+}  // namespace tern::fuzz

@@ -1,0 +1,59 @@
+// A program of one op with inputs, and its runs: by the native kernels, by the definitions, in float64.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/way.h"
+#include "schema/program.h"
+#include "tools/files/host_tensor.h"
+
+namespace tern::fuzz {
+
+struct NodeCase {
+  Op op = Op::invalid;
+  std::uint64_t seed = 0;
+  std::shared_ptr<const Program> program;
+  std::vector<Tensor> inputs;
+  int threads = 1;
+  Way way = Way::none;  ///< an algorithm to force, of those that the native kernel has
+};
+
+/// Nothing where the maker made no program that the loader accepts. Equal for equal seeds.
+std::optional<NodeCase> make_case(Op op, std::uint64_t seed);
+
+/// The node of the case's op; null where it has another.
+const Node* node_of(const NodeCase& c);
+
+/// "matmul(float32[3, 4], float32[4, 5]) -> float32[3, 5]".
+std::string text_of(const NodeCase& c);
+
+/// Additions, at most about, in an element of the first result.
+double terms_of(const NodeCase& c);
+
+struct Results {
+  std::optional<ErrorCode> failed;
+  std::string message;  ///< where it failed
+  std::vector<HostTensor> outputs;
+};
+
+/// What the node's operands hold; of those that are absent or microscaled nothing. Empty where they cannot be computed.
+std::vector<HostTensor> operands_of(const NodeCase& c);
+
+/// The node alone, in float64, with `operands` as the program's inputs; nothing where no program comes out, or random
+/// numbers would be others.
+std::optional<NodeCase> widened(const NodeCase& c, const std::vector<HostTensor>& operands);
+/// `wide` with each number changed by up to a unit in the last place of the type that it has in `operands`, at random.
+NodeCase shaken(const NodeCase& wide, const std::vector<HostTensor>& operands, std::uint64_t seed);
+
+enum class Mode : std::uint8_t { native, algorithm, reproducible, definition };
+/// `definitions`: the kernels of Mode::definition.
+Results run_case(const NodeCase& c, Mode mode, const KernelTable& definitions);
+
+}  // namespace tern::fuzz
