@@ -107,6 +107,7 @@ std::vector<Row> reductions() {
   r.push_back({Op::searchsorted, "bins of 64", {x({64}, Fill::sorted), x({262144}, Fill::unit)}, {}, kReal});
   r.push_back(
       {Op::searchsorted, "cumulative sums", {x({512, 128}, Fill::sorted), x({512, 128}, Fill::unit)}, {}, kFloat});
+  r.push_back({Op::searchsorted, "small", {x({16}, Fill::sorted), x({8}, Fill::unit)}, {}, kFloat});
   for (ScatterKind kind : {ScatterKind::sum, ScatterKind::max})
     r.push_back({Op::segment_reduce,
                  "kind " + std::to_string(static_cast<int>(kind)),
@@ -153,6 +154,11 @@ std::vector<Row> indexing() {
                  {x({100000, 64}), places({8192}, 100000), offsets({512}, 8192), kNone},
                  {n(Key::kind, kind)},
                  kAll});
+  r.push_back({Op::embedding_bag,
+               "small",
+               {x({100, 16}), places({8}, 100), offsets({4}, 8), kNone},
+               {n(Key::kind, BagKind::sum)},
+               kFloat});
   r.push_back({Op::repeat_interleave, "beams", {x({64, 4096}), places({64}, 5)}, {n(Key::axis, 0), bound()}, kFloat});
   return r;
 }
