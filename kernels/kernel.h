@@ -178,7 +178,6 @@ void register_cpu_reductions(KernelTable& t);
 void register_cpu_indexing(KernelTable& t);
 void register_cpu_contractions(KernelTable& t);
 void register_cpu_linalg(KernelTable& t);
-void register_cpu_optim(KernelTable& t);
 void register_collective(KernelTable& t);  ///< of every device
 
 /// Copies `from` (any strides) to `to` (any strides) of the same shape and dtype, in parallel when large.
