@@ -30,7 +30,7 @@ const Operand kNone;
 
 template <class T>
 Attr n(Key key, T value) {
-  return {key, Dims{static_cast<std::int64_t>(value)}};
+  return {key, Dims{Dim(static_cast<std::int64_t>(value))}};
 }
 Attr list(Key key, const List& values) {
   return {key, Dims(values.begin(), values.end())};

@@ -131,11 +131,11 @@ Verdict number_near(const Output& o, std::size_t k, double terms) {
       if (finite(defined[i])) allowed += kOfDefinition * std::abs(defined[i] - from);
       const double error = std::abs(actual[i] - from);
       share = error == 0 ? 0 : error / allowed;
-    } else if (std::abs(exact[i]) > largest_of(type) / 1024) {
-      share = 0;  // a step may overflow
-    } else if (!finite(defined[i]) && (is_complex(type) || (o.exact != nullptr && (finite(exact[i]) || lost)))) {
-      // What overflowed on the way, and parts of a complex infinity, may become any of infinity and NaN.
-      share = 0;
+    } else {
+      // What overflows on the way, and parts of a complex infinity, may become any of infinity and NaN.
+      const bool may_overflow = finite(exact[i]) && std::abs(exact[i]) > largest_of(type) / 1024;
+      const bool overflowed = o.exact != nullptr && (finite(exact[i]) || lost);
+      if (may_overflow || (!finite(defined[i]) && (is_complex(type) || overflowed))) share = 0;
     }
     verdict.share = std::max(verdict.share, share);
     if (share > 1 && verdict.ok) {

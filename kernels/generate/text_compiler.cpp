@@ -110,6 +110,7 @@ void TextCompiler::compile() {
   std::vector<std::pair<portable::TextHash, Text>> batch;
   const auto write = [&] {
     std::vector<portable::TextHash> hashes;
+    hashes.reserve(batch.size());
     for (const auto& [hash, text] : batch) hashes.push_back(hash);
     const portable::TextHash name = hash_of_file(options_.flags, hashes);
     paths.push_back(fmt::format("{}/{:016x}{:016x}", folder, name[0], name[1]));
