@@ -22,7 +22,7 @@
 #include "fuzz/definitions/compare.h"
 #include "fuzz/ops/one_op.h"
 #include "kernels/generate/text_compiler.h"
-#include "kernels/portable/launches.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/reproducible.h"
 
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/prepared.h"
 #include "schema/infer.h"
 #include "schema/op_record.h"
-#include "schema/ops/linalg.h"
+#include "schema/ops/families.h"
 #include "tools/conform/widen.h"
 
 namespace tern::fuzz {
@@ -69,7 +69,8 @@ DType wide_of(DType t, bool small_ones) {
 
 /// Errors of linear algebra and of transforms are relative to a whole matrix, not to each of its elements.
 bool relative_to_largest(Op op) {
-  return std::ranges::any_of(ops::kLinalg, [&](const OpRecord& r) { return r.op == op; });
+  const auto is_this = [&](const OpRecord& r) { return r.op == op; };
+  return std::ranges::any_of(ops::linalg_ops(), is_this) || std::ranges::any_of(ops::spectral_ops(), is_this);
 }
 
 void shake(Choices& c, std::span<double> values, double unit, bool to_largest) {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "kernels/generate/text_compiler.h"
+#include "kernels/portable/definitions.h"
 #include "kernels/portable/failure.h"
-#include "kernels/portable/launches.h"
 
 namespace tern::generate {
 namespace {
