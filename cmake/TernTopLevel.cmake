@@ -15,4 +15,6 @@ find_program(TERN_MOLD mold)
 check_linker_flag(CXX -fuse-ld=mold TERN_LINKS_WITH_MOLD)  # a cross compiler looks for a linker of its own
 if(TERN_MOLD AND TERN_LINKS_WITH_MOLD)
   add_link_options(-fuse-ld=mold)
+else()
+  set(TERN_MOLD "")
 endif()

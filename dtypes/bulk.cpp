@@ -6,6 +6,8 @@
 
 #if TERN_X86_LEVELS
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace tern {
@@ -67,6 +69,25 @@ template <class T, Overflow policy>
   encode_loop<Half, Overflow::saturate>(src + i, dst + i, n - i);
 }
 
+#elif defined(__aarch64__)
+
+void decode_half_neon(const Half* src, float* dst, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const uint16x4_t codes = vld1_u16(reinterpret_cast<const std::uint16_t*>(src + i));
+    vst1q_f32(dst + i, vcvt_f32_f16(vreinterpret_f16_u16(codes)));
+  }
+  decode_loop(src + i, dst + i, n - i);
+}
+void encode_half_neon(const float* src, Half* dst, std::int64_t n) {
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const uint16x4_t codes = vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(src + i)));
+    vst1_u16(reinterpret_cast<std::uint16_t*>(dst + i), codes);
+  }
+  encode_loop<Half, Overflow::saturate>(src + i, dst + i, n - i);
+}
+
 #endif
 
 template <class T, Overflow policy>
@@ -78,6 +99,8 @@ void encode_dispatch(const float* src, T* dst, std::int64_t n) {
   }
   if (level >= CpuLevel::avx512) return encode_avx512<T, policy>(src, dst, n);
   if (level >= CpuLevel::avx2) return encode_avx2<T, policy>(src, dst, n);
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, Half>) return encode_half_neon(src, dst, n);
 #endif
   encode_baseline<T, policy>(src, dst, n);
 }
@@ -93,6 +116,8 @@ void decode_run(const T* src, float* dst, std::int64_t n) {
   }
   if (level >= CpuLevel::avx512) return decode_avx512(src, dst, n);
   if (level >= CpuLevel::avx2) return decode_avx2(src, dst, n);
+#elif defined(__aarch64__)
+  if constexpr (std::is_same_v<T, Half>) return decode_half_neon(src, dst, n);
 #endif
   decode_baseline(src, dst, n);
 }

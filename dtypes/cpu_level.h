@@ -1,5 +1,5 @@
-// Which of the instruction sets that loops are compiled for this processor has. TERN_CPU in the environment (baseline,
-// avx2, avx512) takes no more than that, for tests.
+// The instruction sets ("levels") that loops are compiled for, and which of them this processor has. TERN_CPU in the
+// environment (baseline, avx2, avx512) takes no more than that, for tests.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(TERN_ONE_CPU_LEVEL)  // TERN_CPU_LEVELS of CMake
@@ -12,9 +12,20 @@
 #define TERN_X86_LEVELS 0
 #endif
 
+/// DO(level, ...) for each level of this architecture, least first. kernels/CMakeLists.txt has their flags.
+#if TERN_X86_LEVELS
+#define TERN_EACH_LEVEL(DO, ...) \
+  DO(baseline __VA_OPT__(, ) __VA_ARGS__) DO(avx2 __VA_OPT__(, ) __VA_ARGS__) DO(avx512 __VA_OPT__(, ) __VA_ARGS__)
+#elif defined(__aarch64__)
+#define TERN_EACH_LEVEL(DO, ...) DO(neon __VA_OPT__(, ) __VA_ARGS__)
+#else
+#define TERN_EACH_LEVEL(DO, ...) DO(baseline __VA_OPT__(, ) __VA_ARGS__)
+#endif
+
 namespace tern {
 
-enum class CpuLevel { baseline, avx2, avx512 };  // avx2 includes f16c; avx512 is F, BW, VL and DQ
+/// avx2 includes fma and f16c; avx512 is F, BW, VL and DQ. Every aarch64 processor has neon.
+enum class CpuLevel { baseline, neon = baseline, avx2, avx512 };
 
 inline CpuLevel cpu_level() {
 #if TERN_X86_LEVELS
@@ -24,7 +35,8 @@ inline CpuLevel cpu_level() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
     __builtin_cpu_init();
-    if (!f16c || !__builtin_cpu_supports("avx2") || most == "baseline") return CpuLevel::baseline;
+    if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || most == "baseline")
+      return CpuLevel::baseline;
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     return avx512 && most != "avx2" ? CpuLevel::avx512 : CpuLevel::avx2;
@@ -36,16 +48,3 @@ inline CpuLevel cpu_level() {
 }
 
 }  // namespace tern
-
-// TERN_SET_FOR_LEVEL(set, out...) fills a table of loops: with set_baseline, then with those of this processor's level,
-// set_avx2 or set_avx512. On other architectures the baseline is the only level.
-#if TERN_X86_LEVELS
-#define TERN_SET_FOR_LEVEL(set, ...)                                                \
-  do {                                                                              \
-    set##_baseline(__VA_ARGS__);                                                    \
-    if (::tern::cpu_level() == ::tern::CpuLevel::avx2) set##_avx2(__VA_ARGS__);     \
-    if (::tern::cpu_level() == ::tern::CpuLevel::avx512) set##_avx512(__VA_ARGS__); \
-  } while (false)
-#else
-#define TERN_SET_FOR_LEVEL(set, ...) set##_baseline(__VA_ARGS__)
-#endif

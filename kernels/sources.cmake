@@ -21,9 +21,7 @@ set(sources
   cpu/channels_last/blocking.cpp
   cpu/channels_last/convolve.cpp
   cpu/channels_last/depthwise.cpp
-  cpu/channels_last/loops_avx2.cpp
-  cpu/channels_last/loops_avx512.cpp
-  cpu/channels_last/loops_baseline.cpp
+  cpu/channels_last/loops.cpp
   cpu/channels_last/mean.cpp
   cpu/channels_last/panels.cpp
   cpu/channels_last/pool.cpp
@@ -49,9 +47,6 @@ set(sources
   cpu/fft/lines.cpp
   cpu/fft/plan.cpp
   cpu/fft/stage.cpp
-  cpu/fft/stage_avx2.cpp
-  cpu/fft/stage_avx512.cpp
-  cpu/fft/stage_baseline.cpp
   cpu/indexing/data_sized.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
@@ -70,10 +65,7 @@ set(sources
   cpu/linalg/register.cpp
   cpu/linalg/svd.cpp
   cpu/linear/linear.cpp
-  cpu/linear/micro_avx2.cpp
-  cpu/linear/micro_avx512.cpp
   cpu/linear/micro_avx512bf16.cpp
-  cpu/linear/micro_baseline.cpp
   cpu/matmul/blas.cpp
   cpu/matmul/blocks.cpp
   cpu/matmul/gemm.cpp
@@ -89,9 +81,6 @@ set(sources
   cpu/planes/convolve.cpp
   cpu/planes/layout.cpp
   cpu/planes/loops.cpp
-  cpu/planes/loops_avx2.cpp
-  cpu/planes/loops_avx512.cpp
-  cpu/planes/loops_baseline.cpp
   cpu/planes/pool.cpp
   cpu/pointwise/activation.cpp
   cpu/pointwise/bessel.cpp
@@ -104,10 +93,7 @@ set(sources
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
   cpu/pointwise/mx_values.cpp
-  cpu/pointwise/plain_loops_avx2.cpp
-  cpu/pointwise/plain_loops_avx512.cpp
-  cpu/pointwise/plain_loops_baseline.cpp
-  cpu/pointwise/plain_loops_fused_baseline.cpp
+  cpu/pointwise/plain_loops_fused.cpp
   cpu/pointwise/plan.cpp
   cpu/pointwise/pointwise.cpp
   cpu/pointwise/polynomials.cpp
@@ -116,9 +102,6 @@ set(sources
   cpu/pointwise/sampling.cpp
   cpu/pointwise/sources.cpp
   cpu/pointwise/special_loops.cpp
-  cpu/pointwise/text_loops_avx2.cpp
-  cpu/pointwise/text_loops_avx512.cpp
-  cpu/pointwise/text_loops_baseline.cpp
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
   cpu/reductions/histogram.cpp
@@ -135,13 +118,9 @@ set(sources
   cpu/reductions/softmax_row.cpp
   cpu/reductions/sort.cpp
   cpu/reproducible/attention.cpp
-  cpu/reproducible/attention_loops_avx2.cpp
-  cpu/reproducible/attention_loops_avx512.cpp
-  cpu/reproducible/attention_loops_baseline.cpp
+  cpu/reproducible/attention_loops.cpp
   cpu/reproducible/convolution.cpp
-  cpu/reproducible/loops_avx2.cpp
-  cpu/reproducible/loops_avx512.cpp
-  cpu/reproducible/loops_baseline.cpp
+  cpu/reproducible/loops.cpp
   cpu/reproducible/matmul.cpp
   cpu/reproducible/normalization.cpp
   cpu/reproducible/product.cpp
@@ -151,13 +130,7 @@ set(sources
   cpu/reproducible/table.cpp
   cpu/rnn.cpp
   cpu/rows/rows.cpp
-  cpu/rows/rows_avx2.cpp
-  cpu/rows/rows_avx512.cpp
-  cpu/rows/rows_baseline.cpp
   cpu/sgemm/convolve.cpp
-  cpu/sgemm/micro_avx2.cpp
-  cpu/sgemm/micro_avx512.cpp
-  cpu/sgemm/micro_baseline.cpp
   cpu/sgemm/sgemm.cpp
   cpu/windows/adaptive_pool.cpp
   cpu/windows/fold.cpp

@@ -24,17 +24,27 @@ std::string model() {
   const unsigned base = a >> 8 & 0xf, family = base + (base == 0xf ? a >> 20 & 0xff : 0),
                  number = (a >> 4 & 0xf) + (base == 0x6 || base == 0xf ? (a >> 16 & 0xf) << 4 : 0);
   return fmt::format("{} {}.{}.{}", maker, family, number, a & 0xf);
+#elif defined(__aarch64__)
+  return "aarch64";
 #else
   return "unknown";
 #endif
 }
 
+struct Level {
+  CpuLevel level;
+  const char* name;
+};
+#define TERN_LEVEL_NAME(level) {CpuLevel::level, #level},
+constexpr Level kLevels[] = {TERN_EACH_LEVEL(TERN_LEVEL_NAME)};
+
 const char* level() {
-  switch (cpu_level()) {
-    case CpuLevel::avx512: return amx::available() ? "amx" : "avx512";
-    case CpuLevel::avx2: return "avx2";
-    default: return "baseline";
+  if (amx::available()) return "amx";
+  const char* name = "";
+  for (const Level& l : kLevels) {
+    if (l.level <= cpu_level()) name = l.name;
   }
+  return name;
 }
 
 }  // namespace

@@ -264,12 +264,8 @@ TEST(ChannelsLast, MeansHaveTheSameBitsForAnyThreadsAndLines) {
 }
 
 std::vector<Loops> loops_of_every_set() {
-  std::vector<Loops> all(1);
-  set_baseline(all.data());
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
-  if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
-#endif
+  std::vector<Loops> all;
+  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
   return all;
 }
 

@@ -211,12 +211,8 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
 
 TEST(Linear, EveryInstructionSet) {
   using namespace linear_micro;
-  std::vector<MicroKernels> all(1);
-  set_baseline(all.data());
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
-  if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
-#endif
+  std::vector<MicroKernels> all;
+  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
   constexpr std::int64_t kDepth = 300;
   const std::vector<float> x = random_floats(kMostWidth * kDepth, 1), w = random_floats(kMostRows * kDepth, 2);
   for (const MicroKernels& kernels : all) {

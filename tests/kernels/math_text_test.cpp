@@ -119,20 +119,14 @@ TEST(MathText, EndsAndSpecialValues) {
 }
 
 TEST(MathText, SameBitsForEveryInstructionSet) {
-  std::vector<LoopTable> tables(1);
+  std::vector<LoopTable> tables;
+  for_levels(add_plain_loops_levels, [&](auto add) { add(tables.emplace_back()); });
   add_plain_loops_fused(tables[0]);
-  add_text_loops_baseline(tables[0]);
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) {
-    add_plain_loops_avx2(tables.emplace_back());
-    add_text_loops_avx2(tables.back());
-  }
-  if (cpu_level() >= CpuLevel::avx512) {
-    add_plain_loops_avx512(tables.emplace_back());
-    add_text_loops_avx2(tables.back());
-    add_text_loops_avx512(tables.back());
-  }
-#endif
+  std::size_t level = 0;
+  for_levels(add_text_loops_levels, [&](auto add) {
+    for (std::size_t above = level; above < tables.size(); ++above) add(tables[above]);
+    ++level;
+  });
   const auto expect_same = [&]<class T>(DType t, const std::vector<T>& a, const std::vector<T>& b) {
     for (int op = 1; op < kLoopScalars; ++op) {
       const auto scalar = static_cast<Scalar>(op);

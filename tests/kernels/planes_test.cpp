@@ -17,12 +17,8 @@ using cpu::WindowAxis;
 using test::random_floats;
 
 std::vector<PlaneLoops> all_loops() {
-  std::vector<PlaneLoops> all(1);
-  set_baseline(all.data());
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back());
-  if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back());
-#endif
+  std::vector<PlaneLoops> all;
+  for_levels(set_levels, [&](auto set) { set(&all.emplace_back()); });
   return all;
 }
 

@@ -66,12 +66,8 @@ inline std::vector<Number> apply(Scalar op, DType t, const std::vector<std::vect
 
 /// The loops for each instruction set that this processor has.
 inline std::vector<pointwise::LoopTable> all_tables() {
-  std::vector<pointwise::LoopTable> all(1);
-  pointwise::add_plain_loops_baseline(all.back());
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) pointwise::add_plain_loops_avx2(all.emplace_back());
-  if (cpu_level() >= CpuLevel::avx512) pointwise::add_plain_loops_avx512(all.emplace_back());
-#endif
+  std::vector<pointwise::LoopTable> all;
+  for_levels(pointwise::add_plain_loops_levels, [&](auto add) { add(all.emplace_back()); });
   return all;
 }
 

@@ -14,13 +14,9 @@ namespace tern::rows {
 namespace {
 
 std::vector<RowLoops<float>> all_loops() {
-  std::vector<RowLoops<float>> all(1);
+  std::vector<RowLoops<float>> all;
   RowLoops<double> unused;
-  set_baseline(all.data(), &unused);
-#if TERN_X86_LEVELS
-  if (cpu_level() >= CpuLevel::avx2) set_avx2(&all.emplace_back(), &unused);
-  if (cpu_level() >= CpuLevel::avx512) set_avx512(&all.emplace_back(), &unused);
-#endif
+  for_levels(set_levels, [&](auto set) { set(&all.emplace_back(), &unused); });
   return all;
 }
 

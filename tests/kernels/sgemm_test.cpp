@@ -120,11 +120,8 @@ TEST(Sgemm, TheBitsDoNotDependOnTheThreads) {
 }
 
 TEST(SgemmMicro, EachInstructionSet) {
-  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets = {sgemm_micro::set_baseline};
-#if TERN_X86_LEVELS
-  if (cpu_level() != CpuLevel::baseline) sets.push_back(sgemm_micro::set_avx2);
-  if (cpu_level() == CpuLevel::avx512) sets.push_back(sgemm_micro::set_avx512);
-#endif
+  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets;
+  for_levels(sgemm_micro::set_levels, [&](auto set) { sets.push_back(set); });
   for (const auto set : sets) {
     sgemm_micro::MicroKernels kernels;
     set(&kernels);
@@ -153,11 +150,8 @@ TEST(SgemmMicro, EachInstructionSet) {
 
 /// Windows of 2 taps: products of rows of 2 * 3 elements, with what is added and the bounds.
 TEST(SgemmMicro, WindowsOfEachInstructionSet) {
-  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets = {sgemm_micro::set_baseline};
-#if TERN_X86_LEVELS
-  if (cpu_level() != CpuLevel::baseline) sets.push_back(sgemm_micro::set_avx2);
-  if (cpu_level() == CpuLevel::avx512) sets.push_back(sgemm_micro::set_avx512);
-#endif
+  std::vector<void (*)(sgemm_micro::MicroKernels*)> sets;
+  for_levels(sgemm_micro::set_levels, [&](auto set) { sets.push_back(set); });
   constexpr std::int64_t kDepth = 3, kStep = 5;
   const std::ptrdiff_t taps[] = {0, 40};
   for (const auto set : sets) {

@@ -37,4 +37,5 @@ set(sources
   rnn_test.cpp
   rows_test.cpp
   sgemm_test.cpp
+  simd_test.cpp
   winograd_test.cpp)

@@ -1,10 +1,8 @@
 // What is called on matrix tiles alone, for processors that have none.
 #include <tern/error.h>
 
-#include "dtypes/cpu_level.h"
 #include "kernels/cpu/amx/panels.h"
 
-#if !TERN_X86_LEVELS
 namespace tern::amx {
 namespace {
 
@@ -34,4 +32,3 @@ void PlainSink::store(const float*, std::int64_t, std::int64_t, int) {
 }
 
 }  // namespace tern::amx
-#endif

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/cpu/channels_last/winograd_loops.h"
+#include "kernels/cpu/levels.h"
 
 namespace tern::channels_last {
 
@@ -56,8 +57,6 @@ struct Loops {
 /// The loops for this processor.
 const Loops& loops();
 
-void set_baseline(Loops* loops);
-void set_avx2(Loops* loops);
-void set_avx512(Loops* loops);
+TERN_LEVEL_FUNCTIONS(set, Loops* loops)
 
 }  // namespace tern::channels_last

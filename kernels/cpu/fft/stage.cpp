@@ -1,7 +1,5 @@
 #include "kernels/cpu/fft/stage.h"
 
-#include "dtypes/cpu_level.h"
-
 namespace tern::cpu {
 namespace {
 
@@ -13,7 +11,7 @@ struct Tables {
 const Tables& tables() {
   static const Tables all = [] {
     Tables t;
-    TERN_SET_FOR_LEVEL(set_stages, &t.f, &t.d);
+    best_level(set_stages_levels)(&t.f, &t.d);
     return t;
   }();
   return all;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::cpu {
 
 /// For p < rest, q < stride: a[k] = x[q + stride (p + rest k)]; y[q + stride (radix p + j)] = (sum a[k] w^(jk))
@@ -31,8 +33,6 @@ struct StageTable {
   StageFn<W> by_radix[14];
 };
 
-void set_stages_baseline(StageTable<float>* f, StageTable<double>* d);
-void set_stages_avx2(StageTable<float>* f, StageTable<double>* d);
-void set_stages_avx512(StageTable<float>* f, StageTable<double>* d);
+TERN_LEVEL_FUNCTIONS(set_stages, StageTable<float>* f, StageTable<double>* d)
 
 }  // namespace tern::cpu

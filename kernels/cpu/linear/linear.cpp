@@ -16,7 +16,7 @@ namespace linear_micro {
 const MicroKernels& micro_kernels() {
   static const MicroKernels kernels = [] {
     MicroKernels k;
-    TERN_SET_FOR_LEVEL(set, &k);
+    best_level(set_levels)(&k);
     return k;
   }();
   return kernels;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dtypes/small_float.h"
+#include "kernels/cpu/levels.h"
 
 namespace tern::linear_micro {
 
@@ -45,9 +46,7 @@ const MicroKernels& micro_kernels();
 /// and `k` counts pairs. Null: the processor has no such instruction.
 const MicroKernels* pair_kernels();
 
-void set_baseline(MicroKernels* kernels);
-void set_avx2(MicroKernels* kernels);
-void set_avx512(MicroKernels* kernels);
+TERN_LEVEL_FUNCTIONS(set, MicroKernels* kernels)
 void set_avx512bf16(MicroKernels* kernels);
 
 }  // namespace tern::linear_micro

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::planes {
 
 /// How one plane, or a band of its rows, lies in a buffer: with its padding, and for each of the strides' remainders
@@ -67,8 +69,6 @@ struct PlaneLoops {
 /// The loops for this processor.
 const PlaneLoops& plane_loops();
 
-void set_baseline(PlaneLoops* loops);
-void set_avx2(PlaneLoops* loops);
-void set_avx512(PlaneLoops* loops);
+TERN_LEVEL_FUNCTIONS(set, PlaneLoops* loops)
 
 }  // namespace tern::planes

@@ -9,13 +9,7 @@ const LoopTable& loop_table() {
     add_complex_loops(t);
     add_special_loops(t);
     add_polynomial_loops(t);
-    add_plain_loops_baseline(t);
-#if TERN_X86_LEVELS
-    const CpuLevel level = cpu_level();
-    const bool fma = __builtin_cpu_supports("fma") != 0;
-    if (level == CpuLevel::avx2 && fma) add_plain_loops_avx2(t);
-    if (level == CpuLevel::avx512 && fma) add_plain_loops_avx512(t);
-#endif
+    best_level(add_plain_loops_levels)(t);
     return t;
   }();
   return table;
@@ -24,14 +18,8 @@ const LoopTable& loop_table() {
 const LoopTable& reproducible_loop_table() {
   static const LoopTable table = [] {
     LoopTable t = loop_table();
-#if TERN_X86_LEVELS
-    const CpuLevel level = __builtin_cpu_supports("fma") != 0 ? cpu_level() : CpuLevel::baseline;
-    if (level != CpuLevel::baseline) add_text_loops_avx2(t);
-    if (level == CpuLevel::avx512) add_text_loops_avx512(t);
-    if (level != CpuLevel::baseline) return t;
-#endif
-    add_plain_loops_fused(t);
-    add_text_loops_baseline(t);
+    if (cpu_level() == CpuLevel::baseline) add_plain_loops_fused(t);  // the others are so already
+    for_levels(add_text_loops_levels, [&](auto add) { add(t); });
     return t;
   }();
   return table;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dtypes/cpu_level.h"
+#include "kernels/cpu/levels.h"
 #include "kernels/cpu/pointwise/activation.h"
 #include "schema/pointwise.h"
 
@@ -87,21 +87,14 @@ void add_special_loops(LoopTable& t);     ///< Bessel functions, zeta and the li
 void add_polynomial_loops(LoopTable& t);  ///< orthogonal polynomials
 // The same source for several instruction sets: arithmetic, comparisons, and the commonest functions of float. The bits
 // of the results are the same for all.
-void add_plain_loops_baseline(LoopTable& t);
+TERN_LEVEL_FUNCTIONS(add_plain_loops, LoopTable& t)
 /// With fused multiply-adds even where they are slow: the bits of processors that have them.
 void add_plain_loops_fused(LoopTable& t);
-#if TERN_X86_LEVELS
-void add_plain_loops_avx2(LoopTable& t);    ///< AVX2 and FMA
-void add_plain_loops_avx512(LoopTable& t);  ///< AVX-512 F, BW, DQ and VL
-#endif
 
 /// The loops whose results docs/reproducible.md defines: the same on every processor, and on devices.
 const LoopTable& reproducible_loop_table();
 // The functions of the texts of portable kernels, for several instruction sets.
-void add_text_loops_baseline(LoopTable& t);
-#if TERN_X86_LEVELS
-void add_text_loops_avx2(LoopTable& t);
-void add_text_loops_avx512(LoopTable& t);  ///< those that gain by it
-#endif
+// AVX-512's add to those of AVX2: they are the ones that gain by it.
+TERN_LEVEL_FUNCTIONS(add_text_loops, LoopTable& t)
 
 }  // namespace tern::pointwise

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::reproducible {
 
 constexpr std::ptrdiff_t kKeys = 8;  // that are taken at a time, as in kernels/portable/text/attention.inc
@@ -43,8 +45,6 @@ struct AttentionLoops {
 /// The loops for this processor.
 const AttentionLoops& attention_loops();
 
-void set_baseline(AttentionLoops* loops);
-void set_avx2(AttentionLoops* loops);
-void set_avx512(AttentionLoops* loops);
+TERN_LEVEL_FUNCTIONS(set_attention, AttentionLoops* loops)
 
 }  // namespace tern::reproducible

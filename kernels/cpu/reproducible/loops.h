@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::reproducible {
 
 /// sums[i] = v[i * step] * x + sums[i], fused; of complex numbers the parts: re = fma(-x.im, v.im, fma(x.re, v.re,
@@ -40,8 +42,6 @@ inline AddScaled<std::int64_t> add_scaled(std::int64_t) {
   return loops().i64;
 }
 
-void set_baseline(Loops* loops);
-void set_avx2(Loops* loops);
-void set_avx512(Loops* loops);
+TERN_LEVEL_FUNCTIONS(set, Loops* loops)
 
 }  // namespace tern::reproducible

@@ -1,7 +1,5 @@
 #include "kernels/cpu/rows/rows.h"
 
-#include "dtypes/cpu_level.h"
-
 namespace tern::rows {
 namespace {
 
@@ -13,7 +11,7 @@ struct All {
 const All& all() {
   static const All loops = [] {
     All a{};
-    TERN_SET_FOR_LEVEL(set, &a.f, &a.d);
+    best_level(set_levels)(&a.f, &a.d);
     return a;
   }();
   return loops;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::rows {
 
 template <class T>
@@ -43,8 +45,6 @@ const RowLoops<float>& loops<float>();
 template <>
 const RowLoops<double>& loops<double>();
 
-void set_baseline(RowLoops<float>* f, RowLoops<double>* d);
-void set_avx2(RowLoops<float>* f, RowLoops<double>* d);
-void set_avx512(RowLoops<float>* f, RowLoops<double>* d);
+TERN_LEVEL_FUNCTIONS(set, RowLoops<float>* f, RowLoops<double>* d)
 
 }  // namespace tern::rows

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cpu/levels.h"
+
 namespace tern::sgemm_micro {
 
 /// What becomes of a block's sums: c holds them, or has them added, or they begin with c, so that blocks of k make one
@@ -66,8 +68,6 @@ struct MicroKernels {
 /// The kernels for this processor.
 const MicroKernels& micro_kernels();
 
-void set_baseline(MicroKernels* kernels);
-void set_avx2(MicroKernels* kernels);
-void set_avx512(MicroKernels* kernels);
+TERN_LEVEL_FUNCTIONS(set, MicroKernels* kernels)
 
 }  // namespace tern::sgemm_micro

@@ -1,6 +1,5 @@
 #include "kernels/cpu/sgemm/sgemm.h"
 
-#include "dtypes/cpu_level.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/sgemm/micro.h"
 #include "threads/parallel.h"
@@ -11,7 +10,7 @@ namespace sgemm_micro {
 const MicroKernels& micro_kernels() {
   static const MicroKernels kernels = [] {
     MicroKernels k;
-    TERN_SET_FOR_LEVEL(set, &k);
+    best_level(set_levels)(&k);
     return k;
   }();
   return kernels;

@@ -1,29 +1,46 @@
-// AVX2 with FMA and F16C: 16 registers of 32 bytes.
+// AVX2 with FMA and F16C.
+#pragma once
+
 #include <immintrin.h>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace tern::simd {
-namespace {
+inline namespace avx2 {
 
-constexpr int kLanes = 8, kRegisters = 16;
+inline constexpr int kBytes = 32, kRegisters = 16;
+inline constexpr bool kFused = true;
 #include "kernels/cpu/simd/registers.h"
+#include "kernels/cpu/simd/some_lanes.h"
 
-#include "kernels/cpu/simd/partial.h"
-
-/// a * b + c in each lane, rounded once.
-template <class V>
-[[gnu::always_inline]] inline V fused(V a, V b, V c) {
-  if constexpr (sizeof(V) == 32) return _mm256_fmadd_ps(a, b, c);
-  return a * b + c;
-}
-template <class V>
-[[gnu::always_inline]] inline V fused(float a, V b, V c) {
-  if constexpr (sizeof(V) == 32) return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-  return a * b + c;
-}
-/// A register of float16, given by their bits, widened.
-inline Vector widen_halves(const std::uint16_t* from) {
-  return reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
+  _mm256_stream_ps(to, v);
 }
 
-}  // namespace
+TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+}
+TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
+  return fused(a, b, c);
+}
+TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+  return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c);
+}
+
+TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+  return _mm256_blendv_ps(_mm256_min_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+  return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+TERN_SIMD_INLINE Floats widen_half(const void* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+}
+
+}  // namespace avx2
 }  // namespace tern::simd

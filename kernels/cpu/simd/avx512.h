@@ -1,47 +1,61 @@
-// AVX-512: 32 registers of 64 bytes, and masks.
+// AVX-512 F, BW, DQ and VL. Files that are compiled for AVX512_BF16 besides have a namespace of their own.
+#pragma once
+
 #include <immintrin.h>
 
-namespace tern::simd {
-namespace {
+#include <cstddef>
+#include <cstdint>
 
-constexpr int kLanes = 16, kRegisters = 32;
+namespace tern::simd {
+#ifdef __AVX512BF16__
+inline namespace avx512bf16 {
+#else
+inline namespace avx512 {
+#endif
+
+inline constexpr int kBytes = 64, kRegisters = 32;
+inline constexpr bool kFused = true;
 #include "kernels/cpu/simd/registers.h"
 
-inline __mmask16 first_lanes(std::int64_t n) {
-  return static_cast<__mmask16>((1u << n) - 1);
+TERN_SIMD_INLINE __mmask16 first_lanes(std::ptrdiff_t count) {
+  return static_cast<__mmask16>((1u << count) - 1);
 }
-/// The first `n` lanes of memory, zeros behind them.
-inline Vector load_some(const float* from, std::int64_t n) {
-  return _mm512_maskz_loadu_ps(first_lanes(n), from);
+TERN_SIMD_INLINE Floats load_some(const float* from, std::ptrdiff_t count) {
+  return _mm512_maskz_loadu_ps(first_lanes(count), from);
 }
-/// Stores the first `n` lanes, fewer than all.
-inline void store_some(float* to, Vector v, std::int64_t n) {
-  _mm512_mask_storeu_ps(to, first_lanes(n), v);
+TERN_SIMD_INLINE void store_some(float* to, Floats v, std::ptrdiff_t count) {
+  _mm512_mask_storeu_ps(to, first_lanes(count), v);
 }
-/// Copies `n` floats.
-inline void copy_row(const float* from, std::int64_t n, float* to) {
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) store(to + i, load(from + i));
-  if (i < n) store_some(to + i, load_some(from + i, n - i), n - i);
-}
-/// a * b + c in each lane, rounded once.
-template <class V>
-[[gnu::always_inline]] inline V fused(V a, V b, V c) {
-  if constexpr (sizeof(V) == 64) return _mm512_fmadd_ps(a, b, c);
-  if constexpr (sizeof(V) == 32) return _mm256_fmadd_ps(a, b, c);
-  return a * b + c;
-}
-template <class V>
-[[gnu::always_inline]] inline V fused(float a, V b, V c) {
-  if constexpr (sizeof(V) == 64) return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-  if constexpr (sizeof(V) == 32) return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-  return a * b + c;
-}
-/// A register of float16, given by their bits, widened.
-inline Vector widen_halves(const std::uint16_t* from) {
-  const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-  return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xffff, h));  // without a mask GCC 12 warns of its own header
+TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
+  _mm512_stream_ps(to, v);
 }
 
-}  // namespace
+TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+  return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+}
+TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
+  return fused(a, b, c);
+}
+TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+  return _mm512_fmadd_pd(_mm512_set1_pd(a), b, c);
+}
+
+TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+  return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+}
+TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+  return _mm512_mask_max_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
+}
+
+// GCC 12 warns of its own header in the forms without a mask.
+TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Whole) {
+  return _mm512_maskz_scalef_ps(0xffff, p, n);
+}
+TERN_SIMD_INLINE Floats widen_half(const void* from) {
+  return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(static_cast<const __m256i*>(from)));
+}
+}
 }  // namespace tern::simd

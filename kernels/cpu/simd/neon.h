@@ -1,29 +1,48 @@
-// aarch64: 32 registers of 16 bytes, fused multiply-adds, conversions of halves.
+// NEON, which every aarch64 processor has.
+#pragma once
+
 #include <arm_neon.h>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace tern::simd {
-namespace {
+inline namespace neon {
 
-constexpr int kLanes = 4, kRegisters = 32;
+inline constexpr int kBytes = 16, kRegisters = 32;
+inline constexpr bool kFused = true;
 #include "kernels/cpu/simd/registers.h"
+#include "kernels/cpu/simd/some_lanes.h"
 
-#include "kernels/cpu/simd/partial.h"
-
-/// a * b + c in each lane, rounded once.
-template <class V>
-[[gnu::always_inline]] inline V fused(V a, V b, V c) {
-  if constexpr (sizeof(V) == 16) return vfmaq_f32(c, a, b);
-  return a * b + c;
-}
-template <class V>
-[[gnu::always_inline]] inline V fused(float a, V b, V c) {
-  if constexpr (sizeof(V) == 16) return vfmaq_n_f32(c, b, a);
-  return a * b + c;
-}
-/// A register of float16, given by their bits, widened.
-inline Vector widen_halves(const std::uint16_t* from) {
-  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+TERN_SIMD_INLINE void store_past_caches(float* to, Floats v) {
+  store(to, v);
 }
 
-}  // namespace
+TERN_SIMD_INLINE Floats fused(Floats a, Floats b, Floats c) {
+  return vfmaq_f32(c, a, b);
+}
+TERN_SIMD_INLINE Floats fused(float a, Floats b, Floats c) {
+  return vfmaq_n_f32(c, b, a);
+}
+TERN_SIMD_INLINE Floats fused_exactly(float a, Floats b, Floats c) {
+  return fused(a, b, c);
+}
+TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
+  return vfmaq_n_f64(c, b, a);
+}
+
+TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
+  return least_of_vectors(x, y);
+}
+TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
+  return greatest_of_vectors(x, y);
+}
+
+TERN_SIMD_INLINE Floats widen_half(const void* from) {
+  float16x4_t h;
+  __builtin_memcpy(&h, from, sizeof h);
+  return vcvt_f32_f16(h);
+}
+
+}  // namespace neon
 }  // namespace tern::simd

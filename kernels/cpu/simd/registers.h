@@ -1,17 +1,68 @@
-// Part of an instruction set's file, which has said kLanes.
-using Vector = float __attribute__((vector_size(kLanes * sizeof(float))));
+// What all instruction sets have in common, by the compiler's vectors. Included by the file of each, inside its
+// namespace, once kBytes is known.
+
+inline constexpr int kLanes = kBytes / 4;
+using Floats = float __attribute__((vector_size(kBytes)));
+using Doubles = double __attribute__((vector_size(kBytes)));
+using Words = std::uint32_t __attribute__((vector_size(kBytes)));
+using Whole = std::int32_t __attribute__((vector_size(kBytes)));
+using Halves = std::uint16_t __attribute__((vector_size(kBytes / 2)));
+using HalfFloats = float __attribute__((vector_size(kBytes / 2)));
 using Quad = float __attribute__((vector_size(16)));
 
-template <class V = Vector>
-[[gnu::always_inline]] inline V load(const float* from) {
+#define TERN_SIMD_INLINE [[maybe_unused, gnu::always_inline]] inline
+
+template <class V = Floats>
+TERN_SIMD_INLINE V load(const float* from) {
   V v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
 }
+TERN_SIMD_INLINE Doubles load(const double* from) {
+  Doubles v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
 template <class V>
-[[gnu::always_inline]] inline void store(float* to, V v) {
+TERN_SIMD_INLINE void store(float* to, V v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
-[[gnu::always_inline]] inline Vector spread(float x) {
-  return Vector{} + x;
+TERN_SIMD_INLINE void store(double* to, Doubles v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+TERN_SIMD_INLINE Floats spread(float x) {
+  return x - Floats{};  // and not plus: -0 stays -0
+}
+
+TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
+  Halves h;
+  __builtin_memcpy(&h, from, sizeof h);
+  return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
+}
+
+/// Rows become columns.
+TERN_SIMD_INLINE void transpose(Quad (&row)[4]) {
+  const Quad t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+             t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+             t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
+             t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  row[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
+  row[1] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
+  row[2] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
+  row[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
+}
+
+template <class V>
+TERN_SIMD_INLINE V least_of_vectors(V x, V y) {
+  return ((x < y) | (x != x)) ? x : y;
+}
+template <class V>
+TERN_SIMD_INLINE V greatest_of_vectors(V x, V y) {
+  return ((x > y) | (x != x)) ? x : y;
+}
+TERN_SIMD_INLINE float least(float x, float y) {
+  return x < y || x != x ? x : y;
+}
+TERN_SIMD_INLINE float greatest(float x, float y) {
+  return x > y || x != x ? x : y;
 }

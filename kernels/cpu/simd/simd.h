@@ -1,17 +1,28 @@
-// Registers of floats of the instruction set that a file is compiled for, in one vocabulary: kLanes, kRegisters,
-// Vector, load, store, spread, fused, load_some, store_some, copy_row, widen_halves. A file of its own for each
-// instruction set; the flags are in kernels/CMakeLists.txt. Nothing here has linkage: each file that includes it has
-// its own.
+// Registers of floats and what is done with them, in one vocabulary for all instruction sets: a file for each, chosen
+// by what the including file is compiled for. Each has a namespace of its own, since a program links several.
+//
+// In every namespace:
+//   kBytes, kLanes        of a register: bytes, floats
+//   kRegisters            that the processor has
+//   kFused                whether a multiply-add is one instruction, rounded once
+//   Floats, Doubles, Words, Quad (four floats)
+//   load, store           a register; load_some, store_some: its first `count` lanes
+//   store_past_caches     to an aligned place; pointwise/stream.h has the fence
+//   spread                a number in all lanes
+//   fused                 a * b + c, in one instruction where there is one
+//   fused_exactly         the same, rounded once on every processor; of Doubles, too
+//   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
+//   times_power           p * 2^n
+//   widen_half, widen_bfloat16
+//   transpose             four rows of four
 #pragma once
-
-#include <cstdint>
 
 #if defined(__AVX512F__)
 #include "kernels/cpu/simd/avx512.h"
-#elif defined(__AVX2__) && defined(__FMA__)
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "kernels/cpu/simd/avx2.h"
 #elif defined(__aarch64__)
 #include "kernels/cpu/simd/neon.h"
 #else
-#include "kernels/cpu/simd/generic.h"
+#include "kernels/cpu/simd/baseline.h"
 #endif
