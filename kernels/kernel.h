@@ -121,10 +121,10 @@ struct KernelCall {
   const KernelState* state = nullptr;  ///< the result of prepare
   OutputAllocator* allocator = nullptr;
   RandomState* random = nullptr;
-  WeightAccess* weights = nullptr;       ///< in prepare; may be null
-  GroupAccess* groups = nullptr;         ///< while it runs
-  portable::Launcher* device = nullptr;  ///< runs the portable kernels; null on the CPU
-  const bool* constant = nullptr;        ///< for each input: bytes never change over the life of the program (weights)
+  WeightAccess* weights = nullptr;         ///< in prepare; may be null
+  GroupAccess* groups = nullptr;           ///< while it runs
+  portable::Launcher* launcher = nullptr;  ///< runs portable kernels
+  const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
   Way way = Way::none;  ///< in prepare and channels_last: the requested algorithm, if possible; none: rules choose
   /// In prepare and channels_last: operations of the section's convolutions for each element that they read or write; 0
   /// where nobody counted.

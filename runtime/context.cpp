@@ -1,30 +1,26 @@
 #include "runtime/context.h"
 
-#include <cstring>
-
-#include "kernels/portable/launches.h"
 #include "runtime/devices/stream.h"
 #include "runtime/graph/recording.h"
 
 namespace tern {
 
 void SessionContext::copy(const TensorView& from, const TensorView& to) const {
-  if (recording != nullptr) {
-    recording->add(RecordedCopy{from, to});
-  } else if (stream == nullptr) {
-    copy_strided(from, to);
-  } else {
-    portable::copy(*stream, from, to);
-  }
+  recording != nullptr ? recording->add(RecordedCopy{from, to}) : stream->copy(from, to);
+}
+
+void SessionContext::upload(std::byte* to, const void* from, std::uint64_t bytes) const {
+  recording != nullptr ? recording->add(RecordedUpload{to, from, bytes}) : stream->enqueue_upload(to, from, bytes);
+}
+
+void SessionContext::download(void* to, const std::byte* from, std::uint64_t bytes) const {
+  recording != nullptr ? recording->add(RecordedDownload{to, from, bytes}) : stream->enqueue_download(to, from, bytes);
 }
 
 void SessionContext::read(void* to, const std::byte* from, std::size_t bytes) const {
-  if (stream == nullptr) {
-    std::memcpy(to, from, bytes);
-  } else {
-    stream->finish();
-    stream->download(to, from, bytes);
-  }
+  stream->finish();
+  stream->enqueue_download(to, from, bytes);
+  stream->synchronize();
 }
 
 }  // namespace tern

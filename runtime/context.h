@@ -19,10 +19,10 @@ struct Recording;
 /// The state of a session as frames see it, in the memory of its device.
 class StateMemory {
  public:
-  explicit StateMemory(const PreparedProgram& prepared, DeviceStream* stream = nullptr);
+  StateMemory(const PreparedProgram& prepared, DeviceStream& stream);
   /// The first element of a state. Bytes of immutable ones come from the program's source, at first use.
   std::byte* data(std::uint32_t state);
-  /// The same for an immutable state, without bringing its bytes in where the host's memory serves.
+  /// The same for an immutable state, whose bytes need not have been checked yet.
   std::byte* address(std::uint32_t state) const;
   /// Brings the bytes of all immutable states that a function reads to the device, together.
   void bring(const Function& f) const;
@@ -32,7 +32,7 @@ class StateMemory {
 
  private:
   const PreparedProgram& prepared_;
-  DeviceStream* stream_;                          ///< null on the CPU
+  DeviceStream& stream_;
   std::vector<std::byte*> pointers_;              ///< for each state; null before its first use
   std::vector<std::unique_ptr<Buffer>> mutable_;  ///< for each storage that some mutable state views
   void load(std::uint32_t storage);
@@ -41,7 +41,7 @@ class StateMemory {
 struct SessionContext {
   const PreparedProgram* prepared = nullptr;
   StateMemory* state = nullptr;
-  DeviceStream* stream = nullptr;  ///< null on the CPU
+  DeviceStream* stream = nullptr;  ///< of the program's device
   GroupAccess* groups = nullptr;
   Threads threads = Threads::current();  ///< of the run
   RandomState random;
@@ -55,11 +55,14 @@ struct SessionContext {
   DeviceTimes* times = nullptr;    ///< of a run that the device measures itself
   Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
 
-  Device* device() const { return prepared->device; }
+  Device& device() const { return *prepared->device; }
   /// Grows a buffer of a frame or the scratch memory. Fails beyond PrepareOptions::max_memory before it allocates.
   void reserve(Buffer& buffer, std::uint64_t bytes) { limits.reserve(buffer, bytes, prepared->options, device()); }
   /// Copies between views of one shape and dtype, where the session runs; recorded during a capture.
   void copy(const TensorView& from, const TensorView& to) const;
+  /// Between the host and the device, done when the stream has been synchronised; recorded during a capture.
+  void upload(std::byte* to, const void* from, std::uint64_t bytes) const;
+  void download(void* to, const std::byte* from, std::uint64_t bytes) const;
   /// Brings bytes to the host, where they are not there already. Fails where the device's work before has failed.
   void read(void* to, const std::byte* from, std::size_t bytes) const;
 };

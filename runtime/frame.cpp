@@ -7,7 +7,7 @@
 
 #include "dtypes/checked.h"
 #include "dtypes/convert.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/device.h"
 #include "runtime/devices/times.h"
 #include "runtime/outputs.h"
 #include "runtime/plan/concrete.h"
@@ -195,7 +195,7 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
   key_.section = section;
   key_.symbols.clear();
   for (std::uint32_t symbol : facts_.symbols) key_.symbols.push_back(symbols_[symbol]);
-  if (prepared_.device == nullptr) key_.threads = context_.threads;
+  if (prepared_.device->traits().native_kernels) key_.threads = context_.threads;
   key_.before = section == 0 ? nullptr : sections_[section - 1].current->plan;
   const auto known = std::ranges::find_if(s.runs, [&](const auto& run) { return run->plan->key == key_; });
   if (known != s.runs.end()) {
@@ -214,7 +214,7 @@ std::shared_ptr<const Plan> Frame::shared_plan(const PlanKey& key) {
   auto plan = prepared_.plans->get(
       key,
       [&] {
-        return make_plan({prepared_, key, expressions_, constants_, context_.stream});
+        return make_plan({prepared_, key, expressions_, constants_, *context_.stream});
       },
       &made);
   context_.plans_made += made ? 1 : 0;
@@ -265,7 +265,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
       outputs->check(plan.outputs);
-      if (context_.stream == nullptr) outputs->place(plan, run.args);
+      if (context_.device().traits().host_memory) outputs->place(plan, run.args);
     }
     execute(run);
   }
@@ -273,7 +273,8 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     results_[i] = plan.outputs[i].view;
     results_[i].data = base(plan.outputs[i].at, inputs);
-    if (outputs != nullptr && context_.stream == nullptr && outputs->direct(i) && !plan.output_args[i].empty())
+    if (outputs != nullptr && context_.device().traits().host_memory && outputs->direct(i) &&
+        !plan.output_args[i].empty())
       results_[i].data = outputs->view(i).data;
   }
   return results_;
@@ -374,7 +375,7 @@ void Frame::run_kernel(PlanRun& run, const Step& step) {
   call.allocator = &allocator;
   call.random = &context_.random;
   call.groups = context_.groups;
-  call.device = context_.stream;
+  call.launcher = &context_.stream->launcher();
   step.kernel->run(call);
   if (!allocator.allocated()) return;
   for (std::size_t k = 0; k < call.out.size(); ++k) {

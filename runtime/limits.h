@@ -24,7 +24,7 @@ class RunLimits {
   }
   /// Gives the buffer at least so many bytes. Fails with ErrorCode::out_of_memory where all buffers together would
   /// exceed PrepareOptions::max_memory.
-  void reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device* device);
+  void reserve(Buffer& buffer, std::uint64_t bytes, const PrepareOptions& options, Device& device);
   /// Fails like reserve() where `bytes` more would not fit.
   void check_memory(std::uint64_t bytes, const PrepareOptions& options) const;
 

@@ -10,18 +10,17 @@ namespace tern {
 class Device;
 
 struct FreeMemory {
-  Device* device = nullptr;
+  Device* device = nullptr;  ///< where there is memory
   void operator()(std::byte* p) const;
 };
 
-/// Of the host, 64-byte aligned, or of a device; contents are lost when it grows. Fails with out_of_memory.
+/// Of a device, 64-byte aligned; contents are lost when it grows. Fails with out_of_memory.
 class Buffer {
  public:
   std::byte* data() const { return data_.get(); }
   std::uint64_t size() const { return size_; }
-  /// At least this many bytes, also for none: data() is never null after it. Always of the same device, or of the host
-  /// where that is null.
-  void reserve(std::uint64_t bytes, Device* device = nullptr);
+  /// At least this many bytes, also for none: data() is never null after it. Always of the same device.
+  void reserve(std::uint64_t bytes, Device& device);
 
  private:
   std::unique_ptr<std::byte, FreeMemory> data_;

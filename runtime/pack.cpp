@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/devices/device.h"
 #include "runtime/frame.h"
 
 namespace tern {
@@ -18,10 +19,9 @@ PackRecorder pack_weights(const std::shared_ptr<const Program>& program,
     const auto given = sizes.find(s.name);
     symbols.push_back(given != sizes.end() ? given->second : std::clamp(kTypicalSize, s.min, s.max));
   }
-  StateMemory state(*prepared);
-  SessionContext context;
-  context.prepared = prepared.get();
-  context.state = &state;
+  const std::shared_ptr<DeviceStream> stream = prepared->device->open_stream();
+  StateMemory state(*prepared, *stream);
+  SessionContext context{.prepared = prepared.get(), .state = &state, .stream = stream.get()};
   for (std::uint32_t f = 0; f < program->functions.size(); ++f) {
     try {
       Frame(context, f).plan(symbols);

@@ -6,13 +6,8 @@
 #include <map>
 
 #include "kernels/custom/library.h"
-#include "kernels/portable/definitions.h"
-#include "kernels/reproducible.h"
 #include "runtime/definitions.h"
-#include "runtime/devices/archived_kernels.h"
-#include "runtime/devices/constants.h"
 #include "runtime/devices/device.h"
-#include "runtime/devices/override.h"
 #include "runtime/fuse/fuse.h"
 #include "runtime/node_ways.h"
 #include "runtime/plan/plans.h"
@@ -69,33 +64,21 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   prepared->listeners = settings.listeners;
   prepared->weights = std::make_shared<SharedWeights>();
   prepared->plans = std::make_shared<Plans>(static_cast<std::size_t>(std::max(1, options.cached_plans)));
-  Device* device = settings.device;
-  if (device == nullptr && !options.device.empty() && options.device != "cpu") device = &Device::open(options.device);
-  if (device != nullptr) {
-    prepared->device = device;
-    prepared->constants = std::make_shared<DeviceConstants>(*program, *device, !options.copy_weights);
-    if (options.native_code && !program->kernels.empty()) {
-      prepared->archived = std::make_shared<ArchivedKernels>(*program);
-      device->add_kernels(prepared->archived);
-    }
-    prepared->takes_parts = device->partitions() != nullptr && !options.reproducible;
-  }
-  const bool on_cpu = prepared->device == nullptr;
-  if (on_cpu && !options.reproducible && settings.listeners.recorder == nullptr)
+  Device& device = settings.device != nullptr ? *settings.device : Device::open(options.device);
+  prepared->device = &device;
+  prepared->constants = device.constants(*program, !options.copy_weights);
+  if (options.native_code && !program->kernels.empty()) prepared->archived = device.take_kernels(*program);
+  if (!options.reproducible) prepared->parts = device.parts();
+  // What the CPU's kernels can do beside computing results with the same bits everywhere.
+  const bool native = device.traits().native_kernels && !options.reproducible;
+  if (native && settings.listeners.recorder == nullptr)
     prepared->cache = std::make_shared<WeightCache>(options.weight_cache);
-  if (on_cpu) {
-    prepared->kernels = options.reproducible ? &reproducible_cpu_kernels() : &cpu_kernels();
-  } else {
-    prepared->kernels = options.reproducible ? &portable_kernels() : &device_kernels(*prepared->device);
-  }
-  if (on_cpu && settings.kernels != nullptr) prepared->kernels = settings.kernels;
+  prepared->kernels = settings.kernels != nullptr ? settings.kernels : &device.kernels(options.reproducible);
   check_kernels(*program, *prepared->kernels);
   for (const Function& original : program->functions) {
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
-    // Epilogues are worked on before a product is rounded to its type, and devices have none.
-    const bool products = on_cpu && !options.reproducible;
-    FusedFunction f =
-        settings.fusion == Fusion::on ? fuse(std::move(exported), products) : unfused(std::move(exported));
+    // Epilogues are worked on before a product is rounded to its type.
+    FusedFunction f = settings.fusion == Fusion::on ? fuse(std::move(exported), native) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));
@@ -108,7 +91,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   }
   if (settings.tuning != nullptr) {
     take_ways(*prepared, *settings.tuning);
-  } else if (on_cpu && !options.reproducible) {
+  } else if (native) {
     choose_ways(*prepared, *program);
   }
   for (const Packing& p : program->packings) prepared->packings[{p.storage, p.key}] = p.packed;

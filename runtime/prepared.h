@@ -17,8 +17,9 @@
 namespace tern {
 
 class Device;
-class DeviceConstants;
+class Constants;
 class ArchivedKernels;
+class PartCompiler;
 class Plans;
 class SharedWeights;
 class WeightCache;
@@ -57,10 +58,10 @@ struct PreparedProgram {
   const KernelTable* kernels = nullptr;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
       packings;                                     ///< storage and key to the storage with the packed bytes
-  Device* device = nullptr;                         ///< null: the CPU
-  std::shared_ptr<DeviceConstants> constants;       ///< the device's copies of immutable storages
+  Device* device = nullptr;                         ///< never null
+  std::shared_ptr<Constants> constants;             ///< immutable storages, as the device sees them
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
-  bool takes_parts = false;                         ///< the device compiles parts as a whole
+  PartCompiler* parts = nullptr;                    ///< what compiles parts as a whole; null: nothing
   std::map<int, NodeWays> ways;                     ///< by number of threads; 0: for every other number
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< that kernels packed
@@ -77,7 +78,7 @@ enum class Fusion : bool { off, on };
 struct PreparationSettings {
   Fusion fusion = Fusion::on;            ///< off is for tests: results have the same bits
   Device* device = nullptr;              ///< instead of the one that the options name
-  const KernelTable* kernels = nullptr;  ///< on the CPU, instead of its own: for tests
+  const KernelTable* kernels = nullptr;  ///< instead of the device's: for tests
   /// Has its nodes done as it says, on any number of threads, instead of as the archive says. Nodes and ways that are
   /// not there are passed over.
   const Tuning* tuning = nullptr;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/portable/launches.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/device.h"
 #include "runtime/frame.h"
 
 namespace tern {
@@ -44,12 +44,9 @@ void Frame::rehearse(std::span<const std::int64_t> symbols) {
 }
 
 std::size_t rehearse(const PreparedProgram& prepared, std::span<const std::int64_t> symbols) {
-  DeviceStream stream(*prepared.device);
-  StateMemory state(prepared, &stream);
-  SessionContext context;
-  context.prepared = &prepared;
-  context.state = &state;
-  context.stream = &stream;
+  const std::shared_ptr<DeviceStream> stream = prepared.device->open_stream();
+  StateMemory state(prepared, *stream);
+  SessionContext context{.prepared = &prepared, .state = &state, .stream = stream.get()};
   std::size_t unfit = 0;
   for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
     try {

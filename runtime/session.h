@@ -28,9 +28,9 @@ class SessionImpl {
 
   std::shared_ptr<const PreparedProgram> prepared;
   Stream stream;
-  std::unique_ptr<DeviceTransfer> transfer;  ///< null on the CPU
   StateMemory state;
   SessionContext context;
+  Transfer transfer{context};
   SessionGroups groups{context};
   std::unique_ptr<Profile> profile;
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
@@ -44,6 +44,8 @@ class SessionImpl {
   void update_strided(const Function& f, std::span<const Tensor> given);
 };
 
+/// The tensors in the order in which the function takes them. Fails where one is missing, unknown or given twice.
+std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given);
 /// The views that a frame takes, in the places of the function's inputs. Checks count, dtype and rank; the frame checks
 /// sizes.
 void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,

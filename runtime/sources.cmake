@@ -21,23 +21,31 @@ set(sources
   context.cpp
   control.cpp
   definitions.cpp
-  devices/archived_kernels.cpp
-  devices/communicator.cpp
-  devices/constants.cpp
+  devices/cpu/device.cpp
+  devices/cpu/stream.cpp
   devices/device.cpp
-  devices/kernels.cpp
-  devices/op_description.cpp
-  devices/override.cpp
-  devices/partition.cpp
   devices/parts.cpp
-  devices/plugin.cpp
-  devices/range_allocator.cpp
+  devices/plugin/archived_kernels.cpp
+  devices/plugin/clock.cpp
+  devices/plugin/communicator.cpp
+  devices/plugin/constants.cpp
+  devices/plugin/device.cpp
+  devices/plugin/event.cpp
+  devices/plugin/graphs.cpp
+  devices/plugin/kernels.cpp
+  devices/plugin/library.cpp
+  devices/plugin/op_description.cpp
+  devices/plugin/open.cpp
+  devices/plugin/override.cpp
+  devices/plugin/partition.cpp
+  devices/plugin/range_allocator.cpp
+  devices/plugin/segment_allocator.cpp
+  devices/plugin/stream.cpp
+  devices/plugin/tables.cpp
+  devices/plugin/upload.cpp
   devices/section_parts.cpp
-  devices/segment_allocator.cpp
-  devices/stream.cpp
   devices/times.cpp
   devices/transfer.cpp
-  devices/upload.cpp
   dlpack.cpp
   event.cpp
   facts.cpp
@@ -80,6 +88,9 @@ set(sources
   profile.cpp
   rehearse.cpp
   session.cpp
+  session_api.cpp
+  session_inputs.cpp
+  session_state.cpp
   state_memory.cpp
   stream.cpp
   tensor.cpp

@@ -3,34 +3,29 @@
 
 #include <tern/stream.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 
-#include "runtime/devices/stream.h"
+#include "runtime/devices/device.h"
 
 namespace tern {
 
 class GraphImpl;
 
 struct StreamImpl {
-  std::string device = "cpu";
-  std::shared_ptr<DeviceStream> work;  ///< null on the CPU
-  GraphImpl* capture = nullptr;        ///< what records it
+  explicit StreamImpl(Device& device) : work(device.open_stream()) {}
+  const std::string& device() const { return work->device().name(); }
+
+  const std::shared_ptr<DeviceStream> work;
+  GraphImpl* capture = nullptr;  ///< what records it
 };
 
 struct EventImpl {
-  ~EventImpl();
-  /// Ends the device's event, after waiting for it.
-  void clear() noexcept;
-
   std::shared_ptr<StreamImpl> stream;  ///< where it was recorded last; null before that
-  tern_device_event event = nullptr;
-  std::int32_t failure = 0;                    ///< what kernels before it wrote, once it has happened
-  std::chrono::steady_clock::time_point time;  ///< on the CPU
+  std::unique_ptr<DeviceEvent> event;
 };
 
 /// The stream of this thread's innermost scope for the device; null outside of any.
-std::shared_ptr<StreamImpl> scoped_stream(const std::string& device);
+std::shared_ptr<StreamImpl> scoped_stream(const Device& device);
 
 }  // namespace tern

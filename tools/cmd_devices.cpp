@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "runtime/devices/device.h"
+#include "runtime/devices/plugin/open.h"
 #include "tools/absent_plugins.h"
 #include "tools/command.h"
 #include "tools/text.h"
@@ -16,16 +16,17 @@ namespace {
 constexpr const char* kDialects[] = {"C++", "OpenCL C", "CUDA", "HIP", "Metal"};
 
 /// The tables of further functions that the plugin has, of those that Tern asks for.
-std::vector<std::string> extensions_of(const Device& device) {
-  const std::pair<const char*, bool> tables[] = {{"collective", device.collectives() != nullptr},
-                                                 {"events", device.events() != nullptr},
-                                                 {"graph", device.graphs() != nullptr},
-                                                 {"graph_conditional", device.graph_conditionals() != nullptr},
-                                                 {"override", device.overrides() != nullptr},
+std::vector<std::string> extensions_of(const PluginDevice& device) {
+  const PluginTables& t = device.tables();
+  const std::pair<const char*, bool> tables[] = {{"collective", t.collectives != nullptr},
+                                                 {"events", t.events != nullptr},
+                                                 {"graph", t.graphs != nullptr},
+                                                 {"graph_conditional", t.conditionals != nullptr},
+                                                 {"override", t.overrides != nullptr},
                                                  {"memory_segments", device.maps_memory()},
-                                                 {"partition", device.partitions() != nullptr},
-                                                 {"profiler", device.profiler() != nullptr},
-                                                 {"pinned_memory", device.pinned_memory() != nullptr}};
+                                                 {"partition", t.partitions != nullptr},
+                                                 {"profiler", t.profiler != nullptr},
+                                                 {"pinned_memory", t.pinned_memory != nullptr}};
   std::vector<std::string> names;
   for (const auto& [name, there] : tables) {
     if (there) names.emplace_back(name);
@@ -37,7 +38,7 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
   const std::string name = fmt::format("{}:{}", plugin.name(), index);
   nlohmann::ordered_json entry{{"name", name}, {"plugin", plugin.path}};
   try {
-    const Device& device = Device::open(name);
+    const PluginDevice& device = plugin_device(plugin, index);
     const tern_device_properties& p = device.properties();
     entry["description"] = std::string(p.name);
     entry["driver"] = std::string(p.driver);

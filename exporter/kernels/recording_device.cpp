@@ -113,7 +113,7 @@ RecordingDevice::RecordingDevice(const DeviceKind& kind) : kind_(kind), next_add
   plugin_.table = &kTable;
   plugin_.count = 1;
   try {
-    device_ = std::make_unique<Device>(plugin_, 0);
+    device_ = std::make_unique<PluginDevice>(plugin_, 0);
   } catch (...) {
     current = nullptr;
     throw;

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/devices/device.h"
+#include "runtime/devices/plugin/device.h"
 
 namespace tern {
 
@@ -38,7 +38,7 @@ class RecordingDevice {
   Plugin plugin_;
   std::uint64_t next_address_, answer_ = 0;
   std::map<std::string, std::string> texts_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<PluginDevice> device_;
 };
 
 }  // namespace tern

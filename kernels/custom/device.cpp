@@ -89,7 +89,7 @@ void run_on_host(KernelCall& c, const CustomCall& call) {
   std::vector<void*> in, out;
   for (const TensorView& v : c.in) {
     auto& bytes = memory.emplace_back(bytes_of(v.dtype, v.shape()));
-    c.device->download(bytes.data(), v.data, bytes.size());
+    c.launcher->download(bytes.data(), v.data, bytes.size());
     in.push_back(bytes.data());
   }
   for (std::size_t i = 0; i < c.out.size(); ++i) {
@@ -98,7 +98,7 @@ void run_on_host(KernelCall& c, const CustomCall& call) {
   }
   call.run(in, out);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
-    if (c.wants(i)) c.device->upload(c.out[i].data, out[i], bytes_of(c.out[i].dtype, c.out[i].shape()));
+    if (c.wants(i)) c.launcher->upload(c.out[i].data, out[i], bytes_of(c.out[i].dtype, c.out[i].shape()));
   }
 }
 

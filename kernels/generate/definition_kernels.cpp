@@ -20,7 +20,7 @@ struct DefinitionState : KernelState {
 /// The call as the portable kernel sees it.
 KernelCall on_launcher(const KernelCall& c, const KernelState* state) {
   KernelCall inner = c;
-  inner.device = g_launcher;
+  inner.launcher = g_launcher;
   inner.state = state;
   return inner;
 }

@@ -50,7 +50,7 @@ void record(const Sample& sample, Recorder& recorder) {
   std::vector<TensorView> out;
   for (const TensorType& t : node.results()) out.push_back(view_of(t));
   KernelCall call = node.call(out);
-  call.device = &recorder;
+  call.launcher = &recorder;
   portable_kernels().kernels[static_cast<std::size_t>(sample.op)].prepare(call);
 }
 

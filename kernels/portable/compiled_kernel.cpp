@@ -74,7 +74,7 @@ KernelCall inner_call(const KernelCall& c, const CompiledState& state, std::span
   inner.out = out;
   inner.scratch = {};
   inner.state = state.inner.get();
-  inner.device = is_exact_without(c) ? nullptr : &compiled_launcher();
+  inner.launcher = is_exact_without(c) ? nullptr : &compiled_launcher();
   return inner;
 }
 

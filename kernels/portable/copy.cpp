@@ -47,7 +47,7 @@ void copy(Launcher& launcher, const TensorView& from, const TensorView& to) {
   if (per != 1) fail(ErrorCode::unsupported, "packed pairs of elements are copied whole only");
   TensorView views[] = {from, to};
   KernelCall call;
-  call.device = &launcher;
+  call.launcher = &launcher;
   call.in = {views, 1};
   call.out = {views + 1, 1};
   Launches list(call);

@@ -38,7 +38,7 @@ void add_counting(Launches& list, Launch k, const Counting& n) {
 
 std::int64_t read_total(KernelCall& call) {
   std::int64_t total = 0;
-  call.device->download(&total, call.scratch.data(), sizeof total);
+  call.launcher->download(&total, call.scratch.data(), sizeof total);
   return total;
 }
 

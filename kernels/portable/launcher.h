@@ -10,7 +10,7 @@
 #include <string>
 
 namespace tern {
-class DeviceStream;
+struct KernelCall;
 }
 
 namespace tern::portable {
@@ -30,6 +30,18 @@ struct Target {
 /// A compiled kernel, as its launcher finds it again: the handle of a plugin, or a number. Valid for all launchers of
 /// the device to the end of the process.
 enum class KernelHandle : std::uintptr_t {};
+
+/// The stream that a launcher launches on, as its device knows it.
+enum class StreamHandle : std::uintptr_t {};
+
+/// A kernel that the device brings itself, for one node or a part of a program.
+class OwnKernel {
+ public:
+  virtual ~OwnKernel() = default;
+  virtual std::size_t scratch() const { return 0; }
+  /// Several threads may call it at the same time.
+  virtual void run(const KernelCall& call) const = 0;
+};
 
 /// An argument of a launch: an address, or the bytes of a value.
 struct Argument {
@@ -62,8 +74,10 @@ class Launcher {
   virtual std::unique_ptr<Memory> allocate(std::uint64_t bytes) = 0;
   /// An int32 of the stream's, zero, where a kernel writes the number of a failure (failure.h).
   virtual std::byte* failure() = 0;
-  /// The stream of a plugin's device that this is; null where the host computes.
-  virtual DeviceStream* device_stream() { return nullptr; }
+  /// The device's own kernel for a node; null where it has none, or refuses the node.
+  virtual std::unique_ptr<OwnKernel> own_kernel(const KernelCall& call) { return nullptr; }
+  /// For a kernel of the device's own, which puts work on it.
+  virtual StreamHandle use_stream() { return {}; }
 };
 
 }  // namespace tern::portable

@@ -38,7 +38,7 @@ std::byte* Launches::address(const KernelCall& call, const Launch::Place& place)
     case Launch::Place::Kind::scratch: return call.scratch.data() + place.offset;
     case Launch::Place::Kind::table: return tables_[place.index]->data;
     case Launch::Place::Kind::failure:
-    case Launch::Place::Kind::none: return call.device->failure();
+    case Launch::Place::Kind::none: return call.launcher->failure();
   }
   return nullptr;
 }
@@ -56,7 +56,7 @@ void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
       ++n;
     }
     arguments[n++] = {s.parameters.data(), static_cast<std::uint32_t>(s.parameters.size()), false};
-    call.device->launch(s.kernel, {arguments.data(), n}, s.items, s.group);
+    call.launcher->launch(s.kernel, {arguments.data(), n}, s.items, s.group);
   }
 }
 

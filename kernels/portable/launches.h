@@ -68,7 +68,7 @@ class Launch {
 class Launches : public KernelState {
  public:
   /// The call's launcher makes the list; any launcher of the same device runs it, also when the first one is gone.
-  explicit Launches(const KernelCall& call) : launcher_(*call.device) {}
+  explicit Launches(const KernelCall& call) : launcher_(*call.launcher) {}
 
   /// Runs for items 0..items - 1 after those before it. `items` may be 0: then nothing runs.
   /// `group`: of a text that uses TERN_FOR_GROUPS, how many items a group has.

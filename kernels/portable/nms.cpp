@@ -71,8 +71,8 @@ void run_nms(KernelCall& call) {
   allocate_result(call, count, {&count, 1});
   Launches list(call);
   const Layout l = layout_of(list, call.in[0].size(0));
-  call.device->copy(call.out[0].data, call.scratch.data() + l.kept,
-                    static_cast<std::uint64_t>(count) * sizeof(std::int64_t));
+  call.launcher->copy(call.out[0].data, call.scratch.data() + l.kept,
+                      static_cast<std::uint64_t>(count) * sizeof(std::int64_t));
 }
 
 }  // namespace

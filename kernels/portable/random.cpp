@@ -166,7 +166,7 @@ void run(KernelCall& c) {
   const std::uint64_t state[] = {c.random->seed, c.random->offset};
   c.random->offset += static_cast<std::uint64_t>(list.advance);
   if (list.size() == 0) return;
-  c.device->upload(c.scratch.data(), state, sizeof state);
+  c.launcher->upload(c.scratch.data(), state, sizeof state);
   list.run(c);
 }
 

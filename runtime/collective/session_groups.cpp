@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/collective/call.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/device.h"
 #include "runtime/devices/transfer.h"
 #include "schema/kinds.h"
 
@@ -38,6 +38,14 @@ Collective call_of(const Node& node, const TensorView& in) {
             : in.dtype == DType::c128 ? DType::f64
                                       : in.dtype;
   return c;
+}
+
+/// All offers are of one kind, and no two of one device.
+bool can_communicate(std::vector<DeviceRank::Offer> offers) {
+  std::ranges::sort(offers);
+  const std::int64_t kind = offers.front()[0];
+  return kind != 0 && std::ranges::all_of(offers, [&](const auto& o) { return o[0] == kind; }) &&
+         std::ranges::adjacent_find(offers) == offers.end();
 }
 
 }  // namespace
@@ -97,32 +105,31 @@ void SessionGroups::run(const KernelCall& call) {
 }
 
 void SessionGroups::run_on_host(ProcessGroup& group, Collective c, const TensorView& in, const TensorView& out) {
-  if (context_.stream == nullptr) return group.run(c);
-  const std::uint64_t given = DeviceTransfer::bytes_of(in), made = DeviceTransfer::bytes_of(out);
-  in_.reserve(given);
-  out_.reserve(made);
-  context_.stream->finish();  // what has failed on the device is not sent
-  context_.stream->download(in_.data(), in.data, given);
+  if (context_.device().traits().host_memory) return group.run(c);
+  const std::uint64_t given = Transfer::bytes_of(in), made = Transfer::bytes_of(out);
+  in_.reserve(given, cpu_device());
+  out_.reserve(made, cpu_device());
+  context_.read(in_.data(), in.data, given);  // what has failed on the device is not sent
   c.in = in_.data();
   c.out = out_.data();
   group.run(c);
-  context_.stream->upload(out.data, out_.data(), made);
+  context_.stream->enqueue_upload(out.data, out_.data(), made);
+  context_.stream->synchronize();
 }
 
 /// What a rank tells the others of its device.
 void SessionGroups::agree(Member& member) {
   ProcessGroup& group = *member.group;
-  const bool may = context_.stream != nullptr && !context_.prepared->options.reproducible;
-  using Offer = DeviceCommunicator::Offer;
-  const Offer mine = may ? DeviceCommunicator::offer(context_.stream->device()) : Offer{};
+  DeviceRank* const rank = context_.prepared->options.reproducible ? nullptr : context_.stream->rank();
+  using Offer = DeviceRank::Offer;
+  const Offer mine = rank == nullptr ? Offer{} : rank->offer();
   std::vector<Offer> offers(static_cast<std::size_t>(group.size()));
   group.run({.kind = CollectiveKind::all_gather,
              .dtype = DType::i64,
              .count = static_cast<std::int64_t>(mine.size()),
              .in = mine.data(),
              .out = offers.data()});
-  if (DeviceCommunicator::all_can(offers))
-    member.communicator = std::make_unique<DeviceCommunicator>(*context_.stream, group);
+  if (can_communicate(offers)) member.communicator = rank->join(group);
   member.agreed = true;
 }
 

@@ -9,7 +9,7 @@
 
 #include "kernels/kernel.h"
 #include "runtime/context.h"
-#include "runtime/devices/communicator.h"
+#include "runtime/devices/abilities.h"
 #include "runtime/memory.h"
 
 namespace tern {

@@ -1,123 +1,78 @@
-// One device of a plugin, as the runtime uses it: checked calls, memory, compiled kernels. Open to the end of the
-// process, shared by all threads.
+// What the runtime needs of a device. The CPU is one (devices/cpu/); a plugin's devices are others (devices/plugin/).
 #pragma once
 
-#include <tern/device.h>
+#include <tern/kernels.h>
+#include <tern/memory.h>
 
-#include <bit>
-#include <functional>
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "kernels/portable/launcher.h"
-#include "runtime/devices/allocator.h"
-#include "runtime/devices/plugin.h"
-#include "runtime/devices/upload.h"
+#include "kernels/kernel.h"
+#include "runtime/devices/constants.h"
+#include "runtime/devices/stream.h"
+#include "schema/program.h"
 
 namespace tern {
 
 class ArchivedKernels;
-struct LoadedKernel;
+class PartCompiler;
 
-/// A kernel in a module that the device has loaded.
-struct ModuleKernel {
-  std::string name;
-  bool from_archive = false;
-  std::string refused;  ///< why a module of the archive was not taken
-  tern_device_module module = nullptr;
-  tern_device_kernel kernel = nullptr;
-
-  portable::KernelHandle handle() const { return std::bit_cast<portable::KernelHandle>(kernel); }
+struct DeviceTraits {
+  /// Its memory is the host's, and a call on a stream has done its work when it returns: the caller's tensors serve
+  /// where they lie.
+  bool host_memory = false;
+  /// Its kernels are those of kernels/cpu: they take epilogues, choose among algorithms, pack weights, and divide their
+  /// work by the number of threads of the run.
+  bool native_kernels = false;
 };
 
+/// Open to the end of the process, shared by all threads.
 class Device {
  public:
-  /// "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that do.
+  /// "cpu", "" for the same, "xpu" (the first one) or "xpu:1". If the device does not exist, the error lists those that
+  /// do.
   static Device& open(const std::string& name);
 
-  Device(const Plugin& plugin, int index);
-  ~Device();
+  Device(std::string name, DeviceTraits traits) : name_(std::move(name)), traits_(traits) {}
+  virtual ~Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
+  /// "cpu", "xpu:0".
   const std::string& name() const { return name_; }
-  const tern_device_properties& properties() const { return properties_; }
-  const portable::Target& target() const { return target_; }
-  const tern_device_plugin& plugin() const { return table_; }
-  int index() const { return index_; }
+  const DeviceTraits& traits() const { return traits_; }
 
-  /// Throws where `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
-  void check(tern_device_status status, const char* what) const;
+  /// 64-byte aligned at least. Fails with out_of_memory.
+  virtual std::byte* allocate(std::uint64_t bytes) = 0;
+  /// Null is nothing. Waits for the work that may use the memory.
+  virtual void free(std::byte* data) = 0;
+  virtual std::shared_ptr<DeviceStream> open_stream() = 0;
+  virtual const KernelTable& kernels(bool reproducible) const = 0;
+  /// `in_place`: bytes may stay where they are mapped, if the device can read them there.
+  virtual std::shared_ptr<Constants> constants(const Program& program, bool in_place) = 0;
 
-  /// Tables of further functions (tern/device.h); null where the plugin has none.
-  const tern_device_graph_functions* graphs() const { return graphs_; }
-  const tern_device_graph_conditional_functions* graph_conditionals() const { return conditionals_; }
-  const tern_device_event_functions* events() const { return events_; }
-  const tern_device_override_functions* overrides() const { return overrides_; }
-  const tern_device_profiler_functions* profiler() const { return profiler_; }
-  const tern_device_pinned_memory_functions* pinned_memory() const { return pinned_memory_; }
-  const tern_device_partition_functions* partitions() const { return partitions_; }
-  const tern_device_collective_functions* collectives() const { return collectives_; }
+  /// Searches the kernels that the program brings before it compiles any, as long as the result lives; null where the
+  /// device takes none.
+  virtual std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program);
+  /// What compiles several nodes as one; null where the device does not.
+  virtual PartCompiler* parts() { return nullptr; }
 
-  bool maps_memory() const { return maps_memory_; }
-  /// 256-byte aligned. Fails with out_of_memory.
-  std::byte* allocate(std::uint64_t bytes);
-  /// Waits for all streams that are open, too.
-  void free(std::byte* data);
-  /// Waits for all streams that are open.
-  void wait() noexcept;
-  DeviceMemoryStats memory() const;
-  void set_memory_limit(std::uint64_t bytes);
-  /// Releases segments without blocks in use, and buffers for uploads.
-  void release_memory();
-  Staging& staging() { return staging_; }
-
-  /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
-  portable::KernelHandle kernel(const std::string& key, const std::string& name,
-                                const std::function<std::string()>& text);
-  /// Searches these kernels before it compiles a text, as long as another owner keeps them alive.
-  void add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels);
-  /// Overrides TERN_NO_COMPILE.
-  void allow_compiling() { may_compile_ = true; }
-  std::vector<LoadedKernel> loaded_kernels() const;
+  /// Of memory that the device divides itself, and of kernels that it loads. Fail (invalid_argument) where it does not.
+  virtual DeviceMemoryStats memory() const;
+  virtual void set_memory_limit(std::uint64_t bytes);
+  virtual void release_memory();
+  virtual std::vector<LoadedKernel> loaded_kernels() const;
 
  private:
-  friend class DeviceStream;
-  std::unique_ptr<BlockAllocator> make_allocator();
-  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel);
-  bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
-  void compile(const std::string& name, const std::string& text, ModuleKernel& kernel);
-
-  const tern_device_plugin& table_;
-  int index_;
+  [[noreturn]] void refuse(const char* what) const;
   std::string name_;
-  tern_device_properties properties_{};
-  portable::Target target_;
-  mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
-  std::unique_ptr<BlockAllocator> allocator_;
-  std::unordered_map<std::string, ModuleKernel> kernels_;
-  std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
-  bool may_compile_ = true;
-  std::map<tern_device_stream, bool>
-      streams_;  ///< that are open; true: the device is recording it, nothing is under way
-  const tern_device_graph_functions* graphs_ = nullptr;
-  const tern_device_graph_conditional_functions* conditionals_ = nullptr;
-  const tern_device_event_functions* events_ = nullptr;
-  const tern_device_override_functions* overrides_ = nullptr;
-  const tern_device_profiler_functions* profiler_ = nullptr;
-  const tern_device_pinned_memory_functions* pinned_memory_ = nullptr;
-  const tern_device_partition_functions* partitions_ = nullptr;
-  const tern_device_collective_functions* collectives_ = nullptr;
-  Staging staging_{*this};
-  bool maps_memory_ = false;
+  DeviceTraits traits_;
 };
 
-/// TERN_NO_COMPILE in the environment.
-bool compiling_is_forbidden();
+/// The device "cpu".
+Device& cpu_device();
 
 }  // namespace tern

@@ -14,7 +14,7 @@ class SectionDivision {
   SectionDivision(const Function& f, std::uint32_t begin, std::uint32_t end, const Concrete& concrete)
       : f_(f), begin_(begin), end_(end), concrete_(concrete), maker_(f.values.size(), -1) {}
 
-  std::vector<Part> parts(const Device& device) {
+  std::vector<Part> parts(PartCompiler& device) {
     const std::vector<std::int32_t> part_of = divide_into_parts(uses(), groups(device));
     const std::int32_t count = part_of.empty() ? 0 : *std::ranges::max_element(part_of) + 1;
     std::vector<Part> all(static_cast<std::size_t>(count));
@@ -51,7 +51,7 @@ class SectionDivision {
     return uses;
   }
 
-  std::vector<std::int32_t> groups(const Device& device) const {
+  std::vector<std::int32_t> groups(PartCompiler& device) const {
     std::vector<std::uint32_t> offered;
     std::vector<std::unique_ptr<Node>> resolved;
     std::vector<const Node*> nodes;
@@ -65,8 +65,7 @@ class SectionDivision {
       resolved.push_back(concrete_.resolve(n));
       nodes.push_back(resolved.back() == nullptr ? &n : resolved.back().get());
     }
-    const std::vector<std::int32_t> chosen = choose_groups(
-        device,
+    const std::vector<std::int32_t> chosen = device.choose(
         {nodes, {}, {}, [&](ValueId v) { return concrete_.view(f_.values[static_cast<std::size_t>(v)].type); }});
     std::vector<std::int32_t> groups(end_ - begin_, -1);
     for (std::size_t k = 0; k < offered.size(); ++k) groups[offered[k] - begin_] = chosen[k];
@@ -106,7 +105,7 @@ class SectionDivision {
 
 }  // namespace
 
-std::vector<Part> find_section_parts(const Device& device, const Function& f, std::uint32_t begin, std::uint32_t end,
+std::vector<Part> find_section_parts(PartCompiler& device, const Function& f, std::uint32_t begin, std::uint32_t end,
                                      const Concrete& concrete) {
   return SectionDivision(f, begin, end, concrete).parts(device);
 }

@@ -1,87 +1,81 @@
-// A stream of a device.
+// A stream of a device: everything that is put on it runs in order.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 
+#include "kernels/kernel.h"
 #include "kernels/portable/launcher.h"
-#include "runtime/devices/device.h"
+#include "runtime/devices/abilities.h"
+#include "schema/program.h"
 
 namespace tern {
 
-class DeviceStream : public portable::Launcher {
+class Device;
+
+/// What has been on a stream at one time. Ends after its work.
+class DeviceEvent {
  public:
-  explicit DeviceStream(Device& device);
-  ~DeviceStream() override;
+  /// The device's own number for it.
+  enum class Handle : std::uintptr_t {};
+  virtual ~DeviceEvent() = default;
+  virtual Handle handle() const = 0;
+  /// Whether that work has finished; waits for it where the device cannot tell.
+  virtual bool happened() = 0;
+  /// Waits. Fails where a kernel of that work has failed.
+  virtual void synchronize() = 0;
+  /// Both have happened, on one device. Fails (unsupported) where the device has no clock.
+  virtual double seconds_until(const DeviceEvent& end) const = 0;
+};
+
+/// The first `bytes` of a storage, and where they go.
+struct StorageLoad {
+  std::uint32_t storage;
+  std::uint64_t bytes;
+  std::byte* to;
+};
+
+class DeviceStream {
+ public:
+  DeviceStream() = default;
+  virtual ~DeviceStream() = default;
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  Device& device() { return device_; }
-  tern_device_stream handle() const { return stream_; }
-  /// For functions of the device that put work on it.
-  tern_device_stream used() {
-    idle_ = false;
-    return stream_;
-  }
-  const portable::Target& target() const override { return device_.target(); }
-  portable::KernelHandle kernel(const std::string& key, const std::string& name,
-                                const std::function<std::string()>& text) override {
-    return device_.kernel(key, name, text);
-  }
-  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
-              std::uint32_t group) override;
-  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
-  void upload(std::byte* to, const void* from, std::uint64_t bytes) override;
-  void download(void* to, const std::byte* from, std::uint64_t bytes) override;
-  std::unique_ptr<portable::Memory> allocate(std::uint64_t bytes) override;
-  std::byte* failure() override;
-  DeviceStream* device_stream() override { return this; }
+  virtual Device& device() = 0;
+  /// What portable kernels are launched with.
+  virtual portable::Launcher& launcher() = 0;
 
-  /// As upload and download, done when the stream has been synchronised.
-  void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes);
-  void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes);
+  /// Between views of one shape and dtype on the device.
+  virtual void copy(const TensorView& from, const TensorView& to) = 0;
+  /// Between the host and the device, done when the stream has been synchronised.
+  virtual void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) = 0;
+  virtual void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) = 0;
+  /// Checks storages and copies their bytes; they are there when it returns.
+  virtual void load(StorageSource& source, std::span<const StorageLoad> loads) = 0;
 
-  void synchronize();
+  virtual void synchronize() = 0;
   /// Nothing was put on it since it was synchronised.
-  bool idle() const { return idle_; }
+  virtual bool idle() const = 0;
+  /// Whether all that was put on it has finished; waits for it where the device cannot tell.
+  virtual bool done() = 0;
   /// Waits, and fails where a kernel has written a failure.
-  void finish();
-  /// Enqueues a copy of the failure that kernels may have written: 0, or a number of failure.h.
-  void enqueue_failure(std::int32_t* to);
-  /// After an exception: waits and clears failures, so that the next run can begin. Never fails.
-  void recover() noexcept;
+  virtual void finish() = 0;
   /// Waits, and keeps a failure for the next call that reports it.
-  void settle() noexcept;
-  /// Puts work that the device has recorded on the stream.
-  void run_graph(tern_device_graph graph);
-  std::uint64_t launches() const { return launches_; }
+  virtual void settle() noexcept = 0;
+  /// After an exception: waits and clears failures, so that the next run can begin.
+  virtual void recover() noexcept = 0;
 
-  /// While it lives, the device records the work on the stream (tern_device_graph_functions::begin).
-  class Recorded {
-   public:
-    explicit Recorded(DeviceStream& stream);
-    ~Recorded();
-    /// False where the device records nothing.
-    bool open() const { return open_; }
-    /// What was recorded, or null where the device cannot hold it.
-    tern_device_graph end();
-    Recorded(const Recorded&) = delete;
-    Recorded& operator=(const Recorded&) = delete;
+  virtual std::unique_ptr<DeviceEvent> record() = 0;
+  /// Later work waits for an event of the same device.
+  virtual void wait(const DeviceEvent& event) = 0;
 
-   private:
-    tern_device_status stop(tern_device_graph* graph);
-    DeviceStream& stream_;
-    bool open_ = false;
-  };
-
- private:
-  void refuse_while_recorded(const char* what) const;
-  void set_recorded(bool recorded);
-
-  Device& device_;
-  tern_device_stream stream_ = nullptr;
-  std::unique_ptr<portable::Memory> failure_;
-  bool may_have_failed_ = false, recorded_ = false, idle_ = true;
-  std::uint64_t launches_ = 0;
+  /// What not every device can do; null where it cannot.
+  virtual GraphRecorder* graphs() { return nullptr; }
+  virtual StepClock* clock() { return nullptr; }
+  virtual DeviceRank* rank() { return nullptr; }
 };
 
 }  // namespace tern

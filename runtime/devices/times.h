@@ -1,4 +1,4 @@
-// The times of the steps of one run by the device's own clock ("profiler" of tern/device.h).
+// The times of the steps of one run by the device's own clock.
 #pragma once
 
 #include <chrono>
@@ -31,11 +31,10 @@ class DeviceTimes {
     std::uint32_t function, node;
     std::size_t outer;  ///< the visit that this one is in; 0: none
   };
-  void mark();
 
   SessionContext& session_;
-  const tern_device_profiler_functions* profiler_ = nullptr;
-  std::vector<Visit> visits_;  ///< the first is none
+  StepClock* clock_ = nullptr;  ///< while it measures
+  std::vector<Visit> visits_;   ///< the first is none
   std::size_t current_ = 0;
 };
 
@@ -52,7 +51,7 @@ void measure_step(const SessionContext& session, std::uint32_t function, const S
   }
   const auto start = std::chrono::steady_clock::now();
   run();
-  if (session.stream != nullptr) session.stream->synchronize();
+  session.stream->synchronize();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   session.profile->add(function, step, in, out, taken.count());
 }

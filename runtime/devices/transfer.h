@@ -1,12 +1,11 @@
-// A session's tensors between the host and its device.
+// A session's tensors between the host and its device. Where the device's memory is the host's, they stay.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/kernel.h"
-#include "runtime/devices/stream.h"
+#include "runtime/context.h"
 #include "runtime/memory.h"
 #include "schema/program.h"
 
@@ -14,34 +13,39 @@ namespace tern {
 
 class CallerOutputs;
 
-class DeviceTransfer {
+class Transfer {
  public:
-  explicit DeviceTransfer(std::shared_ptr<DeviceStream> stream) : shared_(std::move(stream)), stream_(*shared_) {}
-  ~DeviceTransfer() { stream_.settle(); }
-  DeviceTransfer(const DeviceTransfer&) = delete;
-  DeviceTransfer& operator=(const DeviceTransfer&) = delete;
+  explicit Transfer(const SessionContext& context);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
 
-  /// Copies the inputs of kind user to the device: their views then point there.
+  /// Copies the inputs of kind user to the device: their views then point there. Recorded during a capture, as are the
+  /// copies of take_back.
   void bring(const Function& f, std::vector<TensorView>& inputs);
   /// Copies what the run wrote to inputs back to the caller's memory, and its results to memory of this object, or to
   /// the caller's `outputs` where that needs no second copy; done when the stream has been synchronised.
   const std::vector<TensorView>& take_back(const Function& f, const std::vector<TensorView>& results,
                                            const CallerOutputs* outputs = nullptr);
+  /// A run before may still read the inputs that it was given: waits.
+  void settle() noexcept;
 
-  /// Between a view on the device with any strides and a contiguous one on the host.
+  /// Between a view on the device with any strides and a contiguous one on the host; done when it returns.
   void read(const TensorView& from, const TensorView& to);
   void write(const TensorView& from, const TensorView& to);
 
+  /// Of the inputs there.
+  std::uint64_t device_bytes() const;
   /// Bytes of a contiguous tensor.
   static std::uint64_t bytes_of(const TensorView& v);
 
  private:
-  std::shared_ptr<DeviceStream> shared_;
-  DeviceStream& stream_;
+  const SessionContext& context_;
   std::vector<Buffer> inputs_;   ///< on the device
   std::vector<Buffer> outputs_;  ///< on the host
   std::vector<TensorView> results_;
   std::vector<TensorView> given_;  ///< the inputs on the host
+  bool stays_ = false;             ///< the device's memory is the host's
 };
 
 }  // namespace tern

@@ -9,21 +9,11 @@
 
 namespace tern {
 
-DeviceGraph::~DeviceGraph() {
-  if (graph_ == nullptr) return;
-  device_->wait();
-  device_->graphs()->destroy(device_->index(), graph_);
-}
-
 namespace {
 
 class Maker {
  public:
-  explicit Maker(const Replay& replay)
-      : replay_(replay),
-        stream_(*replay.captured.stream),
-        device_(stream_.device()),
-        conditional_(device_.graph_conditionals()) {}
+  Maker(const Replay& replay, GraphRecorder& graphs) : replay_(replay), graphs_(graphs) {}
 
   void make(Recording& recording) {
     std::vector<RecordedItem> items;
@@ -36,8 +26,8 @@ class Maker {
         items.push_back(std::move(from[begin++]));
         continue;
       }
-      if (const tern_device_graph graph = record(std::span(from).subspan(begin, end - begin))) {
-        items.push_back({DeviceGraph(device_, graph), from[begin].function, from[begin].node});
+      if (auto graph = record(std::span(from).subspan(begin, end - begin))) {
+        items.push_back({std::move(graph), from[begin].function, from[begin].node});
       } else {
         for (std::size_t i = begin; i < end; ++i) items.push_back(std::move(from[i]));
       }
@@ -60,7 +50,7 @@ class Maker {
       return !has_trait(k->step->resolved->op, Trait::effect);
     }
     if (std::holds_alternative<RecordedCopy>(item.what)) return true;
-    if (conditional_ == nullptr) return false;
+    if (!graphs_.conditional()) return false;
     if (const auto* b = std::get_if<RecordedBranch>(&item.what))
       return is_byte(b->predicate) && holds(*b->chosen) && holds(*b->otherwise);
     if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
@@ -81,11 +71,10 @@ class Maker {
     }
   }
 
-  tern_device_graph record(std::span<const RecordedItem> items) {
-    DeviceStream::Recorded recorded(stream_);
-    if (!recorded.open()) return nullptr;
-    for (const RecordedItem& item : items) put(item);
-    return recorded.end();
+  std::unique_ptr<DeviceGraph> record(std::span<const RecordedItem> items) {
+    return graphs_.record([&] {
+      for (const RecordedItem& item : items) put(item);
+    });
   }
 
   void put(const Recording& r) {
@@ -94,17 +83,17 @@ class Maker {
 
   void put(const RecordedItem& item) {
     if (const auto* b = std::get_if<RecordedBranch>(&item.what)) {
-      check(conditional_->begin_if(device_.index(), stream_.handle(), address(b->predicate)));
+      graphs_.begin_if(b->predicate.data);
       put(*b->chosen);
-      check(conditional_->begin_else(device_.index(), stream_.handle()));
+      graphs_.begin_else();
       put(*b->otherwise);
-      check(conditional_->end_body(device_.index(), stream_.handle()));
+      graphs_.end_body();
     } else if (const auto* l = std::get_if<RecordedLoop>(&item.what)) {
       put(*l->condition);
-      check(conditional_->begin_while(device_.index(), stream_.handle(), address(l->predicate)));
+      graphs_.begin_while(l->predicate.data);
       put(*l->body);
       put(*l->condition);
-      check(conditional_->end_body(device_.index(), stream_.handle()));
+      graphs_.end_body();
     } else {
       annotate(item);
       replay_.run(item);
@@ -112,29 +101,22 @@ class Maker {
   }
 
   void annotate(const RecordedItem& item) const {
-    if (device_.graphs()->annotate == nullptr) return;
-    std::string text = describe(*replay_.captured.prepared, item.function, item.node);
-    const auto* kernel = std::get_if<RecordedKernel>(&item.what);
-    if (kernel != nullptr && kernel->step->members > 0)
-      text = fmt::format("partition of {} nodes to {}", kernel->step->members, text);
-    check(device_.graphs()->annotate(device_.index(), stream_.handle(), text.c_str()));
+    graphs_.annotate([&] {
+      const std::string text = describe(*replay_.captured.prepared, item.function, item.node);
+      const auto* kernel = std::get_if<RecordedKernel>(&item.what);
+      if (kernel == nullptr || kernel->step->members == 0) return text;
+      return fmt::format("partition of {} nodes to {}", kernel->step->members, text);
+    });
   }
 
-  void check(tern_device_status status) const { device_.check(status, "recording a graph"); }
-  static tern_device_address address(const TensorView& v) { return reinterpret_cast<tern_device_address>(v.data); }
-
   const Replay& replay_;
-  DeviceStream& stream_;
-  Device& device_;
-  const tern_device_graph_conditional_functions* conditional_;
+  GraphRecorder& graphs_;
 };
 
 }  // namespace
 
 void make_device_graphs(const Replay& replay, Recording& recording) {
-  if (replay.captured.stream == nullptr || replay.captured.stream->device().graphs() == nullptr) return;
-  replay.captured.stream->failure();  // its memory cannot be made while the device records
-  Maker(replay).make(recording);
+  if (GraphRecorder* graphs = replay.captured.stream->graphs()) Maker(replay, *graphs).make(recording);
 }
 
 }  // namespace tern

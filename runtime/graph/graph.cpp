@@ -38,7 +38,7 @@ void GraphImpl::end() {
 void GraphImpl::reset() noexcept {
   if (stream_ != nullptr) {
     if (stream_->capture == this) stream_->capture = nullptr;
-    if (stream_->work != nullptr) stream_->work->settle();  // results may be under way to memory that goes now
+    stream_->work->settle();  // results may be under way to memory that goes now
   }
   complete_ = false;
   nodes_.clear();
@@ -46,50 +46,21 @@ void GraphImpl::reset() noexcept {
   stream_.reset();
 }
 
-/// Whether an input is a result of an earlier run: it stays on the device.
-bool GraphImpl::chain(const Tensor& given, const TensorView& input, CapturedRun& run) const {
-  for (const CapturedRun& earlier : runs_) {
-    for (std::size_t i = 0; i < earlier.outputs.size(); ++i) {
-      if (given.data() == nullptr || earlier.outputs[i].data() != given.data()) continue;
-      TensorView from = input;
-      from.data = earlier.results[i].data;
-      run.recording.add(RecordedCopy{from, input});
-      return true;
+/// Inputs that are results of earlier runs stay on the device: a copy there instead of an upload.
+void GraphImpl::chain(CapturedRun& run, std::span<const TensorView> inputs) const {
+  for (RecordedItem& item : run.recording.items) {
+    const auto& upload = std::get<RecordedUpload>(item.what);
+    if (upload.from == nullptr) continue;
+    const auto to = std::ranges::find(inputs, upload.to, &TensorView::data);
+    for (const CapturedRun& earlier : runs_) {
+      const auto given = std::ranges::find(earlier.outputs, upload.from, [](const Tensor& t) { return t.data(); });
+      if (given == earlier.outputs.end()) continue;
+      TensorView from = *to;
+      from.data = earlier.results[static_cast<std::size_t>(given - earlier.outputs.begin())].data;
+      item.what = RecordedCopy{from, *to};
+      break;
     }
   }
-  return false;
-}
-
-void GraphImpl::bring(CapturedRun& run, const Function& f, std::vector<TensorView>& views) {
-  run.on_device.resize(views.size());
-  for (std::size_t i = 0, k = 0; i < views.size(); ++i) {
-    if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
-    const Tensor& given = run.inputs[k++];
-    if (f.inputs[i].value == kNoValue) continue;
-    const std::uint64_t bytes = DeviceTransfer::bytes_of(views[i]);
-    run.on_device[i].reserve(bytes, run.context.device());
-    views[i].data = run.on_device[i].data();
-    if (!chain(given, views[i], run)) run.recording.add(RecordedUpload{views[i].data, given.data(), bytes});
-  }
-}
-
-void GraphImpl::take_back(CapturedRun& run, const Function& f, std::span<const TensorView> given,
-                          std::span<const TensorView> on_device) {
-  std::vector<TensorView> on_host = run.results;
-  run.on_host.resize(on_host.size());
-  for (std::size_t i = 0; i < on_host.size(); ++i) {
-    if (on_host[i].dtype == DType::invalid) continue;
-    const std::uint64_t bytes = DeviceTransfer::bytes_of(on_host[i]);
-    run.on_host[i].reserve(bytes);
-    run.recording.add(RecordedDownload{run.on_host[i].data(), on_host[i].data, bytes});
-    on_host[i].data = run.on_host[i].data();
-  }
-  for (const WriteBack& w : f.writebacks) {
-    if (w.target != WriteBack::Target::input) continue;
-    const TensorView& input = given[w.index];
-    run.recording.add(RecordedDownload{input.data, on_device[w.index].data, DeviceTransfer::bytes_of(input)});
-  }
-  SessionImpl::lend(on_host, run.outputs);
 }
 
 const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> session, std::uint32_t function,
@@ -110,15 +81,12 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
     const Function& f = c.prepared->program->functions[function];
     std::vector<TensorView> views;
     fill_inputs(*c.prepared->program, f, inputs, views);
-    const std::vector<TensorView> given = views;
-    if (c.stream != nullptr) bring(run, f, views);
+    run.transfer = std::make_unique<Transfer>(run.context);
+    run.transfer->bring(f, views);
+    chain(run, views);
     run.frame = std::make_unique<Frame>(run.context, function);
     run.results = run.frame->run(views, {});
-    if (c.stream != nullptr) {
-      take_back(run, f, given, views);
-    } else {
-      SessionImpl::lend(run.results, run.outputs);
-    }
+    SessionImpl::lend(run.transfer->take_back(f, run.results), run.outputs);
     run.context.recording = nullptr;
   } catch (const std::exception& e) {
     const std::shared_ptr<SessionImpl> failed = run.session;
@@ -170,8 +138,7 @@ void GraphImpl::list_nodes(const CapturedRun& run, const Recording& recording, i
 std::uint64_t GraphImpl::memory_bytes() const {
   std::uint64_t bytes = 0;
   for (const CapturedRun& run : runs_) {
-    bytes += run.frame->arena_bytes() + run.context.scratch.size();
-    for (const Buffer& b : run.on_device) bytes += b.size();
+    bytes += run.frame->arena_bytes() + run.context.scratch.size() + run.transfer->device_bytes();
   }
   return bytes;
 }
@@ -181,7 +148,7 @@ namespace {
 std::size_t count_device_graphs(const Recording& recording) {
   std::size_t n = 0;
   for (const RecordedItem& item : recording.items) {
-    if (std::holds_alternative<DeviceGraph>(item.what)) ++n;
+    if (std::holds_alternative<std::unique_ptr<DeviceGraph>>(item.what)) ++n;
     if (const auto* b = std::get_if<RecordedBranch>(&item.what))
       n += count_device_graphs(*b->chosen) + count_device_graphs(*b->otherwise);
     if (const auto* l = std::get_if<RecordedLoop>(&item.what))

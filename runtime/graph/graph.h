@@ -20,7 +20,7 @@ struct CapturedRun {
   Recording recording;
   std::vector<Tensor> inputs, outputs;  ///< the inputs keep the caller's memory, as far as it has an owner
   std::vector<TensorView> results;      ///< where the session runs
-  std::vector<Buffer> on_device, on_host;
+  std::unique_ptr<Transfer> transfer;
 };
 
 class GraphImpl {
@@ -39,11 +39,7 @@ class GraphImpl {
   std::size_t device_graphs() const;
 
  private:
-  bool chain(const Tensor& given, const TensorView& input, CapturedRun& run) const;
-  void bring(CapturedRun& run, const Function& f, std::vector<TensorView>& views);
-  void take_back(CapturedRun& run, const Function& f, std::span<const TensorView> given,
-                 std::span<const TensorView> on_device);
-
+  void chain(CapturedRun& run, std::span<const TensorView> inputs) const;
   void list_nodes(const CapturedRun& run, const Recording& recording, int depth);
 
   std::shared_ptr<StreamImpl> stream_;

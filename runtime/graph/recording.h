@@ -2,7 +2,6 @@
 // its own.
 #pragma once
 
-#include <tern/device.h>
 #include <tern/error.h>
 
 #include <cstdint>
@@ -11,11 +10,11 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/devices/abilities.h"
 #include "runtime/plan/plan.h"
 
 namespace tern {
 
-class Device;
 struct Recording;
 
 /// Plans, and with them steps, belong to the frames of the captured run.
@@ -52,27 +51,10 @@ struct RecordedLoop {
   TensorView predicate;
   std::unique_ptr<Recording> condition, body;
 };
-/// Steps that the device holds as a graph of its own.
-class DeviceGraph {
- public:
-  DeviceGraph(Device& device, tern_device_graph graph) : device_(&device), graph_(graph) {}
-  ~DeviceGraph();
-  DeviceGraph(DeviceGraph&& other) noexcept : device_(other.device_), graph_(std::exchange(other.graph_, nullptr)) {}
-  DeviceGraph& operator=(DeviceGraph&& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-  tern_device_graph handle() const { return graph_; }
-
- private:
-  Device* device_;
-  tern_device_graph graph_;
-};
-
 struct RecordedItem {
+  /// The last one: steps that the device holds as a graph of its own.
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
-               RecordedLoop, DeviceGraph>
+               RecordedLoop, std::unique_ptr<DeviceGraph>>
       what;
   std::uint32_t function = 0, node = 0;  ///< of those that run, where `what` belongs to a node
 };

@@ -29,8 +29,8 @@ void Replay::run(const RecordedItem& item) const {
   const SessionContext& c = captured;
   std::visit(Overloaded{[&](const RecordedKernel& k) { run_kernel(item, k); },
                         [&](const RecordedCopy& copy) { c.copy(copy.from, copy.to); },
-                        [&](const RecordedUpload& u) { c.stream->enqueue_upload(u.to, u.from, u.bytes); },
-                        [&](const RecordedDownload& d) { c.stream->enqueue_download(d.to, d.from, d.bytes); },
+                        [&](const RecordedUpload& u) { c.upload(u.to, u.from, u.bytes); },
+                        [&](const RecordedDownload& d) { c.download(d.to, d.from, d.bytes); },
                         [&](const RecordedCheck& check) {
                           if (!truth(c, check.value)) {
                             fail(ErrorCode::runtime, describe(*c.prepared, item.function, item.node) +
@@ -39,7 +39,7 @@ void Replay::run(const RecordedItem& item) const {
                         },
                         [&](const RecordedBranch& b) { run(truth(c, b.predicate) ? *b.chosen : *b.otherwise); },
                         [&](const RecordedLoop& loop) { run_loop(item, loop); },
-                        [&](const DeviceGraph& graph) { c.stream->run_graph(graph.handle()); }},
+                        [&](const std::unique_ptr<DeviceGraph>& graph) { graph->launch(); }},
              item.what);
 }
 
@@ -63,7 +63,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
   call.scratch = {captured.scratch.data(), step.scratch};
   call.random = &session.random;
   call.groups = session.groups;
-  call.device = captured.stream;
+  call.launcher = &captured.stream->launcher();
   const auto run = [&] {
     try {
       step.kernel->run(call);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/devices/partition.h"
+#include "runtime/devices/section_parts.h"
 #include "runtime/plan/blocks.h"
 #include "runtime/plan/concrete.h"
 #include "runtime/plan/request.h"

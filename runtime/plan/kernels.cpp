@@ -45,7 +45,7 @@ class Preparation {
     StepWeights weights(d_.prepared, plan_, s);
     KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
     call.weights = &weights;
-    call.device = d_.request.stream;
+    call.launcher = &d_.request.stream.launcher();
     call.intensity = d_.intensity;
     call.way = d_.prepared.way(d_.request.key.function, s.node, d_.request.key.threads);
     if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
@@ -92,7 +92,7 @@ void mark_constants(Draft& d) {
 void prepare_kernels(Draft& d) {
   Preparation(d).prepare_all();
   // Other sessions' streams read the tables that kernels had this one fill.
-  if (d.request.stream != nullptr && !d.request.stream->idle()) d.request.stream->synchronize();
+  if (!d.request.stream.idle()) d.request.stream.synchronize();
 }
 
 }  // namespace tern

@@ -18,11 +18,24 @@ TensorView offered(Draft& d, ValueId v) {
   return view;
 }
 
+struct PartState : KernelState {
+  explicit PartState(std::unique_ptr<const portable::OwnKernel> k) : kernel(std::move(k)) {}
+  std::unique_ptr<const portable::OwnKernel> kernel;
+};
+
+const portable::OwnKernel& compiled_part(const KernelCall& call) {
+  return *static_cast<const PartState*>(call.state)->kernel;
+}
+
+constexpr Kernel kPartKernel{.run = [](KernelCall& call) { compiled_part(call).run(call); },
+                             .scratch = [](const KernelCall& call) { return compiled_part(call).scratch(); },
+                             .strided = kAllStrided};
+
 }  // namespace
 
 void find_parts(Draft& d) {
-  if (!d.prepared.takes_parts) return;
-  d.parts = find_section_parts(*d.prepared.device, d.f, d.section.begin, d.section.end, d.concrete);
+  if (d.prepared.parts == nullptr) return;
+  d.parts = find_section_parts(*d.prepared.parts, d.f, d.section.begin, d.section.end, d.concrete);
   d.part_of.assign(d.section.end - d.section.begin, -1);
   for (std::size_t p = 0; p < d.parts.size(); ++p) {
     const Part& part = d.parts[p];
@@ -40,8 +53,8 @@ void plan_part(Draft& d, std::size_t number) {
   std::vector<const Node*> nodes;
   for (std::uint32_t i : part.nodes) nodes.push_back(&d.node(i));
   auto compiled =
-      compile_part(*d.prepared.device, {nodes, part.inputs, part.outputs, [&](ValueId v) { return offered(d, v); }});
-  if (compiled->handle == nullptr) {
+      d.prepared.parts->compile({nodes, part.inputs, part.outputs, [&](ValueId v) { return offered(d, v); }});
+  if (compiled == nullptr) {
     for (std::uint32_t i : part.nodes) plan_node(d, i);
     return;
   }
@@ -55,8 +68,8 @@ void plan_part(Draft& d, std::size_t number) {
   Step& s = d.add_step(Step::Kind::kernel, part.nodes.back(), inputs, outputs);
   s.members = static_cast<std::uint32_t>(part.nodes.size());
   s.resolved = nodes.back();
-  s.kernel = &part_kernel();
-  s.state = part_state(std::move(compiled));
+  s.kernel = &kPartKernel;
+  s.state = std::make_unique<PartState>(std::move(compiled));
 }
 
 }  // namespace tern

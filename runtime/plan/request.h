@@ -17,7 +17,7 @@ struct PlanRequest {
   PlanKey key;
   std::span<const std::int64_t> expressions;  ///< the value of each node of the pool
   std::span<std::byte* const> constants;      ///< for each state: its data if its bytes never change, else null
-  DeviceStream* stream = nullptr;             ///< of the device that the plan is for; null on the CPU
+  DeviceStream& stream;                       ///< of the device that the plan is for
 };
 
 }  // namespace tern

@@ -113,7 +113,7 @@ class ArchivedKernelsTest : public ::testing::Test {
 
   /// Asks a new device for all kernels of the program; which came from where.
   std::vector<LoadedKernel> load(const std::shared_ptr<Program>& program, bool permitted = true) {
-    Device device(plugin(), 0);
+    PluginDevice device(plugin(), 0);
     PrepareOptions options;
     options.native_code = permitted;
     rehearse(*prepare_program(program, options, {.device = &device}), {});
@@ -208,7 +208,7 @@ TEST_F(ArchivedKernelsTest, WhereNothingMayBeCompiledAllHaveToBeThere) {
 }
 
 TEST_F(ArchivedKernelsTest, NobodysKernelsOutliveTheirProgram) {
-  Device device(plugin(), 0);
+  PluginDevice device(plugin(), 0);
   PrepareOptions options;
   options.native_code = true;
   {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "runtime/devices/range_allocator.h"
+#include "runtime/devices/plugin/range_allocator.h"
 #include "tests/devices/test_devices.h"
 
 namespace tern {

@@ -100,7 +100,7 @@ TEST(Profiler, WithoutTheTableTheHostsClockServes) {
 /// Of every device of this machine that has a clock: it counts what the host waits for.
 TEST(Profiler, ADevicesTimesLieWithinTheRun) {
   for (const std::string& device : all_devices()) {
-    if (device == "cpu" || Device::open(device).profiler() == nullptr || device == "full") continue;
+    if (device == "cpu" || open_plugin_device(device).tables().profiler == nullptr || device == "full") continue;
     Session session(program().prepare(on(device)));
     session.run(inputs());
     session.set_profiling(true);

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/devices/device.h"
+#include "runtime/devices/plugin/open.h"
 #include "tests/device_plugin/control.h"
 #include "tests/runtime/support.h"
 
@@ -45,7 +45,7 @@ inline std::string fresh_device(const std::string& plugin) {
 
 inline const DeviceControl& control_of(std::string_view device) {
   all_plugins();
-  return *static_cast<const DeviceControl*>(Device::open(std::string(device)).plugin().get_extension("test", 1));
+  return *static_cast<const DeviceControl*>(open_plugin_device(std::string(device)).plugin().get_extension("test", 1));
 }
 
 inline PrepareOptions on(const std::string& device) {

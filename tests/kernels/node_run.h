@@ -131,7 +131,7 @@ class NodeRun : public OutputAllocator {
                                                   : cpu_kernels();
     const Kernel& kernel = table.kernels[static_cast<std::size_t>(node_.op)];
     KernelCall call;
-    call.device = device_;
+    call.launcher = device_;
     call.node = &node_;
     call.in = views_;
     call.out = out_;

@@ -1,5 +1,5 @@
 // SegmentAllocator over memory that is only numbers: blocks never overlap, are used again, and join again.
-#include "runtime/devices/segment_allocator.h"
+#include "runtime/devices/plugin/segment_allocator.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "runtime/devices/device.h"
 #include "runtime/plan/make.h"
 #include "runtime/prepared.h"
 #include "runtime/profile.h"
@@ -46,6 +47,7 @@ class Planning {
  public:
   Planning(std::shared_ptr<const PreparedProgram> prepared, const std::map<std::string, std::int64_t>& sizes)
       : prepared_(std::move(prepared)),
+        stream_(prepared_->device->open_stream()),
         expressions_(evaluate_sizes(*prepared_->program, sizes)),
         constants_(prepared_->program->states.size(), nullptr),
         known_(prepared_->functions.size()) {}
@@ -70,7 +72,7 @@ class Planning {
     Figures sum;
     std::shared_ptr<const Plan> last;
     for (std::uint32_t s = 0; s < prepared_->facts[f].sections.size(); ++s) {
-      last = make_plan({*prepared_, {f, s, {}, Threads::current(), last}, expressions_, constants_});
+      last = make_plan({*prepared_, {f, s, {}, Threads::current(), last}, expressions_, constants_, *stream_});
       const Plan& plan = *last;
       sum.arena = saturated_sum(sum.arena, plan.arena_bytes);
       sum.scratch = std::max(sum.scratch, plan.scratch_bytes);
@@ -84,6 +86,7 @@ class Planning {
   }
 
   std::shared_ptr<const PreparedProgram> prepared_;
+  std::shared_ptr<DeviceStream> stream_;
   std::vector<std::int64_t> expressions_;
   std::vector<std::byte*> constants_;  // none: what is packed of weights is no memory of a run
   std::vector<std::optional<Figures>> known_;

@@ -1,10 +1,10 @@
-#include "runtime/devices/partition.h"
-
-#include <algorithm>
+#include <bit>
 #include <list>
+#include <map>
 
-#include "runtime/devices/op_description.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/plugin/device.h"
+#include "runtime/devices/plugin/op_description.h"
+#include "runtime/devices/plugin/part_compiler.h"
 
 namespace tern {
 namespace {
@@ -57,68 +57,64 @@ class PartDescription {
   std::list<std::vector<std::int32_t>> lists_;
 };
 
-struct PartState : KernelState {
-  std::unique_ptr<const CompiledPart> part;
-};
-
 std::vector<tern_device_address> addresses_of(std::span<const TensorView> views) {
   std::vector<tern_device_address> addresses;
   for (const TensorView& v : views) addresses.push_back(reinterpret_cast<tern_device_address>(v.data));
   return addresses;
 }
 
-void run(KernelCall& call) {
-  const auto& state = *static_cast<const PartState*>(call.state);
-  const auto inputs = addresses_of(call.in), outputs = addresses_of(call.out);
-  const Device& device = state.part->device;
-  device.check(
-      device.partitions()->run(device.index(), call.device->device_stream()->used(), state.part->handle, inputs.data(),
-                               outputs.data(), reinterpret_cast<tern_device_address>(call.scratch.data())),
-      "running a part of the program");
-}
+class CompiledPart : public portable::OwnKernel {
+ public:
+  explicit CompiledPart(PluginDevice& device) : device_(device), functions_(*device.tables().partitions) {}
+  ~CompiledPart() override {
+    if (handle_ == nullptr) return;
+    device_.wait();
+    functions_.release(device_.index(), handle_);
+  }
+  CompiledPart(const CompiledPart&) = delete;
+  CompiledPart& operator=(const CompiledPart&) = delete;
 
-std::size_t scratch(const KernelCall& call) {
-  return static_cast<const PartState*>(call.state)->part->scratch;
-}
+  /// False where the device refuses the part.
+  bool compile(const PartDescription& description) {
+    const tern_device_status status = functions_.compile(device_.index(), description.get(), &handle_, &scratch_);
+    if (status == TERN_DEVICE_OK) return handle_ != nullptr;
+    handle_ = nullptr;
+    if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "compiling a part of the program");
+    return false;
+  }
+  std::size_t scratch() const override { return scratch_; }
+  void run(const KernelCall& call) const override {
+    const auto inputs = addresses_of(call.in), outputs = addresses_of(call.out);
+    const auto stream = std::bit_cast<tern_device_stream>(call.launcher->use_stream());
+    device_.check(functions_.run(device_.index(), stream, handle_, inputs.data(), outputs.data(),
+                                 reinterpret_cast<tern_device_address>(call.scratch.data())),
+                  "running a part of the program");
+  }
+
+ private:
+  PluginDevice& device_;
+  const tern_device_partition_functions& functions_;
+  tern_device_partition handle_ = nullptr;
+  std::uint64_t scratch_ = 0;
+};
 
 }  // namespace
 
-std::vector<std::int32_t> choose_groups(const Device& device, const PartRequest& request) {
+std::vector<std::int32_t> PluginParts::choose(const PartRequest& request) {
   std::vector<std::int32_t> groups(request.nodes.size(), -1);
   if (groups.empty()) return groups;
   const PartDescription description(request);
-  const tern_device_status status = device.partitions()->choose(device.index(), description.get(), groups.data());
+  const tern_device_status status =
+      device_.tables().partitions->choose(device_.index(), description.get(), groups.data());
   if (status == TERN_DEVICE_UNSUPPORTED) return std::vector<std::int32_t>(groups.size(), -1);
-  device.check(status, "choosing parts of the program");
+  device_.check(status, "choosing parts of the program");
   return groups;
 }
 
-CompiledPart::~CompiledPart() {
-  if (handle == nullptr) return;
-  device.wait();
-  device.partitions()->release(device.index(), handle);
-}
-
-std::unique_ptr<CompiledPart> compile_part(Device& device, const PartRequest& request) {
-  auto part = std::make_unique<CompiledPart>(device);
-  const PartDescription description(request);
-  const tern_device_status status =
-      device.partitions()->compile(device.index(), description.get(), &part->handle, &part->scratch);
-  if (status == TERN_DEVICE_OK && part->handle != nullptr) return part;
-  part->handle = nullptr;
-  if (status != TERN_DEVICE_UNSUPPORTED) device.check(status, "compiling a part of the program");
+std::unique_ptr<portable::OwnKernel> PluginParts::compile(const PartRequest& request) {
+  auto part = std::make_unique<CompiledPart>(device_);
+  if (!part->compile(PartDescription(request))) return nullptr;
   return part;
-}
-
-std::unique_ptr<KernelState> part_state(std::unique_ptr<CompiledPart> part) {
-  auto state = std::make_unique<PartState>();
-  state->part = std::move(part);
-  return state;
-}
-
-const Kernel& part_kernel() {
-  static const Kernel kernel{.run = run, .scratch = scratch, .strided = kAllStrided};
-  return kernel;
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-#include "runtime/devices/range_allocator.h"
+#include "runtime/devices/plugin/range_allocator.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "runtime/devices/plugin.h"
+#include "runtime/devices/plugin/library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

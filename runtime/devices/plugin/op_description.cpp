@@ -1,4 +1,4 @@
-#include "runtime/devices/op_description.h"
+#include "runtime/devices/plugin/op_description.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/devices/stream.h"
+#include "runtime/devices/plugin/stream.h"
 
 #include <fmt/format.h>
 #include <tern/error.h>
@@ -7,19 +7,23 @@
 #include <bit>
 
 #include "kernels/portable/failure.h"
+#include "kernels/portable/launches.h"
+#include "runtime/devices/plugin/event.h"
+#include "runtime/devices/plugin/override.h"
+#include "runtime/devices/plugin/upload.h"
 
 namespace tern {
 namespace {
 
 class DeviceBlock : public portable::Memory {
  public:
-  DeviceBlock(Device& device, std::uint64_t bytes) : device_(device) { data = device.allocate(bytes); }
+  DeviceBlock(PluginDevice& device, std::uint64_t bytes) : device_(device) { data = device.allocate(bytes); }
   ~DeviceBlock() override { device_.free(data); }
   DeviceBlock(const DeviceBlock&) = delete;
   DeviceBlock& operator=(const DeviceBlock&) = delete;
 
  private:
-  Device& device_;
+  PluginDevice& device_;
 };
 
 tern_device_address address(const std::byte* p) {
@@ -28,20 +32,24 @@ tern_device_address address(const std::byte* p) {
 
 }  // namespace
 
-DeviceStream::DeviceStream(Device& device) : device_(device) {
+PluginStream::PluginStream(PluginDevice& device) : device_(device) {
   device_.check(device_.plugin().stream_create(device_.index(), &stream_), "making a stream");
   const std::lock_guard lock(device_.streams_mutex_);
   device_.streams_[stream_] = false;
 }
 
-DeviceStream::~DeviceStream() {
+PluginStream::~PluginStream() {
   failure_.reset();
+  if (asked_ != nullptr) {
+    settle();
+    device_.plugin().event_destroy(device_.index(), asked_);
+  }
   const std::lock_guard lock(device_.streams_mutex_);
   device_.streams_.erase(stream_);
   device_.plugin().stream_destroy(device_.index(), stream_);
 }
 
-void DeviceStream::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
+void PluginStream::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,
                           std::int64_t items, std::uint32_t group) {
   constexpr std::size_t kMost = 80;
   if (arguments.size() > kMost) fail(ErrorCode::unsupported, "a kernel has more arguments than a launch supports");
@@ -57,23 +65,22 @@ void DeviceStream::launch(portable::KernelHandle kernel, std::span<const portabl
   idle_ = false;
   const auto handle = std::bit_cast<tern_device_kernel>(kernel);
   device_.check(device_.plugin().launch(device_.index(), stream_, handle, &launch), "launching a kernel");
-  ++launches_;
 }
 
-void DeviceStream::run_graph(tern_device_graph graph) {
+void PluginStream::run_graph(tern_device_graph graph) {
   idle_ = false;
-  device_.check(device_.graphs()->launch(device_.index(), stream_, graph), "launching a graph");
+  device_.check(device_.tables().graphs->launch(device_.index(), stream_, graph), "launching a graph");
   may_have_failed_ = true;
 }
 
-void DeviceStream::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+void PluginStream::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   if (bytes == 0 || to == from) return;
   idle_ = false;
   device_.check(device_.plugin().copy_within(device_.index(), stream_, address(to), address(from), bytes),
                 "copying within the device");
 }
 
-void DeviceStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) {
+void PluginStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   refuse_while_recorded("the host's memory is read");
   idle_ = false;
@@ -81,7 +88,7 @@ void DeviceStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t
                 "copying to the device");
 }
 
-void DeviceStream::enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) {
+void PluginStream::enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   refuse_while_recorded("the host's memory is written");
   idle_ = false;
@@ -89,23 +96,23 @@ void DeviceStream::enqueue_download(void* to, const std::byte* from, std::uint64
                 "copying from the device");
 }
 
-void DeviceStream::upload(std::byte* to, const void* from, std::uint64_t bytes) {
+void PluginStream::upload(std::byte* to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   enqueue_upload(to, from, bytes);
   synchronize();
 }
 
-void DeviceStream::download(void* to, const std::byte* from, std::uint64_t bytes) {
+void PluginStream::download(void* to, const std::byte* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   enqueue_download(to, from, bytes);
   synchronize();
 }
 
-std::unique_ptr<portable::Memory> DeviceStream::allocate(std::uint64_t bytes) {
+std::unique_ptr<portable::Memory> PluginStream::allocate(std::uint64_t bytes) {
   return std::make_unique<DeviceBlock>(device_, bytes);
 }
 
-std::byte* DeviceStream::failure() {
+std::byte* PluginStream::failure() {
   if (failure_ == nullptr) {
     std::unique_ptr<portable::Memory> word = allocate(sizeof(std::int32_t));
     const std::int32_t none = 0;
@@ -116,13 +123,31 @@ std::byte* DeviceStream::failure() {
   return failure_->data;
 }
 
-void DeviceStream::synchronize() {
+void PluginStream::synchronize() {
   refuse_while_recorded("the host waits");
   device_.check(device_.plugin().stream_synchronize(device_.index(), stream_), "waiting for the device");
   idle_ = true;
 }
 
-void DeviceStream::finish() {
+bool PluginStream::done() {
+  const tern_device_event_functions* events = device_.tables().events;
+  if (idle_) return true;
+  if (events == nullptr) {
+    synchronize();
+    return true;
+  }
+  // What was asked about before and is not over is before all later work.
+  std::int32_t happened = 0;
+  const bool again = asked_ != nullptr;
+  if (again) device_.check(events->query(device_.index(), asked_, &happened), "asking for an event");
+  if (again && happened == 0) return false;
+  if (!again) device_.check(device_.plugin().event_create(device_.index(), &asked_), "making an event");
+  device_.check(device_.plugin().event_record(device_.index(), asked_, stream_), "recording an event");
+  device_.check(events->query(device_.index(), asked_, &happened), "asking for an event");
+  return happened != 0;
+}
+
+void PluginStream::finish() {
   if (!may_have_failed_) return synchronize();
   std::int32_t number = 0;
   download(&number, failure_->data, sizeof number);
@@ -134,12 +159,12 @@ void DeviceStream::finish() {
   if (number != 0) fail(ErrorCode::runtime, std::string(portable::failure_message(number)));
 }
 
-void DeviceStream::enqueue_failure(std::int32_t* to) {
+void PluginStream::enqueue_failure(std::int32_t* to) {
   *to = 0;
   if (may_have_failed_) enqueue_download(to, failure_->data, sizeof *to);
 }
 
-void DeviceStream::recover() noexcept {
+void PluginStream::recover() noexcept {
   try {
     finish();
   } catch (const std::exception&) {
@@ -147,45 +172,41 @@ void DeviceStream::recover() noexcept {
   }
 }
 
-void DeviceStream::settle() noexcept {
+void PluginStream::settle() noexcept {
   if (!recorded_) device_.plugin().stream_synchronize(device_.index(), stream_);
 }
 
-void DeviceStream::refuse_while_recorded(const char* what) const {
+void PluginStream::refuse_while_recorded(const char* what) const {
   if (recorded_) fail(ErrorCode::internal, fmt::format("{} while {} records a graph", what, device_.name()));
 }
 
-void DeviceStream::set_recorded(bool recorded) {
+void PluginStream::set_recorded(bool recorded) {
   recorded_ = recorded;
   const std::lock_guard lock(device_.streams_mutex_);
   device_.streams_[stream_] = recorded;
 }
 
-DeviceStream::Recorded::Recorded(DeviceStream& stream) : stream_(stream) {
-  Device& d = stream.device_;
-  const tern_device_status status = d.graphs()->begin(d.index(), stream.stream_);
-  open_ = status != TERN_DEVICE_UNSUPPORTED;
-  if (!open_) return;
-  d.check(status, "beginning a graph");
-  stream.set_recorded(true);
+void PluginStream::copy(const TensorView& from, const TensorView& to) {
+  portable::copy(*this, from, to);
 }
 
-tern_device_status DeviceStream::Recorded::stop(tern_device_graph* graph) {
-  open_ = false;
-  stream_.set_recorded(false);
-  return stream_.device_.graphs()->end(stream_.device_.index(), stream_.stream_, graph);
+void PluginStream::load(StorageSource& source, std::span<const StorageLoad> loads) {
+  Upload upload(*this);
+  for (const StorageLoad& l : loads) upload.add(source, l.storage, l.bytes, l.to);
+  upload.finish();
 }
 
-DeviceStream::Recorded::~Recorded() {
-  if (open_) stop(nullptr);
+std::unique_ptr<portable::OwnKernel> PluginStream::own_kernel(const KernelCall& call) {
+  return prepare_override(device_, call);
 }
 
-tern_device_graph DeviceStream::Recorded::end() {
-  tern_device_graph graph = nullptr;
-  const tern_device_status status = stop(&graph);
-  if (status == TERN_DEVICE_UNSUPPORTED) return nullptr;
-  stream_.device_.check(status, "making a graph");
-  return graph;
+std::unique_ptr<DeviceEvent> PluginStream::record() {
+  return std::make_unique<PluginEvent>(*this);
+}
+
+void PluginStream::wait(const DeviceEvent& event) {
+  const auto handle = std::bit_cast<tern_device_event>(event.handle());
+  device_.check(device_.plugin().stream_wait(device_.index(), stream_, handle), "waiting for an event");
 }
 
 }  // namespace tern

@@ -12,15 +12,15 @@
 
 namespace tern {
 
-class Device;
-class DeviceStream;
+class PluginDevice;
+class PluginStream;
 
 /// Two buffers of the host from which a device copies by itself ("pinned_memory" of tern/device.h). A device has one
 /// such pair, made when it is first used.
 class Staging {
  public:
   static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< of each
-  explicit Staging(const Device& device) : device_(device) {}
+  explicit Staging(const PluginDevice& device) : device_(device) {}
   /// Gives the buffers back, once no upload uses them.
   void release();
 
@@ -35,14 +35,14 @@ class Staging {
   bool open();
   void close() noexcept;
 
-  const Device& device_;
+  const PluginDevice& device_;
   std::mutex mutex_;  ///< held by one upload at a time
   std::array<Buffer, 2> buffers_;
 };
 
 class Upload {
  public:
-  explicit Upload(DeviceStream& stream);
+  explicit Upload(PluginStream& stream);
   ~Upload();
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
@@ -55,7 +55,7 @@ class Upload {
  private:
   void add(std::span<const std::byte> bytes, std::byte* to);
 
-  DeviceStream& stream_;
+  PluginStream& stream_;
   Staging& staging_;
   std::unique_lock<std::mutex> lock_;
   bool staged_ = false;

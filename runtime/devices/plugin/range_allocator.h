@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "runtime/devices/allocator.h"
+#include "runtime/devices/plugin/allocator.h"
 
 namespace tern {
 

@@ -1,10 +1,12 @@
-#include "runtime/devices/communicator.h"
+#include "runtime/devices/plugin/communicator.h"
 
-#include <algorithm>
-#include <functional>
+#include <array>
+#include <cstdint>
 #include <random>
 #include <string_view>
 #include <vector>
+
+#include "runtime/devices/plugin/stream.h"
 
 namespace tern {
 namespace {
@@ -25,24 +27,24 @@ std::int64_t number_of(std::string_view name) {
   return static_cast<std::int64_t>(hash | 1);
 }
 
-}  // namespace
+class PluginCommunicator : public DeviceCommunicator {
+ public:
+  PluginCommunicator(PluginStream& stream, ProcessGroup& group);
+  ~PluginCommunicator() override { leave(); }
+  PluginCommunicator(const PluginCommunicator&) = delete;
+  PluginCommunicator& operator=(const PluginCommunicator&) = delete;
+  bool run(const Collective& call) override;
 
-DeviceCommunicator::Offer DeviceCommunicator::offer(const Device& device) {
-  if (device.collectives() == nullptr) return {};
-  return {number_of(device.plugin().name), process_number(), device.index()};
-}
+ private:
+  void leave() noexcept;
+  PluginStream& stream_;
+  const tern_device_collective_functions& functions_;
+  tern_device_communicator handle_ = nullptr;
+};
 
-bool DeviceCommunicator::all_can(std::span<const Offer> offers) {
-  std::vector<Offer> sorted(offers.begin(), offers.end());
-  std::ranges::sort(sorted);
-  const std::int64_t plugin = sorted.front()[0];
-  return plugin != 0 && std::ranges::all_of(sorted, [&](const Offer& o) { return o[0] == plugin; }) &&
-         std::ranges::adjacent_find(sorted) == sorted.end();
-}
-
-DeviceCommunicator::DeviceCommunicator(DeviceStream& stream, ProcessGroup& group)
-    : stream_(stream), functions_(*stream.device().collectives()) {
-  Device& device = stream.device();
+PluginCommunicator::PluginCommunicator(PluginStream& stream, ProcessGroup& group)
+    : stream_(stream), functions_(*stream.device().tables().collectives) {
+  PluginDevice& device = stream.device();
   std::array<std::uint8_t, TERN_DEVICE_GROUP_ID_BYTES> id{};
   if (group.rank() == 0) device.check(functions_.unique_id(device.index(), id.data()), "beginning a communicator");
   group.run(
@@ -60,16 +62,12 @@ DeviceCommunicator::DeviceCommunicator(DeviceStream& stream, ProcessGroup& group
   }
 }
 
-DeviceCommunicator::~DeviceCommunicator() {
-  leave();
-}
-
-void DeviceCommunicator::leave() noexcept {
+void PluginCommunicator::leave() noexcept {
   stream_.settle();
   functions_.leave(stream_.device().index(), handle_);
 }
 
-bool DeviceCommunicator::run(const Collective& c) {
+bool PluginCommunicator::run(const Collective& c) {
   tern_device_collective call{};
   call.size = sizeof call;
   call.kind = static_cast<std::int32_t>(c.kind);
@@ -79,11 +77,22 @@ bool DeviceCommunicator::run(const Collective& c) {
   call.count = static_cast<std::uint64_t>(c.count);
   call.in = reinterpret_cast<tern_device_address>(c.in);
   call.out = reinterpret_cast<tern_device_address>(c.out);
-  Device& device = stream_.device();
+  PluginDevice& device = stream_.device();
   const tern_device_status status = functions_.run(device.index(), stream_.used(), handle_, &call);
   if (status == TERN_DEVICE_UNSUPPORTED) return false;
   device.check(status, "communicating");
   return true;
+}
+
+}  // namespace
+
+DeviceRank::Offer PluginRank::offer() const {
+  const PluginDevice& device = stream_.device();
+  return {number_of(device.plugin().name), process_number(), device.index()};
+}
+
+std::unique_ptr<DeviceCommunicator> PluginRank::join(ProcessGroup& group) {
+  return std::make_unique<PluginCommunicator>(stream_, group);
 }
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-#include "runtime/devices/segment_allocator.h"
+#include "runtime/devices/plugin/segment_allocator.h"
 
 #include <algorithm>
 

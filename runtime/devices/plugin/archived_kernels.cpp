@@ -1,4 +1,4 @@
-#include "runtime/devices/archived_kernels.h"
+#include "runtime/devices/plugin/archived_kernels.h"
 
 #include <fmt/format.h>
 #include <tern/error.h>

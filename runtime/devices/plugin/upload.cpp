@@ -1,4 +1,4 @@
-#include "runtime/devices/upload.h"
+#include "runtime/devices/plugin/upload.h"
 
 #include <fmt/format.h>
 #include <tern/error.h>
@@ -7,12 +7,12 @@
 #include <cstring>
 
 #include "loader/segment_source.h"
-#include "runtime/devices/stream.h"
+#include "runtime/devices/plugin/stream.h"
 
 namespace tern {
 
 bool Staging::open() {
-  const tern_device_pinned_memory_functions* pinned = device_.pinned_memory();
+  const tern_device_pinned_memory_functions* pinned = device_.tables().pinned_memory;
   if (pinned == nullptr) return false;
   if (buffers_.back().memory != nullptr) return true;
   try {
@@ -36,7 +36,7 @@ bool Staging::open() {
 
 void Staging::close() noexcept {
   for (Buffer& b : buffers_) {
-    if (b.memory != nullptr) device_.pinned_memory()->free(device_.index(), b.memory);
+    if (b.memory != nullptr) device_.tables().pinned_memory->free(device_.index(), b.memory);
     if (b.copied != nullptr) device_.plugin().event_destroy(device_.index(), b.copied);
     b = {};
   }
@@ -47,7 +47,7 @@ void Staging::release() {
   close();
 }
 
-Upload::Upload(DeviceStream& stream)
+Upload::Upload(PluginStream& stream)
     : stream_(stream), staging_(stream.device().staging()), lock_(staging_.mutex_), staged_(staging_.open()) {}
 
 Upload::~Upload() {
@@ -72,7 +72,7 @@ void Upload::add(StorageSource& source, std::uint32_t storage, std::uint64_t byt
 
 void Upload::add(std::span<const std::byte> bytes, std::byte* to) {
   if (!staged_) return stream_.enqueue_upload(to, bytes.data(), bytes.size());
-  const Device& device = stream_.device();
+  const PluginDevice& device = stream_.device();
   for (std::uint64_t at = 0; at < bytes.size(); at += Staging::kBytes) {
     const std::uint64_t size = std::min<std::uint64_t>(Staging::kBytes, bytes.size() - at);
     Staging::Buffer& b = staging_.buffers_[next_];

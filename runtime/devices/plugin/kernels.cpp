@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/devices/archived_kernels.h"
-#include "runtime/devices/device.h"
+#include "runtime/devices/plugin/archived_kernels.h"
+#include "runtime/devices/plugin/device.h"
 
 namespace tern {
 
@@ -17,30 +17,33 @@ bool compiling_is_forbidden() {
   return text != nullptr && *text != 0 && std::string(text) != "0";
 }
 
-void Device::add_kernels(const std::shared_ptr<const ArchivedKernels>& kernels) {
+std::shared_ptr<const ArchivedKernels> PluginDevice::take_kernels(const Program& program) {
+  auto kernels = std::make_shared<const ArchivedKernels>(program);
   const std::lock_guard lock(kernels_mutex_);
   std::erase_if(archived_, [](const auto& k) { return k.expired(); });
   archived_.push_back(kernels);
+  return kernels;
 }
 
-void Device::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel) {
+void PluginDevice::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
+                        ModuleKernel& kernel) {
   tern_device_source source{};
   source.size = sizeof source;
   source.dialect = dialect;
   source.name = name.c_str();
   source.text = bytes.data();
   source.length = bytes.size();
-  check(table_.module_load(index_, &source, &kernel.module),
+  check(plugin_.module_load(index_, &source, &kernel.module),
         ((dialect == properties_.dialect ? "compiling " : "loading the archive's ") + name).c_str());
   try {
-    check(table_.module_kernel(index_, kernel.module, name.c_str(), &kernel.kernel), ("finding " + name).c_str());
+    check(plugin_.module_kernel(index_, kernel.module, name.c_str(), &kernel.kernel), ("finding " + name).c_str());
   } catch (...) {
-    table_.module_unload(index_, kernel.module);
+    plugin_.module_unload(index_, kernel.module);
     throw;
   }
 }
 
-bool Device::load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel) {
+bool PluginDevice::load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel) {
   if ((properties_.features & TERN_DEVICE_SPIRV) == 0 || properties_.dialect != TERN_DIALECT_OPENCL) return false;
   std::vector<std::shared_ptr<const ArchivedKernels>> places;
   {
@@ -66,10 +69,10 @@ bool Device::load_archived(const std::string& name, const std::string& text, Mod
   return false;
 }
 
-void Device::compile(const std::string& name, const std::string& text, ModuleKernel& kernel) {
+void PluginDevice::compile(const std::string& name, const std::string& text, ModuleKernel& kernel) {
   if (!may_compile_) {
     fail(ErrorCode::unsupported,
-         fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", name_, name,
+         fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", this->name(), name,
                      (properties_.features & TERN_DEVICE_SPIRV) == 0
                          ? ", and this device takes no kernels of archives"
                          : ": the archive has no such kernel, or may not be asked. Export it with --target xpu:spirv "
@@ -78,8 +81,8 @@ void Device::compile(const std::string& name, const std::string& text, ModuleKer
   load(name, properties_.dialect, text, kernel);
 }
 
-portable::KernelHandle Device::kernel(const std::string& key, const std::string& name,
-                                      const std::function<std::string()>& text) {
+portable::KernelHandle PluginDevice::kernel(const std::string& key, const std::string& name,
+                                            const std::function<std::string()>& text) {
   {
     const std::lock_guard lock(kernels_mutex_);
     const auto at = kernels_.find(key);
@@ -91,20 +94,16 @@ portable::KernelHandle Device::kernel(const std::string& key, const std::string&
   if (!load_archived(name, source, kernel)) compile(name, source, kernel);
   const std::lock_guard lock(kernels_mutex_);
   const auto [slot, is_new] = kernels_.try_emplace(key, kernel);
-  if (!is_new) table_.module_unload(index_, kernel.module);  // another thread was faster
+  if (!is_new) plugin_.module_unload(index_, kernel.module);  // another thread was faster
   return slot->second.handle();
 }
 
-std::vector<LoadedKernel> Device::loaded_kernels() const {
+std::vector<LoadedKernel> PluginDevice::loaded_kernels() const {
   const std::lock_guard lock(kernels_mutex_);
   std::vector<LoadedKernel> list;
   for (const auto& [key, kernel] : kernels_) list.push_back({kernel.name, kernel.from_archive, kernel.refused});
   std::ranges::sort(list, {}, &LoadedKernel::name);
   return list;
-}
-
-std::vector<LoadedKernel> loaded_kernels(const std::string& device) {
-  return Device::open(device).loaded_kernels();
 }
 
 }  // namespace tern

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "runtime/devices/allocator.h"
+#include "runtime/devices/plugin/allocator.h"
 
 namespace tern {
 

@@ -1,0 +1,60 @@
+// The CPU as a device: memory of the process, native kernels, and streams whose work is done when a call returns.
+#include "runtime/devices/device.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/reproducible.h"
+#include "runtime/devices/cpu/stream.h"
+
+namespace tern {
+namespace {
+
+/// The program's own bytes.
+class MappedConstants : public Constants {
+ public:
+  explicit MappedConstants(const Program& program) : source_(program.source) {}
+  /// The planner has the bytes checked that runs read: packed weights are not read.
+  void bring(std::span<const std::uint32_t> storages, DeviceStream& stream) override {}
+  std::byte* address(std::uint32_t storage, DeviceStream& stream) override {
+    return const_cast<std::byte*>(source_->address(storage));  // never written: the planner sees to it
+  }
+  std::byte* checked(std::uint32_t storage, DeviceStream& stream) override {
+    return const_cast<std::byte*>(source_->bytes(storage).data());
+  }
+
+ private:
+  std::shared_ptr<StorageSource> source_;
+};
+
+class CpuDevice : public Device {
+ public:
+  CpuDevice() : Device("cpu", {.host_memory = true, .native_kernels = true}) {}
+  std::byte* allocate(std::uint64_t bytes) override {
+    constexpr std::uint64_t kAlignment = 64;
+    const std::uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    void* memory = bytes > rounded ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
+    return static_cast<std::byte*>(memory);
+  }
+  void free(std::byte* data) override { std::free(data); }
+  std::shared_ptr<DeviceStream> open_stream() override { return std::make_shared<CpuStream>(*this); }
+  const KernelTable& kernels(bool reproducible) const override {
+    return reproducible ? reproducible_cpu_kernels() : cpu_kernels();
+  }
+  std::shared_ptr<Constants> constants(const Program& program, bool in_place) override {
+    return std::make_shared<MappedConstants>(program);
+  }
+};
+
+}  // namespace
+
+Device& cpu_device() {
+  static auto& device = *new CpuDevice;  // buffers may outlive every static object
+  return device;
+}
+
+}  // namespace tern

@@ -1,0 +1,36 @@
+#include "runtime/devices/plugin/clock.h"
+
+#include <algorithm>
+
+#include "runtime/devices/plugin/stream.h"
+
+namespace tern {
+
+void PluginClock::begin() {
+  const PluginDevice& d = stream_.device();
+  d.check(d.tables().profiler->begin(d.index(), stream_.handle()), "beginning to measure");
+}
+
+void PluginClock::mark(std::uint64_t id) {
+  const PluginDevice& d = stream_.device();
+  d.check(d.tables().profiler->mark(d.index(), stream_.handle(), id), "measuring a node");
+}
+
+std::span<const StepClock::Time> PluginClock::take() {
+  const PluginDevice& d = stream_.device();
+  std::array<tern_device_span, std::tuple_size_v<decltype(times_)>> spans{};
+  std::uint64_t count = 0;
+  d.check(d.tables().profiler->take(d.index(), stream_.handle(), spans.data(), spans.size(), &count),
+          "asking for the times of nodes");
+  count = std::min<std::uint64_t>(count, spans.size());
+  for (std::size_t i = 0; i < count; ++i)
+    times_[i] = {spans[i].id, static_cast<double>(spans[i].end - spans[i].begin) * 1e-9};
+  return std::span(times_).first(count);
+}
+
+void PluginClock::end() noexcept {
+  const PluginDevice& d = stream_.device();
+  d.tables().profiler->end(d.index(), stream_.handle());
+}
+
+}  // namespace tern

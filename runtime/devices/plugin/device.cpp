@@ -1,0 +1,178 @@
+#include "runtime/devices/plugin/device.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "kernels/portable/definitions.h"
+#include "runtime/devices/plugin/constants.h"
+#include "runtime/devices/plugin/override.h"
+#include "runtime/devices/plugin/range_allocator.h"
+#include "runtime/devices/plugin/segment_allocator.h"
+#include "runtime/devices/plugin/stream.h"
+
+namespace tern {
+namespace {
+
+ErrorCode code_of(tern_device_status status) {
+  switch (status) {
+    case TERN_DEVICE_OUT_OF_MEMORY: return ErrorCode::out_of_memory;
+    case TERN_DEVICE_UNSUPPORTED: return ErrorCode::unsupported;
+    case TERN_DEVICE_INVALID:
+    case TERN_DEVICE_COMPILE: return ErrorCode::internal;
+    default: return ErrorCode::runtime;
+  }
+}
+
+/// "512M" as bytes; 0 for nothing.
+std::uint64_t memory_limit_of_environment() {
+  const char* text = std::getenv("TERN_DEVICE_MEMORY");
+  if (text == nullptr || *text == 0) return 0;
+  constexpr std::string_view kUnits = "KMGT";
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(text, &end, 10);
+  const std::string_view rest = end;
+  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
+  const int shift = rest.empty() ? 0 : 10 * static_cast<int>(unit + 1);
+  if (*text < '0' || *text > '9' || (!rest.empty() && unit == std::string_view::npos) ||
+      number > (~std::uint64_t{0} >> shift))
+    fail(ErrorCode::invalid_argument,
+         fmt::format("TERN_DEVICE_MEMORY is '{}'; write a number of bytes, optionally followed by K, M, G or T", text));
+  return number << shift;
+}
+
+}  // namespace
+
+PluginDevice::PluginDevice(const Plugin& plugin, int index)
+    : Device(fmt::format("{}:{}", plugin.name(), index), {}),
+      plugin_(*plugin.table),
+      index_(index),
+      tables_(*plugin.table) {
+  properties_.size = sizeof properties_;
+  check(plugin_.properties(index_, &properties_), "asking for the properties");
+  if (properties_.dialect < TERN_DIALECT_CPP || properties_.dialect > TERN_DIALECT_METAL) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{} wants its kernels in dialect {}, which this version of Tern does not support", name(),
+                     properties_.dialect));
+  }
+  allocator_ = make_allocator();
+  allocator_->set_limit(memory_limit_of_environment());
+  target_.dialect = static_cast<portable::Dialect>(properties_.dialect);
+  target_.has_double = (properties_.features & TERN_DEVICE_DOUBLE) != 0;
+  target_.vector_floats = properties_.vector_floats;
+  may_compile_ = !compiling_is_forbidden();
+}
+
+/// One range of addresses where the device can map memory, else segments.
+std::unique_ptr<BlockAllocator> PluginDevice::make_allocator() {
+  const auto* segments = tables_.memory_segments;
+  std::uint64_t piece = 0;
+  tern_device_status status = segments == nullptr ? TERN_DEVICE_UNSUPPORTED : segments->piece(index_, &piece);
+  if (status != TERN_DEVICE_UNSUPPORTED) {
+    check(status, "asking how its memory is mapped");
+    constexpr std::uint64_t kLeast = 256, kUnknown = std::uint64_t{1} << 40;
+    if (piece < kLeast || piece % kLeast != 0 || piece > kUnknown)
+      fail(ErrorCode::unsupported,
+           fmt::format("{} maps memory in pieces of {} bytes; they must be multiples of {}", name(), piece, kLeast));
+    // Twice what there is: free memory in small blocks does not keep a large one from finding addresses.
+    const std::uint64_t memory = properties_.memory_bytes == 0 ? kUnknown : properties_.memory_bytes;
+    const std::uint64_t bytes = (2 * std::min(memory, kUnknown) + piece - 1) / piece * piece;
+    tern_device_address begin = 0;
+    check(segments->reserve(index_, bytes, &begin), "reserving addresses");
+    maps_memory_ = true;
+    return std::make_unique<RangeAllocator>(
+        begin, bytes,
+        RangeAllocator::Source{piece,
+                               [this, segments](std::uint64_t address, std::uint64_t size) {
+                                 const tern_device_status mapped = segments->map(index_, address, size);
+                                 if (mapped == TERN_DEVICE_OUT_OF_MEMORY) return false;
+                                 check(mapped, "mapping memory");
+                                 return true;
+                               },
+                               [this, segments](std::uint64_t address, std::uint64_t size) {
+                                 check(segments->unmap(index_, address, size), "giving memory back");
+                               }});
+  }
+  return std::make_unique<SegmentAllocator>(SegmentAllocator::Source{
+      [this](std::uint64_t bytes) -> std::uint64_t {
+        tern_device_address address = 0;
+        const tern_device_status given = plugin_.allocate(index_, bytes, &address);
+        if (given == TERN_DEVICE_OUT_OF_MEMORY) return 0;
+        check(given, "allocating memory");
+        return address;
+      },
+      [this](std::uint64_t address) { check(plugin_.free(index_, address), "giving memory back"); }});
+}
+
+PluginDevice::~PluginDevice() {
+  // Of one that export rehearses on; those that `open` has given stay.
+  try {
+    if (allocator_ != nullptr) allocator_->trim();
+  } catch (const Error&) {
+  }
+}
+
+void PluginDevice::check(tern_device_status status, const char* what) const {
+  if (status == TERN_DEVICE_OK) return;
+  const char* message = plugin_.last_message();
+  fail(code_of(status), fmt::format("{}: {}: {}", name(), what, message == nullptr ? "no message" : message));
+}
+
+std::byte* PluginDevice::allocate(std::uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  const std::uint64_t address = allocator_->allocate(bytes);
+  if (address == 0) {
+    const DeviceMemoryStats s = allocator_->stats();
+    fail(ErrorCode::out_of_memory,
+         fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved{})", name(), bytes, s.used,
+                     s.reserved, s.limit == 0 ? "" : fmt::format(", the limit is {}", s.limit)));
+  }
+  return reinterpret_cast<std::byte*>(address);
+}
+
+void PluginDevice::wait() noexcept {
+  const std::lock_guard lock(streams_mutex_);
+  for (const auto& [stream, recorded] : streams_) {
+    if (!recorded) plugin_.stream_synchronize(index_, stream);
+  }
+}
+
+void PluginDevice::free(std::byte* data) {
+  if (data == nullptr) return;
+  wait();  // whatever uses the block may be under way; a failure there is reported where its results are asked for
+  const std::lock_guard lock(memory_mutex_);
+  allocator_->free(reinterpret_cast<std::uint64_t>(data));
+}
+
+DeviceMemoryStats PluginDevice::memory() const {
+  const std::lock_guard lock(memory_mutex_);
+  return allocator_->stats();
+}
+
+void PluginDevice::set_memory_limit(std::uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  allocator_->set_limit(bytes);
+}
+
+void PluginDevice::release_memory() {
+  staging_.release();
+  const std::lock_guard lock(memory_mutex_);
+  allocator_->trim();
+}
+
+std::shared_ptr<DeviceStream> PluginDevice::open_stream() {
+  return std::make_shared<PluginStream>(*this);
+}
+
+const KernelTable& PluginDevice::kernels(bool reproducible) const {
+  return reproducible || tables_.overrides == nullptr ? portable_kernels() : overridden_kernels();
+}
+
+std::shared_ptr<Constants> PluginDevice::constants(const Program& program, bool in_place) {
+  return std::make_shared<DeviceConstants>(program, *this, in_place);
+}
+
+}  // namespace tern

@@ -1,0 +1,104 @@
+// A device of a plugin: checked calls, memory, compiled kernels.
+#pragma once
+
+#include <tern/device.h>
+
+#include <bit>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/portable/launcher.h"
+#include "runtime/devices/device.h"
+#include "runtime/devices/plugin/allocator.h"
+#include "runtime/devices/plugin/library.h"
+#include "runtime/devices/plugin/part_compiler.h"
+#include "runtime/devices/plugin/tables.h"
+#include "runtime/devices/plugin/upload.h"
+
+namespace tern {
+
+/// A kernel in a module that the device has loaded.
+struct ModuleKernel {
+  std::string name;
+  bool from_archive = false;
+  std::string refused;  ///< why a module of the archive was not taken
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+
+  portable::KernelHandle handle() const { return std::bit_cast<portable::KernelHandle>(kernel); }
+};
+
+class PluginDevice : public Device {
+ public:
+  PluginDevice(const Plugin& plugin, int index);
+  ~PluginDevice() override;
+
+  const tern_device_properties& properties() const { return properties_; }
+  const portable::Target& target() const { return target_; }
+  const tern_device_plugin& plugin() const { return plugin_; }
+  const PluginTables& tables() const { return tables_; }
+  int index() const { return index_; }
+
+  /// Throws where `status` is not TERN_DEVICE_OK; `what` begins the message: "copying to the device".
+  void check(tern_device_status status, const char* what) const;
+
+  bool maps_memory() const { return maps_memory_; }
+  /// 256-byte aligned.
+  std::byte* allocate(std::uint64_t bytes) override;
+  /// Waits for all streams that are open, too.
+  void free(std::byte* data) override;
+  /// Waits for all streams that are open.
+  void wait() noexcept;
+  DeviceMemoryStats memory() const override;
+  void set_memory_limit(std::uint64_t bytes) override;
+  /// Releases segments without blocks in use, and buffers for uploads.
+  void release_memory() override;
+  Staging& staging() { return staging_; }
+
+  std::shared_ptr<DeviceStream> open_stream() override;
+  const KernelTable& kernels(bool reproducible) const override;
+  std::shared_ptr<Constants> constants(const Program& program, bool in_place) override;
+  PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }
+
+  /// The compiled kernel of an archive, or else compiled from the text. Equal keys mean equal texts.
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text);
+  std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program) override;
+  /// Overrides TERN_NO_COMPILE.
+  void allow_compiling() { may_compile_ = true; }
+  std::vector<LoadedKernel> loaded_kernels() const override;
+
+ private:
+  friend class PluginStream;
+  std::unique_ptr<BlockAllocator> make_allocator();
+  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel);
+  bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
+  void compile(const std::string& name, const std::string& text, ModuleKernel& kernel);
+
+  const tern_device_plugin& plugin_;
+  int index_;
+  PluginTables tables_;
+  tern_device_properties properties_{};
+  portable::Target target_;
+  mutable std::mutex memory_mutex_, kernels_mutex_, streams_mutex_;
+  std::unique_ptr<BlockAllocator> allocator_;
+  std::unordered_map<std::string, ModuleKernel> kernels_;
+  std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
+  bool may_compile_ = true;
+  std::map<tern_device_stream, bool>
+      streams_;  ///< that are open; true: the device is recording it, nothing is under way
+  Staging staging_{*this};
+  PluginParts parts_{*this};
+  bool maps_memory_ = false;
+};
+
+/// TERN_NO_COMPILE in the environment.
+bool compiling_is_forbidden();
+
+}  // namespace tern

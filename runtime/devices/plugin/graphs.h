@@ -1,0 +1,29 @@
+// Graphs that a plugin's device records ("graph" and "graph_conditional" of tern/device.h).
+#pragma once
+
+#include <tern/device.h>
+
+#include "runtime/devices/abilities.h"
+
+namespace tern {
+
+class PluginStream;
+
+class PluginGraphs : public GraphRecorder {
+ public:
+  explicit PluginGraphs(PluginStream& stream) : stream_(stream) {}
+  std::unique_ptr<DeviceGraph> record(const std::function<void()>& put) override;
+  bool conditional() const override;
+  void begin_if(const std::byte* predicate) override;
+  void begin_else() override;
+  void begin_while(const std::byte* predicate) override;
+  void end_body() override;
+  void annotate(const std::function<std::string()>& text) override;
+
+ private:
+  tern_device_status stop(tern_device_graph* graph);
+  void check(tern_device_status status) const;
+  PluginStream& stream_;
+};
+
+}  // namespace tern

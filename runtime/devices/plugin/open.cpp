@@ -1,0 +1,58 @@
+#include "runtime/devices/plugin/open.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace tern {
+namespace {
+
+std::string what_there_is() {
+  std::string list = "cpu";
+  for (const Plugin& p : device_plugins()) {
+    for (int i = 0; i < p.count; ++i) list += fmt::format(", {}:{}", p.name(), i);
+  }
+  return list;
+}
+
+}  // namespace
+
+PluginDevice& plugin_device(const Plugin& plugin, int index) {
+  static std::mutex mutex;
+  // Never destroyed: at the end of the process drivers may be gone already, and memory is theirs to give back.
+  static auto& devices = *new std::map<std::pair<const Plugin*, int>, std::unique_ptr<PluginDevice>>;
+  const std::lock_guard lock(mutex);
+  auto& device = devices[{&plugin, index}];
+  if (device == nullptr) device = std::make_unique<PluginDevice>(plugin, index);
+  return *device;
+}
+
+PluginDevice& open_plugin_device(const std::string& name) {
+  const std::size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  std::size_t index = 0;
+  if (colon != std::string::npos) {
+    const std::string digits = name.substr(colon + 1);
+    if (digits.empty() || digits.size() > 4 || digits.find_first_not_of("0123456789") != std::string::npos)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("'{}' is not a device name; the devices are: {}", name, what_there_is()));
+    index = std::stoul(digits);
+  }
+  for (const Plugin& p : device_plugins()) {
+    if (p.name() != kind) continue;
+    if (index >= static_cast<std::size_t>(p.count)) {
+      fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'{}; there are: {}", name,
+                                                    p.problem.empty() ? "" : " (" + p.problem + ")", what_there_is()));
+    }
+    return plugin_device(p, static_cast<int>(index));
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("there is no device '{}'; there are: {}. 'tern devices' says what was "
+                                                "looked for, and why it was not loaded",
+                                                name, what_there_is()));
+}
+
+}  // namespace tern

@@ -1,0 +1,131 @@
+#include "runtime/devices/plugin/override.h"
+
+#include <bit>
+#include <iterator>
+#include <mutex>
+
+#include "kernels/portable/definitions.h"
+#include "runtime/devices/plugin/device.h"
+#include "runtime/devices/plugin/op_description.h"
+#include "schema/op_record.h"
+
+namespace tern {
+namespace {
+
+/// The interface has threads never run one override at the same time, so a run waits until another session's has been
+/// put on its stream.
+class Override : public portable::OwnKernel {
+ public:
+  Override(PluginDevice& device, const KernelCall& call)
+      : device_(device), functions_(*device.tables().overrides), description_(*call.node, call.in, call.out) {}
+  ~Override() override {
+    if (handle_ == nullptr) return;
+    device_.wait();
+    functions_.release(device_.index(), handle_);
+  }
+  Override(const Override&) = delete;
+  Override& operator=(const Override&) = delete;
+
+  /// False where the device refuses the node.
+  bool prepare() {
+    const tern_device_status status = functions_.prepare(device_.index(), &description_.op(), &handle_, &scratch_);
+    if (status == TERN_DEVICE_OK) return handle_ != nullptr;
+    handle_ = nullptr;
+    if (status != TERN_DEVICE_UNSUPPORTED) device_.check(status, "preparing a kernel of its own");
+    return false;
+  }
+  std::size_t scratch() const override { return scratch_; }
+  void run(const KernelCall& call) const override {
+    const std::lock_guard lock(mutex_);
+    description_.fill(call.in, call.out, true);
+    const auto stream = std::bit_cast<tern_device_stream>(call.launcher->use_stream());
+    device_.check(functions_.run(device_.index(), stream, handle_, &description_.op(),
+                                 reinterpret_cast<tern_device_address>(call.scratch.data())),
+                  "running a kernel of its own");
+  }
+
+ private:
+  PluginDevice& device_;
+  const tern_device_override_functions& functions_;
+  mutable std::mutex mutex_;
+  mutable OpDescription description_;
+  tern_device_override handle_ = nullptr;
+  std::uint64_t scratch_ = 0;
+};
+
+/// What a node keeps: the device's own kernel, or the portable kernel's state.
+struct OverrideState : KernelState {
+  std::unique_ptr<const portable::OwnKernel> own;
+  std::unique_ptr<const KernelState> portable;
+};
+
+const OverrideState& state_of(const KernelCall& call) {
+  return static_cast<const OverrideState&>(*call.state);
+}
+
+const Kernel& portable_kernel(const KernelCall& call) {
+  return portable_kernels().kernels[static_cast<std::size_t>(call.node->op)];
+}
+
+KernelCall portable_call(const KernelCall& call) {
+  KernelCall inner = call;
+  inner.state = state_of(call).portable.get();
+  return inner;
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& call) {
+  auto state = std::make_unique<OverrideState>();
+  state->own = call.launcher->own_kernel(call);
+  if (state->own != nullptr) return state;
+  if (const Kernel& kernel = portable_kernel(call); kernel.prepare != nullptr) {
+    std::unique_ptr<KernelState> inner = kernel.prepare(call);
+    if (inner != nullptr) static_cast<KernelState&>(*state) = *inner;  // what the planner reads
+    state->portable = std::move(inner);
+  }
+  return state;
+}
+
+std::size_t scratch(const KernelCall& call) {
+  if (state_of(call).own != nullptr) return state_of(call).own->scratch();
+  const Kernel& kernel = portable_kernel(call);
+  return kernel.scratch == nullptr ? 0 : kernel.scratch(portable_call(call));
+}
+
+void run(KernelCall& call) {
+  if (const OverrideState& state = state_of(call); state.own != nullptr) return state.own->run(call);
+  KernelCall inner = portable_call(call);
+  portable_kernel(call).run(inner);
+}
+
+/// An override has no expression to compute: pointwise nodes are offered in partitions only.
+bool may_override(Op op) {
+  return has_trait(op, Trait::offered) && op != Op::pointwise;
+}
+
+KernelTable make_table() {
+  KernelTable table = portable_kernels();
+  for (std::size_t i = 0; i < std::size(table.kernels); ++i) {
+    Kernel& kernel = table.kernels[i];
+    if (kernel.run == nullptr || !may_override(static_cast<Op>(i))) continue;
+    kernel.prepare = prepare;
+    kernel.scratch = scratch;
+    kernel.run = run;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, const KernelCall& call) {
+  if (device.tables().overrides == nullptr) return nullptr;
+  auto own = std::make_unique<Override>(device, call);
+  if (!own->prepare()) return nullptr;
+  return own;
+}
+
+const KernelTable& overridden_kernels() {
+  static const KernelTable table = make_table();
+  return table;
+}
+
+}  // namespace tern

@@ -1,0 +1,20 @@
+// Parts of a program that a plugin's device compiles ("partition" of tern/device.h).
+#pragma once
+
+#include "runtime/devices/part_compiler.h"
+
+namespace tern {
+
+class PluginDevice;
+
+class PluginParts : public PartCompiler {
+ public:
+  explicit PluginParts(PluginDevice& device) : device_(device) {}
+  std::vector<std::int32_t> choose(const PartRequest& request) override;
+  std::unique_ptr<portable::OwnKernel> compile(const PartRequest& request) override;
+
+ private:
+  PluginDevice& device_;
+};
+
+}  // namespace tern

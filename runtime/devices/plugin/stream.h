@@ -1,0 +1,79 @@
+// A stream of a plugin's device.
+#pragma once
+
+#include <memory>
+
+#include "runtime/devices/plugin/clock.h"
+#include "runtime/devices/plugin/communicator.h"
+#include "runtime/devices/plugin/device.h"
+#include "runtime/devices/plugin/graphs.h"
+
+namespace tern {
+
+class PluginStream : public DeviceStream, public portable::Launcher {
+ public:
+  explicit PluginStream(PluginDevice& device);
+  ~PluginStream() override;
+
+  PluginDevice& device() override { return device_; }
+  portable::Launcher& launcher() override { return *this; }
+  tern_device_stream handle() const { return stream_; }
+  /// For functions of the device that put work on it.
+  tern_device_stream used() {
+    idle_ = false;
+    return stream_;
+  }
+  const portable::Target& target() const override { return device_.target(); }
+  portable::KernelHandle kernel(const std::string& key, const std::string& name,
+                                const std::function<std::string()>& text) override {
+    return device_.kernel(key, name, text);
+  }
+  std::unique_ptr<portable::OwnKernel> own_kernel(const KernelCall& call) override;
+  portable::StreamHandle use_stream() override { return std::bit_cast<portable::StreamHandle>(used()); }
+  void launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments, std::int64_t items,
+              std::uint32_t group) override;
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+  void upload(std::byte* to, const void* from, std::uint64_t bytes) override;
+  void download(void* to, const std::byte* from, std::uint64_t bytes) override;
+  std::unique_ptr<portable::Memory> allocate(std::uint64_t bytes) override;
+  std::byte* failure() override;
+
+  void copy(const TensorView& from, const TensorView& to) override;
+  void enqueue_upload(std::byte* to, const void* from, std::uint64_t bytes) override;
+  void enqueue_download(void* to, const std::byte* from, std::uint64_t bytes) override;
+  void load(StorageSource& source, std::span<const StorageLoad> loads) override;
+
+  void synchronize() override;
+  bool idle() const override { return idle_; }
+  bool done() override;
+  void finish() override;
+  void settle() noexcept override;
+  void recover() noexcept override;
+  /// Enqueues a copy of the failure that kernels may have written: 0, or a number of failure.h.
+  void enqueue_failure(std::int32_t* to);
+
+  std::unique_ptr<DeviceEvent> record() override;
+  void wait(const DeviceEvent& event) override;
+  GraphRecorder* graphs() override { return device_.tables().graphs == nullptr ? nullptr : &graphs_; }
+  StepClock* clock() override { return device_.tables().profiler == nullptr ? nullptr : &clock_; }
+  DeviceRank* rank() override { return device_.tables().collectives == nullptr ? nullptr : &rank_; }
+
+  /// Puts work that the device has recorded on the stream.
+  void run_graph(tern_device_graph graph);
+  /// The device records the stream's work, which does not run: the host neither waits nor copies.
+  void set_recorded(bool recorded);
+
+ private:
+  void refuse_while_recorded(const char* what) const;
+
+  PluginDevice& device_;
+  tern_device_stream stream_ = nullptr;
+  std::unique_ptr<portable::Memory> failure_;
+  tern_device_event asked_ = nullptr;  ///< recorded by done(), until it has happened
+  bool may_have_failed_ = false, recorded_ = false, idle_ = true;
+  PluginGraphs graphs_{*this};
+  PluginClock clock_{*this};
+  PluginRank rank_{*this};
+};
+
+}  // namespace tern

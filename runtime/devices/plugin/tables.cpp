@@ -1,0 +1,34 @@
+#include "runtime/devices/plugin/tables.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern {
+namespace {
+
+/// T begins with its size, and all its members after `reserved` are functions.
+template <class T>
+const T* table(const tern_device_plugin& plugin, const char* name) {
+  const auto* table = static_cast<const T*>(plugin.get_extension(name, TERN_DEVICE_EXTENSION_VERSION));
+  if (table == nullptr) return nullptr;
+  if (table->size < sizeof(T))
+    fail(ErrorCode::unsupported,
+         fmt::format("the plugin '{}' has a table '{}' of {} bytes, less than {}: compile it anew", plugin.name, name,
+                     table->size, sizeof(T)));
+  return table;
+}
+
+}  // namespace
+
+PluginTables::PluginTables(const tern_device_plugin& p)
+    : graphs(table<tern_device_graph_functions>(p, "graph")),
+      conditionals(table<tern_device_graph_conditional_functions>(p, "graph_conditional")),
+      events(table<tern_device_event_functions>(p, "events")),
+      overrides(table<tern_device_override_functions>(p, "override")),
+      profiler(table<tern_device_profiler_functions>(p, "profiler")),
+      pinned_memory(table<tern_device_pinned_memory_functions>(p, "pinned_memory")),
+      memory_segments(table<tern_device_memory_segment_functions>(p, "memory_segments")),
+      partitions(table<tern_device_partition_functions>(p, "partition")),
+      collectives(table<tern_device_collective_functions>(p, "collective")) {}
+
+}  // namespace tern

@@ -1,0 +1,24 @@
+// The tables of further functions that a plugin has (tern/device.h).
+#pragma once
+
+#include <tern/device.h>
+
+namespace tern {
+
+/// Null where the plugin has none.
+struct PluginTables {
+  /// Fails (unsupported) where a table is shorter than this version of Tern needs.
+  explicit PluginTables(const tern_device_plugin& plugin);
+
+  const tern_device_graph_functions* graphs;
+  const tern_device_graph_conditional_functions* conditionals;
+  const tern_device_event_functions* events;
+  const tern_device_override_functions* overrides;
+  const tern_device_profiler_functions* profiler;
+  const tern_device_pinned_memory_functions* pinned_memory;
+  const tern_device_memory_segment_functions* memory_segments;
+  const tern_device_partition_functions* partitions;
+  const tern_device_collective_functions* collectives;
+};
+
+}  // namespace tern

@@ -1,0 +1,90 @@
+// The tensors of a run, checked and in the order in which its function takes them.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/session.h"
+#include "runtime/tensor_view.h"
+
+namespace tern {
+
+void fill_inputs(const Program& program, const Function& f, std::span<const Tensor> given,
+                 std::vector<TensorView>& views) {
+  views.resize(f.inputs.size());
+  const auto wanted =
+      static_cast<std::size_t>(std::ranges::count(f.inputs, FunctionInput::Kind::user, &FunctionInput::kind));
+  if (given.size() != wanted) {
+    std::string names;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::user) names += (names.empty() ? "" : ", ") + in.name;
+    }
+    fail(ErrorCode::invalid_argument,
+         fmt::format("'{}' takes {} inputs ({}), but {} were given", f.name, wanted, names, given.size()));
+  }
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].kind != FunctionInput::Kind::user) continue;
+    const Tensor& t = given[k++];
+    TensorView& v = views[i];
+    v.dtype = t.dtype();
+    v.rank = static_cast<std::int32_t>(t.sizes().size());
+    v.data = static_cast<std::byte*>(const_cast<void*>(t.data()));
+    if (f.inputs[i].value == kNoValue) continue;
+    const TensorType& type = f.values[static_cast<std::size_t>(f.inputs[i].value)].type;
+    if (t.dtype() != type.dtype || v.rank != type.rank()) {
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, where the program takes {}", f.inputs[i].name,
+                                                    text_of(t), text_of(type, program.pool)));
+    }
+    if (!t.is_contiguous())
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' is strided; a captured run takes contiguous inputs", f.inputs[i].name));
+    std::ranges::copy(t.sizes(), v.sizes.begin());
+    make_contiguous(v);
+  }
+  for (const WriteBack& w : f.writebacks) {
+    if (w.target != WriteBack::Target::input) continue;
+    const auto position = static_cast<std::size_t>(
+        std::count_if(f.inputs.begin(), f.inputs.begin() + w.index,
+                      [](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user; }));
+    if (given[position].read_only()) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("the program writes input '{}' back, but it was given read-only", f.inputs[w.index].name));
+    }
+  }
+}
+
+namespace {
+
+/// "'a', 'b'" of those that have a name and are of the kind.
+std::string list_inputs(const Function& f) {
+  std::string names;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", in.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Tensor> in_order(const Function& f, const std::vector<NamedTensor>& given) {
+  std::vector<Tensor> ordered;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind != FunctionInput::Kind::user) continue;
+    const auto found = std::ranges::find(given, in.name, &NamedTensor::name);
+    if (found == given.end())
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' of '{}' was not given", in.name, f.name));
+    ordered.push_back(found->tensor);
+  }
+  for (const NamedTensor& g : given) {
+    const auto is = [&](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user && in.name == g.name; };
+    if (std::ranges::count(given, g.name, &NamedTensor::name) > 1)
+      fail(ErrorCode::invalid_argument, fmt::format("input '{}' was given twice", g.name));
+    if (std::ranges::none_of(f.inputs, is))
+      fail(ErrorCode::invalid_argument,
+           fmt::format("'{}' has no input '{}'; it takes {}", f.name, g.name, list_inputs(f)));
+  }
+  return ordered;
+}
+
+}  // namespace tern

@@ -1,0 +1,82 @@
+// A session's states, read and written by their names.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "runtime/session.h"
+#include "runtime/tensor_view.h"
+
+namespace tern {
+namespace {
+
+void refuse_during_capture(const SessionImpl& s) {
+  if (s.stream.is_capturing())
+    fail(ErrorCode::invalid_argument,
+         "a session's state and groups are neither read nor changed while its stream is captured");
+}
+
+std::uint32_t find_state(const Program& program, std::string_view name) {
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    if (program.states[i].name == name) return i;
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("the program has no state '{}'; Model::states() lists them", name));
+}
+
+TensorView state_view(const State& s, std::byte* data) {
+  TensorView v;
+  v.dtype = s.type.dtype;
+  v.rank = s.type.rank();
+  for (std::size_t i = 0; i < s.type.shape.size(); ++i) v.sizes[i] = s.type.shape[i].value();
+  std::ranges::copy(s.strides, v.strides.begin());
+  v.data = data;
+  return v;
+}
+
+}  // namespace
+
+Tensor Session::read_state(std::string_view name) const {
+  refuse_during_capture(*impl_);
+  const Program& program = *impl_->prepared->program;
+  const std::uint32_t index = find_state(program, name);
+  const State& s = program.states[index];
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
+  const TensorView from = state_view(s, impl_->state.data(index));
+  Tensor t(s.type.dtype, std::vector<std::int64_t>(from.shape().begin(), from.shape().end()));
+  impl_->transfer.read(from, tensor_view(t));
+  return t;
+}
+
+void Session::write_state(std::string_view name, const Tensor& value) {
+  refuse_during_capture(*impl_);
+  const Program& program = *impl_->prepared->program;
+  const std::uint32_t index = find_state(program, name);
+  const State& s = program.states[index];
+  if (!s.is_mutable)
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
+  if (s.type.block != 0)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
+  const TensorView to = state_view(s, impl_->state.data(index));
+  if (value.dtype() != s.type.dtype || !std::ranges::equal(value.sizes(), to.shape())) {
+    fail(ErrorCode::invalid_argument, fmt::format("state '{}' is {}, but the value given is {}", name,
+                                                  text_of(s.type, program.pool), text_of(value)));
+  }
+  impl_->transfer.write(tensor_view(value.contiguous()), to);
+}
+
+void Session::reset_state() {
+  refuse_during_capture(*impl_);
+  const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));
+  impl_->state.reset();
+}
+
+void Session::set_group(std::shared_ptr<ProcessGroup> group, std::string_view name) {
+  refuse_during_capture(*impl_);
+  impl_->groups.set(name, std::move(group));
+}
+
+}  // namespace tern
