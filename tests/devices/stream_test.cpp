@@ -100,9 +100,11 @@ TEST_P(StreamTest, EventsOrderStreams) {
   b.wait(made);
   const std::vector<Tensor>& end = second.enqueue("forward", middle);
   if (device() == "full") {
-    EXPECT_FALSE(made.query());
+    EXPECT_FALSE(b.query());
+    EXPECT_FALSE(made.query()) << "asking has waited";
   }
   b.synchronize();
+  EXPECT_TRUE(b.query());
   EXPECT_EQ(values_of(end[0]), (std::vector<float>{4, 8, 12}));
   EXPECT_TRUE(made.query());
   made.synchronize();
