@@ -5,6 +5,8 @@
 // A node runs by its native kernel, by one of the kernel's other algorithms, and reproducibly. The last must have the
 // definition's bits, the others come near (compare.h). --texts keeps compiled texts for later runs. Prints a line for
 // each op, and ends with `N passed, N failed`.
+#include "kernels/portable/definitions.h"
+
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -22,7 +24,6 @@
 #include "fuzz/definitions/compare.h"
 #include "fuzz/ops/one_op.h"
 #include "kernels/generate/text_compiler.h"
-#include "kernels/portable/definitions.h"
 #include "kernels/reproducible.h"
 
 namespace {
@@ -120,7 +121,7 @@ class Comparison {
     const Results reproducible = run_case(c, Mode::reproducible, definitions_);
     if (const Verdict v = same_bits(reproducible, p.defined); !v.ok) finding(c, "reproducible", v);
     p.native = run_case(c, Mode::native, definitions_);
-    p.algorithm = c.way == Way::none ? p.native : run_case(c, Mode::algorithm, definitions_);
+    p.algorithm = c.algorithm == Algorithm::none ? p.native : run_case(c, Mode::algorithm, definitions_);
     p.defined.failed ? ++n.both_failed : ++n.compared;
     if (same_bits(p.native, p.defined).ok && same_bits(p.algorithm, p.defined).ok) {
       n.same += p.defined.failed ? 0 : 1;
@@ -147,8 +148,8 @@ class Comparison {
     }
     const double terms = terms_of(p.node);
     judge(p.node, "", near(p.native, p.defined, references, terms));
-    if (p.node.way != Way::none)
-      judge(p.node, std::string(name_of(p.node.way)), near(p.algorithm, p.defined, references, terms));
+    if (p.node.algorithm != AlgorithmChoice{})
+      judge(p.node, std::string(name_of(p.node.algorithm)), near(p.algorithm, p.defined, references, terms));
   }
 
   void judge(const NodeCase& c, const std::string& how, const Verdict& v) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/way.h"
+#include "kernels/algorithm.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -56,8 +56,8 @@ class KernelState {
   virtual ~KernelState() = default;
   /// Bit i: a run does not read input i, because its bytes were packed.
   std::uint32_t unread = 0;
-  /// The algorithm that it runs, one of Kernel::ways.
-  Way way = Way::none;
+  /// The one that it runs, of Kernel::algorithms.
+  AlgorithmChoice algorithm;
   /// It prefetches KernelCall::upcoming while it computes.
   bool asks_ahead = false;
   /// About the bytes of tables that grow with the operands' sizes; PrepareOptions::max_memory limits their sum.
@@ -125,7 +125,7 @@ struct KernelCall {
   GroupAccess* groups = nullptr;           ///< while it runs
   portable::Launcher* launcher = nullptr;  ///< runs portable kernels
   const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
-  Way way = Way::none;  ///< in prepare and channels_last: the requested algorithm, if possible; none: rules choose
+  AlgorithmChoice algorithm;       ///< in prepare and channels_last: what is asked for, if possible
   /// In prepare and channels_last: operations of the section's convolutions for each element that they read or write; 0
   /// where nobody counted.
   double intensity = 0;
@@ -157,8 +157,8 @@ struct Kernel {
   bool (*channels_last)(const KernelCall&) = nullptr;
   /// `prepare` uses KernelCall::weights before it reads a constant operand; else all constant operands are fetched.
   bool defers_weights = false;
-  /// The possible values of KernelCall::way, for some sizes at least. Empty if there is only one algorithm.
-  std::span<const Way> ways = {};
+  /// The possible values of KernelCall::algorithm, for some sizes at least. Empty if there is only one.
+  std::span<const AlgorithmChoice> algorithms = {};
   /// Output 0 may have any strides except along its last axis, whose elements are adjacent: the strides that make the
   /// permutation that is its only reader contiguous.
   bool result_strided = false;

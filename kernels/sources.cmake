@@ -5,7 +5,7 @@ set(sources
   cpu/absent/blas.cpp
   cpu/absent/dnnl.cpp
   cpu/absent/lapack.cpp
-  cpu/algorithm.cpp
+  cpu/algorithms.cpp
   cpu/amx/amx.cpp
   cpu/amx/convolve.cpp
   cpu/amx/key_block.cpp
@@ -18,7 +18,6 @@ set(sources
   cpu/attention/shared_heads.cpp
   cpu/cdist.cpp
   cpu/channels_last/band.cpp
-  cpu/channels_last/blocking.cpp
   cpu/channels_last/convolve.cpp
   cpu/channels_last/depthwise.cpp
   cpu/channels_last/loops.cpp
@@ -66,6 +65,7 @@ set(sources
   cpu/linalg/svd.cpp
   cpu/linear/linear.cpp
   cpu/linear/micro_avx512bf16.cpp
+  cpu/machine.cpp
   cpu/matmul/blas.cpp
   cpu/matmul/blocks.cpp
   cpu/matmul/gemm.cpp

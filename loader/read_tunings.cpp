@@ -1,4 +1,4 @@
-// The ways of doing nodes that an archive has for the processors that they were measured on.
+// The algorithms that an archive has for nodes, by for the processors that they were measured on.
 #include <fmt/format.h>
 
 #include "loader/index_reader.h"
@@ -31,7 +31,7 @@ void read_tunings(IndexReader& in, Program& program) {
         wrong("tunings.order",
               fmt::format("node {} of function {} does not come after the one before", at.second, at.first));
       before = at;
-      t.choices.push_back({at.first, at.second, in.name(choice->way(), choice)});
+      t.choices.push_back({at.first, at.second, in.name(choice->algorithm(), choice)});
     }
     program.tunings.push_back(std::move(t));
   }

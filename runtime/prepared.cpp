@@ -9,7 +9,7 @@
 #include "runtime/definitions.h"
 #include "runtime/devices/device.h"
 #include "runtime/fuse/fuse.h"
-#include "runtime/node_ways.h"
+#include "runtime/node_algorithms.h"
 #include "runtime/plan/plans.h"
 #include "runtime/plan/shared_weights.h"
 #include "runtime/weight_cache/weight_cache.h"
@@ -90,9 +90,9 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     }
   }
   if (settings.tuning != nullptr) {
-    take_ways(*prepared, *settings.tuning);
+    take_algorithms(*prepared, *settings.tuning);
   } else if (native) {
-    choose_ways(*prepared, *program);
+    choose_algorithms(*prepared, *program);
   }
   for (const Packing& p : program->packings) prepared->packings[{p.storage, p.key}] = p.packed;
   prepared->program = std::move(program);

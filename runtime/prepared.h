@@ -30,13 +30,13 @@ struct PackRecorder {
   std::map<std::pair<std::uint32_t, std::string>, std::vector<std::byte>> packed;
 };
 
-/// Is told of every step whose kernel has several ways, once it is prepared for some sizes.
+/// Is told of every step whose kernel has several algorithms, once it is prepared for some sizes.
 class PlanObserver {
  public:
   virtual ~PlanObserver() = default;
-  /// `number`: the node's in the exported function. `taken`: the way that it will be done.
+  /// `number`: the node's in the exported function. `taken`: what computes it.
   virtual void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                        Way taken) = 0;
+                        AlgorithmChoice taken) = 0;
 };
 
 /// Who is told while plans are made; null: nobody. Both belong to the caller, who makes plans on one thread.
@@ -46,7 +46,7 @@ struct PlanListeners {
 };
 
 /// Algorithms of nodes that run, by function and node.
-using NodeWays = std::map<std::pair<std::uint32_t, std::uint32_t>, Way>;
+using NodeAlgorithms = std::map<std::pair<std::uint32_t, std::uint32_t>, AlgorithmChoice>;
 
 struct PreparedProgram {
   std::shared_ptr<const Program> program;  ///< as it was exported: what people are told about
@@ -62,14 +62,14 @@ struct PreparedProgram {
   std::shared_ptr<Constants> constants;             ///< immutable storages, as the device sees them
   std::shared_ptr<const ArchivedKernels> archived;  ///< kernels that the archive brings, where they are permitted
   PartCompiler* parts = nullptr;                    ///< what compiles parts as a whole; null: nothing
-  std::map<int, NodeWays> ways;                     ///< by number of threads; 0: for every other number
+  std::map<int, NodeAlgorithms> algorithms;         ///< by number of threads; 0: for every other number
   PlanListeners listeners;
   std::shared_ptr<SharedWeights> weights;  ///< that kernels packed
   std::shared_ptr<WeightCache> cache;      ///< of packed weights on disk; null where nothing is packed for later
   std::shared_ptr<Plans> plans;            ///< that sessions have asked for
 
   /// The algorithm of a node when it runs on so many threads; none: rules choose.
-  Way way(std::uint32_t function, std::uint32_t node, Threads threads) const;
+  AlgorithmChoice algorithm(std::uint32_t function, std::uint32_t node, Threads threads) const;
 };
 
 enum class Fusion : bool { off, on };
@@ -79,8 +79,8 @@ struct PreparationSettings {
   Fusion fusion = Fusion::on;            ///< off is for tests: results have the same bits
   Device* device = nullptr;              ///< instead of the one that the options name
   const KernelTable* kernels = nullptr;  ///< instead of the device's: for tests
-  /// Has its nodes done as it says, on any number of threads, instead of as the archive says. Nodes and ways that are
-  /// not there are passed over.
+  /// Has its nodes done as it says, on any number of threads, instead of as the archive says. Nodes and algorithms that
+  /// are not there are passed over.
   const Tuning* tuning = nullptr;
   PlanListeners listeners;
 };

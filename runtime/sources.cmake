@@ -62,7 +62,7 @@ set(sources
   limits.cpp
   memory.cpp
   model.cpp
-  node_ways.cpp
+  node_algorithms.cpp
   outputs.cpp
   pack.cpp
   plan/arena.cpp

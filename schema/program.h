@@ -185,7 +185,7 @@ struct DeviceKernel {
 struct Tuning {
   struct Choice {
     std::uint32_t function = 0, node = 0;
-    std::string way;  ///< a name of kernels/way.h; others are for other versions
+    std::string algorithm;  ///< a name of kernels/algorithm.h; others are for other versions
   };
   std::string processor;      ///< cpu::processor() there
   std::uint32_t threads = 0;  ///< of its runs

@@ -119,7 +119,7 @@ class IndexWriter {
     for (const Tuning& t : program_.tunings) {
       std::vector<flatbuffers::Offset<archive::Choice>> choices;
       for (const Tuning::Choice& c : t.choices)
-        choices.push_back(archive::CreateChoice(b_, c.function, c.node, tables_.name(c.way)));
+        choices.push_back(archive::CreateChoice(b_, c.function, c.node, tables_.name(c.algorithm)));
       const auto choice_rows = tables(choices);
       rows.push_back(archive::CreateTuning(b_, tables_.name(t.processor), t.threads, choice_rows));
     }

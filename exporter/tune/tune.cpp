@@ -27,8 +27,8 @@ constexpr double kWorthATrial = 0.005;  // of a run
 /// Nodes that are done alike.
 struct Kind {
   std::string what;
-  std::span<const Way> ways;
-  Way rule = Way::none, best = Way::none;  ///< what the rules take, and what was found so far
+  std::span<const AlgorithmChoice> algorithms;
+  AlgorithmChoice rule, best;  ///< what the rules take, and what was found so far
   std::vector<Place> places;
   NodeNames neighbourhood;  ///< they, and what changes with them
   double seconds = 0;       ///< of a run
@@ -53,7 +53,7 @@ class Tuner {
     find_kinds(rules);
     best_ = &rules;
     for (Kind& kind : kinds_) {
-      for (const Way way : kind.ways) try_way(kind, way);
+      for (const AlgorithmChoice a : kind.algorithms) try_algorithm(kind, a);
     }
     finish(rules);
     return std::move(report_);
@@ -68,7 +68,7 @@ class Tuner {
     for (const auto& [place, step] : rules.steps()) {
       Kind& kind = kinds[step.kind + std::string(name_of(step.taken))];
       kind.what = step.what;
-      kind.ways = step.ways;
+      kind.algorithms = step.algorithms;
       kind.rule = kind.best = step.taken;
       kind.places.push_back(place);
       const auto found = times.find({model_.program()->functions[place.first].name, place.second});
@@ -83,10 +83,10 @@ class Tuner {
   }
 
   /// All that was found, and one kind done otherwise.
-  Tuning tuning_with(const Kind* changed, Way way) const {
+  Tuning tuning_with(const Kind* changed, AlgorithmChoice choice) const {
     Tuning tuning = report_.tuning;
     for (const Kind& kind : kinds_) {
-      const Way chosen = &kind == changed ? way : kind.best;
+      const AlgorithmChoice chosen = &kind == changed ? choice : kind.best;
       if (chosen == kind.rule) continue;
       for (const auto& [function, node] : kind.places)
         tuning.choices.push_back({function, node, std::string(name_of(chosen))});
@@ -95,26 +95,26 @@ class Tuner {
     return tuning;
   }
 
-  void try_way(Kind& kind, Way way) {
+  void try_algorithm(Kind& kind, AlgorithmChoice choice) {
     // oneDNN's threads wait busily for each other while Tern's have work: it made every program slower that was tried,
     // and what runs after it, so that nothing could be compared with it in turns.
-    if (way == kind.rule || way == kind.best || way == Way::onednn) return;
+    if (choice == kind.rule || choice == kind.best || choice == Algorithm::onednn) return;
     if (since(start_) >= options_.seconds) {
       report_.complete = false;
       return;
     }
     if (options_.on_progress) {
       options_.on_progress(since(start_) / options_.seconds,
-                           fmt::format("{} x {}: {}", kind.places.size(), kind.what, name_of(way)));
+                           fmt::format("{} x {}: {}", kind.places.size(), kind.what, name_of(choice)));
     }
-    auto trial = std::make_unique<Trial>(model_, tuning_with(&kind, way));
+    auto trial = std::make_unique<Trial>(model_, tuning_with(&kind, choice));
     trial->run(workload_, {});
-    const auto taken = [&](const Place& p) { return trial->steps().at(p).taken == way; };
+    const auto taken = [&](const Place& p) { return trial->steps().at(p).taken == choice; };
     if (!std::ranges::all_of(kind.places, taken)) return;
     ++report_.trials;
     const Turns turns = take_turns(*best_, *trial, kind.neighbourhood);
     if (!is_better(turns)) return;
-    kind.best = way;
+    kind.best = choice;
     found_ = std::move(trial);
     best_ = found_.get();
   }
@@ -148,7 +148,7 @@ class Tuner {
     report_.before = report_.after = median(turns.before.function);
     if (changed.empty() || !is_better(turns)) return;
     report_.after = median(turns.after.function);
-    report_.tuning = tuning_with(nullptr, Way::none);
+    report_.tuning = tuning_with(nullptr, {});
     for (const Kind& kind : kinds_) {
       if (kind.best != kind.rule) report_.kinds.push_back({kind.what, kind.places.size(), kind.rule, kind.best});
     }

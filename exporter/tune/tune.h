@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/way.h"
+#include "kernels/algorithm.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -25,7 +25,7 @@ struct TuneOptions {
 struct TunedKind {
   std::string what;       ///< "convolution [1, 64, 56, 56] by [64, 64, 3, 3]"
   std::size_t nodes = 0;  ///< how many there are
-  Way before = Way::none, after = Way::none;
+  AlgorithmChoice before, after;
 };
 
 struct TuneReport {
@@ -39,7 +39,7 @@ struct TuneReport {
 
 /// Runs every entry function of a model as it was opened, packed weights and all, on inputs that are made up: normal
 /// floats, ones for integers (or zeros, where ones fail). One kind of nodes after the other, the longest first, is done
-/// in each way, in turns with the best so far.
+/// by each algorithm, in turns with the best so far.
 TuneReport tune(const Model& model, const TuneOptions& options);
 
 }  // namespace tern

@@ -120,10 +120,10 @@ Trial::Trial(const Model& model, const Tuning& tuning)
       session_(Prepared(prepared_)) {}
 
 void Trial::prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                     Way taken) {
+                     AlgorithmChoice taken) {
   std::string what(op_name(call.node->op));
   if (call.in.size() > 1) what += fmt::format(" {} by {}", shape_text(call.in[0]), shape_text(call.in[1]));
-  steps_[{function, number}] = {kind_of(call), std::move(what), kernel.ways, taken};
+  steps_[{function, number}] = {kind_of(call), std::move(what), kernel.algorithms, taken};
 }
 
 Trial::Time Trial::run(const Workload& workload, const NodeNames& nodes) {

@@ -31,15 +31,15 @@ Workload make_workload(const Model& model, const std::map<std::string, std::int6
 /// A node by its function's name and its number there.
 using NodeNames = std::set<std::pair<std::string, std::uint32_t>>;
 
-/// A step that has several ways.
+/// A step that has several algorithms.
 struct SeenStep {
   std::string kind;  ///< equal for nodes of equal op, sizes, types, attributes and epilogue
   std::string what;  ///< for people
-  std::span<const Way> ways;
-  Way taken = Way::none;
+  std::span<const AlgorithmChoice> algorithms;
+  AlgorithmChoice taken;
 };
 
-/// The program with nodes done in chosen ways, in a session of its own.
+/// The program with nodes computed by chosen algorithms, in a session of its own.
 class Trial : private PlanObserver {
  public:
   Trial(const Model& model, const Tuning& tuning);
@@ -59,7 +59,7 @@ class Trial : private PlanObserver {
 
  private:
   void prepared(std::uint32_t function, std::uint32_t number, const Kernel& kernel, const KernelCall& call,
-                Way taken) override;
+                AlgorithmChoice taken) override;
   std::map<std::pair<std::uint32_t, std::uint32_t>, SeenStep> steps_;
   std::shared_ptr<const PreparedProgram> prepared_;
   Session session_;

@@ -106,8 +106,8 @@ std::optional<NodeCase> make_case(Op op, std::uint64_t seed) {
     fill_tame(c, type.dtype, sizes, {static_cast<std::byte*>(t.data()), t.byte_size()}, tame->special);
     made.inputs.push_back(std::move(t));
   }
-  if (const std::span<const Way> ways = cpu_kernels().kernels[static_cast<std::size_t>(op)].ways; !ways.empty())
-    made.way = ways[c.index(ways.size())];
+  const std::span<const AlgorithmChoice> all = cpu_kernels().kernels[static_cast<std::size_t>(op)].algorithms;
+  if (!all.empty()) made.algorithm = all[c.index(all.size())];
   made.program = std::make_shared<const Program>(std::move(tame->program));
   return made;
 }
@@ -254,7 +254,7 @@ Results run_case(const NodeCase& c, Mode mode, const KernelTable& definitions) {
   if (mode == Mode::algorithm) {
     const auto& nodes = c.program->functions[0].nodes;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i].op == c.op) tuning.choices.push_back({0, i, std::string(name_of(c.way))});
+      if (nodes[i].op == c.op) tuning.choices.push_back({0, i, std::string(name_of(c.algorithm))});
     }
     settings.tuning = &tuning;
   }

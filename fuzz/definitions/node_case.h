@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/algorithm.h"
 #include "kernels/kernel.h"
-#include "kernels/way.h"
 #include "schema/program.h"
 #include "tools/files/host_tensor.h"
 
@@ -22,7 +22,7 @@ struct NodeCase {
   std::shared_ptr<const Program> program;
   std::vector<Tensor> inputs;
   int threads = 1;
-  Way way = Way::none;  ///< an algorithm to force, of those that the native kernel has
+  AlgorithmChoice algorithm;  ///< to force, of those that the native kernel has
 };
 
 /// Nothing where the maker made no program that the loader accepts. Equal for equal seeds.

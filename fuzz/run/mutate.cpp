@@ -112,7 +112,7 @@ class Fields {
     each(t.name, t.form, t.text_low, t.storage);
   }
   void fields(fb::ChoiceT& t) {
-    each(t.function, t.node, t.way);
+    each(t.function, t.node, t.algorithm);
   }
   void fields(fb::TuningT& t) {
     each(t.processor, t.threads, t.choices);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "fuzz/run/wild.h"
+#include "kernels/algorithm.h"
 #include "kernels/cpu/processor.h"
-#include "kernels/way.h"
 #include "loader/archive.h"
 #include "runtime/prepared.h"
 #include "schema/program.h"
@@ -158,11 +158,11 @@ class Trial {
   }
   void by_algorithm(const std::string& function, const PrepareOptions& options, const std::vector<Tensor>& inputs) {
     Tuning tuning{cpu::processor(), 1, {}};
-    const std::string way(kWayNames[c_.index(kWayNames.size())].name);
+    const std::string name(kAlgorithmNames[c_.index(std::size(kAlgorithmNames))].name);
     for (std::uint32_t f = 0; f < program_->functions.size(); ++f) {
       const auto& nodes = program_->functions[f].nodes;
       for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-        if (is_product(nodes[i])) tuning.choices.push_back({f, i, way});
+        if (is_product(nodes[i])) tuning.choices.push_back({f, i, name});
       }
     }
     const auto prepared = prepare_program(program_, options, {.tuning = &tuning});

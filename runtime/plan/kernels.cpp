@@ -47,15 +47,15 @@ class Preparation {
     call.weights = &weights;
     call.launcher = &d_.request.stream.launcher();
     call.intensity = d_.intensity;
-    call.way = d_.prepared.way(d_.request.key.function, s.node, d_.request.key.threads);
+    call.algorithm = d_.prepared.algorithm(d_.request.key.function, s.node, d_.request.key.threads);
     if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);
     call.state = s.state.get();
     table_bytes_ += call.state == nullptr ? 0 : call.state->table_bytes;
     RunLimits().check_memory(table_bytes_, d_.prepared.options);
     if (s.kernel->scratch != nullptr) s.scratch = s.kernel->scratch(call);
     PlanObserver* observer = d_.prepared.listeners.observer;
-    if (observer != nullptr && !s.kernel->ways.empty() && s.state != nullptr)
-      observer->prepared(d_.request.key.function, s.number, *s.kernel, call, s.state->way);
+    if (observer != nullptr && !s.kernel->algorithms.empty() && s.state != nullptr)
+      observer->prepared(d_.request.key.function, s.number, *s.kernel, call, s.state->algorithm);
   }
 
   /// The storage that argument `i` lies in if its bytes never change, else -1.

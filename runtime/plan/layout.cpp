@@ -39,7 +39,7 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   call.in = in;
   call.out = {&out, 1};
   call.intensity = d.intensity;
-  call.way = d.prepared.way(d.request.key.function, i, d.request.key.threads);
+  call.algorithm = d.prepared.algorithm(d.request.key.function, i, d.request.key.threads);
   return kernel.channels_last(call);
 }
 

@@ -22,7 +22,7 @@ double flops(Plan& plan, const Step& s) {
 
 /// The constant that a step reads once from end to end, and has little else to do; empty if it is not such a step.
 std::span<const std::byte> read_once(Plan& plan, const Step& s) {
-  if (s.kind != Step::Kind::kernel || s.kernel->ways.empty()) return {};
+  if (s.kind != Step::Kind::kernel || s.kernel->algorithms.empty()) return {};
   if (s.inputs < 2 || !plan.constant[s.args + 1] || (s.state != nullptr && (s.state->unread & 2) != 0)) return {};
   const TensorView& weight = plan.args[s.args + 1];
   std::int64_t reach = 1;

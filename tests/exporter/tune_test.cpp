@@ -46,7 +46,8 @@ TEST(Tune, TriesTheWaysOfAProduct) {
   EXPECT_LE(report.after, report.before);
   EXPECT_EQ(report.tuning.processor, cpu::processor());
   EXPECT_NE(std::ranges::find(tried, "1 x matmul [40, 64] by [64, 48]: blocks"), tried.end());
-  for (const Tuning::Choice& c : report.tuning.choices) EXPECT_NE(way_of(c.way), Way::none) << c.way;
+  for (const Tuning::Choice& c : report.tuning.choices)
+    EXPECT_NE(algorithm_of(c.algorithm), AlgorithmChoice{}) << c.algorithm;
 }
 
 TEST(Tune, StopsWhenItsTimeIsUp) {

@@ -159,7 +159,7 @@ Program sample_program() {
   add_second(p);
   for (std::uint64_t text : {1, 2})
     p.kernels.push_back({"tern_pointwise", {}, text, 7, add_storage(p, *source, spirv())});
-  p.tunings = {{"GenuineIntel 6.143.8 amx", 2, {{0, 1, "tiles"}, {0, 2, "a way of later versions"}, {2, 0, ""}}},
+  p.tunings = {{"GenuineIntel 6.143.8 amx", 2, {{0, 1, "tiles"}, {0, 2, "an algorithm of later versions"}, {2, 0, ""}}},
                {"AuthenticAMD 25.17.1 avx512", 64, {}}};
   return p;
 }
@@ -277,7 +277,7 @@ std::string difference(const Program& a, const Program& b) {
     const Tuning &x = a.tunings[i], &y = b.tunings[i];
     TERN_SAME("tuning", x.processor == y.processor && x.threads == y.threads, true);
     const bool same = std::ranges::equal(x.choices, y.choices, [](const Tuning::Choice& c, const Tuning::Choice& d) {
-      return c.function == d.function && c.node == d.node && c.way == d.way;
+      return c.function == d.function && c.node == d.node && c.algorithm == d.algorithm;
     });
     TERN_SAME("choices", same, true);
   }

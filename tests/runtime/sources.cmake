@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  algorithms_test.cpp
   api_test.cpp
   attention_lowering_test.cpp
   channels_last_test.cpp
@@ -32,7 +33,6 @@ set(sources
   steady_state_test.cpp
   tensor_test.cpp
   threads_test.cpp
-  ways_test.cpp
   weight_cache/folder_test.cpp
   weight_cache/packed_file_test.cpp
   weight_cache/prepared_test.cpp

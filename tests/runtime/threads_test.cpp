@@ -253,12 +253,12 @@ TEST_F(RunThreads, MeasuredAlgorithmsAreForTheirNumber) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {8, 64});
   p.output(p.b().add(Op::matmul, {x, p.state({64, 64}, Floats(4096, 1), false)}));
-  const Tuning::Choice choice{0, 0, std::string(name_of(Way::blocks))};
+  const Tuning::Choice choice{0, 0, std::string(name_of({Algorithm::blocks}))};
   p.program().tunings = {{cpu::processor(), 2, {choice}}};
   const auto prepared = prepare_program(p.model().program(), {});
-  EXPECT_EQ(prepared->way(0, 0, Threads(2)), Way::blocks);
-  EXPECT_EQ(prepared->way(0, 0, Threads(1)), Way::none);
-  EXPECT_EQ(prepared->way(0, 0, Threads(3)), Way::none);
+  EXPECT_EQ(prepared->algorithm(0, 0, Threads(2)), Algorithm::blocks);
+  EXPECT_EQ(prepared->algorithm(0, 0, Threads(1)), Algorithm::none);
+  EXPECT_EQ(prepared->algorithm(0, 0, Threads(3)), Algorithm::none);
 }
 
 }  // namespace

@@ -89,14 +89,14 @@ conform results build $data/results
 conform collective build $data/collective
 conform models build $data/models
 conform conformance build $data/conformance
-# Processors without matrix tiles take other ways.
+# Processors without matrix tiles take other algorithms.
 part 'models, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/models
 part 'conformance, no tiles' env TERN_AMX=0 $scripts/conform.py --tern build/tern \
   --known tests/data/conformance_expected_failures.txt --reports "$reports/no-tiles" $data/conformance
-# Each way of doing products and convolutions, wherever it can be done (`tern export --tune` may choose any).
-for way in tiles channels_last_lines channels_last_columns winograd planes blocks onednn in_place; do
-  part "models by $way" env TERN_WAY=$way $scripts/conform.py --tern build/tern \
+# Each algorithm of products and convolutions, wherever it can be taken (`tern export --tune` may choose any).
+for algorithm in tiles channels_last_lines channels_last_columns winograd planes blocks onednn in_place; do
+  part "models by $algorithm" env TERN_ALGORITHM=$algorithm $scripts/conform.py --tern build/tern \
     --known tests/data/conformance_expected_failures.txt $data/models
 done
 # xpu NAME EVERY [PATH]: programs, cases and what PATH has on an OpenCL runtime; every one of EVERY and the first of each op, all

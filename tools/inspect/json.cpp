@@ -184,8 +184,8 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
     out += ",\n \"tunings\": " + array(p.tunings, [](const Tuning& t) {
              return fmt::format("\n  {{\"processor\": {}, \"threads\": {}, \"choices\": {}}}", quoted(t.processor),
                                 t.threads, array(t.choices, [](const Tuning::Choice& c) {
-                                  return fmt::format("{{\"function\": {}, \"node\": {}, \"way\": {}}}", c.function,
-                                                     c.node, quoted(c.way));
+                                  return fmt::format("{{\"function\": {}, \"node\": {}, \"algorithm\": {}}}",
+                                                     c.function, c.node, quoted(c.algorithm));
                                 }));
            });
     std::string ops;

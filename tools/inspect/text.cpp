@@ -188,14 +188,14 @@ void add_kernels(std::string& out, const Program& p) {
 }
 
 /// "  by winograd", where a tuning says so.
-std::string ways_text(const Program& p, std::size_t function, std::size_t node) {
+std::string algorithm_text(const Program& p, std::size_t function, std::size_t node) {
   constexpr std::size_t kShown = 16;  // a hostile archive may have any number of tunings
   std::string out;
   for (const Tuning& t : std::span(p.tunings).first(std::min(kShown, p.tunings.size()))) {
     const auto place = [](const Tuning::Choice& c) { return std::pair<std::size_t, std::size_t>(c.function, c.node); };
     const auto found = std::ranges::lower_bound(t.choices, std::pair(function, node), {}, place);
     if (found != t.choices.end() && place(*found) == std::pair(function, node))
-      out += "  by " + escape_name(found->way);
+      out += "  by " + escape_name(found->algorithm);
   }
   return out;
 }
@@ -204,7 +204,7 @@ void add_tunings(std::string& out, const Program& p) {
   for (const Tuning& t : p.tunings) {
     std::map<std::string, std::size_t> counts;
     for (const Tuning::Choice& c : t.choices)
-      ++counts[op_text(p.functions[c.function].nodes[c.node].op) + " by " + c.way];
+      ++counts[op_text(p.functions[c.function].nodes[c.node].op) + " by " + c.algorithm];
     std::string line;
     for (const auto& [what, count] : counts)
       line += fmt::format("{}{} x {}", line.empty() ? "" : ", ", count, escape_name(what));
@@ -267,7 +267,7 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
       add_function(out, p, i);
       if (!options.nodes) continue;
       for (std::size_t k = 0; k < p.functions[i].nodes.size(); ++k)
-        out += "    " + node_text(p, p.functions[i], p.functions[i].nodes[k]) + ways_text(p, i, k) + "\n";
+        out += "    " + node_text(p, p.functions[i], p.functions[i].nodes[k]) + algorithm_text(p, i, k) + "\n";
     }
     add_symbols(out, p);
     if (findings.empty()) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/way.h"
+#include "kernels/algorithm.h"
 
 namespace tern::channels_last {
 
@@ -23,8 +23,15 @@ struct Blocking {
   }
 };
 
-/// The blocking of an algorithm for convolutions or products; null for algorithms with their own division of work.
-const Blocking* convolution_blocking(Way way);
-const Blocking* product_blocking(Way way);
+constexpr Blocking blocking_of(Variant variant) {
+  switch (variant) {
+    case Variant::lines: return {.share = Share::lines};
+    case Variant::columns: return {.share = Share::channels};
+    case Variant::shallow: return {.depth = 256};
+    case Variant::deep: return {.depth = 1024};
+    case Variant::usual: break;
+  }
+  return {};
+}
 
 }  // namespace tern::channels_last

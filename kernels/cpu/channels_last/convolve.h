@@ -18,11 +18,12 @@ struct Convolution {
   bool in_order = false;
   Blocking blocking;
 
-  /// Has the work divided so, which may be null, and says whether that is otherwise than by rule.
-  bool divide(const Blocking* wanted) {
-    if (wanted == nullptr || !wanted->matters(in * cpu::plane(window, &cpu::WindowAxis::kernel))) return false;
-    blocking = *wanted;
-    return true;
+  /// Has the work divided so; Variant::usual where that is no other than by rule.
+  Variant divide(Variant wanted) {
+    const Blocking divided = blocking_of(wanted);
+    if (!divided.matters(in * cpu::plane(window, &cpu::WindowAxis::kernel))) return Variant::usual;
+    blocking = divided;
+    return wanted;
   }
 
   bool depthwise() const { return in == 1 && out == 1; }

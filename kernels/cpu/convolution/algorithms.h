@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/convolution/problem.h"
 #include "kernels/cpu/planes/convolve.h"
@@ -17,19 +17,16 @@ struct ConvolutionCall {
   ConvolutionProblem problem;
   bool direct = false;  ///< depthwise, of few input channels, or of an image that is one window: by loops of its own
   bool floats = false;  ///< and not transposed: blocks can do it
+  double products = 0;
 };
 
-/// How it is done where the image has not its channels last, by neither tiles nor oneDNN: planes, blocks, or none for
-/// columns.
-Way own_way(const ConvolutionCall& c, Way wanted);
-
-std::unique_ptr<Algorithm> convolution_channels_last(const ConvolutionCall& c);
-std::unique_ptr<Algorithm> convolution_on_tiles(const ConvolutionCall& c);
-std::unique_ptr<Algorithm> convolution_by_onednn(const ConvolutionCall& c);
-std::unique_ptr<Algorithm> convolution_by_planes(const ConvolutionCall& c);
-std::unique_ptr<Algorithm> convolution_by_blocks(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
 /// Windows are copied into the columns of a matrix, which is multiplied by the weight: takes every node.
-std::unique_ptr<Algorithm> convolution_by_columns(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 
 inline channels_last::Convolution with_channels_last(const ConvolutionProblem& p) {
   return {p.window, p.batch, p.groups, p.in, p.out};

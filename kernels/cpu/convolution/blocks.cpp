@@ -16,9 +16,9 @@ void forward_by_blocks(const ConvolutionProblem& p, const float* x, const float*
   }
 }
 
-class Blocks : public Algorithm {
+class Blocks : public PreparedAlgorithm {
  public:
-  explicit Blocks(const ConvolutionProblem& p) : p_(p) { way = Way::blocks; }
+  explicit Blocks(const ConvolutionProblem& p) : p_(p) { choice = {Algorithm::blocks}; }
 
   void reserve(const KernelCall&, ScratchParts&) const override {}
 
@@ -39,8 +39,8 @@ class Blocks : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> convolution_by_blocks(const ConvolutionCall& c) {
-  return own_way(c, c.call.way) == Way::blocks ? std::make_unique<Blocks>(c.problem) : nullptr;
+std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c) {
+  return c.floats ? std::make_unique<Blocks>(c.problem) : nullptr;
 }
 
 }  // namespace tern::cpu

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "kernels/channels_last.h"
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "schema/epilogue.h"
 
@@ -34,25 +33,28 @@ class Reordered {
   TensorView out_;
 };
 
-/// Operations per element from which tiles are faster than loops over channels, by all convolutions of a model: of
-/// resnet50 (375) they took 0.82 of the time, of densenet121 (260) 1.07, of mobilenet_v3_large (48) 1.75, on a Xeon
-/// with AMX.
-constexpr double kTilesGain = 300;
+/// Bytes by which an element of an image costs tiles more than loops over channels: it is split in three and brought
+/// into planes. So that both cost the same at 300 operations per element on a Xeon with AMX, where tiles took 0.82 of
+/// the time of loops in resnet50 (375 operations per element), 1.07 in densenet121 (260), 1.75 in mobilenet_v3_large
+/// (48).
+constexpr double kBytesOfPlanes = 65;
 
 bool lies_so(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
 
-bool has_channels_last(Way way) {
-  return way == Way::winograd || channels_last::convolution_blocking(way) != nullptr;
-}
-
-bool takes_winograd(Way way, const channels_last::Convolution& c) {
-  if (way == Way::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
-  return way == Way::none && channels_last::Winograd::suits(c);
+bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
+  if (asked == Algorithm::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
+  return asked == Algorithm::none && channels_last::Winograd::suits(c);
 }
 
 }  // namespace
+
+bool tiles_gain(double intensity, const Machine& m) {
+  if (m.on_tiles <= m.products) return false;
+  const double saved = intensity / 2 * (1 / m.products - 1 / m.on_tiles);
+  return intensity == 0 || saved >= kBytesOfPlanes / m.bytes;
+}
 
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
   const TensorView& x = call.in[0];
@@ -61,9 +63,10 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
                           [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
   const bool possible =
       floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
-  if (!possible || call.way != Way::none) return possible && has_channels_last(call.way) && suits(c, true);
-  const bool tiles = amx::available() && (call.intensity == 0 || call.intensity >= kTilesGain);
-  return !tiles && suits(c, is_channels_last(x));
+  const Algorithm asked = call.algorithm.algorithm;
+  if (asked == Algorithm::none)
+    return possible && !tiles_gain(call.intensity, machine()) && suits(c, is_channels_last(x));
+  return possible && (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
@@ -71,10 +74,10 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
-  made->way = made->convolution_.divide(channels_last::convolution_blocking(call.way)) ? call.way : Way::channels_last;
-  if (takes_winograd(call.way, c)) {
+  made->choice = {Algorithm::channels_last, made->convolution_.divide(call.algorithm.variant)};
+  if (takes_winograd(call.algorithm.algorithm, c)) {
     made->winograd_.emplace(c);
-    made->way = Way::winograd;
+    made->choice = {Algorithm::winograd};
   }
   made->asks_ahead = !made->winograd_;
   made->panels_ = channels_last::stored_panels(call, c);

@@ -4,16 +4,20 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/channels_last/winograd.h"
 
 namespace tern::cpu {
 
-/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if the call's way says so or its
+/// Whether tiles are faster for all convolutions of a section, which compute so much for each element
+/// (KernelCall::intensity).
+bool tiles_gain(double intensity, const Machine& machine);
+
+/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for or the call's
 /// intensity is low.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
-class ChannelsLastConvolution : public Algorithm {
+class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
   /// Null where the views lie otherwise.
   static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);

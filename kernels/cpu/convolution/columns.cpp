@@ -116,7 +116,7 @@ void add_bias(T* y, const T* bias, std::int64_t lines, std::int64_t channels, st
   }
 }
 
-class Columns : public Algorithm {
+class Columns : public PreparedAlgorithm {
  public:
   explicit Columns(const ConvolutionCall& c) : p_(c.problem), type_(gemm_type(c.call.in[0].dtype)) {}
 
@@ -163,7 +163,7 @@ class Columns : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> convolution_by_columns(const ConvolutionCall& c) {
+std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c) {
   return std::make_unique<Columns>(c);
 }
 

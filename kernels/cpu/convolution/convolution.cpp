@@ -1,6 +1,5 @@
-// convolution, by the first of its algorithms that takes the node: channels last, where the planner laid the image so;
-// tiles; oneDNN, where none of those behind it serves; planes, where each output has few input channels; own products
-// of floats; columns.
+// convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
+// where each output has few input channels; own products of floats; oneDNN; columns.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
@@ -10,12 +9,47 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::unique_ptr<Algorithm> (*kAlgorithms[])(const ConvolutionCall&) = {
-    convolution_channels_last, convolution_on_tiles,  convolution_by_onednn,
-    convolution_by_planes,     convolution_by_blocks, convolution_by_columns};
+/// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
+constexpr std::int64_t kOwnChannels = 8;
+
+// Shares of the machine's products that the algorithms reach.
+constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
+
+double on_vectors(const ConvolutionCall& c, const Machine& m, double share) {
+  return c.products / m.products / share;
+}
+
+/// Where the image lies so, the planner has decided: the others would have to bring it into another order.
+double channels_last(const ConvolutionCall&, const Machine&) {
+  return 0;
+}
+double tiles(const ConvolutionCall& c, const Machine& m) {
+  return m.on_tiles == 0 || c.direct ? kOnRequest : c.products / m.on_tiles;
+}
+double planes(const ConvolutionCall& c, const Machine& m) {
+  return on_vectors(c, m, kOfPlanes);
+}
+double blocks(const ConvolutionCall& c, const Machine& m) {
+  return on_vectors(c, m, c.problem.out >= kOwnChannels ? kOfBlocks : kOfFewChannels);
+}
+double onednn(const ConvolutionCall& c, const Machine& m) {
+  return on_vectors(c, m, kOfOneDnn);
+}
+double columns(const ConvolutionCall& c, const Machine& m) {
+  return on_vectors(c, m, kOfColumns);
+}
+
+constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
+    {Algorithm::channels_last, channels_last, convolution_channels_last},
+    {Algorithm::winograd, channels_last, convolution_channels_last},
+    {Algorithm::tiles, tiles, convolution_on_tiles},
+    {Algorithm::planes, planes, convolution_by_planes},
+    {Algorithm::blocks, blocks, convolution_by_blocks},
+    {Algorithm::onednn, onednn, convolution_by_onednn},
+    {Algorithm::none, columns, convolution_by_columns}};
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  return prepare_first<ConvolutionCall>(kAlgorithms, ConvolutionCall(c));
+  return prepare_best(kTable, ConvolutionCall(c));
 }
 
 bool makes_channels_last(const KernelCall& c) {
@@ -29,34 +63,27 @@ bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
          c.in[1].numel() != 0 && planes::is_direct(direct(p));
 }
 
-/// Channels of a group's result from which the own product is taken: oneDNN is better at depthwise convolutions.
-constexpr std::int64_t kOwnChannels = 8;
-
-constexpr Way kWays[] = {Way::tiles,
-                         Way::channels_last,
-                         Way::channels_last_lines,
-                         Way::channels_last_columns,
-                         Way::channels_last_shallow,
-                         Way::channels_last_deep,
-                         Way::winograd,
-                         Way::planes,
-                         Way::blocks,
-                         Way::onednn};
+constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+                                           {Algorithm::channels_last},
+                                           {Algorithm::channels_last, Variant::lines},
+                                           {Algorithm::channels_last, Variant::columns},
+                                           {Algorithm::channels_last, Variant::shallow},
+                                           {Algorithm::channels_last, Variant::deep},
+                                           {Algorithm::winograd},
+                                           {Algorithm::planes},
+                                           {Algorithm::blocks},
+                                           {Algorithm::onednn}};
 
 }  // namespace
 
 ConvolutionCall::ConvolutionCall(const KernelCall& c)
     : call(c), problem(describe_convolution(c)), direct(is_direct(c, problem)) {
   floats = c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && !problem.transposed;
+  products = static_cast<double>(c.out[0].numel()) *
+             static_cast<double>(problem.in * plane(problem.window, &WindowAxis::kernel));
 }
 
-Way own_way(const ConvolutionCall& c, Way wanted) {
-  if (c.direct && (wanted != Way::blocks || !c.floats)) return Way::planes;
-  const bool many = c.problem.out >= kOwnChannels;
-  return c.floats && (many || wanted == Way::blocks) ? Way::blocks : Way::none;
-}
-
-std::unique_ptr<Algorithm> convolution_channels_last(const ConvolutionCall& c) {
+std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));
 }
@@ -68,7 +95,7 @@ Kernel convolution_kernel() {
           .strided = ~0b111u,
           .channels_last = makes_channels_last,
           .defers_weights = true,
-          .ways = kWays};
+          .algorithms = kAlgorithms};
 }
 
 }  // namespace tern::cpu

@@ -10,11 +10,11 @@
 namespace tern::cpu {
 namespace {
 
-class OneDnn : public Algorithm {
+class OneDnn : public PreparedAlgorithm {
  public:
   OneDnn(std::unique_ptr<dnnl_cpu::Convolution> convolution, DType type, bool constant_weight)
       : convolution_(std::move(convolution)), type_(type), constant_weight_(constant_weight) {
-    way = Way::onednn;
+    choice = {Algorithm::onednn};
     unread = constant_weight ? 1u << 1 : 0;
   }
 
@@ -78,11 +78,10 @@ bool describe(const ConvolutionCall& call, dnnl_cpu::ConvolutionProblem& p) {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> convolution_by_onednn(const ConvolutionCall& call) {
+std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& call) {
   const KernelCall& c = call.call;
   if (gemm_type(c.in[0].dtype) != DType::f32 || c.out[0].numel() == 0 || c.in[0].numel() == 0 || c.in[1].numel() == 0)
     return nullptr;
-  if (c.way != Way::onednn && own_way(call, c.way) != Way::none) return nullptr;
   dnnl_cpu::ConvolutionProblem p;
   if (!describe(call, p)) return nullptr;
   const bool constant = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;

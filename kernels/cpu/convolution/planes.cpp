@@ -21,9 +21,9 @@ void apply_by_planes(const KernelCall& c, const pointwise::Epilogue& epilogue, s
   }
 }
 
-class Planes : public Algorithm {
+class Planes : public PreparedAlgorithm {
  public:
-  explicit Planes(const ConvolutionProblem& p) : convolution_(direct(p)) { way = Way::planes; }
+  explicit Planes(const ConvolutionProblem& p) : convolution_(direct(p)) { choice = {Algorithm::planes}; }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     const ConvolutionOperands operands(c, DType::f32, true, parts);
@@ -49,8 +49,8 @@ class Planes : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> convolution_by_planes(const ConvolutionCall& c) {
-  return own_way(c, c.call.way) == Way::planes ? std::make_unique<Planes>(c.problem) : nullptr;
+std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c) {
+  return c.direct ? std::make_unique<Planes>(c.problem) : nullptr;
 }
 
 }  // namespace tern::cpu

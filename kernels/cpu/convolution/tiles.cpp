@@ -8,11 +8,11 @@
 namespace tern::cpu {
 namespace {
 
-class Tiles : public Algorithm {
+class Tiles : public PreparedAlgorithm {
  public:
-  Tiles(std::unique_ptr<TileConvolution> tiles, std::unique_ptr<Algorithm> otherwise)
+  Tiles(std::unique_ptr<TileConvolution> tiles, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(std::move(tiles)), otherwise_(std::move(otherwise)) {
-    way = Way::tiles;
+    choice = {Algorithm::tiles};
     unread = tiles_->is_packed() ? 1u << 1 : 0;
   }
 
@@ -40,24 +40,18 @@ class Tiles : public Algorithm {
   }
 
   std::unique_ptr<TileConvolution> tiles_;
-  std::unique_ptr<Algorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };
 
-/// Of planes, blocks and columns, the one that serves whatever the call's way is.
-std::unique_ptr<Algorithm> otherwise(const ConvolutionCall& c) {
-  KernelCall any = c.call;
-  any.way = Way::none;
-  const ConvolutionCall call(any);
-  if (auto planes = convolution_by_planes(call)) return planes;
-  if (auto blocks = convolution_by_blocks(call)) return blocks;
-  return convolution_by_columns(call);
+std::unique_ptr<PreparedAlgorithm> otherwise(const ConvolutionCall& c) {
+  if (auto planes = convolution_by_planes(c)) return planes;
+  return convolution_by_blocks(c);
 }
 
 }  // namespace
 
-std::unique_ptr<Algorithm> convolution_on_tiles(const ConvolutionCall& c) {
-  const Way way = c.call.way;
-  if ((way != Way::none && way != Way::tiles) || c.problem.transposed || (c.direct && way == Way::none)) return nullptr;
+std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c) {
+  if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
   auto tiles = TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out});
   if (tiles == nullptr) return nullptr;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/algorithms.h"
 #include "kernels/cpu/linear/linear.h"
 
 namespace tern::cpu {
@@ -26,13 +26,15 @@ struct Product {
   const KernelCall& call;
   std::optional<InPlace> linear;  ///< where columns of the second operand lie in one piece each
   bool floats = false;            ///< `linear`, with nothing to convert
+  std::int64_t m = 0, n = 0, k = 0;
+  double products() const { return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-std::unique_ptr<Algorithm> product_by_onednn(const Product& p);
-std::unique_ptr<Algorithm> product_on_tiles(const Product& p);
-std::unique_ptr<Algorithm> product_with_panels(const Product& p);
-std::unique_ptr<Algorithm> product_in_place(const Product& p);
+std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p);
+std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p);
+std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p);
+std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p);
 /// Of strided operands of all types: takes every node.
-std::unique_ptr<Algorithm> product_by_blocks(const Product& p);
+std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product& p);
 
 }  // namespace tern::cpu

@@ -56,9 +56,9 @@ void multiply(const Problem& p, const T* a, const T* b, T* c, bool accumulate) {
   }
 }
 
-class Blocks : public Algorithm {
+class Blocks : public PreparedAlgorithm {
  public:
-  Blocks() { way = Way::blocks; }
+  Blocks() { choice = {Algorithm::blocks}; }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
     buffers(describe(c), c.out[0].numel(), parts);
@@ -85,7 +85,7 @@ class Blocks : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> product_by_blocks(const Product&) {
+std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product&) {
   return std::make_unique<Blocks>();
 }
 

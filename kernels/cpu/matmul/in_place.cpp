@@ -44,9 +44,9 @@ LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
           l.convert_y ? parts.take<float>(l.shape.m * l.shape.n) : nullptr};
 }
 
-class Linear : public Algorithm {
+class Linear : public PreparedAlgorithm {
  public:
-  explicit Linear(const InPlace& l) : l_(l) { way = Way::in_place; }
+  explicit Linear(const InPlace& l) : l_(l) { choice = {Algorithm::in_place}; }
 
   void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
 
@@ -78,11 +78,15 @@ class Linear : public Algorithm {
 }  // namespace
 
 Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
+  const Problem p = describe(c);
+  m = p.m;
+  n = p.n;
+  k = p.k;
   floats = linear && c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y;
 }
 
-std::unique_ptr<Algorithm> product_in_place(const Product& p) {
-  if (!p.linear || (p.floats && p.call.way == Way::blocks)) return nullptr;
+std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p) {
+  if (!p.linear) return nullptr;
   return std::make_unique<Linear>(*p.linear);
 }
 

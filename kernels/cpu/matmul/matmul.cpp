@@ -1,21 +1,56 @@
-// matmul, by the first of its algorithms that takes the node. A matrix of float32 or narrower floats whose columns lie
-// in one piece each is read as it lies, unless it was packed at export; a constant bfloat16 one is packed once where
-// the processor multiplies that type, and other narrow ones where their columns do not.
+// matmul, by the algorithm that costs least. A matrix of float32 or narrower floats whose columns lie in one piece each
+// is read as it lies, unless it was packed at export; a constant bfloat16 one is packed once where the processor
+// multiplies that type, and other narrow ones where their columns do not.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/matmul/algorithms.h"
 
 namespace tern::cpu {
 namespace {
 
-constexpr std::unique_ptr<Algorithm> (*kAlgorithms[])(const Product&) = {
-    product_by_onednn, product_on_tiles, product_with_panels, product_in_place, product_by_blocks};
+constexpr std::int64_t kTileRows = 16;
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
-  return prepare_first<Product>(kAlgorithms, Product(c));
+// Shares of the machine's products that the algorithms reach.
+constexpr double kOfPanels = 1, kOfInPlace = 0.9, kOfBlocks = 0.8, kOfFewRows = 0.5;
+
+double tiles(const Product& p, const Machine& m) {
+  if (m.on_tiles == 0) return kOnRequest;
+  const auto rows = static_cast<double>((p.m + kTileRows - 1) / kTileRows * kTileRows);
+  return rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
+}
+/// Few rows take as long as reading the weight, and panels have more to read.
+double panels(const Product& p, const Machine& m) {
+  return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
+}
+double in_place(const Product& p, const Machine& m) {
+  return p.products() / m.products / kOfInPlace;
+}
+double blocks(const Product& p, const Machine& m) {
+  return p.products() / m.products / kOfBlocks;
+}
+/// By itself it is not worth memory of its own where columns lie in one piece.
+double onednn(const Product& p, const Machine& m) {
+  return p.linear ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-constexpr Way kWays[] = {Way::tiles,       Way::panels,   Way::panels_lines, Way::panels_columns, Way::panels_shallow,
-                         Way::panels_deep, Way::in_place, Way::blocks,       Way::onednn};
+constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tiles, tiles, product_on_tiles},
+                                              {Algorithm::panels, panels, product_with_panels},
+                                              {Algorithm::in_place, in_place, product_in_place},
+                                              {Algorithm::onednn, onednn, product_by_onednn},
+                                              {Algorithm::blocks, blocks, product_by_blocks}};
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  return prepare_best(kTable, Product(c));
+}
+
+constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+                                           {Algorithm::panels},
+                                           {Algorithm::panels, Variant::lines},
+                                           {Algorithm::panels, Variant::columns},
+                                           {Algorithm::panels, Variant::shallow},
+                                           {Algorithm::panels, Variant::deep},
+                                           {Algorithm::in_place},
+                                           {Algorithm::blocks},
+                                           {Algorithm::onednn}};
 
 }  // namespace
 
@@ -25,7 +60,7 @@ Kernel matmul_kernel() {
           .prepare = prepare,
           .strided = ~0b100u,
           .defers_weights = true,
-          .ways = kWays};
+          .algorithms = kAlgorithms};
 }
 
 }  // namespace tern::cpu

@@ -6,11 +6,11 @@
 namespace tern::cpu {
 namespace {
 
-class Packed : public Algorithm {
+class Packed : public PreparedAlgorithm {
  public:
   Packed(std::unique_ptr<dnnl_cpu::PackedMatmul> packed, const Problem& p, bool convert)
       : packed_(std::move(packed)), m_(p.m), n_(p.n), k_(p.k), convert_(convert) {
-    way = Way::onednn;
+    choice = {Algorithm::onednn};
     unread = 1u << 1;
   }
 
@@ -57,13 +57,13 @@ TensorView last_plane(const TensorView& v) {
   return plane;
 }
 
-std::unique_ptr<Algorithm> prepare(const KernelCall& c) {
+std::unique_ptr<PreparedAlgorithm> prepare(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
   // By itself it is not worth memory of its own.
-  if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.way != Way::onednn) return nullptr;
+  if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.algorithm != Algorithm::onednn) return nullptr;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return nullptr;
   if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return nullptr;
@@ -86,8 +86,8 @@ std::unique_ptr<Algorithm> prepare(const KernelCall& c) {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> product_by_onednn(const Product& p) {
-  return p.call.way == Way::onednn || !p.linear ? prepare(p.call) : nullptr;
+std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p) {
+  return prepare(p.call);
 }
 
 }  // namespace tern::cpu

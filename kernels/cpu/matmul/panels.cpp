@@ -7,16 +7,16 @@
 namespace tern::cpu {
 namespace {
 
-class Panels : public Algorithm {
+class Panels : public PreparedAlgorithm {
  public:
   /// Null where there are no panels.
-  static std::unique_ptr<Algorithm> make(const KernelCall& c, const LinearShape& s) {
+  static std::unique_ptr<PreparedAlgorithm> make(const KernelCall& c, const LinearShape& s) {
     auto made = std::make_unique<Panels>();
     made->rows_ = {.in = s.k, .out = s.n};
     made->rows_.window[1].in = made->rows_.window[1].out = s.m;
     made->panels_ = channels_last::stored_panels(c, made->rows_);
     if (made->panels_ == nullptr) return nullptr;
-    made->way = made->rows_.divide(channels_last::product_blocking(c.way)) ? c.way : Way::panels;
+    made->choice = {Algorithm::panels, made->rows_.divide(c.algorithm.variant)};
     made->unread = 1u << 1;
     return made;
   }
@@ -38,12 +38,11 @@ class Panels : public Algorithm {
 
 }  // namespace
 
-std::unique_ptr<Algorithm> product_with_panels(const Product& p) {
+std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p) {
   const KernelCall& c = p.call;
-  if (!p.floats || c.way == Way::blocks || c.way == Way::in_place) return nullptr;
+  if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;
-  const bool few = s.m <= kFewRows && c.way == Way::none;
-  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || few || s.k == 1) return nullptr;
+  if (s.x_row != s.k || (s.w_row != s.k && s.n != 1) || s.k == 1) return nullptr;
   return Panels::make(c, s);
 }
 

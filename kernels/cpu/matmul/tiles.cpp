@@ -1,16 +1,15 @@
 // Float products on matrix tiles.
 #include "kernels/cpu/amx/linear.h"
-#include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/matmul/algorithms.h"
 
 namespace tern::cpu {
 namespace {
 
-class Tiles : public Algorithm {
+class Tiles : public PreparedAlgorithm {
  public:
-  Tiles(const amx::LinearShape& shape, std::unique_ptr<Algorithm> otherwise)
+  Tiles(const amx::LinearShape& shape, std::unique_ptr<PreparedAlgorithm> otherwise)
       : tiles_(shape), otherwise_(std::move(otherwise)) {
-    way = Way::tiles;
+    choice = {Algorithm::tiles};
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
@@ -34,15 +33,13 @@ class Tiles : public Algorithm {
   }
 
   amx::Linear tiles_;
-  std::unique_ptr<Algorithm> otherwise_;  ///< for results that are not finite
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };
 
 }  // namespace
 
-std::unique_ptr<Algorithm> product_on_tiles(const Product& p) {
-  const Way way = p.call.way;
-  if (!p.floats || way == Way::blocks || way == Way::in_place || channels_last::product_blocking(way) != nullptr)
-    return nullptr;
+std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
+  if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;
   const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row};
   if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;

@@ -1,4 +1,4 @@
-#include "kernels/cpu/algorithm.h"
+#include "kernels/cpu/algorithms.h"
 
 namespace tern::cpu {
 namespace {
@@ -11,7 +11,7 @@ const AlgorithmState& state_of(const KernelCall& c) {
 
 std::size_t scratch_of_algorithm(const KernelCall& c) {
   ScratchParts parts;
-  state_of(c).algorithm->reserve(c, parts);
+  state_of(c).prepared->reserve(c, parts);
   return parts.used();
 }
 
@@ -20,7 +20,7 @@ void run_algorithm(KernelCall& c) {
   const AlgorithmState& s = state_of(c);
   const Scratch scratch(c, scratch_of_algorithm(c));
   ScratchParts parts(scratch.data());
-  const Left left = s.algorithm->run(c, parts, s.epilogue.get());
+  const Left left = s.prepared->run(c, parts, s.epilogue.get());
   if (left == Left::epilogue && s.epilogue != nullptr) s.epilogue->apply(c);
 }
 

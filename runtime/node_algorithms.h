@@ -6,8 +6,8 @@
 namespace tern {
 
 /// As this tuning has it, on any number of threads. Nodes and algorithms that are not there are passed over.
-void take_ways(PreparedProgram& prepared, const Tuning& tuning);
-/// As the archive has it for this processor. TERN_WAY in the environment is the algorithm for all nodes, for tests.
-void choose_ways(PreparedProgram& prepared, const Program& program);
+void take_algorithms(PreparedProgram& prepared, const Tuning& tuning);
+/// As the archive has it for this processor. TERN_ALGORITHM in the environment is the algorithm for all nodes, for tests.
+void choose_algorithms(PreparedProgram& prepared, const Program& program);
 
 }  // namespace tern

@@ -1,4 +1,4 @@
-// Every way of doing a node gives its definition's results, computed in double; and a tuning is followed only where it
+// Every algorithm of a node gives its definition's results, computed in double; and a tuning is followed only where it
 // was measured.
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -21,20 +21,20 @@ using testing::TestProgram;
 using testing::values_of;
 using Sizes = std::vector<std::int64_t>;
 
-/// The ways that were taken, by node.
+/// What was taken, by node.
 class Observer : public PlanObserver {
  public:
-  std::map<std::uint32_t, Way> taken;
+  std::map<std::uint32_t, AlgorithmChoice> taken;
 
  private:
-  void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&, Way way) override {
-    taken[number] = way;
+  void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&, AlgorithmChoice choice) override {
+    taken[number] = choice;
   }
 };
 
 struct Result {
   std::vector<float> values;
-  std::map<std::uint32_t, Way> taken;
+  std::map<std::uint32_t, AlgorithmChoice> taken;
 };
 
 Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& options = {}) {
@@ -46,18 +46,18 @@ Result run_of(const TestProgram& p, const Tensor& x, const PrepareOptions& optio
   return r;
 }
 
-/// Nodes that have several ways are to be done in this one.
-void ask_for(Program& program, Way way) {
+/// Nodes that have several algorithms are to be computed by this one.
+void ask_for(Program& program, AlgorithmChoice choice) {
   Tuning t{cpu::processor(), static_cast<std::uint32_t>(omp_get_max_threads()), {}};
   const auto& nodes = program.functions[0].nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].op == Op::convolution || nodes[i].op == Op::matmul)
-      t.choices.push_back({0, i, std::string(name_of(way))});
+      t.choices.push_back({0, i, std::string(name_of(choice))});
   }
   program.tunings = {t};
 }
 
-/// With weights packed as the ways want them, at multiples of 64 as they lie in an archive.
+/// With weights packed as the algorithms want them, at multiples of 64 as they lie in an archive.
 void pack(TestProgram& p) {
   class Source : public ExtendableSource {
    public:
@@ -139,14 +139,14 @@ void expect_near(const Result& got, const std::vector<double>& want, double tole
     ASSERT_NEAR(static_cast<double>(got.values[i]), want[i], tolerance) << what << ", element " << i;
 }
 
-TEST(Ways, OfConvolutions) {
-  std::set<Way> taken;
+TEST(Algorithms, OfConvolutions) {
+  std::set<AlgorithmChoice> taken;
   for (const Image& k : kImages) {
     const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
     const auto x = random_floats(k.batch * in * k.height * k.width, 1),
                w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
     const auto want = expected(k, x, w, bias);
-    for (const WayName& way : kWayNames) {
+    for (const AlgorithmName& n : kAlgorithmNames) {
       for (const bool packed : {false, true}) {
         TestProgram p;
         auto& b = p.b();
@@ -157,23 +157,23 @@ TEST(Ways, OfConvolutions) {
              attr(AttrKey::before, Sizes{k.padding, k.padding}), attr(AttrKey::after, Sizes{k.padding, k.padding}),
              attr(AttrKey::groups, Dim(k.groups))});
         p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
-        ask_for(p.program(), way.way);
+        ask_for(p.program(), n.choice);
         if (packed) pack(p);
         const Result got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
-        expect_near(got, want, 2e-5, std::string(k.what) + " by " + std::string(way.name));
+        expect_near(got, want, 2e-5, std::string(k.what) + " by " + std::string(n.name));
         taken.insert(got.taken.begin()->second);
       }
     }
   }
-  for (const Way way :
-       {Way::channels_last, Way::channels_last_lines, Way::channels_last_columns, Way::channels_last_shallow,
-        Way::channels_last_deep, Way::winograd, Way::planes, Way::blocks, Way::onednn})
-    EXPECT_TRUE(taken.contains(way)) << name_of(way);
+  for (const AlgorithmChoice choice :
+       {algorithm_of("channels_last"), algorithm_of("channels_last_lines"), algorithm_of("channels_last_columns"), algorithm_of("channels_last_shallow"),
+        algorithm_of("channels_last_deep"), algorithm_of("winograd"), algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
+    EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 
-TEST(Ways, OfProducts) {
+TEST(Algorithms, OfProducts) {
   constexpr std::int64_t kColumns = 51;
-  std::set<Way> taken;
+  std::set<AlgorithmChoice> taken;
   for (const auto& [rows, depth] : {std::pair<std::int64_t, std::int64_t>{1, 70}, {7, 70}, {40, 70}, {40, 1100}}) {
     const auto w = random_floats(kColumns * depth, 2), bias = random_floats(kColumns, 3);
     const auto x = random_floats(rows * depth, 1);
@@ -185,7 +185,7 @@ TEST(Ways, OfProducts) {
             static_cast<double>(at(x, i / kColumns * depth + k)) * static_cast<double>(at(w, i % kColumns * depth + k));
       want.push_back(std::tanh(sum));
     }
-    for (const WayName& way : kWayNames) {
+    for (const AlgorithmName& n : kAlgorithmNames) {
       for (const bool packed : {false, true}) {
         TestProgram p;
         auto& b = p.b();
@@ -193,17 +193,17 @@ TEST(Ways, OfProducts) {
                       transposed = b.transpose(p.state({kColumns, depth}, w, false), 0, 1);
         const ValueId y = b.add(Op::matmul, {in, transposed, p.state({kColumns}, bias, false)}, {});
         p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
-        ask_for(p.program(), way.way);
+        ask_for(p.program(), n.choice);
         if (packed) pack(p);
         const Result got = run_of(p, floats({rows, depth}, x));
-        expect_near(got, want, 2e-5, "rows by " + std::string(way.name));
+        expect_near(got, want, 2e-5, "rows by " + std::string(n.name));
         taken.insert(got.taken.begin()->second);
       }
     }
   }
-  for (const Way way : {Way::panels, Way::panels_lines, Way::panels_columns, Way::panels_shallow, Way::panels_deep,
-                        Way::in_place, Way::onednn, Way::blocks})
-    EXPECT_TRUE(taken.contains(way)) << name_of(way);
+  for (const AlgorithmChoice choice : {algorithm_of("panels"), algorithm_of("panels_lines"), algorithm_of("panels_columns"), algorithm_of("panels_shallow"), algorithm_of("panels_deep"),
+                        algorithm_of("in_place"), algorithm_of("onednn"), algorithm_of("blocks")})
+    EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 
 /// A product of few enough rows that no rule would have oneDNN do it.
@@ -211,41 +211,41 @@ TestProgram product() {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 16});
   p.output(p.b().matmul(x, p.b().transpose(p.state({8, 16}, random_floats(128, 1), false), 0, 1)));
-  ask_for(p.program(), Way::onednn);
+  ask_for(p.program(), algorithm_of("onednn"));
   return p;
 }
 
-Way taken_with(const TestProgram& p, const PrepareOptions& options = {}) {
+AlgorithmChoice taken_with(const TestProgram& p, const PrepareOptions& options = {}) {
   const auto taken = run_of(p, floats({2, 16}, random_floats(32, 2)), options).taken;
-  return taken.empty() ? Way::none : taken.begin()->second;
+  return taken.empty() ? AlgorithmChoice{} : taken.begin()->second;
 }
 
-TEST(Ways, AreThoseOfTheProcessorAndThreads) {
+TEST(Algorithms, AreThoseOfTheProcessorAndThreads) {
   TestProgram p = product();
   Tuning& t = p.program().tunings[0];
-  EXPECT_EQ(taken_with(p), Way::onednn);
+  EXPECT_EQ(taken_with(p), algorithm_of("onednn"));
   t.processor += " of another kind";
-  EXPECT_NE(taken_with(p), Way::onednn);
+  EXPECT_NE(taken_with(p), algorithm_of("onednn"));
   t.processor = cpu::processor();
   t.threads += 1;
-  EXPECT_NE(taken_with(p), Way::onednn);
+  EXPECT_NE(taken_with(p), algorithm_of("onednn"));
   PrepareOptions options;
   options.threads = static_cast<int>(t.threads);
-  EXPECT_EQ(taken_with(p, options), Way::onednn);
+  EXPECT_EQ(taken_with(p, options), algorithm_of("onednn"));
 }
 
-TEST(Ways, OfOtherVersionsAndOfOtherNodesAreIgnored) {
+TEST(Algorithms, OfOtherVersionsAndOfOtherNodesAreIgnored) {
   TestProgram p = product();
   Tuning& t = p.program().tunings[0];
-  for (const char* way : {"", "a way of later versions", "winograd"}) {
-    t.choices.back().way = way;
-    EXPECT_NE(taken_with(p), Way::onednn);
+  for (const char* choice : {"", "an algorithm of later versions", "winograd"}) {
+    t.choices.back().algorithm = choice;
+    EXPECT_NE(taken_with(p), algorithm_of("onednn"));
   }
   t.choices = {{0, 0, "onednn"}, {0, 1000, "onednn"}, {7, 0, "onednn"}};
-  EXPECT_NE(taken_with(p), Way::onednn);
+  EXPECT_NE(taken_with(p), algorithm_of("onednn"));
 }
 
-TEST(Ways, DoNotChangeReproducibleRuns) {
+TEST(Algorithms, DoNotChangeReproducibleRuns) {
   TestProgram p = product();
   PrepareOptions options;
   options.reproducible = true;

@@ -1,0 +1,78 @@
+// The algorithms with which a CPU kernel can compute a node. By default each kernel takes the one that costs least;
+// `tern export --tune` measures instead, and stores names of this table in the archive.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+
+namespace tern {
+
+enum class Algorithm : std::uint8_t {
+  none = 0,       ///< the kernel chooses
+  tiles,          ///< products and convolutions on matrix tiles (kernels/cpu/amx)
+  channels_last,  ///< convolutions: positions are rows of a matrix (kernels/cpu/channels_last)
+  winograd,       ///< convolutions: Winograd tiles of a channels-last image
+  planes,         ///< convolutions: padded planes, for few channels in (kernels/cpu/planes)
+  blocks,         ///< both: Tern's float products, nothing packed (kernels/cpu/sgemm)
+  onednn,         ///< both: oneDNN, the weight packed
+  panels,         ///< products: the weight in panels from the archive
+  in_place,       ///< products: the weight in place (kernels/cpu/linear)
+};
+
+/// How channels_last and panels divide their work.
+enum class Variant : std::uint8_t {
+  usual,    ///< rules choose what threads divide
+  lines,    ///< threads divide lines of the image, or rows of the result
+  columns,  ///< threads divide channels, or columns of the result
+  shallow,  ///< as usual, but fewer products in each partial sum
+  deep,     ///< the same, more products
+};
+
+struct AlgorithmChoice {
+  Algorithm algorithm = Algorithm::none;
+  Variant variant = Variant::usual;
+  auto operator<=>(const AlgorithmChoice&) const = default;
+  bool operator==(const AlgorithmChoice&) const = default;
+  bool operator==(Algorithm a) const { return algorithm == a; }
+};
+
+struct AlgorithmName {
+  AlgorithmChoice choice;
+  std::string_view name;
+};
+inline constexpr AlgorithmName kAlgorithmNames[] = {
+    {{Algorithm::tiles}, "tiles"},
+    {{Algorithm::channels_last}, "channels_last"},
+    {{Algorithm::channels_last, Variant::lines}, "channels_last_lines"},
+    {{Algorithm::channels_last, Variant::columns}, "channels_last_columns"},
+    {{Algorithm::channels_last, Variant::shallow}, "channels_last_shallow"},
+    {{Algorithm::channels_last, Variant::deep}, "channels_last_deep"},
+    {{Algorithm::winograd}, "winograd"},
+    {{Algorithm::planes}, "planes"},
+    {{Algorithm::blocks}, "blocks"},
+    {{Algorithm::onednn}, "onednn"},
+    {{Algorithm::panels}, "panels"},
+    {{Algorithm::panels, Variant::lines}, "panels_lines"},
+    {{Algorithm::panels, Variant::columns}, "panels_columns"},
+    {{Algorithm::panels, Variant::shallow}, "panels_shallow"},
+    {{Algorithm::panels, Variant::deep}, "panels_deep"},
+    {{Algorithm::in_place}, "in_place"},
+};
+
+/// Empty for Algorithm::none.
+constexpr std::string_view name_of(AlgorithmChoice choice) {
+  for (const AlgorithmName& n : kAlgorithmNames) {
+    if (n.choice == choice) return n.name;
+  }
+  return {};
+}
+/// Algorithm::none for a name that this version does not know.
+constexpr AlgorithmChoice algorithm_of(std::string_view name) {
+  for (const AlgorithmName& n : kAlgorithmNames) {
+    if (n.name == name) return n.choice;
+  }
+  return {};
+}
+
+}  // namespace tern

@@ -1,0 +1,84 @@
+// An op with several algorithms has a table of them, and a file for each. Of those that can compute the node, the one
+// that costs least does.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/machine.h"
+#include "kernels/cpu/pointwise/epilogue.h"
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+/// What a run has left to do: the epilogue, where the algorithm did not apply it.
+enum class Left : std::uint8_t { nothing, epilogue };
+
+/// An algorithm, prepared for one node: sessions on several threads run it at the same time.
+class PreparedAlgorithm {
+ public:
+  virtual ~PreparedAlgorithm() = default;
+  /// Takes the parts of the scratch memory that `run` will take, in the same order.
+  virtual void reserve(const KernelCall& call, ScratchParts& parts) const = 0;
+  /// `epilogue` may be null. Whoever does not apply it leaves it.
+  virtual Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const = 0;
+
+  // As KernelState has them.
+  AlgorithmChoice choice;
+  std::uint32_t unread = 0;
+  bool asks_ahead = false;
+  /// It prepared an epilogue itself, for another order of axes.
+  bool own_epilogue = false;
+};
+
+/// The cost of what is taken only if it is asked for, or if nothing else can compute the node.
+inline constexpr double kOnRequest = std::numeric_limits<double>::infinity();
+
+/// A line of an op's table.
+template <class Problem>
+struct AlgorithmEntry {
+  Algorithm algorithm;
+  /// About the seconds of one thread.
+  double (*cost)(const Problem&, const Machine&);
+  /// Null where it cannot compute the node.
+  std::unique_ptr<PreparedAlgorithm> (*prepare)(const Problem&);
+};
+
+/// The state of a kernel that has algorithms.
+struct AlgorithmState : KernelState {
+  std::unique_ptr<PreparedAlgorithm> prepared;
+  std::unique_ptr<pointwise::Epilogue> epilogue;
+
+  AlgorithmState(const KernelCall& call, std::unique_ptr<PreparedAlgorithm> chosen) : prepared(std::move(chosen)) {
+    algorithm = prepared->choice;
+    unread = prepared->unread;
+    asks_ahead = prepared->asks_ahead;
+    if (!prepared->own_epilogue) epilogue = pointwise::Epilogue::make(call);
+  }
+};
+
+/// The algorithm that the call asks for, or else, or where that cannot compute the node, the one that costs least.
+template <class Problem, std::size_t n>
+std::unique_ptr<KernelState> prepare_best(const AlgorithmEntry<Problem> (&table)[n], const Problem& problem) {
+  const Algorithm asked = problem.call.algorithm.algorithm;
+  std::array<double, n> costs;
+  for (std::size_t i = 0; i < n; ++i)
+    costs[i] = table[i].algorithm == asked && asked != Algorithm::none ? -1 : table[i].cost(problem, machine());
+  std::array<std::size_t, n> order;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::less<>(), [&](std::size_t i) { return costs[i]; });
+  for (const std::size_t i : order) {
+    if (auto chosen = table[i].prepare(problem)) return std::make_unique<AlgorithmState>(problem.call, std::move(chosen));
+  }
+  return nullptr;
+}
+
+/// Kernel::scratch and Kernel::run of such a kernel.
+std::size_t scratch_of_algorithm(const KernelCall& call);
+void run_algorithm(KernelCall& call);
+
+}  // namespace tern::cpu
