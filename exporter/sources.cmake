@@ -15,6 +15,8 @@ set(sources
   fold/convolution.cpp
   fold/fold.cpp
   import/aliases.cpp
+  import/arguments.cpp
+  import/bodies.cpp
   import/call.cpp
   import/control.cpp
   import/custom.cpp
@@ -26,8 +28,10 @@ set(sources
   import/names.cpp
   import/operand.cpp
   import/origins.cpp
-  import/regions.cpp
+  import/recorded.cpp
+  import/results.cpp
   import/scalars.cpp
+  import/scope.cpp
   import/states.cpp
   import/storages.cpp
   import/strided.cpp
@@ -36,6 +40,7 @@ set(sources
   import/tree_names.cpp
   import/twins.cpp
   import/views.cpp
+  import/vmaps.cpp
   import/walker.cpp
   import/written_inputs.cpp
   importer.cpp

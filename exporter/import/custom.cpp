@@ -3,13 +3,13 @@
 
 #include <span>
 
-#include "exporter/import/walker.h"
+#include "exporter/import/calls.h"
 #include "kernels/custom/library.h"
 #include "schema/custom_arguments.h"
 
 namespace tern::importing {
 
-void Walker::custom_call(const pt2::Node& node, const Call& call) {
+void Calls::custom_call(const pt2::Node& node, const Call& call) {
   Node n;
   n.op = Op::custom;
   n.set(AttrKey::name, custom_op_name(call.target));
@@ -78,7 +78,7 @@ void Walker::custom_call(const pt2::Node& node, const Call& call) {
   n.set(AttrKey::counts, ranks);
   n.set(AttrKey::sizes, sizes);
   const std::size_t first = builder_.function().nodes.size();
-  bind_results(node, builder_.add(std::move(n)), first, nullptr, call);
+  results_.bind(node, builder_.add(std::move(n)), first, nullptr, call);
 }
 
 }  // namespace tern::importing

@@ -50,7 +50,7 @@ Entry::Entry(Shared& shared, States& states, const std::string& name)
 }
 
 void Entry::build() {
-  walker_->enter(model_.graph);
+  walker_->scope().enter(model_.graph);
   inputs();
   share_storages();
   walker_->run(model_.graph);
@@ -86,9 +86,9 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
       Binding b;
       b.kind = Binding::Kind::object;
       b.text = arg.text;
-      return walker_->bind(arg.name, b);
+      return walker_->scope().bind(arg.name, b);
     }
-    case In::token: return walker_->bind(arg.name, Binding{});
+    case In::token: return walker_->scope().bind(arg.name, Binding{});
     case In::constant_input: return no_input(name, python_text(arg));
     case In::user_input: break;
   }
@@ -102,12 +102,12 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
 void Entry::state_input(const pt2::InputSpec& spec) {
   const std::uint32_t number = states_.state_of(spec);
   const State& state = shared_.program.states[number];
-  Builder& b = walker_->builder();
+  Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(state.type, state.name);
   input_of_[spec.target] = b.function().inputs.size();
-  memory_.emplace_back(b.function().inputs.size(), walker_->aliases().own(v));
+  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().own(v));
   b.function().inputs.push_back({FunctionInput::Kind::state, v, number, state.name, {}});
-  walker_->bind(spec.arg.name, Binding::tensor(memory_.back().second));
+  walker_->scope().bind(spec.arg.name, Binding::tensor(memory_.back().second));
 }
 
 void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
@@ -115,31 +115,31 @@ void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
   if (meta == nullptr) fail(ErrorCode::bad_file, fmt::format("the type of input '{}' is not recorded", name));
   if (meta->layout != pt2::Layout::strided)
     fail(ErrorCode::unsupported, fmt::format("input '{}' is not a dense tensor", name));
-  Builder& b = walker_->builder();
+  Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(shared_.symbols.type(*meta), name);
   input_of_[arg.name] = b.function().inputs.size();
-  memory_.emplace_back(b.function().inputs.size(), walker_->aliases().own(v));
+  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().own(v));
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
-  walker_->bind(arg.name, Binding::tensor(memory_.back().second));
+  walker_->scope().bind(arg.name, Binding::tensor(memory_.back().second));
 }
 
 /// An integer that the caller gives is a tensor of no dimensions, and a node binds the symbol of the program to it.
 void Entry::number_input(const pt2::Argument& arg, const std::string& name) {
-  Builder& b = walker_->builder();
+  Builder& b = walker_->scope().builder();
   const DType dtype = arg.kind == Kind::sym_int ? DType::i64 : arg.kind == Kind::sym_bool ? DType::boolean : DType::f64;
   const ValueId v = b.add_value({dtype, {}}, name);
   b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
-  walker_->bind_number(model_.graph, arg, v);
+  walker_->scalars().bind_number(model_.graph, arg, v);
 }
 
 void Entry::no_input(const std::string& name, const std::string& constant) {
-  walker_->builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
+  walker_->scope().builder().function().inputs.push_back({FunctionInput::Kind::none, kNoValue, 0, name, constant});
 }
 
 /// Tied states are one memory; states that overlap otherwise, and of which one is written, are views of their whole
 /// storage.
 void Entry::share_storages() {
-  Builder& b = walker_->builder();
+  Builder& b = walker_->scope().builder();
   const std::set<std::string> written = written_inputs(model_.graph);
   if (written.empty()) return;
   struct Placed {
@@ -179,7 +179,7 @@ void Entry::share_storages() {
       const std::uint32_t whole = states_.whole_storage(placed[0].state);
       const State state = shared_.program.states[whole];
       const ValueId v = b.add_value(state.type, state.name);
-      const RefId base = walker_->aliases().own(v);
+      const RefId base = walker_->scope().aliases().own(v);
       memory_.emplace_back(b.function().inputs.size(), base);
       b.function().inputs.push_back({FunctionInput::Kind::state, v, whole, state.name, {}});
       for (const Placed& p : placed) {
@@ -187,8 +187,8 @@ void Entry::share_storages() {
         const std::size_t first = b.function().nodes.size();
         const Dims strides(s.strides.begin(), s.strides.end());
         const ValueId part = b.as_strided(v, s.type.shape, strides, s.offset);
-        walker_->bind(
-            p.name, Binding::tensor(walker_->aliases().view(base, part, view_step(b, "a buffer", v, part, first, {}))));
+        walker_->scope().bind(p.name, Binding::tensor(walker_->scope().aliases().view(
+                                          base, part, view_step(b, "a buffer", v, part, first, {}))));
       }
       continue;
     }
@@ -199,13 +199,13 @@ void Entry::share_storages() {
       key.insert(key.end(), s.strides.begin(), s.strides.end());
       for (Dim d : s.type.shape) key.push_back(d.value());
       const auto [it, added] = first.try_emplace(std::move(key), p.ref);
-      if (!added) walker_->bind(p.name, Binding::tensor(it->second));
+      if (!added) walker_->scope().bind(p.name, Binding::tensor(it->second));
     }
   }
 }
 
 void Entry::write_back(std::size_t input, ValueId value) {
-  Function& f = walker_->builder().function();
+  Function& f = walker_->scope().builder().function();
   const FunctionInput& in = f.inputs.at(input);
   if (value == in.value) return;
   if (in.kind == FunctionInput::Kind::state) {
@@ -223,8 +223,8 @@ void Entry::mutation(const pt2::OutputSpec& spec) {
   }
   pt2::Argument arg = spec.arg;
   arg.kind = Kind::tensor;
-  const ValueId like = walker_->builder().function().inputs[it->second].value;
-  write_back(it->second, walker_->like(walker_->tensor_of(arg), like));
+  const ValueId like = walker_->scope().builder().function().inputs[it->second].value;
+  write_back(it->second, walker_->scope().like(walker_->scope().tensor_of(arg), like));
 }
 
 void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
@@ -232,7 +232,7 @@ void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
   if (spec.kind != Out::user_output) arg.kind = Kind::tensor;
   FunctionOutput out;
   out.name = name;
-  const Binding b = arg.kind == Kind::string ? Binding{} : walker_->binding_of(arg);
+  const Binding b = arg.kind == Kind::string ? Binding{} : walker_->scope().binding_of(arg);
   switch (b.kind) {
     case Binding::Kind::integer: out.kind = FunctionOutput::Kind::integer; break;
     case Binding::Kind::boolean: out.kind = FunctionOutput::Kind::boolean; break;
@@ -240,13 +240,13 @@ void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
     case Binding::Kind::tensor: out.kind = FunctionOutput::Kind::tensor; break;
     default: out.kind = FunctionOutput::Kind::none;
   }
-  if (out.kind != FunctionOutput::Kind::none) out.value = walker_->value_of(b);
-  walker_->builder().function().outputs.push_back(std::move(out));
+  if (out.kind != FunctionOutput::Kind::none) out.value = walker_->scope().value_of(b);
+  walker_->scope().builder().function().outputs.push_back(std::move(out));
 }
 
 void Entry::outputs() {
-  walker_->builder().set_origin(-1);
-  walker_->enter(model_.graph);
+  walker_->scope().builder().set_origin(-1);
+  walker_->scope().enter(model_.graph);
   std::size_t users = 0;
   for (const pt2::OutputSpec& s : model_.signature.outputs)
     users += s.kind == Out::user_output || s.kind == Out::loss_output;
@@ -274,7 +274,7 @@ void Entry::outputs() {
 /// A traced program does not list what it writes: what changed is written back.
 void Entry::written() {
   for (const auto& [input, ref] : memory_) {
-    if (walker_->aliases().changed(ref)) write_back(input, walker_->aliases().read(ref));
+    if (walker_->scope().aliases().changed(ref)) write_back(input, walker_->scope().aliases().read(ref));
   }
 }
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include "exporter/import/walker.h"
+#include "exporter/import/control.h"
 
 namespace tern::importing {
 namespace {
@@ -22,16 +22,16 @@ void append(std::vector<Binding>& to, const std::vector<Binding>& from) {
 
 }  // namespace
 
-void Walker::while_loop(const pt2::Node& node) {
+void ControlFlow::while_loop(const pt2::Node& node) {
   const pt2::Graph &condition = graph_of(node, 0), &loop = graph_of(node, 1);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
-  std::vector<Binding> operands = flattened(inputs.subspan(2, std::min<std::size_t>(1, inputs.size() - 2)));
+  std::vector<Binding> operands = scope_.flattened(inputs.subspan(2, std::min<std::size_t>(1, inputs.size() - 2)));
   for (Binding& b : operands) {  // what is carried from round to round is a tensor, integers too
-    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(value_of(b)));
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(scope_.value_of(b)));
   }
   const std::size_t carried = operands.size();
-  if (inputs.size() > 3) append(operands, flattened(inputs.subspan(3)));
-  const Body c = body("while", condition, operands), b = body("do", loop, operands);
+  if (inputs.size() > 3) append(operands, scope_.flattened(inputs.subspan(3)));
+  const Body c = bodies_.make("while", condition, operands), b = bodies_.make("do", loop, operands);
   refuse_writes(c, condition, "while_loop");
   refuse_writes(b, loop, "while_loop");
   Node n;
@@ -42,19 +42,19 @@ void Walker::while_loop(const pt2::Node& node) {
   bind_control(node, builder_.add(std::move(n)));
 }
 
-void Walker::scan(const pt2::Node& node) {
+void ControlFlow::scan(const pt2::Node& node) {
   const pt2::Graph& combine = graph_of(node, 0);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
   if (inputs.size() < 3) fail(ErrorCode::bad_file, "scan needs initial values and tensors to iterate over");
-  std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
+  std::vector<Binding> operands = scope_.flattened(inputs.subspan(1, 1));
   for (Binding& b : operands) {
-    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(value_of(b)));
+    if (b.kind != BindingKind::tensor) b = Binding::tensor(aliases_.own(scope_.value_of(b)));
   }
   const std::size_t carried = operands.size();
-  append(operands, flattened(inputs.subspan(2, 1)));
+  append(operands, scope_.flattened(inputs.subspan(2, 1)));
   const std::size_t mapped = operands.size() - carried;
-  append(operands, flattened(inputs.subspan(3)));
-  const Body b = body("scan", combine, operands, carried, mapped);
+  append(operands, scope_.flattened(inputs.subspan(3)));
+  const Body b = bodies_.make("scan", combine, operands, carried, mapped);
   refuse_writes(b, combine, "scan");
   Node n;
   n.op = Op::scan_loop;
@@ -65,14 +65,14 @@ void Walker::scan(const pt2::Node& node) {
   bind_control(node, builder_.add(std::move(n)));
 }
 
-void Walker::map(const pt2::Node& node) {
+void ControlFlow::map(const pt2::Node& node) {
   const pt2::Graph& graph = graph_of(node, 0);
   const std::span<const pt2::NamedArgument> inputs = node.inputs;
   if (inputs.size() < 2) fail(ErrorCode::bad_file, "map needs tensors to iterate over");
-  std::vector<Binding> operands = flattened(inputs.subspan(1, 1));
+  std::vector<Binding> operands = scope_.flattened(inputs.subspan(1, 1));
   const std::size_t mapped = operands.size();
-  append(operands, flattened(inputs.subspan(2)));
-  const Body b = body("map", graph, operands, 0, mapped);
+  append(operands, scope_.flattened(inputs.subspan(2)));
+  const Body b = bodies_.make("map", graph, operands, 0, mapped);
   refuse_writes(b, graph, "map");
   Node n;
   n.op = Op::map_loop;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "exporter/import/mutations.h"
 #include "exporter/import/names.h"
 #include "exporter/import/twins.h"
-#include "exporter/import/walker.h"
 #include "schema/linear.h"
 
 namespace tern::importing {
@@ -40,20 +40,10 @@ void name_as_twin(Call* call, const pt2::Schema* twin) {
 
 }  // namespace
 
-ValueId Walker::like(ValueId value, ValueId other) {
-  const Dims shape = builder_.shape(other);
-  return builder_.expand(builder_.cast(value, builder_.dtype(other)), shape);
-}
-
-void Walker::write(const Binding& target, ValueId value) {
-  if (target.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "something that is no tensor is written in place");
-  aliases_.write(target.ref, like(value, aliases_.read(target.ref)));
-}
-
-void Walker::resize(const pt2::Node& node, const Dims& sizes) {
+void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
   // Memory keeps its elements in order; what is new is not determined, and zero here.
   const std::string& name = node.inputs.at(0).arg.name;
-  const ValueId old = tensor_of(node.inputs[0].arg);
+  const ValueId old = scope_.tensor_of(node.inputs[0].arg);
   const Dim have = builder_.numel(old), want = pool().product(sizes);
   ValueId flat = builder_.flatten(old);
   if (difference(pool(), want, have).min > 0) {
@@ -62,29 +52,29 @@ void Walker::resize(const pt2::Node& node, const Dims& sizes) {
     flat = builder_.slice(flat, 0, 0, want);
   }
   const Binding resized = Binding::tensor(aliases_.own(builder_.reshape(flat, sizes)));
-  bind(name, resized);
-  if (!node.outputs.empty()) bind(node.outputs[0].name, resized);
+  scope_.bind(name, resized);
+  if (!node.outputs.empty()) scope_.bind(node.outputs[0].name, resized);
 }
 
-bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, const Call& call) {
+bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const Call& call) {
   const std::string_view base = base_of(schema.name);
   if (!contains(special_mutations(), base)) return false;
   const auto finish = [&](const Binding& self) {
-    if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) bind(node.outputs[0].name, self);
+    if (!node.outputs.empty() && node.outputs[0].kind == Kind::tensor) scope_.bind(node.outputs[0].name, self);
     return true;
   };
-  const auto self = [&] { return binding_of(node.inputs.at(0).arg); };
+  const auto self = [&] { return scope_.binding_of(node.inputs.at(0).arg); };
   if (base == "aten::copy_") {
-    write(self(), call.tensor(ArgumentName::of(schema.arguments[1].name)));
+    scope_.write(self(), call.tensor(ArgumentName::of(schema.arguments[1].name)));
   } else if (base == "aten::zero_") {
     const ValueId old = call.tensor("self");
-    write(self(), builder_.full({}, 0, builder_.dtype(old)));
+    scope_.write(self(), builder_.full({}, 0, builder_.dtype(old)));
   } else if (base == "aten::fill_") {
     const Operand& value = call.arg("value");
     if (value.kind == Operand::Kind::number || value.kind == Operand::Kind::complex) {
-      write(self(), builder_.full({}, {value.number, value.imaginary}, builder_.dtype(call.tensor("self"))));
+      scope_.write(self(), builder_.full({}, {value.number, value.imaginary}, builder_.dtype(call.tensor("self"))));
     } else {
-      write(self(), call.tensor("value"));
+      scope_.write(self(), call.tensor("value"));
     }
   } else if (base == "aten::resize_") {
     resize(node, call.dims("size"));
@@ -93,17 +83,18 @@ bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, 
     resize(node, Dims(builder_.shape(call.tensor("the_template"))));
     return true;
   } else if (base == "aten::set_" && overload_of(schema.name) == "source_Tensor") {
-    const Binding source = binding_of(node.inputs.at(1).arg);
-    bind(node.inputs[0].arg.name, source);
+    const Binding source = scope_.binding_of(node.inputs.at(1).arg);
+    scope_.bind(node.inputs[0].arg.name, source);
     return finish(source);
   } else if (base == "aten::requires_grad_" || base == "aten::detach_" || base == "aten::retain_grad") {
     // nothing that a program without autograd could see
   } else if (is_inplace_view(base)) {
     pt2::Node twin = node;
     twin.target = "torch.ops." + functional_twin(schema);
-    operator_call(twin);
+    const pt2::Schema* twin_schema = pt2::find_schema(twin);
+    calls_.run(twin, twin_schema, arguments_.bind(twin, twin_schema));
     if (!node.outputs.empty()) {
-      if (const Binding* b = find(node.outputs[0].name)) bind(node.inputs.at(0).arg.name, Binding(*b));
+      if (const Binding* b = scope_.find(node.outputs[0].name)) scope_.bind(node.inputs.at(0).arg.name, Binding(*b));
     }
     return true;
   } else {
@@ -112,17 +103,17 @@ bool Walker::special_mutation(const pt2::Node& node, const pt2::Schema& schema, 
   return finish(self());
 }
 
-void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
-  Call call = bind_call(node, &schema);
-  if (special_mutation(node, schema, call)) return;
+void Mutations::call(const pt2::Node& node, const pt2::Schema& schema) {
+  Call call = arguments_.bind(node, &schema);
+  if (special(node, schema, call)) return;
 
   const std::string twin = functional_twin(schema);
-  if (!twin.empty() && has_lowering(twin)) {
+  if (!twin.empty() && find_lowering(twin) != nullptr) {
     call.target = twin;
     name_as_twin(&call, pt2::find_schema(pt2::schema_name("torch.ops." + twin)));
-  } else if (!has_lowering(call.target)) {
+  } else if (find_lowering(call.target) == nullptr) {
     shared_.missing.add(node);
-    substitute(node);
+    scope_.substitute(node);
     return;
   }
   // What is written: by name of the argument, which tensors.
@@ -134,13 +125,13 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
       pt2::Argument one;
       one.kind = name.empty() ? Kind::none : Kind::tensor;
       one.name = name;
-      targets.push_back(binding_of(one));
+      targets.push_back(scope_.binding_of(one));
     }
     written.emplace_back(&a, std::move(targets));
   }
   // An in-place result has the type of what it overwrites, and PyTorch computes in the common type of the operands.
   if (call.declared.empty() && !written.empty()) {
-    for (const Binding& b : written[0].second) call.declared.push_back(builder_.type(value_of(b)));
+    for (const Binding& b : written[0].second) call.declared.push_back(builder_.type(scope_.value_of(b)));
   }
   if (call.declared.size() == 1 && is_floating(call.declared[0].dtype)) {
     for (const auto& [name, o] : call.args) {
@@ -149,7 +140,7 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
       }
     }
   }
-  const std::vector<ValueId> results = lower(node, call);
+  const std::vector<ValueId> results = calls_.lower(call);
 
   // Results come in the order of the schema's returns; what is written but not returned follows.
   std::size_t next = 0;
@@ -159,7 +150,7 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
     if (next >= results.size())
       fail(ErrorCode::bad_file, fmt::format("its operands give too few results for {}", call.target));
     const ValueId value = results[next++];
-    if (value != kNoValue && target.kind == BindingKind::tensor) write(target, value);
+    if (value != kNoValue && target.kind == BindingKind::tensor) scope_.write(target, value);
   };
   for (std::size_t r = 0; r < schema.returns.size(); ++r) {
     std::vector<Binding> bindings;
@@ -186,26 +177,26 @@ void Walker::mutating_call(const pt2::Node& node, const pt2::Schema& schema) {
   for (std::size_t r = 0; r < node.outputs.size() && r < returned.size(); ++r) {
     const std::vector<std::string> names = output_names_of(node.outputs[r]);
     for (std::size_t k = 0; k < names.size(); ++k) {
-      if (!names[k].empty()) bind(names[k], k < returned[r].size() ? returned[r][k] : Binding{});
+      if (!names[k].empty()) scope_.bind(names[k], k < returned[r].size() ? returned[r][k] : Binding{});
     }
   }
 }
 
 /// batch_norm and its like update the running statistics in training, and their schemas do not say so.
-bool Walker::batch_norm_training(const pt2::Node& node, const Call& call) {
+bool Mutations::batch_norm_training(const pt2::Node& node, const Call& call) {
   if (call.target == "aten.instance_norm.default") {
     if (!call.flag("use_input_stats") || !(call.has("running_mean") || call.has("running_var"))) return false;
-    const std::vector<ValueId> results = lower(node, call);
-    if (call.has("running_mean")) write(binding_of(*node.find_input("running_mean")), results.at(1));
-    if (call.has("running_var")) write(binding_of(*node.find_input("running_var")), results.at(2));
-    bind_results(node, {results[0]}, 0, nullptr, call);
+    const std::vector<ValueId> results = calls_.lower(call);
+    if (call.has("running_mean")) scope_.write(scope_.binding_of(*node.find_input("running_mean")), results.at(1));
+    if (call.has("running_var")) scope_.write(scope_.binding_of(*node.find_input("running_var")), results.at(2));
+    results_.bind(node, {results[0]}, 0, nullptr, call);
     return true;
   }
   const bool plain = call.target == "aten.batch_norm.default" || call.target == "aten.native_batch_norm.default" ||
                      call.target == "aten.cudnn_batch_norm.default";
   if (!plain || !call.flag_or("training", false) || !call.has("running_mean") || !call.has("running_var")) return false;
   const char* functional = "aten._native_batch_norm_legit_functional.default";
-  if (!has_lowering(functional)) return false;
+  if (find_lowering(functional) == nullptr) return false;
   Call c = call;
   c.target = functional;
   const double eps = call.target == "aten.cudnn_batch_norm.default" ? call.number("epsilon") : call.number("eps");
@@ -217,12 +208,12 @@ bool Walker::batch_norm_training(const pt2::Node& node, const Call& call) {
   c.args.emplace_back("eps", e);
   const DType statistics = builder_.dtype(call.tensor("running_mean"));
   while (c.declared.size() < 5) c.declared.push_back({statistics, builder_.shape(call.tensor("running_mean"))});
-  const std::vector<ValueId> results = lower(node, c);
+  const std::vector<ValueId> results = calls_.lower(c);
   if (results.size() < 5) fail(ErrorCode::internal, "the lowering of batch normalization gives too few results");
-  write(binding_of(*node.find_input("running_mean")), results[3]);
-  write(binding_of(*node.find_input("running_var")), results[4]);
+  scope_.write(scope_.binding_of(*node.find_input("running_mean")), results[3]);
+  scope_.write(scope_.binding_of(*node.find_input("running_var")), results[4]);
   const std::vector<ValueId> proper(results.begin(), results.begin() + 3);
-  bind_results(node, proper, 0, nullptr, call);
+  results_.bind(node, proper, 0, nullptr, call);
   return true;
 }
 

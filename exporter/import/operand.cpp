@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "exporter/import/walker.h"
+#include "exporter/import/arguments.h"
 
 namespace tern::importing {
 namespace {
@@ -43,7 +43,7 @@ bool row_major(const Layout& l) {
 
 }  // namespace
 
-Operand Walker::operand(const pt2::Argument& a) {
+Operand Arguments::operand(const pt2::Argument& a) {
   Operand o;
   using OK = Operand::Kind;
   const auto scalar = [&o](const Binding& b) {
@@ -63,12 +63,12 @@ Operand Walker::operand(const pt2::Argument& a) {
   switch (a.kind) {
     case Kind::none: break;
     case Kind::tensor: {
-      const Binding b = binding_of(a);
+      const Binding b = scope_.binding_of(a);
       if (b.kind == BindingKind::none) break;
       if (b.kind == BindingKind::tensor) {
         o.kind = OK::tensor;
-        o.value = value_of(b);
-        o.contiguous = row_major(layout_of(a.name));
+        o.value = scope_.value_of(b);
+        o.contiguous = row_major(scope_.layout_of(a.name));
       } else {
         scalar(b);
       }
@@ -81,7 +81,7 @@ Operand Walker::operand(const pt2::Argument& a) {
         pt2::Argument one;
         one.kind = Kind::tensor;
         one.name = name;
-        o.values.push_back(name.empty() ? kNoValue : tensor_of(one));
+        o.values.push_back(name.empty() ? kNoValue : scope_.tensor_of(one));
       }
       break;
     case Kind::integer:
@@ -89,7 +89,7 @@ Operand Walker::operand(const pt2::Argument& a) {
     case Kind::real:
     case Kind::sym_int:
     case Kind::sym_bool:
-    case Kind::sym_float: scalar(binding_of(a)); break;
+    case Kind::sym_float: scalar(scope_.binding_of(a)); break;
     case Kind::ints:
     case Kind::bools:
       o.kind = a.kind == Kind::ints ? OK::integers : OK::booleans;
@@ -106,7 +106,7 @@ Operand Walker::operand(const pt2::Argument& a) {
         one.kind = Kind::sym_int;
         one.name = s.name;
         one.integer = s.value;
-        const Binding b = binding_of(one);
+        const Binding b = scope_.binding_of(one);
         if (!b.is_dim()) fail(ErrorCode::bad_file, fmt::format("'{}' is no integer", s.name));
         o.integers.push_back(b.dim);
       }
@@ -118,7 +118,7 @@ Operand Walker::operand(const pt2::Argument& a) {
         one.kind = Kind::sym_bool;
         one.name = s.name;
         one.boolean = s.value;
-        o.integers.push_back(binding_of(one).dim);
+        o.integers.push_back(scope_.binding_of(one).dim);
       }
       break;
     case Kind::sym_floats:
@@ -128,7 +128,7 @@ Operand Walker::operand(const pt2::Argument& a) {
         one.kind = Kind::sym_float;
         one.name = s.name;
         one.real = s.value;
-        const Binding b = binding_of(one);
+        const Binding b = scope_.binding_of(one);
         if (b.kind != BindingKind::real || b.value != kNoValue) {
           fail(ErrorCode::unsupported, "a list of floating-point numbers that are known only when running");
         }
@@ -182,7 +182,7 @@ Operand Walker::operand(const pt2::Argument& a) {
   return o;
 }
 
-Operand Walker::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
+Operand Arguments::operand(const pt2::Argument& a, const pt2::SchemaType& type) {
   Operand o = operand(a);
   widen(o, type);
   return o;

@@ -1,11 +1,12 @@
 // Numbers that Python computed on the host while tracing: integers and booleans become sizes, floats become tensors of
 // no dimensions.
+#include "exporter/import/scalars.h"
+
 #include <fmt/format.h>
 #include <tern/error.h>
 
 #include <cmath>
 
-#include "exporter/import/walker.h"
 #include "schema/linear.h"
 
 namespace tern::importing {
@@ -64,22 +65,8 @@ constexpr RealFunction kRealFunctions[] = {
 
 }  // namespace
 
-bool Walker::recorded(const pt2::Argument& output, Dim* dim) {
-  const auto take = [&](const auto* value) {
-    if (value == nullptr) return false;
-    if (value->is_literal()) {
-      *dim = static_cast<std::int64_t>(value->value);
-      return true;
-    }
-    return symbols().try_dim(value->expr, dim);
-  };
-  if (output.kind == Kind::sym_int) return take(graph_->sym_int_values.find(output.name));
-  if (output.kind == Kind::sym_bool) return take(graph_->sym_bool_values.find(output.name));
-  return false;
-}
-
 /// A scalar that is read off a tensor: bound, when running, by a node `item`.
-Binding Walker::from_tensor(const pt2::Node& node, ValueId value) {
+Binding Scalars::from_tensor(const pt2::Node& node, ValueId value) {
   const pt2::Argument& output = node.outputs.at(0);
   if (builder_.rank(value) != 0) value = builder_.reshape(value, {});
   if (output.kind == Kind::sym_float || output.kind == Kind::tensor) {
@@ -90,7 +77,7 @@ Binding Walker::from_tensor(const pt2::Node& node, ValueId value) {
     value = builder_.expr(truth ? "x != 0" : "trunc(x)", {{"x", value}}, builder_.dtype(value), DType::i64);
   }
   Dim expected;
-  const bool known = recorded(output, &expected);
+  const bool known = scope_.recorded(output, &expected);
   // PyTorch names the result by a symbol of its own; a boolean is written Eq(u0, 1).
   if (known && !truth && pool().symbol_of(expected) >= 0) {
     builder_.add_all(Op::item, {value}, {attr(AttrKey::symbols, expected)});
@@ -111,27 +98,33 @@ Binding Walker::from_tensor(const pt2::Node& node, ValueId value) {
   return Binding::integer(known ? expected : symbol);
 }
 
-void Walker::bind_number(const pt2::Graph& graph, const pt2::Argument& argument, ValueId value) {
-  enter(graph);
+void Scalars::assert_dim(Dim condition, const std::string& text) {
+  const Interval range = pool().bounds(condition);
+  if (range.min > 0 || range.max < 0) return;  // true for all sizes that the symbols allow
+  builder_.add_all(Op::assert_dim, {}, {attr(AttrKey::dim, condition), attr_text(AttrKey::text, text)});
+}
+
+void Scalars::bind_number(const pt2::Graph& graph, const pt2::Argument& argument, ValueId value) {
+  scope_.enter(graph);
   pt2::Node read;
   read.outputs = {argument};
-  bind(argument.name, from_tensor(read, value));
+  scope_.bind(argument.name, from_tensor(read, value));
 }
 
 /// Where the program computes a scalar of floats, the recorded expression is better if integers can express it: no run
 /// is needed to know it.
-Binding Walker::recorded_or(const pt2::Node& node, Binding otherwise) {
+Binding Scalars::recorded_or(const pt2::Node& node, Binding otherwise) {
   Dim d;
   const pt2::Argument& output = node.outputs.at(0);
-  if (otherwise.is_dim() || !recorded(output, &d)) return otherwise;
+  if (otherwise.is_dim() || !scope_.recorded(output, &d)) return otherwise;
   return output.kind == Kind::sym_int ? Binding::integer(d) : Binding::boolean(d);
 }
 
-Binding Walker::compute_real(const pt2::Node& node, std::string_view function, const std::vector<Binding>& args) {
+Binding Scalars::compute_real(const pt2::Node& node, std::string_view function, const std::vector<Binding>& args) {
   const pt2::Argument& output = node.outputs.at(0);
   const auto tensor = [&](const Binding& b) {
     if (b.is_dim()) return builder_.cast(builder_.from_dim(b.dim), DType::f64);
-    return value_of(b);
+    return scope_.value_of(b);
   };
   const bool rounds =
       function == "trunc" || function == "ceil" || function == "floor" || function == "int" || function == "round";
@@ -153,14 +146,14 @@ Binding Walker::compute_real(const pt2::Node& node, std::string_view function, c
     return Binding::real_value(value);
   }
   if (function == "ite" && args.size() == 3) {
-    return Binding::real_value(builder_.expr("where(c, a, b)",
-                                             {{"c", value_of(args[0])}, {"a", tensor(args[1])}, {"b", tensor(args[2])}},
-                                             DType::f64, DType::f64));
+    return Binding::real_value(builder_.expr(
+        "where(c, a, b)", {{"c", scope_.value_of(args[0])}, {"a", tensor(args[1])}, {"b", tensor(args[2])}}, DType::f64,
+        DType::f64));
   }
   fail(ErrorCode::unsupported, fmt::format("the function {} of floating-point numbers on the host", function));
 }
 
-Binding Walker::compute(const pt2::Node& node, std::string_view f, const std::vector<Binding>& args) {
+Binding Scalars::compute(const pt2::Node& node, std::string_view f, const std::vector<Binding>& args) {
   ExprPool& p = pool();
   bool real = f == "float" || f == "truediv" || f == "sqrt";
   for (const Binding& b : args) {
@@ -225,7 +218,7 @@ Binding Walker::compute(const pt2::Node& node, std::string_view f, const std::ve
   return compute_real(node, f, args);
 }
 
-bool Walker::scalar_call(const pt2::Node& node) {
+bool Scalars::call(const pt2::Node& node) {
   const std::string_view function = function_of(node.target);
   if (function.empty() || node.outputs.size() != 1) return false;
   std::vector<Binding> args;
@@ -236,21 +229,22 @@ bool Walker::scalar_call(const pt2::Node& node) {
         one.kind = Kind::sym_int;
         one.name = s.name;
         one.integer = s.value;
-        args.push_back(binding_of(one));
+        args.push_back(scope_.binding_of(one));
       }
     } else if (in.arg.kind == Kind::ints) {
       for (std::int64_t v : in.arg.ints) args.push_back(Binding::integer(v));
     } else {
-      args.push_back(binding_of(in.arg));
+      args.push_back(scope_.binding_of(in.arg));
       if (args.back().kind == BindingKind::none) args.pop_back();
       // Python's operators on tensors reach the trace as such only rarely: a scalar that .item() gave.
       if (!args.empty() && args.back().kind == BindingKind::tensor) {
-        args.back() = Binding::real_value(builder_.cast(builder_.reshape(value_of(args.back()), {}), DType::f64));
+        args.back() =
+            Binding::real_value(builder_.cast(builder_.reshape(scope_.value_of(args.back()), {}), DType::f64));
       }
     }
   }
   if (args.empty()) return false;
-  bind(node.outputs[0].name, compute(node, function, args));
+  scope_.bind(node.outputs[0].name, compute(node, function, args));
   return true;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "exporter/import/calls.h"
 #include "exporter/import/names.h"
-#include "exporter/import/walker.h"
 #include "schema/linear.h"
 
 namespace tern::importing {
@@ -39,12 +39,12 @@ bool memory_order(ExprPool& pool, const Dims& sizes, const Dims& strides, std::v
 
 }  // namespace
 
-bool Walker::strided_call(const pt2::Node& node, const Call& call) {
+bool Calls::strided_call(const pt2::Node& node, const Call& call) {
   if (!contains(strided_names(), call.target)) return false;
   const bool scatter = call.target == "aten.as_strided_scatter.default";
   const bool copy = call.target == "aten.as_strided_copy.default";
   const pt2::Argument& from = *node.find_input("self");
-  const Binding self = binding_of(from);
+  const Binding self = scope_.binding_of(from);
   if (self.kind != BindingKind::tensor) fail(ErrorCode::bad_file, "as_strided of something that is no tensor");
   for (const std::string& op : aliases_.path(self.ref)) {
     if (op == "aten._conj.default" || op == "aten.conj.default" || op == "aten._neg_view.default") {
@@ -60,8 +60,7 @@ bool Walker::strided_call(const pt2::Node& node, const Call& call) {
   // A base that has no name is a storage itself.
   std::vector<std::int64_t> order;
   Dim begin = 0;
-  if (const auto it = memory_.find(owner); it != memory_.end() && !empty) {
-    const pt2::TensorMeta* meta = it->second;
+  if (const pt2::TensorMeta* meta = nullptr; scope_.memory(owner, &meta) && !empty) {
     const auto rank = static_cast<std::size_t>(b.rank(base));
     Dims strides;
     Dim stride;
@@ -93,7 +92,7 @@ bool Walker::strided_call(const pt2::Node& node, const Call& call) {
   if (call.has("storage_offset")) {
     offset = call.dim("storage_offset");
   } else {
-    const pt2::TensorMeta* meta = meta_of(from.name);
+    const pt2::TensorMeta* meta = scope_.meta_of(from.name);
     if (meta == nullptr) unknown("where its operand begins is not recorded");
     if (meta->storage_offset.is_literal()) {
       offset = meta->storage_offset.value;
@@ -119,12 +118,12 @@ bool Walker::strided_call(const pt2::Node& node, const Call& call) {
   const pt2::Argument& output = node.outputs.at(0);
   if (!scatter) {
     const ValueId result = b.as_strided(memory, sizes, strides, offset);
-    check_result(node, output.name, result);
+    results_.check(node, output.name, result);
     if (copy) {
-      bind(output.name, Binding::tensor(aliases_.own(result)));
+      scope_.bind(output.name, Binding::tensor(aliases_.own(result)));
     } else {
       ViewStep step = view_step(b, call.target, base, result, first, {});
-      bind(output.name, Binding::tensor(aliases_.view(owner, result, std::move(step))));
+      scope_.bind(output.name, Binding::tensor(aliases_.view(owner, result, std::move(step))));
     }
     return true;
   }
@@ -133,8 +132,8 @@ bool Walker::strided_call(const pt2::Node& node, const Call& call) {
   const ValueId view = b.as_strided(memory, sizes, strides, offset);
   const ViewStep step = view_step(b, call.target, base, view, first, {});
   const ValueId result = aliases_.replay(self.ref, step.inverse(base, src));
-  check_result(node, output.name, result);
-  bind(output.name, Binding::tensor(aliases_.own(result)));
+  results_.check(node, output.name, result);
+  scope_.bind(output.name, Binding::tensor(aliases_.own(result)));
   return true;
 }
 

@@ -151,10 +151,12 @@ class Trial {
     session.stream().synchronize();
     look_at(*results);
   }
-  static bool is_product(const Node& n) { return n.op == Op::convolution || n.op == Op::matmul; }
+  static bool has_several(const Node& n) {
+    return !cpu_kernels().kernels[static_cast<std::size_t>(n.op)].algorithms.empty();
+  }
   bool has_algorithms() const {
     return std::ranges::any_of(program_->functions,
-                               [](const Function& f) { return std::ranges::any_of(f.nodes, is_product); });
+                               [](const Function& f) { return std::ranges::any_of(f.nodes, has_several); });
   }
   void by_algorithm(const std::string& function, const PrepareOptions& options, const std::vector<Tensor>& inputs) {
     Tuning tuning{cpu::processor(), 1, {}};
@@ -162,7 +164,7 @@ class Trial {
     for (std::uint32_t f = 0; f < program_->functions.size(); ++f) {
       const auto& nodes = program_->functions[f].nodes;
       for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-        if (is_product(nodes[i])) tuning.choices.push_back({f, i, name});
+        if (has_several(nodes[i])) tuning.choices.push_back({f, i, name});
       }
     }
     const auto prepared = prepare_program(program_, options, {.tuning = &tuning});

@@ -1,5 +1,7 @@
 // Traced vmap: between _vmap_increment_nesting and _vmap_decrement_nesting the program computes on single examples of
 // tensors whose batch axis _add_batch_dim hid, until _remove_batch_dim brings it back. That is a map over the batch.
+#include "exporter/import/vmaps.h"
+
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -33,9 +35,9 @@ std::int64_t integer(const pt2::Node& node, std::size_t input) {
 
 }  // namespace
 
-std::size_t Walker::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
+std::size_t Vmaps::region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin) {
   constexpr int kMaxNesting = 16;
-  if (vmaps_ >= kMaxNesting)
+  if (scope_.vmaps >= kMaxNesting)
     fail(ErrorCode::unsupported, fmt::format("more than {} vmaps within each other", kMaxNesting));
   std::size_t end = begin;
   for (int depth = 0; end < nodes.size(); ++end) {
@@ -72,59 +74,60 @@ std::size_t Walker::region(const pt2::Graph& graph, std::span<const pt2::Node> n
   const auto function = static_cast<std::uint32_t>(program.functions.size());
   program.functions.emplace_back();
   program.functions.back().name = builder_.function().name + ".vmap";
-  Walker inner(shared_, function);
-  inner.graph_ = &graph;
-  inner.vmaps_ = vmaps_ + 1;
+  Walker walker(shared_, function);
+  Scope& inner = walker.scope();
+  inner.enter(graph);
+  inner.vmaps = scope_.vmaps + 1;
   Node loop;
   loop.op = Op::map_loop;
   const auto add_input = [&](const std::string& name, TensorType type) {
-    const ValueId v = inner.builder_.add_value(std::move(type), name);
-    inner.builder_.function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
+    const ValueId v = inner.builder().add_value(std::move(type), name);
+    inner.builder().function().inputs.push_back({FunctionInput::Kind::user, v, 0, name, {}});
     return v;
   };
   for (const pt2::Node* n : batched) {
-    const ValueId x = builder_.move_axis(tensor_of(n->inputs.at(0).arg), integer(*n, 1), 0);
+    const ValueId x = builder_.move_axis(scope_.tensor_of(n->inputs.at(0).arg), integer(*n, 1), 0);
     TensorType type = builder_.type(x);
     if (type.shape.empty()) fail(ErrorCode::bad_file, "vmap over a tensor of no dimensions");
     type.shape.erase(type.shape.begin());
     const std::string& name = n->outputs[0].name;
-    inner.bind(name, Binding::tensor(inner.aliases_.own(add_input(name, std::move(type)))));
+    inner.bind(name, Binding::tensor(inner.aliases().own(add_input(name, std::move(type)))));
     loop.inputs.push_back(x);
   }
   loop.set(AttrKey::mapped, Dims{static_cast<std::int64_t>(batched.size())});
   std::vector<RefId> captured;
   for (const std::string& name : used) {
-    const Binding* outer = defined.contains(name) ? nullptr : find(name);
+    const Binding* outer = defined.contains(name) ? nullptr : scope_.find(name);
     if (outer == nullptr) continue;
     Binding b = *outer;
-    if (b.kind == BindingKind::tensor || (b.kind == BindingKind::real && b.value != kNoValue)) {
-      const ValueId v = value_of(b);
+    if (b.kind == Binding::Kind::tensor || (b.kind == Binding::Kind::real && b.value != kNoValue)) {
+      const ValueId v = scope_.value_of(b);
       loop.inputs.push_back(v);
       const ValueId in = add_input(name, builder_.type(v));
-      b = b.kind == BindingKind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases_.own(in));
-      if (b.kind == BindingKind::tensor) captured.push_back(b.ref);
+      b = b.kind == Binding::Kind::real ? Binding::real_value(in) : Binding::tensor(inner.aliases().own(in));
+      if (b.kind == Binding::Kind::tensor) captured.push_back(b.ref);
     }
     inner.bind(name, std::move(b));
   }
-  inner.run(graph, inside);
+  walker.run(graph, inside);
   for (RefId r : captured) {
-    if (inner.aliases_.changed(r))
+    if (inner.aliases().changed(r))
       fail(ErrorCode::unsupported, "a function under vmap writes a tensor of its surroundings in place");
   }
   for (const pt2::Node* n : unbatched) {
-    inner.graph_ = &graph;
+    inner.enter(graph);
     const ValueId v = inner.tensor_of(n->inputs[0].arg);
-    inner.builder_.function().outputs.push_back({FunctionOutput::Kind::tensor, v, n->outputs.at(0).name});
+    inner.builder().function().outputs.push_back({FunctionOutput::Kind::tensor, v, n->outputs.at(0).name});
   }
   loop.functions = {function};
   const std::vector<ValueId> results = builder_.add(std::move(loop));
   for (std::size_t k = 0; k < unbatched.size(); ++k) {
     const ValueId v = builder_.move_axis(results[k], 0, integer(*unbatched[k], 3));
-    check_result(*unbatched[k], unbatched[k]->outputs[0].name, v);
-    bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.own(v)));
+    results_.check(*unbatched[k], unbatched[k]->outputs[0].name, v);
+    scope_.bind(unbatched[k]->outputs[0].name, Binding::tensor(aliases_.own(v)));
   }
-  for (const auto& [name, b] : inner.names_) {  // sizes that were computed inside may be used outside
-    if (b.is_dim() && find(name) == nullptr) bind(name, b);
+  for (const auto& [name, b] : inner.names()) {  // sizes that were computed inside may be used outside
+    if (b.is_dim() && scope_.find(name) == nullptr) scope_.bind(name, b);
   }
   return end + 1;
 }

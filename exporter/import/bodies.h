@@ -1,0 +1,32 @@
+// Subgraphs as functions of their own.
+#pragma once
+
+#include <memory>
+
+#include "exporter/import/scope.h"
+
+namespace tern::importing {
+
+class Walker;
+
+struct Body {
+  std::uint32_t function = 0;
+  std::size_t outputs = 0;           ///< of the subgraph; after them come the new values of operands that it writes
+  std::vector<std::size_t> written;  ///< these operands
+  std::vector<Binding> inputs;       ///< what the operands are inside
+  std::shared_ptr<Walker> walker;
+};
+
+class Bodies : ScopeUser {
+ public:
+  explicit Bodies(Scope& scope) : ScopeUser(scope) {}
+  /// A function of the graph; `operands` give the types of its inputs, `mapped_count` of them, from `mapped_begin` on,
+  /// lose their first axis.
+  Body make(const std::string& name, const pt2::Graph& graph, const std::vector<Binding>& operands,
+            std::size_t mapped_begin = 0, std::size_t mapped_count = 0);
+};
+
+/// Makes the new values of operands that any of the bodies writes results of all of them.
+std::vector<std::size_t> add_written(const std::vector<Body*>& bodies);
+
+}  // namespace tern::importing

@@ -1,0 +1,37 @@
+// Control flow: subgraphs become functions, and calls of them nodes.
+#pragma once
+
+#include "exporter/import/bodies.h"
+#include "exporter/import/results.h"
+
+namespace tern::importing {
+
+class ControlFlow : ScopeUser {
+ public:
+  /// `walker` walks graphs that run once and in place.
+  ControlFlow(Scope& scope, Scalars& scalars, Results& results, Walker& walker)
+      : ScopeUser(scope), scalars_(scalars), results_(results), walker_(walker), bodies_(scope) {}
+  /// `name`: of the higher-order operator.
+  void call(const pt2::Node& node, std::string_view name);
+
+ private:
+  void cond(const pt2::Node& node);
+  void while_loop(const pt2::Node& node);  // loops.cpp
+  void scan(const pt2::Node& node);
+  void map(const pt2::Node& node);
+  void invoke_subgraph(const pt2::Node& node);
+  void inlined(const pt2::Node& node, std::size_t graph_at, std::size_t operands_at);
+
+  const pt2::Graph& graph_of(const pt2::Node& node, std::size_t input) const;
+  std::vector<ValueId> operand_values(const std::vector<Binding>& operands);
+  void bind_control(const pt2::Node& node, std::span<const ValueId> results);
+  void write_back(const std::vector<std::size_t>& written, const std::vector<Binding>& operands,
+                  std::span<const ValueId> results);
+
+  Scalars& scalars_;
+  Results& results_;
+  Walker& walker_;
+  Bodies bodies_;
+};
+
+}  // namespace tern::importing

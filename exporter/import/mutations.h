@@ -1,0 +1,26 @@
+// Operators that write their arguments: the functional operator that computes the same, and its results written back.
+#pragma once
+
+#include "exporter/import/arguments.h"
+#include "exporter/import/calls.h"
+
+namespace tern::importing {
+
+class Mutations : ScopeUser {
+ public:
+  Mutations(Scope& scope, Arguments& arguments, Results& results, Calls& calls)
+      : ScopeUser(scope), arguments_(arguments), results_(results), calls_(calls) {}
+  void call(const pt2::Node& node, const pt2::Schema& schema);
+  /// batch_norm and its like update the running statistics in training, and their schemas do not say so. False for
+  /// other calls.
+  bool batch_norm_training(const pt2::Node& node, const Call& call);
+
+ private:
+  bool special(const pt2::Node& node, const pt2::Schema& schema, const Call& call);
+  void resize(const pt2::Node& node, const Dims& sizes);
+  Arguments& arguments_;
+  Results& results_;
+  Calls& calls_;
+};
+
+}  // namespace tern::importing

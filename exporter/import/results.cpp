@@ -1,0 +1,118 @@
+// The results of a call, bound to the names of its node: values of their own, or views of an operand.
+#include "exporter/import/results.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+const pt2::Argument* only_tensor(const pt2::Argument* a) {
+  return a != nullptr && a->kind == Kind::tensor ? a : nullptr;
+}
+
+}  // namespace
+
+void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, std::size_t first_node,
+                   const pt2::Argument* view_of, const Call& call) {
+  std::size_t i = 0;
+  view_of = only_tensor(view_of);
+  const Binding base = view_of != nullptr ? scope_.binding_of(*view_of) : Binding{};
+  const ValueId of = base.kind == BindingKind::tensor ? scope_.value_of(base) : kNoValue;
+  for (const pt2::Argument& output : node.outputs) {
+    for (const std::string& name : output_names_of(output)) {
+      const ValueId value = i < results.size() ? results[i] : kNoValue;
+      const std::size_t index = i++;
+      if (name.empty()) continue;
+      if (value == kNoValue) {
+        if (index < results.size() || name.find("_unused_") != std::string::npos) {
+          scope_.bind(name, Binding{});
+          continue;
+        }
+        fail(ErrorCode::bad_file,
+             fmt::format("its operands give {} results, and the node names '{}' as one more", results.size(), name));
+      }
+      if (output.kind == Kind::sym_int || output.kind == Kind::sym_bool || output.kind == Kind::sym_float) {
+        pt2::Node one = node;
+        one.outputs = {output};
+        scope_.bind(name, scalars_.from_tensor(one, value));
+        continue;
+      }
+      check(node, name, value);
+      if (of == kNoValue || copies(node, *view_of, name, call)) {
+        scope_.bind(name, Binding::tensor(aliases_.own(value)));
+      } else if (value == of) {
+        scope_.bind(name, base);
+      } else {
+        auto again = [this, call, of, index](ValueId v) {
+          Call c = call;
+          for (auto& [arg, o] : c.args) {
+            if (o.kind == Operand::Kind::tensor && o.value == of) o.value = v;
+          }
+          return find_lowering(c.target)(builder_, c).at(index);
+        };
+        ViewStep step = view_step(builder_, call.target, of, value, first_node, std::move(again));
+        if (!step.inverse) part_of_complex(call.target, &step);
+        scope_.bind(name, Binding::tensor(aliases_.view(base.ref, value, std::move(step))));
+      }
+    }
+  }
+}
+
+/// Views that are no views here: the parts of complex numbers, and conjugates.
+void Results::part_of_complex(const std::string& target, ViewStep* step) {
+  Builder& b = builder_;
+  const auto inverse = [&](std::string_view text) {
+    return [&b, text](ValueId of, ValueId view) {
+      const DType t = b.dtype(of);
+      return b.expr(text, {{"x", of}, {"v", view}}, t, t);
+    };
+  };
+  if (target == "aten.real.default") step->inverse = inverse("complex(real(v), imag(x))");
+  if (target == "aten.imag.default") step->inverse = inverse("complex(real(x), real(v))");
+  if (target == "aten._conj.default" || target == "aten.conj.default") step->inverse = inverse("conj(v)");
+  if (target == "aten._neg_view.default") step->inverse = inverse("-v");
+}
+
+/// Notes a result of another type than PyTorch recorded: either the lowering is wrong, or PyTorch's own shape rule
+/// (those of bincount and embedding_bag do not say what their kernels give).
+void Results::check(const pt2::Node& node, const std::string& name, ValueId value) {
+  const pt2::TensorMeta* meta = scope_.meta_of(name);
+  if (meta == nullptr) return;
+  const TensorType& type = builder_.type(value);
+  bool same = type.dtype == meta->dtype && type.shape.size() == meta->sizes.size();
+  for (std::size_t i = 0; same && i < type.shape.size(); ++i) {
+    const Dim d = type.shape[i];
+    same = !d.is_const() || !meta->sizes[i].is_literal() || d.value() == meta->sizes[i].value;
+  }
+  constexpr std::size_t kMost = 100;
+  if (same || shared_.warnings.size() >= kMost) return;
+  shared_.warnings.push_back(fmt::format("{} is lowered to {}, and PyTorch recorded {} ({})", short_target(node.target),
+                                         text_of(type, pool()), text_of(symbols().hint(*meta), pool()), where(node)));
+}
+
+bool Results::copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const {
+  const std::string_view target = call.target;
+  const std::string_view base = target.substr(0, target.rfind('.'));
+  const Layout a = scope_.layout_of(from.name), b = scope_.layout_of(to);
+  if (base == "aten.to" || base == "aten.contiguous" || base == "aten.type_as") {
+    const pt2::TensorMeta *x = scope_.meta_of(from.name), *y = scope_.meta_of(to);
+    if (x == nullptr || y == nullptr || x->dtype != y->dtype) return true;
+    for (const auto& [name, o] : call.args) {
+      if (name == "copy" && o.kind == Operand::Kind::boolean && !o.integer.is(0)) return true;
+    }
+    if (!a.known || !b.known) return false;
+    for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+      if (a.sizes[i] > 1 && a.strides[i] != b.strides[i]) return true;
+    }
+    return false;
+  }
+  if (base == "aten.reshape" || base == "aten.reshape_as" || base == "aten.flatten" || base == "aten.ravel") {
+    return reshape_copies(a, b);
+  }
+  return false;
+}
+
+}  // namespace tern::importing

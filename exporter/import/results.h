@@ -1,0 +1,23 @@
+// What the results of a call stand for.
+#pragma once
+
+#include "exporter/import/scalars.h"
+
+namespace tern::importing {
+
+class Results : ScopeUser {
+ public:
+  Results(Scope& scope, Scalars& scalars) : ScopeUser(scope), scalars_(scalars) {}
+  /// `view_of`: the operand that results may be views of, or null. `first_node`: the first that the call made.
+  void bind(const pt2::Node& node, const std::vector<ValueId>& results, std::size_t first_node,
+            const pt2::Argument* view_of, const Call& call);
+  /// Notes a result of another type than PyTorch recorded.
+  void check(const pt2::Node& node, const std::string& name, ValueId value);
+
+ private:
+  void part_of_complex(const std::string& target, ViewStep* step);
+  bool copies(const pt2::Node& node, const pt2::Argument& from, const std::string& to, const Call& call) const;
+  Scalars& scalars_;
+};
+
+}  // namespace tern::importing

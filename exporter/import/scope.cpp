@@ -1,0 +1,119 @@
+#include "exporter/import/scope.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+namespace tern::importing {
+
+using Kind = pt2::Argument::Kind;
+
+std::vector<std::string> output_names_of(const pt2::Argument& output) {
+  switch (output.kind) {
+    case Kind::tensors:
+    case Kind::optional_tensors: return output.names;
+    case Kind::none: return {""};
+    default: return {output.name};
+  }
+}
+
+const Binding* Scope::find(std::string_view name) const {
+  const auto it = names_.find(name);
+  return it == names_.end() ? nullptr : &it->second;
+}
+
+void Scope::bind(const std::string& name, Binding b) {
+  if (b.kind == Binding::Kind::tensor && !aliases_.is_view(b.ref) && graph_ != nullptr) {
+    memory_.try_emplace(b.ref, meta_of(name));
+  }
+  names_.insert_or_assign(name, std::move(b));
+}
+
+Binding Scope::binding_of(const pt2::Argument& a) const {
+  const auto named = [this](const std::string& name) {
+    if (const Binding* b = find(name)) return *b;
+    fail(ErrorCode::bad_file, fmt::format("'{}' is used before it is defined", name));
+  };
+  switch (a.kind) {
+    case Kind::none: return {};
+    case Kind::tensor:
+    case Kind::custom_obj: return named(a.name);
+    case Kind::integer: return Binding::integer(a.integer);
+    case Kind::boolean: return Binding::boolean(a.boolean);
+    case Kind::real: return Binding::real(a.real);
+    case Kind::sym_int: return a.name.empty() ? Binding::integer(a.integer) : named(a.name);
+    case Kind::sym_bool: return a.name.empty() ? Binding::boolean(a.boolean) : named(a.name);
+    case Kind::sym_float: return a.name.empty() ? Binding::real(a.real) : named(a.name);
+    case Kind::string: {
+      Binding b;
+      b.kind = Binding::Kind::text;
+      b.text = a.text;
+      return b;
+    }
+    default: break;
+  }
+  fail(ErrorCode::unsupported, fmt::format("an argument of kind {} cannot stand here", pt2::tag_of(a.kind)));
+}
+
+ValueId Scope::value_of(const Binding& b) {
+  switch (b.kind) {
+    case Binding::Kind::none: return kNoValue;
+    case Binding::Kind::tensor: return aliases_.read(b.ref);
+    case Binding::Kind::integer: return builder_.from_dim(b.dim);
+    case Binding::Kind::boolean: return builder_.from_dim(b.dim, DType::boolean);
+    case Binding::Kind::real: return b.value != kNoValue ? b.value : builder_.scalar(b.number, DType::f64);
+    case Binding::Kind::object:
+      fail(ErrorCode::unsupported, fmt::format("a custom object of class {} is used", b.text));
+    case Binding::Kind::text: break;
+  }
+  fail(ErrorCode::unsupported, "a text stands where a tensor is needed");
+}
+
+std::vector<Binding> Scope::flattened(std::span<const pt2::NamedArgument> arguments) const {
+  std::vector<Binding> result;
+  for (const pt2::NamedArgument& in : arguments) {
+    const pt2::Argument& a = in.arg;
+    pt2::Argument one;
+    switch (a.kind) {
+      case Kind::tensors:
+      case Kind::optional_tensors:
+        for (const std::string& name : a.names) {
+          one.kind = name.empty() ? Kind::none : Kind::tensor;
+          one.name = name;
+          result.push_back(binding_of(one));
+        }
+        break;
+      case Kind::ints:
+        for (std::int64_t v : a.ints) result.push_back(Binding::integer(v));
+        break;
+      case Kind::sym_ints:
+        for (const auto& s : a.sym_ints) {
+          one.kind = Kind::sym_int;
+          one.name = s.name;
+          one.integer = s.value;
+          result.push_back(binding_of(one));
+        }
+        break;
+      default: result.push_back(binding_of(a));
+    }
+  }
+  return result;
+}
+
+std::vector<Binding> Scope::outputs_of(const pt2::Graph& graph) const {
+  std::vector<pt2::NamedArgument> named;
+  for (const pt2::Argument& a : graph.outputs) named.push_back({{}, a});
+  return flattened(named);
+}
+
+ValueId Scope::like(ValueId value, ValueId other) {
+  const Dims shape = builder_.shape(other);
+  return builder_.expand(builder_.cast(value, builder_.dtype(other)), shape);
+}
+
+void Scope::write(const Binding& target, ValueId value) {
+  if (target.kind != Binding::Kind::tensor)
+    fail(ErrorCode::bad_file, "something that is no tensor is written in place");
+  aliases_.write(target.ref, like(value, aliases_.read(target.ref)));
+}
+
+}  // namespace tern::importing

@@ -1,0 +1,38 @@
+// What the functions of one model have in common while they are imported.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "exporter/import/missing.h"
+#include "exporter/import/origins.h"
+#include "exporter/import/symbols.h"
+#include "exporter/importer.h"
+#include "exporter/pt2/model.h"
+#include "schema/program.h"
+
+namespace tern::importing {
+
+struct Shared {
+  Shared(Program& p, const pt2::Program& m, Symbols& s, Missing& missing, const ImportOptions& options)
+      : program(p), model(m), symbols(s), missing(missing), options(options), origins(p) {}
+
+  /// A function of invoke_subgraph, and the operands that it writes.
+  struct Subgraph {
+    std::uint32_t function = 0;
+    std::vector<std::size_t> written;
+  };
+
+  Program& program;
+  const pt2::Program& model;
+  Symbols& symbols;
+  Missing& missing;
+  const ImportOptions& options;
+  Origins origins;
+  std::map<std::string, Subgraph, std::less<>> subgraphs;  ///< by identifier and operand types
+  std::size_t traced_nodes = 0;
+  std::vector<std::string> warnings;
+};
+
+}  // namespace tern::importing

@@ -1,0 +1,18 @@
+// Traced vmap as a map over the batch.
+#pragma once
+
+#include "exporter/import/results.h"
+
+namespace tern::importing {
+
+class Vmaps : ScopeUser {
+ public:
+  Vmaps(Scope& scope, Results& results) : ScopeUser(scope), results_(results) {}
+  /// From nodes[begin], which begins a vmap, to its end; returns the position behind that.
+  std::size_t region(const pt2::Graph& graph, std::span<const pt2::Node> nodes, std::size_t begin);
+
+ private:
+  Results& results_;
+};
+
+}  // namespace tern::importing
