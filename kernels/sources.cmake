@@ -94,7 +94,6 @@ set(sources
   cpu/pointwise/math_loops.cpp
   cpu/pointwise/mx_values.cpp
   cpu/pointwise/plain_loops_fused.cpp
-  cpu/pointwise/plan.cpp
   cpu/pointwise/pointwise.cpp
   cpu/pointwise/polynomials.cpp
   cpu/pointwise/random.cpp
@@ -102,6 +101,7 @@ set(sources
   cpu/pointwise/sampling.cpp
   cpu/pointwise/sources.cpp
   cpu/pointwise/special_loops.cpp
+  cpu/pointwise/tile_program.cpp
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
   cpu/reductions/histogram.cpp

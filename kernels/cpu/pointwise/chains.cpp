@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
 namespace {
+
+using Kind = TileInstruction::Kind;
 
 /// X(scalar, link with the chain's value as first operand, as second operand)
 // clang-format off
@@ -21,21 +23,21 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// The operation of a step as a link whose chain arrives from step `from`.
+/// The operation of an instruction as a link whose chain arrives from instruction `from`.
 struct Candidate {
   std::size_t from = 0;
   Link link;
-  std::size_t comparison = kNone;  ///< the step of a `where`'s condition, which the link does too
+  std::size_t comparison = kNone;  ///< the instruction of a `where`'s condition, which the link does too
 };
 
 std::size_t operand(const Instruction& n, int k) {
   return k == 0 ? n.a : k == 1 ? n.b : n.c;
 }
 
-bool reads(const Instruction& n, std::size_t step) {
+bool reads(const Instruction& n, std::size_t value) {
   const int count = scalar_info(n.op).operands;
   for (int k = 0; k < count; ++k) {
-    if (operand(n, k) == step) return true;
+    if (operand(n, k) == value) return true;
   }
   return false;
 }
@@ -43,26 +45,26 @@ bool reads(const Instruction& n, std::size_t step) {
 struct Chain {
   std::size_t start = 0, last = 0;
   std::vector<Link> links;
-  std::vector<std::size_t> shared;  ///< steps whose value others than the next link read
-  int steps = 0;                    ///< with the comparisons
+  std::vector<std::size_t> shared;  ///< instructions whose value others than the next link read
+  int instructions = 0;             ///< with the comparisons
 };
 
 class Finder {
  public:
-  Finder(const std::vector<Instruction>& code, const std::vector<Step>& steps)
-      : code_(code), steps_(steps), uses_(code.size()), chain_of_(code.size(), kNone) {
+  Finder(const std::vector<Instruction>& code, const std::vector<TileInstruction>& tiled)
+      : code_(code), tiled_(tiled), uses_(code.size()), chain_of_(code.size(), kNone) {
     for (const Instruction& n : code) {
       for (int k = 0; k < scalar_info(n.op).operands; ++k) ++uses_[operand(n, k)];
     }
     for (std::size_t i = 0; i < code.size(); ++i) visit(i);
   }
   const std::vector<Chain>& chains() const { return chains_; }
-  std::size_t chain_of(std::size_t step) const { return chain_of_[step]; }
+  std::size_t chain_of(std::size_t i) const { return chain_of_[i]; }
 
  private:
   bool is_float(std::size_t i) const { return code_[i].dtype == DType::f32; }
 
-  /// Step i with its operand k as the chain's value.
+  /// Instruction i with its operand k as the chain's value.
   std::optional<Candidate> candidate(std::size_t i, int k) const {
     const Instruction& n = code_[i];
     if (k >= scalar_info(n.op).operands) return std::nullopt;
@@ -88,7 +90,7 @@ class Finder {
 
   std::optional<Candidate> choice(const Instruction& n, int k, Candidate c) const {
     const Instruction& condition = code_[n.a];
-    if (k == 0 || uses_[n.a] != 1 || steps_[n.a].uniform || !is_float(condition.a)) return std::nullopt;
+    if (k == 0 || uses_[n.a] != 1 || tiled_[n.a].uniform || !is_float(condition.a)) return std::nullopt;
     c.comparison = n.a;
     const auto as = [&](ChainOp op, bool reversed) {
       c.link = {op, k == 1 ? n.c : n.b, condition.a, condition.b};
@@ -104,8 +106,8 @@ class Finder {
     }
   }
 
-  /// Whether step i may follow the last link. A chain is computed where its last step stands: whoever reads a value
-  /// that it stores on the way must stand behind.
+  /// Whether instruction i may follow the last link. A chain is computed where its last instruction stands: whoever
+  /// reads a value that it stores on the way must stand behind.
   bool continues(std::size_t number, std::size_t i, const Candidate& c) const {
     const Chain& chain = chains_[number];
     if (chain.last != c.from || chain.links.size() >= kMostLinks) return false;
@@ -119,17 +121,17 @@ class Finder {
   }
 
   void visit(std::size_t i) {
-    if (steps_[i].kind != Step::Kind::loop || steps_[i].uniform || !is_float(i)) return;
+    if (tiled_[i].kind != Kind::loop || tiled_[i].uniform || !is_float(i)) return;
     std::optional<Candidate> start;
     for (int k = 0; k < 3; ++k) {
       const std::optional<Candidate> c = candidate(i, k);
       if (!c || !is_float(c->from)) continue;  // abs takes complex numbers too
       const std::size_t number = chain_of_[c->from];
       if (number != kNone && continues(number, i, *c)) return add(number, i, *c);
-      if (!start || steps_[start->from].uniform) start = c;
+      if (!start || tiled_[start->from].uniform) start = c;
     }
     if (!start) return;
-    chains_.push_back({.start = start->from, .last = start->from, .links = {}, .shared = {}, .steps = 0});
+    chains_.push_back({.start = start->from, .last = start->from, .links = {}, .shared = {}, .instructions = 0});
     add(chains_.size() - 1, i, *start);
   }
 
@@ -142,37 +144,38 @@ class Finder {
     chain.links.push_back(c.link);
     chain.last = i;
     chain_of_[i] = number;
-    chain.steps += c.comparison == kNone ? 1 : 2;
+    chain.instructions += c.comparison == kNone ? 1 : 2;
     if (c.comparison != kNone) chain_of_[c.comparison] = number;
   }
 
   const std::vector<Instruction>& code_;
-  const std::vector<Step>& steps_;
+  const std::vector<TileInstruction>& tiled_;
   std::vector<int> uses_;
-  std::vector<std::size_t> chain_of_;  ///< that does the step; kNone: its own loop
+  std::vector<std::size_t> chain_of_;  ///< that does the instruction; kNone: its own loop
   std::vector<Chain> chains_;
 };
 
 }  // namespace
 
-void Plan::join_chains(const std::vector<Instruction>& code) {
-  const Finder found(code, steps);
+void TileProgram::join_chains(const std::vector<Instruction>& code) {
+  const Finder found(code, instructions);
   for (std::size_t i = 0; i < code.size(); ++i) {
     if (found.chain_of(i) == kNone) continue;
     const Chain& chain = found.chains()[found.chain_of(i)];
-    if (chain.steps < 2) continue;
+    if (chain.instructions < 2) continue;
     if (i != chain.last) {
-      steps[i].kind = Step::Kind::merged;
+      instructions[i].kind = Kind::merged;
       continue;
     }
-    steps[i].kind = Step::Kind::chain;
-    steps[i].a = chain.start;
-    steps[i].links = chain.links;
-    for (const std::size_t s : chain.shared) steps[s].shared = true;
+    instructions[i].kind = Kind::chain;
+    instructions[i].a = chain.start;
+    instructions[i].links = chain.links;
+    for (const std::size_t s : chain.shared) instructions[s].shared = true;
   }
-  one_chain = steps.back().kind == Step::Kind::chain && std::ranges::all_of(steps, [&](const Step& s) {
-                return s.uniform || s.kind == Step::Kind::load || s.kind == Step::Kind::merged || &s == &steps.back();
-              });
+  one_chain =
+      instructions.back().kind == Kind::chain && std::ranges::all_of(instructions, [&](const TileInstruction& n) {
+        return n.uniform || n.kind == Kind::load || n.kind == Kind::merged || &n == &instructions.back();
+      });
 }
 
 }  // namespace tern::pointwise

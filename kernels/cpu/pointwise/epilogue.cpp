@@ -33,23 +33,23 @@ std::byte* aligned(std::vector<std::byte>& bytes) {
 }
 
 /// The calling thread's worker for up to `count` elements at a time.
-Worker worker(const Plan& plan, const KernelCall& call, std::uint64_t number, std::int64_t count) {
+Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
   thread_local Memory memory;
-  const std::size_t need = Worker::bytes(plan) + 64;
+  const std::size_t need = Worker::bytes(program) + 64;
   if (memory.bytes.size() < need) {
     memory.owner = 0;
     memory.bytes = std::vector<std::byte>(need);
   }
   const bool filled = memory.owner == number;
   memory.owner = number;
-  if (!filled) memory.kept.assign(plan.loads.size(), {});
-  Worker made(plan, call, aligned(memory.bytes), count, filled);
+  if (!filled) memory.kept.assign(program.loads.size(), {});
+  Worker made(program, call, aligned(memory.bytes), count, filled);
   made.keep(memory.kept.data());
   return made;
 }
 
 /// Recognised from the last instruction backwards.
-std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, const Plan& plan) {
+std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, const TileProgram& program) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   SimpleEpilogue simple{-1, -kInfinity, kInfinity};
   std::size_t at = code.size() - 1;
@@ -69,7 +69,7 @@ std::optional<SimpleEpilogue> simple_form(const std::vector<Instruction>& code, 
   if (!is(at, Scalar::add) || own(code[at].a) == own(code[at].b)) return std::nullopt;
   const std::size_t other = own(code[at].a) ? code[at].b : code[at].a;
   if (!is(other, Scalar::load)) return std::nullopt;
-  const Load& load = plan.loads[plan.steps[other].load];
+  const Load& load = program.loads[program.instructions[other].load];
   if (!load.linear || load.operand == kOwnResult) return std::nullopt;
   simple.operand = load.operand;
   return simple;
@@ -81,29 +81,29 @@ std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
   return call.node->expr.code.empty() ? nullptr : std::make_unique<Epilogue>(call);
 }
 
-Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), plan_(call, kBlock) {
+Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(call, kBlock) {
   bool fits = call.out[0].dtype == DType::f32 && call.node->expr.code.back().dtype == DType::f32;
-  for (const Load& l : plan_.loads)
+  for (const Load& l : program_.loads)
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
-  simple_ = simple_form(call.node->expr.code, plan_);
-  if (const auto a = activation_of(call.node->expr)) activation_ = plan_.table.activations[static_cast<int>(*a)];
+  simple_ = simple_form(call.node->expr.code, program_);
+  if (const auto a = activation_of(call.node->expr)) activation_ = program_.table.activations[static_cast<int>(*a)];
 }
 
 void Epilogue::apply(const KernelCall& call) const {
-  parallel_for(plan_.tiles, plan_.grain(), [&](std::int64_t begin, std::int64_t end) {
-    Worker w = worker(plan_, call, number_, plan_.tile);
-    for (std::int64_t i = begin; i < end; ++i) w.run_tile(plan_.tile_at(i));
+  parallel_for(program_.tiles, program_.grain(), [&](std::int64_t begin, std::int64_t end) {
+    Worker w = worker(program_, call, number_, program_.tile);
+    for (std::int64_t i = begin; i < end; ++i) w.run_tile(program_.tile_at(i));
   });
 }
 
 void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t count) const {
   if (count <= 0) return;
-  Worker w = worker(plan_, call, number_, std::min(count, plan_.tile));
-  const std::int64_t inner = plan_.sizes[static_cast<std::size_t>(plan_.rank) - 1];
+  Worker w = worker(program_, call, number_, std::min(count, program_.tile));
+  const std::int64_t inner = program_.sizes[static_cast<std::size_t>(program_.rank) - 1];
   while (count > 0) {
-    std::int64_t n = std::min(count, plan_.tile);
-    if (plan_.by_rows) n = std::min(n, inner - begin % inner);
+    std::int64_t n = std::min(count, program_.tile);
+    if (program_.by_rows) n = std::min(n, inner - begin % inner);
     w.run_tile({begin, n});
     begin += n;
     count -= n;
@@ -116,7 +116,7 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
   if (activation_ != nullptr) return activation_(block, ld, rows, columns);
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
-  Worker w = worker(plan_, call, number_, wide * high);
+  Worker w = worker(program_, call, number_, wide * high);
   for (std::int64_t i = 0; i < rows; i += high) {
     for (std::int64_t j = 0; j < columns; j += wide) {
       const Rows at{begin + i * row_step + j, row_step, std::min(high, rows - i), std::min(wide, columns - j)};

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
 
@@ -40,7 +40,7 @@ class Epilogue {
 
  private:
   std::uint64_t number_;  ///< no other epilogue has it
-  Plan plan_;
+  TileProgram program_;
   std::optional<SimpleEpilogue> simple_;
   ActivationLoop activation_ = nullptr;  ///< that is all of the expression
 };

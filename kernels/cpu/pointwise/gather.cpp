@@ -1,7 +1,7 @@
 // Reading a strided operand into a tile.
 #include <cstring>
 
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
 namespace {
@@ -25,20 +25,20 @@ void copy_run(std::byte* dst, const std::byte* src, std::int64_t stride, std::in
 }
 
 template <class T>
-void gather_as(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
-               std::byte* dst) {
-  const auto last = static_cast<std::size_t>(plan.rank) - 1;
+void gather_as(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start,
+               std::int64_t count, std::byte* dst) {
+  const auto last = static_cast<std::size_t>(program.rank) - 1;
   std::array<std::int64_t, kMaxRank> at{};
   std::int64_t offset = 0;
   std::int64_t rest = start;
   for (std::size_t d = last + 1; d-- > 0;) {
-    at[d] = rest % plan.sizes[d];
-    rest /= plan.sizes[d];
+    at[d] = rest % program.sizes[d];
+    rest /= program.sizes[d];
     offset += at[d] * load.strides[d];
   }
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   while (true) {
-    const std::int64_t run = std::min(count, plan.sizes[last] - at[last]);
+    const std::int64_t run = std::min(count, program.sizes[last] - at[last]);
     copy_run<T>(dst, data + offset * size, load.strides[last], run);
     count -= run;
     if (count == 0) return;
@@ -48,8 +48,8 @@ void gather_as(const Plan& plan, const Load& load, const std::byte* data, std::i
     at[last] = 0;
     for (std::size_t d = last; d-- > 0;) {
       offset += load.strides[d];
-      if (++at[d] < plan.sizes[d]) break;
-      offset -= plan.sizes[d] * load.strides[d];
+      if (++at[d] < program.sizes[d]) break;
+      offset -= program.sizes[d] * load.strides[d];
       at[d] = 0;
     }
   }
@@ -57,17 +57,18 @@ void gather_as(const Plan& plan, const Load& load, const std::byte* data, std::i
 
 /// The position of an element in the collapsed dimensions.
 using Position = std::array<std::int64_t, kMaxRank>;
-Position position_of(const Plan& plan, std::int64_t element) {
+Position position_of(const TileProgram& program, std::int64_t element) {
   Position at{};
-  for (auto d = static_cast<std::size_t>(plan.rank); d-- > 0;) {
-    at[d] = element % plan.sizes[d];
-    element /= plan.sizes[d];
+  for (auto d = static_cast<std::size_t>(program.rank); d-- > 0;) {
+    at[d] = element % program.sizes[d];
+    element /= program.sizes[d];
   }
   return at;
 }
 
 template <class T>
-void gather_rows_as(const Plan& plan, const Load& load, const std::byte* data, const Rows& r, std::byte* dst) {
+void gather_rows_as(const TileProgram& program, const Load& load, const std::byte* data, const Rows& r,
+                    std::byte* dst) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   if (load.linear) {
     for (std::int64_t i = 0; i < r.rows; ++i)
@@ -75,48 +76,49 @@ void gather_rows_as(const Plan& plan, const Load& load, const std::byte* data, c
     return;
   }
   // Divisions for the first row alone: from row to row the position advances by the digits of row_step.
-  const auto last = static_cast<std::size_t>(plan.rank) - 1;
-  Position at = position_of(plan, r.begin);
-  const Position step = position_of(plan, r.row_step);
+  const auto last = static_cast<std::size_t>(program.rank) - 1;
+  Position at = position_of(program, r.begin);
+  const Position step = position_of(program, r.row_step);
   for (std::int64_t i = 0; i < r.rows; ++i) {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d <= last; ++d) offset += at[d] * load.strides[d];
-    if (at[last] + r.columns <= plan.sizes[last]) {
+    if (at[last] + r.columns <= program.sizes[last]) {
       copy_run<T>(dst, data + offset * size, load.strides[last], r.columns);
     } else {
-      gather_as<T>(plan, load, data, r.begin + i * r.row_step, r.columns, dst);
+      gather_as<T>(program, load, data, r.begin + i * r.row_step, r.columns, dst);
     }
     dst += r.columns * size;
     std::int64_t carry = 0;
     for (std::size_t d = last + 1; d-- > 0;) {
       at[d] += step[d] + carry;
-      carry = at[d] >= plan.sizes[d] ? 1 : 0;
-      at[d] -= carry != 0 ? plan.sizes[d] : 0;
+      carry = at[d] >= program.sizes[d] ? 1 : 0;
+      at[d] -= carry != 0 ? program.sizes[d] : 0;
     }
   }
 }
 
 }  // namespace
 
-void gather_rows(const Plan& plan, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst) {
+void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const Rows& rows,
+                 std::byte* dst) {
   switch (load.element) {
-    case 1: return gather_rows_as<std::uint8_t>(plan, load, data, rows, dst);
-    case 2: return gather_rows_as<std::uint16_t>(plan, load, data, rows, dst);
-    case 4: return gather_rows_as<std::uint32_t>(plan, load, data, rows, dst);
-    case 8: return gather_rows_as<std::uint64_t>(plan, load, data, rows, dst);
-    default: return gather_rows_as<Wide>(plan, load, data, rows, dst);
+    case 1: return gather_rows_as<std::uint8_t>(program, load, data, rows, dst);
+    case 2: return gather_rows_as<std::uint16_t>(program, load, data, rows, dst);
+    case 4: return gather_rows_as<std::uint32_t>(program, load, data, rows, dst);
+    case 8: return gather_rows_as<std::uint64_t>(program, load, data, rows, dst);
+    default: return gather_rows_as<Wide>(program, load, data, rows, dst);
   }
 }
 
-void gather(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
+void gather(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst) {
   if (count == 0) return;
   switch (load.element) {
-    case 1: return gather_as<std::uint8_t>(plan, load, data, start, count, dst);
-    case 2: return gather_as<std::uint16_t>(plan, load, data, start, count, dst);
-    case 4: return gather_as<std::uint32_t>(plan, load, data, start, count, dst);
-    case 8: return gather_as<std::uint64_t>(plan, load, data, start, count, dst);
-    default: return gather_as<Wide>(plan, load, data, start, count, dst);
+    case 1: return gather_as<std::uint8_t>(program, load, data, start, count, dst);
+    case 2: return gather_as<std::uint16_t>(program, load, data, start, count, dst);
+    case 4: return gather_as<std::uint32_t>(program, load, data, start, count, dst);
+    case 8: return gather_as<std::uint64_t>(program, load, data, start, count, dst);
+    default: return gather_as<Wide>(program, load, data, start, count, dst);
   }
 }
 

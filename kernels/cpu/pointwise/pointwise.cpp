@@ -12,15 +12,15 @@ namespace {
 
 template <const LoopTable& (*kTable)()>
 std::unique_ptr<KernelState> prepare(const KernelCall& call) {
-  return std::make_unique<Plan>(call, 0, kTable());
+  return std::make_unique<TileProgram>(call, 0, kTable());
 }
 
-void run_plan(const KernelCall& call, const Plan& plan) {
-  if (plan.total == 0) return;
-  parallel_for(plan.tiles, plan.grain(), [&](std::int64_t begin, std::int64_t end) {
-    Worker worker(plan, call, thread_buffer<std::byte>(Worker::bytes(plan)), plan.tile);
+void run_program(const KernelCall& call, const TileProgram& program) {
+  if (program.total == 0) return;
+  parallel_for(program.tiles, program.grain(), [&](std::int64_t begin, std::int64_t end) {
+    Worker worker(program, call, thread_buffer<std::byte>(Worker::bytes(program)), program.tile);
     worker.stream_result();
-    for (std::int64_t i = begin; i < end; ++i) worker.run_tile(plan.tile_at(i));
+    for (std::int64_t i = begin; i < end; ++i) worker.run_tile(program.tile_at(i));
     end_stream();
   });
 }
@@ -29,7 +29,7 @@ template <const LoopTable& (*kTable)()>
 void run(KernelCall& call) {
   std::unique_ptr<KernelState> own;
   if (call.state == nullptr) own = prepare<kTable>(call);
-  run_plan(call, static_cast<const Plan&>(call.state != nullptr ? *call.state : *own));
+  run_program(call, static_cast<const TileProgram&>(call.state != nullptr ? *call.state : *own));
 }
 
 template <const LoopTable& (*kTable)()>

@@ -8,7 +8,7 @@
 #include "dtypes/cast.h"
 #include "dtypes/convert.h"
 #include "kernels/cpu/pointwise/kernels.h"
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 #include "threads/parallel.h"
 
 namespace tern::pointwise {

@@ -9,28 +9,30 @@
 namespace tern::pointwise {
 namespace {
 
-std::size_t pointer_bytes(const Plan& plan) {
-  return (plan.steps.size() * sizeof(std::byte*) + 63) / 64 * 64;
+using Kind = TileInstruction::Kind;
+
+std::size_t pointer_bytes(const TileProgram& program) {
+  return (program.instructions.size() * sizeof(std::byte*) + 63) / 64 * 64;
 }
 
 /// The positions along one axis of consecutive elements.
-void positions(const Step& s, std::int64_t start, std::int64_t count, std::int64_t* dst) {
-  std::int64_t position = start / s.inner % s.size;
-  std::int64_t left = s.inner - start % s.inner;
+void positions(const TileInstruction& n, std::int64_t start, std::int64_t count, std::int64_t* dst) {
+  std::int64_t position = start / n.inner % n.size;
+  std::int64_t left = n.inner - start % n.inner;
   for (std::int64_t i = 0; i < count;) {
     const std::int64_t run = std::min(left, count - i);
     for (std::int64_t k = 0; k < run; ++k) dst[i + k] = position;
     i += run;
-    left = s.inner;
-    if (++position == s.size) position = 0;
+    left = n.inner;
+    if (++position == n.size) position = 0;
   }
 }
 
-std::int64_t offset(const Plan& plan, const Load& l, std::int64_t position) {
+std::int64_t offset(const TileProgram& program, const Load& l, std::int64_t position) {
   std::int64_t at = 0;
-  for (auto d = static_cast<std::size_t>(plan.rank); d-- > 0;) {
-    at += position % plan.sizes[d] * l.strides[d];
-    position /= plan.sizes[d];
+  for (auto d = static_cast<std::size_t>(program.rank); d-- > 0;) {
+    at += position % program.sizes[d] * l.strides[d];
+    position /= program.sizes[d];
   }
   return at;
 }
@@ -49,27 +51,27 @@ void copy_rows(const float* from, std::int64_t from_step, float* to, std::int64_
 
 }  // namespace
 
-std::size_t Worker::bytes(const Plan& plan) {
-  return pointer_bytes(plan) + (plan.slots + 1) * plan.slot_bytes;
+std::size_t Worker::bytes(const TileProgram& program) {
+  return pointer_bytes(program) + (program.slots + 1) * program.slot_bytes;
 }
 
-Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
-    : plan_(plan),
+Worker::Worker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled)
+    : program_(program),
       call_(call),
       where_(reinterpret_cast<const std::byte**>(memory)),
-      slots_(memory + pointer_bytes(plan)),
-      loops_(plan.table) {
-  // Constants fill their buffers: the memory may serve other workers of the plan.
-  const std::int64_t all = std::max(plan.tile, plan.block);
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& s = plan.steps[i];
+      slots_(memory + pointer_bytes(program)),
+      loops_(program.table) {
+  // Constants fill their buffers: the memory may serve other workers of the program.
+  const std::int64_t all = std::max(program.tile, program.block);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    const TileInstruction& n = program.instructions[i];
     std::byte* dst = slot(i);
     where_[i] = dst;
-    if (!s.uniform || (s.fixed && filled)) continue;
-    const std::int64_t wanted = s.fixed ? all : count;
-    if (s.kind == Step::Kind::loop && wanted > 1) {
+    if (!n.uniform || (n.fixed && filled)) continue;
+    const std::int64_t wanted = n.fixed ? all : count;
+    if (n.kind == Kind::loop && wanted > 1) {
       run(i, {0, 1}, dst);
-      fill(dst, dst, element_size(s.to), wanted);
+      fill(dst, dst, element_size(n.to), wanted);
     } else {
       run(i, {0, wanted}, dst);
     }
@@ -79,13 +81,13 @@ Worker::Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std:
 /// Memory is written past the caches where it is not read, and large.
 void Worker::stream_result() {
   const TensorView& out = call_.out[0];
-  streams_ = run_bytes(out.dtype, plan_.total) >= kStreamBytes;
-  for (const Load& l : plan_.loads) streams_ = streams_ && data(l) != out.data;
+  streams_ = run_bytes(out.dtype, program_.total) >= kStreamBytes;
+  for (const Load& l : program_.loads) streams_ = streams_ && data(l) != out.data;
 }
 
-std::byte* Worker::slot(std::size_t step) const {
-  const std::ptrdiff_t number = plan_.steps[step].slot;
-  return number < 0 ? nullptr : slots_ + static_cast<std::size_t>(number) * plan_.slot_bytes;
+std::byte* Worker::slot(std::size_t instruction) const {
+  const std::ptrdiff_t number = program_.instructions[instruction].slot;
+  return number < 0 ? nullptr : slots_ + static_cast<std::size_t>(number) * program_.slot_bytes;
 }
 
 const std::byte* Worker::data(const Load& l) const {
@@ -97,55 +99,55 @@ void Worker::copy(std::byte* to, const std::byte* from, std::int64_t count) cons
 }
 
 void Worker::run_tile(const Tile& t) {
-  const std::size_t last = plan_.steps.size() - 1;
+  const std::size_t last = program_.instructions.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
-    if (!plan_.steps[i].uniform) run(i, t, slot(i));
+    if (!program_.instructions[i].uniform) run(i, t, slot(i));
   }
   std::byte* out = call_.out[0].data + run_bytes(call_.out[0].dtype, t.start);
-  const Step& s = plan_.steps[last];
-  if (streams_ && !s.uniform && s.kind != Step::Kind::bitcast) {
+  const TileInstruction& n = program_.instructions[last];
+  if (streams_ && !n.uniform && n.kind != Kind::bitcast) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
-    if (s.kind == Step::Kind::chain && aligned) return run_chain(s, t.count, out, true);
+    if (n.kind == Kind::chain && aligned) return run_chain(n, t.count, out, true);
     run(last, t, spare());
     stream(out, spare(), static_cast<std::size_t>(run_bytes(call_.out[0].dtype, t.count)));
     return;
   }
-  if (!s.uniform) run(last, t, out);
+  if (!n.uniform) run(last, t, out);
   // A result that was not made in place: an operand as it is, or a value that is the same everywhere.
-  if (s.uniform || s.kind == Step::Kind::bitcast) copy(out, where_[last], t.count);
+  if (n.uniform || n.kind == Kind::bitcast) copy(out, where_[last], t.count);
 }
 
 void Worker::run_block(const Block& b) {
   const std::int64_t columns = b.at.columns, count = b.at.rows * columns;
   const bool dense = b.ld == columns || b.at.rows == 1;
-  if (plan_.one_chain && !dense && columns % kChainColumns == 0) return run_rows(b);
+  if (program_.one_chain && !dense && columns % kChainColumns == 0) return run_rows(b);
   auto* own = dense ? reinterpret_cast<std::byte*>(b.data) : spare();
   if (!dense) copy_rows(b.data, b.ld, reinterpret_cast<float*>(own), columns, b.at.rows, columns);
-  const std::size_t last = plan_.steps.size() - 1;
+  const std::size_t last = program_.instructions.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
-    const Step& s = plan_.steps[i];
+    const TileInstruction& n = program_.instructions[i];
     std::byte* dst = i == last ? own : slot(i);
-    if (s.uniform) continue;
-    if (s.kind == Step::Kind::load) {
+    if (n.uniform) continue;
+    if (n.kind == Kind::load) {
       load_block(i, b.at, own);
-    } else if (s.kind == Step::Kind::index) {
+    } else if (n.kind == Kind::index) {
       for (std::int64_t r = 0; r < b.at.rows; ++r)
-        positions(s, b.at.begin + r * b.at.row_step, columns, reinterpret_cast<std::int64_t*>(dst) + r * columns);
+        positions(n, b.at.begin + r * b.at.row_step, columns, reinterpret_cast<std::int64_t*>(dst) + r * columns);
     } else {
       run(i, {0, count}, dst);
     }
   }
-  const Step& s = plan_.steps[last];
-  if (s.uniform || s.kind == Step::Kind::bitcast || s.kind == Step::Kind::load) copy(own, where_[last], count);
+  const TileInstruction& n = program_.instructions[last];
+  if (n.uniform || n.kind == Kind::bitcast || n.kind == Kind::load) copy(own, where_[last], count);
   if (!dense) copy_rows(reinterpret_cast<const float*>(own), columns, b.data, b.ld, b.at.rows, columns);
 }
 
 /// Whether the kept operand's buffer holds these rows already; it is taken to hold them from now on.
 bool Worker::holds(std::size_t load, const Rows& at) {
-  const Load& l = plan_.loads[load];
+  const Load& l = program_.loads[load];
   std::int64_t inner = 1;
-  for (int d = plan_.rank - 1; d > l.axis; --d) inner *= plan_.sizes[static_cast<std::size_t>(d)];
-  const std::int64_t size = plan_.sizes[static_cast<std::size_t>(l.axis)];
+  for (int d = program_.rank - 1; d > l.axis; --d) inner *= program_.sizes[static_cast<std::size_t>(d)];
+  const std::int64_t size = program_.sizes[static_cast<std::size_t>(l.axis)];
   // One element for each row, or one for each column: all other ways to lie are brought together anew.
   const bool by_rows = at.row_step % inner == 0 && at.begin % inner + at.columns <= inner,
              by_columns = inner == 1 && at.row_step % size == 0 && at.begin % size + at.columns <= size;
@@ -160,26 +162,28 @@ bool Worker::holds(std::size_t load, const Rows& at) {
 }
 
 void Worker::load_block(std::size_t i, const Rows& at, std::byte* own) {
-  const Load& l = plan_.loads[plan_.steps[i].load];
+  const Load& l = program_.loads[program_.instructions[i].load];
   if (l.operand == kOwnResult) {
     where_[i] = own;
   } else if (l.linear && (at.rows == 1 || at.row_step == at.columns)) {
     where_[i] = data(l) + at.begin * l.element;
   } else {
     where_[i] = slot(i) != nullptr ? slot(i) : own;
-    if (plan_.steps[i].kept && kept_ != nullptr && slot(i) != nullptr && holds(plan_.steps[i].load, at)) return;
-    gather_rows(plan_, l, data(l), at, slot(i) != nullptr ? slot(i) : own);
+    if (program_.instructions[i].kept && kept_ != nullptr && slot(i) != nullptr &&
+        holds(program_.instructions[i].load, at))
+      return;
+    gather_rows(program_, l, data(l), at, slot(i) != nullptr ? slot(i) : own);
   }
 }
 
 /// With `rows`, what is read where it lies has their distances.
-ChainOperand Worker::operand(std::size_t step, const Block* rows) const {
-  const Step& s = plan_.steps[step];
-  ChainOperand o{reinterpret_cast<const float*>(where_[step]), s.uniform ? 0 : 1};
+ChainOperand Worker::operand(std::size_t instruction, const Block* rows) const {
+  const TileInstruction& n = program_.instructions[instruction];
+  ChainOperand o{reinterpret_cast<const float*>(where_[instruction]), n.uniform ? 0 : 1};
   if (rows == nullptr) return o;
   o.row = rows->at.columns;
-  if (s.kind != Step::Kind::load) return o;
-  const Load& l = plan_.loads[s.load];
+  if (n.kind != Kind::load) return o;
+  const Load& l = program_.loads[n.load];
   if (l.operand == kOwnResult) {
     o.row = rows->ld;
   } else if (l.linear) {
@@ -188,66 +192,66 @@ ChainOperand Worker::operand(std::size_t step, const Block* rows) const {
   return o;
 }
 
-std::size_t Worker::links_of(const Step& s, const Block* rows, ChainLink* links) const {
-  for (std::size_t k = 0; k < s.links.size(); ++k) {
-    const Link& l = s.links[k];
+std::size_t Worker::links_of(const TileInstruction& n, const Block* rows, ChainLink* links) const {
+  for (std::size_t k = 0; k < n.links.size(); ++k) {
+    const Link& l = n.links[k];
     links[k] = {l.op, operand(l.y, rows), operand(l.left, rows), operand(l.right, rows), nullptr};
     if (l.keep >= 0) links[k].keep = reinterpret_cast<float*>(slot(static_cast<std::size_t>(l.keep)));
   }
-  return s.links.size();
+  return n.links.size();
 }
 
-void Worker::run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches) {
+void Worker::run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches) {
   ChainLink links[kMostLinks];
-  const std::size_t count = links_of(s, nullptr, links);
-  loops_.chain(reinterpret_cast<float*>(dst), operand(s.a, nullptr), links, count, n, past_caches);
+  const std::size_t count = links_of(n, nullptr, links);
+  loops_.chain(reinterpret_cast<float*>(dst), operand(n.a, nullptr), links, count, elements, past_caches);
 }
 
-/// The one chain of a plan, on rows where they lie.
+/// The one chain of a program, on rows where they lie.
 void Worker::run_rows(const Block& b) {
-  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-    const Step& s = plan_.steps[i];
-    if (s.uniform || s.kind != Step::Kind::load) continue;
-    const Load& l = plan_.loads[s.load];
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    const TileInstruction& n = program_.instructions[i];
+    if (n.uniform || n.kind != Kind::load) continue;
+    const Load& l = program_.loads[n.load];
     if (l.linear && l.operand != kOwnResult) {
       where_[i] = data(l) + b.at.begin * l.element;
     } else {
       load_block(i, b.at, reinterpret_cast<std::byte*>(b.data));
     }
   }
-  const Step& s = plan_.steps.back();
+  const TileInstruction& n = program_.instructions.back();
   ChainLink links[kMostLinks];
-  const std::size_t count = links_of(s, &b, links);
-  loops_.chain_rows(b.data, b.ld, operand(s.a, &b), links, count, b.at.rows, b.at.columns);
+  const std::size_t count = links_of(n, &b, links);
+  loops_.chain_rows(b.data, b.ld, operand(n.a, &b), links, count, b.at.rows, b.at.columns);
 }
 
 void Worker::run(std::size_t i, const Tile& t, std::byte* dst) {
-  const Step& s = plan_.steps[i];
-  switch (s.kind) {
-    case Step::Kind::loop: s.loop(dst, where_[s.a], where_[s.b], where_[s.c], t.count); break;
-    case Step::Kind::convert: convert(where_[s.a], s.from, dst, s.to, t.count, s.overflow); break;
-    case Step::Kind::load: load(i, t, dst); break;
-    case Step::Kind::bitcast: where_[i] = where_[s.a]; break;
-    case Step::Kind::constant: fill(dst, s.constant.data(), element_size(s.to), t.count); break;
-    case Step::Kind::index: positions(s, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
-    case Step::Kind::chain: run_chain(s, t.count, dst, false); break;
-    case Step::Kind::merged: break;
+  const TileInstruction& n = program_.instructions[i];
+  switch (n.kind) {
+    case Kind::loop: n.loop(dst, where_[n.a], where_[n.b], where_[n.c], t.count); break;
+    case Kind::convert: convert(where_[n.a], n.from, dst, n.to, t.count, n.overflow); break;
+    case Kind::load: load(i, t, dst); break;
+    case Kind::bitcast: where_[i] = where_[n.a]; break;
+    case Kind::constant: fill(dst, n.constant.data(), element_size(n.to), t.count); break;
+    case Kind::index: positions(n, t.start, t.count, reinterpret_cast<std::int64_t*>(dst)); break;
+    case Kind::chain: run_chain(n, t.count, dst, false); break;
+    case Kind::merged: break;
   }
 }
 
 void Worker::load(std::size_t i, const Tile& t, std::byte* dst) {
-  const Load& l = plan_.loads[plan_.steps[i].load];
+  const Load& l = program_.loads[program_.instructions[i].load];
   const std::byte* from = data(l);
   if (l.uniform) return fill(dst, from, l.element, t.count);
-  const bool result = i + 1 == plan_.steps.size();
+  const bool result = i + 1 == program_.instructions.size();
   if (l.linear) {
-    where_[i] = from + run_bytes(plan_.steps[i].to, t.start);
-  } else if (plan_.reads_in_place(l)) {
-    where_[i] = from + offset(plan_, l, t.start) * l.element;
+    where_[i] = from + run_bytes(program_.instructions[i].to, t.start);
+  } else if (program_.reads_in_place(l)) {
+    where_[i] = from + offset(program_, l, t.start) * l.element;
   } else {
     if (!result) where_[i] = dst;
-    if (kept_ != nullptr) kept_[plan_.steps[i].load] = {};
-    return gather(plan_, l, from, t.start, t.count, dst);
+    if (kept_ != nullptr) kept_[program_.instructions[i].load] = {};
+    return gather(program_, l, from, t.start, t.count, dst);
   }
   if (result) copy(dst, where_[i], t.count);
 }

@@ -1,10 +1,10 @@
-// What one thread needs to run a pointwise plan: buffers, and where each step's values lie.
+// What one thread needs to run a tile program: buffers, and where each instruction's values lie.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
 
@@ -24,27 +24,28 @@ struct Kept {
 
 class Worker {
  public:
-  static std::size_t bytes(const Plan& plan);
+  static std::size_t bytes(const TileProgram& program);
 
-  /// `memory`: bytes(plan), 64-byte aligned. `filled`: a worker of this plan had it last, so that it holds the plan's
-  /// constants. `count`: elements of the largest tile or block that this worker is to run.
-  Worker(const Plan& plan, const KernelCall& call, std::byte* memory, std::int64_t count, bool filled = false);
+  /// `memory`: bytes(program), 64-byte aligned. `filled`: a worker of this program had it last, so that it holds the
+  /// program's constants. `count`: elements of the largest tile or block that this worker is to run.
+  Worker(const TileProgram& program, const KernelCall& call, std::byte* memory, std::int64_t count,
+         bool filled = false);
 
   /// For whole outputs: results that are too large for the caches go past them. end_stream() must follow the last tile.
   void stream_result();
   void run_tile(const Tile& t);
-  /// What kept operands' buffers hold, one for each of the plan's loads; without it all are filled for each block.
+  /// What kept operands' buffers hold, one for each of the program's loads; without it all are filled for each block.
   void keep(Kept* kept) { kept_ = kept; }
-  /// Replaces the block by the expression's value; at most plan.block elements.
+  /// Replaces the block by the expression's value; at most program.block elements.
   void run_block(const Block& b);
 
  private:
-  std::byte* slot(std::size_t step) const;
-  std::byte* spare() const { return slots_ + plan_.slots * plan_.slot_bytes; }
+  std::byte* slot(std::size_t instruction) const;
+  std::byte* spare() const { return slots_ + program_.slots * program_.slot_bytes; }
   const std::byte* data(const Load& l) const;
-  ChainOperand operand(std::size_t step, const Block* rows) const;
-  std::size_t links_of(const Step& s, const Block* rows, ChainLink* links) const;
-  void run_chain(const Step& s, std::int64_t n, std::byte* dst, bool past_caches);
+  ChainOperand operand(std::size_t instruction, const Block* rows) const;
+  std::size_t links_of(const TileInstruction& n, const Block* rows, ChainLink* links) const;
+  void run_chain(const TileInstruction& n, std::int64_t elements, std::byte* dst, bool past_caches);
   void run_rows(const Block& b);
   void run(std::size_t i, const Tile& t, std::byte* dst);
   void load(std::size_t i, const Tile& t, std::byte* dst);
@@ -52,9 +53,9 @@ class Worker {
   bool holds(std::size_t load, const Rows& at);
   void copy(std::byte* to, const std::byte* from, std::int64_t count) const;
 
-  const Plan& plan_;
+  const TileProgram& program_;
   const KernelCall& call_;
-  const std::byte** where_;  ///< for each step
+  const std::byte** where_;  ///< for each instruction
   std::byte* slots_;
   const LoopTable& loops_;
   Kept* kept_ = nullptr;

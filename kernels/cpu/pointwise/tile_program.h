@@ -1,4 +1,5 @@
-// A pointwise node at known sizes: the loops to run over each tile of the output, and where each value of a tile lies.
+// A pointwise expression at known sizes: the loops to run over each tile of the output, and where each value of a tile
+// lies.
 #pragma once
 
 #include <array>
@@ -28,15 +29,16 @@ struct Load {
 
 inline constexpr std::size_t kMostLinks = 32;  ///< of a chain
 
-/// An operation of a chain of arithmetic, and the steps that make its operands; those that it has not are as y.
+/// An operation of a chain of arithmetic, and the instructions that make its operands; those that it has not are as y.
 struct Link {
   ChainOp op{};
   std::size_t y = 0, left = 0, right = 0;
-  std::ptrdiff_t keep = -1;  ///< the step that this link computes, where others read it too
+  std::ptrdiff_t keep = -1;  ///< the instruction that this link computes, where others read it too
 };
 
-struct Step {
-  /// chain: the links, applied in turn to step a; merged: a part of a later step's chain
+/// How an instruction of the expression is done for a tile.
+struct TileInstruction {
+  /// chain: the links, applied in turn to instruction a; merged: a part of a later one's chain
   enum class Kind : std::uint8_t { constant, load, index, convert, loop, bitcast, chain, merged };
   Kind kind = Kind::loop;
   bool uniform = false;  ///< the same for every element: done once for each thread
@@ -44,10 +46,10 @@ struct Step {
   bool shared = false;   ///< merged, and read by others than the next link: the chain stores it
   bool kept = false;     ///< an epilogue's constant operand of one axis: its buffer serves block after block
   Loop loop = nullptr;
-  std::size_t a = 0, b = 0, c = 0;  ///< steps
+  std::size_t a = 0, b = 0, c = 0;  ///< instructions
   DType from = DType::invalid, to = DType::invalid;
   Overflow overflow = Overflow::to_nan;
-  std::size_t load = 0;                  ///< number in Plan::loads
+  std::size_t load = 0;                  ///< number in TileProgram::loads
   std::int64_t inner = 1, size = 1;      ///< index: the position is element / inner % size
   std::array<std::byte, 16> constant{};  ///< one element
   std::vector<Link> links;
@@ -59,12 +61,13 @@ struct Tile {
   std::int64_t start = 0, count = 0;
 };
 
-struct Plan : KernelState {
+/// Immutable: threads share it.
+struct TileProgram : KernelState {
   /// Of a pointwise node, or of another node's epilogue. With block > 0 there is room to bring any part of any operand
   /// together, up to `block` elements.
-  explicit Plan(const KernelCall& call, std::int64_t block = 0, const LoopTable& table = loop_table());
+  explicit TileProgram(const KernelCall& call, std::int64_t block = 0, const LoopTable& table = loop_table());
 
-  const LoopTable& table;  ///< that the steps are from
+  const LoopTable& table;  ///< that the loops are from
 
   std::int64_t total = 0;  ///< elements of the output
   int rank = 1;            ///< collapsed, at least 1
@@ -76,8 +79,8 @@ struct Plan : KernelState {
   std::int64_t row_tiles = 1;
   std::int64_t cost = 1;  ///< of an element, in additions
   std::vector<Load> loads;
-  std::vector<Step> steps;  ///< one for each instruction
-  bool one_chain = false;   ///< one chain of loads as they are and of uniform values makes the result
+  std::vector<TileInstruction> instructions;  ///< the expression's, one for one
+  bool one_chain = false;                     ///< one chain of loads as they are and of uniform values makes the result
   std::size_t slots = 0;
   std::size_t slot_bytes = 0;
 
@@ -91,22 +94,22 @@ struct Plan : KernelState {
 
  private:
   void collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
-  void add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
+  void add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands);
   void join_chains(const std::vector<Instruction>& code);  ///< chains.cpp
   void choose_tile();
   void assign_slots();
-  bool needs_slot(const Step& s) const;
+  bool needs_slot(const TileInstruction& n) const;
 };
 
 /// Copies the `count` elements from position `start` of the output's order to `dst`, contiguous.
-void gather(const Plan& plan, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
+void gather(const TileProgram& program, const Load& load, const std::byte* data, std::int64_t start, std::int64_t count,
             std::byte* dst);
 /// Rows of an operand's elements in the output's order: `columns` from each of begin, begin + row_step, ...
 struct Rows {
   std::int64_t begin = 0, row_step = 0, rows = 0, columns = 0;
 };
 /// Copies them to `dst`, one row after the other.
-void gather_rows(const Plan& plan, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst);
+void gather_rows(const TileProgram& program, const Load& load, const std::byte* data, const Rows& rows, std::byte* dst);
 /// Repeats one element.
 void fill(std::byte* dst, const std::byte* element, std::int64_t size, std::int64_t count);
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/pointwise/plan.h"
+#include "kernels/cpu/pointwise/tile_program.h"
 
 #include <tern/error.h>
 
@@ -8,6 +8,8 @@
 
 namespace tern::pointwise {
 namespace {
+
+using Kind = TileInstruction::Kind;
 
 constexpr std::size_t kCacheBytes = 32 * 1024;  // of all tiles together: the first-level cache
 constexpr std::int64_t kLargestTile = 2048;
@@ -47,7 +49,8 @@ std::ptrdiff_t operand_of(const Node& node, const Instruction& load) {
 
 }  // namespace
 
-Plan::Plan(const KernelCall& call, std::int64_t least, const LoopTable& loops) : table(loops), block(least) {
+TileProgram::TileProgram(const KernelCall& call, std::int64_t least, const LoopTable& loops)
+    : table(loops), block(least) {
   std::vector<std::ptrdiff_t> operands;  // that the expression reads, each once
   for (const Instruction& i : call.node->expr.code) {
     if (i.op != Scalar::load) continue;
@@ -56,13 +59,13 @@ Plan::Plan(const KernelCall& call, std::int64_t least, const LoopTable& loops) :
   }
   total = call.out[0].numel();
   collapse(call, operands);
-  add_steps(call, operands);
+  add_instructions(call, operands);
   join_chains(call.node->expr.code);
   choose_tile();
   assign_slots();
 }
 
-void Plan::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
+void TileProgram::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
   const TensorView& out = call.out[0];
   for (std::ptrdiff_t operand : operands) {
     const TensorView& in = operand == kOwnResult ? out : call.in[static_cast<std::size_t>(operand)];
@@ -111,71 +114,71 @@ void Plan::collapse(const KernelCall& call, const std::vector<std::ptrdiff_t>& o
   }
 }
 
-void Plan::add_steps(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
+void TileProgram::add_instructions(const KernelCall& call, const std::vector<std::ptrdiff_t>& operands) {
   const PointwiseExpr& expr = call.node->expr;
   cost = 0;
   for (const Instruction& i : expr.code) {
     const int count = scalar_info(i.op).operands;
-    Step s;
-    s.a = i.a;
-    s.b = i.b;
-    s.c = i.c;
-    s.to = i.dtype;
-    s.uniform = s.fixed = count > 0;
+    TileInstruction n;
+    n.a = i.a;
+    n.b = i.b;
+    n.c = i.c;
+    n.to = i.dtype;
+    n.uniform = n.fixed = count > 0;
     for (int k = 0; k < count; ++k) {
-      const Step& from = steps[k == 0 ? s.a : k == 1 ? s.b : s.c];
-      s.uniform = s.uniform && from.uniform;
-      s.fixed = s.fixed && from.fixed;
+      const TileInstruction& from = instructions[k == 0 ? n.a : k == 1 ? n.b : n.c];
+      n.uniform = n.uniform && from.uniform;
+      n.fixed = n.fixed && from.fixed;
     }
     switch (i.op) {
       case Scalar::constant:
-        s.kind = Step::Kind::constant;
-        s.uniform = s.fixed = true;
-        s.constant = constant_bytes(i);
+        n.kind = Kind::constant;
+        n.uniform = n.fixed = true;
+        n.constant = constant_bytes(i);
         break;
       case Scalar::load:
-        s.kind = Step::Kind::load;
-        s.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
-        s.uniform = loads[s.load].uniform;
-        s.kept = block > 0 && !s.uniform && loads[s.load].constant && loads[s.load].axis >= 0;
+        n.kind = Kind::load;
+        n.load = static_cast<std::size_t>(std::ranges::find(operands, operand_of(*call.node, i)) - operands.begin());
+        n.uniform = loads[n.load].uniform;
+        n.kept = block > 0 && !n.uniform && loads[n.load].constant && loads[n.load].axis >= 0;
         break;
       case Scalar::index: {
-        s.kind = Step::Kind::index;
+        n.kind = Kind::index;
         const TensorView& out = call.out[0];
         const auto axis = static_cast<int>(i.integer);
-        s.size = std::max<std::int64_t>(1, out.size(axis));
-        for (int d = axis + 1; d < out.rank; ++d) s.inner *= std::max<std::int64_t>(1, out.size(d));
+        n.size = std::max<std::int64_t>(1, out.size(axis));
+        for (int d = axis + 1; d < out.rank; ++d) n.inner *= std::max<std::int64_t>(1, out.size(d));
         break;
       }
       case Scalar::convert:
-        s.kind = Step::Kind::convert;
-        s.from = expr.code[i.a].dtype;
-        s.overflow = i.integer != 0 ? Overflow::saturate : Overflow::to_nan;
+        n.kind = Kind::convert;
+        n.from = expr.code[i.a].dtype;
+        n.overflow = i.integer != 0 ? Overflow::saturate : Overflow::to_nan;
         break;
-      case Scalar::bitcast: s.kind = Step::Kind::bitcast; break;
+      case Scalar::bitcast: n.kind = Kind::bitcast; break;
       default: {
         const std::uint16_t last = count == 1 ? i.a : count == 2 ? i.b : i.c;
-        s.loop = table.get(i.op, expr.code[last].dtype);
-        if (s.loop == nullptr) {
+        n.loop = table.get(i.op, expr.code[last].dtype);
+        if (n.loop == nullptr) {
           fail(ErrorCode::unsupported, "pointwise: no loop for " + std::string(scalar_info(i.op).name) + " of " +
                                            std::string(name_of(expr.code[last].dtype)));
         }
       }
     }
-    if (!s.uniform) cost += cost_of(i.op);
-    steps.push_back(s);
+    if (!n.uniform) cost += cost_of(i.op);
+    instructions.push_back(n);
   }
   cost = std::max<std::int64_t>(1, cost);
 }
 
-void Plan::choose_tile() {
+void TileProgram::choose_tile() {
   bool packed = false;
   std::size_t widest = 1;
   std::size_t held = 1;
-  for (const Step& s : steps) {
-    packed = packed || s.to == DType::f4_e2m1;
-    widest = std::max(widest, static_cast<std::size_t>(element_size(s.to)));
-    held += needs_slot(s) ? 1 : 0;
+  for (const TileInstruction& n : instructions) {
+    packed = packed || n.to == DType::f4_e2m1;
+    widest = std::max(widest, static_cast<std::size_t>(element_size(n.to)));
+    held += needs_slot(n) ? 1 : 0;
   }
   tile = static_cast<std::int64_t>(kCacheBytes / (widest * std::min<std::size_t>(held, 8)));
   tile = std::clamp(tile / 64 * 64, kSmallestTile, kLargestTile);
@@ -194,70 +197,71 @@ void Plan::choose_tile() {
   slot_bytes = (static_cast<std::size_t>(std::max(tile, block)) * widest + 63) / 64 * 64;
 }
 
-Tile Plan::tile_at(std::int64_t number) const {
+Tile TileProgram::tile_at(std::int64_t number) const {
   if (!by_rows) return {number * tile, std::min(tile, total - number * tile)};
   const std::int64_t inner = sizes[static_cast<std::size_t>(rank) - 1];
   const std::int64_t at = number % row_tiles * tile;
   return {number / row_tiles * inner + at, std::max<std::int64_t>(0, std::min(tile, inner - at))};
 }
 
-std::int64_t Plan::grain() const {
+std::int64_t TileProgram::grain() const {
   return std::max<std::int64_t>(1, kGrain / (cost * tile));
 }
 
-bool Plan::needs_slot(const Step& s) const {
-  if (s.uniform) return true;
-  if (s.kind == Step::Kind::merged) return s.shared;
-  if (s.kind == Step::Kind::bitcast) return false;
-  if (s.kind != Step::Kind::load) return true;
-  const Load& l = loads[s.load];
+bool TileProgram::needs_slot(const TileInstruction& n) const {
+  if (n.uniform) return true;
+  if (n.kind == Kind::merged) return n.shared;
+  if (n.kind == Kind::bitcast) return false;
+  if (n.kind != Kind::load) return true;
+  const Load& l = loads[n.load];
   return block > 0 ? l.operand != kOwnResult : !reads_in_place(l);
 }
 
-/// Values that are the same for all tiles keep their buffer; the others give it to a later step after their last use.
-void Plan::assign_slots() {
-  std::vector<std::size_t> last_use(steps.size(), 0);
+/// Values that are the same for all tiles keep their buffer; the others give it away after their last use.
+void TileProgram::assign_slots() {
+  std::vector<std::size_t> last_use(instructions.size(), 0);
   const auto operands_of = [&](std::size_t i) {
-    const Step& s = steps[i];
+    const TileInstruction& n = instructions[i];
     std::vector<std::size_t> v;
-    const bool loop = s.kind == Step::Kind::loop, chain = s.kind == Step::Kind::chain;
-    if (loop || chain || s.kind == Step::Kind::convert || s.kind == Step::Kind::bitcast) v.push_back(s.a);
-    if (loop) v.insert(v.end(), {s.b, s.c});
-    for (const Link& l : s.links) v.insert(v.end(), {l.y, l.left, l.right});
+    const bool loop = n.kind == Kind::loop, chain = n.kind == Kind::chain;
+    if (loop || chain || n.kind == Kind::convert || n.kind == Kind::bitcast) v.push_back(n.a);
+    if (loop) v.insert(v.end(), {n.b, n.c});
+    for (const Link& l : n.links) v.insert(v.end(), {l.y, l.left, l.right});
     v.erase(std::remove_if(v.begin(), v.end(), [&](std::size_t k) { return k >= i; }), v.end());
     return v;
   };
   // What a bitcast reads lives as long as the bitcast.
-  for (std::size_t i = 0; i < steps.size(); ++i) {
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
     for (std::size_t k : operands_of(i)) last_use[k] = std::max(last_use[k], i);
   }
-  for (std::size_t i = steps.size(); i-- > 0;) {
-    if (steps[i].kind == Step::Kind::bitcast) last_use[steps[i].a] = std::max(last_use[steps[i].a], last_use[i]);
+  for (std::size_t i = instructions.size(); i-- > 0;) {
+    if (instructions[i].kind == Kind::bitcast)
+      last_use[instructions[i].a] = std::max(last_use[instructions[i].a], last_use[i]);
   }
   std::vector<std::ptrdiff_t> free;
-  std::vector<bool> released(steps.size(), false);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    Step& s = steps[i];
+  std::vector<bool> released(instructions.size(), false);
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    TileInstruction& n = instructions[i];
     const std::vector<std::size_t> operands = operands_of(i);
     const auto release = [&](bool same_size_only) {
       for (std::size_t k : operands) {
-        const Step& o = steps[k];
+        const TileInstruction& o = instructions[k];
         if (released[k] || last_use[k] > i || o.uniform || o.kept || o.slot < 0) continue;
         if (same_size_only &&
-            ((s.kind != Step::Kind::loop && s.kind != Step::Kind::chain) || element_size(o.to) != element_size(s.to)))
+            ((n.kind != Kind::loop && n.kind != Kind::chain) || element_size(o.to) != element_size(n.to)))
           continue;
         released[k] = true;
         free.push_back(o.slot);
       }
     };
     release(true);  // a loop may write over an operand
-    const bool result = i + 1 == steps.size() && !s.uniform;
-    if (needs_slot(s) && !result) {
-      if (!s.uniform && !s.kept && !free.empty()) {
-        s.slot = free.back();
+    const bool result = i + 1 == instructions.size() && !n.uniform;
+    if (needs_slot(n) && !result) {
+      if (!n.uniform && !n.kept && !free.empty()) {
+        n.slot = free.back();
         free.pop_back();
       } else {
-        s.slot = static_cast<std::ptrdiff_t>(slots++);
+        n.slot = static_cast<std::ptrdiff_t>(slots++);
       }
     }
     release(false);
