@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 
 namespace tern {
 namespace {
@@ -48,7 +48,7 @@ void cpu_nonzero(KernelCall& c) {
 void cpu_masked_select(KernelCall& c) {
   const TensorView &x = c.in[0], &mask = c.in[1];
   const int rank = std::max(x.rank, mask.rank);
-  Walk from, where;
+  CollapsedAxes from, where;
   for (int i = 0; i < rank; ++i) {
     const int a = i - (rank - x.rank), b = i - (rank - mask.rank);
     const std::int64_t xn = a < 0 ? 1 : x.size(a), mn = b < 0 ? 1 : mask.size(b), n = xn == 1 ? mn : xn;

@@ -2,7 +2,7 @@
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -16,7 +16,7 @@ void visit_size(std::int64_t size, F&& f) {
     case 2: return f(std::uint16_t{});
     case 4: return f(std::uint32_t{});
     case 8: return f(std::uint64_t{});
-    default: return f(walk_detail::Bytes16{});
+    default: return f(strided_detail::Bytes16{});
   }
 }
 
@@ -58,7 +58,7 @@ void cpu_gather(KernelCall& c) {
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank), last = x.rank - 1;
   const std::int64_t along = x.size(axis), step = x.stride(axis);
-  Walk from;
+  CollapsedAxes from;
   for (int i = 0; i < last; ++i) from.add(index.size(i), i == axis ? 0 : x.stride(i));
   const std::int64_t n = index.size(last), each = last == axis ? 0 : x.stride(last);
   visit_size(element_size(x.dtype), [&]<class T>(T) {

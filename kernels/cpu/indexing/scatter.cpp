@@ -6,7 +6,7 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/indexing/positions.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "schema/kinds.h"
 
 namespace tern {
@@ -37,7 +37,7 @@ void cpu_index_put(KernelCall& c) {
   std::vector<Positions> positions;
   for (int i = 0; i < k; ++i) positions.emplace_back(c.in[static_cast<std::size_t>(i + 2)]);
   // The place that values go to is the indices' shape and then the rest of x; values are broadcast over it.
-  Walk rows, row;
+  CollapsedAxes rows, row;
   const int place = lead + out.rank - k, skip = place - values.rank;
   for (int i = 0; i < place; ++i) {
     const std::int64_t size = i < lead ? c.in[2].size(i) : out.size(i - lead + k);
@@ -82,7 +82,7 @@ void each_place(const KernelCall& c, Write&& write) {
   const Positions positions(index);
   const int axis = axis_of(*c.node, out.rank), last = out.rank - 1;
   const std::int64_t along = out.size(axis), step = out.stride(axis);
-  Walk to, from;
+  CollapsedAxes to, from;
   for (int i = 0; i < last; ++i) {
     to.add(index.size(i), i == axis ? 0 : out.stride(i));
     from.add(index.size(i), src.rank == 0 ? 0 : src.stride(i));
@@ -192,7 +192,7 @@ void cpu_scatter(KernelCall& c) {
     case 2: return set_elements<std::uint16_t>(c);
     case 4: return set_elements<std::uint32_t>(c);
     case 8: return set_elements<std::uint64_t>(c);
-    default: return set_elements<walk_detail::Bytes16>(c);
+    default: return set_elements<strided_detail::Bytes16>(c);
   }
 }
 

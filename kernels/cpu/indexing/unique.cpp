@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/indexing/indexing.h"
 #include "kernels/cpu/reductions/order.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 
 namespace tern {
 namespace {
@@ -36,7 +36,7 @@ Table<L> table_of(const TensorView& x, int axis) {
     return t;
   }
   RunReader<L> reader(x.dtype);
-  const Walk across = walk_without(x, axis);
+  const CollapsedAxes across = axes_without(x, axis);
   const std::int64_t run = across.inner_size(), size = element_size(x.dtype);
   L* to = t.data.data();
   for (std::int64_t i = 0; i < rows; ++i) {

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/rows/rows.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {

@@ -1,45 +1,45 @@
-// The loops of a reduction, for any operation on elements of a compute type.
+// The loops of all reductions of elements of a compute type.
 #pragma once
 
 #include <algorithm>
 
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
 #include "threads/parallel.h"
 
 namespace tern {
 
 /// The kept and the reduced axes of input 0.
-struct ReducePlan {
-  Walk kept, reduced;
+struct ReductionAxes {
+  CollapsedAxes kept, reduced;
 };
-ReducePlan plan_reduce(const KernelCall& c);
+ReductionAxes reduction_axes(const KernelCall& c);
 
-void reduce_sum(KernelCall& c, const ReducePlan& plan);       ///< sum, mean
-void reduce_prod(KernelCall& c, const ReducePlan& plan);      ///< prod, bit_xor, any, all
-void reduce_extremum(KernelCall& c, const ReducePlan& plan);  ///< max, min
-void reduce_argument(KernelCall& c, const ReducePlan& plan);  ///< argmax, argmin
-void reduce_variance(KernelCall& c, const ReducePlan& plan);
+void reduce_sum(KernelCall& c, const ReductionAxes& axes);       ///< sum, mean
+void reduce_prod(KernelCall& c, const ReductionAxes& axes);      ///< prod, bit_xor, any, all
+void reduce_extremum(KernelCall& c, const ReductionAxes& axes);  ///< max, min
+void reduce_argument(KernelCall& c, const ReductionAxes& axes);  ///< argmax, argmin
+void reduce_variance(KernelCall& c, const ReductionAxes& axes);
 
-/// An operation has
+/// A reduction has
 ///   Acc, Result            what it keeps, and the type in which it hands the result to the conversion
 ///   Acc identity() const
 ///   void add_run(Acc&, const L*, n, first) const      n elements of one line, the first of them number `first`
 ///   void add_each(Acc*, const L*, n, row) const       element number `row` of n lines
 ///   void merge(Acc&, const Acc&) const                what came later in the line
 ///   Result finish(const Acc&, count) const
-template <class L, class Op>
+template <class L, class Reduction>
 class Reducer {
  public:
-  Reducer(KernelCall& c, const ReducePlan& plan, const Op& op)
-      : x_(c.in[0]), out_(c.out[0]), plan_(plan), op_(op), size_(element_size(x_.dtype)) {}
+  Reducer(KernelCall& c, const ReductionAxes& axes, const Reduction& reduction)
+      : x_(c.in[0]), out_(c.out[0]), axes_(axes), reduction_(reduction), size_(element_size(x_.dtype)) {}
 
   void run() {
-    const Walk &k = plan_.kept, &r = plan_.reduced;
+    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
     if (k.count == 0) return;
     const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
-    const bool nearer = k.axes > 0 && (r.axes == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
+    const bool nearer = k.rank > 0 && (r.rank == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
     if (nearer || (r.inner_size() < 16 && k.inner_size() > 4 * r.inner_size())) {
       by_columns();
     } else {
@@ -48,8 +48,8 @@ class Reducer {
   }
 
  private:
-  using Acc = typename Op::Acc;
-  using Result = typename Op::Result;
+  using Acc = typename Reduction::Acc;
+  using Result = typename Reduction::Result;
   static constexpr std::int64_t kParts =
       16;  ///< of a long line; fixed, so that the result depends on no number of threads
   static constexpr std::int64_t kLong = std::int64_t{1} << 17;
@@ -57,19 +57,19 @@ class Reducer {
 
   /// Elements begin..end of the line whose first element is at `line`.
   void accumulate(Acc& acc, RunReader<L>& reader, const std::byte* line, std::int64_t begin, std::int64_t end) const {
-    const Walk& r = plan_.reduced;
+    const CollapsedAxes& r = axes_.reduced;
     const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
     while (begin < end) {
       const std::int64_t n = std::min({inner - begin % inner, end - begin, kRun});
-      op_.add_run(acc, reader.read(line + r.offset(begin) * size_, stride, n), n, begin);
+      reduction_.add_run(acc, reader.read(line + r.offset(begin) * size_, stride, n), n, begin);
       begin += n;
     }
   }
 
   void by_rows() const {
-    const std::int64_t n = plan_.reduced.count;
-    if (n >= kLong && plan_.kept.count < kFew) return by_parts();
-    parallel_for(plan_.kept.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t n = axes_.reduced.count;
+    if (n >= kLong && axes_.kept.count < kFew) return by_parts();
+    parallel_for(axes_.kept.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
       RunReader<L> reader(x_.dtype);
       RunWriter<Result> writer(out_.dtype);
       for (std::int64_t o = begin; o < end; o += kRun) {
@@ -77,9 +77,9 @@ class Reducer {
         std::byte* at = out_.data + o * element_size(out_.dtype);
         Result* results = writer.begin(at, 1);
         for (std::int64_t i = 0; i < m; ++i) {
-          Acc acc = op_.identity();
-          accumulate(acc, reader, x_.data + plan_.kept.offset(o + i) * size_, 0, n);
-          results[i] = op_.finish(acc, n);
+          Acc acc = reduction_.identity();
+          accumulate(acc, reader, x_.data + axes_.kept.offset(o + i) * size_, 0, n);
+          results[i] = reduction_.finish(acc, n);
         }
         writer.end(at, 1, m);
       }
@@ -88,21 +88,21 @@ class Reducer {
 
   /// Few long lines: each is cut into parts.
   void by_parts() const {
-    const std::int64_t n = plan_.reduced.count;
+    const std::int64_t n = axes_.reduced.count;
     RunWriter<Result> writer(out_.dtype);
-    for (std::int64_t o = 0; o < plan_.kept.count; ++o) {
+    for (std::int64_t o = 0; o < axes_.kept.count; ++o) {
       std::array<Acc, kParts> parts;
-      parts.fill(op_.identity());
-      const std::byte* line = x_.data + plan_.kept.offset(o) * size_;
+      parts.fill(reduction_.identity());
+      const std::byte* line = x_.data + axes_.kept.offset(o) * size_;
       parallel_for(kParts, 1, [&](std::int64_t begin, std::int64_t end) {
         RunReader<L> reader(x_.dtype);
         for (std::int64_t p = begin; p < end; ++p) {
           accumulate(parts[static_cast<std::size_t>(p)], reader, line, n * p / kParts, n * (p + 1) / kParts);
         }
       });
-      for (std::size_t p = 1; p < kParts; ++p) op_.merge(parts[0], parts[p]);
+      for (std::size_t p = 1; p < kParts; ++p) reduction_.merge(parts[0], parts[p]);
       std::byte* at = out_.data + o * element_size(out_.dtype);
-      *writer.begin(at, 1) = op_.finish(parts[0], n);
+      *writer.begin(at, 1) = reduction_.finish(parts[0], n);
       writer.end(at, 1, 1);
     }
   }
@@ -110,7 +110,7 @@ class Reducer {
   /// Neighbouring lines side by side: tiles of them take one element of each line after the other.
   void by_columns() const {
     constexpr std::int64_t kTile = 4096;
-    const Walk &k = plan_.kept, &r = plan_.reduced;
+    const CollapsedAxes &k = axes_.kept, &r = axes_.reduced;
     const std::int64_t inner = k.inner_size(), width = std::min(inner, kTile), per_row = (inner + kTile - 1) / kTile;
     const std::int64_t tiles = k.count / inner * per_row;
     // Few tiles with much below them: parts of each, joined afterwards.
@@ -125,12 +125,12 @@ class Reducer {
         const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
         const std::byte* base = x_.data + (k.offset(row * inner) + first * k.inner_stride()) * size_;
         Acc* acc = parts > 1 ? accs.data() + t * width : local;
-        std::fill_n(acc, m, op_.identity());
+        std::fill_n(acc, m, reduction_.identity());
         for (std::int64_t i = r.count * part / parts; i < r.count * (part + 1) / parts; ++i) {
           const std::byte* from = base + r.offset(i) * size_;
           for (std::int64_t j = 0; j < m; j += kRun) {
             const std::int64_t n = std::min(kRun, m - j);
-            op_.add_each(acc + j, reader.read(from + j * k.inner_stride() * size_, k.inner_stride(), n), n, i);
+            reduction_.add_each(acc + j, reader.read(from + j * k.inner_stride() * size_, k.inner_stride(), n), n, i);
           }
         }
         if (parts == 1) finish_tile(writer, acc, row * inner + first, m);
@@ -142,7 +142,7 @@ class Reducer {
       const std::int64_t row = tile / per_row, first = tile % per_row * kTile, m = std::min(kTile, inner - first);
       Acc* acc = accs.data() + tile * parts * width;
       for (std::int64_t p = 1; p < parts; ++p) {
-        for (std::int64_t i = 0; i < m; ++i) op_.merge(acc[i], acc[p * width + i]);
+        for (std::int64_t i = 0; i < m; ++i) reduction_.merge(acc[i], acc[p * width + i]);
       }
       finish_tile(writer, acc, row * inner + first, m);
     }
@@ -153,21 +153,21 @@ class Reducer {
       const std::int64_t n = std::min(kRun, m - i);
       std::byte* at = out_.data + (o + i) * element_size(out_.dtype);
       Result* results = writer.begin(at, 1);
-      for (std::int64_t k = 0; k < n; ++k) results[k] = op_.finish(acc[i + k], plan_.reduced.count);
+      for (std::int64_t k = 0; k < n; ++k) results[k] = reduction_.finish(acc[i + k], axes_.reduced.count);
       writer.end(at, 1, n);
     }
   }
 
   const TensorView& x_;
   const TensorView& out_;
-  const ReducePlan& plan_;
-  const Op& op_;
+  const ReductionAxes& axes_;
+  const Reduction& reduction_;
   std::int64_t size_;
 };
 
-template <class L, class Op>
-void run_reduce(KernelCall& c, const ReducePlan& plan, const Op& op) {
-  Reducer<L, Op>(c, plan, op).run();
+template <class L, class Reduction>
+void run_reduce(KernelCall& c, const ReductionAxes& axes, const Reduction& reduction) {
+  Reducer<L, Reduction>(c, axes, reduction).run();
 }
 
 }  // namespace tern

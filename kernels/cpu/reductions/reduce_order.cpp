@@ -93,8 +93,8 @@ struct Argument {
   Result finish(const Acc& acc, std::int64_t) const { return acc.index; }
 };
 
-void require_elements(const ReducePlan& plan, const char* what) {
-  if (plan.reduced.count == 0 && plan.kept.count > 0) {
+void require_elements(const ReductionAxes& axes, const char* what) {
+  if (axes.reduced.count == 0 && axes.kept.count > 0) {
     fail(ErrorCode::runtime, std::string(what) + " of no elements has no value");
   }
 }
@@ -105,19 +105,19 @@ bool is_kind(const KernelCall& c, ReduceKind kind) {
 
 }  // namespace
 
-void reduce_extremum(KernelCall& c, const ReducePlan& plan) {
-  require_elements(plan, "the largest or smallest");
+void reduce_extremum(KernelCall& c, const ReductionAxes& axes) {
+  require_elements(axes, "the largest or smallest");
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    is_kind(c, ReduceKind::max) ? run_reduce<L>(c, plan, Extremum<L, true>{})
-                                : run_reduce<L>(c, plan, Extremum<L, false>{});
+    is_kind(c, ReduceKind::max) ? run_reduce<L>(c, axes, Extremum<L, true>{})
+                                : run_reduce<L>(c, axes, Extremum<L, false>{});
   });
 }
 
-void reduce_argument(KernelCall& c, const ReducePlan& plan) {
-  require_elements(plan, "the position of the largest or smallest");
+void reduce_argument(KernelCall& c, const ReductionAxes& axes) {
+  require_elements(axes, "the position of the largest or smallest");
   visit_real_compute(number_type(c.in[0].dtype), [&]<class L>(std::type_identity<L>) {
-    is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, plan, Argument<L, true>{})
-                                   : run_reduce<L>(c, plan, Argument<L, false>{});
+    is_kind(c, ReduceKind::argmax) ? run_reduce<L>(c, axes, Argument<L, true>{})
+                                   : run_reduce<L>(c, axes, Argument<L, false>{});
   });
 }
 

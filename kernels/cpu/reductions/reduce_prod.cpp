@@ -1,4 +1,4 @@
-// prod, bit_xor, any and all: what needs no more than one joining function.
+// prod, bit_xor, any and all: reductions by one binary function.
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "schema/kinds.h"
@@ -7,7 +7,7 @@ namespace tern {
 namespace {
 
 template <class L, class A, class Join>
-struct Fold {
+struct BinaryReduction {
   using Acc = A;
   using Result = L;
   Acc start;
@@ -33,27 +33,27 @@ struct Fold {
 };
 
 template <class L, class A, class Join>
-void fold(KernelCall& c, const ReducePlan& plan, A start, Join join) {
-  run_reduce<L>(c, plan, Fold<L, A, Join>{start, join});
+void reduce_by(KernelCall& c, const ReductionAxes& axes, A start, Join join) {
+  run_reduce<L>(c, axes, BinaryReduction<L, A, Join>{start, join});
 }
 
 }  // namespace
 
-void reduce_prod(KernelCall& c, const ReducePlan& plan) {
+void reduce_prod(KernelCall& c, const ReductionAxes& axes) {
   using U64 = std::uint64_t;
   using U8 = std::uint8_t;
   switch (static_cast<ReduceKind>(c.node->integer(AttrKey::kind))) {
-    case ReduceKind::any: return fold<bool, U8>(c, plan, U8{0}, [](U8 a, U8 b) { return static_cast<U8>(a | b); });
-    case ReduceKind::all: return fold<bool, U8>(c, plan, U8{1}, [](U8 a, U8 b) { return static_cast<U8>(a & b); });
+    case ReduceKind::any: return reduce_by<bool, U8>(c, axes, U8{0}, [](U8 a, U8 b) { return static_cast<U8>(a | b); });
+    case ReduceKind::all: return reduce_by<bool, U8>(c, axes, U8{1}, [](U8 a, U8 b) { return static_cast<U8>(a & b); });
     case ReduceKind::bit_xor:
       if (number_type(c.out[0].dtype) == DType::u64)
-        return fold<U64, U64>(c, plan, U64{0}, [](U64 a, U64 b) { return a ^ b; });
-      return fold<std::int64_t, U64>(c, plan, U64{0}, [](U64 a, U64 b) { return a ^ b; });
+        return reduce_by<U64, U64>(c, axes, U64{0}, [](U64 a, U64 b) { return a ^ b; });
+      return reduce_by<std::int64_t, U64>(c, axes, U64{0}, [](U64 a, U64 b) { return a ^ b; });
     default: break;
   }
   visit_compute(number_type(c.out[0].dtype), [&]<class L>(std::type_identity<L>) {
     using A = wide_t<L>;
-    fold<L, A>(c, plan, A(1), [](A a, A b) { return times(a, b); });
+    reduce_by<L, A>(c, axes, A(1), [](A a, A b) { return times(a, b); });
   });
 }
 

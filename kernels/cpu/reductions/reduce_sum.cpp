@@ -46,10 +46,10 @@ struct Sum {
 
 }  // namespace
 
-void reduce_sum(KernelCall& c, const ReducePlan& plan) {
+void reduce_sum(KernelCall& c, const ReductionAxes& axes) {
   const bool mean = static_cast<ReduceKind>(c.node->integer(AttrKey::kind)) == ReduceKind::mean;
   visit_compute(number_type(c.out[0].dtype),
-                [&]<class L>(std::type_identity<L>) { run_reduce<L>(c, plan, Sum<L>{mean}); });
+                [&]<class L>(std::type_identity<L>) { run_reduce<L>(c, axes, Sum<L>{mean}); });
 }
 
 }  // namespace tern

@@ -78,10 +78,10 @@ struct Variance {
 
 }  // namespace
 
-void reduce_variance(KernelCall& c, const ReducePlan& plan) {
+void reduce_variance(KernelCall& c, const ReductionAxes& axes) {
   const double correction = c.node->number(AttrKey::correction);
   const auto work = [&]<class L>(std::type_identity<L>) {
-    if constexpr (!std::is_integral_v<L>) run_reduce<L>(c, plan, Variance<L>{correction});
+    if constexpr (!std::is_integral_v<L>) run_reduce<L>(c, axes, Variance<L>{correction});
   };
   visit_compute(number_type(c.in[0].dtype), work);
 }

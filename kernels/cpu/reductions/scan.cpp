@@ -5,7 +5,7 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "schema/kinds.h"
 #include "threads/parallel.h"
 
@@ -54,7 +54,7 @@ void scan_lines(KernelCall& c, Step step) {
   const std::int64_t x_size = element_size(x.dtype), y_size = element_size(y.dtype);
   if (x.numel() == 0) return;
   // Lines are grouped by the axis just inside the scanned one; without one, each is alone.
-  Walk from, to;
+  CollapsedAxes from, to;
   std::int64_t width = 1, x_step = 1;
   for (int i = 0; i < x.rank; ++i) {
     if (i == axis) continue;
@@ -108,7 +108,7 @@ void scan_extremum(KernelCall& c) {
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), ys = y.stride(axis), size = element_size(x.dtype);
   if (x.numel() == 0) return;
-  const Walk from = walk_without(x, axis), to = walk_without(y, axis);
+  const CollapsedAxes from = axes_without(x, axis), to = axes_without(y, axis);
   std::int64_t* indices = c.wants(1) ? c.out[1].as<std::int64_t>() : nullptr;
   parallel_for(from.count, grain_for(n), [&](std::int64_t begin, std::int64_t end) {
     RunReader<L> reader(x.dtype);

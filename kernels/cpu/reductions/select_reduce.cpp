@@ -3,7 +3,7 @@
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "schema/kinds.h"
 #include "threads/parallel.h"
 
@@ -116,7 +116,7 @@ void cpu_select_reduce(KernelCall& c) {
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), size = element_size(x.dtype);
   const std::int64_t k = c.node->integer(AttrKey::k);
-  const Walk from = walk_without(x, axis);
+  const CollapsedAxes from = axes_without(x, axis);
   if (n == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements has nothing to select");
   visit_real_compute(number_type(x.dtype), [&]<class L>(std::type_identity<L>) {
     parallel_for(from.count, grain_for(n * 4), [&](std::int64_t begin, std::int64_t end) {

@@ -6,7 +6,7 @@
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/rows/rows.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -88,7 +88,7 @@ class Softmax {
   }
 
   void by_rows() {
-    const Walk from = walk_without(x_, axis_);
+    const CollapsedAxes from = axes_without(x_, axis_);
     const bool large =
         y_.dtype == dtype_of_v<T> && x_.data != y_.data && y_.numel() * y_size_ >= pointwise::kStreamBytes;
     const bool is_long = n_ * static_cast<std::int64_t>(sizeof(T)) > kRowBytes;
@@ -119,9 +119,9 @@ class Softmax {
   void by_columns() {
     constexpr std::int64_t kTile = 256;
     // y is contiguous: the lines inside the axis are neighbours there.
-    Walk from;
+    CollapsedAxes from;
     for (int i = 0; i < axis_; ++i) from.add(x_.size(i), x_.stride(i));
-    Walk inner;
+    CollapsedAxes inner;
     for (int i = axis_ + 1; i < x_.rank; ++i) inner.add(x_.size(i), x_.stride(i));
     const std::int64_t width = inner.count, run = inner.inner_size(), per_run = (run + kTile - 1) / kTile;
     const std::int64_t per_outer = width / run * per_run;

@@ -2,7 +2,7 @@
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/reductions/reductions.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/walk.h"
+#include "kernels/cpu/strided.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -16,7 +16,7 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t n = x.size(axis), xs = x.stride(axis), size = element_size(x.dtype);
   if (k == 0 || shape.numel() == 0) return;
-  const Walk from = walk_without(x, axis), to = walk_without(shape, axis);
+  const CollapsedAxes from = axes_without(x, axis), to = axes_without(shape, axis);
   const std::int64_t ys = shape.stride(axis);
   parallel_for(from.count, grain_for(n * 8), [&](std::int64_t begin, std::int64_t end) {
     RunReader<L> reader(x.dtype);
@@ -35,7 +35,7 @@ void arrange_lines(KernelCall& c, std::int64_t k, Arrange arrange) {
         std::memcpy(sorted + i * size, px + line[i].index * xs * size, static_cast<std::size_t>(size));
         if (c.wants(1)) c.out[1].as<std::int64_t>()[o + i * ys] = line[i].index;
       }
-      if (c.wants(0)) spread_run(sorted, c.out[0].data + o * size, ys, k, static_cast<int>(size));
+      if (c.wants(0)) scatter_run(sorted, c.out[0].data + o * size, ys, k, static_cast<int>(size));
     }
   });
 }

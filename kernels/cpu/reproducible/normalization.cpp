@@ -1,8 +1,8 @@
 // layer_norm, rms_norm, group_norm and batch_norm: ((x - mean) * rstd) * weight + bias in the elements' type, mean and
-// rstd rounded to it from double, sums as fold.h makes them.
+// rstd rounded to it from double, sums as ordered_reduce.h makes them.
 #include "kernels/cpu/reductions/normalization.h"
 
-#include "kernels/cpu/reproducible/fold.h"
+#include "kernels/cpu/reproducible/ordered_reduce.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 
 namespace tern {
@@ -16,7 +16,7 @@ template <class T>
 Moments moments(const T* x, std::int64_t n, double epsilon, bool root_mean_square) {
   const auto count = static_cast<double>(n);
   const double mean = root_mean_square || n == 0 ? 0.0 : sum_line(x, n) / count;
-  return {mean, 1 / std::sqrt(fold_line(DistanceFold<T>{&mean}, x, n) / count + epsilon)};
+  return {mean, 1 / std::sqrt(reduce_line(DistanceReduction<T>{&mean}, x, n) / count + epsilon)};
 }
 
 template <class T>

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/cpu/reductions/reductions.h"
-#include "kernels/cpu/reproducible/fold.h"
+#include "kernels/cpu/reproducible/ordered_reduce.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 #include "schema/kinds.h"
 
@@ -27,24 +27,25 @@ void write(const TensorView& out, const std::vector<A>& values, Finish finish) {
 }
 
 template <class L>
-void sum(const KernelCall& c, const ReducePlan& plan, bool mean) {
-  const auto count = static_cast<double>(plan.reduced.count);
-  write<L>(c.out[0], Folder<SumFold<L>>(c.in[0], plan, {}).run(), [&](auto v) { return mean ? v / count : v; });
+void sum(const KernelCall& c, const ReductionAxes& axes, bool mean) {
+  const auto count = static_cast<double>(axes.reduced.count);
+  write<L>(c.out[0], OrderedReducer<SumReduction<L>>(c.in[0], axes, {}).run(),
+           [&](auto v) { return mean ? v / count : v; });
 }
 
 template <class L>
-void product(const KernelCall& c, const ReducePlan& plan) {
-  write<L>(c.out[0], Folder<ProductFold<L>>(c.in[0], plan, {}).run(), [](auto v) { return v; });
+void product(const KernelCall& c, const ReductionAxes& axes) {
+  write<L>(c.out[0], OrderedReducer<ProductReduction<L>>(c.in[0], axes, {}).run(), [](auto v) { return v; });
 }
 
 template <class L>
-void variance(const KernelCall& c, const ReducePlan& plan) {
-  const auto count = static_cast<double>(plan.reduced.count);
+void variance(const KernelCall& c, const ReductionAxes& axes) {
+  const auto count = static_cast<double>(axes.reduced.count);
   const double divisor = std::max(0.0, count - c.node->number(AttrKey::correction));
-  auto means = Folder<SumFold<L>>(c.in[0], plan, {}).run();
+  auto means = OrderedReducer<SumReduction<L>>(c.in[0], axes, {}).run();
   for (auto& m : means) m = m / count;
-  const DistanceFold<L> distances{means.data()};
-  write<double>(c.out[0], Folder<DistanceFold<L>>(c.in[0], plan, distances).run(),
+  const DistanceReduction<L> distances{means.data()};
+  write<double>(c.out[0], OrderedReducer<DistanceReduction<L>>(c.in[0], axes, distances).run(),
                 [&](double v) { return v / divisor; });
 }
 
@@ -55,8 +56,8 @@ void drop_sign_of_zeros(const TensorView& v) {
   for (std::int64_t i = 0, n = v.numel(); i < n; ++i) at[i] = at[i] == sign ? Bits{0} : at[i];
 }
 
-void extremum(KernelCall& c, const ReducePlan& plan) {
-  reduce_extremum(c, plan);
+void extremum(KernelCall& c, const ReductionAxes& axes) {
+  reduce_extremum(c, axes);
   switch (c.out[0].dtype) {
     case DType::f16:
     case DType::bf16: return drop_sign_of_zeros<std::uint16_t>(c.out[0]);
@@ -70,15 +71,15 @@ void reduce(KernelCall& c) {
   const auto kind = static_cast<ReduceKind>(c.node->integer(AttrKey::kind));
   const DType t = kind == ReduceKind::var ? c.in[0].dtype : c.out[0].dtype;
   if (!is_floating(t) && !is_complex(t)) return cpu_reduce(c);
-  const ReducePlan plan = plan_reduce(c);
-  if (kind == ReduceKind::max || kind == ReduceKind::min) return extremum(c, plan);
+  const ReductionAxes axes = reduction_axes(c);
+  if (kind == ReduceKind::max || kind == ReduceKind::min) return extremum(c, axes);
   if (kind != ReduceKind::sum && kind != ReduceKind::mean && kind != ReduceKind::prod && kind != ReduceKind::var)
     return cpu_reduce(c);
   visit_compute(compute_type(t), [&]<class L>(std::type_identity<L>) {
     if constexpr (!std::is_integral_v<L>) {
-      if (kind == ReduceKind::var) return variance<L>(c, plan);
-      if (kind == ReduceKind::prod) return product<L>(c, plan);
-      sum<L>(c, plan, kind == ReduceKind::mean);
+      if (kind == ReduceKind::var) return variance<L>(c, axes);
+      if (kind == ReduceKind::prod) return product<L>(c, axes);
+      sum<L>(c, axes, kind == ReduceKind::mean);
     }
   });
 }

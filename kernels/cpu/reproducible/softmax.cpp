@@ -1,6 +1,6 @@
-// softmax and log_softmax: line by line, the sum as fold.h makes it.
+// softmax and log_softmax: line by line, the sum as ordered_reduce.h makes it.
 #include "kernels/cpu/pointwise/loops.h"
-#include "kernels/cpu/reproducible/fold.h"
+#include "kernels/cpu/reproducible/ordered_reduce.h"
 #include "kernels/cpu/reproducible/reproducible.h"
 
 namespace tern {
@@ -21,7 +21,7 @@ class Softmax {
   void run() const {
     if (x_.numel() == 0) return;
     const std::int64_t n = x_.rank == 0 ? 1 : x_.size(axis_);
-    const Walk from = walk_without(x_, axis_), to = walk_without(y_, axis_);
+    const CollapsedAxes from = axes_without(x_, axis_), to = axes_without(y_, axis_);
     parallel_for(from.count, grain_for(n * 4), [&](std::int64_t begin, std::int64_t end) {
       RunReader<T> reader(x_.dtype);
       RunWriter<T> writer(y_.dtype);

@@ -1,4 +1,4 @@
-// Walking over strided elements: merged axes, and runs read in a compute type.
+// Strided elements: collapsed axes, and runs that are read and written in a compute type.
 #pragma once
 
 #include <array>
@@ -12,47 +12,47 @@
 
 namespace tern {
 
-/// Axes from the outermost to the innermost; those that lie one after the other in memory are merged.
-struct Walk {
-  std::size_t axes = 0;
+/// Axes from the outermost to the innermost; those that lie one after the other in memory are collapsed into one.
+struct CollapsedAxes {
+  std::size_t rank = 0;
   std::int64_t count = 1;  ///< product of all sizes
   std::array<std::int64_t, kMaxRank> sizes{}, strides{};
 
   void add(std::int64_t size, std::int64_t stride) {
     count *= size;
     if (size == 1) return;
-    if (axes > 0) {
-      const std::size_t last = axes - 1;
+    if (rank > 0) {
+      const std::size_t last = rank - 1;
       if (strides[last] == stride * size) {
         sizes[last] *= size;
         strides[last] = stride;
         return;
       }
     }
-    if (axes == kMaxRank) return;  // never: an axis of a tensor is added once
-    sizes[axes] = size;
-    strides[axes++] = stride;
+    if (rank == kMaxRank) return;  // never: an axis of a tensor is added once
+    sizes[rank] = size;
+    strides[rank++] = stride;
   }
-  std::int64_t inner_size() const { return axes == 0 ? 1 : sizes[axes - 1]; }
-  std::int64_t inner_stride() const { return axes == 0 ? 1 : strides[axes - 1]; }
+  std::int64_t inner_size() const { return rank == 0 ? 1 : sizes[rank - 1]; }
+  std::int64_t inner_stride() const { return rank == 0 ? 1 : strides[rank - 1]; }
   /// Where element `i` in row-major order lies.
   std::int64_t offset(std::int64_t i) const {
     std::int64_t at = 0;
-    for (std::size_t k = axes; k-- > 1;) {
+    for (std::size_t k = rank; k-- > 1;) {
       at += i % sizes[k] * strides[k];
       i /= sizes[k];
     }
-    return axes == 0 ? 0 : at + i * strides[0];
+    return rank == 0 ? 0 : at + i * strides[0];
   }
 };
 
 /// The axes of `v` but `axis` (-1: all).
-inline Walk walk_without(const TensorView& v, int axis) {
-  Walk w;
+inline CollapsedAxes axes_without(const TensorView& v, int axis) {
+  CollapsedAxes axes;
   for (int i = 0; i < v.rank; ++i) {
-    if (i != axis) w.add(v.size(i), v.stride(i));
+    if (i != axis) axes.add(v.size(i), v.stride(i));
   }
-  return w;
+  return axes;
 }
 
 /// The axis attribute as an index from 0.
@@ -61,7 +61,7 @@ inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   return static_cast<int>(a < 0 ? a + rank : a);
 }
 
-namespace walk_detail {
+namespace strided_detail {
 struct Bytes16 {
   std::uint64_t a, b;
 };
@@ -72,16 +72,16 @@ void gather(const std::byte* from, std::int64_t stride, std::byte* to, std::int6
   for (std::int64_t i = 0; i < n; ++i) t[i] = f[i * stride];
 }
 template <class T>
-void spread(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n) {
+void scatter(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n) {
   const T* f = reinterpret_cast<const T*>(from);
   T* t = reinterpret_cast<T*>(to);
   for (std::int64_t i = 0; i < n; ++i) t[i * stride] = f[i];
 }
-}  // namespace walk_detail
+}  // namespace strided_detail
 
 /// Copies n elements of `size` bytes that lie `stride` elements apart to consecutive ones.
 inline void gather_run(const std::byte* from, std::int64_t stride, std::byte* to, std::int64_t n, int size) {
-  using namespace walk_detail;
+  using namespace strided_detail;
   if (stride == 1) {
     std::memcpy(to, from, static_cast<std::size_t>(n * size));
     return;
@@ -95,19 +95,19 @@ inline void gather_run(const std::byte* from, std::int64_t stride, std::byte* to
   }
 }
 
-/// The way back.
-inline void spread_run(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n, int size) {
-  using namespace walk_detail;
+/// The reverse: consecutive elements to ones that lie `stride` apart.
+inline void scatter_run(const std::byte* from, std::byte* to, std::int64_t stride, std::int64_t n, int size) {
+  using namespace strided_detail;
   if (stride == 1) {
     std::memcpy(to, from, static_cast<std::size_t>(n * size));
     return;
   }
   switch (size) {
-    case 1: return spread<std::uint8_t>(from, to, stride, n);
-    case 2: return spread<std::uint16_t>(from, to, stride, n);
-    case 4: return spread<std::uint32_t>(from, to, stride, n);
-    case 8: return spread<std::uint64_t>(from, to, stride, n);
-    default: return spread<Bytes16>(from, to, stride, n);
+    case 1: return scatter<std::uint8_t>(from, to, stride, n);
+    case 2: return scatter<std::uint16_t>(from, to, stride, n);
+    case 4: return scatter<std::uint32_t>(from, to, stride, n);
+    case 8: return scatter<std::uint64_t>(from, to, stride, n);
+    default: return scatter<Bytes16>(from, to, stride, n);
   }
 }
 
@@ -152,12 +152,12 @@ class RunWriter {
   }
   void end(std::byte* at, std::int64_t stride, std::int64_t n) {
     if (to_ == dtype_of_v<T>) {
-      if (stride != 1) spread_run(reinterpret_cast<const std::byte*>(buffer_), at, stride, n, size_);
+      if (stride != 1) scatter_run(reinterpret_cast<const std::byte*>(buffer_), at, stride, n, size_);
     } else if (stride == 1) {
       convert(buffer_, dtype_of_v<T>, at, to_, n);
     } else {
       convert(buffer_, dtype_of_v<T>, converted_, to_, n);
-      spread_run(converted_, at, stride, n, size_);
+      scatter_run(converted_, at, stride, n, size_);
     }
   }
 

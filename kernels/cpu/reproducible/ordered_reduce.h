@@ -17,9 +17,9 @@ namespace tern {
 inline constexpr std::int64_t kPart = 512, kLanes = 16;
 static_assert(kPart == kRun, "a part is read at once");
 
-/// A fold has: L, Acc; start; term(element, number of its line); join(a, b).
+/// A reduction has: L, Acc; start; term(element, number of its line); join(a, b).
 template <class T>
-struct SumFold {
+struct SumReduction {
   using L = T;
   using Acc = wide_t<T>;
   static constexpr Acc start{};
@@ -27,7 +27,7 @@ struct SumFold {
   static Acc join(Acc a, Acc b) { return a + b; }
 };
 template <class T>
-struct ProductFold {
+struct ProductReduction {
   using L = T;
   using Acc = wide_t<T>;
   static constexpr Acc start{1};
@@ -42,7 +42,7 @@ struct ProductFold {
 };
 /// Of squared distances from each line's mean.
 template <class T>
-struct DistanceFold {
+struct DistanceReduction {
   using L = T;
   using Acc = double;
   static constexpr Acc start = 0;
@@ -58,59 +58,62 @@ struct DistanceFold {
 };
 
 /// A part of a line, its elements one after the other.
-template <class Fold>
-typename Fold::Acc fold_part(const Fold& f, const typename Fold::L* x, std::int64_t n, std::int64_t line) {
-  using Acc = typename Fold::Acc;
-  using L = typename Fold::L;
-  if constexpr (std::is_same_v<Fold, SumFold<L>> && std::is_floating_point_v<L>) return rows::loops<L>().sum(x, n);
-  if constexpr (std::is_same_v<Fold, DistanceFold<L>> && std::is_floating_point_v<L>)
+template <class Reduction>
+typename Reduction::Acc reduce_part(const Reduction& f, const typename Reduction::L* x, std::int64_t n,
+                                    std::int64_t line) {
+  using Acc = typename Reduction::Acc;
+  using L = typename Reduction::L;
+  if constexpr (std::is_same_v<Reduction, SumReduction<L>> && std::is_floating_point_v<L>)
+    return rows::loops<L>().sum(x, n);
+  if constexpr (std::is_same_v<Reduction, DistanceReduction<L>> && std::is_floating_point_v<L>)
     return rows::loops<L>().distances(x, f.means[line], n);
-  Acc lanes[kLanes], rest = Fold::start;
-  std::fill_n(lanes, kLanes, Fold::start);
+  Acc lanes[kLanes], rest = Reduction::start;
+  std::fill_n(lanes, kLanes, Reduction::start);
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Fold::join(lanes[j], f.term(x[i + j], line));
+    for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Reduction::join(lanes[j], f.term(x[i + j], line));
   }
-  for (; i < n; ++i) rest = Fold::join(rest, f.term(x[i], line));
+  for (; i < n; ++i) rest = Reduction::join(rest, f.term(x[i], line));
   for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::int64_t j = 0; j < width; ++j) lanes[j] = Fold::join(lanes[j], lanes[j + width]);
+    for (std::int64_t j = 0; j < width; ++j) lanes[j] = Reduction::join(lanes[j], lanes[j + width]);
   }
-  return Fold::join(lanes[0], rest);
+  return Reduction::join(lanes[0], rest);
 }
 
 /// A contiguous line.
-template <class Fold>
-typename Fold::Acc fold_line(const Fold& f, const typename Fold::L* x, std::int64_t n, std::int64_t line = 0) {
-  typename Fold::Acc total = Fold::start;
+template <class Reduction>
+typename Reduction::Acc reduce_line(const Reduction& f, const typename Reduction::L* x, std::int64_t n,
+                                    std::int64_t line = 0) {
+  typename Reduction::Acc total = Reduction::start;
   for (std::int64_t i = 0; i < n; i += kPart)
-    total = Fold::join(total, fold_part(f, x + i, std::min(kPart, n - i), line));
+    total = Reduction::join(total, reduce_part(f, x + i, std::min(kPart, n - i), line));
   return total;
 }
 template <class T>
 wide_t<T> sum_line(const T* x, std::int64_t n) {
-  return fold_line(SumFold<T>{}, x, n);
+  return reduce_line(SumReduction<T>{}, x, n);
 }
 
-/// All lines of a plan.
-template <class Fold>
-class Folder {
+/// Reduces every line of a tensor.
+template <class Reduction>
+class OrderedReducer {
  public:
-  using Acc = typename Fold::Acc;
-  using L = typename Fold::L;
+  using Acc = typename Reduction::Acc;
+  using L = typename Reduction::L;
 
-  Folder(const TensorView& x, const ReducePlan& plan, const Fold& fold)
-      : x_(x), plan_(plan), fold_(fold), size_(element_size(x.dtype)) {
+  OrderedReducer(const TensorView& x, const ReductionAxes& axes, const Reduction& reduction)
+      : x_(x), axes_(axes), reduction_(reduction), size_(element_size(x.dtype)) {
     const auto abs = [](std::int64_t v) { return v < 0 ? -v : v; };
-    const Walk &k = plan.kept, &r = plan.reduced;
-    columns_ = k.axes > 0 && (r.axes == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
+    const CollapsedAxes &k = axes.kept, &r = axes.reduced;
+    columns_ = k.rank > 0 && (r.rank == 0 || abs(k.inner_stride()) < abs(r.inner_stride()));
     width_ = columns_ ? std::clamp<std::int64_t>(k.inner_size(), 1, kTile) : 1;
   }
 
   std::vector<Acc> run() const {
-    const std::int64_t lines = plan_.kept.count, count = plan_.reduced.count, parts = (count + kPart - 1) / kPart;
-    std::vector<Acc> totals(static_cast<std::size_t>(lines), Fold::start);
+    const std::int64_t lines = axes_.kept.count, count = axes_.reduced.count, parts = (count + kPart - 1) / kPart;
+    std::vector<Acc> totals(static_cast<std::size_t>(lines), Reduction::start);
     if (lines == 0 || count == 0) return totals;
-    const std::int64_t inner = columns_ ? plan_.kept.inner_size() : 1, per_row = (inner + width_ - 1) / width_;
+    const std::int64_t inner = columns_ ? axes_.kept.inner_size() : 1, per_row = (inner + width_ - 1) / width_;
     const std::int64_t tiles = lines / inner * per_row;
     // Few tiles: parts side by side, joined afterwards.
     const bool split = tiles < kFew && parts > 1;
@@ -150,12 +153,12 @@ class Folder {
   };
 
   static void join(Acc* to, const Acc* from, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = Fold::join(to[i], from[i]);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = Reduction::join(to[i], from[i]);
   }
 
   void part(RunReader<L>& reader, const Tile& t, std::int64_t number, Acc* lanes, Acc* value) const {
-    const std::int64_t begin = number * kPart, end = std::min(begin + kPart, plan_.reduced.count);
-    const std::byte* base = x_.data + plan_.kept.offset(t.first) * size_;
+    const std::int64_t begin = number * kPart, end = std::min(begin + kPart, axes_.reduced.count);
+    const std::byte* base = x_.data + axes_.kept.offset(t.first) * size_;
     if (columns_) {
       part_of_columns(reader, base, t, begin, end, lanes, value);
     } else {
@@ -165,31 +168,33 @@ class Folder {
 
   Acc part_of_row(RunReader<L>& reader, const std::byte* base, std::int64_t line, std::int64_t begin,
                   std::int64_t end) const {
-    const Walk& r = plan_.reduced;
+    const CollapsedAxes& r = axes_.reduced;
     const std::int64_t inner = r.inner_size(), stride = r.inner_stride();
     if (begin % inner + (end - begin) <= inner)
-      return fold_part(fold_, reader.read(base + r.offset(begin) * size_, stride, end - begin), end - begin, line);
+      return reduce_part(reduction_, reader.read(base + r.offset(begin) * size_, stride, end - begin), end - begin,
+                         line);
     L together[kPart];
     for (std::int64_t i = begin; i < end;) {
       const std::int64_t n = std::min(inner - i % inner, end - i);
       std::copy_n(reader.read(base + r.offset(i) * size_, stride, n), n, together + (i - begin));
       i += n;
     }
-    return fold_part(fold_, together, end - begin, line);
+    return reduce_part(reduction_, together, end - begin, line);
   }
 
-  /// As fold_part, for some lines side by side.
+  /// As reduce_part, for some lines side by side.
   void part_of_columns(RunReader<L>& reader, const std::byte* base, const Tile& t, std::int64_t begin, std::int64_t end,
                        Acc* lanes, Acc* value) const {
     const std::int64_t whole = (end - begin) / kLanes * kLanes;
-    std::fill_n(lanes, (kLanes + 1) * width_, Fold::start);
+    std::fill_n(lanes, (kLanes + 1) * width_, Reduction::start);
     for (std::int64_t i = begin; i < end; ++i) {
-      const L* x = reader.read(base + plan_.reduced.offset(i) * size_, plan_.kept.inner_stride(), t.lines);
+      const L* x = reader.read(base + axes_.reduced.offset(i) * size_, axes_.kept.inner_stride(), t.lines);
       Acc* lane = lanes + (i - begin < whole ? (i - begin) % kLanes : kLanes) * width_;
-      if constexpr (std::is_same_v<Fold, SumFold<L>> && std::is_floating_point_v<L>) {
+      if constexpr (std::is_same_v<Reduction, SumReduction<L>> && std::is_floating_point_v<L>) {
         rows::loops<L>().add_each(lane, x, t.lines);
       } else {
-        for (std::int64_t j = 0; j < t.lines; ++j) lane[j] = Fold::join(lane[j], fold_.term(x[j], t.first + j));
+        for (std::int64_t j = 0; j < t.lines; ++j)
+          lane[j] = Reduction::join(lane[j], reduction_.term(x[j], t.first + j));
       }
     }
     for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
@@ -200,8 +205,8 @@ class Folder {
   }
 
   const TensorView& x_;
-  const ReducePlan& plan_;
-  const Fold& fold_;
+  const ReductionAxes& axes_;
+  const Reduction& reduction_;
   std::int64_t size_, width_ = 1;
   bool columns_ = false;
 };
