@@ -11,7 +11,7 @@ void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   const KernelHandle kernel = launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
   if (parameters.empty()) parameters.resize(sizeof(std::int64_t));
-  steps_.push_back({kernel, std::move(launch.places_), std::move(parameters), items, group});
+  launches_.push_back({kernel, std::move(launch.places_), std::move(parameters), items, group});
 }
 
 std::uint64_t Launches::scratch(std::uint64_t bytes) {
@@ -48,15 +48,15 @@ void Launches::run(KernelCall& call, std::size_t begin, std::size_t end) const {
   std::array<std::byte*, kMostArguments> addresses;
   std::array<Argument, kMostArguments + 1> arguments;
   for (std::size_t i = begin; i < end; ++i) {
-    const Step& s = steps_[i];
+    const PreparedLaunch& launch = launches_[i];
     std::size_t n = 0;
-    for (const Launch::Place& place : s.places) {
+    for (const Launch::Place& place : launch.places) {
       addresses.at(n) = address(call, place);
       arguments[n] = {&addresses[n], sizeof(std::byte*), true};
       ++n;
     }
-    arguments[n++] = {s.parameters.data(), static_cast<std::uint32_t>(s.parameters.size()), false};
-    call.launcher->launch(s.kernel, {arguments.data(), n}, s.items, s.group);
+    arguments[n++] = {launch.parameters.data(), static_cast<std::uint32_t>(launch.parameters.size()), false};
+    call.launcher->launch(launch.kernel, {arguments.data(), n}, launch.items, launch.group);
   }
 }
 

@@ -83,13 +83,13 @@ class Launches : public KernelState {
 
   const Target& target() const { return launcher_.target(); }
   std::uint64_t scratch_bytes() const { return scratch_bytes_; }
-  void run(KernelCall& call) const { run(call, 0, steps_.size()); }
+  void run(KernelCall& call) const { run(call, 0, launches_.size()); }
   /// Part of the list, for ops that look at results in between.
   void run(KernelCall& call, std::size_t begin, std::size_t end) const;
-  std::size_t size() const { return steps_.size(); }
+  std::size_t size() const { return launches_.size(); }
 
  private:
-  struct Step {
+  struct PreparedLaunch {
     KernelHandle kernel;
     std::vector<Launch::Place> places;
     std::vector<std::byte> parameters;
@@ -99,7 +99,7 @@ class Launches : public KernelState {
   std::byte* address(const KernelCall& call, const Launch::Place& place) const;
 
   Launcher& launcher_;
-  std::vector<Step> steps_;
+  std::vector<PreparedLaunch> launches_;
   std::vector<std::unique_ptr<Memory>> tables_;
   std::uint64_t scratch_bytes_ = 0;
 };

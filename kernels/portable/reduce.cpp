@@ -16,7 +16,7 @@ struct Joining {
   DType read = DType::invalid;  ///< elements are converted to this type ...
   DType acc = DType::invalid;   ///< ... and joined in this one
   std::string start, join;      ///< of a and b
-  bool fold = false;            ///< in the order of text/parts.inc; any order has the same bits otherwise
+  bool ordered = false;         ///< in the order of text/parts.inc; any order has the same bits otherwise
 };
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
@@ -27,7 +27,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
     case ReduceKind::prod:
       j.read = number_type(out);
       j.acc = wide_type(j.read, has_double);
-      j.fold = is_floating(j.acc) || is_complex(j.acc);
+      j.ordered = is_floating(j.acc) || is_complex(j.acc);
       j.start = literal(j.acc, std::int64_t{kind == ReduceKind::prod ? 1 : 0});
       j.join = kind == ReduceKind::prod ? "ACC_MUL(a, b)" : "ACC_ADD(a, b)";
       if (j.acc == DType::i64) {  // wraps
@@ -59,9 +59,9 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
 
-void declare_joining(Launch& k, const Joining& j, bool fold) {
-  if (fold) k.source.use("parts");
-  k.source.define("FOLD", fold ? 1 : 0);
+void declare_joining(Launch& k, const Joining& j, bool ordered) {
+  if (ordered) k.source.use("parts");
+  k.source.define("ORDERED", ordered ? 1 : 0);
   k.source.arithmetic("ACC", j.acc);
   k.source.define("START", j.start);
   k.source.define("JOIN(a, b)", j.join);
@@ -74,7 +74,7 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
   const std::int64_t wanted = results < kManyItems ? std::min(kManyItems / results, count / kLongRun) : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
-                           : j.fold    ? kLongRun
+                           : j.ordered ? kLongRun
                                        : (count + wanted - 1) / wanted;
   const std::int64_t parts = std::max<std::int64_t>((count + run - 1) / run, 1);
   const std::string finish =
@@ -89,7 +89,7 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
           ? 0
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
   Launch k("reduce");
-  declare_joining(k, j, j.fold);
+  declare_joining(k, j, j.ordered);
   k.input("x", 0, x.dtype);
   k.source.load("LOAD_X", x.dtype, j.read, j.acc);
   axes.kept.declare(k.source, "kept");
