@@ -14,7 +14,7 @@ constexpr std::int64_t kLeftPart = 2 * kTileBytes, kLeftStep = kParts * kLeftPar
 constexpr std::size_t kLeftSlot = 5, kSumsSlot = 6;
 
 /// One step of 32 k of rows of the left operand.
-struct Rows {
+struct LeftStep {
   const float* data = nullptr;  ///< element 0 of the step in row 0
   std::int64_t row = 0;
   std::int64_t rows = 0;  ///< that exist; others are zeros
@@ -33,7 +33,7 @@ inline __m512i rest(__m512i x, __m512i upper) {
 
 /// Splits rows [begin, end) into tiles at `to`. Cutting off is three times as fast as rounding, and as good where the
 /// other operand is rounded: its errors have either sign.
-inline void split(const Rows& r, std::int64_t begin, std::int64_t end, std::byte* to) {
+inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::byte* to) {
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
   const auto mask = static_cast<std::uint32_t>(r.k >= kStep ? ~0u : (1u << r.k) - 1);
   for (std::int64_t i = begin; i < end; ++i) {
@@ -79,9 +79,10 @@ inline void multiply_tiles() {
   if constexpr (L == 2 && R == 2) TERN_TILE_MULTIPLY(3, 5, 7);
 }
 
-struct Steps {
+/// Successive steps of k of one block of rows and one or two column tiles.
+struct KSteps {
   std::byte* left;              ///< the left's parts
-  Rows rows;                    ///< where they come from
+  LeftStep first;               ///< where they come from
   std::int64_t step;            ///< elements from one step of them to the next
   bool split;                   ///< whether they are to be made
   const std::int64_t* offsets;  ///< of the right's steps
@@ -92,19 +93,19 @@ struct Steps {
 
 /// L by R tiles of sums. Of the parts' products the order is such that each differs from the one before in one operand.
 template <int L, int R>
-void multiply_steps(const Steps& s, const Right& right) {
+void multiply_steps(const KSteps& s, const Right& right) {
   constexpr std::int64_t kRows = L * kTile;
   constexpr std::int64_t kCuts[] = {0, 6 * L / 2, 12 * L / 2, 18 * L / 2, 24 * L / 2, 28 * L / 2, kRows};
-  if (s.split) split(s.rows, 0, kRows, s.left);
+  if (s.split) split(s.first, 0, kRows, s.left);
   for (std::int64_t i = 0; i < s.count; ++i) {
     std::byte* left = s.left + i * kLeftStep;
     const std::byte* at = s.right + s.offsets[i];
-    const Rows next{s.rows.data + (i + 1) * s.step, s.rows.row, s.rows.rows, s.rows.k - (i + 1) * kStep};
+    const LeftStep next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
     const bool more = s.split && i + 1 < s.count;
     // Asking for lines one after the other would hold up what multiplies: there are few places for those under way.
     const auto between = [&](int part) {
       for (std::int64_t r = s.ahead.rows * part / 6; r < s.ahead.rows * (part + 1) / 6; ++r) {
-        const float* line = s.ahead.data + r * s.rows.row + i * s.step;
+        const float* line = s.ahead.data + r * s.first.row + i * s.step;
         __builtin_prefetch(line, 0, 2);
         __builtin_prefetch(line + 16, 0, 2);
       }
@@ -199,14 +200,14 @@ class Multiplication {
       const std::int64_t tile = tiles_.begin + 2 * pair;
       const int columns = tile + 1 < tiles_.end ? 2 : 1;
       float* sums = sums_ + (in_one_ ? 0 : (b - g) * pairs_ + pair) * kBlockFloats;
-      const Steps s{parts_,
-                    {element(b, begin), left_.row, rows, left_.k - begin * kStep},
-                    left_.step,
-                    pair == 0,
-                    right_.steps.data() + begin,
-                    right_.data + tile * right_.column_tile,
-                    end - begin,
-                    ahead(g, b, end, pair, begin)};
+      const KSteps s{parts_,
+                     {element(b, begin), left_.row, rows, left_.k - begin * kStep},
+                     left_.step,
+                     pair == 0,
+                     right_.steps.data() + begin,
+                     right_.data + tile * right_.column_tile,
+                     end - begin,
+                     ahead(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
         columns == 2 ? multiply_steps<2, 2>(s, right_) : multiply_steps<2, 1>(s, right_);

@@ -37,7 +37,7 @@ T unnormalised(T x, std::int64_t size, bool align_corners) {
   return (x + T(1)) * (T(size) / T(2)) - T(0.5);
 }
 
-/// Folds x back between low and low + span.
+/// x reflected at low and at low + span, as often as it lies outside.
 template <class T>
 T reflected(T x, T low, T span) {
   if (span == T(0)) return T(0);
