@@ -66,7 +66,7 @@ namespace {
 
 /// A DLPack tensor with what it points to.
 template <class M>
-struct Lent {
+struct DlpackTensor {
   M managed{};
   Tensor tensor;
   std::vector<std::int64_t> sizes, strides;
@@ -74,24 +74,24 @@ struct Lent {
 
 template <class M>
 M* give(const Tensor& t) {
-  auto lent = std::make_unique<Lent<M>>();
-  lent->tensor = t;
-  lent->sizes = t.sizes();
-  lent->strides = t.strides();
-  dlpack::Array& a = lent->managed.array;
+  auto made = std::make_unique<DlpackTensor<M>>();
+  made->tensor = t;
+  made->sizes = t.sizes();
+  made->strides = t.strides();
+  dlpack::Array& a = made->managed.array;
   for (const Name& n : kNames) {
     if (n.dtype == t.dtype()) a.dtype = {n.code, n.bits, 1};
   }
   if (a.dtype.lanes == 0)
     fail(ErrorCode::unsupported, "DLPack has no element type for " + std::string(name_of(t.dtype())));
-  a.data = lent->tensor.data();
+  a.data = made->tensor.data();
   a.device = {dlpack::kCpu, 0};
-  a.ndim = static_cast<std::int32_t>(lent->sizes.size());
-  a.shape = lent->sizes.data();
-  a.strides = lent->strides.data();
-  lent->managed.context = lent.get();
-  lent->managed.deleter = [](M* m) { delete static_cast<Lent<M>*>(m->context); };
-  return &lent.release()->managed;
+  a.ndim = static_cast<std::int32_t>(made->sizes.size());
+  a.shape = made->sizes.data();
+  a.strides = made->strides.data();
+  made->managed.context = made.get();
+  made->managed.deleter = [](M* m) { delete static_cast<DlpackTensor<M>*>(m->context); };
+  return &made.release()->managed;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranks in threads of one process: each looks at the others' memory between two meetings of all.
+// Ranks in threads of one process: each looks at the others' memory between two rendezvous of all.
 #include <fmt/format.h>
 #include <tern/error.h>
 
@@ -16,9 +16,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 /// What the members share.
-class Meeting {
+class Rendezvous {
  public:
-  Meeting(int size, std::chrono::milliseconds timeout)
+  Rendezvous(int size, std::chrono::milliseconds timeout)
       : calls(static_cast<std::size_t>(size)),
         parts(calls.size()),
         here_(calls.size()),
@@ -66,7 +66,7 @@ class Meeting {
     changed_.wait(lock, [&] { return std::ranges::count(looks_, true) == 0; });
   }
 
-  std::vector<Collective> calls;  ///< of each rank, between two meetings
+  std::vector<Collective> calls;  ///< of each rank, between two rendezvous
   std::vector<Bytes> parts;       ///< of each rank: its share of what is joined
 
  private:
@@ -94,12 +94,12 @@ class Meeting {
 
 class LocalRank : public ProcessGroup {
  public:
-  LocalRank(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
-  ~LocalRank() override { meeting_->stop(fmt::format("rank {} has left the group", rank_)); }
+  LocalRank(std::shared_ptr<Rendezvous> rendezvous, int rank) : rendezvous_(std::move(rendezvous)), rank_(rank) {}
+  ~LocalRank() override { rendezvous_->stop(fmt::format("rank {} has left the group", rank_)); }
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(meeting_->calls.size()); }
+  int size() const override { return static_cast<int>(rendezvous_->calls.size()); }
   void abort(const std::string& why) noexcept override {
-    meeting_->stop(fmt::format("rank {} has failed: {}", rank_, why));
+    rendezvous_->stop(fmt::format("rank {} has failed: {}", rank_, why));
   }
 
   void run(const Collective& call) override {
@@ -107,9 +107,9 @@ class LocalRank : public ProcessGroup {
       check_call(call, size());
       meet(call);
       work(call);
-      meeting_->done(index());
+      rendezvous_->done(index());
     } catch (const std::exception& e) {
-      meeting_->give_up(index(), fmt::format("rank {} has failed: {}", rank_, e.what()));
+      rendezvous_->give_up(index(), fmt::format("rank {} has failed: {}", rank_, e.what()));
       throw;
     }
   }
@@ -119,9 +119,10 @@ class LocalRank : public ProcessGroup {
 
   /// All ranks know all calls now.
   void meet(const Collective& call) {
-    meeting_->calls[index()] = call;
-    meeting_->wait(index(), call);
-    for (int r = 1; r < size(); ++r) check_same(0, meeting_->calls[0], r, meeting_->calls[static_cast<std::size_t>(r)]);
+    rendezvous_->calls[index()] = call;
+    rendezvous_->wait(index(), call);
+    for (int r = 1; r < size(); ++r)
+      check_same(0, rendezvous_->calls[0], r, rendezvous_->calls[static_cast<std::size_t>(r)]);
   }
 
   void work(const Collective& c) {
@@ -129,30 +130,30 @@ class LocalRank : public ProcessGroup {
     const std::size_t bytes = bytes_of(c, c.count);
     switch (c.kind) {
       case CollectiveKind::broadcast: {
-        const void* from = meeting_->calls[static_cast<std::size_t>(c.root)].in;
+        const void* from = rendezvous_->calls[static_cast<std::size_t>(c.root)].in;
         if (bytes != 0 && out != from) std::memcpy(out, from, bytes);
         break;
       }
       case CollectiveKind::all_gather:
-        for (const Collective& other : meeting_->calls) {
+        for (const Collective& other : rendezvous_->calls) {
           if (bytes != 0) std::memcpy(out, other.in, bytes);
           out += bytes;
         }
         break;
       case CollectiveKind::reduce_scatter: join_part(c, out); break;
       case CollectiveKind::all_reduce: {
-        Bytes& mine = meeting_->parts[index()];
+        Bytes& mine = rendezvous_->parts[index()];
         mine.resize(bytes_of(c, end_of(c, index()) - begin_of(c, index())));
         join_part(c, mine.data());
-        meeting_->wait(index(), c);  // no rank needs inputs any more: results may use their memory
-        for (std::size_t r = 0; r < meeting_->parts.size(); ++r) {
-          const Bytes& part = meeting_->parts[r];
+        rendezvous_->wait(index(), c);  // no rank needs inputs any more: results may use their memory
+        for (std::size_t r = 0; r < rendezvous_->parts.size(); ++r) {
+          const Bytes& part = rendezvous_->parts[r];
           if (!part.empty()) std::memcpy(out + bytes_of(c, begin_of(c, r)), part.data(), part.size());
         }
         break;
       }
     }
-    meeting_->wait(index(), c);
+    rendezvous_->wait(index(), c);
   }
 
   /// Each rank joins its share of the elements.
@@ -165,8 +166,8 @@ class LocalRank : public ProcessGroup {
   void join_part(const Collective& c, void* to) const {
     const std::int64_t begin = begin_of(c, index()), count = end_of(c, index()) - begin;
     if (count == 0) return;
-    for (std::size_t r = 0; r < meeting_->calls.size(); ++r) {
-      const auto* x = static_cast<const std::byte*>(meeting_->calls[r].in) + bytes_of(c, begin);
+    for (std::size_t r = 0; r < rendezvous_->calls.size(); ++r) {
+      const auto* x = static_cast<const std::byte*>(rendezvous_->calls[r].in) + bytes_of(c, begin);
       if (r == 0) {
         std::memcpy(to, x, bytes_of(c, count));
       } else {
@@ -176,7 +177,7 @@ class LocalRank : public ProcessGroup {
     finish(c.reduce, c.dtype, to, count, size());
   }
 
-  std::shared_ptr<Meeting> meeting_;
+  std::shared_ptr<Rendezvous> rendezvous_;
   int rank_;
 };
 
@@ -184,9 +185,9 @@ class LocalRank : public ProcessGroup {
 
 std::vector<std::shared_ptr<ProcessGroup>> local_group(int size, std::chrono::milliseconds timeout) {
   check_rank(0, size);
-  auto meeting = std::make_shared<Meeting>(size, timeout);
+  auto rendezvous = std::make_shared<Rendezvous>(size, timeout);
   std::vector<std::shared_ptr<ProcessGroup>> ranks;
-  for (int r = 0; r < size; ++r) ranks.push_back(std::make_shared<LocalRank>(meeting, r));
+  for (int r = 0; r < size; ++r) ranks.push_back(std::make_shared<LocalRank>(rendezvous, r));
   return ranks;
 }
 

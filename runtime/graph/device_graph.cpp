@@ -11,9 +11,9 @@ namespace tern {
 
 namespace {
 
-class Maker {
+class DeviceGraphBuilder {
  public:
-  Maker(const Replay& replay, GraphRecorder& graphs) : replay_(replay), graphs_(graphs) {}
+  DeviceGraphBuilder(const Replay& replay, GraphRecorder& graphs) : replay_(replay), graphs_(graphs) {}
 
   void make(Recording& recording) {
     std::vector<RecordedItem> items;
@@ -116,7 +116,7 @@ class Maker {
 }  // namespace
 
 void make_device_graphs(const Replay& replay, Recording& recording) {
-  if (GraphRecorder* graphs = replay.captured.stream->graphs()) Maker(replay, *graphs).make(recording);
+  if (GraphRecorder* graphs = replay.captured.stream->graphs()) DeviceGraphBuilder(replay, *graphs).make(recording);
 }
 
 }  // namespace tern

@@ -9,14 +9,14 @@ namespace tern {
 namespace {
 
 /// While it lives, steps go to another recording.
-class Into {
+class RecordingScope {
  public:
-  Into(SessionContext& context, Recording& recording) : context_(context), outer_(context.recording) {
+  RecordingScope(SessionContext& context, Recording& recording) : context_(context), outer_(context.recording) {
     context.recording = &recording;
   }
-  ~Into() { context_.recording = outer_; }
-  Into(const Into&) = delete;
-  Into& operator=(const Into&) = delete;
+  ~RecordingScope() { context_.recording = outer_; }
+  RecordingScope(const RecordingScope&) = delete;
+  RecordingScope& operator=(const RecordingScope&) = delete;
 
  private:
   SessionContext& context_;
@@ -56,7 +56,7 @@ void record_cond(Frame& frame, std::uint32_t node, std::span<TensorView> in, std
   SessionContext& context = frame.context();
   RecordedBranch branch{in[0], empty_like(*context.recording), empty_like(*context.recording)};
   for (std::uint32_t slot = 0; slot < 2; ++slot) {
-    const Into into(context, slot == 0 ? *branch.chosen : *branch.otherwise);
+    const RecordingScope scope(context, slot == 0 ? *branch.chosen : *branch.otherwise);
     run_body(frame, node, slot, in.subspan(1), out);
   }
   context.recording->node = node;
@@ -77,11 +77,11 @@ void record_while(Frame& frame, std::uint32_t node, std::span<TensorView> in, st
   }
   RecordedLoop loop{{}, empty_like(*context.recording), empty_like(*context.recording)};
   {
-    const Into into(context, *loop.condition);
+    const RecordingScope scope(context, *loop.condition);
     loop.predicate = condition.run(to_condition.views(), frame.symbols())[0];
   }
   {
-    const Into into(context, *loop.body);
+    const RecordingScope scope(context, *loop.body);
     const std::vector<TensorView>& results = body.run(to_body.views(), frame.symbols());
     for (std::size_t i = 0; i < carried; ++i) deliver(frame, node, i, results[i], out[i]);
   }
