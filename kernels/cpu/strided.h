@@ -61,10 +61,12 @@ inline int axis_of(const Node& node, int rank, AttrKey key = AttrKey::axis) {
   return static_cast<int>(a < 0 ? a + rank : a);
 }
 
-namespace strided_detail {
+/// The largest element, where only its size matters.
 struct Bytes16 {
-  std::uint64_t a, b;
+  std::uint64_t low, high;
 };
+
+namespace strided_detail {
 template <class T>
 void gather(const std::byte* from, std::int64_t stride, std::byte* to, std::int64_t n) {
   const T* f = reinterpret_cast<const T*>(from);

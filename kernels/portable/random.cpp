@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kGroup = 256, kMostGroups = 132 * 8;  // threads; how many groups there are at once
 
 /// How a tensor of `count` numbers takes part of the session's stream.
-struct Stream {
+struct PhiloxStream {
   std::int64_t count, threads, unit, blocks;
-  Stream(std::int64_t n, std::int64_t per_block)
+  PhiloxStream(std::int64_t n, std::int64_t per_block)
       : count(n), threads(kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)), unit(per_block) {
     blocks = n == 0 ? 0 : (n - 1) / (threads * unit) + 1;
   }
@@ -29,8 +29,8 @@ struct RandomLaunches : Launches {
   std::int64_t advance = 0;
 };
 
-/// What a family of numbers is: UNIT of a block, as MAKE(words, u), computed as NUMBER_T.
-struct Numbers {
+/// How the numbers of a distribution are made: UNIT of a block, as MAKE(words, u), computed as NUMBER_T.
+struct Sampler {
   std::string text;
   DType number;
   std::int64_t unit;
@@ -39,24 +39,24 @@ struct Numbers {
 /// Seed and offset lie at the beginning of the node's scratch.
 constexpr std::uint64_t kState = 2 * sizeof(std::uint64_t);
 
-void add(RandomLaunches& list, const TensorView& out, DType stored, const Numbers& numbers, const Stream& s,
+void add(RandomLaunches& list, const TensorView& out, DType stored, const Sampler& sampler, const PhiloxStream& s,
          std::int64_t run, double scale, std::int64_t low, std::int64_t width) {
   Launch k("random");
   k.source.use("philox");
-  if (needs_double(numbers.number)) k.source.use("philox_double");
-  k.source.define("NUMBER", numbers.text);
-  k.type("NUMBER_T", numbers.number);
+  if (needs_double(sampler.number)) k.source.use("philox_double");
+  k.source.define("NUMBER", sampler.text);
+  k.type("NUMBER_T", sampler.number);
   k.source.define("RUN", run);
   k.scratch("state", list.scratch(kState), DType::u64, false);
   k.output("out", 0, stored);
-  k.store("STORE", numbers.number, stored);
+  k.store("STORE", sampler.number, stored);
   k.parameter("count", s.count);
   k.parameter("threads", s.threads);
   k.parameter("unit", s.unit);
   k.parameter("items", run > 1 ? s.count / run : s.threads * s.blocks);
   k.parameter("low", low);
   k.parameter("width", width);
-  const DType real = needs_double(numbers.number) ? DType::f64 : DType::f32;
+  const DType real = needs_double(sampler.number) ? DType::f64 : DType::f32;
   k.source.parameter("most", real, below_one(out.dtype));
   k.source.parameter("scale", real, scale);
   list.advance = s.blocks;
@@ -81,12 +81,12 @@ void generate(const KernelCall& c, RandomLaunches& list) {
     if (kind == "uniform" && wide) text = "tern_random_below_f64(tern_random_uniform_f64(w, u))";
     if (kind == "normal") text += " * p.scale";
     const std::int64_t unit = wide ? 2 : 4;
-    return add(list, out, stored, {text, real, unit}, Stream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
+    return add(list, out, stored, {text, real, unit}, PhiloxStream(n, unit), 1, complex ? std::sqrt(0.5) : 1, 0, 0);
   }
   if (kind == "dropout") {
     // A run of elements for each thread; a thread that takes pairs uses half of its words.
     const std::int64_t run = n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : 1;
-    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, Stream(n, 4), run, 1, 0, 0);
+    return add(list, out, stored, {"tern_random_uniform_f32(w, u)", DType::f32, 4}, PhiloxStream(n, 4), run, 1, 0, 0);
   }
   std::int64_t low = 0, width = std::int64_t{1} << 53;
   if (kind == "randint") {
@@ -99,12 +99,12 @@ void generate(const KernelCall& c, RandomLaunches& list) {
   const std::int64_t unit = narrow ? 4 : 2;
   const std::string text = narrow ? "(tern_i64)((tern_u64)p.low + w.w[u] % (tern_u64)p.width)"
                                   : "tern_random_integer(w, u, (tern_u64)p.low, (tern_u64)p.width)";
-  add(list, out, stored, {text, DType::i64, unit}, Stream(n, unit), 1, 1, low, width);
+  add(list, out, stored, {text, DType::i64, unit}, PhiloxStream(n, unit), 1, 1, low, width);
 }
 
 void permute(const KernelCall& c, RandomLaunches& list) {
   const TensorView& out = c.out[0];
-  const Stream s(out.numel(), 1);
+  const PhiloxStream s(out.numel(), 1);
   Launch k("random_permutation");
   k.source.use("philox");
   k.scratch("state", list.scratch(kState), DType::u64, false);

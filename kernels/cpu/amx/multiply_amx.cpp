@@ -54,7 +54,7 @@ inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::
 }
 
 /// The rows of a block that will be read after this one.
-struct Ahead {
+struct Prefetch {
   const float* data = nullptr;
   std::int64_t rows = 0;
 };
@@ -88,7 +88,7 @@ struct KSteps {
   const std::int64_t* offsets;  ///< of the right's steps
   const std::byte* right;       ///< its column tile
   std::int64_t count;
-  Ahead ahead;
+  Prefetch prefetch;
 };
 
 /// L by R tiles of sums. Of the parts' products the order is such that each differs from the one before in one operand.
@@ -104,8 +104,8 @@ void multiply_steps(const KSteps& s, const Right& right) {
     const bool more = s.split && i + 1 < s.count;
     // Asking for lines one after the other would hold up what multiplies: there are few places for those under way.
     const auto between = [&](int part) {
-      for (std::int64_t r = s.ahead.rows * part / 6; r < s.ahead.rows * (part + 1) / 6; ++r) {
-        const float* line = s.ahead.data + r * s.first.row + i * s.step;
+      for (std::int64_t r = s.prefetch.rows * part / 6; r < s.prefetch.rows * (part + 1) / 6; ++r) {
+        const float* line = s.prefetch.data + r * s.first.row + i * s.step;
         __builtin_prefetch(line, 0, 2);
         __builtin_prefetch(line + 16, 0, 2);
       }
@@ -186,7 +186,7 @@ class Multiplication {
   }
 
   /// What follows block `b` of a group in these steps, for the columns of `pair`.
-  Ahead ahead(std::int64_t g, std::int64_t b, std::int64_t end, std::int64_t pair, std::int64_t begin) const {
+  Prefetch prefetch(std::int64_t g, std::int64_t b, std::int64_t end, std::int64_t pair, std::int64_t begin) const {
     const bool in_group = b + 1 < group_end_;
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
     if (block >= blocks_.end) return {};
@@ -207,7 +207,7 @@ class Multiplication {
                      right_.steps.data() + begin,
                      right_.data + tile * right_.column_tile,
                      end - begin,
-                     ahead(g, b, end, pair, begin)};
+                     prefetch(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
         columns == 2 ? multiply_steps<2, 2>(s, right_) : multiply_steps<2, 1>(s, right_);

@@ -16,7 +16,7 @@ void visit_size(std::int64_t size, F&& f) {
     case 2: return f(std::uint16_t{});
     case 4: return f(std::uint32_t{});
     case 8: return f(std::uint64_t{});
-    default: return f(strided_detail::Bytes16{});
+    default: return f(Bytes16{});
   }
 }
 

@@ -192,7 +192,7 @@ void cpu_scatter(KernelCall& c) {
     case 2: return set_elements<std::uint16_t>(c);
     case 4: return set_elements<std::uint32_t>(c);
     case 8: return set_elements<std::uint64_t>(c);
-    default: return set_elements<strided_detail::Bytes16>(c);
+    default: return set_elements<Bytes16>(c);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/strided.h"
 #include "kernels/kernel.h"
 #include "threads/parallel.h"
 
@@ -38,10 +39,6 @@ int collapse(const TensorView& from, const TensorView& to, std::array<Axis, kMax
   }
   return n;
 }
-
-struct Bytes16 {
-  std::uint64_t a, b;
-};
 
 template <class T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {

@@ -22,7 +22,7 @@ std::uint64_t next_number() {
 }
 
 /// A thread's buffers. Not those of thread_buffer: the kernel that calls may keep its block there.
-struct Memory {
+struct ThreadBuffers {
   std::vector<std::byte> bytes;
   std::uint64_t owner = 0;  ///< the epilogue whose constants lie here
   std::vector<Kept> kept;   ///< of the owner's loads
@@ -34,17 +34,17 @@ std::byte* aligned(std::vector<std::byte>& bytes) {
 
 /// The calling thread's worker for up to `count` elements at a time.
 Worker worker(const TileProgram& program, const KernelCall& call, std::uint64_t number, std::int64_t count) {
-  thread_local Memory memory;
+  thread_local ThreadBuffers buffers;
   const std::size_t need = Worker::bytes(program) + 64;
-  if (memory.bytes.size() < need) {
-    memory.owner = 0;
-    memory.bytes = std::vector<std::byte>(need);
+  if (buffers.bytes.size() < need) {
+    buffers.owner = 0;
+    buffers.bytes = std::vector<std::byte>(need);
   }
-  const bool filled = memory.owner == number;
-  memory.owner = number;
-  if (!filled) memory.kept.assign(program.loads.size(), {});
-  Worker made(program, call, aligned(memory.bytes), count, filled);
-  made.keep(memory.kept.data());
+  const bool filled = buffers.owner == number;
+  buffers.owner = number;
+  if (!filled) buffers.kept.assign(program.loads.size(), {});
+  Worker made(program, call, aligned(buffers.bytes), count, filled);
+  made.keep(buffers.kept.data());
   return made;
 }
 

@@ -2,13 +2,10 @@
 #include <cstring>
 
 #include "kernels/cpu/pointwise/tile_program.h"
+#include "kernels/cpu/strided.h"
 
 namespace tern::pointwise {
 namespace {
-
-struct Wide {
-  std::uint64_t low, high;
-};
 
 template <class T>
 void copy_run(std::byte* dst, const std::byte* src, std::int64_t stride, std::int64_t count) {
@@ -106,7 +103,7 @@ void gather_rows(const TileProgram& program, const Load& load, const std::byte* 
     case 2: return gather_rows_as<std::uint16_t>(program, load, data, rows, dst);
     case 4: return gather_rows_as<std::uint32_t>(program, load, data, rows, dst);
     case 8: return gather_rows_as<std::uint64_t>(program, load, data, rows, dst);
-    default: return gather_rows_as<Wide>(program, load, data, rows, dst);
+    default: return gather_rows_as<Bytes16>(program, load, data, rows, dst);
   }
 }
 
@@ -118,7 +115,7 @@ void gather(const TileProgram& program, const Load& load, const std::byte* data,
     case 2: return gather_as<std::uint16_t>(program, load, data, start, count, dst);
     case 4: return gather_as<std::uint32_t>(program, load, data, start, count, dst);
     case 8: return gather_as<std::uint64_t>(program, load, data, start, count, dst);
-    default: return gather_as<Wide>(program, load, data, start, count, dst);
+    default: return gather_as<Bytes16>(program, load, data, start, count, dst);
   }
 }
 
@@ -128,7 +125,7 @@ void fill(std::byte* dst, const std::byte* element, std::int64_t size, std::int6
     case 2: return copy_run<std::uint16_t>(dst, element, 0, count);
     case 4: return copy_run<std::uint32_t>(dst, element, 0, count);
     case 8: return copy_run<std::uint64_t>(dst, element, 0, count);
-    default: return copy_run<Wide>(dst, element, 0, count);
+    default: return copy_run<Bytes16>(dst, element, 0, count);
   }
 }
 

@@ -27,15 +27,15 @@ constexpr std::int64_t kGroup = 256;           // threads
 constexpr std::int64_t kMostGroups = 132 * 8;  // at once
 
 /// The part of the session's stream that one tensor takes.
-struct Stream {
+struct PhiloxStream {
   std::uint64_t seed = 0, block = 0;
   std::int64_t threads = 0;
 
   /// For `n` elements, `unit` of a block; moves the session's offset past them.
-  static Stream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
+  static PhiloxStream take(KernelCall& call, std::int64_t n, std::int64_t unit) {
     if (call.random == nullptr) fail(ErrorCode::internal, "random: the session has no generator");
-    Stream s{call.random->seed, call.random->offset,
-             kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)};
+    PhiloxStream s{call.random->seed, call.random->offset,
+                   kGroup * std::clamp<std::int64_t>((n - 1) / kGroup + 1, 1, kMostGroups)};
     if (n > 0) call.random->offset += static_cast<std::uint64_t>((n - 1) / (s.threads * unit) + 1);
     return s;
   }
@@ -47,7 +47,7 @@ struct Stream {
 /// Fills `n` elements of `out`. `make(words, count, values)` makes the first `count` numbers of a block, of U.
 template <class V, int U, class Make>
 void generate(KernelCall& call, const TensorView& out, DType from, std::int64_t n, Make make) {
-  const Stream s = Stream::take(call, n, U);
+  const PhiloxStream s = PhiloxStream::take(call, n, U);
   const std::int64_t groups = s.threads / kGroup, blocks = n == 0 ? 0 : (n - 1) / (s.threads * U) + 1;
   parallel_for(groups * blocks, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
@@ -100,7 +100,7 @@ void dropout(KernelCall& call) {
     return;
   }
   // A thread that takes pairs uses half of its words; the offset moves on as if it took four.
-  const Stream s = Stream::take(call, n, 4);
+  const PhiloxStream s = PhiloxStream::take(call, n, 4);
   parallel_for((n / run + kGroup - 1) / kGroup, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t g = begin; g < end; ++g) {
       float values[4 * kGroup];
@@ -190,7 +190,7 @@ void integers(KernelCall& call, std::uint64_t low, std::uint64_t width) {
 void permutation(KernelCall& call) {
   const TensorView& out = call.out[0];
   const std::int64_t n = out.numel();
-  const Stream s = Stream::take(call, n, 1);
+  const PhiloxStream s = PhiloxStream::take(call, n, 1);
   std::vector<std::int64_t> p(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) p[static_cast<std::size_t>(i)] = i;
   for (std::int64_t i = n - 1; i > 0; --i) {

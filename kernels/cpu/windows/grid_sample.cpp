@@ -7,8 +7,8 @@
 
 #include "dtypes/storage.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/windows/rounded.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/windows/rounded.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
 
