@@ -314,7 +314,8 @@ std::vector<Row> linalg() {
     const char* name;
     std::int64_t batch, n;
   };
-  for (const Shape& s : {Shape{"1000 of 4", 1000, 4}, Shape{"one of 64", 1, 64}, Shape{"one of 200", 1, 200}}) {
+  for (const Shape& s : {Shape{"1000 of 4", 1000, 4}, Shape{"1000 of 8", 1000, 8}, Shape{"200 of 16", 200, 16},
+                         Shape{"50 of 32", 50, 32}, Shape{"one of 64", 1, 64}, Shape{"one of 200", 1, 200}}) {
     const std::int64_t b = s.batch, k = s.n;
     const Operand a = x({b, k, k}), d = x({b, k, k}, Fill::definite), pivots{Fill::pivots, {b, k}, 0, i32};
     const auto add = [&](Op op, std::vector<Operand> in, std::vector<Attr> attrs) {

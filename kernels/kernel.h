@@ -139,6 +139,8 @@ struct KernelCall {
 /// tern::fail(ErrorCode::runtime, ...): the runtime adds which node it was.
 struct Kernel {
   void (*run)(KernelCall&) = nullptr;
+  /// False for a node that the op's definition computes as fast: it runs instead. Operands have their sizes. Null: never.
+  bool (*serves)(const KernelCall&) = nullptr;
   /// Bytes of scratch for these sizes (data pointers are not set yet; the state is the result of prepare). May be null.
   std::size_t (*scratch)(const KernelCall&) = nullptr;
   /// Called once per plan. Sizes are set; data pointers are set only for constant inputs. May be

@@ -98,7 +98,6 @@ set(sources
   cpu/pointwise/polynomials.cpp
   cpu/pointwise/random.cpp
   cpu/pointwise/register.cpp
-  cpu/pointwise/sampling.cpp
   cpu/pointwise/sources.cpp
   cpu/pointwise/special_loops.cpp
   cpu/pointwise/tile_program.cpp
@@ -112,7 +111,6 @@ set(sources
   cpu/reductions/reduce_sum.cpp
   cpu/reductions/reduce_variance.cpp
   cpu/reductions/reductions.cpp
-  cpu/reductions/scan.cpp
   cpu/reductions/select_reduce.cpp
   cpu/reductions/softmax.cpp
   cpu/reductions/softmax_row.cpp

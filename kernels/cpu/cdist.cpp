@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/windows/plane_io.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
@@ -94,7 +94,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel cdist_kernel() {
-  return {run, nullptr, nullptr, 0, -1};
+  return {.run = run};
 }
 
 }  // namespace tern::cpu

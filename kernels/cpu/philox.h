@@ -42,18 +42,4 @@ inline double philox_uniform(std::uint32_t x, std::uint32_t y) {
   return static_cast<double>(z) * 0x1p-53 + 0x1p-54;
 }
 
-/// Box and Muller's transform, as curand_normal4: two independent numbers of two words.
-inline std::pair<float, float> philox_normals(std::uint32_t x, std::uint32_t y) {
-  constexpr float turn = 2 * std::numbers::pi_v<float>;
-  const float angle = static_cast<float>(y) * (0x1p-32f * turn) + 0x1p-33f * turn;
-  const float radius = std::sqrt(-2.0f * std::log(philox_uniform(x)));
-  return {radius * std::sin(angle), radius * std::cos(angle)};
-}
-/// As curand_normal2_double.
-inline std::pair<double, double> philox_normals(const PhiloxWords& w) {
-  const double angle = 2 * std::numbers::pi * philox_uniform(w[2], w[3]);
-  const double radius = std::sqrt(-2.0 * std::log(philox_uniform(w[0], w[1])));
-  return {radius * std::sin(angle), radius * std::cos(angle)};
-}
-
 }  // namespace tern

@@ -204,7 +204,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel rnn_kernel() {
-  return {run, scratch, nullptr, kAllStrided & ~0b110U, -1};
+  return {.run = run, .scratch = scratch, .strided = kAllStrided & ~0b110U};
 }
 
 }  // namespace tern::cpu

@@ -24,7 +24,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 void register_custom(KernelTable& t) {
-  t.set(Op::custom, {run, nullptr, prepare, 0, -1});
+  t.set(Op::custom, {.run = run, .prepare = prepare});
 }
 
 }  // namespace tern

@@ -118,7 +118,7 @@ std::size_t scratch(const KernelCall& c) {
 }  // namespace
 
 void register_custom_on_devices(KernelTable& t) {
-  t.set(Op::custom, {run, scratch, prepare, 0, -1});
+  t.set(Op::custom, {.run = run, .scratch = scratch, .prepare = prepare});
 }
 
 }  // namespace tern

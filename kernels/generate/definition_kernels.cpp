@@ -48,7 +48,7 @@ void run(KernelCall& c) {
   *number = 0;  // a run that another error ended has left one
   state.kernel->run(inner);
   const int failure = std::exchange(*number, 0);
-  if (failure != 0) fail(ErrorCode::runtime, std::string(portable::failure_message(failure)));
+  if (failure != 0) fail(ErrorCode::runtime, portable::failure_message(failure));
 }
 
 }  // namespace

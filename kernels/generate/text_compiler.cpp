@@ -147,7 +147,7 @@ void TextCompiler::compile() {
 
 void TextCompiler::finish() {
   const int number = std::exchange(failure_, 0);
-  if (number != 0) fail(ErrorCode::runtime, std::string(portable::failure_message(number)));
+  if (number != 0) fail(ErrorCode::runtime, portable::failure_message(number));
 }
 
 void TextCompiler::launch(portable::KernelHandle kernel, std::span<const portable::Argument> arguments,

@@ -44,14 +44,18 @@ class Recorder : public portable::Launcher {
   std::map<portable::TextHash, Text> texts;
 };
 
-/// Has the node's family make its launches.
+/// Has the node's family make its launches: for all results, and for each part of them that a node may have.
 void record(const Sample& sample, Recorder& recorder) {
   SampleNode node(sample);
-  std::vector<TensorView> out;
-  for (const TensorType& t : node.results()) out.push_back(view_of(t));
-  KernelCall call = node.call(out);
-  call.launcher = &recorder;
-  portable_kernels().kernels[static_cast<std::size_t>(sample.op)].prepare(call);
+  const std::vector<TensorType> results = node.results();
+  for (unsigned wanted = 1; wanted < 1u << results.size(); ++wanted) {
+    std::vector<TensorView> out;
+    for (std::size_t k = 0; k < results.size(); ++k)
+      out.push_back((wanted >> k & 1) != 0 ? view_of(results[k]) : TensorView{});
+    KernelCall call = node.call(out);
+    call.launcher = &recorder;
+    portable_kernels().kernels[static_cast<std::size_t>(sample.op)].prepare(call);
+  }
 }
 
 void write(const std::string& path, const std::string& content) {

@@ -36,6 +36,8 @@ Launcher& compiled_launcher();
 /// Runs the portable kernel of the op on the host. Its texts support few element types: operands are converted to those
 /// first (definitions.h), and results back afterwards.
 Kernel compiled_kernel(Op op);
+/// The table's kernel for the call's node and operands; the definition's where that one does not serve.
+const Kernel& kernel_for(const KernelTable& table, const KernelCall& call);
 /// Puts the definition of each op whose texts were compiled into a table of the CPU: where the table has no kernel, or
 /// with `replace` for all of them.
 void add_definitions(KernelTable& table, bool replace);

@@ -11,6 +11,7 @@
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/failure.h"
 #include "kernels/portable/launches.h"
+#include "schema/op_record.h"
 
 namespace tern::portable {
 namespace {
@@ -123,7 +124,8 @@ void run(KernelCall& c) {
   *number = 0;  // a run that another error ended has left one
   state.kernel->run(inner);
   const int failure = std::exchange(*number, 0);
-  if (failure != 0) fail(ErrorCode::runtime, std::string(failure_message(failure)));
+  if (failure != 0) fail(ErrorCode::runtime, failure_message(failure));
+  if (has_trait(c.node->op, Trait::data_sized)) std::ranges::copy(out, c.out.begin());  // its memory is known now
   for (const Converted& x : state.outputs) {
     convert(converted + x.offset, out[x.index].dtype, c.out[x.index].data, c.out[x.index].dtype,
             c.out[x.index].numel());
@@ -138,6 +140,17 @@ void add_definitions(KernelTable& t, bool replace) {
     if (definitions().compiled[op].samples.empty() || (native && !replace)) continue;
     t.kernels[op] = compiled_kernel(static_cast<Op>(op));
   }
+}
+
+const Kernel& kernel_for(const KernelTable& table, const KernelCall& call) {
+  static const KernelTable definitions = [] {
+    KernelTable t;
+    add_definitions(t, true);
+    return t;
+  }();
+  const auto op = static_cast<std::size_t>(call.node->op);
+  const Kernel& kernel = table.kernels[op];
+  return kernel.serves == nullptr || kernel.serves(call) ? kernel : definitions.kernels[op];
 }
 
 Kernel compiled_kernel(Op op) {

@@ -38,10 +38,9 @@ void nonzero(const KernelCall& c, Launches& list) {
   declare_counted(k, c, 0, x);
   declare_counts(k, n, false);
   k.output("out", 0, DType::i64);
-  k.source.define("RANK", x.rank);
   std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
-  sizes.push_back(0);  // an array even for a line
-  sizes.push_back(0);
+  sizes.resize(kMaxRank);  // one text for all ranks
+  k.parameter("rank", x.rank);
   k.source.parameter("sizes", sizes);
   list.add(std::move(k), std::max<std::int64_t>(n.blocks, 1));
 }
@@ -126,15 +125,34 @@ void run_repeat_interleave(KernelCall& call) {
   list.run(call);
 }
 
+DType as_mask(const KernelCall&, std::size_t) {
+  return DType::boolean;
+}
+
+DType as_it_is(const KernelCall& c, std::size_t k) {
+  return c.in[k].dtype;
+}
+DType as_operand(const KernelCall& c, std::size_t) {
+  return c.in[0].dtype;
+}
+
+constexpr std::string_view kNonzeroSamples[] = {
+    "bool[4]; symbols=[4]",
+};
+constexpr std::string_view kMaskedSelectSamples[] = {
+    // A type of each size, either operand broadcast or not.
+    "T=bool|bf16|f32|f64|c128: T[4,4|1], bool[4|1,4]; symbols=[4]",
+};
+
 }  // namespace
 
 void define_data_sized(Definitions& d) {
   Kernel k = kernel<nonzero>();
   k.run = run_nonzero;
-  d.set(Op::nonzero, k);
+  d.set(Op::nonzero, k, {.samples = kNonzeroSamples, .input = as_mask});
   k = kernel<masked_select>();
   k.run = run_masked_select;
-  d.set(Op::masked_select, k);
+  d.set(Op::masked_select, k, {.samples = kMaskedSelectSamples, .input = as_it_is, .output = as_operand});
   k = kernel<repeat_interleave>();
   k.run = run_repeat_interleave;
   d.set(Op::repeat_interleave, k);

@@ -1,6 +1,8 @@
-// What can go wrong in a kernel because of the data: a kernel writes the number, the host says the sentence.
+// What can go wrong in a kernel because of the data: a kernel writes the number, the host says the sentence. Above the
+// lowest 8 bits there may be the place of a matrix in its batch, counted from 1.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tern::portable {
@@ -17,12 +19,18 @@ namespace tern::portable {
   X(8, extent, "a segment or bag does not lie within its elements")      \
   X(9, box, "a box is not finite or names an image outside the batch")
 
-constexpr std::string_view failure_message(int number) {
+constexpr std::string_view failure_sentence(int number) {
 #define TERN_FAILURE_CASE(n, name, message) \
   if (number == n) return message;
   TERN_KERNEL_FAILURES(TERN_FAILURE_CASE)
 #undef TERN_FAILURE_CASE
   return "a kernel failed";
+}
+
+inline std::string failure_message(int failure) {
+  std::string text(failure_sentence(failure & 0xff));
+  if (failure >> 8 != 0) text += ": matrix " + std::to_string((failure >> 8) - 1) + " of the batch";
+  return text;
 }
 
 }  // namespace tern::portable

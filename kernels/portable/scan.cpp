@@ -63,24 +63,25 @@ void scan(const KernelCall& c, Launches& list) {
   list.add(std::move(k), y.numel() == 0 ? 0 : axes_without(x, axis).count);
 }
 
-DType type_of_sums(const KernelCall& c, std::size_t) {
-  return number_type(c.out[0].dtype);
-}
-
-bool is_exact(const KernelCall& c) {
+/// Of sums the result's, which `dtype` may have widened; of extrema the operand's.
+DType type_of_input(const KernelCall& c, std::size_t) {
   const auto kind = static_cast<ScanKind>(c.node->integer(AttrKey::kind));
-  const DType t = c.out[0].dtype;
-  return kind == ScanKind::cummax || kind == ScanKind::cummin || !(is_floating(t) || is_complex(t));
+  return number_type(kind == ScanKind::cummax || kind == ScanKind::cummin ? c.in[0].dtype : c.out[0].dtype);
+}
+DType type_of_output(const KernelCall& c, std::size_t k) {
+  return number_type(c.out[k].dtype);
 }
 
 constexpr std::string_view kScanSamples[] = {
     "T=f32|f64|c64|c128: T[4]; axis=0, kind=cumsum|cumprod|logcumsumexp",
+    "T=i64|u64: T[4]; axis=0, kind=cumsum|cumprod",
+    "T=f32|f64|i64|u64: T[4]; axis=0, kind=cummax|cummin",
 };
 
 }  // namespace
 
 void define_scans(Definitions& d) {
-  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_sums, .exact = is_exact});
+  d.set(Op::scan, kernel<scan>(), {.samples = kScanSamples, .input = type_of_input, .output = type_of_output});
 }
 
 }  // namespace tern::portable

@@ -3,6 +3,7 @@
 #include <tern/error.h>
 
 #include "kernels/channels_last.h"
+#include "kernels/portable/compiled.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/passes.h"
 #include "runtime/plan/reuse.h"
@@ -93,9 +94,21 @@ Step::Kind kind_of(Op op) {
   return op == Op::assert_true ? Step::Kind::assert_true : Step::Kind::kernel;
 }
 
+/// Null for what the host does itself.
+const Kernel* kernel_of(Draft& d, const Node& n) {
+  if (has_trait(n.op, Trait::host)) return nullptr;
+  const Kernel& kernel = d.prepared.kernels->kernels[static_cast<std::size_t>(n.op)];
+  if (kernel.serves == nullptr) return &kernel;
+  std::vector<TensorView> in;
+  for (ValueId v : n.inputs) in.push_back(v == kNoValue ? TensorView{} : d.placed(v).view);
+  KernelCall call;
+  call.node = &n;
+  call.in = in;
+  return &portable::kernel_for(*d.prepared.kernels, call);
+}
+
 void plan_work(Draft& d, std::uint32_t i, const Node& n) {
-  const Kernel* kernel =
-      has_trait(n.op, Trait::host) ? nullptr : &d.prepared.kernels->kernels[static_cast<std::size_t>(n.op)];
+  const Kernel* kernel = kernel_of(d, n);
   const Work w{i, n, kernel, kernel != nullptr && makes_channels_last(d, i, n, *kernel)};
   std::vector<Operand> inputs = operands_of(d, w), outputs;
   for (std::size_t k = 0; k < n.outputs.size(); ++k) outputs.push_back(result(d, w, k));

@@ -13,6 +13,7 @@
 #include "dtypes/cast.h"
 #include "dtypes/storage.h"
 #include "kernels/kernel.h"
+#include "kernels/portable/compiled.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/reproducible.h"
 #include "schema/epilogue.h"
@@ -129,7 +130,6 @@ class NodeRun : public OutputAllocator {
     const KernelTable& table = device_ != nullptr ? portable_kernels()
                                : reproducible_    ? reproducible_cpu_kernels()
                                                   : cpu_kernels();
-    const Kernel& kernel = table.kernels[static_cast<std::size_t>(node_.op)];
     KernelCall call;
     call.launcher = device_;
     call.node = &node_;
@@ -140,6 +140,7 @@ class NodeRun : public OutputAllocator {
     call.constant = constant.get();
     call.allocator = this;
     call.random = &random_;
+    const Kernel& kernel = portable::kernel_for(table, call);
     std::unique_ptr<KernelState> state;
     if (kernel.prepare != nullptr) state = kernel.prepare(call);
     call.state = state.get();

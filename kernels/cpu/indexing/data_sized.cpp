@@ -1,4 +1,4 @@
-// nonzero, masked_select, bincount and repeat_interleave: results whose size only the data determine.
+// bincount and repeat_interleave: results whose size only the data determine.
 #include <algorithm>
 
 #include "kernels/cpu/indexing/indexing.h"
@@ -15,57 +15,7 @@ std::byte* result(KernelCall& c, std::int64_t count, std::vector<std::int64_t> s
   return c.out[0].data;
 }
 
-/// Calls f(i) for each element of contiguous x that is not zero.
-template <class F>
-void each_nonzero(const TensorView& x, F&& f) {
-  RunReader<bool> reader(x.dtype);
-  const std::int64_t n = x.numel(), size = element_size(x.dtype);
-  for (std::int64_t i = 0; i < n; i += kRun) {
-    const std::int64_t m = std::min(kRun, n - i);
-    const bool* v = reader.read(x.data + i * size, 1, m);
-    for (std::int64_t j = 0; j < m; ++j) {
-      if (v[j]) f(i + j);
-    }
-  }
-}
-
 }  // namespace
-
-void cpu_nonzero(KernelCall& c) {
-  const TensorView& x = c.in[0];
-  std::int64_t count = 0;
-  each_nonzero(x, [&](std::int64_t) { ++count; });
-  auto* out = reinterpret_cast<std::int64_t*>(result(c, count, {count, x.rank}));
-  each_nonzero(x, [&](std::int64_t i) {
-    for (int a = x.rank - 1; a >= 0; --a) {
-      out[a] = i % x.size(a);
-      i /= x.size(a);
-    }
-    out += x.rank;
-  });
-}
-
-void cpu_masked_select(KernelCall& c) {
-  const TensorView &x = c.in[0], &mask = c.in[1];
-  const int rank = std::max(x.rank, mask.rank);
-  CollapsedAxes from, where;
-  for (int i = 0; i < rank; ++i) {
-    const int a = i - (rank - x.rank), b = i - (rank - mask.rank);
-    const std::int64_t xn = a < 0 ? 1 : x.size(a), mn = b < 0 ? 1 : mask.size(b), n = xn == 1 ? mn : xn;
-    from.add(n, xn == 1 ? 0 : x.stride(a));
-    where.add(n, mn == 1 ? 0 : mask.stride(b));
-  }
-  const bool* m = mask.as<bool>();
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < where.count; ++i) count += m[where.offset(i)];
-  const std::int64_t size = element_size(x.dtype);
-  std::byte* out = result(c, count, {count});
-  for (std::int64_t i = 0; i < where.count; ++i) {
-    if (!m[where.offset(i)]) continue;
-    std::memcpy(out, x.data + from.offset(i) * size, static_cast<std::size_t>(size));
-    out += size;
-  }
-}
 
 void cpu_bincount(KernelCall& c) {
   const TensorView& x = c.in[0];

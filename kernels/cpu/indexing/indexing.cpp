@@ -9,8 +9,6 @@ void register_cpu_indexing(KernelTable& t) {
   t.set(Op::index, {.run = cpu_index});
   t.set(Op::index_put, {.run = cpu_index_put, .strided = 0b11, .in_place = 0});
   t.set(Op::scatter, {.run = cpu_scatter, .strided = 0b101, .in_place = 0});
-  t.set(Op::nonzero, {.run = cpu_nonzero});
-  t.set(Op::masked_select, {.run = cpu_masked_select, .strided = kAllStrided});
   t.set(Op::unique, {.run = cpu_unique});
   t.set(Op::bincount, {.run = cpu_bincount});
   t.set(Op::repeat_interleave, {.run = cpu_repeat_interleave});

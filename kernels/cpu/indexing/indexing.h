@@ -10,8 +10,6 @@ void cpu_index_select(KernelCall& c);
 void cpu_index(KernelCall& c);
 void cpu_index_put(KernelCall& c);
 void cpu_scatter(KernelCall& c);
-void cpu_nonzero(KernelCall& c);
-void cpu_masked_select(KernelCall& c);
 void cpu_unique(KernelCall& c);
 void cpu_bincount(KernelCall& c);
 void cpu_repeat_interleave(KernelCall& c);

@@ -186,10 +186,18 @@ void run_by_type(KernelCall& c) {
     default: return run_job<Job<float>>(c);
   }
 }
-/// The kernel that does a job for each matrix.
-template <template <class> class Job>
+/// Whether a matrix is larger than LAPACK gains for: its checks and workspaces cost more than small ones' arithmetic.
+template <int kSmall>
+bool is_large(const KernelCall& c) {
+  const TensorView& a = c.in[0];
+  return std::max(a.size(a.rank - 1), a.size(a.rank - 2)) > kSmall;
+}
+/// The kernel that does a job for each matrix of more than `kSmall` rows or columns. The definitions are as fast for
+/// smaller ones: `./dev bench --definitions`.
+template <template <class> class Job, int kSmall = 0>
 Kernel job_kernel() {
   Kernel k;
+  if (kSmall > 0) k.serves = is_large<kSmall>;
   k.run = run_by_type<Job>;
   k.scratch = scratch_by_type<Job>;
   k.strided = kAllStrided;

@@ -51,7 +51,7 @@ struct CholeskyJob {
 }  // namespace
 
 Kernel cholesky_kernel() {
-  return job_kernel<CholeskyJob>();
+  return job_kernel<CholeskyJob, 16>();
 }
 
 }  // namespace tern::cpu

@@ -95,7 +95,7 @@ struct EigJob {
 }  // namespace
 
 Kernel eig_kernel() {
-  return job_kernel<EigJob>();
+  return job_kernel<EigJob, 4>();
 }
 
 }  // namespace tern::cpu

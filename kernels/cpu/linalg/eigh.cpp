@@ -74,7 +74,7 @@ struct EighJob {
 }  // namespace
 
 Kernel eigh_kernel() {
-  return job_kernel<EighJob>();
+  return job_kernel<EighJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -78,7 +78,7 @@ struct HouseholderJob {
 }  // namespace
 
 Kernel householder_kernel() {
-  return job_kernel<HouseholderJob>();
+  return job_kernel<HouseholderJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -116,10 +116,10 @@ struct LdlSolveJob {
 }  // namespace
 
 Kernel ldl_factor_kernel() {
-  return job_kernel<LdlFactorJob>();
+  return job_kernel<LdlFactorJob, 4>();
 }
 Kernel ldl_solve_kernel() {
-  return job_kernel<LdlSolveJob>();
+  return job_kernel<LdlSolveJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -166,13 +166,13 @@ struct LuSolveJob : RowSolveJob<T> {
 }  // namespace
 
 Kernel lu_factor_kernel() {
-  return job_kernel<LuFactorJob>();
+  return job_kernel<LuFactorJob, 16>();
 }
 Kernel lu_solve_kernel() {
-  return job_kernel<LuSolveJob>();
+  return job_kernel<LuSolveJob, 4>();
 }
 Kernel triangular_solve_kernel() {
-  return job_kernel<TriangularJob>();
+  return job_kernel<TriangularJob, 4>();
 }
 
 }  // namespace tern::cpu

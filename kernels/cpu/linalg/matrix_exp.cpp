@@ -112,7 +112,7 @@ struct ExpJob {
 }  // namespace
 
 Kernel matrix_exp_kernel() {
-  return job_kernel<ExpJob>();
+  return job_kernel<ExpJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -64,7 +64,7 @@ struct QrJob {
 }  // namespace
 
 Kernel qr_kernel() {
-  return job_kernel<QrJob>();
+  return job_kernel<QrJob, 8>();
 }
 
 }  // namespace tern::cpu

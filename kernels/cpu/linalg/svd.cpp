@@ -92,7 +92,7 @@ struct SvdJob {
 }  // namespace
 
 Kernel svd_kernel() {
-  return job_kernel<SvdJob>();
+  return job_kernel<SvdJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -84,10 +84,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grouped_matmul_kernel() {
-  return {run<false>, scratch, nullptr, 0b010, -1};
+  return {.run = run<false>, .scratch = scratch, .strided = 0b010};
 }
 Kernel grouped_matmul_in_order_kernel() {
-  return {run<true>, scratch, nullptr, 0b010, -1};
+  return {.run = run<true>, .scratch = scratch, .strided = 0b010};
 }
 
 }  // namespace tern::cpu

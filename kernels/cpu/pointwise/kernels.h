@@ -11,7 +11,6 @@ void register_pointwise(KernelTable& t);
 void register_reproducible_pointwise(KernelTable& t);  ///< with the bits of the portable kernels
 void register_sources(KernelTable& t);                 ///< full, iota, from_dim
 void register_random(KernelTable& t);
-void sample(KernelCall& call, const std::string& kind);  ///< random: poisson, binomial, gamma
-void register_mx(KernelTable& t);                        ///< mx_pack, mx_dequantize
+void register_mx(KernelTable& t);  ///< mx_pack, mx_dequantize
 
 }  // namespace tern::pointwise

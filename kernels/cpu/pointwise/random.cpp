@@ -116,33 +116,6 @@ void dropout(KernelCall& call) {
   });
 }
 
-void normal(KernelCall& call) {
-  TensorView out = call.out[0];
-  std::int64_t n = out.numel();
-  double scale = 1;
-  if (is_complex(out.dtype)) {  // two real numbers of variance 1/2
-    out.dtype = out.dtype == DType::c128 ? DType::f64 : out.dtype == DType::c64 ? DType::f32 : DType::f16;
-    n *= 2;
-    scale = std::sqrt(0.5);
-  }
-  if (out.dtype == DType::f64) {
-    generate<double, 2>(call, out, DType::f64, n, [scale](const PhiloxWords& w, int, double* v) {
-      const auto [x, y] = philox_normals(w);
-      v[0] = x * scale;
-      v[1] = y * scale;
-    });
-    return;
-  }
-  generate<float, 4>(call, out, DType::f32, n,
-                     [scale = static_cast<float>(scale)](const PhiloxWords& w, int count, float* v) {
-                       for (int i = 0; i < count; i += 2) {
-                         const auto [x, y] = philox_normals(w[i], w[i + 1]);
-                         v[i] = x * scale;
-                         v[i + 1] = y * scale;
-                       }
-                     });
-}
-
 /// Of mean 1. A logarithm that would be 0 is half the type's epsilon below: exponential numbers are above 0.
 void exponential(KernelCall& call) {
   const TensorView& out = call.out[0];
@@ -206,15 +179,19 @@ void random(KernelCall& call) {
   const std::string& kind = call.node->text(AttrKey::kind);
   if (kind == "uniform") return uniform(call);
   if (kind == "dropout") return dropout(call);
-  if (kind == "normal") return normal(call);
   if (kind == "exponential") return exponential(call);
   if (kind == "randperm") return permutation(call);
   if (kind == "bits") return integers(call, 0, std::uint64_t{1} << 53);
-  if (kind != "randint") return sample(call, kind);
   const Dims& range = call.node->dims(AttrKey::range);
   if (range.at(0).value() >= range.at(1).value()) fail(ErrorCode::runtime, "random: the range of integers is empty");
   const auto low = static_cast<std::uint64_t>(range[0].value());
   integers(call, low, static_cast<std::uint64_t>(range[1].value()) - low);
+}
+
+/// The definition is as fast where a number takes more than a logarithm.
+bool serves(const KernelCall& call) {
+  const std::string& kind = call.node->text(AttrKey::kind);
+  return kind != "normal" && kind != "poisson" && kind != "binomial" && kind != "gamma";
 }
 
 }  // namespace
@@ -222,6 +199,7 @@ void random(KernelCall& call) {
 void register_random(KernelTable& t) {
   Kernel k;
   k.run = random;
+  k.serves = serves;
   t.set(Op::random, k);
 }
 

@@ -5,7 +5,6 @@ namespace tern {
 void register_cpu_reductions(KernelTable& t) {
   t.set(Op::reduce, {.run = cpu_reduce, .strided = kAllStrided});
   t.set(Op::select_reduce, {.run = cpu_select_reduce, .strided = kAllStrided});
-  t.set(Op::scan, {.run = cpu_scan, .strided = kAllStrided});
   t.set(Op::sort, {.run = cpu_sort, .strided = kAllStrided});
   t.set(Op::topk, {.run = cpu_topk, .strided = kAllStrided});
   t.set(Op::softmax, {.run = cpu_softmax, .strided = kAllStrided});

@@ -7,7 +7,6 @@ namespace tern {
 
 void cpu_reduce(KernelCall& c);
 void cpu_select_reduce(KernelCall& c);
-void cpu_scan(KernelCall& c);
 void cpu_sort(KernelCall& c);
 void cpu_topk(KernelCall& c);
 // Equal elements in the order in which they were, whatever the node says.

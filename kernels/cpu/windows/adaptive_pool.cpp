@@ -194,7 +194,7 @@ Kernel adaptive_pool_in_order_kernel() {
   return {.run = adaptive<true>};
 }
 Kernel fractional_pool_kernel() {
-  return {fractional, nullptr, nullptr, 0, -1};
+  return {.run = fractional};
 }
 
 }  // namespace tern::cpu

@@ -79,7 +79,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel fold_kernel() {
-  return {run, nullptr, nullptr, 0, -1};
+  return {.run = run};
 }
 
 }  // namespace tern::cpu

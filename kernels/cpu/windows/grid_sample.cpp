@@ -195,7 +195,7 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grid_sample_kernel() {
-  return {run, nullptr, nullptr, 0, -1};
+  return {.run = run};
 }
 
 }  // namespace tern::cpu

@@ -53,7 +53,7 @@ void nms(KernelCall& c) {
 }  // namespace
 
 Kernel nms_kernel() {
-  return {nms, nullptr, nullptr, 0b11, -1};
+  return {.run = nms, .strided = 0b11};
 }
 
 }  // namespace tern::cpu

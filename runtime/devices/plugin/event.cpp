@@ -38,7 +38,7 @@ bool PluginEvent::happened() {
 
 void PluginEvent::synchronize() {
   device_.check(device_.plugin().event_synchronize(device_.index(), event_), "waiting for an event");
-  if (failure_ != 0) fail(ErrorCode::runtime, std::string(portable::failure_message(failure_)));
+  if (failure_ != 0) fail(ErrorCode::runtime, portable::failure_message(failure_));
 }
 
 double PluginEvent::seconds_until(const DeviceEvent& end) const {

@@ -156,7 +156,7 @@ void PluginStream::finish() {
     upload(failure_->data, &none, sizeof none);
   }
   may_have_failed_ = false;
-  if (number != 0) fail(ErrorCode::runtime, std::string(portable::failure_message(number)));
+  if (number != 0) fail(ErrorCode::runtime, portable::failure_message(number));
 }
 
 void PluginStream::enqueue_failure(std::int32_t* to) {
