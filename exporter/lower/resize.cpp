@@ -38,7 +38,8 @@ void bind_size(Builder& b, ValueId x, std::int64_t axis, Dim size, const Call& c
 
 template <std::size_t n, ResizeMode mode, bool vec, bool antialias = false>
 Values upsample(Builder& b, const Call& c) {
-  const ValueId x = c.tensor(vec ? "input" : "self");
+  constexpr ArgumentName image = vec ? ArgumentName("input") : ArgumentName("self");
+  const ValueId x = c.tensor(image);
   Dims sizes;
   if (c.has("output_size")) {
     sizes = c.dims("output_size");
