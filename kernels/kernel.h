@@ -2,6 +2,8 @@
 // resolved.
 #pragma once
 
+#include <tern/precision.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -126,6 +128,7 @@ struct KernelCall {
   portable::Launcher* launcher = nullptr;  ///< runs portable kernels
   const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
   AlgorithmChoice algorithm;       ///< in prepare and channels_last: what is asked for, if possible
+  Precision precision = Precision::exported;  ///< exported or bfloat16
   /// In prepare and channels_last: operations of the section's convolutions for each element that they read or write; 0
   /// where nobody counted.
   double intensity = 0;
@@ -139,7 +142,8 @@ struct KernelCall {
 /// tern::fail(ErrorCode::runtime, ...): the runtime adds which node it was.
 struct Kernel {
   void (*run)(KernelCall&) = nullptr;
-  /// False for a node that the op's definition computes as fast: it runs instead. Operands have their sizes. Null: never.
+  /// False for a node that the op's definition computes as fast: it runs instead. Operands have their sizes. Null:
+  /// never.
   bool (*serves)(const KernelCall&) = nullptr;
   /// Bytes of scratch for these sizes (data pointers are not set yet; the state is the result of prepare). May be null.
   std::size_t (*scratch)(const KernelCall&) = nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/cpu/processor.h"
 #include "kernels/custom/library.h"
 #include "runtime/definitions.h"
 #include "runtime/devices/device.h"
@@ -59,8 +60,12 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
                                                        const PreparationSettings& settings) {
   if (!(options.max_seconds >= 0) || options.max_iterations < 0)
     fail(ErrorCode::invalid_argument, "PrepareOptions: max_seconds and max_iterations must not be negative");
+  if (options.precision != Precision::exported && options.reproducible)
+    fail(ErrorCode::invalid_argument,
+         "PrepareOptions: `reproducible` gives the same bits on every processor, and `precision` does not");
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
+  prepared->options.precision = cpu::resolved(options.precision);
   prepared->listeners = settings.listeners;
   prepared->weights = std::make_shared<SharedWeights>();
   prepared->plans = std::make_shared<Plans>(static_cast<std::size_t>(std::max(1, options.cached_plans)));

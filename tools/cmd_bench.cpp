@@ -254,6 +254,7 @@ PrepareOptions options_of(const BenchArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
+  options.precision = precision_of(a.device);
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   return options;
@@ -309,6 +310,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
+  add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
   within(c->add_option("--runs", a->runs, "Measure this many runs, instead of a time"), bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);

@@ -172,6 +172,7 @@ int run_run(RunArguments& a) {
   options.threads = a.threads;
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
+  options.precision = precision_of(a.device);
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   options.max_seconds = a.max_seconds;
@@ -226,6 +227,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
+  add_precision_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
   c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
   c->add_flag("--verbose", a->verbose, "Print on standard error where the kernels of the device came from");

@@ -1,6 +1,8 @@
 // The subcommands of the tern command: each file cmd_NAME.cpp adds its own.
 #pragma once
 
+#include <tern/precision.h>
+
 #include <CLI/CLI.hpp>
 
 #include "tools/bounds.h"
@@ -33,6 +35,7 @@ struct DeviceChoice {
   std::string name = "cpu";
   bool reproducible = false, native_code = false;
   bool copy_weights = false;
+  std::string precision = "exported";
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
   command
@@ -47,6 +50,20 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
 inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
                    "Copy the weights even to a device that can read the mapped file");
+}
+inline constexpr std::pair<const char*, Precision> kPrecisions[] = {
+    {"exported", Precision::exported}, {"bfloat16", Precision::bfloat16}, {"auto", Precision::automatic}};
+inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
+  command
+      .add_option("--precision", device.precision,
+                  "In what products of float32 multiply: bfloat16 is faster on processors with matrix tiles, and "
+                  "rounds operands to 8 bits; auto takes what is fastest here")
+      ->check(CLI::IsMember({"exported", "bfloat16", "auto"}))
+      ->capture_default_str()
+      ->type_name("TYPE");
+}
+inline Precision precision_of(const DeviceChoice& device) {
+  return std::ranges::find(kPrecisions, device.precision, &std::pair<const char*, Precision>::first)->second;
 }
 inline void add_threads_option(CLI::App& command, int& threads) {
   within(command.add_option("--threads", threads, "Threads of a run; 0: as many as OpenMP reports (all cores)")

@@ -67,12 +67,15 @@ std::unique_ptr<KernelState> prepare_best(const AlgorithmEntry<Problem> (&table)
   const Algorithm asked = problem.call.algorithm.algorithm;
   std::array<double, n> costs;
   for (std::size_t i = 0; i < n; ++i)
-    costs[i] = table[i].algorithm == asked && asked != Algorithm::none ? -1 : table[i].cost(problem, machine());
+    costs[i] = table[i].algorithm == asked && asked != Algorithm::none
+                   ? -1
+                   : table[i].cost(problem, machine(problem.call.precision));
   std::array<std::size_t, n> order;
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::less<>(), [&](std::size_t i) { return costs[i]; });
   for (const std::size_t i : order) {
-    if (auto chosen = table[i].prepare(problem)) return std::make_unique<AlgorithmState>(problem.call, std::move(chosen));
+    if (auto chosen = table[i].prepare(problem))
+      return std::make_unique<AlgorithmState>(problem.call, std::move(chosen));
   }
   return nullptr;
 }

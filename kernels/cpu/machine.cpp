@@ -1,6 +1,7 @@
 #include "kernels/cpu/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace tern::cpu {
 namespace {
+
+constexpr double kRoundedPlaneBytes = 35;  // of one part
 
 /// The shortest of several runs, in seconds: others were disturbed, or the first ones at a low clock.
 template <class Run>
@@ -25,7 +28,7 @@ double shortest(const Run& run) {
   return std::max(best, 1e-9);
 }
 
-Machine measure() {
+std::array<Machine, 2> measure() {
   if (!amx::available()) return {};
   const ThreadScope alone(Threads(1));
   constexpr std::int64_t m = 64, n = 128, k = 256;  // all in the second-level cache
@@ -36,21 +39,27 @@ Machine measure() {
   made.products = work / shortest([&] {
                     linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32});
                   });
-  const amx::Linear tiles({m, n, k, k, k});
-  std::vector<std::byte> scratch(tiles.scratch() + 64);
-  std::byte* const room = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
-  made.on_tiles = work / shortest([&] { tiles.run({x.data(), w.data(), nullptr, y.data(), {}}, room); });
+  const auto on_tiles = [&](int parts) {
+    const amx::Linear tiles({m, n, k, k, k, parts});
+    std::vector<std::byte> scratch(tiles.scratch() + 64);
+    std::byte* const room = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
+    return work / shortest([&] { tiles.run({x.data(), w.data(), nullptr, y.data(), {}}, room); });
+  };
+  made.on_tiles = on_tiles(amx::kAllParts);
   constexpr std::size_t kBytes = std::size_t{1} << 18;
   std::vector<std::byte> from(kBytes, std::byte{1}), to(kBytes);
   made.bytes = 2.0 * kBytes / shortest([&] { std::memcpy(to.data(), from.data(), kBytes); });
-  return made;
+  Machine rounded = made;
+  rounded.on_tiles = on_tiles(amx::kRounded);
+  rounded.plane_bytes = kRoundedPlaneBytes;
+  return {made, rounded};
 }
 
 }  // namespace
 
-const Machine& machine() {
-  static const Machine measured = measure();
-  return measured;
+const Machine& machine(Precision precision) {
+  static const std::array<Machine, 2> measured = measure();
+  return measured[precision == Precision::bfloat16 ? 1 : 0];
 }
 
 }  // namespace tern::cpu

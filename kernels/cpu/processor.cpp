@@ -49,6 +49,11 @@ const char* level() {
 
 }  // namespace
 
+Precision resolved(Precision precision) {
+  if (precision != Precision::automatic) return precision;
+  return amx::available() ? Precision::bfloat16 : Precision::exported;
+}
+
 std::string processor() {
   return fmt::format("{} {}", model(), level());
 }

@@ -60,6 +60,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
   const Step& step = *kernel.step;
   // Kernels fill in results whose sizes they find out; there are none here, so that nothing is written.
   KernelCall call = step.call(const_cast<TensorView*>(kernel.args.data()), kernel.constant);
+  call.precision = captured.prepared->options.precision;
   call.scratch = {captured.scratch.data(), step.scratch};
   call.random = &session.random;
   call.groups = session.groups;

@@ -38,6 +38,7 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   call.node = &n;
   call.in = in;
   call.out = {&out, 1};
+  call.precision = d.prepared.options.precision;
   call.intensity = d.intensity;
   call.algorithm = d.prepared.algorithm(d.request.key.function, i, d.request.key.threads);
   return kernel.channels_last(call);

@@ -36,6 +36,20 @@ double tolerance(std::int64_t k) {
   return (std::sqrt(static_cast<double>(k)) * 4 + 4) * std::ldexp(1.0, -24) * std::sqrt(static_cast<double>(k)) / 2;
 }
 
+/// To `parts` parts of 8 bits, ties to even; three hold all of a float.
+float rounded(float v, int parts) {
+  if (parts == amx::kAllParts || v == 0) return v;
+  int exponent = 0;
+  const float fraction = std::frexp(v, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+}
+
+std::vector<double> rounded(const std::vector<float>& values, int parts) {
+  std::vector<double> r;
+  for (float v : values) r.push_back(rounded(v, parts));
+  return r;
+}
+
 class MatrixTiles : public testing::Test {
  protected:
   void SetUp() override {
@@ -60,8 +74,8 @@ struct Linear {
   double expected(std::int64_t i, std::int64_t j) const {
     double sum = bias[static_cast<std::size_t>(j)];
     for (std::int64_t p = 0; p < shape.k; ++p)
-      sum += static_cast<double>(x[static_cast<std::size_t>(i * shape.x_row + p)]) *
-             weight[static_cast<std::size_t>(j * shape.w_row + p)];
+      sum += static_cast<double>(rounded(x[static_cast<std::size_t>(i * shape.x_row + p)], shape.parts)) *
+             rounded(weight[static_cast<std::size_t>(j * shape.w_row + p)], shape.parts);
     return sum;
   }
 };
@@ -70,13 +84,16 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
   const amx::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
                                      {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
                                      {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
-  for (const amx::LinearShape& s : shapes) {
-    Linear linear(s);
-    ASSERT_TRUE(linear.run());
-    for (std::int64_t i = 0; i < s.m; ++i) {
-      for (std::int64_t j = 0; j < s.n; ++j)
-        ASSERT_NEAR(linear.y[static_cast<std::size_t>(i * s.n + j)], linear.expected(i, j), tolerance(s.k))
-            << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j;
+  for (amx::LinearShape s : shapes) {
+    for (const int parts : {amx::kAllParts, amx::kRounded}) {
+      s.parts = parts;
+      Linear linear(s);
+      ASSERT_TRUE(linear.run());
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t j = 0; j < s.n; ++j)
+          ASSERT_NEAR(linear.y[static_cast<std::size_t>(i * s.n + j)], linear.expected(i, j), tolerance(s.k))
+              << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << parts << " parts";
+      }
     }
   }
 }
@@ -118,9 +135,11 @@ TEST_F(MatrixTiles, SayWhereResultsAreNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float strange : {infinity, -infinity, std::nanf("")}) {
     for (const bool in_weight : {false, true}) {
-      Linear linear({20, 40, 50, 50, 50});
-      (in_weight ? linear.weight : linear.x)[777] = strange;
-      EXPECT_FALSE(linear.run()) << strange << " in " << (in_weight ? "weight" : "x");
+      for (const int parts : {amx::kAllParts, amx::kRounded}) {
+        Linear linear({20, 40, 50, 50, 50, parts});
+        (in_weight ? linear.weight : linear.x)[777] = strange;
+        EXPECT_FALSE(linear.run()) << strange << " in " << (in_weight ? "weight" : "x") << ", " << parts << " parts";
+      }
     }
   }
 }
@@ -133,7 +152,7 @@ std::int64_t out_size(std::int64_t in, std::int64_t kernel, const Geometry& g) {
   return (in + g.before + g.after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
 }
 
-void check_convolution(const Geometry& g) {
+void check_convolution(const Geometry& g, int parts) {
   amx::ConvolutionShape shape;
   shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.before};
   shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.before};
@@ -141,6 +160,7 @@ void check_convolution(const Geometry& g) {
   shape.groups = g.groups;
   shape.in = g.in;
   shape.out = g.out;
+  shape.parts = parts;
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
              weight = random_values(static_cast<std::size_t>(g.groups * g.out * g.in * taps), 5),
@@ -158,6 +178,7 @@ void check_convolution(const Geometry& g) {
   ASSERT_TRUE(convolution.run({x.data(), packed.empty() ? weight.data() : packed.data(), bias.data(), y.data(), {}},
                               aligned_part(memory)));
   EXPECT_EQ(y.back(), 7) << "written behind the result";
+  const std::vector<double> left = rounded(x, parts), right = rounded(weight, parts);
   for (std::size_t i = 0; i < results; ++i) {
     const auto at = static_cast<std::int64_t>(i), c = at / ow / oh % (g.groups * g.out),
                n = at / ow / oh / (g.groups * g.out);
@@ -168,8 +189,8 @@ void check_convolution(const Geometry& g) {
                            iw = at % ow * g.stride + t % g.kernel_w * g.dilation - g.before;
         if (ih < 0 || ih >= g.height || iw < 0 || iw >= g.width) continue;
         const std::int64_t channel = (n * g.groups + c / g.out) * g.in + ci;
-        sum += static_cast<double>(x[static_cast<std::size_t>((channel * g.height + ih) * g.width + iw)]) *
-               weight[static_cast<std::size_t>((c * g.in + ci) * taps + t)];
+        sum += left[static_cast<std::size_t>((channel * g.height + ih) * g.width + iw)] *
+               right[static_cast<std::size_t>((c * g.in + ci) * taps + t)];
       }
     }
     ASSERT_NEAR(y[i], sum, tolerance(g.in * taps)) << i;
@@ -189,7 +210,8 @@ TEST_F(MatrixTiles, Convolutions) {
   for (const Geometry& g : geometries) {
     SCOPED_TRACE(testing::Message() << g.in << " to " << g.out << " channels of " << g.height << "x" << g.width
                                     << ", kernel " << g.kernel_h << "x" << g.kernel_w << ", stride " << g.stride);
-    check_convolution(g);
+    check_convolution(g, amx::kAllParts);
+    check_convolution(g, amx::kRounded);
   }
 }
 

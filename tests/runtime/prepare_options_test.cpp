@@ -34,5 +34,21 @@ TEST(PrepareOptionsOfC, WeightCache) {
   EXPECT_EQ(weight_cache_of(&options), "");
 }
 
+TEST(PrepareOptionsOfC, Precision) {
+  testing::TestProgram p;
+  p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
+  const tern_model model{p.model()};
+  tern_prepare_options options = TERN_PREPARE_OPTIONS_INIT;
+  tern_prepared* prepared = nullptr;
+  for (const auto& [given, taken] : {std::pair{0, Precision::exported}, {1, Precision::bfloat16}}) {
+    options.precision = given;
+    ASSERT_EQ(tern_model_prepare(&model, &options, &prepared), TERN_OK) << tern_last_error();
+    EXPECT_EQ(prepared->prepared.impl()->options.precision, taken);
+    tern_prepared_free(prepared);
+  }
+  options.precision = 3;
+  EXPECT_EQ(tern_model_prepare(&model, &options, &prepared), TERN_ERROR_INVALID_ARGUMENT);
+}
+
 }  // namespace
 }  // namespace tern

@@ -23,6 +23,7 @@ set(sources
   pointwise_lowering_test.cpp
   precision_test.cpp
   prepare_options_test.cpp
+  product_precision_test.cpp
   profile_test.cpp
   random_test.cpp
   resize_gradient_test.cpp

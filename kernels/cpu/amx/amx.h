@@ -1,5 +1,6 @@
 // Float products on the processor's matrix tiles (AMX), which multiply bfloat16: each float is split into three of
-// those, and of the nine products of parts the six that a float's sum can notice are added.
+// those, and of the nine products of parts the six that a float's sum can notice are added. Where a program may
+// multiply in bfloat16 (PrepareOptions::precision) a float is rounded to one part, and there is one product.
 //
 // With x = x1 + x2 + x3, each part what is left rounded to 8 bits, x1 y1 + (x1 y2 + x2 y1) + (x1 y3 + x2 y2 + x3 y1)
 // differs from x y by less than 2^-22 |x y|, most of the time by a fourth of that, and sums are kept in floats: errors
@@ -20,7 +21,8 @@ namespace tern::amx {
 constexpr std::int64_t kTile = 16;          ///< rows and columns of a tile of sums
 constexpr std::int64_t kStep = 32;          ///< products added by one instruction to each sum
 constexpr std::int64_t kTileBytes = 1024;   ///< of 16 x 32 bfloat16 or 16 x 16 floats
-constexpr std::int64_t kParts = 3;          ///< of a float
+constexpr int kAllParts = 3;                ///< of a float, with all of its digits
+constexpr int kRounded = 1;                 ///< rounded to one part
 constexpr std::int64_t kBlock = 2 * kTile;  ///< rows and columns that are computed at a time
 constexpr std::int64_t kBlockFloats = kBlock * kBlock;
 
@@ -41,11 +43,12 @@ inline Left row_major(const float* data, std::int64_t rows, std::int64_t k, std:
 
 /// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
 /// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,
-/// with rows `row` apart; all in bytes.
+/// with rows `row` apart; all in bytes. The left operand is split into as many parts.
 struct Right {
   const std::byte* data = nullptr;
   std::span<const std::int64_t> steps;
   std::int64_t part = 0, column_tile = 0, row = 0;
+  int parts = kAllParts;
 };
 
 /// Whether each thread had better split the right operand for itself than read from another processor's cache what that

@@ -80,7 +80,7 @@ std::int64_t Convolution::plane(Band band) const {
 }
 
 std::int64_t Convolution::planes() const {
-  return chunks_ * static_cast<std::int64_t>(height_.phases.size() * width_.phases.size()) * kParts * kTile;
+  return chunks_ * static_cast<std::int64_t>(height_.phases.size() * width_.phases.size()) * shape_.parts * kTile;
 }
 
 std::int64_t Convolution::bytes(Band band) const {
@@ -130,13 +130,14 @@ void Convolution::split_image(const float* x, Band band, std::int64_t first, std
       for (std::size_t j = 0; j < width_.phases.size(); ++j) {
         const auto phase = static_cast<std::int64_t>(
             (static_cast<std::size_t>(pair / kTile) * height_.phases.size() + i) * width_.phases.size() + j);
-        std::byte* base = to + (phase * kParts * kTile + pair % kTile) * stride;
+        std::byte* base = to + (phase * shape_.parts * kTile + pair % kTile) * stride;
         const std::int64_t first_column = width_.lowest * w.stride + width_.phases[j];
         for (std::int64_t r = 0; r < lines; ++r) {
           const std::int64_t row = (band.begin + r + height_.lowest) * h.stride + height_.phases[i];
           const bool inside = row >= 0 && row < h.in;
           std::byte* const at = base + r * pitch_ * kPair;
-          std::byte* const places[kParts] = {at, at + kTile * stride, at + 2 * kTile * stride};
+          std::byte* const all[kAllParts] = {at, at + kTile * stride, at + 2 * kTile * stride};
+          const std::span places(all, static_cast<std::size_t>(shape_.parts));
           const auto line = [&](const float* image) {
             return image != nullptr && inside ? image + row * w.in : nullptr;
           };
@@ -166,7 +167,7 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
         const std::int64_t phase = (q * static_cast<std::int64_t>(height_.phases.size()) + height_.phase[i]) *
                                        static_cast<std::int64_t>(width_.phases.size()) +
                                    width_.phase[j];
-        steps.push_back((phase * kParts * kTile * stride + (height_.shift[i] - height_.lowest) * pitch_ +
+        steps.push_back((phase * shape_.parts * kTile * stride + (height_.shift[i] - height_.lowest) * pitch_ +
                          width_.shift[j] - width_.lowest) *
                         kPair);
       }
@@ -194,7 +195,7 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
                                kBlock * left_k(),
                                kStep,
                                kBlock * kStep};
-  multiply(left, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair}, blocks,
+  multiply(left, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
            {0, static_cast<std::int64_t>(tiles.size())}, sink);
   return finite;
 }

@@ -14,6 +14,7 @@ namespace tern::amx {
 struct ConvolutionShape {
   cpu::Window window;                                   ///< the first axis has size 1 and a kernel of 1
   std::int64_t batch = 1, groups = 1, in = 0, out = 0;  ///< channels of a group
+  int parts = kAllParts;
 };
 
 struct ConvolutionOperands {

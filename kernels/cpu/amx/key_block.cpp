@@ -17,16 +17,16 @@ bool KeyBlock::suits(std::int64_t queries, std::int64_t keys, std::int64_t width
          queries * keys * width >= kWorthATile;
 }
 
-KeyBlock::KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width)
-    : width_(width), out_width_(out_width) {
-  const std::int64_t of_keys = tiles_of(keys) * steps_of(width) * kPanelStep,
-                     of_values = tiles_of(out_width) * steps_of(keys) * kPanelStep;
+KeyBlock::KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width, int parts)
+    : width_(width), out_width_(out_width), of_(parts) {
+  const std::int64_t of_keys = tiles_of(keys) * steps_of(width) * panel_step(of_),
+                     of_values = tiles_of(out_width) * steps_of(keys) * panel_step(of_);
   keys_.parts = thread_buffer<std::byte>(static_cast<std::size_t>(of_keys + of_values), kSlot);
   values_.parts = keys_.parts + of_keys;
 }
 
-void KeyBlock::Side::resize(std::int64_t columns, std::int64_t k) {
-  steps = panel_steps(k);
+void KeyBlock::Side::resize(std::int64_t columns, std::int64_t k, int of) {
+  steps = panel_steps(k, of);
   tiles.resize(static_cast<std::size_t>(tiles_of(columns)));
   for (std::size_t t = 0; t < tiles.size(); ++t) {
     const std::int64_t to = static_cast<std::int64_t>(t) * kTile, count = std::min(kTile, columns - to);
@@ -36,21 +36,21 @@ void KeyBlock::Side::resize(std::int64_t columns, std::int64_t k) {
 
 bool KeyBlock::split(Rows keys, Rows values, std::int64_t n) {
   n_ = n;
-  keys_.resize(n, width_);
-  values_.resize(out_width_, n);
+  keys_.resize(n, width_, of_);
+  values_.resize(out_width_, n, of_);
   for (std::int64_t i = 0; i < n; i += kTile) {
-    split_columns(keys.data + i * keys.row, keys.row, std::min(kTile, n - i), width_,
-                  keys_.parts + i / kTile * steps_of(width_) * kPanelStep);
+    split_columns(keys.data + i * keys.row, keys.row, std::min(kTile, n - i), width_, of_,
+                  keys_.parts + i / kTile * steps_of(width_) * panel_step(of_));
   }
-  return split_rows(values.data, values.row, n, out_width_, values_.parts);
+  return split_rows(values.data, values.row, n, out_width_, of_, values_.parts);
 }
 
 bool KeyBlock::scores(Rows q, std::int64_t rows, float* to) {
   std::atomic<bool> finite = true;
   const PlainSink::Target target{to, n_, rows};
   PlainSink sink(target, keys_.tiles, finite);
-  multiply(row_major(q.data, rows, width_, q.row), panels(keys_.parts, keys_.steps), {0, (rows + kBlock - 1) / kBlock},
-           {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
+  multiply(row_major(q.data, rows, width_, q.row), panels(keys_.parts, keys_.steps, of_),
+           {0, (rows + kBlock - 1) / kBlock}, {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
   return finite;
 }
 
@@ -59,8 +59,8 @@ void KeyBlock::add_values(const float* weights, std::int64_t rows, float* sums) 
   PlainSink::Target target{sums, out_width_, rows};
   target.accumulate = true;
   PlainSink sink(target, values_.tiles, finite);
-  multiply(row_major(weights, rows, n_, n_), panels(values_.parts, values_.steps), {0, (rows + kBlock - 1) / kBlock},
-           {0, static_cast<std::int64_t>(values_.tiles.size())}, sink);
+  multiply(row_major(weights, rows, n_, n_), panels(values_.parts, values_.steps, of_),
+           {0, (rows + kBlock - 1) / kBlock}, {0, static_cast<std::int64_t>(values_.tiles.size())}, sink);
 }
 
 }  // namespace tern::amx

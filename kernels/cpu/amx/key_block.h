@@ -18,7 +18,7 @@ struct Rows {
 class KeyBlock {
  public:
   /// Of at most `keys` keys of `width` elements, and values of `out_width`.
-  KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width);
+  KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width, int parts = kAllParts);
   static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
 
   /// Makes the parts of n keys and values. False where some number is too large for that, or not finite.
@@ -33,9 +33,10 @@ class KeyBlock {
     std::byte* parts = nullptr;
     std::vector<std::int64_t> steps;
     std::vector<Destination> tiles;
-    void resize(std::int64_t columns, std::int64_t k);
+    void resize(std::int64_t columns, std::int64_t k, int of);
   };
   std::int64_t width_, out_width_, n_ = 0;
+  int of_;  ///< parts
   Side keys_, values_;
 };
 

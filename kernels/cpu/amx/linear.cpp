@@ -20,20 +20,20 @@ bool Linear::suits(const LinearShape& s) {
   return available() && s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
 
-Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k)) {
-  const std::int64_t panel = steps_of(shape.k) * kPanelStep;
+Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(shape.k, shape.parts)) {
+  const std::int64_t panel = steps_of(shape.k) * panel_step(shape.parts);
   rows_at_a_time_ = std::clamp<std::int64_t>(kMostBytes / panel * kTile / kBlock * kBlock, kBlock, kRowsAtATime);
   rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
 }
 
 std::size_t Linear::scratch() const {
   if (splits_alone(shape_.n, Threads::current().count())) return 0;
-  return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * kPanelStep);
+  return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * panel_step(shape_.parts));
 }
 
 bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
-  const std::int64_t panel = steps_of(shape_.k) * kPanelStep;
+  const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
   const bool alone = splits_alone(shape_.n, Threads::current().count());
@@ -42,7 +42,7 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
     const auto split = [&](std::int64_t begin, std::int64_t end, std::byte* to) {
       for (std::int64_t t = begin; t < end; ++t) {
         split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile), shape_.k,
-                      to + t * panel);
+                      shape_.parts, to + t * panel);
       }
     };
     if (!alone) {
@@ -57,7 +57,8 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
         parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
         split(columns.begin, columns.end, parts);
       }
-      multiply(left, panels(parts, steps_), by_rows ? Range{begin, end} : Range{0, blocks}, columns, sink);
+      multiply(left, panels(parts, steps_, shape_.parts), by_rows ? Range{begin, end} : Range{0, blocks}, columns,
+               sink);
     });
   }
   return finite;

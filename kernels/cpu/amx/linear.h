@@ -12,6 +12,7 @@ namespace tern::amx {
 /// y [m, n] (dense) from x [m, k] (rows `x_row` apart) and w [n, k] (rows `w_row` apart).
 struct LinearShape {
   std::int64_t m = 0, n = 0, k = 0, x_row = 0, w_row = 0;
+  int parts = kAllParts;
 };
 
 struct LinearOperands {

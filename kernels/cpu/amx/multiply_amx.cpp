@@ -8,9 +8,12 @@
 namespace tern::amx {
 namespace {
 
-constexpr std::int64_t kDepth = 32;  // steps after which sums leave the registers: the left's parts are 192 KiB then
-constexpr std::int64_t kGroup = 4;   // blocks of rows that share the right's parts of so many steps
-constexpr std::int64_t kLeftPart = 2 * kTileBytes, kLeftStep = kParts * kLeftPart;
+/// Steps after which sums leave the registers: the left's parts are 192 KiB then.
+constexpr std::int64_t depth(int parts) {
+  return 96 / parts;
+}
+constexpr std::int64_t kGroup = 4;  // blocks of rows that share the right's parts of so many steps
+constexpr std::int64_t kLeftPart = 2 * kTileBytes;
 constexpr std::size_t kLeftSlot = 5, kSumsSlot = 6;
 
 /// One step of 32 k of rows of the left operand.
@@ -32,20 +35,25 @@ inline __m512i rest(__m512i x, __m512i upper) {
 }
 
 /// Splits rows [begin, end) into tiles at `to`. Cutting off is three times as fast as rounding, and as good where the
-/// other operand is rounded: its errors have either sign.
+/// other operand is rounded: its errors have either sign. The only part is rounded.
+template <int P>
 inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::byte* to) {
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
   const auto mask = static_cast<std::uint32_t>(r.k >= kStep ? ~0u : (1u << r.k) - 1);
   for (std::int64_t i = begin; i < end; ++i) {
     std::byte* at = to + i / kTile * kTileBytes + i % kTile * 64;
     // The lines that the next step writes left the first cache a block ago: asked for now, they come in time.
-    for (std::int64_t p = 0; p < kParts; ++p) __builtin_prefetch(at + kLeftStep + p * kLeftPart, 1, 3);
+    for (std::int64_t p = 0; p < P; ++p) __builtin_prefetch(at + (P + p) * kLeftPart, 1, 3);
     __m512i low = _mm512_setzero_si512(), high = low;
     if (i < r.rows) {
       low = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), r.data + i * r.row);
       high = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask >> 16), r.data + i * r.row + 16);
     }
-    for (std::int64_t p = 0; p < kParts; ++p) {
+    if constexpr (P == kRounded) {
+      _mm512_store_si512(at, rounded_pairs(_mm512_castsi512_ps(low), _mm512_castsi512_ps(high)));
+      continue;
+    }
+    for (std::int64_t p = 0; p < P; ++p) {
       _mm512_store_si512(at + p * kLeftPart, pair(low, high, upper));
       low = rest(low, upper);
       high = rest(high, upper);
@@ -91,12 +99,33 @@ struct KSteps {
   Prefetch prefetch;
 };
 
+/// L by R tiles of sums of rounded operands.
+template <int L, int R>
+void multiply_rounded(const KSteps& s, const Right& right) {
+  constexpr std::int64_t kRows = L * kTile;
+  if (s.split) split<kRounded>(s.first, 0, kRows, s.left);
+  for (std::int64_t i = 0; i < s.count; ++i) {
+    std::byte* left = s.left + i * kLeftPart;
+    load_left<L>(left);
+    load_right<R>(s.right + s.offsets[i], right);
+    multiply_tiles<L, R>();
+    for (std::int64_t r = 0; r < s.prefetch.rows; ++r) {
+      const float* line = s.prefetch.data + r * s.first.row + i * s.step;
+      __builtin_prefetch(line, 0, 2);
+      __builtin_prefetch(line + 16, 0, 2);
+    }
+    if (!s.split || i + 1 == s.count) continue;
+    const LeftStep next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
+    split<kRounded>(next, 0, kRows, left + kLeftPart);
+  }
+}
+
 /// L by R tiles of sums. Of the parts' products the order is such that each differs from the one before in one operand.
 template <int L, int R>
 void multiply_steps(const KSteps& s, const Right& right) {
-  constexpr std::int64_t kRows = L * kTile;
+  constexpr std::int64_t kRows = L * kTile, kLeftStep = kAllParts * kLeftPart;
   constexpr std::int64_t kCuts[] = {0, 6 * L / 2, 12 * L / 2, 18 * L / 2, 24 * L / 2, 28 * L / 2, kRows};
-  if (s.split) split(s.first, 0, kRows, s.left);
+  if (s.split) split<kAllParts>(s.first, 0, kRows, s.left);
   for (std::int64_t i = 0; i < s.count; ++i) {
     std::byte* left = s.left + i * kLeftStep;
     const std::byte* at = s.right + s.offsets[i];
@@ -109,7 +138,7 @@ void multiply_steps(const KSteps& s, const Right& right) {
         __builtin_prefetch(line, 0, 2);
         __builtin_prefetch(line + 16, 0, 2);
       }
-      if (more) split(next, kCuts[part], kCuts[part + 1], left + kLeftStep);
+      if (more) split<kAllParts>(next, kCuts[part], kCuts[part + 1], left + kLeftStep);
     };
     load_left<L>(left);
     load_right<R>(at + 2 * right.part, right);
@@ -154,7 +183,10 @@ void store_sums(float* sums) {
   TERN_TILE_STORE(3, sums + 768);
 }
 
+template <int P>
 class Multiplication {
+  static constexpr std::int64_t kDepth = depth(P);
+
  public:
   Multiplication(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink)
       : left_(left),
@@ -165,7 +197,8 @@ class Multiplication {
         steps_(static_cast<std::int64_t>(right.steps.size())),
         pairs_((tiles.end - tiles.begin + 1) / 2),
         in_one_(steps_ <= kDepth) {
-    parts_ = thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * kLeftStep), kLeftSlot);
+    parts_ =
+        thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * P * kLeftPart), kLeftSlot);
     sums_ = thread_buffer<float>(static_cast<std::size_t>((in_one_ ? 1 : kGroup * pairs_) * kBlockFloats), kSumsSlot);
   }
 
@@ -181,6 +214,11 @@ class Multiplication {
   }
 
  private:
+  template <int L, int R>
+  void multiply(const KSteps& s) const {
+    P == kRounded ? multiply_rounded<L, R>(s, right_) : multiply_steps<L, R>(s, right_);
+  }
+
   const float* element(std::int64_t block, std::int64_t step) const {
     return left_.data + block * left_.block + step * left_.step;
   }
@@ -210,9 +248,9 @@ class Multiplication {
                      prefetch(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
-        columns == 2 ? multiply_steps<2, 2>(s, right_) : multiply_steps<2, 1>(s, right_);
+        columns == 2 ? multiply<2, 2>(s) : multiply<2, 1>(s);
       } else {
-        columns == 2 ? multiply_steps<1, 2>(s, right_) : multiply_steps<1, 1>(s, right_);
+        columns == 2 ? multiply<1, 2>(s) : multiply<1, 1>(s);
       }
       store_sums(sums);
       if (end == steps_) sink_.store(sums, b * kBlock, tile, columns);
@@ -233,7 +271,9 @@ class Multiplication {
 }  // namespace
 
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink) {
-  if (blocks.begin < blocks.end && tiles.begin < tiles.end) Multiplication(left, right, blocks, tiles, sink).run();
+  if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;
+  if (right.parts == kRounded) return Multiplication<kRounded>(left, right, blocks, tiles, sink).run();
+  Multiplication<kAllParts>(left, right, blocks, tiles, sink).run();
 }
 
 }  // namespace tern::amx

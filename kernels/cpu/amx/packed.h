@@ -5,9 +5,15 @@
 #include <memory>
 #include <string>
 
+#include "kernels/cpu/amx/amx.h"
 #include "kernels/kernel.h"
 
 namespace tern::amx {
+
+/// Into how many parts the call's operands are split.
+inline int parts_of(const KernelCall& call) {
+  return call.precision == Precision::bfloat16 ? kRounded : kAllParts;
+}
 
 /// `count` floats made from the constant operand `input` of the call by `make`, or taken from the archive, where they
 /// lie under `key`. 64-byte aligned; freed with the last user.

@@ -11,7 +11,9 @@ namespace tern::amx {
 
 /// Bytes of one step of a panel: how split_columns and split_rows lay out one column tile, and panels follow each
 /// other.
-constexpr std::int64_t kPanelStep = kParts * kTileBytes;
+constexpr std::int64_t panel_step(int parts) {
+  return parts * kTileBytes;
+}
 constexpr std::int64_t steps_of(std::int64_t k) {
   return (k + kStep - 1) / kStep;
 }
@@ -19,19 +21,19 @@ constexpr std::int64_t tiles_of(std::int64_t columns) {
   return (columns + kTile - 1) / kTile;
 }
 /// Where the steps of a panel of k elements begin.
-inline std::vector<std::int64_t> panel_steps(std::int64_t k) {
+inline std::vector<std::int64_t> panel_steps(std::int64_t k, int parts) {
   std::vector<std::int64_t> steps(static_cast<std::size_t>(steps_of(k)));
-  for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * kPanelStep;
+  for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * panel_step(parts);
   return steps;
 }
 /// Panels with these steps as an operand.
-inline Right panels(const std::byte* data, std::span<const std::int64_t> steps) {
-  return {data, steps, kTileBytes, static_cast<std::int64_t>(steps.size()) * kPanelStep, 64};
+inline Right panels(const std::byte* data, std::span<const std::int64_t> steps, int parts) {
+  return {data, steps, kTileBytes, static_cast<std::int64_t>(steps.size()) * panel_step(parts), 64, parts};
 }
 
 /// Splits rows [0, rows) (at most 16) of x, `row` apart, with k elements each, into the tiles of one column tile: those
-/// of step s at to + 3 KiB * s. Missing rows and elements are zeros.
-void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, std::byte* to);
+/// of step s at to + panel_step * s. Missing rows and elements are zeros.
+void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, int parts, std::byte* to);
 
 /// Stores blocks whose rows are columns of y: rows of y from `first`, `count` of them.
 class TransposingSink : public Sink {
@@ -77,16 +79,16 @@ class PlainSink : public Sink {
 };
 
 /// Splits b [k, n] (rows `row` apart) into the tiles of its columns: those of column tile t and step s at
-/// to + 3 KiB * (t * steps + s). False where a number is not finite, or so large that its parts are not.
-bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to);
+/// to + panel_step * (t * steps + s). False where a number is not finite, or so large that its parts are not.
+bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, int parts, std::byte* to);
 
 /// A line of a plane and the line of its partner (null: zeros), `size` floats each.
 struct LinePair {
   const float *a = nullptr, *b = nullptr;
   std::int64_t size = 0;
 };
-/// Splits elements first, first + step ... of both lines, `count` of them, zeros where there are none.
+/// Splits elements first, first + step ... of both lines, `count` of them, zeros where there are none: part p to to[p].
 void split_line(const LinePair& lines, std::int64_t first, std::int64_t step, std::int64_t count,
-                std::byte* const to[kParts]);
+                std::span<std::byte* const> to);
 
 }  // namespace tern::amx

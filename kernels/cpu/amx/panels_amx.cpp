@@ -9,8 +9,9 @@ namespace {
 constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
 
 /// The parts of 16 pairs of floats, each rounded to nearest: the low halves are a's.
+template <int P>
 struct Parts {
-  __m512i of[kParts];
+  __m512i of[P];
 };
 
 /// The upper half of x, rounded, in place: half a unit more, cut off.
@@ -19,17 +20,22 @@ inline __m512i rounded(__m512 x) {
   return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), half), upper);
 }
 
-inline Parts split(__m512 a, __m512 b) {
+template <int P>
+inline Parts<P> split(__m512 a, __m512 b) {
+  Parts<P> p;
+  if constexpr (P == kRounded) {
+    p.of[0] = rounded_pairs(a, b);
+    return p;
+  }
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
-  Parts p;
-  for (int i = 0; i < kParts - 1; ++i) {
+  for (int i = 0; i < P - 1; ++i) {
     const __m512i low = rounded(a), high = rounded(b);
     p.of[i] = _mm512_or_si512(_mm512_srli_epi32(low, 16), high);
     a = _mm512_sub_ps(a, _mm512_castsi512_ps(low));
     b = _mm512_sub_ps(b, _mm512_castsi512_ps(high));
   }
   // What is left has no more than the upper half's digits. A NaN whose bits ran over above is one still.
-  p.of[kParts - 1] =
+  p.of[P - 1] =
       _mm512_ternarylogic_epi32(_mm512_castps_si512(b), upper, _mm512_srli_epi32(_mm512_castps_si512(a), 16), 0xEA);
   return p;
 }
@@ -42,31 +48,31 @@ inline bool has_strange(__m512 v, __mmask16 mask) {
   return _mm512_mask_fpclass_ps_mask(mask, v, kNotFinite) != 0;
 }
 
-}  // namespace
-
-void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, std::byte* to) {
-  for (std::int64_t at = 0; at < k; at += kStep, to += kParts * kTileBytes) {
+template <int P>
+void columns_of(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, std::byte* to) {
+  for (std::int64_t at = 0; at < k; at += kStep, to += P * kTileBytes) {
     const __mmask16 low = first(k - at), high = first(k - at - 16);
-    __m512i parts[kParts][16];
+    __m512i parts[P][16];
     for (std::int64_t i = 0; i < kTile; ++i) {
-      Parts p{};
+      Parts<P> p{};
       if (i < rows)
-        p = split(_mm512_maskz_loadu_ps(low, x + i * row + at), _mm512_maskz_loadu_ps(high, x + i * row + at + 16));
-      for (std::int64_t q = 0; q < kParts; ++q) parts[q][i] = p.of[q];
+        p = split<P>(_mm512_maskz_loadu_ps(low, x + i * row + at), _mm512_maskz_loadu_ps(high, x + i * row + at + 16));
+      for (std::int64_t q = 0; q < P; ++q) parts[q][i] = p.of[q];
     }
-    for (std::int64_t q = 0; q < kParts; ++q) {
+    for (std::int64_t q = 0; q < P; ++q) {
       transpose(parts[q]);
       for (std::int64_t i = 0; i < kTile; ++i) _mm512_store_si512(to + q * kTileBytes + i * 64, parts[q][i]);
     }
   }
 }
 
-bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
+template <int P>
+bool rows_of(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
   const __m512 limit = _mm512_set1_ps(0x1p127F);
   bool finite = true;
   for (std::int64_t j = 0; j < n; j += kTile) {
     const __mmask16 mask = first(n - j);
-    for (std::int64_t at = 0; at < k; at += kStep, to += kParts * kTileBytes) {
+    for (std::int64_t at = 0; at < k; at += kStep, to += P * kTileBytes) {
       for (std::int64_t i = 0; i < kTile; ++i) {
         const std::int64_t low = at + i, high = low + kTile;
         const __m512 a = low < k ? _mm512_maskz_loadu_ps(mask, b + low * row + j) : _mm512_setzero_ps(),
@@ -74,15 +80,13 @@ bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n
         const __mmask16 fine = _mm512_cmp_ps_mask(_mm512_abs_ps(a), limit, _CMP_LT_OQ) &
                                _mm512_cmp_ps_mask(_mm512_abs_ps(c), limit, _CMP_LT_OQ);
         finite = finite && fine == 0xFFFF;
-        const Parts p = split(a, c);
-        for (std::int64_t q = 0; q < kParts; ++q) _mm512_store_si512(to + q * kTileBytes + i * 64, p.of[q]);
+        const Parts<P> p = split<P>(a, c);
+        for (std::int64_t q = 0; q < P; ++q) _mm512_store_si512(to + q * kTileBytes + i * 64, p.of[q]);
       }
     }
   }
   return finite;
 }
-
-namespace {
 
 /// The lanes i for which begin <= i < end.
 inline __mmask16 lanes(std::int64_t begin, std::int64_t end) {
@@ -114,23 +118,38 @@ inline __m512 load_every(const float* line, std::int64_t size, std::int64_t at, 
   return _mm512_load_ps(elements);
 }
 
-}  // namespace
-
-void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
-                std::byte* const to[kParts]) {
+template <int P>
+void line_of(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
+             std::span<std::byte* const> to) {
   std::int64_t i = 0;
   // Whole vectors inside the lines.
   const std::int64_t inside = step == 1 && begin >= 0 && lines.a != nullptr ? std::min(count, lines.size - begin) : 0;
   for (; i + kTile <= inside; i += kTile) {
     const __m512 b = lines.b == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(lines.b + begin + i);
-    const Parts p = split(_mm512_loadu_ps(lines.a + begin + i), b);
-    for (std::int64_t q = 0; q < kParts; ++q) _mm512_storeu_si512(to[q] + i * 4, p.of[q]);
+    const Parts<P> p = split<P>(_mm512_loadu_ps(lines.a + begin + i), b);
+    for (std::int64_t q = 0; q < P; ++q) _mm512_storeu_si512(to[static_cast<std::size_t>(q)] + i * 4, p.of[q]);
   }
   for (; i < count; i += kTile) {
     const std::int64_t at = begin + i * step;
-    const Parts p = split(load_every(lines.a, lines.size, at, step), load_every(lines.b, lines.size, at, step));
-    for (std::int64_t q = 0; q < kParts; ++q) _mm512_mask_storeu_epi32(to[q] + i * 4, first(count - i), p.of[q]);
+    const Parts<P> p = split<P>(load_every(lines.a, lines.size, at, step), load_every(lines.b, lines.size, at, step));
+    for (std::int64_t q = 0; q < P; ++q)
+      _mm512_mask_storeu_epi32(to[static_cast<std::size_t>(q)] + i * 4, first(count - i), p.of[q]);
   }
+}
+
+}  // namespace
+
+void split_columns(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, int parts, std::byte* to) {
+  (parts == kRounded ? columns_of<kRounded> : columns_of<kAllParts>)(x, row, rows, k, to);
+}
+
+bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n, int parts, std::byte* to) {
+  return (parts == kRounded ? rows_of<kRounded> : rows_of<kAllParts>)(b, row, k, n, to);
+}
+
+void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
+                std::span<std::byte* const> to) {
+  (to.size() == kRounded ? line_of<kRounded> : line_of<kAllParts>)(lines, begin, step, count, to);
 }
 
 /// A simple epilogue, or none, on vectors of results.

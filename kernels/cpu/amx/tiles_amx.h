@@ -33,6 +33,12 @@ class TileScope {
   TileScope& operator=(const TileScope&) = delete;
 };
 
+/// Pairs of bfloat16, rounded to nearest, ties to even: the low halves are a's. NaN stays NaN.
+inline __m512i rounded_pairs(__m512 a, __m512 b) {
+  const auto halves = [](__m512 v) { return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v))); };
+  return _mm512_or_si512(halves(a), _mm512_slli_epi32(halves(b), 16));
+}
+
 /// Exchanges rows and columns of 16 x 16 numbers of 32 bits.
 inline void transpose(__m512i* r) {
   __m512i t[16];

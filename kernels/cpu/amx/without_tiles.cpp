@@ -15,13 +15,13 @@ namespace {
 void multiply(const Left&, const Right&, Range, Range, Sink&) {
   none();
 }
-void split_columns(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+void split_columns(const float*, std::int64_t, std::int64_t, std::int64_t, int, std::byte*) {
   none();
 }
-bool split_rows(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+bool split_rows(const float*, std::int64_t, std::int64_t, std::int64_t, int, std::byte*) {
   none();
 }
-void split_line(const LinePair&, std::int64_t, std::int64_t, std::int64_t, std::byte* const*) {
+void split_line(const LinePair&, std::int64_t, std::int64_t, std::int64_t, std::span<std::byte* const>) {
   none();
 }
 void TransposingSink::store(const float*, std::int64_t, std::int64_t, int) {

@@ -10,12 +10,13 @@
 #include "dtypes/convert.h"
 #include "dtypes/storage.h"
 #include "kernels/cpu/amx/key_block.h"
+#include "kernels/cpu/amx/packed.h"
+#include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/matmul/gemm.h"
-#include "kernels/cpu/scratch.h"
-#include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/reductions/softmax_row.h"
+#include "kernels/cpu/scratch.h"
 #include "schema/absent.h"
 #include "threads/parallel.h"
 
@@ -236,7 +237,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
     std::optional<amx::KeyBlock> tiles;
-    if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width);
+    if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, amx::parts_of(c));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
       b.first = i % blocks * queries;

@@ -33,12 +33,6 @@ class Reordered {
   TensorView out_;
 };
 
-/// Bytes by which an element of an image costs tiles more than loops over channels: it is split in three and brought
-/// into planes. So that both cost the same at 300 operations per element on a Xeon with AMX, where tiles took 0.82 of
-/// the time of loops in resnet50 (375 operations per element), 1.07 in densenet121 (260), 1.75 in mobilenet_v3_large
-/// (48).
-constexpr double kBytesOfPlanes = 65;
-
 bool lies_so(const TensorView& v) {
   return in_channels_last_order(v, v.rank).contiguous();
 }
@@ -53,7 +47,7 @@ bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
 bool tiles_gain(double intensity, const Machine& m) {
   if (m.on_tiles <= m.products) return false;
   const double saved = intensity / 2 * (1 / m.products - 1 / m.on_tiles);
-  return intensity == 0 || saved >= kBytesOfPlanes / m.bytes;
+  return intensity == 0 || saved >= m.plane_bytes / m.bytes;
 }
 
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
@@ -65,7 +59,7 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
       floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
   const Algorithm asked = call.algorithm.algorithm;
   if (asked == Algorithm::none)
-    return possible && !tiles_gain(call.intensity, machine()) && suits(c, is_channels_last(x));
+    return possible && !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
   return possible && (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/tile_convolution.h"
 
@@ -53,7 +54,7 @@ std::unique_ptr<PreparedAlgorithm> otherwise(const ConvolutionCall& c) {
 std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   const ConvolutionProblem& p = c.problem;
-  auto tiles = TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out});
+  auto tiles = TileConvolution::make(c.call, {p.window, p.batch, p.groups, p.in, p.out, amx::parts_of(c.call)});
   if (tiles == nullptr) return nullptr;
   return std::make_unique<Tiles>(std::move(tiles), otherwise(c));
 }

@@ -1,5 +1,6 @@
 // Float products on matrix tiles.
 #include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/matmul/algorithms.h"
 
 namespace tern::cpu {
@@ -41,7 +42,7 @@ class Tiles : public PreparedAlgorithm {
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
   if (!p.floats) return nullptr;
   const LinearShape& s = p.linear->shape;
-  const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row};
+  const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, amx::parts_of(p.call)};
   if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
   return std::make_unique<Tiles>(shape, product_by_blocks(p));
 }

@@ -1,0 +1,121 @@
+// PrepareOptions::precision: in what products of float32 multiply.
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cpu/amx/amx.h"
+#include "runtime/prepared.h"
+#include "tests/random_floats.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using test::random_floats;
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+
+constexpr std::int64_t kRows = 48, kIn = 96, kOut = 64;
+
+/// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
+double rounded(float v) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
+  return static_cast<double>(std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000));
+}
+
+PrepareOptions with(Precision precision) {
+  PrepareOptions options;
+  options.precision = precision;
+  options.weight_cache = "off";
+  return options;
+}
+
+struct Layer {
+  std::vector<float> x = random_floats(kRows * kIn, 1), w = random_floats(kOut * kIn, 2);
+  std::vector<float> run(const PrepareOptions& options) const {
+    TestProgram p;
+    const ValueId weight = p.state({kOut, kIn}, w, false);
+    p.output(p.b().matmul(p.input(DType::f32, {kRows, kIn}), p.b().transpose(weight, 0, 1)));
+    Session session(p.model().prepare(options));
+    return values_of(session.run({floats({kRows, kIn}, x)})[0]);
+  }
+  /// The largest difference from sums in double of products of what `round` makes of the operands.
+  template <class Round>
+  double error(const std::vector<float>& y, Round round) const {
+    double worst = 0;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < kOut; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kIn; ++k) sum += round(x[i * kIn + k]) * round(w[j * kIn + k]);
+        worst = std::max(worst, std::abs(sum - static_cast<double>(y[i * kOut + j])));
+      }
+    }
+    return worst;
+  }
+};
+
+TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
+  const Layer layer;
+  const auto as_it_is = [](float v) { return static_cast<double>(v); };
+  const std::vector<float> exported = layer.run(with(Precision::exported)),
+                           narrow = layer.run(with(Precision::bfloat16)),
+                           automatic = layer.run(with(Precision::automatic));
+  EXPECT_LT(layer.error(exported, as_it_is), 2e-5);
+  EXPECT_EQ(automatic, narrow);
+  if (!amx::available()) {
+    EXPECT_EQ(narrow, exported);
+    return;
+  }
+  EXPECT_LT(layer.error(narrow, rounded), 2e-5) << "each operand is rounded once, and sums are float32";
+  EXPECT_GT(layer.error(narrow, as_it_is), 1e-3);
+}
+
+TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
+  constexpr std::int64_t kHeads = 2, kLength = 64, kWidth = 32, kCount = kHeads * kLength * kWidth;
+  TestProgram p;
+  const Dims shape{1, kHeads, kLength, kWidth};
+  const ValueId q = p.input(DType::f32, shape), k = p.input(DType::f32, shape), v = p.input(DType::f32, shape);
+  p.output(p.b().add(Op::attention, {q, k, v}));
+  const auto run = [&](Precision precision) {
+    Session session(p.model().prepare(with(precision)));
+    std::vector<Tensor> inputs;
+    for (unsigned i = 0; i < 3; ++i)
+      inputs.push_back(floats({1, kHeads, kLength, kWidth}, random_floats(kCount, 10 + i)));
+    return values_of(session.run(inputs)[0]);
+  };
+  const std::vector<float> exported = run(Precision::exported), narrow = run(Precision::bfloat16);
+  double worst = 0;
+  for (std::size_t i = 0; i < exported.size(); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(exported[i]) - static_cast<double>(narrow[i])));
+  EXPECT_LT(worst, 0.02) << "a few times 2^-9 of values up to 1";
+  EXPECT_EQ(worst > 1e-5, amx::available());
+}
+
+TEST(ProductPrecision, IsResolvedWhenPrepared) {
+  TestProgram p;
+  p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
+  const Prepared prepared = p.model().prepare(with(Precision::automatic));
+  EXPECT_EQ(prepared.impl()->options.precision, amx::available() ? Precision::bfloat16 : Precision::exported);
+}
+
+TEST(ProductPrecision, DoesNotGoWithReproducible) {
+  TestProgram p;
+  p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
+  PrepareOptions options = with(Precision::bfloat16);
+  options.reproducible = true;
+  try {
+    p.model().prepare(options);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(e.what()).find("precision"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tern
