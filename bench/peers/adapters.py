@@ -2,7 +2,8 @@
 does one run and returns its outputs. What a runtime imports, it imports when made: loading is timed without it.
 
 Each runs as its users are told to run it for latency: weights frozen where that is an option, no copy of inputs and
-outputs where it can do without, float32 arithmetic throughout, and thread pools that spin as they do by default."""
+outputs where it can do without, and thread pools that spin as they do by default. Arithmetic is float32 throughout, but
+in those that say otherwise."""
 import os
 import pathlib
 
@@ -71,6 +72,23 @@ class Compile(Torch):
 
     def load(self):
         return self.runner(self.torch.compile(self.module()))
+
+
+class Autocast(Torch):
+    """bfloat16 where autocast thinks it right: products and convolutions."""
+
+    def runner(self, function):
+        run = super().runner(function)
+
+        def narrow():
+            with self.torch.autocast("cpu", self.torch.bfloat16):
+                return run().float()
+
+        return narrow
+
+
+class CompileAutocast(Autocast, Compile):
+    pass
 
 
 class Aoti(Torch):
@@ -166,10 +184,18 @@ class Ov(Adapter):
         model = self.ov.convert_model(program)
         self.ov.save_model(model, self.file, compress_to_fp16=False)
 
+    precision = {"INFERENCE_PRECISION_HINT": "f32"}
+
     def load(self):
-        options = {"INFERENCE_NUM_THREADS": self.threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        options = {"INFERENCE_NUM_THREADS": self.threads, "PERFORMANCE_HINT": "LATENCY"} | self.precision
         request = self.ov.Core().compile_model(self.file, "CPU", options).create_infer_request()
         return lambda: request.infer(self.inputs, share_inputs=True, share_outputs=True)[0]
+
+
+class OvAsItComes(Ov):
+    """In bfloat16 where the processor has instructions for it."""
+
+    precision = {}
 
 
 class Et(Adapter):
@@ -198,4 +224,5 @@ class Et(Adapter):
         return lambda: method.execute(self.tensors)[0]
 
 
-ADAPTERS = {"eager": Torch, "compile": Compile, "aoti": Aoti, "ort": Ort, "ov": Ov, "et": Et}
+ADAPTERS = {"eager": Torch, "compile": Compile, "aoti": Aoti, "ort": Ort, "ov": Ov, "et": Et, "autocast": Autocast,
+            "compile_autocast": CompileAutocast, "ov_auto": OvAsItComes}

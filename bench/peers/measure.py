@@ -1,5 +1,6 @@
 """Measures one model with all runtimes: makes files, compares outputs, loads in fresh processes, takes turns."""
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -11,11 +12,13 @@ from .processes import Failed, PeakMemory, TurnProcess, busy_seconds, call, priv
 from .runtimes import OURS, RUNTIMES, Commands, before_bytes, load_ms
 
 LOADS, LOAD_SECONDS, MEMORY_RUNS = 3, 60, 3
-WORST = 1e-3  # error, as a part of the largest magnitude of the output
+# Error, as a part of the largest magnitude of the output: of float32, and of products of bfloat16.
+WORST, WORST_NARROW = 1e-3, 0.2
 
 
-def error_of(path, folder):
-    """The largest difference from PyTorch's float64 output, as a part of its largest magnitude."""
+def errors_of(path, folder, worst):
+    """Against PyTorch's float64 output: the largest difference as a part of its largest magnitude, the ratio of signal to
+    noise in dB, and in how many rows of the last axis the largest value is in the same place."""
     import numpy
     from safetensors.numpy import load_file
 
@@ -24,9 +27,11 @@ def error_of(path, folder):
     if got.shape != right.shape:
         raise Failed(f"gives {got.shape} instead of {right.shape}")
     error = float(numpy.abs(got - right).max() / numpy.abs(right).max())
-    if not error <= WORST:
+    if not error <= worst:
         raise Failed(f"its output differs from PyTorch's by {error:.1g} of the largest value")
-    return error
+    noise = float(((got - right) ** 2).sum())
+    return {"error": error, "sqnr_db": 10 * math.log10(float((right**2).sum()) / noise) if noise > 0 else math.inf,
+            "same_first": float((got.argmax(-1) == right.argmax(-1)).mean())}
 
 
 class Measurement:
@@ -75,7 +80,7 @@ class Measurement:
     def check(self, runtime, commands, result):
         path = self.folder / f"{runtime}{'.safetensors' if runtime in OURS else '.npy'}"
         call(commands.output(path), self.log(runtime, "output"), self.environment)
-        result["error"] = error_of(path, self.folder)
+        result |= errors_of(path, self.folder, WORST_NARROW if RUNTIMES[runtime].narrow else WORST)
         path.unlink()
 
     def load(self, runtime, commands, result):

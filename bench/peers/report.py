@@ -2,13 +2,17 @@
 import math
 import textwrap
 
-from .runtimes import OURS
+from .runtimes import OURS, RUNTIMES
 
 BEGIN = "<!-- peers: begin; `./dev bench peers --docs` writes what follows -->"
 END = "<!-- peers: end -->"
 NONE = "–"
 TIMES = """Each cell is the median of the turns ± half of the interquartile range. The last column is Tern's time divided by
     that of the fastest peer: below 1 Tern is faster."""
+NARROW = """In the precision that each is fastest in: `tern run --precision auto`, PyTorch under `torch.autocast` in bfloat16,
+    OpenVINO without a hint. The best peer may be one in float32."""
+ERRORS = """Ratio of signal to noise against PyTorch's float64 output, in dB, and the share of rows whose largest value is in
+    the same place."""
 MEMORY = """Largest private memory (anonymous and shared, without mapped files) while the model is loaded and runs three
     times. The first figure is the increase over the empty process, the second the whole process with its libraries, and
     with Python where people load the runtime from Python."""
@@ -36,18 +40,19 @@ def table(head, rows):
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, align, *rows]) + "\n"
 
 
-def best_peer(runtimes):
-    """The name of the fastest runtime but Tern, or None."""
-    peers = {name: r["ms"]["median"] for name, r in runtimes.items() if name not in OURS and "ms" in r}
+def best_peer(runtimes, narrow=False):
+    """The name of the fastest runtime but Tern, or None; `narrow`: in the precision that each is fastest in."""
+    peers = {name: r["ms"]["median"] for name, r in runtimes.items()
+             if name not in OURS and "ms" in r and (narrow or not RUNTIMES[name].narrow)}
     return min(peers, key=peers.get) if peers else None
 
 
-def ratio(runtimes):
+def ratio(runtimes, narrow=False):
     """Tern's time as a multiple of the best peer's; None where one of them is missing."""
-    best = best_peer(runtimes)
-    if best is None or "ms" not in runtimes.get("tern", {}):
+    best, own = best_peer(runtimes, narrow), runtimes.get("auto" if narrow else "tern", {})
+    if best is None or "ms" not in own:
         return None
-    return runtimes["tern"]["ms"]["median"] / runtimes[best]["ms"]["median"]
+    return own["ms"]["median"] / runtimes[best]["ms"]["median"]
 
 
 def geometric_mean(values):
@@ -64,7 +69,9 @@ def _cells(figures, titles, cell):
     return [[name] + [cell(m["runtimes"].get(r)) for r in titles] for name, m in figures["models"].items()]
 
 
-def _times(figures, titles):
+def _times(figures, titles, narrow=False):
+    shown = {name: title for name, title in titles.items() if RUNTIMES[name].narrow == narrow}
+
     def cell(runtime):
         if not runtime or "ms" not in runtime:
             return NONE
@@ -72,15 +79,33 @@ def _times(figures, titles):
         return f"{number(ms['median'])} ±{50 * (ms['q3'] - ms['q1']) / ms['median']:.0f} %"
 
     rows, ratios = [], []
-    for (name, *cells), model in zip(_cells(figures, titles, cell), figures["models"].values()):
-        r = ratio(model["runtimes"])
+    for (name, *cells), model in zip(_cells(figures, shown, cell), figures["models"].values()):
+        r = ratio(model["runtimes"], narrow)
         ratios += [] if r is None else [r]
-        best = best_peer(model["runtimes"])
+        best = best_peer(model["runtimes"], narrow)
         rows.append([name, *cells, NONE if r is None else f"{r:.2f} ({titles[best]})"])
     mean = geometric_mean(ratios)
     if mean is not None:
-        rows.append([f"geometric mean of {len(ratios)}", *[""] * len(titles), f"{mean:.2f}"])
-    return table(["ms", *titles.values(), "Tern to the best peer"], rows)
+        rows.append([f"geometric mean of {len(ratios)}", *[""] * len(shown), f"{mean:.2f}"])
+    return table(["ms", *shown.values(), "Tern to the best peer"], rows)
+
+
+def _narrow(figures, titles):
+    """Times and errors in the precision that each runtime is fastest in; empty where no such runtime ran."""
+    shown = {name: title for name, title in titles.items() if RUNTIMES[name].narrow}
+    if not shown:
+        return ""
+
+    def cell(r):
+        return NONE if not r or "sqnr_db" not in r else f"{number(r['sqnr_db'])}, {100 * r['same_first']:.0f} %"
+
+    return f"""{_paragraph(NARROW)}
+
+{_times(figures, titles, narrow=True)}
+{_paragraph(ERRORS)}
+
+{table(["dB, first", *shown.values()], _cells(figures, shown, cell))}
+"""
 
 
 def _loads(figures, titles):
@@ -128,10 +153,10 @@ def markdown(figures):
         limits = (f" Peaks, measured by `tern bench`: {number(top['flops'])} GFLOP/s, copying {number(top['copy_bytes'])} GB/s, "
                   f"reading {number(top['read_bytes'])} GB/s.")
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items())
-    method = f"""`./dev bench peers` (`bench/peers/`): float32, random weights, {count(figures['threads'], 'thread')},
+    method = f"""`./dev bench peers` (`bench/peers/`): float32 but where it says otherwise, random weights, {count(figures['threads'], 'thread')},
         {count(figures['turns'], 'turn')}. A turn waits until no thread computes, runs once without measuring, and takes the
         median of three runs; the order of the runtimes rotates. Each runtime is a process of its own. Its output must agree
-        with PyTorch's float64 output within 1e-3 of the largest value. "Tern" runs plain
+        with PyTorch's float64 output within 1e-3 of the largest value, in bfloat16 within 0.2. "Tern" runs plain
         archives with packed weights from its cache, as a program that has run before finds them; "Tern, packed" runs
         archives of `tern export --target cpu`. The other runtimes pack weights when they convert or load a model."""
     place = f"""{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, {machine['system']}, Linux
@@ -148,7 +173,7 @@ def markdown(figures):
 
 {_times(figures, titles)}
 {_notes(figures, titles)}
-{_paragraph(loads)}
+{_narrow(figures, titles)}{_paragraph(loads)}
 
 {_loads(figures, titles)}
 {_paragraph(MEMORY)}

@@ -9,6 +9,7 @@ class Runtime:
     title: str
     file: str  # in the model's folder, made by conversion; it is what loading starts from
     package: str = ""  # whose version the report names
+    narrow: bool = False  # multiplies in bfloat16 where it thinks that faster; the others in float32
 
 
 RUNTIMES = {
@@ -20,10 +21,15 @@ RUNTIMES = {
     "ort": Runtime("ONNX Runtime", "model.onnx", "onnxruntime"),
     "ov": Runtime("OpenVINO", "model.xml", "openvino"),
     "et": Runtime("ExecuTorch", "model.pte", "executorch"),
+    "auto": Runtime("Tern, auto", "model.tern", narrow=True),
+    "autocast": Runtime("PyTorch autocast", "module.pt", "torch", narrow=True),
+    "compile_autocast": Runtime("torch.compile, autocast", "compiled.pt", "torch", narrow=True),
+    "ov_auto": Runtime("OpenVINO, as it comes", "model.xml", "openvino", narrow=True),
 }
 
-# Tern itself, from a plain archive and from one whose weights `export --target cpu` packed.
-OURS = ("tern", "packed")
+# Tern itself: from a plain archive, from one whose weights `export --target cpu` packed, and in the precision that it
+# takes for the fastest.
+OURS = ("tern", "packed", "auto")
 
 
 class Commands:
@@ -38,8 +44,9 @@ class Commands:
         return [sys.executable, "-m", "peers.serve", self.name, str(self.folder), "--threads", str(self.threads), *arguments]
 
     def _tern(self, command, *arguments):
+        precision = ["--precision", "auto"] if self.name == "auto" else []
         return [self.tern, command, str(self.file), "--inputs", str(self.folder / "data.safetensors"), "--threads",
-                str(self.threads), *arguments]
+                str(self.threads), *precision, *arguments]
 
     def convert(self):
         if self.name in OURS:

@@ -98,6 +98,27 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
   }
 }
 
+TEST_F(MatrixTiles, AWeightRoundedBeforeGivesTheSame) {
+  for (const amx::LinearShape& s : {amx::LinearShape{17, 33, 31, 31, 31, amx::kRounded},
+                                    amx::LinearShape{128, 96, 4000, 4000, 4003, amx::kRounded}}) {
+    Linear on_the_fly(s), before(s);
+    ASSERT_TRUE(on_the_fly.run());
+    const amx::Linear linear(s);
+    auto memory = unaligned(linear.scratch()), weight = unaligned(static_cast<std::size_t>(linear.rounded_bytes()));
+    linear.round(before.weight.data(), aligned_part(weight));
+    ASSERT_TRUE(linear.run({before.x.data(), nullptr, before.bias.data(), before.y.data(), {}, aligned_part(weight)},
+                           aligned_part(memory)));
+    EXPECT_EQ(before.y, on_the_fly.y);
+    std::vector<float> unpacked(static_cast<std::size_t>(s.n * s.k));
+    linear.unpack(aligned_part(weight), unpacked.data());
+    for (std::int64_t i = 0; i < s.n; ++i) {
+      for (std::int64_t k = 0; k < s.k; ++k)
+        ASSERT_EQ(unpacked[static_cast<std::size_t>(i * s.k + k)],
+                  rounded(before.weight[static_cast<std::size_t>(i * s.w_row + k)], amx::kRounded));
+    }
+  }
+}
+
 TEST_F(MatrixTiles, ErrorsAreSmallerThanThoseOfAChain) {
   Linear linear({64, 64, 2048, 2048, 2048});
   ASSERT_TRUE(linear.run());
@@ -178,6 +199,16 @@ void check_convolution(const Geometry& g, int parts) {
   ASSERT_TRUE(convolution.run({x.data(), packed.empty() ? weight.data() : packed.data(), bias.data(), y.data(), {}},
                               aligned_part(memory)));
   EXPECT_EQ(y.back(), 7) << "written behind the result";
+  if (parts == amx::kRounded) {
+    auto before = unaligned(static_cast<std::size_t>(convolution.rounded_bytes()));
+    convolution.round(weight.data(), aligned_part(before));
+    std::vector<float> again(y.size(), 7);
+    ASSERT_TRUE(convolution.run({x.data(), nullptr, bias.data(), again.data(), {}, aligned_part(before)},
+                                aligned_part(memory)));
+    EXPECT_EQ(again, y);
+    convolution.unpack(aligned_part(before), unpacked.data());
+    for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(unpacked[i], rounded(weight[i], parts));
+  }
   const std::vector<double> left = rounded(x, parts), right = rounded(weight, parts);
   for (std::size_t i = 0; i < results; ++i) {
     const auto at = static_cast<std::int64_t>(i), c = at / ow / oh % (g.groups * g.out),

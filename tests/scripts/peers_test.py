@@ -117,6 +117,18 @@ class Report(unittest.TestCase):
         self.assertIn("other programs used 20 % of the processors", text)
         self.assertNotIn("ExecuTorch", text)
 
+    def test_in_bfloat16_the_best_peer_may_be_one_in_float32(self):
+        narrow = figures()
+        narrow["titles"] |= {"auto": "Tern, auto", "ov_auto": "OpenVINO, as it comes"}
+        one, two = (m["runtimes"] for m in narrow["models"].values())
+        one |= {"auto": runtime(1) | {"sqnr_db": 41.26, "same_first": 0.99}, "ov_auto": runtime(2)}
+        two |= {"auto": runtime(5), "ov_auto": runtime(20)}
+        text = report.markdown(narrow)
+        self.assertIn("| one | 1.00 ±50 % | 2.00 ±25 % | 0.50 (OpenVINO, as it comes) |", text)
+        self.assertIn("| two | 5.00 ±10 % | 20.0 ±2 % | 0.50 (PyTorch eager) |", text)
+        self.assertIn("| one | 41.3, 99 % | – |", text)
+        self.assertIn("| one | 2.00 ±25 % | 1.00 ±50 % | 8.00 ±6 % | 4.00 ±12 % | 0.50 (ONNX Runtime) |", text)
+
     def test_without_tern_or_without_peers_there_is_no_ratio(self):
         for left in ("tern", "eager"):
             few = figures()

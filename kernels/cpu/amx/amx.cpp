@@ -1,5 +1,8 @@
 #include "kernels/cpu/amx/amx.h"
 
+#include <bit>
+#include <cstring>
+
 #include "dtypes/cpu_level.h"
 
 #if TERN_X86_LEVELS && defined(__linux__)
@@ -7,7 +10,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #endif
 
 namespace tern::amx {
@@ -45,5 +47,13 @@ bool available() {
   return false;
 }
 #endif
+
+float rounded_element(const std::byte* rounded, std::int64_t k, std::int64_t row, std::int64_t element) {
+  const std::int64_t tile = (row / kBlock * steps_of(k) + element / kStep) * 2 + row % kBlock / kTile,
+                     pair = element % kTile, half = element % kStep / kTile;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, rounded + tile * kTileBytes + row % kTile * 64 + pair * 4 + half * 2, sizeof bits);
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
 
 }  // namespace tern::amx

@@ -117,6 +117,36 @@ void Convolution::unpack(const float* packed, float* to) const {
   }
 }
 
+Left Convolution::left(const float* weight, std::int64_t group) const {
+  if (weight == nullptr) return {nullptr, shape_.out, left_k()};
+  if (reads_in_place()) return row_major(weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in);
+  const std::int64_t k = left_k();
+  return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
+}
+
+void Convolution::round(const float* weight, std::byte* to) const {
+  std::vector<float> packed;
+  if (!reads_in_place()) {
+    packed.resize(static_cast<std::size_t>(packed_size()));
+    pack(weight, packed.data());
+    weight = packed.data();
+  }
+  for (std::int64_t g = 0; g < shape_.groups; ++g)
+    round_left(left(weight, g), to + g * amx::rounded_bytes(shape_.out, left_k()));
+}
+
+void Convolution::unpack(const std::byte* rounded, float* to) const {
+  for (std::int64_t r = 0; r < shape_.groups * shape_.out; ++r) {
+    const std::byte* group = rounded + r / shape_.out * amx::rounded_bytes(shape_.out, left_k());
+    for (std::int64_t c = 0; c < shape_.in; ++c) {
+      for (std::int64_t t = 0; t < taps_; ++t) {
+        const std::int64_t element = taps_ == 1 ? c : (c / kStep * taps_ + t) * kStep + c % kStep;
+        *to++ = rounded_element(group, left_k(), r % shape_.out, element);
+      }
+    }
+  }
+}
+
 /// Pairs of channels [first, last) of the image at x.
 void Convolution::split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const {
   const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
@@ -187,15 +217,9 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
       o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
   std::atomic<bool> finite = true;
   PlainSink sink(target, tiles, finite);
-  const Left left = reads_in_place()
-                        ? row_major(o.weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in)
-                        : Left{o.weight + group * blocks_ * kBlock * left_k(),
-                               shape_.out,
-                               left_k(),
-                               kBlock * left_k(),
-                               kStep,
-                               kBlock * kStep};
-  multiply(left, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
+  Left operand = left(o.weight, group);
+  if (o.rounded != nullptr) operand.rounded = o.rounded + group * amx::rounded_bytes(shape_.out, left_k());
+  multiply(operand, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
            {0, static_cast<std::int64_t>(tiles.size())}, sink);
   return finite;
 }

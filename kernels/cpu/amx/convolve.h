@@ -23,6 +23,7 @@ struct ConvolutionOperands {
   const float* bias = nullptr;    ///< [groups * out], or null
   float* y = nullptr;
   pointwise::Finish finish;
+  const std::byte* rounded = nullptr;  ///< the weight as `round` wrote it: `weight` is not read
 };
 
 class Convolution {
@@ -37,6 +38,10 @@ class Convolution {
   std::int64_t packed_size() const { return shape_.groups * blocks_ * kBlock * left_k(); }
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;
+  /// The weight rounded once, for shapes of one part; and as exported again.
+  std::int64_t rounded_bytes() const { return shape_.groups * amx::rounded_bytes(shape_.out, left_k()); }
+  void round(const float* weight, std::byte* to) const;
+  void unpack(const std::byte* rounded, float* to) const;
 
   /// Bytes for as many threads as are set now.
   std::size_t scratch() const;
@@ -57,6 +62,8 @@ class Convolution {
   };
   static Axis axis(const cpu::WindowAxis& w);
   std::int64_t left_k() const;
+  /// Of one group, of a weight as it is where `reads_in_place`, else packed.
+  Left left(const float* weight, std::int64_t group) const;
   std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
   std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases

@@ -196,8 +196,9 @@ class Multiplication {
         sink_(sink),
         steps_(static_cast<std::int64_t>(right.steps.size())),
         pairs_((tiles.end - tiles.begin + 1) / 2),
-        in_one_(steps_ <= kDepth) {
-    parts_ =
+        in_one_(steps_ <= kDepth || left.rounded != nullptr) {
+    if (left.rounded == nullptr)
+      parts_ =
         thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * P * kLeftPart), kLeftSlot);
     sums_ = thread_buffer<float>(static_cast<std::size_t>((in_one_ ? 1 : kGroup * pairs_) * kBlockFloats), kSumsSlot);
   }
@@ -207,8 +208,9 @@ class Multiplication {
     const std::int64_t group = in_one_ ? 1 : kGroup;
     for (std::int64_t g = blocks_.begin; g < blocks_.end; g += group) {
       group_end_ = std::min(blocks_.end, g + group);
-      for (std::int64_t begin = 0; begin < steps_; begin += kDepth) {
-        for (std::int64_t b = g; b < group_end_; ++b) multiply_block(g, b, begin, std::min(steps_, begin + kDepth));
+      const std::int64_t depth = in_one_ ? steps_ : kDepth;
+      for (std::int64_t begin = 0; begin < steps_; begin += depth) {
+        for (std::int64_t b = g; b < group_end_; ++b) multiply_block(g, b, begin, std::min(steps_, begin + depth));
       }
     }
   }
@@ -238,14 +240,15 @@ class Multiplication {
       const std::int64_t tile = tiles_.begin + 2 * pair;
       const int columns = tile + 1 < tiles_.end ? 2 : 1;
       float* sums = sums_ + (in_one_ ? 0 : (b - g) * pairs_ + pair) * kBlockFloats;
-      const KSteps s{parts_,
+      const bool rounded = left_.rounded != nullptr;
+      const KSteps s{rounded ? const_cast<std::byte*>(left_.rounded) + (b * steps_ + begin) * kLeftPart : parts_,
                      {element(b, begin), left_.row, rows, left_.k - begin * kStep},
                      left_.step,
-                     pair == 0,
+                     pair == 0 && !rounded,
                      right_.steps.data() + begin,
                      right_.data + tile * right_.column_tile,
                      end - begin,
-                     prefetch(g, b, end, pair, begin)};
+                     rounded ? Prefetch{} : prefetch(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
         columns == 2 ? multiply<2, 2>(s) : multiply<2, 1>(s);
@@ -263,12 +266,22 @@ class Multiplication {
   Sink& sink_;
   std::int64_t steps_, pairs_;
   bool in_one_;  ///< all steps fit: sums stay in registers from the first to the last
-  std::byte* parts_;
+  std::byte* parts_ = nullptr;
   float* sums_;
   std::int64_t group_end_ = 0;
 };
 
 }  // namespace
+
+void round_left(const Left& left, std::byte* to) {
+  for (std::int64_t b = 0; b * kBlock < left.rows; ++b) {
+    for (std::int64_t s = 0; s < steps_of(left.k); ++s, to += kLeftPart) {
+      const LeftStep step{left.data + b * left.block + s * left.step, left.row, std::min(kBlock, left.rows - b * kBlock),
+                          left.k - s * kStep};
+      split<kRounded>(step, 0, kBlock, to);
+    }
+  }
+}
 
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink) {
   if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;

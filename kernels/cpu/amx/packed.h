@@ -15,9 +15,13 @@ inline int parts_of(const KernelCall& call) {
   return call.precision == Precision::bfloat16 ? kRounded : kAllParts;
 }
 
-/// `count` floats made from the constant operand `input` of the call by `make`, or taken from the archive, where they
-/// lie under `key`. 64-byte aligned; freed with the last user.
-std::shared_ptr<const float> packed_weight(const KernelCall& call, std::size_t input, const std::string& key,
-                                           std::int64_t count, const std::function<void(float*)>& make);
+/// `bytes` bytes made from the constant operand `input` of the call by `make`, or taken from the archive or cache, where
+/// they lie under `key`. 64-byte aligned; freed with the last user. `make` may be called later, too.
+using MakePacked = std::function<void(std::byte*)>;
+std::shared_ptr<const std::byte> packed_weight(const KernelCall& call, std::size_t input, const std::string& key,
+                                               std::int64_t bytes, const MakePacked& make);
+/// The same where it has been kept; else null, and it is offered, so that it is there another time.
+const std::byte* stored_weight(const KernelCall& call, std::size_t input, const std::string& key, std::int64_t bytes,
+                               const MakePacked& make);
 
 }  // namespace tern::amx

@@ -14,9 +14,6 @@ namespace tern::amx {
 constexpr std::int64_t panel_step(int parts) {
   return parts * kTileBytes;
 }
-constexpr std::int64_t steps_of(std::int64_t k) {
-  return (k + kStep - 1) / kStep;
-}
 constexpr std::int64_t tiles_of(std::int64_t columns) {
   return (columns + kTile - 1) / kTile;
 }

@@ -12,22 +12,39 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
   if (!floats || !amx::available() || call.out[0].numel() == 0 || !amx::Convolution::suits(shape)) return nullptr;
   std::unique_ptr<TileConvolution> made(new TileConvolution(shape));
   const amx::Convolution& convolution = made->convolution_;
-  if (convolution.reads_in_place()) return made;
-  if (call.constant == nullptr || !call.constant[1] || call.in[1].data == nullptr) return nullptr;
   const TensorView& w = call.in[1];
-  if (!w.contiguous()) return nullptr;
+  const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
+  const auto* weight = constant ? w.as<const float>() : nullptr;
   const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
                                       shape.window[1].kernel, shape.window[2].kernel);
-  made->packed_ = amx::packed_weight(call, 1, key, convolution.packed_size(),
-                                     [&](float* to) { convolution.pack(w.as<const float>(), to); });
+  if (constant && shape.parts == amx::kRounded) {
+    const amx::MakePacked make = [convolution, weight](std::byte* to) { convolution.round(weight, to); };
+    if (!convolution.reads_in_place()) {
+      made->rounded_ = amx::packed_weight(call, 1, "bfloat16 " + key, convolution.rounded_bytes(), make);
+    } else if (const auto* stored = amx::stored_weight(call, 1, "bfloat16 " + key, convolution.rounded_bytes(), make)) {
+      made->rounded_ = {std::shared_ptr<const std::byte>(), stored};
+    }
+    return made;
+  }
+  if (convolution.reads_in_place()) return made;
+  if (!constant) return nullptr;
+  const auto packed = amx::packed_weight(
+      call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
+      [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
+  made->packed_ = {packed, reinterpret_cast<const float*>(packed.get())};
   return made;
+}
+
+void TileConvolution::unpack(float* to) const {
+  if (rounded_ != nullptr) return convolution_.unpack(rounded_.get(), to);
+  convolution_.unpack(packed_.get(), to);
 }
 
 bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const {
   const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
   const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
-  return convolution_.run({call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}},
-                          scratch);
+  return convolution_.run(
+      {call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}, rounded_.get()}, scratch);
 }
 
 }  // namespace tern::cpu
