@@ -1,5 +1,8 @@
 // Products that read the second operand where it lies, in its own type.
-#include "kernels/cpu/amx/linear.h"
+#include <fmt/format.h>
+
+#include "dtypes/convert.h"
+#include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/matmul/algorithms.h"
 #include "kernels/cpu/matmul/problem.h"
@@ -46,7 +49,17 @@ LinearBuffers buffers(const InPlace& l, ScratchParts& parts) {
 
 class Linear : public PreparedAlgorithm {
  public:
-  explicit Linear(const InPlace& l) : l_(l) { choice = {Algorithm::in_place}; }
+  Linear(const KernelCall& c, const InPlace& l) : l_(l) {
+    choice = {Algorithm::in_place};
+    if (!rounds(c)) return;
+    const auto* weight = c.in[1].as<const float>();
+    const std::int64_t n = l.shape.n, k = l.shape.k, row = l.shape.w_row;
+    rounded_ = amx::packed_weight(c, 1, fmt::format("bfloat16 rows: {} of {}", n, k), n * k * 2, [=](std::byte* to) {
+      for (std::int64_t j = 0; j < n; ++j) convert(weight + j * row, DType::f32, to + j * k * 2, DType::bf16, k);
+    });
+    l_.shape.w_row = k;
+    unread = 1u << 1;
+  }
 
   void reserve(const KernelCall&, ScratchParts& parts) const override { buffers(l_, parts); }
 
@@ -65,14 +78,23 @@ class Linear : public PreparedAlgorithm {
       linear(l_.shape, Bf16Operands{static_cast<const BFloat16*>(x), c.in[1].as<const BFloat16>(), bias, y});
     } else {
       const pointwise::Finish finish = l_.convert_y ? pointwise::Finish{} : pointwise::Finish{epilogue, &c};
-      linear(l_.shape, {static_cast<const float*>(x), c.in[1].data, bias, y, finish, c.in[1].dtype});
+      const bool rounded = rounded_ != nullptr;
+      linear(l_.shape, {static_cast<const float*>(x), rounded ? rounded_.get() : c.in[1].data, bias, y, finish,
+                        rounded ? DType::bf16 : c.in[1].dtype});
     }
     if (l_.convert_y) from_dense(at.y, DType::f32, c.out[0]);
     return !l_.convert_y && !l_.bf16 ? Left::nothing : Left::epilogue;
   }
 
  private:
+  /// Few rows take as long as reading the weight: half as many bytes of it, where products may be of bfloat16.
+  bool rounds(const KernelCall& c) const {
+    return c.precision == Precision::bfloat16 && l_.shape.m <= kFewRows && c.in[1].dtype == DType::f32 &&
+           c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr && l_.shape.w_row >= l_.shape.k;
+  }
+
   InPlace l_;
+  std::shared_ptr<const std::byte> rounded_;  ///< the weight in bfloat16
 };
 
 }  // namespace
@@ -87,7 +109,7 @@ Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
 
 std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p) {
   if (!p.linear) return nullptr;
-  return std::make_unique<Linear>(*p.linear);
+  return std::make_unique<Linear>(p.call, *p.linear);
 }
 
 }  // namespace tern::cpu
