@@ -61,10 +61,11 @@ inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::
   }
 }
 
-/// The rows of a block that will be read after this one.
+/// What will be read after this block, for its first step: some rows of floats, or lines of rounded tiles.
 struct Prefetch {
   const float* data = nullptr;
   std::int64_t rows = 0;
+  const std::byte* tiles = nullptr;
 };
 
 template <int L>
@@ -110,6 +111,10 @@ void multiply_rounded(const KSteps& s, const Right& right) {
     load_right<R>(s.right + s.offsets[i], right);
     multiply_tiles<L, R>();
     for (std::int64_t r = 0; r < s.prefetch.rows; ++r) {
+      if (s.prefetch.tiles != nullptr) {
+        __builtin_prefetch(s.prefetch.tiles + i * kLeftPart + r * 64, 0, 2);
+        continue;
+      }
       const float* line = s.prefetch.data + r * s.first.row + i * s.step;
       __builtin_prefetch(line, 0, 2);
       __builtin_prefetch(line + 16, 0, 2);
@@ -230,6 +235,12 @@ class Multiplication {
     const bool in_group = b + 1 < group_end_;
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
     if (block >= blocks_.end) return {};
+    if (left_.rounded != nullptr) {
+      constexpr std::int64_t kLines = kLeftPart / 64;
+      const std::int64_t first = kLines * pair / pairs_;
+      return {nullptr, kLines * (pair + 1) / pairs_ - first,
+              left_.rounded + (block * steps_ + step) * kLeftPart + first * 64};
+    }
     const std::int64_t rows = std::min(kBlock, left_.rows - block * kBlock), first = rows * pair / pairs_;
     return {element(block, step) + first * left_.row, rows * (pair + 1) / pairs_ - first};
   }
@@ -248,7 +259,7 @@ class Multiplication {
                      right_.steps.data() + begin,
                      right_.data + tile * right_.column_tile,
                      end - begin,
-                     rounded ? Prefetch{} : prefetch(g, b, end, pair, begin)};
+                     prefetch(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
         columns == 2 ? multiply<2, 2>(s) : multiply<2, 1>(s);
