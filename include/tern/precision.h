@@ -9,8 +9,9 @@ namespace tern {
 /// between nodes are float32 in all cases; each operand is rounded once, to nearest.
 enum class Precision : std::uint8_t {
   exported,   ///< as exported: float32 with all of its digits
-  bfloat16,   ///< operands are rounded to bfloat16 (8 bits of precision) where the processor multiplies that faster: on
-              ///< matrix tiles (AMX). Elsewhere as exported, which is as fast there
+  bfloat16,   ///< operands are rounded to bfloat16 (8 bits of precision) where that is faster: all of them on matrix
+              ///< tiles (AMX); elsewhere the weights of products of few rows, as when a language model decodes, which
+              ///< take as long as reading the weight. The rest is as exported
   automatic,  ///< what the processor is fastest in, of these two
 };
 

@@ -51,7 +51,8 @@ const char* level() {
 
 Precision resolved(Precision precision) {
   if (precision != Precision::automatic) return precision;
-  return amx::available() ? Precision::bfloat16 : Precision::exported;
+  // Processors without AVX2 widen slowly.
+  return cpu_level() == CpuLevel::baseline ? Precision::exported : Precision::bfloat16;
 }
 
 std::string processor() {
