@@ -115,8 +115,8 @@ struct PrepareOptions {
   double max_seconds = 0;           ///< time limit for a run; 0: no limit. Checked between nodes and iterations
   std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor; slower
-  Precision precision =
-      Precision::exported;  ///< in what products multiply; not with `reproducible`. No effect on devices
+  Precision precision = Precision::exported;  ///< in what products of float32 multiply; no effect on devices. Not with
+                                              ///< `reproducible`
   /// Copies weights to the device even if its kernels can read the mapped file (TERN_DEVICE_HOST_MEMORY). No effect on
   /// other devices.
   bool copy_weights = false;
