@@ -136,6 +136,10 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const&
   return program_->metadata;
 }
 
+Precision Prepared::precision() const {
+  return impl_->options.precision;
+}
+
 Prepared Model::prepare(const PrepareOptions& options) const {
   check_range("threads", options.threads, 0, 1024);
   check_range("cached_plans", options.cached_plans, 1, 65536);

@@ -45,6 +45,7 @@ struct Result {
   SessionStats stats;
   double memory = 0, memory_before = 0;  ///< private bytes, and those before the archive was opened
   MachinePeaks peaks;
+  Precision precision = Precision::exported;
 
   double percentile(double p) const {
     return runs[std::min(runs.size() - 1, static_cast<std::size_t>(p / 100 * static_cast<double>(runs.size())))];
@@ -178,8 +179,9 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
     bytes += n.bytes / static_cast<double>(r.profiled);
   }
   const double seconds = r.percentile(50) / 1e3;
-  fmt::print("{}: '{}', {} thread{}, {} runs\n", escape_name(a.model), escape_name(function), threads,
-             threads == 1 ? "" : "s", r.runs.size());
+  fmt::print("{}: '{}', {} thread{}, {} runs{}\n", escape_name(a.model), escape_name(function), threads,
+             threads == 1 ? "" : "s", r.runs.size(),
+             r.precision == Precision::bfloat16 ? ", products in bfloat16" : "");
   fmt::print("  open, prepare, first run  {:.2f}, {:.2f}, {:.2f} ms\n", r.opened, r.prepared, r.first);
   fmt::print(
       "  latency                   median {:.3f} ms, from {:.3f}, 90 % in {:.3f}, 99 % in {:.3f}, at most {:.3f}\n",
@@ -221,16 +223,18 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
 
 void print_json(const BenchArguments& a, const std::string& function, int threads, const Result& r) {
   fmt::print(
-      "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"runs\": {},\n \"open_ms\": {:.4f}, "
+      "{{\"model\": \"{}\", \"function\": \"{}\", \"threads\": {}, \"precision\": \"{}\", \"runs\": {},\n \"open_ms\": "
+      "{:.4f}, "
       "\"prepare_ms\": "
       "{:.4f}, \"first_run_ms\": {:.4f},\n \"latency_ms\": {{\"min\": {:.4f}, \"p50\": {:.4f}, \"p90\": {:.4f}, "
       "\"p99\": "
       "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
       "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"before\": {:.0f}, \"arena\": {}, \"state\": "
       "{}}},\n \"nodes\": [",
-      json_escape(a.model), json_escape(function), threads, r.runs.size(), r.opened, r.prepared, r.first,
-      r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(), r.peaks.flops,
-      r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes, r.stats.state_bytes);
+      json_escape(a.model), json_escape(function), threads, name_of(r.precision), r.runs.size(), r.opened, r.prepared,
+      r.first, r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(),
+      r.peaks.flops, r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes,
+      r.stats.state_bytes);
   const auto runs = static_cast<double>(r.profiled);
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeTime& n = r.nodes[i];
@@ -286,8 +290,10 @@ int run_bench(const BenchArguments& a) {
   const InputChoice choice = inputs_of(a);
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   start = Clock::now();
-  Session session(model.prepare(options_of(a)));
+  const Prepared prepared = model.prepare(options_of(a));
+  Session session(prepared);
   r.prepared = ms_since(start);
+  r.precision = prepared.precision();
   session.set_seed(choice.seed);
   if (a.turns) return take_turns(session, f.name, inputs);
   start = Clock::now();

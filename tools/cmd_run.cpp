@@ -178,7 +178,8 @@ int run_run(RunArguments& a) {
   options.max_seconds = a.max_seconds;
   options.max_iterations = a.max_iterations;
   options.max_memory = a.max_memory;
-  Session session(model.prepare(options));
+  const Prepared prepared = model.prepare(options);
+  Session session(prepared);
   session.set_seed(a.inputs.seed);
   Results results(f, a, calls.size());
   Graph graph;
@@ -192,6 +193,8 @@ int run_run(RunArguments& a) {
   }
   results.finish();
   if (a.verbose && a.device.name != "cpu") print_kernels(a.device.name);
+  if (a.verbose && a.device.name == "cpu")
+    fmt::print(stderr, "precision of products: {}\n", name_of(prepared.precision()));
   return 0;
 }
 
@@ -230,7 +233,9 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   add_precision_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
   c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
-  c->add_flag("--verbose", a->verbose, "Print on standard error where the kernels of the device came from");
+  c->add_flag(
+      "--verbose", a->verbose,
+      "Print on standard error where the kernels of the device came from, and in what precision the CPU multiplied");
   c->footer(
       "Examples:\n  tern run model.tern --input image.npy --output result.npz\n"
       "  tern run model.tern --random --size s0=4\n"

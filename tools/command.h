@@ -62,6 +62,9 @@ inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
       ->capture_default_str()
       ->type_name("TYPE");
 }
+inline const char* name_of(Precision precision) {
+  return std::ranges::find(kPrecisions, precision, &std::pair<const char*, Precision>::second)->first;
+}
 inline Precision precision_of(const DeviceChoice& device) {
   return std::ranges::find(kPrecisions, device.precision, &std::pair<const char*, Precision>::first)->second;
 }

@@ -134,6 +134,8 @@ struct PrepareOptions {
 class TERN_API Prepared {
  public:
   explicit Prepared(std::shared_ptr<const PreparedProgram> impl) : impl_(std::move(impl)) {}
+  /// What PrepareOptions::precision became: exported or bfloat16.
+  Precision precision() const;
   const std::shared_ptr<const PreparedProgram>& impl() const { return impl_; }
 
  private:

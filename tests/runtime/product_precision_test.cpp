@@ -110,7 +110,8 @@ TEST(ProductPrecision, IsResolvedWhenPrepared) {
   TestProgram p;
   p.output(p.b().cast(p.input(DType::f32, {2}), DType::f64));
   const Prepared prepared = p.model().prepare(with(Precision::automatic));
-  EXPECT_NE(prepared.impl()->options.precision, Precision::automatic);
+  EXPECT_NE(prepared.precision(), Precision::automatic);
+  EXPECT_EQ(p.model().prepare(with(Precision::exported)).precision(), Precision::exported);
 }
 
 TEST(ProductPrecision, DoesNotGoWithReproducible) {
