@@ -52,6 +52,7 @@ set(sources
   cpu/fft/lines.cpp
   cpu/fft/plan.cpp
   cpu/fft/stage.cpp
+  cpu/float_call.cpp
   cpu/indexing/data_sized.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "dtypes/convert.h"
 #include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/amx/row_linear.h"
 #include "tests/kernels/tiles.h"
@@ -16,13 +17,41 @@ class ProductsOfRows : public MatrixTiles {};
 
 constexpr int kThreads[] = {1, 2, 3, 8};
 
+/// Memory of floats, or of bfloat16.
+class Numbers {
+ public:
+  Numbers(const std::vector<float>& values, bool narrow) : narrow_(narrow), bytes_(values.size() * (narrow ? 2 : 4)) {
+    convert(values.data(), DType::f32, bytes_.data(), type(), static_cast<std::int64_t>(values.size()));
+  }
+  amx::Elements elements() const { return {bytes_.data(), narrow_}; }
+  std::byte* data() { return bytes_.data(); }
+  std::vector<float> values() const {
+    std::vector<float> values(bytes_.size() / (narrow_ ? 2 : 4));
+    convert(bytes_.data(), type(), values.data(), DType::f32, static_cast<std::int64_t>(values.size()));
+    return values;
+  }
+
+ private:
+  DType type() const { return narrow_ ? DType::bf16 : DType::f32; }
+  bool narrow_;
+  std::vector<std::byte> bytes_;
+};
+
+/// What a result may differ by: of the sum, and of its own rounding.
+double within(std::int64_t k, double result, bool narrow) {
+  return tolerance(k) + (narrow ? std::abs(result) * std::ldexp(1.0, -8) : 0);
+}
+
 std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x, const std::vector<float>& weight,
-                          const std::vector<float>& bias, bool* finite) {
+                          const std::vector<float>& bias, bool narrow, bool* finite) {
   const amx::RowLinear tiles(s);
   auto packed = unaligned(static_cast<std::size_t>(tiles.packed_bytes())), memory = unaligned(tiles.scratch());
-  tiles.pack(weight.data(), aligned_part(packed));
-  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 1, 7);
-  *finite = tiles.run({x.data(), aligned_part(packed), bias.data(), y.data(), {}}, aligned_part(memory));
+  const Numbers left(x, narrow), right(weight, narrow);
+  tiles.pack(right.elements(), aligned_part(packed));
+  Numbers results(std::vector<float>(static_cast<std::size_t>(s.m * s.n) + 1, 7), narrow);
+  *finite = tiles.run({left.elements(), aligned_part(packed), bias.data(), results.data(), narrow, {}},
+                      aligned_part(memory));
+  std::vector<float> y = results.values();
   EXPECT_EQ(y.back(), 7) << "written behind the result";
   std::vector<float> again(static_cast<std::size_t>(s.n * s.k));
   tiles.unpack(aligned_part(packed), again.data());
@@ -47,15 +76,16 @@ TEST_F(ProductsOfRows, Products) {
     const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
     for (const int threads : kThreads) {
       const ThreadScope scope{Threads(threads)};
+      const bool narrow = threads % 2 == 0;
       bool finite = false;
-      const std::vector<float> y = linear(s, x, weight, bias, &finite);
+      const std::vector<float> y = linear(s, x, weight, bias, narrow, &finite);
       ASSERT_TRUE(finite);
       for (std::int64_t i = 0; i < s.m; ++i) {
         for (std::int64_t j = 0; j < s.n; ++j) {
           double sum = bias[static_cast<std::size_t>(j)];
           for (std::int64_t p = 0; p < s.k; ++p)
             sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
-          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, tolerance(s.k))
+          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, within(s.k, sum, narrow))
               << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << threads << " threads";
         }
       }
@@ -71,7 +101,7 @@ TEST_F(ProductsOfRows, SayWhereResultsAreNotFinite) {
       auto x = random_values(20 * 50, 1), weight = random_values(40 * 50, 2);
       (in_weight ? weight : x)[777] = strange;
       bool finite = true;
-      linear(s, x, weight, random_values(40, 3), &finite);
+      linear(s, x, weight, random_values(40, 3), false, &finite);
       EXPECT_FALSE(finite) << strange << " in " << (in_weight ? "weight" : "x");
     }
   }
@@ -89,6 +119,7 @@ std::vector<float> channels_last(const std::vector<float>& x, std::int64_t batch
 }
 
 void check_convolution(const Geometry& g, int threads) {
+  const bool narrow = threads % 2 == 0;
   const ThreadScope scope{Threads(threads)};
   const amx::ConvolutionShape shape = shape_of(g, amx::kRounded);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out,
@@ -104,9 +135,11 @@ void check_convolution(const Geometry& g, int threads) {
   convolution.unpack(aligned_part(packed), again.data());
   for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(again[i], rounded(weight[i], amx::kRounded));
   const std::size_t results = static_cast<std::size_t>(g.batch * channels * oh * ow);
-  std::vector<float> y(results + 1, 7);
-  const std::vector<float> lying = channels_last(x, g.batch, g.groups * g.in);
-  ASSERT_TRUE(convolution.run({lying.data(), aligned_part(packed), bias.data(), y.data(), {}}, aligned_part(memory)));
+  Numbers made(std::vector<float>(results + 1, 7), narrow);
+  const Numbers lying(channels_last(x, g.batch, g.groups * g.in), narrow);
+  ASSERT_TRUE(convolution.run({lying.elements(), aligned_part(packed), bias.data(), made.data(), narrow, {}},
+                              aligned_part(memory)));
+  const std::vector<float> y = made.values();
   EXPECT_EQ(y.back(), 7) << "written behind the result";
   const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
   for (std::size_t i = 0; i < results; ++i) {
@@ -123,7 +156,7 @@ void check_convolution(const Geometry& g, int threads) {
                right[static_cast<std::size_t>((c * g.in + ci) * taps + t)];
       }
     }
-    ASSERT_NEAR(y[i], sum, tolerance(g.in * taps)) << i;
+    ASSERT_NEAR(y[i], sum, within(g.in * taps, sum, narrow)) << i;
   }
 }
 

@@ -8,16 +8,18 @@
 namespace tern::amx {
 namespace {
 
-/// 32 floats, of which `count` are there, as bfloat16 in their order.
+/// 32 elements, of which `count` are there, as bfloat16 in their order.
 inline __m512i rounded_line(const float* x, std::int64_t count) {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(count > kTile ? _mm512_maskz_loadu_ps(first(count - kTile), x + kTile)
-                                                                     : _mm512_setzero_ps(),
-                                                       _mm512_maskz_loadu_ps(first(count), x)));
+  const __m512 low = _mm512_maskz_loadu_ps(first(count), x),
+               high = count > kTile ? _mm512_maskz_loadu_ps(first(count - kTile), x + kTile) : _mm512_setzero_ps();
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
+inline __m512i rounded_line(const std::uint16_t* x, std::int64_t count) {
+  return _mm512_maskz_loadu_epi16(first_of_32(count), x);
 }
 
-}  // namespace
-
-void pack_rows(const float* x, std::int64_t row, Range rows, std::int64_t k, std::byte* to) {
+template <class T>
+void pack(const T* x, std::int64_t row, Range rows, std::int64_t k, std::byte* to) {
   const std::int64_t steps = steps_of(k);
   for (std::int64_t r = rows.begin; r < rows.end; ++r, x += row) {
     std::byte* at = to + (r / kTile * steps * kTile + r % kTile) * 64;
@@ -26,12 +28,14 @@ void pack_rows(const float* x, std::int64_t row, Range rows, std::int64_t k, std
   }
 }
 
-void round_line(const float* x, std::int64_t count, std::byte* to) {
+template <class T>
+void line(const T* x, std::int64_t count, std::byte* to) {
   for (; count >= kStep; count -= kStep, x += kStep, to += 64) _mm512_storeu_si512(to, rounded_line(x, kStep));
-  if (count > 0) _mm512_mask_storeu_epi16(to, (1u << count) - 1, rounded_line(x, count));
+  if (count > 0) _mm512_mask_storeu_epi16(to, first_of_32(count), rounded_line(x, count));
 }
 
-void pack_weight(const float* w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
+template <class T>
+void pack_columns(const T* w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
   for (std::int64_t b = 0; b < n; b += kBlock) {
     for (std::int64_t s = 0; s < k; s += kStep) {
       for (std::int64_t t = b; t < b + kBlock; t += kTile, to += kTileBytes) {
@@ -43,6 +47,25 @@ void pack_weight(const float* w, std::int64_t row, std::int64_t n, std::int64_t 
       }
     }
   }
+}
+
+template <class F>
+void with_type(Elements x, const F& f) {
+  x.narrow ? f(reinterpret_cast<const std::uint16_t*>(x.data)) : f(reinterpret_cast<const float*>(x.data));
+}
+
+}  // namespace
+
+void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, std::byte* to) {
+  with_type(x, [&](const auto* at) { pack(at, row, rows, k, to); });
+}
+
+void round_line(Elements x, std::int64_t count, std::byte* to) {
+  with_type(x, [&](const auto* at) { line(at, count, to); });
+}
+
+void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
+  with_type(w, [&](const auto* at) { pack_columns(at, row, n, k, to); });
 }
 
 }  // namespace tern::amx

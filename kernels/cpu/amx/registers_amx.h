@@ -18,6 +18,11 @@ inline __mmask16 first(std::int64_t n) {
   return static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
 }
 
+/// The first n lanes of 32.
+inline __mmask32 first_of_32(std::int64_t n) {
+  return n >= 32 ? ~__mmask32{0} : n <= 0 ? 0 : (__mmask32{1} << n) - 1;
+}
+
 inline bool has_strange(__m512 v, __mmask16 mask) {
   return _mm512_mask_fpclass_ps_mask(mask, v, kNotFinite) != 0;
 }

@@ -53,7 +53,7 @@ std::int64_t RowBand::pieces(std::int64_t lines) const {
   return by_tiles_ ? lines : static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines);
 }
 
-void RowBand::load_line(const float* image, std::int64_t row, std::byte* to) const {
+void RowBand::load_line(Elements image, std::int64_t row, std::byte* to) const {
   const cpu::WindowAxis& w = window_[2];
   const std::int64_t before = std::min(w.before, columns_), first = std::max<std::int64_t>(0, -w.before),
                      inside = row < 0 || row >= window_[1].in
@@ -62,17 +62,17 @@ void RowBand::load_line(const float* image, std::int64_t row, std::byte* to) con
   const std::int64_t left = inside == 0 ? 0 : std::max<std::int64_t>(0, before) * pitch_ * kElement,
                      size = inside * pitch_;
   std::memset(to, 0, static_cast<std::size_t>(left));
-  if (inside > 0) round_line(image + (row * w.in + first) * pitch_, size, to + left);
+  if (inside > 0) round_line(image.at((row * w.in + first) * pitch_), size, to + left);
   std::memset(to + left + size * kElement, 0, static_cast<std::size_t>(line_bytes() - left - size * kElement));
 }
 
-void RowBand::load(const float* image, Range lines, Range pieces, std::byte* band) const {
+void RowBand::load(Elements image, Range lines, Range pieces, std::byte* band) const {
   const cpu::WindowAxis &h = window_[1], &w = window_[2];
   if (by_tiles_) {
     const bool plain = h.stride == 1 && w.stride == 1 && w.in == w.out;
     for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
       const std::int64_t count = plain ? pieces.end - i : 1;
-      pack_rows(image + (lines.begin + i) * h.stride * w.in * pitch_, w.stride * pitch_,
+      pack_rows(image.at((lines.begin + i) * h.stride * w.in * pitch_), w.stride * pitch_,
                 {i * w.out, (i + count) * w.out}, channels_, band);
       if (plain) return;
     }

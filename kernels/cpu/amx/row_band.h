@@ -29,7 +29,7 @@ class RowBand {
   /// Parts of a band that `load` fills by themselves.
   std::int64_t pieces(std::int64_t lines) const;
   /// Fills pieces [first, last) of the band for lines [lines.begin, lines.end) of results. `image`: position 0.
-  void load(const float* image, Range lines, Range pieces, std::byte* band) const;
+  void load(Elements image, Range lines, Range pieces, std::byte* band) const;
 
   /// Rows between the first positions of two lines of results.
   std::int64_t rows_of_line() const { return by_tiles_ ? window_[2].out : columns_ / window_[2].stride; }
@@ -41,7 +41,7 @@ class RowBand {
  private:
   std::int64_t line_bytes() const { return columns_ * pitch_ * 2; }
   std::int64_t phase_lines(std::int64_t lines) const { return lines + height_.reach; }
-  void load_line(const float* image, std::int64_t row, std::byte* to) const;
+  void load_line(Elements image, std::int64_t row, std::byte* to) const;
 
   cpu::Window window_;
   std::int64_t pitch_, channels_;

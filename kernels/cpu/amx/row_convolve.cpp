@@ -98,7 +98,7 @@ void RowConvolution::pack(const float* weight, std::byte* to) const {
         for (std::int64_t n = 0; n < count; ++n)
           ordered[static_cast<std::size_t>(n * row + packed)] = from[n * exported + plain];
       });
-      pack_weight(ordered.data(), row, count, row, to + b * packed_weight_bytes(kBlock, band_.steps()));
+      pack_weight({reinterpret_cast<const std::byte*>(ordered.data())}, row, count, row, to + b * packed_weight_bytes(kBlock, band_.steps()));
     }
   });
 }
@@ -127,6 +127,7 @@ bool RowConvolution::multiply(const RowConvolutionOperands& o, const Lines& line
                        last = std::min(blocks_, first + blocks.end - blocks.begin);
     const std::vector<std::int64_t> steps = band_.step_offsets(group, count);
     const RowResults results{.y = o.y,
+                             .narrow = o.narrow,
                              .ld = ld,
                              .columns = shape_.out,
                              .first = (lines.image * shape_.window[1].out + lines.begin) * width,
@@ -154,7 +155,7 @@ bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) co
         const std::int64_t first = begin % height;
         const Lines lines{begin / height, first, std::min({first + lines_at_a_time_, height, first + end - begin})};
         const std::int64_t count = lines.end - lines.begin;
-        band_.load(o.x + lines.image * image_floats(), {lines.begin, lines.end}, {0, band_.pieces(count)}, band);
+        band_.load(o.x.at(lines.image * image_floats()), {lines.begin, lines.end}, {0, band_.pieces(count)}, band);
         if (!multiply(o, lines, {0, tiles_of(rows_of(count))}, {0, all}, band))
           finite.store(false, std::memory_order_relaxed);
         begin += count;
@@ -165,7 +166,7 @@ bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) co
   const std::int64_t tiles = tiles_of(rows_of(height)), pieces = band_.pieces(height);
   for (std::int64_t n = 0; n < shape_.batch; ++n) {
     parallel_for(pieces, grain_for(image_floats() / pieces), [&](std::int64_t begin, std::int64_t end) {
-      band_.load(o.x + n * image_floats(), {0, height}, {begin, end}, scratch);
+      band_.load(o.x.at(n * image_floats()), {0, height}, {begin, end}, scratch);
     });
     parallel_for(division_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {

@@ -12,10 +12,11 @@
 namespace tern::amx {
 
 struct RowConvolutionOperands {
-  const float* x = nullptr;           ///< [batch, height, width, groups * in]
+  Elements x;                         ///< [batch, height, width, groups * in]
   const std::byte* weight = nullptr;  ///< as `pack` wrote it
   const float* bias = nullptr;        ///< [groups * out], or null
-  float* y = nullptr;                 ///< [batch, height, width, groups * out]
+  std::byte* y = nullptr;             ///< [batch, height, width, groups * out]
+  bool narrow = false;                ///< y is bfloat16
   pointwise::Finish finish;           ///< for a call whose views have their channels last, too
 };
 

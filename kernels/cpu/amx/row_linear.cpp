@@ -30,8 +30,13 @@ RowLinear::RowLinear(const LinearShape& shape) : shape_(shape) {
   for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * kTileBytes);
 }
 
-void RowLinear::pack(const float* weight, std::byte* to) const {
-  pack_weight(weight, shape_.w_row, shape_.n, shape_.k, to);
+void RowLinear::pack(Elements weight, std::byte* to) const {
+  const std::int64_t block = packed_weight_bytes(kBlock, steps_of(shape_.k));
+  parallel_for((shape_.n + kBlock - 1) / kBlock, grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = begin * kBlock;
+    pack_weight(weight.at(first * shape_.w_row), shape_.w_row, std::min(shape_.n, end * kBlock) - first, shape_.k,
+                to + begin * block);
+  });
 }
 
 void RowLinear::unpack(const std::byte* packed, float* to) const {
@@ -50,7 +55,7 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {
     const std::int64_t count = std::min(at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
     const auto round = [&](std::int64_t begin, std::int64_t end) {
-      pack_rows(o.x + (m + begin * kTile) * shape_.x_row, shape_.x_row, {begin * kTile, std::min(count, end * kTile)},
+      pack_rows(o.x.at((m + begin * kTile) * shape_.x_row), shape_.x_row, {begin * kTile, std::min(count, end * kTile)},
                 shape_.k, scratch);
     };
     // Where threads share rows, they share the rounding, too.
@@ -65,7 +70,7 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
         const std::int64_t row = rows.begin * kTile;
         const TileRows operand{scratch + rows.begin * tile, std::min(count, rows.end * kTile) - row, tile, 64, steps_};
         const RowResults results{
-            .y = o.y, .ld = shape_.n, .columns = shape_.n, .first = m + row, .bias = o.bias, .finish = o.finish};
+            .y = o.y, .narrow = o.narrow, .ld = shape_.n, .columns = shape_.n, .first = m + row, .bias = o.bias, .finish = o.finish};
         if (!multiply_rows(operand, o.weight, columns, results)) finite.store(false, std::memory_order_relaxed);
       }
     });

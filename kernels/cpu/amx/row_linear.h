@@ -10,10 +10,11 @@
 namespace tern::amx {
 
 struct RowLinearOperands {
-  const float* x = nullptr;
+  Elements x;
   const std::byte* weight = nullptr;  ///< as `pack` wrote it
   const float* bias = nullptr;        ///< [n], or null
-  float* y = nullptr;
+  std::byte* y = nullptr;
+  bool narrow = false;  ///< y is bfloat16
   pointwise::Finish finish;
 };
 
@@ -21,7 +22,7 @@ class RowLinear {
  public:
   explicit RowLinear(const LinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
-  void pack(const float* weight, std::byte* to) const;
+  void pack(Elements weight, std::byte* to) const;
   /// As a dense [n, k] again.
   void unpack(const std::byte* packed, float* to) const;
   /// Bytes that `run` wants, 64-byte aligned.

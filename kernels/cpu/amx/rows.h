@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/pointwise/finish.h"
+#include "kernels/kernel.h"
 
 namespace tern::amx {
 
@@ -21,11 +22,19 @@ struct TileRows {
   std::span<const std::int64_t> steps;
 };
 
-/// Rows of x (float32, `row` elements apart, k elements each) as rows [rows.begin, rows.end) of tiles that lie in one
-/// piece: for each 16 rows the tiles of all steps. Elements are rounded to nearest, ties to even; zeros fill up.
-void pack_rows(const float* x, std::int64_t row, Range rows, std::int64_t k, std::byte* to);
-/// `count` floats as bfloat16, side by side.
-void round_line(const float* x, std::int64_t count, std::byte* to);
+/// Numbers of float32, or of bfloat16.
+struct Elements {
+  const std::byte* data = nullptr;
+  bool narrow = false;  ///< bfloat16
+  Elements at(std::int64_t i) const { return {data + i * (narrow ? 2 : 4), narrow}; }
+  static Elements of(const TensorView& v) { return {v.data, v.dtype == DType::bf16}; }
+};
+
+/// Rows of x (`row` elements apart, k elements each) as rows [rows.begin, rows.end) of tiles that lie in one piece: for
+/// each 16 rows the tiles of all steps. Floats are rounded to nearest, ties to even; zeros fill up.
+void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, std::byte* to);
+/// `count` elements as bfloat16, side by side.
+void round_line(Elements x, std::int64_t count, std::byte* to);
 constexpr std::int64_t packed_rows_bytes(std::int64_t count, std::int64_t k) {
   return (count + kTile - 1) / kTile * steps_of(k) * kTileBytes;
 }
@@ -35,7 +44,7 @@ constexpr std::int64_t packed_rows_bytes(std::int64_t count, std::int64_t k) {
 constexpr std::int64_t packed_weight_bytes(std::int64_t n, std::int64_t steps) {
   return (n + kBlock - 1) / kBlock * steps * 2 * kTileBytes;
 }
-void pack_weight(const float* w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to);
+void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to);
 /// Element k of row n.
 float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k);
 
@@ -43,7 +52,8 @@ float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n
 /// other in y, the first line's from row `first` on. The operand's first row is row `begin` of the first line.
 struct RowResults {
   static constexpr std::int64_t kNoPitch = std::int64_t{1} << 62;  ///< all rows are results, one line
-  float* y = nullptr;
+  std::byte* y = nullptr;
+  bool narrow = false;  ///< y is bfloat16: sums are rounded when they are stored
   std::int64_t ld = 0;                ///< elements between y's rows
   std::int64_t columns = 0;           ///< of the weight
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;

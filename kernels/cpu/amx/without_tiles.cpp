@@ -31,13 +31,13 @@ void TransposingSink::store(const float*, std::int64_t, std::int64_t, int) {
 void PlainSink::store(const float*, std::int64_t, std::int64_t, int) {
   none();
 }
-void pack_rows(const float*, std::int64_t, Range, std::int64_t, std::byte*) {
+void pack_rows(Elements, std::int64_t, Range, std::int64_t, std::byte*) {
   none();
 }
-void round_line(const float*, std::int64_t, std::byte*) {
+void round_line(Elements, std::int64_t, std::byte*) {
   none();
 }
-void pack_weight(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+void pack_weight(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
   none();
 }
 bool multiply_rows(const TileRows&, const std::byte*, Range, const RowResults&) {

@@ -7,6 +7,8 @@
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/channels_last.h"
 #include "kernels/cpu/convolution/reordered.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/float_call.h"
 
 namespace tern::cpu {
 namespace {
@@ -18,7 +20,9 @@ amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
 }  // namespace
 
 bool TileRowsConvolution::possible(const KernelCall& call) {
-  return call.precision == Precision::bfloat16 && amx::available();
+  if (!amx::available()) return false;
+  const auto has = [&](std::size_t i, DType type) { return call.in[i].dtype == type; };
+  return (call.precision == Precision::bfloat16 && has(1, DType::f32)) || (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
@@ -32,7 +36,8 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   if (!constant || !suits(call, c) || !wants_channels_last(call, c) || !has_channels_last(call.in[0]) ||
       !has_channels_last(call.out[0]))
     return nullptr;
-  auto otherwise = ChannelsLastConvolution::make(call, c, false);
+  FloatCall floats(call);
+  auto otherwise = ChannelsLastConvolution::make(floats.call(), c, false);
   if (otherwise == nullptr) return nullptr;
   std::unique_ptr<TileRowsConvolution> made(new TileRowsConvolution(shape_of(c)));
   made->otherwise_ = std::move(otherwise);
@@ -43,35 +48,41 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in, c.window[1].kernel,
                                       c.window[2].kernel, c.window[2].dilation == 1);
   made->weight_ = amx::packed_weight(call, 1, key, made->convolution_.packed_bytes(),
-                                     [convolution = made->convolution_, weight = w.as<const float>()](std::byte* to) {
-                                       convolution.pack(weight, to);
+                                     [convolution = made->convolution_, w](std::byte* to) {
+                                       std::vector<float> floats(static_cast<std::size_t>(w.numel()));
+                                       to_dense(w, DType::f32, floats.data());
+                                       convolution.pack(floats.data(), to);
                                      });
   return made;
 }
 
 void TileRowsConvolution::reserve(const KernelCall& call, ScratchParts& parts) const {
   parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
+  if (call.has(2)) parts.take<float>(call.in[2].numel());
   otherwise_->reserve(call, parts);
 }
 
 Left TileRowsConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
   auto* scratch = parts.take<std::byte>(static_cast<std::int64_t>(convolution_.scratch()));
+  float* bias = call.has(2) ? parts.take<float>(call.in[2].numel()) : nullptr;
+  if (bias != nullptr) to_dense(call.in[2], DType::f32, bias);
   const Reordered reordered(call);
-  const bool done = convolution_.run({call.in[0].as<const float>(),
+  const bool done = convolution_.run({amx::Elements::of(call.in[0]),
                                       weight_.get(),
-                                      call.has(2) ? call.in[2].as<const float>() : nullptr,
-                                      call.out[0].as<float>(),
+                                      bias,
+                                      call.out[0].data,
+                                      call.out[0].dtype == DType::bf16,
                                       {epilogue_.get(), &reordered.call()}},
                                      scratch);
   if (done) return Left::nothing;
   // The exported weight was not read: it is made again from the packed one.
   std::vector<float> weight(static_cast<std::size_t>(call.in[1].numel()));
   convolution_.unpack(weight_.get(), weight.data());
-  std::vector<TensorView> in(call.in.begin(), call.in.end());
-  in[1].data = reinterpret_cast<std::byte*>(weight.data());
-  KernelCall again = call;
-  again.in = in;
-  return otherwise_->run(again, parts, nullptr);
+  FloatCall floats(call);
+  floats.widen(std::move(weight));
+  otherwise_->run(floats.call(), parts, nullptr);
+  floats.store();
+  return Left::nothing;
 }
 
 }  // namespace tern::cpu

@@ -35,7 +35,8 @@ std::optional<InPlace> in_place(const KernelCall& c) {
     in.convert_x = !x.contiguous();
     return in;
   }
-  return dnnl_cpu::native_bf16() ? std::nullopt : std::optional(in);
+  in.by_onednn = dnnl_cpu::native_bf16();
+  return in;
 }
 
 struct LinearBuffers {

@@ -3,6 +3,7 @@
 // multiplies that type, and other narrow ones where their columns do not.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/matmul/algorithms.h"
+#include "kernels/cpu/matmul/packed_rows.h"
 
 namespace tern::cpu {
 namespace {
@@ -22,6 +23,7 @@ double panels(const Product& p, const Machine& m) {
   return p.products() / m.products / (p.m <= kFewRows ? kOfFewRows : kOfPanels);
 }
 double in_place(const Product& p, const Machine& m) {
+  if (p.linear && p.linear->by_onednn) return kOnRequest;
   return p.products() / m.products / kOfInPlace;
 }
 double blocks(const Product& p, const Machine& m) {
@@ -29,10 +31,16 @@ double blocks(const Product& p, const Machine& m) {
 }
 /// By itself it is not worth memory of its own where columns lie in one piece.
 double onednn(const Product& p, const Machine& m) {
-  return p.linear ? kOnRequest : p.products() / m.products / kOfPanels;
+  return p.linear && !p.linear->by_onednn ? kOnRequest : p.products() / m.products / kOfPanels;
 }
 
-constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tiles, tiles, product_on_tiles},
+/// Its weight is packed once, and nothing else multiplies as fast.
+double packed_rows(const Product&, const Machine&) {
+  return 0;
+}
+
+constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tile_rows, packed_rows, product_of_packed_rows},
+                                              {Algorithm::tiles, tiles, product_on_tiles},
                                               {Algorithm::panels, panels, product_with_panels},
                                               {Algorithm::in_place, in_place, product_in_place},
                                               {Algorithm::onednn, onednn, product_by_onednn},
@@ -43,6 +51,7 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+                                           {Algorithm::tile_rows},
                                            {Algorithm::panels},
                                            {Algorithm::panels, Variant::lines},
                                            {Algorithm::panels, Variant::columns},

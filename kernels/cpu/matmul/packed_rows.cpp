@@ -6,64 +6,88 @@
 
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/amx/row_linear.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/float_call.h"
 
 namespace tern::cpu {
 namespace {
 
+amx::LinearShape shape_of(const Product& p) {
+  const LinearShape& s = p.linear->shape;
+  const bool narrow = p.call.in[0].dtype == DType::bf16;
+  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, amx::kRounded};
+}
+
 class PackedRows : public PreparedAlgorithm {
  public:
-  PackedRows(const amx::LinearShape& shape, const std::byte* weight, std::unique_ptr<PreparedAlgorithm> otherwise)
-      : shape_(shape), tiles_(shape), weight_(weight), otherwise_(std::move(otherwise)) {
-    choice = {Algorithm::tiles};
+  PackedRows(const Product& p, const amx::LinearShape& shape)
+      : shape_(shape), tiles_(shape), otherwise_(product_by_blocks(Product(FloatCall(p.call).call()))) {
+    choice = {Algorithm::tile_rows};
     unread = 1u << 1;
+    const amx::Elements weight = amx::Elements::of(p.call.in[1]);
+    weight_ = amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
+                                 tiles_.packed_bytes(),
+                                 [tiles = tiles_, weight](std::byte* to) { tiles.pack(weight, to); });
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    room(parts);
+    Room(*this, c, parts);
     otherwise_->reserve(c, parts);
   }
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
-    const bool done = tiles_.run({c.in[0].as<const float>(),
-                                  weight_,
-                                  c.has(2) ? c.in[2].as<const float>() : nullptr,
-                                  c.out[0].as<float>(),
-                                  {epilogue, &c}},
-                                 room(parts));
-    if (done) return Left::nothing;
+    const Room room(*this, c, parts);
+    amx::Elements x = amx::Elements::of(c.in[0]);
+    if (room.x != nullptr && !c.in[0].contiguous()) {
+      to_dense(planes_without_repeats(c.in[0]), DType::bf16, room.x);
+      x.data = room.x;
+    }
+    if (room.bias != nullptr) to_dense(c.in[2], DType::f32, room.bias);
+    const bool narrow = c.out[0].dtype == DType::bf16;
+    if (tiles_.run({x, weight_.get(), room.bias, c.out[0].data, narrow, {epilogue, &c}}, room.tiles))
+      return Left::nothing;
     // The exported weight was not read: it is made again from the packed one.
     std::vector<float> weight(static_cast<std::size_t>(shape_.n * shape_.k));
-    tiles_.unpack(weight_, weight.data());
-    std::vector<TensorView> in(c.in.begin(), c.in.end());
-    in[1].data = reinterpret_cast<std::byte*>(weight.data());
-    in[1].strides[static_cast<std::size_t>(in[1].rank) - 1] = shape_.k;
-    KernelCall call = c;
-    call.in = in;
-    return otherwise_->run(call, parts, epilogue);
+    tiles_.unpack(weight_.get(), weight.data());
+    FloatCall floats(c);
+    floats.call().in[1].strides[static_cast<std::size_t>(c.in[1].rank) - 1] = shape_.k;
+    floats.widen(std::move(weight));
+    if (otherwise_->run(floats.call(), parts, epilogue) == Left::epilogue && epilogue != nullptr)
+      epilogue->apply(floats.call());
+    floats.store();
+    return Left::nothing;
   }
 
  private:
-  std::byte* room(ScratchParts& parts) const {
-    return parts.take<std::byte>(static_cast<std::int64_t>(tiles_.scratch()));
-  }
+  struct Room {
+    Room(const PackedRows& of, const KernelCall& c, ScratchParts& parts)
+        : tiles(parts.take<std::byte>(static_cast<std::int64_t>(of.tiles_.scratch()))),
+          x(c.in[0].dtype == DType::bf16 ? parts.take<std::byte>(of.shape_.m * of.shape_.k * 2) : nullptr),
+          bias(c.has(2) ? parts.take<float>(of.shape_.n) : nullptr) {}
+    std::byte *tiles, *x;
+    float* bias;
+  };
 
   amx::LinearShape shape_;
   amx::RowLinear tiles_;
-  const std::byte* weight_;
+  std::shared_ptr<const std::byte> weight_;
   std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p, const amx::LinearShape& shape) {
-  if (shape.parts != amx::kRounded) return nullptr;
-  const amx::RowLinear tiles(shape);
-  const auto* weight = p.call.in[1].as<const float>();
-  const std::byte* packed =
-      amx::stored_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
-                         tiles.packed_bytes(), [tiles, weight](std::byte* to) { tiles.pack(weight, to); });
-  if (packed == nullptr) return nullptr;
-  return std::make_unique<PackedRows>(shape, packed, product_by_blocks(p));
+bool takes_packed_rows(const Product& p) {
+  const KernelCall& c = p.call;
+  if (!p.linear || p.m <= kFewRows || !amx::available()) return false;
+  const DType x = c.in[0].dtype, w = c.in[1].dtype, y = c.out[0].dtype;
+  const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  const bool narrow = x == DType::bf16 && w == DType::bf16, rounds = c.precision == Precision::bfloat16 && w == DType::f32;
+  return fits(x) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
+         c.in[1].data != nullptr && amx::Linear::suits(shape_of(p));
+}
+
+std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p) {
+  return takes_packed_rows(p) ? std::make_unique<PackedRows>(p, shape_of(p)) : nullptr;
 }
 
 }  // namespace tern::cpu

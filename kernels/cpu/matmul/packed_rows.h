@@ -8,7 +8,9 @@
 
 namespace tern::cpu {
 
-/// Null where the product is not of one part, or where the weight has not been kept so: then it is offered.
-std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p, const amx::LinearShape& shape);
+/// Whether the product is one: of operands that may be rounded to bfloat16, or are such, with a constant weight.
+bool takes_packed_rows(const Product& p);
+/// Null where it is not.
+std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p);
 
 }  // namespace tern::cpu

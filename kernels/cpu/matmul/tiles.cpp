@@ -2,7 +2,6 @@
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/matmul/algorithms.h"
-#include "kernels/cpu/matmul/packed_rows.h"
 
 namespace tern::cpu {
 namespace {
@@ -45,7 +44,6 @@ std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, amx::parts_of(p.call)};
   if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
-  if (auto packed = product_of_packed_rows(p, shape)) return packed;
   return std::make_unique<Tiles>(shape, product_by_blocks(p));
 }
 

@@ -82,7 +82,8 @@ std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
 }
 
 Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(call, kBlock) {
-  bool fits = call.out[0].dtype == DType::f32 && call.node->expr.code.back().dtype == DType::f32;
+  const DType result = call.out[0].dtype;
+  bool fits = (result == DType::f32 || result == DType::bf16) && call.node->expr.code.back().dtype == DType::f32;
   for (const Load& l : program_.loads)
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");

@@ -1,0 +1,32 @@
+// A call with its operands and result in float32: for an algorithm that takes nothing else, where one that takes
+// bfloat16 has failed.
+#pragma once
+
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace tern::cpu {
+
+class FloatCall {
+ public:
+  /// In prepare: views of the same sizes and order in memory, without data.
+  explicit FloatCall(const KernelCall& call);
+  FloatCall(const FloatCall&) = delete;
+  FloatCall& operator=(const FloatCall&) = delete;
+
+  KernelCall& call() { return call_; }
+  /// In a run: takes memory, and converts the first operand and the bias. `weight` becomes the second, dense.
+  void widen(std::vector<float> weight);
+  /// Rounds the result to the type that was asked for.
+  void store() const;
+
+ private:
+  const KernelCall& given_;
+  KernelCall call_;
+  std::vector<TensorView> in_;
+  TensorView out_;
+  std::vector<float> x_, weight_, bias_, y_;
+};
+
+}  // namespace tern::cpu
