@@ -165,6 +165,11 @@ struct Kernel {
   bool defers_weights = false;
   /// The possible values of KernelCall::algorithm, for some sizes at least. Empty if there is only one.
   std::span<const AlgorithmChoice> algorithms = {};
+  /// Whether it rounds operand `k`, of float32, to bfloat16 before all else: then the runtime may have it stored so, and
+  /// the view says it. Sizes are set, and data of constants. Null: never.
+  bool (*rounds)(const KernelCall&, std::size_t k) = nullptr;
+  /// Whether output 0, of float32, may be stored in bfloat16, rounded once. Null: never.
+  bool (*stores_rounded)(const KernelCall&) = nullptr;
   /// Output 0 may have any strides except along its last axis, whose elements are adjacent: the strides that make the
   /// permutation that is its only reader contiguous.
   bool result_strided = false;

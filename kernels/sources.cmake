@@ -14,6 +14,7 @@ set(sources
   cpu/amx/pack_rows_amx.cpp
   cpu/amx/packed.cpp
   cpu/amx/panels_amx.cpp
+  cpu/amx/rounded_keys.cpp
   cpu/amx/row_band.cpp
   cpu/amx/row_convolve.cpp
   cpu/amx/row_linear.cpp

@@ -78,6 +78,7 @@ set(sources
   plan/plans.cpp
   plan/results.cpp
   plan/reuse.cpp
+  plan/rounded.cpp
   plan/shared_weights.cpp
   plan/sizes.cpp
   plan/step_weights.cpp

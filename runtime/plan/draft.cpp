@@ -31,6 +31,18 @@ Draft::Draft(PlanRequest asked)
   plan.key = request.key;
 }
 
+TensorView Draft::view(ValueId v) const {
+  TensorView made = concrete.view(type(v));
+  if (!rounded.empty() && rounded[static_cast<std::size_t>(v)]) made.dtype = DType::bf16;
+  return made;
+}
+
+std::uint64_t Draft::bytes(ValueId v, const TensorView& view) const {
+  TensorType stored = type(v);
+  stored.dtype = view.dtype;
+  return view_bytes(stored, view);
+}
+
 Block* Draft::block_of(RootId root) {
   const std::int32_t block = root == kNoRoot ? -1 : at(root).block;
   return block < 0 ? nullptr : &blocks[static_cast<std::size_t>(block)];
@@ -98,7 +110,7 @@ void Draft::add_copy(std::uint32_t node, ValueId v, const Operand& from, const O
 }
 
 Operand Draft::copied(ValueId v, std::uint32_t node, const TensorView& view) {
-  const RootId block = new_block(view_bytes(type(v), view));
+  const RootId block = new_block(bytes(v, view));
   const Operand to{{view, at(block).at}, block};
   add_copy(node, v, operand(v), to);
   return to;

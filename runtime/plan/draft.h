@@ -52,6 +52,7 @@ struct Draft {
   std::vector<Placed> values;           ///< for each value: where it lies, Location::Kind::none if nowhere yet
   std::vector<RootId> root_of;          ///< for each value
   std::vector<std::uint32_t> last_use;  ///< as FunctionFacts has it, or later
+  std::vector<bool> rounded;            ///< for each value: of float32, but it lies in memory as bfloat16; or empty
   std::vector<ValueId> made;            ///< placed by this section
   std::vector<Block> blocks;
   std::vector<Root> roots;
@@ -59,6 +60,10 @@ struct Draft {
   std::vector<RootId> output_root;  ///< for each of Plan::outputs
 
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
+  /// A value of this section as it lies in memory, contiguous.
+  TensorView view(ValueId v) const;
+  /// The bytes that it takes as `view` has it.
+  std::uint64_t bytes(ValueId v, const TensorView& view) const;
   Placed& placed(ValueId v) { return values[static_cast<std::size_t>(v)]; }
   RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
   Operand operand(ValueId v) { return {placed(v), root(v)}; }

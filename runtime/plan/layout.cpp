@@ -29,7 +29,7 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   if (n.outputs.empty() || n.outputs[0] == kNoValue || !d.concrete.known(d.type(n.outputs[0])) ||
       std::ranges::any_of(others, [](ValueId v) { return v != kNoValue; }))
     return false;
-  TensorView out = d.concrete.view(d.type(n.outputs[0]));
+  TensorView out = d.view(n.outputs[0]);
   if (n.op == Op::pointwise) return follows_channels_last(d, n, out);
   if (kernel.channels_last == nullptr) return false;
   std::vector<TensorView> in;

@@ -14,6 +14,8 @@ void weigh_convolutions(Draft& d);
 void find_parts(Draft& d);
 /// Places the function's inputs and states, and what earlier sections made.
 void place_inputs(Draft& d);
+/// Draft::rounded: values that lie in memory as bfloat16.
+void find_rounded(Draft& d);
 /// Plan::steps and Plan::args: each node becomes a view, a step or a member of a part; results get blocks of the arena,
 /// or memory that an operand leaves.
 void plan_steps(Draft& d);

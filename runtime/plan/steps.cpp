@@ -16,12 +16,17 @@ namespace {
 void plan_view(Draft& d, std::uint32_t i, const Node& n) {
   const ValueId v = n.outputs[0];
   if (v == kNoValue) return;
-  TensorView view = d.concrete.view(d.type(v));
   Operand from = d.operand(n.inputs[0]);
+  const auto plain = [&] {
+    TensorView made = d.concrete.view(d.type(v));
+    if (n.op != Op::bitcast) made.dtype = from.placed.view.dtype;
+    return made;
+  };
+  TensorView view = plain();
   std::int64_t offset = from.placed.at.offset;
   if (!apply_view(n, from.placed.view, &view, &offset)) {
     from = d.contiguous(n.inputs[0], i, true);
-    view = d.concrete.view(d.type(v));
+    view = plain();
     offset = from.placed.at.offset;
     if (!apply_view(n, from.placed.view, &view, &offset))
       fail(ErrorCode::internal, "a view of contiguous elements cannot be made");
@@ -72,7 +77,7 @@ Operand result(Draft& d, const Work& w, std::size_t k) {
   const ValueId v = w.n.outputs[k];
   if (v == kNoValue) return {};
   if (!d.concrete.known(d.type(v))) return unknown_result(d, w.n, v);
-  TensorView view = d.concrete.view(d.type(v));
+  TensorView view = d.view(v);
   if (w.channels_last) {
     make_channels_last(view);
   } else if (w.kernel != nullptr && w.kernel->result_strided && k == 0) {
@@ -83,7 +88,7 @@ Operand result(Draft& d, const Work& w, std::size_t k) {
     const ValueId taken = w.n.inputs[static_cast<std::size_t>(from)];
     d.place(v, view, d.placed(taken).at.offset, d.root(taken));
   } else {
-    d.place(v, view, 0, d.new_block(view_bytes(d.type(v), view)));
+    d.place(v, view, 0, d.new_block(d.bytes(v, view)));
   }
   return d.operand(v);
 }

@@ -18,6 +18,7 @@ set(sources
   plan/blocks_test.cpp
   plan/intensity_test.cpp
   plan/plans_test.cpp
+  plan/rounded_test.cpp
   plan/upcoming_test.cpp
   plan/views_test.cpp
   pointwise_lowering_test.cpp

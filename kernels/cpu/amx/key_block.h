@@ -2,17 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/amx/rounded_keys.h"
 
 namespace tern::amx {
-
-/// A matrix of floats whose rows are in one piece each.
-struct Rows {
-  const float* data = nullptr;
-  std::int64_t row = 0;  ///< elements from one to the next
-};
 
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class KeyBlock {
@@ -21,10 +17,11 @@ class KeyBlock {
   KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width, int parts = kAllParts);
   static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
 
-  /// Makes the parts of n keys and values. False where some number is too large for that, or not finite.
-  bool split(Rows keys, Rows values, std::int64_t n);
-  /// scores [rows, n] (rows n apart) = q k^T. False where one is not finite.
-  bool scores(Rows q, std::int64_t rows, float* to);
+  /// Makes the parts of n keys and values, whose rows are in one piece each. False where some number is too large for
+  /// that, or not finite, or has a type that is not split.
+  bool split(const TensorView& keys, const TensorView& values, std::int64_t n);
+  /// scores [rows, n] (rows n apart) = q k^T, q's rows `row` elements apart. False where one is not finite.
+  bool scores(const float* q, std::int64_t row, std::int64_t rows, float* to);
   /// sums [rows, out_width] += weights [rows, n] v, with weights from 0 to 1.
   void add_values(const float* weights, std::int64_t rows, float* sums);
 
@@ -38,6 +35,7 @@ class KeyBlock {
   std::int64_t width_, out_width_, n_ = 0;
   int of_;  ///< parts
   Side keys_, values_;
+  std::optional<RoundedKeys> rounded_;  ///< of one part
 };
 
 }  // namespace tern::amx

@@ -35,7 +35,7 @@ void line(const T* x, std::int64_t count, std::byte* to) {
 }
 
 template <class T>
-void pack_columns(const T* w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
+void pack_by_rows(const T* w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
   for (std::int64_t b = 0; b < n; b += kBlock) {
     for (std::int64_t s = 0; s < k; s += kStep) {
       for (std::int64_t t = b; t < b + kBlock; t += kTile, to += kTileBytes) {
@@ -47,6 +47,33 @@ void pack_columns(const T* w, std::int64_t row, std::int64_t n, std::int64_t k, 
       }
     }
   }
+}
+
+inline __m512 widened(const float* x, __mmask16 mask) {
+  return _mm512_maskz_loadu_ps(mask, x);
+}
+inline __m512 widened(const std::uint16_t* x, __mmask16 mask) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x)), 16));
+}
+
+template <class T>
+bool pack_by_columns(const T* w, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
+  __m512 strange = _mm512_setzero_ps();
+  for (std::int64_t b = 0; b < n; b += kBlock) {
+    for (std::int64_t s = 0; s < k; s += kStep) {
+      for (std::int64_t t = b; t < b + kBlock; t += kTile, to += kTileBytes) {
+        const __mmask16 mask = first(n - t);
+        for (std::int64_t i = 0; i < kTile; ++i) {
+          const std::int64_t at = s + 2 * i;
+          const __m512 even = at < k ? widened(w + at * row + t, mask) : _mm512_setzero_ps(),
+                       odd = at + 1 < k ? widened(w + (at + 1) * row + t, mask) : _mm512_setzero_ps();
+          strange = _mm512_fmadd_ps(even, _mm512_setzero_ps(), _mm512_fmadd_ps(odd, _mm512_setzero_ps(), strange));
+          _mm512_store_si512(to + i * 64, rounded_pairs(even, odd));
+        }
+      }
+    }
+  }
+  return _mm512_cmp_ps_mask(strange, strange, _CMP_UNORD_Q) == 0;
 }
 
 template <class F>
@@ -65,7 +92,13 @@ void round_line(Elements x, std::int64_t count, std::byte* to) {
 }
 
 void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to) {
-  with_type(w, [&](const auto* at) { pack_columns(at, row, n, k, to); });
+  with_type(w, [&](const auto* at) { pack_by_rows(at, row, n, k, to); });
+}
+
+bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to) {
+  bool finite = false;
+  with_type(w, [&](const auto* at) { finite = pack_by_columns(at, row, k, n, to); });
+  return finite;
 }
 
 }  // namespace tern::amx

@@ -60,6 +60,10 @@ class RowStore {
       return columns == kBlock ? _mm512_storeu_si512(to, both)
                                : _mm512_mask_storeu_epi16(to, first_of_32(columns), both);
     }
+    if (r_.accumulate) {
+      a = _mm512_add_ps(a, _mm512_maskz_loadu_ps(first(columns), to));
+      b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(first(columns - kTile), to + kTile * 4));
+    }
     _mm512_mask_storeu_ps(to, first(columns), a);
     if (columns > kTile) _mm512_mask_storeu_ps(to + kTile * 4, first(columns - kTile), b);
   }

@@ -45,6 +45,9 @@ constexpr std::int64_t packed_weight_bytes(std::int64_t n, std::int64_t steps) {
   return (n + kBlock - 1) / kBlock * steps * 2 * kTileBytes;
 }
 void pack_weight(Elements w, std::int64_t row, std::int64_t n, std::int64_t k, std::byte* to);
+/// The same of a weight that lies by columns: w [k, n], `row` elements between the rows of k. False where an element is
+/// not finite.
+bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, std::byte* to);
 /// Element k of row n.
 float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k);
 
@@ -53,7 +56,8 @@ float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n
 struct RowResults {
   static constexpr std::int64_t kNoPitch = std::int64_t{1} << 62;  ///< all rows are results, one line
   std::byte* y = nullptr;
-  bool narrow = false;  ///< y is bfloat16: sums are rounded when they are stored
+  bool narrow = false;      ///< y is bfloat16: sums are rounded when they are stored
+  bool accumulate = false;  ///< adds to y, of float32; without a finish
   std::int64_t ld = 0;                ///< elements between y's rows
   std::int64_t columns = 0;           ///< of the weight
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;

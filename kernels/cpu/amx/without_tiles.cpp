@@ -40,6 +40,9 @@ void round_line(Elements, std::int64_t, std::byte*) {
 void pack_weight(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
   none();
 }
+bool pack_columns(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+  none();
+}
 bool multiply_rows(const TileRows&, const std::byte*, Range, const RowResults&) {
   none();
 }

@@ -116,7 +116,7 @@ struct Block {
   std::int64_t first = 0, rows = 0;  ///< queries
   T *scores, *sums, *max, *total, *buffer, *mask_buffer;
   amx::KeyBlock* tiles = nullptr;  ///< float: products are made on matrix tiles
-  const T *split_keys = nullptr, *split_values = nullptr;
+  const std::byte *split_keys = nullptr, *split_values = nullptr;
   std::int64_t split_count = 0;  ///< the keys and values that `tiles` holds
 };
 
@@ -126,13 +126,13 @@ bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b)
   if constexpr (std::is_same_v<T, float>) {
     if (b.tiles == nullptr) return false;
     const auto in_rows = [](const TensorView& m) {
-      return m.dtype == DType::f32 && (m.stride(1) == 1 || m.size(1) == 1);
+      return (m.dtype == DType::f32 || m.dtype == DType::bf16) && (m.stride(1) == 1 || m.size(1) == 1);
     };
     if (!in_rows(k) || !in_rows(v) || b.q.column != 1) return false;
-    if (b.split_keys == k.as<const T>() && b.split_values == v.as<const T>() && b.split_count == n) return true;
-    b.split_keys = k.as<const T>();
-    b.split_values = v.as<const T>();
-    b.split_count = b.tiles->split({b.split_keys, k.stride(0)}, {b.split_values, v.stride(0)}, n) ? n : -1;
+    if (b.split_keys == k.data && b.split_values == v.data && b.split_count == n) return true;
+    b.split_keys = k.data;
+    b.split_values = v.data;
+    b.split_count = b.tiles->split(k, v, n) ? n : -1;
     return b.split_count == n;
   }
   return false;
@@ -142,7 +142,7 @@ bool hold(const TensorView& k, const TensorView& v, std::int64_t n, Block<T>& b)
 template <class T>
 void score(const TensorView& k, std::int64_t width, std::int64_t n, bool held, Block<T>& b) {
   if constexpr (std::is_same_v<T, float>) {
-    if (held && b.tiles->scores({b.q.data, b.q.row}, b.rows, b.scores)) return;
+    if (held && b.tiles->scores(b.q.data, b.q.row, b.rows, b.scores)) return;
   }
   const MatrixView<T> keys = readable(k, b.buffer);
   gemm<T>(b.rows, n, width, b.q, {keys.data, keys.column, keys.row}, b.scores, n, false);
@@ -172,7 +172,9 @@ void take_keys(const KernelCall& c, const Shape& s, T scale, std::int64_t mask_o
       continue;
     }
     const T shrink = std::exp(b.max[r] - max);
-    b.total[r] = b.total[r] * shrink + weigh(row, seen, max, v.dtype, b.mask_buffer);
+    // Tiles round weights themselves.
+    const DType values = held ? dtype_of_v<T> : v.dtype;
+    b.total[r] = b.total[r] * shrink + weigh(row, seen, max, values, b.mask_buffer);
     b.max[r] = max;
     if (shrink != T(1)) {
       T* sums = b.sums + r * s.out_width;
@@ -264,6 +266,14 @@ void attend(KernelCall& c, const Shape& s, T scale) {
   });
 }
 
+/// Whether tiles multiply operands that were rounded to bfloat16, each head by itself.
+bool multiplies_rounded(const KernelCall& c) {
+  const TensorView &q = c.in[0], &k = c.in[1], &out = c.out[0];
+  const auto floats = [&](std::size_t i) { return c.in[i].dtype == DType::f32; };
+  return c.precision == Precision::bfloat16 && floats(0) && floats(1) && floats(2) && out.numel() != 0 &&
+         amx::KeyBlock::suits(out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1), out.size(out.rank - 1));
+}
+
 void run_heads(KernelCall& c) {
   const TensorView &out = c.out[0], &q = c.in[0], &k = c.in[1];
   Shape s;
@@ -296,7 +306,11 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel attention_kernel() {
-  return {.run = run, .strided = kAllStrided, .result_strided = true};
+  return {.run = run,
+          .strided = kAllStrided,
+          .rounds = [](const KernelCall& c, std::size_t k) { return k < 3 && multiplies_rounded(c); },
+          .stores_rounded = multiplies_rounded,
+          .result_strided = true};
 }
 
 }  // namespace tern::cpu

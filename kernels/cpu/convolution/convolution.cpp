@@ -59,6 +59,16 @@ bool makes_channels_last(const KernelCall& c) {
          wants_channels_last(c, with_channels_last(describe_convolution(c)));
 }
 
+bool takes_tile_rows(const KernelCall& c) {
+  const bool asked = c.algorithm.algorithm == Algorithm::none || c.algorithm.algorithm == Algorithm::tile_rows;
+  return asked && c.node->integer(AttrKey::transposed) == 0 &&
+         TileRowsConvolution::serves(c, with_channels_last(describe_convolution(c)));
+}
+
+bool rounds(const KernelCall& c, std::size_t k) {
+  return k == 0 && takes_tile_rows(c);
+}
+
 bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
   const DType type = c.in[0].dtype;
   return gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) && !p.transposed &&
@@ -103,7 +113,9 @@ Kernel convolution_kernel() {
           .strided = ~0b111u,
           .channels_last = makes_channels_last,
           .defers_weights = true,
-          .algorithms = kAlgorithms};
+          .algorithms = kAlgorithms,
+          .rounds = rounds,
+          .stores_rounded = takes_tile_rows};
 }
 
 }  // namespace tern::cpu

@@ -29,13 +29,16 @@ bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Con
   return possible(call) && amx::RowConvolution::suits(shape_of(c));
 }
 
-std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
-                                                               const channels_last::Convolution& c) {
+bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
   const TensorView& w = call.in[1];
   const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
-  if (!constant || !suits(call, c) || !wants_channels_last(call, c) || !has_channels_last(call.in[0]) ||
-      !has_channels_last(call.out[0]))
-    return nullptr;
+  return constant && suits(call, c) && wants_channels_last(call, c);
+}
+
+std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
+                                                               const channels_last::Convolution& c) {
+  if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
+  const TensorView& w = call.in[1];
   FloatCall floats(call);
   auto otherwise = ChannelsLastConvolution::make(floats.call(), c, false);
   if (otherwise == nullptr) return nullptr;

@@ -15,7 +15,9 @@ class TileRowsConvolution : public PreparedAlgorithm {
   static bool possible(const KernelCall& call);
   /// Whether tiles gain anything for this one.
   static bool suits(const KernelCall& call, const channels_last::Convolution& c);
-  /// Null where it does not, where the views lie otherwise, or where the weight is not constant.
+  /// Whether it is taken, wherever views lie so: for a constant weight.
+  static bool serves(const KernelCall& call, const channels_last::Convolution& c);
+  /// Null where it is not.
   static std::unique_ptr<TileRowsConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;

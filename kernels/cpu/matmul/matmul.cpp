@@ -50,6 +50,15 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
   return prepare_best(kTable, Product(c));
 }
 
+bool takes_rows(const KernelCall& c) {
+  const bool asked = c.algorithm.algorithm == Algorithm::none || c.algorithm.algorithm == Algorithm::tile_rows;
+  return asked && takes_packed_rows(Product(c));
+}
+
+bool rounds(const KernelCall& c, std::size_t k) {
+  return k == 0 && takes_rows(c);
+}
+
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
                                            {Algorithm::panels},
@@ -69,7 +78,9 @@ Kernel matmul_kernel() {
           .prepare = prepare,
           .strided = ~0b100u,
           .defers_weights = true,
-          .algorithms = kAlgorithms};
+          .algorithms = kAlgorithms,
+          .rounds = rounds,
+          .stores_rounded = takes_rows};
 }
 
 }  // namespace tern::cpu

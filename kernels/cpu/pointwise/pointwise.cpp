@@ -10,9 +10,30 @@
 namespace tern::pointwise {
 namespace {
 
+/// The node with its result rounded to bfloat16.
+Node rounded(const Node& node) {
+  Node n = node;
+  Instruction convert{Scalar::convert, DType::bf16};
+  convert.a = static_cast<std::uint16_t>(n.expr.code.size() - 1);
+  n.expr.code.push_back(convert);
+  return n;
+}
+
+bool is_rounded(const KernelCall& call) {
+  return call.out[0].dtype == DType::bf16 && call.node->expr.code.back().dtype == DType::f32;
+}
+
+bool stores_rounded(const KernelCall& call) {
+  return call.node->expr.code.back().dtype == DType::f32;
+}
+
 template <const LoopTable& (*kTable)()>
 std::unique_ptr<KernelState> prepare(const KernelCall& call) {
-  return std::make_unique<TileProgram>(call, 0, kTable());
+  if (!is_rounded(call)) return std::make_unique<TileProgram>(call, 0, kTable());
+  const Node node = rounded(*call.node);
+  KernelCall of_rounded = call;
+  of_rounded.node = &node;
+  return std::make_unique<TileProgram>(of_rounded, 0, kTable());
 }
 
 void run_program(const KernelCall& call, const TileProgram& program) {
@@ -39,6 +60,7 @@ void register_with(KernelTable& t) {
   k.prepare = prepare<kTable>;
   k.strided = kAllStrided;
   k.in_place = 0;
+  k.stores_rounded = stores_rounded;
   t.set(Op::pointwise, k);
 }
 

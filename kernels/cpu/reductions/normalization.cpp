@@ -27,7 +27,7 @@ void layer_norm(KernelCall& c) {
   const std::int64_t n = product_of_last(x, c.node->integer(AttrKey::k)), rows = n == 0 ? 0 : x.numel() / n;
   const double epsilon = c.node->number(AttrKey::epsilon);
   const Weights<T> weight(c, 1), bias(c, 2);
-  const RowAccess<T> access{x.dtype, n};
+  const RowAccess<T> access{x.dtype, n}, results{c.wants(0) ? c.out[0].dtype : x.dtype, n};
   parallel_for(rows, grain_for(n * 2), [&](std::int64_t begin, std::int64_t end) {
     const auto& r = rows::loops<T>();
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
@@ -35,9 +35,9 @@ void layer_norm(KernelCall& c) {
       const T* row = access.read(x.data, t, buffer);
       const Moments m = moments(r, row, n, epsilon);
       if (c.wants(0)) {
-        T* y = access.begin(c.out[0].data, t, buffer);
+        T* y = results.begin(c.out[0].data, t, buffer);
         r.normalize(row, static_cast<T>(m.mean), static_cast<T>(m.rstd), weight.data(), bias.data(), y, n);
-        access.end(c.out[0].data, t, y);
+        results.end(c.out[0].data, t, y);
       }
       put(c, 1, t, m.mean);
       put(c, 2, t, m.rstd);
@@ -57,16 +57,16 @@ void rms_norm(KernelCall& c) {
   const std::int64_t n = product_of_last(x, c.node->integer(AttrKey::k)), rows = n == 0 ? 0 : x.numel() / n;
   const double epsilon = c.node->number(AttrKey::epsilon);
   const Weights<T> weight(c, 1);
-  const RowAccess<T> access{x.dtype, n};
+  const RowAccess<T> access{x.dtype, n}, results{c.out[0].dtype, n};
   parallel_for(rows, grain_for(n * 2), [&](std::int64_t begin, std::int64_t end) {
     const auto& r = rows::loops<T>();
     T* buffer = thread_buffer<T>(static_cast<std::size_t>(n));
     for (std::int64_t t = begin; t < end; ++t) {
       const T* row = access.read(x.data, t, buffer);
       const double mean = r.block_distances(row, T{}, n) / static_cast<double>(n);
-      T* y = access.begin(c.out[0].data, t, buffer);
+      T* y = results.begin(c.out[0].data, t, buffer);
       r.normalize(row, T{}, static_cast<T>(1 / std::sqrt(mean + epsilon)), weight.data(), nullptr, y, n);
-      access.end(c.out[0].data, t, y);
+      results.end(c.out[0].data, t, y);
     }
   });
 }

@@ -1,6 +1,13 @@
 #include "kernels/cpu/reductions/reductions.h"
 
 namespace tern {
+namespace {
+
+bool of_floats(const KernelCall& c) {
+  return c.in[0].dtype == DType::f32;
+}
+
+}  // namespace
 
 void register_cpu_reductions(KernelTable& t) {
   t.set(Op::reduce, {.run = cpu_reduce, .strided = kAllStrided});
@@ -8,8 +15,8 @@ void register_cpu_reductions(KernelTable& t) {
   t.set(Op::sort, {.run = cpu_sort, .strided = kAllStrided});
   t.set(Op::topk, {.run = cpu_topk, .strided = kAllStrided});
   t.set(Op::softmax, {.run = cpu_softmax, .strided = kAllStrided});
-  t.set(Op::layer_norm, {.run = cpu_layer_norm});
-  t.set(Op::rms_norm, {.run = cpu_rms_norm});
+  t.set(Op::layer_norm, {.run = cpu_layer_norm, .stores_rounded = of_floats});
+  t.set(Op::rms_norm, {.run = cpu_rms_norm, .stores_rounded = of_floats});
   t.set(Op::group_norm, {.run = cpu_group_norm});
   t.set(Op::batch_norm, {.run = cpu_batch_norm});
   t.set(Op::histogram, {.run = cpu_histogram});
