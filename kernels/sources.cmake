@@ -11,14 +11,16 @@ set(sources
   cpu/amx/key_block.cpp
   cpu/amx/linear.cpp
   cpu/amx/multiply_amx.cpp
-  cpu/amx/pack_rows_amx.cpp
+  cpu/amx/pack_rows_avx512bf16.cpp
   cpu/amx/packed.cpp
   cpu/amx/panels_amx.cpp
   cpu/amx/rounded_keys.cpp
   cpu/amx/row_band.cpp
   cpu/amx/row_convolve.cpp
   cpu/amx/row_linear.cpp
+  cpu/amx/rows.cpp
   cpu/amx/rows_amx.cpp
+  cpu/amx/rows_avx512bf16.cpp
   cpu/amx/without_tiles.cpp
   cpu/attention/attention.cpp
   cpu/attention/shared_heads.cpp

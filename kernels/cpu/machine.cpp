@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/amx/row_linear.h"
 #include "kernels/cpu/linear/linear.h"
 #include "threads/threads.h"
 
@@ -26,33 +27,77 @@ double shortest(const Run& run) {
   return std::max(best, 1e-9);
 }
 
+/// Memory that begins with a line of the cache.
+class Lines {
+ public:
+  explicit Lines(std::size_t bytes) : memory_(bytes + 64) {}
+  std::byte* data() {
+    return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64;
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+};
+
+/// A product that the second-level cache holds.
+struct Sample {
+  static constexpr std::int64_t m = 64, n = 128, k = 256;
+  static constexpr auto work = static_cast<double>(m * n * k);
+  const std::vector<float> x = std::vector<float>(m * k, 1.0F), w = std::vector<float>(n * k, 0.5F);
+  std::vector<float> y = std::vector<float>(m * n);
+
+  double on_vectors() {
+    return work / shortest([&] {
+             linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32});
+           });
+  }
+  double on_tiles(int parts) {
+    const amx::Linear tiles({m, n, k, k, k, parts});
+    Lines scratch(tiles.scratch());
+    return work / shortest([&] { tiles.run({x.data(), w.data(), nullptr, y.data(), {}}, scratch.data()); });
+  }
+  double of_rows() {
+    const auto bytes = [](const std::vector<float>& v) { return reinterpret_cast<const std::byte*>(v.data()); };
+    const amx::RowLinear rows({m, n, k, k, k, amx::kRounded});
+    Lines packed(static_cast<std::size_t>(rows.packed_bytes())), scratch(rows.scratch());
+    rows.pack({bytes(w)}, packed.data());
+    return work / shortest([&] {
+             rows.run({{bytes(x)}, packed.data(), nullptr, reinterpret_cast<std::byte*>(y.data()), false, {}},
+                      scratch.data());
+           });
+  }
+};
+
 std::array<Machine, 2> measure() {
   if (!amx::available()) return {};
   const ThreadScope alone(Threads(1));
-  constexpr std::int64_t m = 64, n = 128, k = 256;  // all in the second-level cache
-  constexpr auto work = static_cast<double>(m * n * k);
-  const std::vector<float> x(m * k, 1.0F), w(n * k, 0.5F);
-  std::vector<float> y(m * n);
+  Sample sample;
   Machine made;
-  made.products = work / shortest([&] {
-                    linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32});
-                  });
-  const auto on_tiles = [&](int parts) {
-    const amx::Linear tiles({m, n, k, k, k, parts});
-    std::vector<std::byte> scratch(tiles.scratch() + 64);
-    std::byte* const room = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
-    return work / shortest([&] { tiles.run({x.data(), w.data(), nullptr, y.data(), {}}, room); });
-  };
-  made.on_tiles = on_tiles(amx::kAllParts);
+  made.products = sample.on_vectors();
+  made.on_tiles = sample.on_tiles(amx::kAllParts);
   constexpr std::size_t kBytes = std::size_t{1} << 18;
   std::vector<std::byte> from(kBytes, std::byte{1}), to(kBytes);
   made.bytes = 2.0 * kBytes / shortest([&] { std::memcpy(to.data(), from.data(), kBytes); });
   Machine rounded = made;
-  rounded.on_tiles = on_tiles(amx::kRounded);
+  rounded.on_tiles = sample.on_tiles(amx::kRounded);
   return {made, rounded};
 }
 
+bool measure_rows() {
+  constexpr double kWorthWhile = 1.2;
+  if (!amx::rows_possible()) return false;
+  if (amx::available()) return true;
+  const ThreadScope alone(Threads(1));
+  Sample sample;
+  return sample.of_rows() > kWorthWhile * sample.on_vectors();
+}
+
 }  // namespace
+
+bool rows_pay() {
+  static const bool measured = measure_rows();
+  return measured;
+}
 
 const Machine& machine(Precision precision) {
   static const std::array<Machine, 2> measured = measure();

@@ -22,4 +22,8 @@ struct Machine {
 /// their costs have one unit. From any thread.
 const Machine& machine(Precision precision = Precision::exported);
 
+/// Whether products of bfloat16 rows (kernels/cpu/amx/rows.h) are faster than those of floats, here: on tiles they are;
+/// vectors are measured.
+bool rows_pay();
+
 }  // namespace tern::cpu

@@ -13,7 +13,12 @@
 namespace tern {
 namespace {
 
-class ProductsOfRows : public MatrixTiles {};
+class ProductsOfRows : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!amx::rows_possible()) GTEST_SKIP() << "this processor does not multiply bfloat16";
+  }
+};
 
 constexpr int kThreads[] = {1, 2, 3, 8};
 
@@ -182,6 +187,28 @@ TEST_F(ProductsOfRows, Convolutions) {
       check_convolution(g, threads);
     }
   }
+}
+
+TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
+  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  constexpr std::int64_t kRows = 37, kColumns = 70, kK = 100;
+  const auto x = random_values(kRows * kK, 1), weight = random_values(kColumns * kK, 2);
+  const std::int64_t steps = amx::steps_of(kK);
+  auto rows = unaligned(static_cast<std::size_t>(amx::packed_rows_bytes(kRows, kK))),
+       packed = unaligned(static_cast<std::size_t>(amx::packed_weight_bytes(kColumns, steps)));
+  const Numbers left(x, false), right(weight, false);
+  amx::pack_rows(left.elements(), kK, {0, kRows}, kK, aligned_part(rows));
+  amx::pack_weight(right.elements(), kK, kColumns, kK, aligned_part(packed));
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t s = 0; s < steps; ++s) offsets.push_back(s * amx::kTileBytes);
+  const amx::TileRows operand{aligned_part(rows), kRows, steps * amx::kTileBytes, 64, offsets};
+  std::vector<float> on_tiles(kRows * kColumns), on_vectors(kRows * kColumns);
+  const auto results = [](std::vector<float>& y) {
+    return amx::RowResults{.y = reinterpret_cast<std::byte*>(y.data()), .ld = kColumns, .columns = kColumns};
+  };
+  EXPECT_TRUE(amx::multiply_rows_on_tiles(operand, aligned_part(packed), {0, 3}, results(on_tiles)));
+  EXPECT_TRUE(amx::multiply_rows_on_vectors(operand, aligned_part(packed), {0, 3}, results(on_vectors)));
+  for (std::size_t i = 0; i < on_tiles.size(); ++i) ASSERT_NEAR(on_tiles[i], on_vectors[i], 2 * tolerance(kK)) << i;
 }
 
 TEST(Division, LeavesNoThreadIdleWhereThereIsEnough) {

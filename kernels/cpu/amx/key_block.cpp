@@ -8,13 +8,11 @@ namespace tern::amx {
 namespace {
 
 constexpr std::size_t kSlot = 7;
-constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
 
 }  // namespace
 
 bool KeyBlock::suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
-  return available() && queries > 8 && keys >= kTile && width >= kTile && out_width >= kTile &&
-         queries * keys * width >= kWorthATile;
+  return available() && RoundedKeys::suits(queries, keys, width, out_width);
 }
 
 KeyBlock::KeyBlock(std::int64_t keys, std::int64_t width, std::int64_t out_width, int parts)

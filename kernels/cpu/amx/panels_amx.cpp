@@ -1,12 +1,11 @@
 #include <algorithm>
 
 #include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/amx/registers_avx512.h"
 #include "kernels/cpu/amx/tiles_amx.h"
 
 namespace tern::amx {
 namespace {
-
-constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
 
 /// The parts of 16 pairs of floats, each rounded to nearest: the low halves are a's.
 template <int P>
@@ -38,14 +37,6 @@ inline Parts<P> split(__m512 a, __m512 b) {
   p.of[P - 1] =
       _mm512_ternarylogic_epi32(_mm512_castps_si512(b), upper, _mm512_srli_epi32(_mm512_castps_si512(a), 16), 0xEA);
   return p;
-}
-
-inline __mmask16 first(std::int64_t n) {
-  return static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
-}
-
-inline bool has_strange(__m512 v, __mmask16 mask) {
-  return _mm512_mask_fpclass_ps_mask(mask, v, kNotFinite) != 0;
 }
 
 template <int P>
@@ -150,35 +141,6 @@ bool split_rows(const float* b, std::int64_t row, std::int64_t k, std::int64_t n
 void split_line(const LinePair& lines, std::int64_t begin, std::int64_t step, std::int64_t count,
                 std::span<std::byte* const> to) {
   (to.size() == kRounded ? line_of<kRounded> : line_of<kAllParts>)(lines, begin, step, count, to);
-}
-
-/// A simple epilogue, or none, on vectors of results.
-class InRegisters {
- public:
-  explicit InRegisters(const pointwise::Finish& finish) : simple_(finish.simple()) {
-    if (simple_ == nullptr) return;
-    low_ = _mm512_set1_ps(simple_->low);
-    high_ = _mm512_set1_ps(simple_->high);
-    if (simple_->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple_->operand)].as<const float>();
-  }
-  /// `at`: the output's element number of the first lane. The second of two operands is returned where one is NaN.
-  __m512 operator()(__m512 v, __mmask16 mask, std::int64_t at) const {
-    if (simple_ == nullptr) return v;
-    if (operand_ != nullptr) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, operand_ + at));
-    return _mm512_min_ps(high_, _mm512_max_ps(low_, v));
-  }
-
- private:
-  const pointwise::SimpleEpilogue* simple_;
-  const float* operand_ = nullptr;
-  __m512 low_{}, high_{};
-};
-
-/// Copies `count` (at most 32) floats.
-inline void copy_floats(const float* from, std::int64_t count, float* to) {
-  _mm512_mask_storeu_ps(to, first(count), _mm512_maskz_loadu_ps(first(count), from));
-  if (count > kTile)
-    _mm512_mask_storeu_ps(to + kTile, first(count - kTile), _mm512_maskz_loadu_ps(first(count - kTile), from + kTile));
 }
 
 void TransposingSink::store(const float* tiles, std::int64_t row, std::int64_t tile, int columns) {

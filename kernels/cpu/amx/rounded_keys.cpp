@@ -8,6 +8,7 @@ namespace tern::amx {
 namespace {
 
 constexpr std::size_t kKeysSlot = 7, kRowsSlot = 5;
+constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
 constexpr std::int64_t kRows = 64;  // that are packed at a time: they stay in the first cache
 
 std::vector<std::int64_t> packed_steps(std::int64_t k) {
@@ -36,6 +37,10 @@ bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t 
 }
 
 }  // namespace
+
+bool RoundedKeys::suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
+  return queries > 8 && keys >= kTile && width >= kTile && out_width >= kTile && queries * keys * width >= kWorthATile;
+}
 
 RoundedKeys::RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out_width)
     : width_(width), out_width_(out_width) {

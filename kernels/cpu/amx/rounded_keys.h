@@ -11,6 +11,8 @@ namespace tern::amx {
 /// Belongs to one thread, and uses its thread_buffer while it lives.
 class RoundedKeys {
  public:
+  /// Whether products of rows gain anything for one head, where they pay at all.
+  static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width);
   /// Of at most `keys` keys of `width` elements, and values of `out_width`.
   RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out_width);
 

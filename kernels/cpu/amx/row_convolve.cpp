@@ -40,7 +40,7 @@ RowBand band_of(const ConvolutionShape& s) {
 
 bool RowConvolution::suits(const ConvolutionShape& s) {
   const cpu::Window& w = s.window;
-  if (!available() || w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
+  if (w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = s.batch * w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
   if (positions < 4 || s.in * taps * s.out * positions < kWorthATile) return false;
   const std::int64_t computed = band_of(s).steps() * kStep * ((s.out + kTile - 1) / kTile) * kTile;

@@ -23,7 +23,7 @@ struct RowConvolutionOperands {
 class RowConvolution {
  public:
   explicit RowConvolution(const ConvolutionShape& shape);
-  /// Whether tiles gain anything for this shape, here.
+  /// Whether products of rows gain anything for this shape, where they pay at all.
   static bool suits(const ConvolutionShape& shape);
 
   /// From and to a weight [groups * out, in, height, width].

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 5 << 18;  // of rows that are rounded at once: they stay in the second cache
 constexpr std::int64_t kMostRows = 256;
+constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 constexpr double kCycles = 2 * 16;  // of a step for 16 rows by 32 columns
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
@@ -17,6 +18,10 @@ std::int64_t up(std::int64_t n, std::int64_t to) {
 }
 
 }  // namespace
+
+bool RowLinear::suits(const LinearShape& s) {
+  return s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
+}
 
 RowLinear::RowLinear(const LinearShape& shape) : shape_(shape) {
   const std::int64_t steps = steps_of(shape.k),

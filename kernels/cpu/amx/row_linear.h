@@ -21,6 +21,8 @@ struct RowLinearOperands {
 class RowLinear {
  public:
   explicit RowLinear(const LinearShape& shape);
+  /// As RowConvolution::suits.
+  static bool suits(const LinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
   void pack(Elements weight, std::byte* to) const;
   /// As a dense [n, k] again.

@@ -1,5 +1,6 @@
-// Products of bfloat16 on matrix tiles: rows as they lie in memory, by a weight whose columns were packed before. Sums
-// are float32 and come out row by row, so neither operand nor the result changes its order in a run.
+// Products of bfloat16: rows as they lie in memory, by a weight whose columns were packed before. Sums are float32 and
+// come out row by row, so neither operand nor the result changes its order in a run. Matrix tiles read it so, and so do
+// the vectors of AVX512_BF16.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,9 @@
 #include "kernels/kernel.h"
 
 namespace tern::amx {
+
+/// Whether this processor has instructions for them. kernels/cpu/machine.h says whether they pay.
+bool rows_possible();
 
 /// Rows of bfloat16 in tiles of 16. Step s of row r, 32 elements of the sum, begins at
 /// data + r / 16 * tile + r % 16 * row + steps[s]; all in bytes. Memory behind the last row is read up to a whole tile,
@@ -69,5 +73,8 @@ struct RowResults {
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:
 /// then the whole is to be computed in another way.
 bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
+
+bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
+bool multiply_rows_on_vectors(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
 
 }  // namespace tern::amx

@@ -1,11 +1,8 @@
 // Two by two tiles of sums stay in registers while steps of k go by, some steps at a time, so that what these read of
 // the weight stays in the first cache for all rows.
-#include "kernels/cpu/amx/rows.h"
-
 #include <algorithm>
 
-#include "kernels/cpu/amx/registers_amx.h"
-#include "kernels/cpu/amx/row_store_amx.h"
+#include "kernels/cpu/amx/row_store_avx512.h"
 #include "kernels/cpu/amx/tiles_amx.h"
 #include "kernels/cpu/scratch.h"
 
@@ -72,7 +69,7 @@ inline void finish(float* sums) {
 
 }  // namespace
 
-bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {
+bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {
   const auto steps = static_cast<std::int64_t>(rows.steps.size());
   const std::int64_t depth = steps_at_a_time(steps), pairs = (rows.count + kBlock - 1) / kBlock,
                      lines = (kStepBytes / 64 + pairs - 1) / pairs;

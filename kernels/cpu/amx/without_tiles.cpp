@@ -43,7 +43,10 @@ void pack_weight(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*)
 bool pack_columns(Elements, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
   none();
 }
-bool multiply_rows(const TileRows&, const std::byte*, Range, const RowResults&) {
+bool multiply_rows_on_tiles(const TileRows&, const std::byte*, Range, const RowResults&) {
+  none();
+}
+bool multiply_rows_on_vectors(const TileRows&, const std::byte*, Range, const RowResults&) {
   none();
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/cpu/attention/shared_heads.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/machine.h"
 #include "kernels/cpu/matmul/gemm.h"
 #include "kernels/cpu/reductions/softmax_row.h"
 #include "kernels/cpu/scratch.h"
@@ -209,10 +210,22 @@ std::int64_t queries_of_block(const Shape& s, std::int64_t keys, bool by_tiles) 
   return by_tiles ? std::min(most, std::max<std::int64_t>(1, s.queries)) : (s.queries + blocks - 1) / blocks;
 }
 
+/// Whether the node's operands may be rounded to bfloat16, or are such.
+bool rounds_operands(const KernelCall& c) {
+  const auto all = [&](DType t) { return c.in[0].dtype == t && c.in[1].dtype == t && c.in[2].dtype == t; };
+  return c.precision == Precision::bfloat16 || all(DType::bf16);
+}
+
+bool suits_tiles(int parts, std::int64_t queries, std::int64_t keys, std::int64_t width, std::int64_t out_width) {
+  if (parts == amx::kAllParts) return amx::KeyBlock::suits(queries, keys, width, out_width);
+  return rows_pay() && amx::RoundedKeys::suits(queries, keys, width, out_width);
+}
+
 template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
-  const bool by_tiles = std::is_same_v<T, float> && amx::KeyBlock::suits(s.queries, s.keys, s.width, s.out_width);
+  const int parts_of_floats = rounds_operands(c) ? amx::kRounded : amx::kAllParts;
+  const bool by_tiles = std::is_same_v<T, float> && suits_tiles(parts_of_floats, s.queries, s.keys, s.width, s.out_width);
   const std::int64_t keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys)),
                      queries = queries_of_block(s, keys, by_tiles);
   const std::int64_t blocks = (s.queries + queries - 1) / queries;
@@ -239,7 +252,7 @@ void attend(KernelCall& c, const Shape& s, T scale) {
     ScratchParts parts(thread_buffer<std::byte>(count.used(), 3));
     cut(parts, b, &q_buffer);
     std::optional<amx::KeyBlock> tiles;
-    if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, amx::parts_of(c));
+    if (by_tiles) b.tiles = &tiles.emplace(keys, s.width, s.out_width, parts_of_floats);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t plane = i / blocks;
       b.first = i % blocks * queries;
@@ -271,7 +284,8 @@ bool multiplies_rounded(const KernelCall& c) {
   const TensorView &q = c.in[0], &k = c.in[1], &out = c.out[0];
   const auto floats = [&](std::size_t i) { return c.in[i].dtype == DType::f32; };
   return c.precision == Precision::bfloat16 && floats(0) && floats(1) && floats(2) && out.numel() != 0 &&
-         amx::KeyBlock::suits(out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1), out.size(out.rank - 1));
+         suits_tiles(amx::kRounded, out.size(out.rank - 2), k.size(k.rank - 2), q.size(q.rank - 1),
+                     out.size(out.rank - 1));
 }
 
 void run_heads(KernelCall& c) {

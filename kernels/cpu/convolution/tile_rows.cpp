@@ -20,7 +20,7 @@ amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
 }  // namespace
 
 bool TileRowsConvolution::possible(const KernelCall& call) {
-  if (!amx::available()) return false;
+  if (!(call.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay())) return false;
   const auto has = [&](std::size_t i, DType type) { return call.in[i].dtype == type; };
   return (call.precision == Precision::bfloat16 && has(1, DType::f32)) || (has(0, DType::bf16) && has(1, DType::bf16));
 }

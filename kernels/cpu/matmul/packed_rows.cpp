@@ -78,12 +78,13 @@ class PackedRows : public PreparedAlgorithm {
 
 bool takes_packed_rows(const Product& p) {
   const KernelCall& c = p.call;
-  if (!p.linear || p.m <= kFewRows || !amx::available()) return false;
+  if (!p.linear || p.m <= kFewRows || !(c.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay()))
+    return false;
   const DType x = c.in[0].dtype, w = c.in[1].dtype, y = c.out[0].dtype;
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
   const bool narrow = x == DType::bf16 && w == DType::bf16, rounds = c.precision == Precision::bfloat16 && w == DType::f32;
   return fits(x) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
-         c.in[1].data != nullptr && amx::Linear::suits(shape_of(p));
+         c.in[1].data != nullptr && amx::RowLinear::suits(shape_of(p));
 }
 
 std::unique_ptr<PreparedAlgorithm> product_of_packed_rows(const Product& p) {

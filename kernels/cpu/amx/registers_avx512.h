@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 
 namespace tern::amx {
+namespace {  // files of other instruction sets have their own
 
 inline constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
 
@@ -56,4 +57,5 @@ inline void copy_floats(const float* from, std::int64_t count, float* to) {
     _mm512_mask_storeu_ps(to + 16, first(count - 16), _mm512_maskz_loadu_ps(first(count - 16), from + 16));
 }
 
+}  // namespace
 }  // namespace tern::amx

@@ -1,7 +1,7 @@
 // Floats rounded to bfloat16, in the orders in which tiles read them.
 #include <algorithm>
 
-#include "kernels/cpu/amx/registers_amx.h"
+#include "kernels/cpu/amx/registers_avx512.h"
 #include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/amx/tiles_amx.h"
 

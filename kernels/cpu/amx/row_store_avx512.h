@@ -1,9 +1,11 @@
 // Stores blocks of sums as rows of results.
 #pragma once
 
+#include "kernels/cpu/amx/registers_avx512.h"
 #include "kernels/cpu/amx/rows.h"
 
 namespace tern::amx {
+namespace {  // files of other instruction sets have their own
 
 class RowStore {
  public:
@@ -73,4 +75,5 @@ class RowStore {
   __m512 strange_ = _mm512_setzero_ps();  ///< NaN where a sum was not finite
 };
 
+}  // namespace
 }  // namespace tern::amx
