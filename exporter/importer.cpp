@@ -10,6 +10,7 @@
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
+#include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
 #include "schema/work.h"
 
@@ -56,9 +57,12 @@ class Importer {
       program_.metadata.emplace_back("folded", "");
     }
     store_weights_by_columns(program_);
+    const bool rounds = options_.precision == DType::bf16;
+    const std::size_t rounded =
+        note_precision(program_, rounds ? Precision::bfloat16 : Precision::exported, options_.keep);
     const std::size_t narrowed =
         options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);
-    if (report != nullptr) report->narrowed = narrowed;
+    if (report != nullptr) report->narrowed = narrowed + rounded;
     if (report != nullptr) {
       for (const Function& f : program_.functions) report->nodes += f.nodes.size();
     }

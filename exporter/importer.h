@@ -19,7 +19,9 @@ struct ImportOptions {
   bool fold = true;         ///< compute at export what depends on constants alone
   bool origins = true;      ///< keep module paths and lines of Python
   /// float16 or bfloat16: weights that only matrix products read are stored in it. invalid: all stay as they are.
+  /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;
+  std::vector<std::string> keep;  ///< nodes whose products and weights `precision` leaves: patterns as for `matches`
 };
 
 struct MissingOp {

@@ -371,7 +371,7 @@ class FrameAllocator : public OutputAllocator {
 void Frame::run_kernel(PlanRun& run, const Step& step) {
   FrameAllocator allocator(*this, step.node);
   KernelCall call = step.call(run.args.data() + step.args, run.plan->constant.get() + step.args);
-  call.precision = context_.prepared->options.precision;
+  call.precision = context_.prepared->precision(*call.node);
   call.scratch = {context_.scratch.data(), step.scratch};
   call.allocator = &allocator;
   call.random = &context_.random;

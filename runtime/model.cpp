@@ -137,7 +137,7 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const&
 }
 
 Precision Prepared::precision() const {
-  return impl_->options.precision;
+  return impl_->rounds ? Precision::bfloat16 : Precision::exported;
 }
 
 Prepared Model::prepare(const PrepareOptions& options) const {

@@ -14,6 +14,7 @@
 #include "runtime/plan/plans.h"
 #include "runtime/plan/shared_weights.h"
 #include "runtime/weight_cache/weight_cache.h"
+#include "schema/node_precision.h"
 #include "schema/op_record.h"
 
 namespace tern {
@@ -47,12 +48,30 @@ void check_kernels(const Program& program, const KernelTable& kernels) {
   fail(ErrorCode::unsupported, "this device has no kernel for: " + list);
 }
 
+std::shared_ptr<const Program> with_kept(const Program& program, const std::vector<std::string>& keep) {
+  auto noted = std::make_shared<Program>(program);
+  note_precision(*noted, Precision::exported, keep);
+  return noted;
+}
+
+/// Whether some node's products are made in bfloat16.
+bool any_rounds(const Function& f, Precision precision) {
+  return std::ranges::any_of(f.nodes, [&](const Node& n) {
+    return has_precision(n.op) && noted_precision(n).value_or(precision) == Precision::bfloat16;
+  });
+}
+
 }  // namespace
 
 std::string describe(const PreparedProgram& prepared, std::uint32_t function, std::uint32_t node) {
   const Program& program = *prepared.program;
   const std::vector<std::uint32_t>& numbers = prepared.facts[function].numbers;
   return describe(program, program.functions[function], node < numbers.size() ? numbers[node] : node);
+}
+
+Precision PreparedProgram::precision(const Node& node) const {
+  if (!rounds) return Precision::exported;
+  return noted_precision(node).value_or(options.precision);
 }
 
 std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Program> program,
@@ -63,6 +82,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (options.precision != Precision::exported && options.reproducible)
     fail(ErrorCode::invalid_argument,
          "PrepareOptions: `reproducible` gives the same bits on every processor, and `precision` does not");
+  if (!options.keep.empty()) program = with_kept(*program, options.keep);
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
   prepared->options.precision = cpu::resolved(options.precision);
@@ -82,6 +102,7 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   check_kernels(*program, *prepared->kernels);
   for (const Function& original : program->functions) {
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
+    if (native) prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
     // Epilogues are worked on before a product is rounded to its type.
     FusedFunction f = settings.fusion == Fusion::on ? fuse(std::move(exported), native) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));

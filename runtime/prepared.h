@@ -68,6 +68,10 @@ struct PreparedProgram {
   std::shared_ptr<WeightCache> cache;      ///< of packed weights on disk; null where nothing is packed for later
   std::shared_ptr<Plans> plans;            ///< that sessions have asked for
 
+  bool rounds = false;                     ///< some node's products are made in bfloat16
+
+  /// In what the node's products are made.
+  Precision precision(const Node& node) const;
   /// The algorithm of a node when it runs on so many threads; none: rules choose.
   AlgorithmChoice algorithm(std::uint32_t function, std::uint32_t node, Threads threads) const;
 };

@@ -13,6 +13,8 @@ set(sources
   infer/matrices.cpp
   kinds.cpp
   linear.cpp
+  node_pattern.cpp
+  node_precision.cpp
   op.cpp
   op_record.cpp
   ops/contractions.cpp

@@ -1,12 +1,12 @@
 #include "tools/annotate.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <tern/error.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "schema/node_pattern.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -16,10 +16,6 @@ template <class T>
 bool parse(std::string_view text, T* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-bool matches(const std::string& pattern, const std::string& text) {
-  return !text.empty() && ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
 }  // namespace
@@ -48,16 +44,10 @@ Annotation parse_annotation(std::string_view text) {
 }
 
 std::size_t annotate(Program& program, const std::string& pattern, const Annotation& annotation) {
-  std::vector<bool> origin_matches;
-  for (const Origin& o : program.origins)
-    origin_matches.push_back(matches(pattern, o.module) || matches(pattern, o.op));
   std::size_t count = 0;
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {
-      const auto origin = static_cast<std::size_t>(n.origin);
-      const bool hit = (n.origin >= 0 && origin < origin_matches.size() && origin_matches[origin]) ||
-                       matches(pattern, std::string(op_name(n.op)));
-      if (!hit) continue;
+      if (!matches(program, n, pattern)) continue;
       ++count;
       const auto same = std::ranges::find(n.annotations, annotation.key, &Annotation::key);
       if (same != n.annotations.end()) {

@@ -259,6 +259,7 @@ PrepareOptions options_of(const BenchArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
+  options.keep = a.device.keep;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   return options;

@@ -30,6 +30,7 @@ namespace {
 
 struct ExportArguments {
   std::string input, output, compress, precision;
+  std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names;
   double tune_seconds = 60;
@@ -173,11 +174,14 @@ int run_export(ExportArguments& a) {
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
+  import_options.keep = a.keep;
+  if (!a.keep.empty() && a.precision.empty())
+    fail(ErrorCode::invalid_argument, "--keep says what --precision leaves as it is: give --precision with it");
   ImportReport import;
   Program program = import_pt2(a.input, import_options, &import);
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
     fail(ErrorCode::invalid_argument,
-         "--precision: the program has no constant float32 matrix that only matrix products read");
+         "--precision: the program has no product, convolution or attention of float32 that it could be for");
   }
   name_sizes(program, a.size_names);
   for (const auto& [pattern, annotation] : annotations) {
@@ -231,9 +235,14 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   within(c->add_option("--tune-seconds", a->tune_seconds, "Try nothing new after this time")->capture_default_str(),
          bounds::kSeconds);
   c->add_option("--precision", a->precision,
-                "bfloat16 or float16: store the weights that only matrix products read in this type; sums and all "
-                "else keep theirs")
+                "bfloat16 or float16: store the weights that only matrix products read in this type. With bfloat16, "
+                "products, convolutions and attention multiply in it, too, on processors where that is faster. Sums "
+                "and all else keep their types")
       ->type_name("TYPE");
+  c->add_option("--keep", a->keep,
+                "With --precision: leave the nodes whose module path, ATen operator or op matches PATTERN (* ? []) "
+                "as they are. May be repeated")
+      ->type_name("PATTERN");
   c->add_option("--size", a->sizes,
                 "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "
                 "for cpu, several typical ones for kernels). For kernels a name may be repeated: the first values of "
@@ -251,6 +260,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->footer(
       "Examples:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
       "  tern export model.pt2 --name-size s77=batch\n"
+      "  tern export model.pt2 --precision bfloat16 --keep lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "An error lists all operators that are not supported at once.");
   c->callback([a, &line] { line.status = run_export(*a); });

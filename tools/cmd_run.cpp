@@ -173,6 +173,7 @@ int run_run(RunArguments& a) {
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
+  options.keep = a.device.keep;
   options.copy_weights = a.device.copy_weights;
   options.native_code = a.device.native_code;
   options.max_seconds = a.max_seconds;

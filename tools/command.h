@@ -36,6 +36,7 @@ struct DeviceChoice {
   bool reproducible = false, native_code = false;
   bool copy_weights = false;
   std::string precision = "exported";
+  std::vector<std::string> keep;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
   command
@@ -61,6 +62,11 @@ inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
       ->check(CLI::IsMember({"exported", "bfloat16", "auto"}))
       ->capture_default_str()
       ->type_name("TYPE");
+  command
+      .add_option("--keep", device.keep,
+                  "Leave the products of nodes whose module path, ATen operator or op matches PATTERN (* ? []) in "
+                  "float32, whatever --precision and the archive say. May be repeated")
+      ->type_name("PATTERN");
 }
 inline const char* name_of(Precision precision) {
   return std::ranges::find(kPrecisions, precision, &std::pair<const char*, Precision>::second)->first;

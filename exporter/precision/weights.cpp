@@ -11,6 +11,7 @@
 #include "dtypes/convert.h"
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "schema/node_precision.h"
 #include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
 
@@ -35,7 +36,8 @@ Readers readers(const Function& f, ValueId v) {
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] != v) continue;
-      if (n.op == Op::matmul && i == 1 && f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
+      const bool kept = noted_precision(n) == Precision::exported;
+      if (n.op == Op::matmul && i == 1 && !kept && f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
         r.products = true;
       } else if (is_view(n.op) && i == 0) {
         const Readers further = readers(f, n.outputs[0]);

@@ -116,7 +116,11 @@ struct PrepareOptions {
   std::uint64_t max_memory = 0;     ///< limit for a session's intermediate values and scratch, bytes; 0: no limit
   bool reproducible = false;        ///< the same bits on every device and processor; slower
   Precision precision = Precision::exported;  ///< in what products of float32 multiply; no effect on devices. Not with
-                                              ///< `reproducible`
+                                              ///< `reproducible`. Nodes for which the archive says a precision
+                                              ///< (tern export --precision) have that
+  /// Nodes that keep float32 with all of its digits whatever `precision` and the archive say: shell patterns (* ? [])
+  /// for module paths ("lm_head", "layers.0.*"), ATen operators or ops. One that matches nothing is an error.
+  std::vector<std::string> keep;
   /// Copies weights to the device even if its kernels can read the mapped file (TERN_DEVICE_HOST_MEMORY). No effect on
   /// other devices.
   bool copy_weights = false;
@@ -134,7 +138,7 @@ struct PrepareOptions {
 class TERN_API Prepared {
  public:
   explicit Prepared(std::shared_ptr<const PreparedProgram> impl) : impl_(std::move(impl)) {}
-  /// What PrepareOptions::precision became: exported or bfloat16.
+  /// What PrepareOptions::precision and the archive came to: bfloat16 where any node's products are made in it.
   Precision precision() const;
   const std::shared_ptr<const PreparedProgram>& impl() const { return impl_; }
 

@@ -37,6 +37,12 @@ TensorView Draft::view(ValueId v) const {
   return made;
 }
 
+const std::byte* Draft::constant_bytes(ValueId v) const {
+  const Location& at = values[static_cast<std::size_t>(v)].at;
+  const bool constant = at.kind == Location::Kind::state && request.constants[at.index] != nullptr;
+  return constant ? request.constants[at.index] + at.offset : nullptr;
+}
+
 std::uint64_t Draft::bytes(ValueId v, const TensorView& view) const {
   TensorType stored = type(v);
   stored.dtype = view.dtype;

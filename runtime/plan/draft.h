@@ -64,6 +64,8 @@ struct Draft {
   TensorView view(ValueId v) const;
   /// The bytes that it takes as `view` has it.
   std::uint64_t bytes(ValueId v, const TensorView& view) const;
+  /// The bytes of a value that is a constant, or a view of one, where that has been placed; else null.
+  const std::byte* constant_bytes(ValueId v) const;
   Placed& placed(ValueId v) { return values[static_cast<std::size_t>(v)]; }
   RootId& root(ValueId v) { return root_of[static_cast<std::size_t>(v)]; }
   Operand operand(ValueId v) { return {placed(v), root(v)}; }

@@ -46,7 +46,7 @@ class Preparation {
     KernelCall call = s.call(plan_.args.data() + s.args, plan_.constant.get() + s.args);
     call.weights = &weights;
     call.launcher = &d_.request.stream.launcher();
-    call.precision = d_.prepared.options.precision;
+    call.precision = d_.prepared.precision(*call.node);
     call.intensity = d_.intensity;
     call.algorithm = d_.prepared.algorithm(d_.request.key.function, s.node, d_.request.key.threads);
     if (s.kernel->prepare != nullptr) s.state = s.kernel->prepare(call);

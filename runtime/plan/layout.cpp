@@ -1,11 +1,14 @@
 #include "runtime/plan/layout.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/channels_last.h"
 
 namespace tern {
 namespace {
+
+constexpr std::size_t kMostInputs = 32;
 
 bool is_plain(const TensorType& type) {
   return elements_per_byte(type.dtype) == 1 && type.block == 0;
@@ -33,12 +36,20 @@ bool makes_channels_last(Draft& d, std::uint32_t i, const Node& n, const Kernel&
   if (n.op == Op::pointwise) return follows_channels_last(d, n, out);
   if (kernel.channels_last == nullptr) return false;
   std::vector<TensorView> in;
-  for (ValueId v : n.inputs) in.push_back(v == kNoValue ? TensorView{} : d.placed(v).view);
+  std::array<bool, kMostInputs> constant{};
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    const ValueId v = n.inputs[k];
+    in.push_back(v == kNoValue ? TensorView{} : d.placed(v).view);
+    if (v == kNoValue) continue;
+    in.back().data = const_cast<std::byte*>(d.constant_bytes(v));
+    if (k < kMostInputs) constant[k] = in.back().data != nullptr;
+  }
   KernelCall call;
+  call.constant = n.inputs.size() <= kMostInputs ? constant.data() : nullptr;
   call.node = &n;
   call.in = in;
   call.out = {&out, 1};
-  call.precision = d.prepared.options.precision;
+  call.precision = d.prepared.precision(n);
   call.intensity = d.intensity;
   call.algorithm = d.prepared.algorithm(d.request.key.function, i, d.request.key.threads);
   return kernel.channels_last(call);

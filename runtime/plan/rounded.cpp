@@ -33,11 +33,11 @@ class Seen {
 
  private:
   void see_constant(ValueId v) {
-    const Placed& p = d_.placed(v);
-    if (p.at.kind != Location::Kind::state || d_.request.constants[p.at.index] == nullptr) return;
+    const std::byte* bytes = d_.constant_bytes(v);
+    if (bytes == nullptr) return;
     TensorView& view = views_[static_cast<std::size_t>(v)];
-    view = p.view;
-    view.data = const_cast<std::byte*>(d_.request.constants[p.at.index]) + p.at.offset;
+    view = d_.placed(v).view;
+    view.data = const_cast<std::byte*>(bytes);
   }
   void follow(const Node& n) {
     const TensorView& from = views_[static_cast<std::size_t>(n.inputs[0])];
@@ -70,7 +70,7 @@ class Ask {
     call_.in = in_;
     call_.out = out_;
     call_.constant = constant_.data();
-    call_.precision = d.prepared.options.precision;
+    call_.precision = d.prepared.precision(n);
     call_.intensity = d.intensity;
     call_.algorithm = d.prepared.algorithm(d.request.key.function, i, d.request.key.threads);
   }
@@ -87,7 +87,7 @@ class Ask {
 }  // namespace
 
 void find_rounded(Draft& d) {
-  if (d.prepared.options.precision != Precision::bfloat16 || !d.parts.empty()) return;
+  if (!d.prepared.rounds || !d.parts.empty()) return;
   const auto at = [](ValueId v) { return static_cast<std::size_t>(v); };
   d.rounded.assign(d.f.values.size(), false);
   const Seen seen(d);

@@ -33,26 +33,34 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
       (floats || rows) && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
   const Algorithm asked = call.algorithm.algorithm;
   if (rows && (asked == Algorithm::tile_rows || asked == Algorithm::none))
-    return possible && ((floats && suits(c, true)) || TileRowsConvolution::suits(call, c));
+    return possible && ((floats && suits(c, true)) || TileRowsConvolution::serves(call, c));
   if (asked == Algorithm::none)
     return possible && !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
   return possible && (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
-                                                                       const channels_last::Convolution& c,
-                                                                       bool panels) {
-  if (!wants_channels_last(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
-  auto made = std::make_unique<ChannelsLastConvolution>();
-  made->convolution_ = c;
-  made->choice = {Algorithm::channels_last, made->convolution_.divide(call.algorithm.variant)};
+                                                                       const channels_last::Convolution& c) {
+  if (!wants_channels_last(call, c)) return nullptr;
+  auto made = otherwise(call, c);
+  if (made == nullptr) return nullptr;
+  made->choice.variant = made->convolution_.divide(call.algorithm.variant);
   if (takes_winograd(call.algorithm.algorithm, c)) {
     made->winograd_.emplace(c);
     made->choice = {Algorithm::winograd};
   }
   made->asks_ahead = !made->winograd_;
-  if (panels) made->panels_ = channels_last::stored_panels(call, c);
+  made->panels_ = channels_last::stored_panels(call, c);
   made->unread = made->panels_ != nullptr ? 1u << 1 : 0;
+  return made;
+}
+
+std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::otherwise(const KernelCall& call,
+                                                                            const channels_last::Convolution& c) {
+  if (!has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
+  auto made = std::make_unique<ChannelsLastConvolution>();
+  made->convolution_ = c;
+  made->choice = {Algorithm::channels_last};
   made->own_epilogue = true;
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
   return made;

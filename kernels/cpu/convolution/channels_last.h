@@ -19,9 +19,10 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
 
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
-  /// Null where the views lie otherwise. With `panels` the weight is taken as packed, or offered to be.
-  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c,
-                                                       bool panels = true);
+  /// Null where the layout does not suit, or the views lie otherwise.
+  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+  /// The same for what a faster algorithm could not compute: whatever suits, and the weight as it is.
+  static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call, const channels_last::Convolution& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;

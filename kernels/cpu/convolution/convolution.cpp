@@ -60,8 +60,7 @@ bool makes_channels_last(const KernelCall& c) {
 }
 
 bool takes_tile_rows(const KernelCall& c) {
-  const bool asked = c.algorithm.algorithm == Algorithm::none || c.algorithm.algorithm == Algorithm::tile_rows;
-  return asked && c.node->integer(AttrKey::transposed) == 0 &&
+  return c.node->integer(AttrKey::transposed) == 0 &&
          TileRowsConvolution::serves(c, with_channels_last(describe_convolution(c)));
 }
 

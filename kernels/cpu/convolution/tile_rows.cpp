@@ -22,7 +22,7 @@ amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
 bool TileRowsConvolution::possible(const KernelCall& call) {
   if (!(call.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay())) return false;
   const auto has = [&](std::size_t i, DType type) { return call.in[i].dtype == type; };
-  return (call.precision == Precision::bfloat16 && has(1, DType::f32)) || (has(0, DType::bf16) && has(1, DType::bf16));
+  return (call.precision == Precision::bfloat16 && (has(1, DType::f32) || has(1, DType::bf16))) || (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
@@ -32,7 +32,10 @@ bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Con
 bool TileRowsConvolution::serves(const KernelCall& call, const channels_last::Convolution& c) {
   const TensorView& w = call.in[1];
   const bool constant = call.constant != nullptr && call.constant[1] && w.data != nullptr && w.contiguous();
-  return constant && suits(call, c) && wants_channels_last(call, c);
+  const TensorView& x = call.in[0];
+  const bool image = (x.rank == 3 || x.rank == 4) && x.numel() != 0 && w.numel() != 0 && call.out[0].numel() != 0;
+  const Algorithm asked = call.algorithm.algorithm;
+  return image && constant && (asked == Algorithm::none || asked == Algorithm::tile_rows) && suits(call, c);
 }
 
 std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall& call,
@@ -40,7 +43,7 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   if (!serves(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   const TensorView& w = call.in[1];
   FloatCall floats(call);
-  auto otherwise = ChannelsLastConvolution::make(floats.call(), c, false);
+  auto otherwise = ChannelsLastConvolution::otherwise(floats.call(), c);
   if (otherwise == nullptr) return nullptr;
   std::unique_ptr<TileRowsConvolution> made(new TileRowsConvolution(shape_of(c)));
   made->otherwise_ = std::move(otherwise);

@@ -82,8 +82,8 @@ bool takes_packed_rows(const Product& p) {
     return false;
   const DType x = c.in[0].dtype, w = c.in[1].dtype, y = c.out[0].dtype;
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
-  const bool narrow = x == DType::bf16 && w == DType::bf16, rounds = c.precision == Precision::bfloat16 && w == DType::f32;
-  return fits(x) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
+  const bool narrow = x == DType::bf16 && w == DType::bf16, rounds = c.precision == Precision::bfloat16;
+  return fits(x) && fits(w) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
          c.in[1].data != nullptr && amx::RowLinear::suits(shape_of(p));
 }
 
