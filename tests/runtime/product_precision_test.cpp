@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/machine.h"
 #include "runtime/prepared.h"
+#include "schema/node_precision.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -104,6 +106,54 @@ TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
     worst = std::max(worst, std::abs(static_cast<double>(exported[i]) - static_cast<double>(narrow[i])));
   EXPECT_LT(worst, 0.02) << "a few times 2^-9 of values up to 1";
   EXPECT_EQ(worst > 1e-5, amx::available());
+}
+
+/// Two layers of the same input, in modules "body" and "head".
+struct TwoLayers {
+  Layer layer;
+  std::vector<std::vector<float>> run(const PrepareOptions& options, bool noted = false,
+                                      const std::vector<std::string>& kept_at_export = {}) const {
+    TestProgram p;
+    const ValueId x = p.input(DType::f32, {kRows, kIn});
+    for (const char* module : {"body", "head"}) {
+      const ValueId w = p.b().transpose(p.state({kOut, kIn}, layer.w, false), 0, 1);
+      p.program().origins.push_back({"aten.linear.default", module, ""});
+      p.b().set_origin(static_cast<std::int32_t>(p.program().origins.size()) - 1, {});
+      p.output(p.b().matmul(x, w));
+    }
+    const std::size_t count = noted ? note_precision(p.program(), Precision::bfloat16, kept_at_export) : 0;
+    EXPECT_EQ(count, noted ? 2 - kept_at_export.size() : 0);
+    const Prepared prepared = p.model().prepare(options);
+    EXPECT_EQ(prepared.precision(), options.reproducible || (!noted && options.precision == Precision::exported)
+                                        ? Precision::exported
+                                        : Precision::bfloat16);
+    Session session(prepared);
+    const std::vector<Tensor>& results = session.run({floats({kRows, kIn}, layer.x)});
+    return {values_of(results[0]), values_of(results[1])};
+  }
+};
+
+TEST(ProductPrecision, KeptNodesHaveAllDigits) {
+  const TwoLayers two;
+  PrepareOptions options = with(Precision::bfloat16);
+  options.keep = {"he*"};
+  const auto results = two.run(options);
+  const auto as_it_is = [](float v) { return static_cast<double>(v); };
+  EXPECT_LT(two.layer.error(results[1], as_it_is, as_it_is), 2e-5);
+  EXPECT_EQ(two.layer.error(results[0], as_it_is, as_it_is) > 1e-3, cpu::rows_pay());
+  options.keep = {"tail"};
+  EXPECT_THROW(two.run(options), Error);
+}
+
+TEST(ProductPrecision, AnArchiveSaysIt) {
+  const TwoLayers two;
+  const auto plain = two.run(with(Precision::exported)), rounded = two.run(with(Precision::bfloat16));
+  EXPECT_EQ(two.run(with(Precision::exported), true), rounded);
+  EXPECT_EQ(two.run(with(Precision::exported), true, {"head"}), (std::vector{rounded[0], plain[1]}));
+  EXPECT_EQ(two.run(with(Precision::bfloat16), true, {"head"})[1], plain[1]) << "kept nodes stay so";
+  PrepareOptions reproducible = with(Precision::exported);
+  reproducible.reproducible = true;
+  EXPECT_EQ(two.run(reproducible, true), two.run(reproducible)) << "the same bits everywhere";
 }
 
 TEST(ProductPrecision, IsResolvedWhenPrepared) {
