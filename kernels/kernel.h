@@ -128,7 +128,7 @@ struct KernelCall {
   portable::Launcher* launcher = nullptr;  ///< runs portable kernels
   const bool* constant = nullptr;  ///< for each input: bytes never change over the life of the program (weights)
   AlgorithmChoice algorithm;       ///< in prepare and channels_last: what is asked for, if possible
-  Precision precision = Precision::exported;  ///< exported or bfloat16
+  Precision precision = Precision::exported;  ///< exported, bfloat16 or float16
   /// In prepare and channels_last: operations of the section's convolutions for each element that they read or write; 0
   /// where nobody counted.
   double intensity = 0;
@@ -165,8 +165,8 @@ struct Kernel {
   bool defers_weights = false;
   /// The possible values of KernelCall::algorithm, for some sizes at least. Empty if there is only one.
   std::span<const AlgorithmChoice> algorithms = {};
-  /// Whether it rounds operand `k`, of float32, to bfloat16 before all else: then the runtime may have it stored so, and
-  /// the view says it. Sizes are set, and data of constants. Null: never.
+  /// Whether it rounds operand `k`, of float32, to bfloat16 before all else: then the runtime may have it stored so,
+  /// and the view says it. Sizes are set, and data of constants. Null: never.
   bool (*rounds)(const KernelCall&, std::size_t k) = nullptr;
   /// Whether output 0, of float32, may be stored in bfloat16, rounded once. Null: never.
   bool (*stores_rounded)(const KernelCall&) = nullptr;

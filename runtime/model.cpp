@@ -137,7 +137,8 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const&
 }
 
 Precision Prepared::precision() const {
-  return impl_->rounds ? Precision::bfloat16 : Precision::exported;
+  if (!impl_->rounds) return Precision::exported;
+  return impl_->options.precision == Precision::float16 ? Precision::float16 : Precision::bfloat16;
 }
 
 Prepared Model::prepare(const PrepareOptions& options) const {

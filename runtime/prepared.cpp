@@ -54,10 +54,10 @@ std::shared_ptr<const Program> with_kept(const Program& program, const std::vect
   return noted;
 }
 
-/// Whether some node's products are made in bfloat16.
+/// Whether some node's products are not made as exported.
 bool any_rounds(const Function& f, Precision precision) {
   return std::ranges::any_of(f.nodes, [&](const Node& n) {
-    return has_precision(n.op) && noted_precision(n).value_or(precision) == Precision::bfloat16;
+    return has_precision(n.op) && noted_precision(n).value_or(precision) != Precision::exported;
   });
 }
 

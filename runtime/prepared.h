@@ -68,7 +68,7 @@ struct PreparedProgram {
   std::shared_ptr<WeightCache> cache;      ///< of packed weights on disk; null where nothing is packed for later
   std::shared_ptr<Plans> plans;            ///< that sessions have asked for
 
-  bool rounds = false;                     ///< some node's products are made in bfloat16
+  bool rounds = false;  ///< some node's products are not made as exported
 
   /// In what the node's products are made.
   Precision precision(const Node& node) const;

@@ -52,14 +52,17 @@ inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
                    "Copy the weights even to a device that can read the mapped file");
 }
-inline constexpr std::pair<const char*, Precision> kPrecisions[] = {
-    {"exported", Precision::exported}, {"bfloat16", Precision::bfloat16}, {"auto", Precision::automatic}};
+inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported", Precision::exported},
+                                                                    {"bfloat16", Precision::bfloat16},
+                                                                    {"float16", Precision::float16},
+                                                                    {"auto", Precision::automatic}};
 inline void add_precision_option(CLI::App& command, DeviceChoice& device) {
   command
       .add_option("--precision", device.precision,
-                  "In what products of float32 multiply: bfloat16 is faster on processors with matrix tiles, and "
-                  "rounds operands to 8 bits; auto takes what is fastest here")
-      ->check(CLI::IsMember({"exported", "bfloat16", "auto"}))
+                  "In what products of float32 multiply: bfloat16 is faster on processors with matrix tiles or "
+                  "AVX512_BF16, and rounds operands to 8 bits; float16 rounds the weights of products of few rows, "
+                  "which decoding reads, to 11; auto takes what is fastest here")
+      ->check(CLI::IsMember({"exported", "bfloat16", "float16", "auto"}))
       ->capture_default_str()
       ->type_name("TYPE");
   command

@@ -37,7 +37,8 @@ Readers readers(const Function& f, ValueId v) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.inputs[i] != v) continue;
       const bool kept = noted_precision(n) == Precision::exported;
-      if (n.op == Op::matmul && i == 1 && !kept && f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
+      if (n.op == Op::matmul && i == 1 && !kept &&
+          f.values[static_cast<std::size_t>(n.inputs[0])].type.dtype == DType::f32) {
         r.products = true;
       } else if (is_view(n.op) && i == 0) {
         const Readers further = readers(f, n.outputs[0]);

@@ -31,9 +31,7 @@ double shortest(const Run& run) {
 class Lines {
  public:
   explicit Lines(std::size_t bytes) : memory_(bytes + 64) {}
-  std::byte* data() {
-    return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64;
-  }
+  std::byte* data() { return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64) % 64; }
 
  private:
   std::vector<std::byte> memory_;
@@ -47,9 +45,7 @@ struct Sample {
   std::vector<float> y = std::vector<float>(m * n);
 
   double on_vectors() {
-    return work / shortest([&] {
-             linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32});
-           });
+    return work / shortest([&] { linear({m, n, k, k, k}, {x.data(), w.data(), nullptr, y.data(), {}, DType::f32}); });
   }
   double on_tiles(int parts) {
     const amx::Linear tiles({m, n, k, k, k, parts});

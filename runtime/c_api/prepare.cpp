@@ -24,8 +24,8 @@ tern_status tern_model_prepare(const tern_model* model, const tern_prepare_optio
     o.reproducible = given.reproducible != 0;
     o.copy_weights = given.copy_weights != 0;
     o.native_code = given.native_code != 0;
-    if (given.precision < 0 || given.precision > 2)
-      fail(ErrorCode::invalid_argument, "tern_prepare_options: precision is 0, 1 or 2");
+    if (given.precision < 0 || given.precision > 3)
+      fail(ErrorCode::invalid_argument, "tern_prepare_options: precision is 0, 1, 2 or 3");
     o.precision = static_cast<Precision>(given.precision);
     if (given.weight_cache != nullptr) o.weight_cache = given.weight_cache;
     *prepared = new tern_prepared{model->model.prepare(o)};

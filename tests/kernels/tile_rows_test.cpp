@@ -54,8 +54,8 @@ std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x
   const Numbers left(x, narrow), right(weight, narrow);
   tiles.pack(right.elements(), aligned_part(packed));
   Numbers results(std::vector<float>(static_cast<std::size_t>(s.m * s.n) + 1, 7), narrow);
-  *finite = tiles.run({left.elements(), aligned_part(packed), bias.data(), results.data(), narrow, {}},
-                      aligned_part(memory));
+  *finite =
+      tiles.run({left.elements(), aligned_part(packed), bias.data(), results.data(), narrow, {}}, aligned_part(memory));
   std::vector<float> y = results.values();
   EXPECT_EQ(y.back(), 7) << "written behind the result";
   std::vector<float> again(static_cast<std::size_t>(s.n * s.k));

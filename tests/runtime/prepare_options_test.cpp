@@ -40,13 +40,14 @@ TEST(PrepareOptionsOfC, Precision) {
   const tern_model model{p.model()};
   tern_prepare_options options = TERN_PREPARE_OPTIONS_INIT;
   tern_prepared* prepared = nullptr;
-  for (const auto& [given, taken] : {std::pair{0, Precision::exported}, {1, Precision::bfloat16}}) {
+  for (const auto& [given, taken] :
+       {std::pair{0, Precision::exported}, {1, Precision::bfloat16}, {3, Precision::float16}}) {
     options.precision = given;
     ASSERT_EQ(tern_model_prepare(&model, &options, &prepared), TERN_OK) << tern_last_error();
     EXPECT_EQ(prepared->prepared.impl()->options.precision, taken);
     tern_prepared_free(prepared);
   }
-  options.precision = 3;
+  options.precision = 4;
   EXPECT_EQ(tern_model_prepare(&model, &options, &prepared), TERN_ERROR_INVALID_ARGUMENT);
 }
 

@@ -87,6 +87,27 @@ TEST(ProductPrecision, TheWeightOfOneRowIsRounded) {
   EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 1e-4);
 }
 
+/// To 11 significant digits, ties to even: float16 as IEEE 754 would have it, of numbers that it holds.
+double rounded_to_float16(float v) {
+  int exponent = 0;
+  const double fraction = std::frexp(static_cast<double>(v), &exponent);
+  const int digits = std::min(11, exponent + 24);  // fewer below 2^-14
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, digits)), exponent - digits);
+}
+
+TEST(ProductPrecision, Float16IsOfWeightsThatItHolds) {
+  Layer layer;
+  layer.rows = 1;
+  const auto as_it_is = [](float v) { return static_cast<double>(v); };
+  const std::vector<float> narrow = layer.run(with(Precision::float16));
+  EXPECT_LT(layer.error(narrow, as_it_is, rounded_to_float16), 2e-5);
+  EXPECT_GT(layer.error(narrow, as_it_is, as_it_is), 2e-5);
+  layer.w[70] = 65519;
+  EXPECT_LT(layer.error(layer.run(with(Precision::float16)), as_it_is, rounded_to_float16), 0.05);
+  layer.w[70] = 65520;  // would become infinite
+  EXPECT_EQ(layer.run(with(Precision::float16)), layer.run(with(Precision::exported)));
+}
+
 TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
   constexpr std::int64_t kHeads = 2, kLength = 64, kWidth = 32, kCount = kHeads * kLength * kWidth;
   TestProgram p;

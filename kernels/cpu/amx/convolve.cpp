@@ -176,8 +176,8 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
       o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
   std::atomic<bool> finite = true;
   PlainSink sink(target, tiles, finite);
-  multiply(left(o.weight, group), {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
-           {0, static_cast<std::int64_t>(tiles.size())}, sink);
+  multiply(left(o.weight, group), {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts},
+           blocks, {0, static_cast<std::int64_t>(tiles.size())}, sink);
   return finite;
 }
 

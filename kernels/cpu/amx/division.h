@@ -16,9 +16,9 @@ struct Division {
 
 /// Units that a thread takes at once, what they cost, and what a thread reads for them.
 struct Divided {
-  std::int64_t rows = 1, columns = 1;         ///< units of rows, and of columns
-  double work = 0;                            ///< cycles of a unit of rows by one of columns
-  double row_bytes = 0, column_bytes = 0;     ///< of one unit
+  std::int64_t rows = 1, columns = 1;      ///< units of rows, and of columns
+  double work = 0;                         ///< cycles of a unit of rows by one of columns
+  double row_bytes = 0, column_bytes = 0;  ///< of one unit
 };
 
 /// The division among `threads` threads whose largest part takes least: its work, and reading its rows and columns from

@@ -54,8 +54,8 @@ bool KeyBlock::scores(const float* q, std::int64_t row, std::int64_t rows, float
   std::atomic<bool> finite = true;
   const PlainSink::Target target{to, n_, rows};
   PlainSink sink(target, keys_.tiles, finite);
-  multiply(row_major(q, rows, width_, row), panels(keys_.parts, keys_.steps, of_),
-           {0, (rows + kBlock - 1) / kBlock}, {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
+  multiply(row_major(q, rows, width_, row), panels(keys_.parts, keys_.steps, of_), {0, (rows + kBlock - 1) / kBlock},
+           {0, static_cast<std::int64_t>(keys_.tiles.size())}, sink);
   return finite;
 }
 

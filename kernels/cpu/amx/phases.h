@@ -11,9 +11,9 @@
 namespace tern::amx {
 
 struct Phases {
-  std::vector<std::int64_t> phases;  ///< remainders of positions by the stride that elements touch
-  std::vector<std::int64_t> phase;   ///< for each element: number in `phases`
-  std::vector<std::int64_t> shift;   ///< element k reads line shift[k] - lowest of the phase's lines
+  std::vector<std::int64_t> phases;    ///< remainders of positions by the stride that elements touch
+  std::vector<std::int64_t> phase;     ///< for each element: number in `phases`
+  std::vector<std::int64_t> shift;     ///< element k reads line shift[k] - lowest of the phase's lines
   std::int64_t lowest = 0, reach = 0;  ///< of shifts; highest - lowest
 };
 

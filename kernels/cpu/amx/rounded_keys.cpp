@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKeysSlot = 7, kRowsSlot = 5;
 constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
-constexpr std::int64_t kRows = 64;  // that are packed at a time: they stay in the first cache
+constexpr std::int64_t kRows = 64;             // that are packed at a time: they stay in the first cache
 
 std::vector<std::int64_t> packed_steps(std::int64_t k) {
   std::vector<std::int64_t> steps(static_cast<std::size_t>(steps_of(k)));

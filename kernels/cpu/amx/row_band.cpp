@@ -10,9 +10,8 @@ constexpr std::int64_t kElement = 2;  // bytes
 constexpr std::int64_t kStepBytes = kStep * kElement;
 
 bool is_one_element(const cpu::Window& w) {
-  return std::ranges::all_of(w, [](const cpu::WindowAxis& a) {
-    return a.kernel == 1 && a.before == 0 && a.position(a.out - 1, 0) < a.in;
-  });
+  return std::ranges::all_of(
+      w, [](const cpu::WindowAxis& a) { return a.kernel == 1 && a.before == 0 && a.position(a.out - 1, 0) < a.in; });
 }
 
 }  // namespace
@@ -56,9 +55,10 @@ std::int64_t RowBand::pieces(std::int64_t lines) const {
 void RowBand::load_line(Elements image, std::int64_t row, std::byte* to) const {
   const cpu::WindowAxis& w = window_[2];
   const std::int64_t before = std::min(w.before, columns_), first = std::max<std::int64_t>(0, -w.before),
-                     inside = row < 0 || row >= window_[1].in
-                                  ? 0
-                                  : std::clamp<std::int64_t>(columns_ - std::max<std::int64_t>(0, before), 0, w.in - first);
+                     inside =
+                         row < 0 || row >= window_[1].in
+                             ? 0
+                             : std::clamp<std::int64_t>(columns_ - std::max<std::int64_t>(0, before), 0, w.in - first);
   const std::int64_t left = inside == 0 ? 0 : std::max<std::int64_t>(0, before) * pitch_ * kElement,
                      size = inside * pitch_;
   std::memset(to, 0, static_cast<std::size_t>(left));
@@ -80,9 +80,8 @@ void RowBand::load(Elements image, Range lines, Range pieces, std::byte* band) c
   }
   const std::int64_t count = phase_lines(lines.end - lines.begin);
   for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
-    const std::int64_t phase = i / count,
-                       row = (lines.begin + i % count + height_.lowest) * h.stride +
-                             height_.phases[static_cast<std::size_t>(phase)];
+    const std::int64_t phase = i / count, row = (lines.begin + i % count + height_.lowest) * h.stride +
+                                                height_.phases[static_cast<std::size_t>(phase)];
     load_line(image, row, band + i * line_bytes());
   }
   // Behind the last element: zeros of the weight may not meet what is not a number.
@@ -103,7 +102,7 @@ std::vector<std::int64_t> RowBand::step_offsets(std::int64_t group, std::int64_t
 }
 
 TileRows RowBand::rows(const std::byte* band, std::int64_t tile, std::int64_t count,
-                   std::span<const std::int64_t> steps) const {
+                       std::span<const std::int64_t> steps) const {
   const std::int64_t row = by_tiles_ ? kStepBytes : window_[2].stride * pitch_ * kElement,
                      size = by_tiles_ ? static_cast<std::int64_t>(steps.size()) * kTileBytes : kTile * row;
   return {band + tile * size, count, size, row, steps};

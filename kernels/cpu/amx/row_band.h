@@ -34,7 +34,8 @@ class RowBand {
   /// Rows between the first positions of two lines of results.
   std::int64_t rows_of_line() const { return by_tiles_ ? window_[2].out : columns_ / window_[2].stride; }
   /// `count` rows of a band, from tile `tile` of them on; `steps` are a group's offsets.
-  TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count, std::span<const std::int64_t> steps) const;
+  TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count,
+                std::span<const std::int64_t> steps) const;
   /// Of the steps of a sum in a band of so many lines of results.
   std::vector<std::int64_t> step_offsets(std::int64_t group, std::int64_t lines) const;
 
@@ -45,7 +46,7 @@ class RowBand {
 
   cpu::Window window_;
   std::int64_t pitch_, channels_;
-  bool by_tiles_;  ///< windows are one element: rows are packed tile by tile
+  bool by_tiles_;         ///< windows are one element: rows are packed tile by tile
   std::int64_t columns_;  ///< positions of a line, with the zeros beside it
   Phases height_;
   std::vector<Stretch> stretches_;

@@ -88,7 +88,8 @@ void RowConvolution::for_each_element(F&& f) const {
 }
 
 void RowConvolution::pack(const float* weight, std::byte* to) const {
-  const std::int64_t row = band_.steps() * kStep, exported = shape_.in * shape_.window[1].kernel * shape_.window[2].kernel;
+  const std::int64_t row = band_.steps() * kStep,
+                     exported = shape_.in * shape_.window[1].kernel * shape_.window[2].kernel;
   parallel_for(shape_.groups * blocks_, grain_for(kBlock * row), [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> ordered(static_cast<std::size_t>(kBlock * row));
     for (std::int64_t b = begin; b < end; ++b) {
@@ -98,7 +99,8 @@ void RowConvolution::pack(const float* weight, std::byte* to) const {
         for (std::int64_t n = 0; n < count; ++n)
           ordered[static_cast<std::size_t>(n * row + packed)] = from[n * exported + plain];
       });
-      pack_weight({reinterpret_cast<const std::byte*>(ordered.data())}, row, count, row, to + b * packed_weight_bytes(kBlock, band_.steps()));
+      pack_weight({reinterpret_cast<const std::byte*>(ordered.data())}, row, count, row,
+                  to + b * packed_weight_bytes(kBlock, band_.steps()));
     }
   });
 }
@@ -119,7 +121,8 @@ std::size_t RowConvolution::scratch() const {
 
 bool RowConvolution::multiply(const RowConvolutionOperands& o, const Lines& lines, Range tiles, Range blocks,
                               const std::byte* band) const {
-  const std::int64_t count = lines.end - lines.begin, rows = std::min(rows_of(count), tiles.end * kTile) - tiles.begin * kTile,
+  const std::int64_t count = lines.end - lines.begin,
+                     rows = std::min(rows_of(count), tiles.end * kTile) - tiles.begin * kTile,
                      width = shape_.window[2].out, ld = shape_.groups * shape_.out;
   bool finite = true;
   while (blocks.begin < blocks.end && rows > 0) {

@@ -1,6 +1,6 @@
-// Convolutions in bfloat16 on matrix tiles, of images whose channels lie side by side. Each position is a row; a line of
-// a kernel's elements, which lie side by side too, is one stretch of a row's sum. Lines are rounded into bands that stay
-// in the second cache; nothing like im2col is made.
+// Convolutions in bfloat16 on matrix tiles, of images whose channels lie side by side. Each position is a row; a line
+// of a kernel's elements, which lie side by side too, is one stretch of a row's sum. Lines are rounded into bands that
+// stay in the second cache; nothing like im2col is made.
 #pragma once
 
 #include <vector>
@@ -54,7 +54,7 @@ class RowConvolution {
 
   ConvolutionShape shape_;
   RowBand band_;
-  std::int64_t blocks_;           ///< of 32 channels of a group
+  std::int64_t blocks_;  ///< of 32 channels of a group
   Division division_;
   bool shared_;                   ///< threads share a band, and divide its rows and channels
   std::int64_t lines_at_a_time_;  ///< of a band

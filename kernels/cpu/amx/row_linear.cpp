@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMostBytes = 5 << 18;  // of rows that are rounded at once: they stay in the second cache
 constexpr std::int64_t kMostRows = 256;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
-constexpr double kCycles = 2 * 16;  // of a step for 16 rows by 32 columns
+constexpr double kCycles = 2 * 16;             // of a step for 16 rows by 32 columns
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
@@ -37,11 +37,12 @@ RowLinear::RowLinear(const LinearShape& shape) : shape_(shape) {
 
 void RowLinear::pack(Elements weight, std::byte* to) const {
   const std::int64_t block = packed_weight_bytes(kBlock, steps_of(shape_.k));
-  parallel_for((shape_.n + kBlock - 1) / kBlock, grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = begin * kBlock;
-    pack_weight(weight.at(first * shape_.w_row), shape_.w_row, std::min(shape_.n, end * kBlock) - first, shape_.k,
-                to + begin * block);
-  });
+  parallel_for((shape_.n + kBlock - 1) / kBlock, grain_for(kBlock * shape_.k),
+               [&](std::int64_t begin, std::int64_t end) {
+                 const std::int64_t first = begin * kBlock;
+                 pack_weight(weight.at(first * shape_.w_row), shape_.w_row, std::min(shape_.n, end * kBlock) - first,
+                             shape_.k, to + begin * block);
+               });
 }
 
 void RowLinear::unpack(const std::byte* packed, float* to) const {
@@ -74,8 +75,13 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
         if (alone) round(rows.begin, rows.end);
         const std::int64_t row = rows.begin * kTile;
         const TileRows operand{scratch + rows.begin * tile, std::min(count, rows.end * kTile) - row, tile, 64, steps_};
-        const RowResults results{
-            .y = o.y, .narrow = o.narrow, .ld = shape_.n, .columns = shape_.n, .first = m + row, .bias = o.bias, .finish = o.finish};
+        const RowResults results{.y = o.y,
+                                 .narrow = o.narrow,
+                                 .ld = shape_.n,
+                                 .columns = shape_.n,
+                                 .first = m + row,
+                                 .bias = o.bias,
+                                 .finish = o.finish};
         if (!multiply_rows(operand, o.weight, columns, results)) finite.store(false, std::memory_order_relaxed);
       }
     });

@@ -55,19 +55,19 @@ bool pack_columns(Elements w, std::int64_t row, std::int64_t k, std::int64_t n, 
 /// Element k of row n.
 float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k);
 
-/// What becomes of sums. Rows come in lines of `pitch` of them, of which the first `width` are results; these follow each
-/// other in y, the first line's from row `first` on. The operand's first row is row `begin` of the first line.
+/// What becomes of sums. Rows come in lines of `pitch` of them, of which the first `width` are results; these follow
+/// each other in y, the first line's from row `first` on. The operand's first row is row `begin` of the first line.
 struct RowResults {
   static constexpr std::int64_t kNoPitch = std::int64_t{1} << 62;  ///< all rows are results, one line
   std::byte* y = nullptr;
-  bool narrow = false;      ///< y is bfloat16: sums are rounded when they are stored
-  bool accumulate = false;  ///< adds to y, of float32; without a finish
-  std::int64_t ld = 0;                ///< elements between y's rows
-  std::int64_t columns = 0;           ///< of the weight
+  bool narrow = false;       ///< y is bfloat16: sums are rounded when they are stored
+  bool accumulate = false;   ///< adds to y, of float32; without a finish
+  std::int64_t ld = 0;       ///< elements between y's rows
+  std::int64_t columns = 0;  ///< of the weight
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;
-  const float* bias = nullptr;        ///< [columns], or null
-  pointwise::Finish finish;           ///< sees y's elements at row * ld + offset + column
-  std::int64_t offset = 0;            ///< of y's column 0 in a row
+  const float* bias = nullptr;  ///< [columns], or null
+  pointwise::Finish finish;     ///< sees y's elements at row * ld + offset + column
+  std::int64_t offset = 0;      ///< of y's column 0 in a row
 };
 
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:

@@ -73,8 +73,8 @@ bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range
   const auto steps = static_cast<std::int64_t>(rows.steps.size());
   const std::int64_t depth = steps_at_a_time(steps), pairs = (rows.count + kBlock - 1) / kBlock,
                      lines = (kStepBytes / 64 + pairs - 1) / pairs;
-  float* const sums = thread_buffer<float>(
-      static_cast<std::size_t>((depth == steps ? 1 : pairs) * kBlockFloats), kSumsSlot);
+  float* const sums =
+      thread_buffer<float>(static_cast<std::size_t>((depth == steps ? 1 : pairs) * kBlockFloats), kSumsSlot);
   RowStore store(results);
   const TileScope scope;
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
@@ -85,12 +85,13 @@ bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range
       for (std::int64_t p = 0; p < pairs; ++p) {
         float* const kept = sums + (depth == steps ? 0 : p * kBlockFloats);
         const std::int64_t asked = b + 1 < blocks.end ? std::min(lines, kStepBytes / 64 - p * lines) : 0;
-        const Piece piece{rows.data + 2 * p * rows.tile, at, next + p * lines * 64, rows.tile, rows.row, asked,
-                          rows.steps.data() + begin, count};
+        const Piece piece{rows.data + 2 * p * rows.tile, at,   next + p * lines * 64, rows.tile, rows.row, asked,
+                          rows.steps.data() + begin,     count};
         start(kept, begin == 0);
-        rows.count - p * kBlock > kTile ? multiply_steps<true>(piece) : multiply_steps<false>(piece);
+        rows.count - p* kBlock > kTile ? multiply_steps<true>(piece) : multiply_steps<false>(piece);
         finish(kept);
-        if (begin + count == steps) store.block(kept, p * kBlock, std::min(kBlock, rows.count - p * kBlock), b * kBlock);
+        if (begin + count == steps)
+          store.block(kept, p * kBlock, std::min(kBlock, rows.count - p * kBlock), b * kBlock);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Rows by a packed weight with AVX512_BF16, where there are no tiles: pairs of a row's elements are broadcast over pairs
-// of 16 columns each, which lie so in the packed weight. Sums of 8 rows by 32 columns stay in registers.
+// Rows by a packed weight with AVX512_BF16, where there are no tiles: pairs of a row's elements are broadcast over
+// pairs of 16 columns each, which lie so in the packed weight. Sums of 8 rows by 32 columns stay in registers.
 #include <algorithm>
 #include <cstring>
 

@@ -225,7 +225,8 @@ template <class T>
 void attend(KernelCall& c, const Shape& s, T scale) {
   const TensorView& out = c.out[0];
   const int parts_of_floats = rounds_operands(c) ? amx::kRounded : amx::kAllParts;
-  const bool by_tiles = std::is_same_v<T, float> && suits_tiles(parts_of_floats, s.queries, s.keys, s.width, s.out_width);
+  const bool by_tiles =
+      std::is_same_v<T, float> && suits_tiles(parts_of_floats, s.queries, s.keys, s.width, s.out_width);
   const std::int64_t keys = std::min(kKeys, std::max<std::int64_t>(1, s.keys)),
                      queries = queries_of_block(s, keys, by_tiles);
   const std::int64_t blocks = (s.queries + queries - 1) / queries;

@@ -29,8 +29,9 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const bool floats =
       std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
                           [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
-  const bool rows = TileRowsConvolution::possible(call), possible =
-      (floats || rows) && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
+  const bool rows = TileRowsConvolution::possible(call), possible = (floats || rows) && (x.rank == 3 || x.rank == 4) &&
+                                                                    x.numel() != 0 && call.in[1].numel() != 0 &&
+                                                                    call.out[0].numel() != 0;
   const Algorithm asked = call.algorithm.algorithm;
   if (rows && (asked == Algorithm::tile_rows || asked == Algorithm::none))
     return possible && ((floats && suits(c, true)) || TileRowsConvolution::serves(call, c));

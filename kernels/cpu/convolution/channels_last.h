@@ -13,8 +13,8 @@ namespace tern::cpu {
 /// (KernelCall::intensity).
 bool tiles_gain(double intensity, const Machine& machine);
 
-/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for, in bfloat16, or
-/// if the call's intensity is low.
+/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for, in bfloat16,
+/// or if the call's intensity is low.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
 class ChannelsLastConvolution : public PreparedAlgorithm {
@@ -22,7 +22,8 @@ class ChannelsLastConvolution : public PreparedAlgorithm {
   /// Null where the layout does not suit, or the views lie otherwise.
   static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
   /// The same for what a faster algorithm could not compute: whatever suits, and the weight as it is.
-  static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call, const channels_last::Convolution& c);
+  static std::unique_ptr<ChannelsLastConvolution> otherwise(const KernelCall& call,
+                                                            const channels_last::Convolution& c);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;

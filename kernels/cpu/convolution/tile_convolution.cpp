@@ -19,9 +19,9 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
                                       shape.window[1].kernel, shape.window[2].kernel);
   if (convolution.reads_in_place()) return made;
   if (!constant) return nullptr;
-  const auto packed = amx::packed_weight(
-      call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
-      [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
+  const auto packed =
+      amx::packed_weight(call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
+                         [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
   made->packed_ = {packed, reinterpret_cast<const float*>(packed.get())};
   return made;
 }
@@ -33,8 +33,8 @@ void TileConvolution::unpack(float* to) const {
 bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const {
   const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
   const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
-  return convolution_.run(
-      {call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}}, scratch);
+  return convolution_.run({call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}},
+                          scratch);
 }
 
 }  // namespace tern::cpu

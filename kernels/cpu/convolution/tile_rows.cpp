@@ -22,7 +22,8 @@ amx::ConvolutionShape shape_of(const channels_last::Convolution& c) {
 bool TileRowsConvolution::possible(const KernelCall& call) {
   if (!(call.algorithm == Algorithm::tile_rows ? amx::rows_possible() : rows_pay())) return false;
   const auto has = [&](std::size_t i, DType type) { return call.in[i].dtype == type; };
-  return (call.precision == Precision::bfloat16 && (has(1, DType::f32) || has(1, DType::bf16))) || (has(0, DType::bf16) && has(1, DType::bf16));
+  return (call.precision == Precision::bfloat16 && (has(1, DType::f32) || has(1, DType::bf16))) ||
+         (has(0, DType::bf16) && has(1, DType::bf16));
 }
 
 bool TileRowsConvolution::suits(const KernelCall& call, const channels_last::Convolution& c) {
@@ -51,8 +52,8 @@ std::unique_ptr<TileRowsConvolution> TileRowsConvolution::make(const KernelCall&
   made->unread = 1u << 1;
   made->own_epilogue = true;
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
-  const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in, c.window[1].kernel,
-                                      c.window[2].kernel, c.window[2].dilation == 1);
+  const std::string key = fmt::format("bfloat16 rows: {} of {}, {} x {}, {}", c.groups * c.out, c.in,
+                                      c.window[1].kernel, c.window[2].kernel, c.window[2].dilation == 1);
   made->weight_ = amx::packed_weight(call, 1, key, made->convolution_.packed_bytes(),
                                      [convolution = made->convolution_, w](std::byte* to) {
                                        std::vector<float> floats(static_cast<std::size_t>(w.numel()));

@@ -1,6 +1,9 @@
 // Products that read the second operand where it lies, in its own type.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <string>
+
 #include "dtypes/convert.h"
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/dnnl/matmul.h"
@@ -53,10 +56,13 @@ class Linear : public PreparedAlgorithm {
   Linear(const KernelCall& c, const InPlace& l) : l_(l) {
     choice = {Algorithm::in_place};
     if (!rounds(c)) return;
+    half_ = c.precision == Precision::float16 ? DType::f16 : DType::bf16;
     const auto* weight = c.in[1].as<const float>();
     const std::int64_t n = l.shape.n, k = l.shape.k, row = l.shape.w_row;
-    rounded_ = amx::packed_weight(c, 1, fmt::format("bfloat16 rows: {} of {}", n, k), n * k * 2, [=](std::byte* to) {
-      for (std::int64_t j = 0; j < n; ++j) convert(weight + j * row, DType::f32, to + j * k * 2, DType::bf16, k);
+    const std::string key = fmt::format("{} rows: {} of {}", name_of(half_), n, k);
+    if (half_ == DType::f16 && !fits_float16(c, key)) return;
+    rounded_ = amx::packed_weight(c, 1, key, n * k * 2, [=, half = half_](std::byte* to) {
+      for (std::int64_t j = 0; j < n; ++j) convert(weight + j * row, DType::f32, to + j * k * 2, half, k);
     });
     l_.shape.w_row = k;
     unread = 1u << 1;
@@ -81,7 +87,7 @@ class Linear : public PreparedAlgorithm {
       const pointwise::Finish finish = l_.convert_y ? pointwise::Finish{} : pointwise::Finish{epilogue, &c};
       const bool rounded = rounded_ != nullptr;
       linear(l_.shape, {static_cast<const float*>(x), rounded ? rounded_.get() : c.in[1].data, bias, y, finish,
-                        rounded ? DType::bf16 : c.in[1].dtype});
+                        rounded ? half_ : c.in[1].dtype});
     }
     if (l_.convert_y) from_dense(at.y, DType::f32, c.out[0]);
     return !l_.convert_y && !l_.bf16 ? Left::nothing : Left::epilogue;
@@ -90,12 +96,30 @@ class Linear : public PreparedAlgorithm {
  private:
   /// Few rows take as long as reading the weight: half as many bytes of it, where products may be of bfloat16.
   bool rounds(const KernelCall& c) const {
-    return c.precision == Precision::bfloat16 && l_.shape.m <= kFewRows && c.in[1].dtype == DType::f32 &&
+    return c.precision != Precision::exported && l_.shape.m <= kFewRows && c.in[1].dtype == DType::f32 &&
            c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr && l_.shape.w_row >= l_.shape.k;
   }
 
+  /// Whether no element of the weight becomes infinite. One that has been kept was looked at then.
+  bool fits_float16(const KernelCall& c, const std::string& key) const {
+    if (c.weights != nullptr) {
+      if (!c.weights->packed(1, key).empty()) return true;
+      c.weights->fetch(1);
+    }
+    constexpr float kRoundsToInfinity = 65520;
+    const auto* weight = c.in[1].as<const float>();
+    for (std::int64_t j = 0; j < l_.shape.n; ++j) {
+      for (std::int64_t i = 0; i < l_.shape.k; ++i) {
+        const float v = weight[j * l_.shape.w_row + i];
+        if (std::isfinite(v) && std::abs(v) >= kRoundsToInfinity) return false;
+      }
+    }
+    return true;
+  }
+
   InPlace l_;
-  std::shared_ptr<const std::byte> rounded_;  ///< the weight in bfloat16
+  std::shared_ptr<const std::byte> rounded_;  ///< the weight in two bytes
+  DType half_ = DType::bf16;
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ class PackedRows : public PreparedAlgorithm {
     choice = {Algorithm::tile_rows};
     unread = 1u << 1;
     const amx::Elements weight = amx::Elements::of(p.call.in[1]);
-    weight_ = amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
-                                 tiles_.packed_bytes(),
-                                 [tiles = tiles_, weight](std::byte* to) { tiles.pack(weight, to); });
+    weight_ =
+        amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
+                           tiles_.packed_bytes(), [tiles = tiles_, weight](std::byte* to) { tiles.pack(weight, to); });
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {

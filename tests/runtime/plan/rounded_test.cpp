@@ -110,7 +110,9 @@ ValueId linear(TestProgram& p, ValueId x, std::int64_t in, std::int64_t out, uns
 /// Norm, attention of two heads, norm, two layers with an activation.
 std::vector<ValueId> transformer(TestProgram& p, ValueId x, std::vector<ValueId>* between) {
   Builder& b = p.b();
-  const auto norm = [&](ValueId v) { return b.add(Op::layer_norm, {v}, {attr(AttrKey::k, Dim(1)), attr_numbers(AttrKey::epsilon, {1e-5})}); };
+  const auto norm = [&](ValueId v) {
+    return b.add(Op::layer_norm, {v}, {attr(AttrKey::k, Dim(1)), attr_numbers(AttrKey::epsilon, {1e-5})});
+  };
   const ValueId first = norm(x);
   const auto heads = [&](unsigned seed) {
     const ValueId all = linear(p, first, 64, 64, seed);
