@@ -15,8 +15,8 @@ class ThreadPool {
   static ThreadPool& shared();
 
   /// Calls part(context, i) for i from 0 to parts - 1, each once, on this thread and up to parts - 1 others; returns
-  /// when all are done.
-  void run(std::int64_t parts, Part part, void* context);
+  /// when all are done. Every part reads `part_reads` bytes besides its share, for a LoopRecorder.
+  void run(std::int64_t parts, Part part, void* context, std::int64_t part_reads = 0);
 
  private:
   ThreadPool();
