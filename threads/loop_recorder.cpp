@@ -59,10 +59,10 @@ double LoopRecorder::now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void LoopRecorder::run(std::int64_t parts, ThreadPool::Part part, void* context, std::int64_t part_reads) {
+void LoopRecorder::run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note) {
   TimedLoop timed{part, context, std::vector<TimedPart>(static_cast<std::size_t>(parts))};
   LoopTime loop;
-  loop.part_reads = static_cast<double>(part_reads);
+  loop.note = note;
   {
     const RecorderScope unrecorded(nullptr);
     loop.begin = now();
@@ -79,7 +79,7 @@ void LoopRecorder::run(std::int64_t parts, ThreadPool::Part part, void* context,
 }
 
 void LoopRecorder::add_openmp(double begin, double end) {
-  loops_.push_back({begin, end, 0, true, {}});
+  loops_.push_back({begin, end, {}, true, {}});
 }
 
 void LoopRecorder::end_node(std::uint32_t function, std::uint32_t node, double begin, double end) {

@@ -18,7 +18,7 @@ struct PartTime {
 
 struct LoopTime {
   double begin = 0, end = 0;
-  double part_reads = 0;  ///< bytes that every part reads, whatever its share; 0 where nobody says
+  ThreadPool::Note note;
   bool openmp = false;    ///< a library ran it on OpenMP's threads: nothing is known of its parts
   std::vector<PartTime> parts;
 };
@@ -47,7 +47,7 @@ class LoopRecorder {
 
   Mode mode() const { return mode_; }
   /// Runs a loop as ThreadPool::run does.
-  void run(std::int64_t parts, ThreadPool::Part part, void* context, std::int64_t part_reads);
+  void run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note);
   /// A library ran a loop on OpenMP's threads.
   void add_openmp(double begin, double end);
   /// The loops since the last call belong to this node.

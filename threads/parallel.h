@@ -38,7 +38,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f, std::int64_t part_r
       if (!l.error) l.error = std::current_exception();
     }
   };
-  ThreadPool::shared().run(parts, part, &loop, part_reads);
+  ThreadPool::shared().run(parts, part, &loop, {part_reads, 0});
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

@@ -190,8 +190,8 @@ ThreadPool& ThreadPool::shared() {
   return pool;
 }
 
-void ThreadPool::run(std::int64_t parts, Part part, void* context, std::int64_t part_reads) {
-  if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, part_reads);
+void ThreadPool::run(std::int64_t parts, Part part, void* context, Note note) {
+  if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, note);
   const std::int64_t wanted = std::min(parts - 1, kMostThreads);
   if (state_->count.load(std::memory_order_relaxed) < wanted) state_->start(wanted);
   Job job{part, context, parts, processor()};

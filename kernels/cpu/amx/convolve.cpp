@@ -5,6 +5,7 @@
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
+#include "threads/pieces.h"
 
 namespace tern::amx {
 namespace {
@@ -229,13 +230,15 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
                      jobs = shape_.batch * shape_.groups, image = shape_.in * shape_.window[1].in * shape_.window[2].in;
   std::atomic<bool> finite = true;
   if (by_bands_) {
-    parallel_for(jobs * bands, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_pieces(jobs * bands, 1, 1, [&](Pieces& pieces) {
       auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, band_lines_})), kImageSlot);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t job = i / bands, first = i % bands * band_lines_;
-        const Band band{first, std::min(lines, first + band_lines_)};
-        split_image(o.x + job * image, band, 0, chunks_ * kTile, parts);
-        if (!multiply_band(o, job, band, {0, blocks_}, parts)) finite = false;
+      for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+        for (std::int64_t i = r.begin; i < r.end; ++i) {
+          const std::int64_t job = i / bands, first = i % bands * band_lines_;
+          const Band band{first, std::min(lines, first + band_lines_)};
+          split_image(o.x + job * image, band, 0, chunks_ * kTile, parts);
+          if (!multiply_band(o, job, band, {0, blocks_}, parts)) finite = false;
+        }
       }
     });
     return finite;
@@ -248,13 +251,15 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
       parallel_for(chunks_ * kTile, grain_for(plane(all)),
                    [&](std::int64_t begin, std::int64_t end) { split_image(x, all, begin, end, scratch); });
     }
-    parallel_for(blocks_, 1, [&](std::int64_t begin, std::int64_t end) {
+    parallel_pieces(blocks_, 1, 1, [&](Pieces& pieces) {
       std::byte* parts = scratch;
       if (alone) {
         parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes(all)), kImageSlot);
         split_image(x, all, 0, chunks_ * kTile, parts);
       }
-      if (!multiply_band(o, job, all, {begin, end}, parts)) finite = false;
+      for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+        if (!multiply_band(o, job, all, {r.begin, r.end}, parts)) finite = false;
+      }
     });
   }
   return finite;

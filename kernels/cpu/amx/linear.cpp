@@ -5,6 +5,7 @@
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
+#include "threads/pieces.h"
 
 namespace tern::amx {
 namespace {
@@ -61,15 +62,17 @@ bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
     }
     TransposingSink sink(shape_, o, m, count, finite);
     const bool by_rows = blocks >= Threads::current().count() || blocks >= (tiles + 1) / 2;
-    parallel_for(by_rows ? blocks : (tiles + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-      const Range columns = by_rows ? Range{0, tiles} : Range{2 * begin, std::min(tiles, 2 * end)};
+    parallel_pieces(by_rows ? blocks : (tiles + 1) / 2, 1, 1, [&](Pieces& pieces) {
       std::byte* parts = scratch;
       if (alone) {
         parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
-        split(columns.begin, columns.end, parts);
+        split(0, tiles, parts);
       }
-      multiply(left, panels(parts, steps_, shape_.parts), by_rows ? Range{begin, end} : Range{0, blocks}, columns,
-               sink);
+      for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+        const Range columns = by_rows ? Range{0, tiles} : Range{2 * r.begin, std::min(tiles, 2 * r.end)};
+        multiply(left, panels(parts, steps_, shape_.parts), by_rows ? Range{r.begin, r.end} : Range{0, blocks}, columns,
+                 sink);
+      }
     });
   }
   return finite;
