@@ -11,8 +11,13 @@ set(sources
   cpu/amx/key_block.cpp
   cpu/amx/linear.cpp
   cpu/amx/multiply_amx.cpp
+  cpu/amx/pack_rows_amx.cpp
   cpu/amx/packed.cpp
   cpu/amx/panels_amx.cpp
+  cpu/amx/row_band.cpp
+  cpu/amx/row_convolve.cpp
+  cpu/amx/row_linear.cpp
+  cpu/amx/rows_amx.cpp
   cpu/amx/without_tiles.cpp
   cpu/attention/attention.cpp
   cpu/attention/shared_heads.cpp
@@ -36,6 +41,7 @@ set(sources
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
   cpu/convolution/tile_convolution.cpp
+  cpu/convolution/tile_rows.cpp
   cpu/convolution/tiles.cpp
   cpu/dense.cpp
   cpu/dnnl/convolution.cpp
@@ -73,6 +79,7 @@ set(sources
   cpu/matmul/in_place.cpp
   cpu/matmul/matmul.cpp
   cpu/matmul/onednn.cpp
+  cpu/matmul/packed_rows.cpp
   cpu/matmul/panels.cpp
   cpu/matmul/problem.cpp
   cpu/matmul/tiles.cpp

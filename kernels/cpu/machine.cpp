@@ -13,8 +13,6 @@
 namespace tern::cpu {
 namespace {
 
-constexpr double kRoundedPlaneBytes = 35;  // of one part
-
 /// The shortest of several runs, in seconds: others were disturbed, or the first ones at a low clock.
 template <class Run>
 double shortest(const Run& run) {
@@ -51,7 +49,6 @@ std::array<Machine, 2> measure() {
   made.bytes = 2.0 * kBytes / shortest([&] { std::memcpy(to.data(), from.data(), kBytes); });
   Machine rounded = made;
   rounded.on_tiles = on_tiles(amx::kRounded);
-  rounded.plane_bytes = kRoundedPlaneBytes;
   return {made, rounded};
 }
 

@@ -5,57 +5,14 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "kernels/cpu/amx/convolve.h"
 #include "kernels/cpu/amx/linear.h"
+#include "tests/kernels/tiles.h"
 
 namespace tern {
 namespace {
-
-std::vector<float> random_values(std::size_t n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> values(-1, 1);
-  std::vector<float> v(n);
-  for (float& x : v) x = values(random);
-  return v;
-}
-
-std::vector<std::byte, std::allocator<std::byte>> unaligned(std::size_t bytes) {
-  return std::vector<std::byte>(bytes + 64);
-}
-
-std::byte* aligned_part(std::vector<std::byte>& memory) {
-  return memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64) % 64;
-}
-
-/// A sum of k products of floats, each at most 1: half a unit of 2^-24 for each of the sums of 32, and 2^-22 for each
-/// product.
-double tolerance(std::int64_t k) {
-  return (std::sqrt(static_cast<double>(k)) * 4 + 4) * std::ldexp(1.0, -24) * std::sqrt(static_cast<double>(k)) / 2;
-}
-
-/// To `parts` parts of 8 bits, ties to even; three hold all of a float.
-float rounded(float v, int parts) {
-  if (parts == amx::kAllParts || v == 0) return v;
-  int exponent = 0;
-  const float fraction = std::frexp(v, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
-}
-
-std::vector<double> rounded(const std::vector<float>& values, int parts) {
-  std::vector<double> r;
-  for (float v : values) r.push_back(rounded(v, parts));
-  return r;
-}
-
-class MatrixTiles : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!amx::available()) GTEST_SKIP() << "this processor has no matrix tiles";
-  }
-};
 
 struct Linear {
   amx::LinearShape shape;
@@ -94,27 +51,6 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
           ASSERT_NEAR(linear.y[static_cast<std::size_t>(i * s.n + j)], linear.expected(i, j), tolerance(s.k))
               << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << parts << " parts";
       }
-    }
-  }
-}
-
-TEST_F(MatrixTiles, AWeightRoundedBeforeGivesTheSame) {
-  for (const amx::LinearShape& s : {amx::LinearShape{17, 33, 31, 31, 31, amx::kRounded},
-                                    amx::LinearShape{128, 96, 4000, 4000, 4003, amx::kRounded}}) {
-    Linear on_the_fly(s), before(s);
-    ASSERT_TRUE(on_the_fly.run());
-    const amx::Linear linear(s);
-    auto memory = unaligned(linear.scratch()), weight = unaligned(static_cast<std::size_t>(linear.rounded_bytes()));
-    linear.round(before.weight.data(), aligned_part(weight));
-    ASSERT_TRUE(linear.run({before.x.data(), nullptr, before.bias.data(), before.y.data(), {}, aligned_part(weight)},
-                           aligned_part(memory)));
-    EXPECT_EQ(before.y, on_the_fly.y);
-    std::vector<float> unpacked(static_cast<std::size_t>(s.n * s.k));
-    linear.unpack(aligned_part(weight), unpacked.data());
-    for (std::int64_t i = 0; i < s.n; ++i) {
-      for (std::int64_t k = 0; k < s.k; ++k)
-        ASSERT_EQ(unpacked[static_cast<std::size_t>(i * s.k + k)],
-                  rounded(before.weight[static_cast<std::size_t>(i * s.w_row + k)], amx::kRounded));
     }
   }
 }
@@ -165,23 +101,8 @@ TEST_F(MatrixTiles, SayWhereResultsAreNotFinite) {
   }
 }
 
-struct Geometry {
-  std::int64_t batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, before, after;
-};
-
-std::int64_t out_size(std::int64_t in, std::int64_t kernel, const Geometry& g) {
-  return (in + g.before + g.after - g.dilation * (kernel - 1) - 1) / g.stride + 1;
-}
-
 void check_convolution(const Geometry& g, int parts) {
-  amx::ConvolutionShape shape;
-  shape.window[1] = {g.height, out_size(g.height, g.kernel_h, g), g.kernel_h, g.stride, g.dilation, g.before};
-  shape.window[2] = {g.width, out_size(g.width, g.kernel_w, g), g.kernel_w, g.stride, g.dilation, g.before};
-  shape.batch = g.batch;
-  shape.groups = g.groups;
-  shape.in = g.in;
-  shape.out = g.out;
-  shape.parts = parts;
+  const amx::ConvolutionShape shape = shape_of(g, parts);
   const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out;
   const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
              weight = random_values(static_cast<std::size_t>(g.groups * g.out * g.in * taps), 5),
@@ -199,16 +120,6 @@ void check_convolution(const Geometry& g, int parts) {
   ASSERT_TRUE(convolution.run({x.data(), packed.empty() ? weight.data() : packed.data(), bias.data(), y.data(), {}},
                               aligned_part(memory)));
   EXPECT_EQ(y.back(), 7) << "written behind the result";
-  if (parts == amx::kRounded) {
-    auto before = unaligned(static_cast<std::size_t>(convolution.rounded_bytes()));
-    convolution.round(weight.data(), aligned_part(before));
-    std::vector<float> again(y.size(), 7);
-    ASSERT_TRUE(convolution.run({x.data(), nullptr, bias.data(), again.data(), {}, aligned_part(before)},
-                                aligned_part(memory)));
-    EXPECT_EQ(again, y);
-    convolution.unpack(aligned_part(before), unpacked.data());
-    for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(unpacked[i], rounded(weight[i], parts));
-  }
   const std::vector<double> left = rounded(x, parts), right = rounded(weight, parts);
   for (std::size_t i = 0; i < results; ++i) {
     const auto at = static_cast<std::int64_t>(i), c = at / ow / oh % (g.groups * g.out),

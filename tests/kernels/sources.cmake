@@ -38,4 +38,5 @@ set(sources
   rows_test.cpp
   sgemm_test.cpp
   simd_test.cpp
+  tile_rows_test.cpp
   winograd_test.cpp)

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dtypes/cpu_level.h"
+#include "kernels/cpu/amx/rows.h"
 
 #if TERN_X86_LEVELS && defined(__linux__)
 #include <sys/syscall.h>
@@ -48,11 +49,10 @@ bool available() {
 }
 #endif
 
-float rounded_element(const std::byte* rounded, std::int64_t k, std::int64_t row, std::int64_t element) {
-  const std::int64_t tile = (row / kBlock * steps_of(k) + element / kStep) * 2 + row % kBlock / kTile,
-                     pair = element % kTile, half = element % kStep / kTile;
+float packed_element(const std::byte* packed, std::int64_t steps, std::int64_t n, std::int64_t k) {
+  const std::int64_t tile = (n / kBlock * steps + k / kStep) * 2 + n % kBlock / kTile;
   std::uint16_t bits = 0;
-  std::memcpy(&bits, rounded + tile * kTileBytes + row % kTile * 64 + pair * 4 + half * 2, sizeof bits);
+  std::memcpy(&bits, packed + tile * kTileBytes + k % kStep / 2 * 64 + n % kTile * 4 + k % 2 * 2, sizeof bits);
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 

@@ -35,7 +35,6 @@ struct Left {
   const float* data = nullptr;
   std::int64_t rows = 0, k = 0;
   std::int64_t block = 0, row = 0, step = 0;
-  const std::byte* rounded = nullptr;  ///< as round_left wrote it: `data` is not read
 };
 /// Rows that lie `row` apart, each in one piece.
 inline Left row_major(const float* data, std::int64_t rows, std::int64_t k, std::int64_t row) {
@@ -45,14 +44,6 @@ inline Left row_major(const float* data, std::int64_t rows, std::int64_t k, std:
 constexpr std::int64_t steps_of(std::int64_t k) {
   return (k + kStep - 1) / kStep;
 }
-/// A left operand rounded before, once for many products: for each block of rows and step of k two tiles of 16 rows.
-constexpr std::int64_t rounded_bytes(std::int64_t rows, std::int64_t k) {
-  return (rows + kBlock - 1) / kBlock * steps_of(k) * 2 * kTileBytes;
-}
-void round_left(const Left& left, std::byte* to);
-/// Its element in a row.
-float rounded_element(const std::byte* rounded, std::int64_t k, std::int64_t row, std::int64_t element);
-
 /// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
 /// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,
 /// with rows `row` apart; all in bytes. The left operand is split into as many parts.

@@ -23,36 +23,19 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
 
 }  // namespace
 
-Convolution::Axis Convolution::axis(const cpu::WindowAxis& w) {
-  Axis a;
-  std::int64_t highest = 0;
-  for (std::int64_t k = 0; k < w.kernel; ++k) {
-    const std::int64_t at = k * w.dilation - w.before, phase = (at % w.stride + w.stride) % w.stride,
-                       shift = (at - phase) / w.stride;
-    const auto found = std::ranges::find(a.phases, phase);
-    a.phase.push_back(found - a.phases.begin());
-    if (found == a.phases.end()) a.phases.push_back(phase);
-    a.shift.push_back(shift);
-    a.lowest = k == 0 ? shift : std::min(a.lowest, shift);
-    highest = k == 0 ? shift : std::max(highest, shift);
-  }
-  a.reach = highest - a.lowest;
-  return a;
-}
-
 bool Convolution::suits(const ConvolutionShape& s) {
   const cpu::Window& w = s.window;
   if (!available() || w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
   if (s.in * s.out * positions * taps < kWorthATile) return false;
-  const std::int64_t pitch = w[2].out + axis(w[2]).reach, computed = rounded_up(w[1].out * pitch, kTile);
+  const std::int64_t pitch = w[2].out + phases_of(w[2]).reach, computed = rounded_up(w[1].out * pitch, kTile);
   const double use = static_cast<double>(s.in * s.out * positions) /
                      static_cast<double>(rounded_up(s.in, kStep) * rounded_up(s.out, kTile) * computed);
   return use >= kLeastUse;
 }
 
 Convolution::Convolution(const ConvolutionShape& shape)
-    : shape_(shape), height_(axis(shape.window[1])), width_(axis(shape.window[2])) {
+    : shape_(shape), height_(phases_of(shape.window[1])), width_(phases_of(shape.window[2])) {
   const cpu::Window& w = shape.window;
   taps_ = w[1].kernel * w[2].kernel;
   chunks_ = steps_of(shape.in);
@@ -119,33 +102,9 @@ void Convolution::unpack(const float* packed, float* to) const {
 }
 
 Left Convolution::left(const float* weight, std::int64_t group) const {
-  if (weight == nullptr) return {nullptr, shape_.out, left_k()};
   if (reads_in_place()) return row_major(weight + group * shape_.out * shape_.in, shape_.out, shape_.in, shape_.in);
   const std::int64_t k = left_k();
   return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
-}
-
-void Convolution::round(const float* weight, std::byte* to) const {
-  std::vector<float> packed;
-  if (!reads_in_place()) {
-    packed.resize(static_cast<std::size_t>(packed_size()));
-    pack(weight, packed.data());
-    weight = packed.data();
-  }
-  for (std::int64_t g = 0; g < shape_.groups; ++g)
-    round_left(left(weight, g), to + g * amx::rounded_bytes(shape_.out, left_k()));
-}
-
-void Convolution::unpack(const std::byte* rounded, float* to) const {
-  for (std::int64_t r = 0; r < shape_.groups * shape_.out; ++r) {
-    const std::byte* group = rounded + r / shape_.out * amx::rounded_bytes(shape_.out, left_k());
-    for (std::int64_t c = 0; c < shape_.in; ++c) {
-      for (std::int64_t t = 0; t < taps_; ++t) {
-        const std::int64_t element = taps_ == 1 ? c : (c / kStep * taps_ + t) * kStep + c % kStep;
-        *to++ = rounded_element(group, left_k(), r % shape_.out, element);
-      }
-    }
-  }
 }
 
 /// Pairs of channels [first, last) of the image at x.
@@ -218,9 +177,7 @@ bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, 
       o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
   std::atomic<bool> finite = true;
   PlainSink sink(target, tiles, finite);
-  Left operand = left(o.weight, group);
-  if (o.rounded != nullptr) operand.rounded = o.rounded + group * amx::rounded_bytes(shape_.out, left_k());
-  multiply(operand, {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
+  multiply(left(o.weight, group), {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts}, blocks,
            {0, static_cast<std::int64_t>(tiles.size())}, sink);
   return finite;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/amx/phases.h"
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/cpu/windows/window.h"
 
@@ -23,7 +24,6 @@ struct ConvolutionOperands {
   const float* bias = nullptr;    ///< [groups * out], or null
   float* y = nullptr;
   pointwise::Finish finish;
-  const std::byte* rounded = nullptr;  ///< the weight as `round` wrote it: `weight` is not read
 };
 
 class Convolution {
@@ -38,10 +38,6 @@ class Convolution {
   std::int64_t packed_size() const { return shape_.groups * blocks_ * kBlock * left_k(); }
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;
-  /// The weight rounded once, for shapes of one part; and as exported again.
-  std::int64_t rounded_bytes() const { return shape_.groups * amx::rounded_bytes(shape_.out, left_k()); }
-  void round(const float* weight, std::byte* to) const;
-  void unpack(const std::byte* rounded, float* to) const;
 
   /// Bytes for as many threads as are set now.
   std::size_t scratch() const;
@@ -49,18 +45,10 @@ class Convolution {
   bool run(const ConvolutionOperands& o, std::byte* scratch) const;
 
  private:
-  /// One axis of the kernel against the image: element k reads line shift[k] - lowest of the phase's lines.
-  struct Axis {
-    std::vector<std::int64_t> phases;  ///< remainders of positions by the stride that elements touch
-    std::vector<std::int64_t> phase;   ///< for each element: number in `phases`
-    std::vector<std::int64_t> shift;
-    std::int64_t lowest = 0, reach = 0;  ///< of shifts; highest - lowest
-  };
   /// Lines of the result that are made together.
   struct Band {
     std::int64_t begin = 0, end = 0;
   };
-  static Axis axis(const cpu::WindowAxis& w);
   std::int64_t left_k() const;
   /// Of one group, of a weight as it is where `reads_in_place`, else packed.
   Left left(const float* weight, std::int64_t group) const;
@@ -73,7 +61,7 @@ class Convolution {
                      const std::byte* parts) const;
 
   ConvolutionShape shape_;
-  Axis height_, width_;
+  Phases height_, width_;
   std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, band_lines_ = 1;
   bool by_bands_ = false;  ///< threads take bands of the image; else blocks of channels
 };

@@ -27,16 +27,6 @@ Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(sha
   rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
 }
 
-void Linear::round(const float* weight, std::byte* to) const {
-  round_left(row_major(weight, shape_.n, shape_.k, shape_.w_row), to);
-}
-
-void Linear::unpack(const std::byte* rounded, float* to) const {
-  for (std::int64_t i = 0; i < shape_.n; ++i) {
-    for (std::int64_t k = 0; k < shape_.k; ++k) *to++ = rounded_element(rounded, shape_.k, i, k);
-  }
-}
-
 std::size_t Linear::scratch() const {
   if (splits_alone(shape_.n, Threads::current().count())) return 0;
   return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * panel_step(shape_.parts));
@@ -45,8 +35,7 @@ std::size_t Linear::scratch() const {
 bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
-  Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
-  left.rounded = o.rounded;
+  const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
   const bool alone = splits_alone(shape_.n, Threads::current().count());
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {

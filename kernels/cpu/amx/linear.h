@@ -20,7 +20,6 @@ struct LinearOperands {
   const float* bias = nullptr;  ///< [n], or null
   float* y = nullptr;
   pointwise::Finish finish;
-  const std::byte* rounded = nullptr;  ///< the weight as `round` wrote it: `weight` is not read
 };
 
 class Linear {
@@ -28,10 +27,6 @@ class Linear {
   explicit Linear(const LinearShape& shape);
   /// Whether tiles gain anything for this shape, here.
   static bool suits(const LinearShape& shape);
-  /// The weight rounded once, for shapes of one part; and as a dense [n, k] again.
-  std::int64_t rounded_bytes() const { return amx::rounded_bytes(shape_.n, shape_.k); }
-  void round(const float* weight, std::byte* to) const;
-  void unpack(const std::byte* rounded, float* to) const;
   /// Bytes for as many threads as are set now.
   std::size_t scratch() const;
   /// On several threads. False when some result is not finite: then y is to be computed in another way. `scratch`:

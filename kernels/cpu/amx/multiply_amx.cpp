@@ -61,11 +61,10 @@ inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::
   }
 }
 
-/// What will be read after this block, for its first step: some rows of floats, or lines of rounded tiles.
+/// The rows of a block that will be read after this one.
 struct Prefetch {
   const float* data = nullptr;
   std::int64_t rows = 0;
-  const std::byte* tiles = nullptr;
 };
 
 template <int L>
@@ -111,10 +110,6 @@ void multiply_rounded(const KSteps& s, const Right& right) {
     load_right<R>(s.right + s.offsets[i], right);
     multiply_tiles<L, R>();
     for (std::int64_t r = 0; r < s.prefetch.rows; ++r) {
-      if (s.prefetch.tiles != nullptr) {
-        __builtin_prefetch(s.prefetch.tiles + i * kLeftPart + r * 64, 0, 2);
-        continue;
-      }
       const float* line = s.prefetch.data + r * s.first.row + i * s.step;
       __builtin_prefetch(line, 0, 2);
       __builtin_prefetch(line + 16, 0, 2);
@@ -201,9 +196,8 @@ class Multiplication {
         sink_(sink),
         steps_(static_cast<std::int64_t>(right.steps.size())),
         pairs_((tiles.end - tiles.begin + 1) / 2),
-        in_one_(steps_ <= kDepth || left.rounded != nullptr) {
-    if (left.rounded == nullptr)
-      parts_ =
+        in_one_(steps_ <= kDepth) {
+    parts_ =
         thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * P * kLeftPart), kLeftSlot);
     sums_ = thread_buffer<float>(static_cast<std::size_t>((in_one_ ? 1 : kGroup * pairs_) * kBlockFloats), kSumsSlot);
   }
@@ -213,9 +207,8 @@ class Multiplication {
     const std::int64_t group = in_one_ ? 1 : kGroup;
     for (std::int64_t g = blocks_.begin; g < blocks_.end; g += group) {
       group_end_ = std::min(blocks_.end, g + group);
-      const std::int64_t depth = in_one_ ? steps_ : kDepth;
-      for (std::int64_t begin = 0; begin < steps_; begin += depth) {
-        for (std::int64_t b = g; b < group_end_; ++b) multiply_block(g, b, begin, std::min(steps_, begin + depth));
+      for (std::int64_t begin = 0; begin < steps_; begin += kDepth) {
+        for (std::int64_t b = g; b < group_end_; ++b) multiply_block(g, b, begin, std::min(steps_, begin + kDepth));
       }
     }
   }
@@ -235,12 +228,6 @@ class Multiplication {
     const bool in_group = b + 1 < group_end_;
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
     if (block >= blocks_.end) return {};
-    if (left_.rounded != nullptr) {
-      constexpr std::int64_t kLines = kLeftPart / 64;
-      const std::int64_t first = kLines * pair / pairs_;
-      return {nullptr, kLines * (pair + 1) / pairs_ - first,
-              left_.rounded + (block * steps_ + step) * kLeftPart + first * 64};
-    }
     const std::int64_t rows = std::min(kBlock, left_.rows - block * kBlock), first = rows * pair / pairs_;
     return {element(block, step) + first * left_.row, rows * (pair + 1) / pairs_ - first};
   }
@@ -251,11 +238,10 @@ class Multiplication {
       const std::int64_t tile = tiles_.begin + 2 * pair;
       const int columns = tile + 1 < tiles_.end ? 2 : 1;
       float* sums = sums_ + (in_one_ ? 0 : (b - g) * pairs_ + pair) * kBlockFloats;
-      const bool rounded = left_.rounded != nullptr;
-      const KSteps s{rounded ? const_cast<std::byte*>(left_.rounded) + (b * steps_ + begin) * kLeftPart : parts_,
+      const KSteps s{parts_,
                      {element(b, begin), left_.row, rows, left_.k - begin * kStep},
                      left_.step,
-                     pair == 0 && !rounded,
+                     pair == 0,
                      right_.steps.data() + begin,
                      right_.data + tile * right_.column_tile,
                      end - begin,
@@ -277,22 +263,12 @@ class Multiplication {
   Sink& sink_;
   std::int64_t steps_, pairs_;
   bool in_one_;  ///< all steps fit: sums stay in registers from the first to the last
-  std::byte* parts_ = nullptr;
+  std::byte* parts_;
   float* sums_;
   std::int64_t group_end_ = 0;
 };
 
 }  // namespace
-
-void round_left(const Left& left, std::byte* to) {
-  for (std::int64_t b = 0; b * kBlock < left.rows; ++b) {
-    for (std::int64_t s = 0; s < steps_of(left.k); ++s, to += kLeftPart) {
-      const LeftStep step{left.data + b * left.block + s * left.step, left.row, std::min(kBlock, left.rows - b * kBlock),
-                          left.k - s * kStep};
-      split<kRounded>(step, 0, kBlock, to);
-    }
-  }
-}
 
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink) {
   if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;

@@ -2,6 +2,7 @@
 #include <tern/error.h>
 
 #include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/amx/rows.h"
 
 namespace tern::amx {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 
 }  // namespace
 
-void round_left(const Left&, std::byte*) {
-  none();
-}
 void multiply(const Left&, const Right&, Range, Range, Sink&) {
   none();
 }
@@ -31,6 +29,18 @@ void TransposingSink::store(const float*, std::int64_t, std::int64_t, int) {
   none();
 }
 void PlainSink::store(const float*, std::int64_t, std::int64_t, int) {
+  none();
+}
+void pack_rows(const float*, std::int64_t, Range, std::int64_t, std::byte*) {
+  none();
+}
+void round_line(const float*, std::int64_t, std::byte*) {
+  none();
+}
+void pack_weight(const float*, std::int64_t, std::int64_t, std::int64_t, std::byte*) {
+  none();
+}
+bool multiply_rows(const TileRows&, const std::byte*, Range, const RowResults&) {
   none();
 }
 

@@ -1,41 +1,15 @@
 #include "kernels/cpu/convolution/channels_last.h"
 
-#include <tern/error.h>
-
 #include <algorithm>
-#include <array>
 
 #include "kernels/channels_last.h"
 #include "kernels/cpu/channels_last/panels.h"
+#include "kernels/cpu/convolution/reordered.h"
+#include "kernels/cpu/convolution/tile_rows.h"
 #include "schema/epilogue.h"
 
 namespace tern::cpu {
 namespace {
-
-/// A call whose operands of the epilogue and result are seen with channels last, as the epilogue needs them.
-class Reordered {
- public:
-  explicit Reordered(const KernelCall& call)
-      : call_(call), out_(in_channels_last_order(call.out[0], call.out[0].rank)) {
-    const std::size_t first = kEpilogueOperands, count = call.in.size();
-    if (count > in_.size()) fail(ErrorCode::internal, "an expression with so many operands cannot be fused");
-    for (std::size_t i = first; i < count; ++i) in_[i] = in_channels_last_order(call.in[i], call.out[0].rank);
-    call_.in = {in_.data(), count};
-    call_.out = {&out_, 1};
-  }
-  Reordered(const Reordered&) = delete;
-  Reordered& operator=(const Reordered&) = delete;
-  const KernelCall& call() const { return call_; }
-
- private:
-  KernelCall call_;
-  std::array<TensorView, 32> in_;
-  TensorView out_;
-};
-
-bool lies_so(const TensorView& v) {
-  return in_channels_last_order(v, v.rank).contiguous();
-}
 
 bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
   if (asked == Algorithm::winograd) return channels_last::Winograd::allowed() && channels_last::Winograd::possible(c);
@@ -58,14 +32,17 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
   const bool possible =
       floats && (x.rank == 3 || x.rank == 4) && x.numel() != 0 && call.in[1].numel() != 0 && call.out[0].numel() != 0;
   const Algorithm asked = call.algorithm.algorithm;
+  if (asked == Algorithm::tile_rows || (asked == Algorithm::none && TileRowsConvolution::possible(call)))
+    return possible && (suits(c, true) || TileRowsConvolution::suits(call, c));
   if (asked == Algorithm::none)
     return possible && !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
   return possible && (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
-                                                                       const channels_last::Convolution& c) {
-  if (!wants_channels_last(call, c) || !lies_so(call.in[0]) || !lies_so(call.out[0])) return nullptr;
+                                                                       const channels_last::Convolution& c,
+                                                                       bool panels) {
+  if (!wants_channels_last(call, c) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   auto made = std::make_unique<ChannelsLastConvolution>();
   made->convolution_ = c;
   made->choice = {Algorithm::channels_last, made->convolution_.divide(call.algorithm.variant)};
@@ -74,7 +51,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
     made->choice = {Algorithm::winograd};
   }
   made->asks_ahead = !made->winograd_;
-  made->panels_ = channels_last::stored_panels(call, c);
+  if (panels) made->panels_ = channels_last::stored_panels(call, c);
   made->unread = made->panels_ != nullptr ? 1u << 1 : 0;
   made->own_epilogue = true;
   made->epilogue_ = pointwise::Epilogue::make(Reordered(call).call());

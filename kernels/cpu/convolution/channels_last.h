@@ -13,14 +13,15 @@ namespace tern::cpu {
 /// (KernelCall::intensity).
 bool tiles_gain(double intensity, const Machine& machine);
 
-/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for or the call's
-/// intensity is low.
+/// As Kernel::channels_last: one and two dimensions; where there are matrix tiles, if that is asked for, in bfloat16, or
+/// if the call's intensity is low.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
-  /// Null where the views lie otherwise.
-  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+  /// Null where the views lie otherwise. With `panels` the weight is taken as packed, or offered to be.
+  static std::unique_ptr<ChannelsLastConvolution> make(const KernelCall& call, const channels_last::Convolution& c,
+                                                       bool panels = true);
 
   void reserve(const KernelCall& call, ScratchParts& parts) const override;
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;

@@ -3,6 +3,7 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/matmul/gemm.h"
 
@@ -40,6 +41,7 @@ double columns(const ConvolutionCall& c, const Machine& m) {
 }
 
 constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
+    {Algorithm::tile_rows, channels_last, convolution_by_tile_rows},
     {Algorithm::channels_last, channels_last, convolution_channels_last},
     {Algorithm::winograd, channels_last, convolution_channels_last},
     {Algorithm::tiles, tiles, convolution_on_tiles},
@@ -64,6 +66,7 @@ bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
 }
 
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
+                                           {Algorithm::tile_rows},
                                            {Algorithm::channels_last},
                                            {Algorithm::channels_last, Variant::lines},
                                            {Algorithm::channels_last, Variant::columns},
@@ -86,6 +89,11 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));
+}
+
+std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCall& c) {
+  if (c.problem.transposed) return nullptr;
+  return TileRowsConvolution::make(c.call, with_channels_last(c.problem));
 }
 
 Kernel convolution_kernel() {

@@ -17,15 +17,6 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
   const auto* weight = constant ? w.as<const float>() : nullptr;
   const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
                                       shape.window[1].kernel, shape.window[2].kernel);
-  if (constant && shape.parts == amx::kRounded) {
-    const amx::MakePacked make = [convolution, weight](std::byte* to) { convolution.round(weight, to); };
-    if (!convolution.reads_in_place()) {
-      made->rounded_ = amx::packed_weight(call, 1, "bfloat16 " + key, convolution.rounded_bytes(), make);
-    } else if (const auto* stored = amx::stored_weight(call, 1, "bfloat16 " + key, convolution.rounded_bytes(), make)) {
-      made->rounded_ = {std::shared_ptr<const std::byte>(), stored};
-    }
-    return made;
-  }
   if (convolution.reads_in_place()) return made;
   if (!constant) return nullptr;
   const auto packed = amx::packed_weight(
@@ -36,7 +27,6 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
 }
 
 void TileConvolution::unpack(float* to) const {
-  if (rounded_ != nullptr) return convolution_.unpack(rounded_.get(), to);
   convolution_.unpack(packed_.get(), to);
 }
 
@@ -44,7 +34,7 @@ bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue,
   const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
   const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
   return convolution_.run(
-      {call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}, rounded_.get()}, scratch);
+      {call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}}, scratch);
 }
 
 }  // namespace tern::cpu

@@ -15,17 +15,16 @@ class TileConvolution {
 
   std::size_t scratch() const { return convolution_.scratch(); }
   /// The exported weight is not read, unless `run` fails.
-  bool is_packed() const { return packed_ != nullptr || rounded_ != nullptr; }
+  bool is_packed() const { return packed_ != nullptr; }
   /// With the epilogue. False when the result is to be computed in another way.
   bool run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const;
-  /// The weight as exported, or rounded.
+  /// The weight as exported.
   void unpack(float* to) const;
 
  private:
   explicit TileConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
   amx::Convolution convolution_;
   std::shared_ptr<const float> packed_;
-  std::shared_ptr<const std::byte> rounded_;
 };
 
 }  // namespace tern::cpu

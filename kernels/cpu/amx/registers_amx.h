@@ -1,0 +1,54 @@
+// What is done to sums while they are in registers.
+#pragma once
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/pointwise/finish.h"
+#include "kernels/kernel.h"
+
+namespace tern::amx {
+
+inline constexpr int kNotFinite = 0x99;  // of vfpclass: quiet and signalling NaN, both infinities
+
+/// The first n lanes of 16.
+inline __mmask16 first(std::int64_t n) {
+  return static_cast<__mmask16>(n >= 16 ? 0xFFFF : n <= 0 ? 0 : (1 << n) - 1);
+}
+
+inline bool has_strange(__m512 v, __mmask16 mask) {
+  return _mm512_mask_fpclass_ps_mask(mask, v, kNotFinite) != 0;
+}
+
+/// A simple epilogue, or none, on vectors of results.
+class InRegisters {
+ public:
+  explicit InRegisters(const pointwise::Finish& finish) : simple_(finish.simple()) {
+    if (simple_ == nullptr) return;
+    low_ = _mm512_set1_ps(simple_->low);
+    high_ = _mm512_set1_ps(simple_->high);
+    if (simple_->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple_->operand)].as<const float>();
+  }
+  /// `at`: the output's element number of the first lane. The second of two operands is returned where one is NaN.
+  __m512 operator()(__m512 v, __mmask16 mask, std::int64_t at) const {
+    if (simple_ == nullptr) return v;
+    if (operand_ != nullptr) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, operand_ + at));
+    return _mm512_min_ps(high_, _mm512_max_ps(low_, v));
+  }
+
+ private:
+  const pointwise::SimpleEpilogue* simple_;
+  const float* operand_ = nullptr;
+  __m512 low_{}, high_{};
+};
+
+/// Copies `count` (at most 32) floats.
+inline void copy_floats(const float* from, std::int64_t count, float* to) {
+  _mm512_mask_storeu_ps(to, first(count), _mm512_maskz_loadu_ps(first(count), from));
+  if (count > 16)
+    _mm512_mask_storeu_ps(to + 16, first(count - 16), _mm512_maskz_loadu_ps(first(count - 16), from + 16));
+}
+
+}  // namespace tern::amx

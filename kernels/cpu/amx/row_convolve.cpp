@@ -1,0 +1,181 @@
+#include "kernels/cpu/amx/row_convolve.h"
+
+#include <atomic>
+
+#include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
+
+namespace tern::amx {
+namespace {
+
+constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
+constexpr double kLeastUse = 0.2;               // of what tiles compute: below, plain multiply-adds are faster
+constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
+constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
+constexpr std::int64_t kSmallWeight = 256 << 10;
+constexpr std::size_t kBandSlot = 7;
+constexpr double kCycles = 2 * 16;  // of a step for 16 rows by 32 columns
+
+std::int64_t tiles_of(std::int64_t rows) {
+  return (rows + kTile - 1) / kTile;
+}
+
+/// With all positions in one column where every window is one of them, in order.
+ConvolutionShape merged(ConvolutionShape s) {
+  for (const cpu::WindowAxis& a : s.window) {
+    if (a.kernel != 1 || a.stride != 1 || a.before != 0 || a.in != a.out) return s;
+  }
+  const std::int64_t positions = s.batch * cpu::plane(s.window, &cpu::WindowAxis::out);
+  s.batch = 1;
+  s.window = {};
+  s.window[1].in = s.window[1].out = positions;
+  return s;
+}
+
+RowBand band_of(const ConvolutionShape& s) {
+  return {s.window, s.groups * s.in, s.in};
+}
+
+}  // namespace
+
+bool RowConvolution::suits(const ConvolutionShape& s) {
+  const cpu::Window& w = s.window;
+  if (!available() || w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
+  const std::int64_t positions = s.batch * w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
+  if (positions < 4 || s.in * taps * s.out * positions < kWorthATile) return false;
+  const std::int64_t computed = band_of(s).steps() * kStep * ((s.out + kTile - 1) / kTile) * kTile;
+  return static_cast<double>(s.in * taps * s.out) >= kLeastUse * static_cast<double>(computed);
+}
+
+RowConvolution::RowConvolution(const ConvolutionShape& shape)
+    : shape_(merged(shape)), band_(band_of(shape_)), blocks_((shape.out + kBlock - 1) / kBlock) {
+  const std::int64_t threads = Threads::current().count(), lines = shape_.window[1].out, width = shape_.window[2].out;
+  const auto steps = static_cast<double>(band_.steps());
+  const double line = static_cast<double>(image_floats()) / static_cast<double>(lines) * sizeof(float),
+               block = steps * 2 * kTileBytes;
+  const double tiles = static_cast<double>(rows_of(lines)) / static_cast<double>(lines) / kTile;
+  division_ = divide({shape_.batch * lines, shape_.groups * blocks_, tiles * steps * kCycles, line, block}, threads);
+  shared_ = division_.columns > 1;
+  lines_at_a_time_ = lines;
+  if (shared_) {
+    const double tile = line * kTile / static_cast<double>(width);
+    division_ = divide({tiles_of(rows_of(lines)), shape_.groups * blocks_, steps * kCycles, tile, block}, threads);
+    return;
+  }
+  const std::int64_t most = packed_bytes() <= kSmallWeight ? kFewRows : rows_of(lines);
+  while (lines_at_a_time_ > 1 && (band_.bytes(lines_at_a_time_) > kBandBytes || rows_of(lines_at_a_time_) > most))
+    lines_at_a_time_ = (lines_at_a_time_ + 1) / 2;
+  if (width == 1 && lines_at_a_time_ < lines) lines_at_a_time_ = (lines_at_a_time_ + kBlock - 1) / kBlock * kBlock;
+}
+
+std::int64_t RowConvolution::image_floats() const {
+  return shape_.groups * shape_.in * shape_.window[1].in * shape_.window[2].in;
+}
+
+std::int64_t RowConvolution::rows_of(std::int64_t lines) const {
+  return (lines - 1) * band_.rows_of_line() + shape_.window[2].out;
+}
+
+template <class F>
+void RowConvolution::for_each_element(F&& f) const {
+  const std::int64_t width = shape_.window[2].kernel, taps = shape_.window[1].kernel * width;
+  std::int64_t place = 0;
+  for (const Stretch& s : band_.stretches()) {
+    for (std::int64_t i = 0; i < s.size; ++i)
+      f(place + i, i % shape_.in * taps + s.line * width + s.column + i / shape_.in);
+    place += steps_of(s.size) * kStep;
+  }
+}
+
+void RowConvolution::pack(const float* weight, std::byte* to) const {
+  const std::int64_t row = band_.steps() * kStep, exported = shape_.in * shape_.window[1].kernel * shape_.window[2].kernel;
+  parallel_for(shape_.groups * blocks_, grain_for(kBlock * row), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> ordered(static_cast<std::size_t>(kBlock * row));
+    for (std::int64_t b = begin; b < end; ++b) {
+      const std::int64_t first = b % blocks_ * kBlock, count = std::min(kBlock, shape_.out - first);
+      const float* from = weight + (b / blocks_ * shape_.out + first) * exported;
+      for_each_element([&](std::int64_t packed, std::int64_t plain) {
+        for (std::int64_t n = 0; n < count; ++n)
+          ordered[static_cast<std::size_t>(n * row + packed)] = from[n * exported + plain];
+      });
+      pack_weight(ordered.data(), row, count, row, to + b * packed_weight_bytes(kBlock, band_.steps()));
+    }
+  });
+}
+
+void RowConvolution::unpack(const std::byte* packed, float* to) const {
+  const std::int64_t exported = shape_.in * shape_.window[1].kernel * shape_.window[2].kernel;
+  for (std::int64_t n = 0; n < shape_.groups * shape_.out; ++n) {
+    const std::byte* group = packed + n / shape_.out * group_bytes();
+    for_each_element([&](std::int64_t place, std::int64_t plain) {
+      to[n * exported + plain] = packed_element(group, band_.steps(), n % shape_.out, place);
+    });
+  }
+}
+
+std::size_t RowConvolution::scratch() const {
+  return shared_ ? static_cast<std::size_t>(band_.bytes(shape_.window[1].out)) : 0;
+}
+
+bool RowConvolution::multiply(const RowConvolutionOperands& o, const Lines& lines, Range tiles, Range blocks,
+                              const std::byte* band) const {
+  const std::int64_t count = lines.end - lines.begin, rows = std::min(rows_of(count), tiles.end * kTile) - tiles.begin * kTile,
+                     width = shape_.window[2].out, ld = shape_.groups * shape_.out;
+  bool finite = true;
+  while (blocks.begin < blocks.end && rows > 0) {
+    const std::int64_t group = blocks.begin / blocks_, first = blocks.begin % blocks_,
+                       last = std::min(blocks_, first + blocks.end - blocks.begin);
+    const std::vector<std::int64_t> steps = band_.step_offsets(group, count);
+    const RowResults results{.y = o.y,
+                             .ld = ld,
+                             .columns = shape_.out,
+                             .first = (lines.image * shape_.window[1].out + lines.begin) * width,
+                             .begin = tiles.begin * kTile,
+                             .pitch = band_.rows_of_line(),
+                             .width = width,
+                             .bias = o.bias == nullptr ? nullptr : o.bias + group * shape_.out,
+                             .finish = o.finish,
+                             .offset = group * shape_.out};
+    finite = multiply_rows(band_.rows(band, tiles.begin, rows, steps), o.weight + group * group_bytes(), {first, last},
+                           results) &&
+             finite;
+    blocks.begin += last - first;
+  }
+  return finite;
+}
+
+bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) const {
+  std::atomic<bool> finite = true;
+  const std::int64_t height = shape_.window[1].out, all = shape_.groups * blocks_;
+  if (!shared_) {
+    parallel_for(shape_.batch * height, 1, [&](std::int64_t begin, std::int64_t end) {
+      auto* band = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(lines_at_a_time_)), kBandSlot);
+      while (begin < end) {
+        const std::int64_t first = begin % height;
+        const Lines lines{begin / height, first, std::min({first + lines_at_a_time_, height, first + end - begin})};
+        const std::int64_t count = lines.end - lines.begin;
+        band_.load(o.x + lines.image * image_floats(), {lines.begin, lines.end}, {0, band_.pieces(count)}, band);
+        if (!multiply(o, lines, {0, tiles_of(rows_of(count))}, {0, all}, band))
+          finite.store(false, std::memory_order_relaxed);
+        begin += count;
+      }
+    });
+    return finite;
+  }
+  const std::int64_t tiles = tiles_of(rows_of(height)), pieces = band_.pieces(height);
+  for (std::int64_t n = 0; n < shape_.batch; ++n) {
+    parallel_for(pieces, grain_for(image_floats() / pieces), [&](std::int64_t begin, std::int64_t end) {
+      band_.load(o.x + n * image_floats(), {0, height}, {begin, end}, scratch);
+    });
+    parallel_for(division_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (!multiply(o, {n, 0, height}, part_of(tiles, division_.rows, i / division_.columns),
+                      part_of(all, division_.columns, i % division_.columns), scratch))
+          finite.store(false, std::memory_order_relaxed);
+      }
+    });
+  }
+  return finite;
+}
+
+}  // namespace tern::amx

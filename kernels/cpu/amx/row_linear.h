@@ -1,0 +1,39 @@
+// y = x w^T + bias in bfloat16 on matrix tiles, by a weight that was packed before.
+#pragma once
+
+#include <vector>
+
+#include "kernels/cpu/amx/division.h"
+#include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/amx/rows.h"
+
+namespace tern::amx {
+
+struct RowLinearOperands {
+  const float* x = nullptr;
+  const std::byte* weight = nullptr;  ///< as `pack` wrote it
+  const float* bias = nullptr;        ///< [n], or null
+  float* y = nullptr;
+  pointwise::Finish finish;
+};
+
+class RowLinear {
+ public:
+  explicit RowLinear(const LinearShape& shape);
+  std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }
+  void pack(const float* weight, std::byte* to) const;
+  /// As a dense [n, k] again.
+  void unpack(const std::byte* packed, float* to) const;
+  /// Bytes that `run` wants, 64-byte aligned.
+  std::size_t scratch() const;
+  /// On several threads. False when some result is not finite: then y is to be computed in another way.
+  bool run(const RowLinearOperands& o, std::byte* scratch) const;
+
+ private:
+  LinearShape shape_;
+  std::int64_t at_a_time_;  ///< rows
+  Division division_;
+  std::vector<std::int64_t> steps_;
+};
+
+}  // namespace tern::amx

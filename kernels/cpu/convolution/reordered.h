@@ -1,0 +1,39 @@
+// A convolution's call as it looks with channels last.
+#pragma once
+
+#include <tern/error.h>
+
+#include <array>
+
+#include "kernels/channels_last.h"
+#include "schema/epilogue.h"
+
+namespace tern::cpu {
+
+/// Whether the image lies so, without gaps; it may be contiguous in the order of its axes as well.
+inline bool has_channels_last(const TensorView& v) {
+  return in_channels_last_order(v, v.rank).contiguous();
+}
+
+/// A call whose operands of the epilogue and result are seen with channels last, as the epilogue needs them.
+class Reordered {
+ public:
+  explicit Reordered(const KernelCall& call)
+      : call_(call), out_(in_channels_last_order(call.out[0], call.out[0].rank)) {
+    const std::size_t first = kEpilogueOperands, count = call.in.size();
+    if (count > in_.size()) fail(ErrorCode::internal, "an expression with so many operands cannot be fused");
+    for (std::size_t i = first; i < count; ++i) in_[i] = in_channels_last_order(call.in[i], call.out[0].rank);
+    call_.in = {in_.data(), count};
+    call_.out = {&out_, 1};
+  }
+  Reordered(const Reordered&) = delete;
+  Reordered& operator=(const Reordered&) = delete;
+  const KernelCall& call() const { return call_; }
+
+ private:
+  KernelCall call_;
+  std::array<TensorView, 32> in_;
+  TensorView out_;
+};
+
+}  // namespace tern::cpu

@@ -1,0 +1,33 @@
+// A convolution node in bfloat16 on matrix tiles, of an image and result with their channels last.
+#pragma once
+
+#include <memory>
+
+#include "kernels/cpu/algorithms.h"
+#include "kernels/cpu/amx/row_convolve.h"
+#include "kernels/cpu/channels_last/convolve.h"
+
+namespace tern::cpu {
+
+class TileRowsConvolution : public PreparedAlgorithm {
+ public:
+  /// Whether the call may be computed in bfloat16, here: then all images of a program had better lie so.
+  static bool possible(const KernelCall& call);
+  /// Whether tiles gain anything for this one.
+  static bool suits(const KernelCall& call, const channels_last::Convolution& c);
+  /// Null where it does not, where the views lie otherwise, or where the weight is not constant.
+  static std::unique_ptr<TileRowsConvolution> make(const KernelCall& call, const channels_last::Convolution& c);
+
+  void reserve(const KernelCall& call, ScratchParts& parts) const override;
+  Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
+
+ private:
+  explicit TileRowsConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
+
+  amx::RowConvolution convolution_;
+  std::shared_ptr<const std::byte> weight_;
+  std::unique_ptr<pointwise::Epilogue> epilogue_;
+  std::unique_ptr<PreparedAlgorithm> otherwise_;  ///< for results that are not finite
+};
+
+}  // namespace tern::cpu

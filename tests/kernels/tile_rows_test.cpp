@@ -1,0 +1,167 @@
+// Products of bfloat16 rows on matrix tiles against sums in double of operands that the test rounds itself.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "kernels/cpu/amx/row_convolve.h"
+#include "kernels/cpu/amx/row_linear.h"
+#include "tests/kernels/tiles.h"
+#include "threads/threads.h"
+
+namespace tern {
+namespace {
+
+class ProductsOfRows : public MatrixTiles {};
+
+constexpr int kThreads[] = {1, 2, 3, 8};
+
+std::vector<float> linear(const amx::LinearShape& s, const std::vector<float>& x, const std::vector<float>& weight,
+                          const std::vector<float>& bias, bool* finite) {
+  const amx::RowLinear tiles(s);
+  auto packed = unaligned(static_cast<std::size_t>(tiles.packed_bytes())), memory = unaligned(tiles.scratch());
+  tiles.pack(weight.data(), aligned_part(packed));
+  std::vector<float> y(static_cast<std::size_t>(s.m * s.n) + 1, 7);
+  *finite = tiles.run({x.data(), aligned_part(packed), bias.data(), y.data(), {}}, aligned_part(memory));
+  EXPECT_EQ(y.back(), 7) << "written behind the result";
+  std::vector<float> again(static_cast<std::size_t>(s.n * s.k));
+  tiles.unpack(aligned_part(packed), again.data());
+  for (std::int64_t i = 0; i < s.n; ++i) {
+    for (std::int64_t k = 0; k < s.k; ++k) {
+      const float value = weight[static_cast<std::size_t>(i * s.w_row + k)];
+      if (!std::isfinite(value)) continue;
+      EXPECT_EQ(again[static_cast<std::size_t>(i * s.k + k)], rounded(value, amx::kRounded));
+    }
+  }
+  return y;
+}
+
+TEST_F(ProductsOfRows, Products) {
+  const amx::LinearShape shapes[] = {{3, 16, 16, 16, 16},        {16, 32, 32, 32, 32},      {17, 33, 31, 31, 31},
+                                     {128, 96, 64, 64, 64},      {37, 100, 75, 80, 77},     {300, 48, 130, 130, 130},
+                                     {33, 70, 1100, 1100, 1104}, {5, 40, 3000, 3000, 3000}, {600, 16, 40, 48, 40}};
+  for (const amx::LinearShape& s : shapes) {
+    const auto x = random_values(static_cast<std::size_t>(s.m * s.x_row), 1),
+               weight = random_values(static_cast<std::size_t>(s.n * s.w_row), 2),
+               bias = random_values(static_cast<std::size_t>(s.n), 3);
+    const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+    for (const int threads : kThreads) {
+      const ThreadScope scope{Threads(threads)};
+      bool finite = false;
+      const std::vector<float> y = linear(s, x, weight, bias, &finite);
+      ASSERT_TRUE(finite);
+      for (std::int64_t i = 0; i < s.m; ++i) {
+        for (std::int64_t j = 0; j < s.n; ++j) {
+          double sum = bias[static_cast<std::size_t>(j)];
+          for (std::int64_t p = 0; p < s.k; ++p)
+            sum += left[static_cast<std::size_t>(i * s.x_row + p)] * right[static_cast<std::size_t>(j * s.w_row + p)];
+          ASSERT_NEAR(y[static_cast<std::size_t>(i * s.n + j)], sum, tolerance(s.k))
+              << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << threads << " threads";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ProductsOfRows, SayWhereResultsAreNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const amx::LinearShape s{20, 40, 50, 50, 50};
+  for (const float strange : {infinity, -infinity, std::nanf("")}) {
+    for (const bool in_weight : {false, true}) {
+      auto x = random_values(20 * 50, 1), weight = random_values(40 * 50, 2);
+      (in_weight ? weight : x)[777] = strange;
+      bool finite = true;
+      linear(s, x, weight, random_values(40, 3), &finite);
+      EXPECT_FALSE(finite) << strange << " in " << (in_weight ? "weight" : "x");
+    }
+  }
+}
+
+/// [batch, channels, positions] with the channels last.
+std::vector<float> channels_last(const std::vector<float>& x, std::int64_t batch, std::int64_t channels) {
+  const auto positions = static_cast<std::int64_t>(x.size()) / batch / channels;
+  std::vector<float> to(x.size());
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
+    const std::int64_t p = i % positions, c = i / positions % channels, n = i / positions / channels;
+    to[static_cast<std::size_t>((n * positions + p) * channels + c)] = x[static_cast<std::size_t>(i)];
+  }
+  return to;
+}
+
+void check_convolution(const Geometry& g, int threads) {
+  const ThreadScope scope{Threads(threads)};
+  const amx::ConvolutionShape shape = shape_of(g, amx::kRounded);
+  const std::int64_t taps = g.kernel_h * g.kernel_w, oh = shape.window[1].out, ow = shape.window[2].out,
+                     channels = g.groups * g.out;
+  const auto x = random_values(static_cast<std::size_t>(g.batch * g.groups * g.in * g.height * g.width), 4),
+             weight = random_values(static_cast<std::size_t>(channels * g.in * taps), 5),
+             bias = random_values(static_cast<std::size_t>(channels), 6);
+  const amx::RowConvolution convolution(shape);
+  auto packed = unaligned(static_cast<std::size_t>(convolution.packed_bytes())),
+       memory = unaligned(convolution.scratch());
+  convolution.pack(weight.data(), aligned_part(packed));
+  std::vector<float> again(weight.size());
+  convolution.unpack(aligned_part(packed), again.data());
+  for (std::size_t i = 0; i < weight.size(); ++i) ASSERT_EQ(again[i], rounded(weight[i], amx::kRounded));
+  const std::size_t results = static_cast<std::size_t>(g.batch * channels * oh * ow);
+  std::vector<float> y(results + 1, 7);
+  const std::vector<float> lying = channels_last(x, g.batch, g.groups * g.in);
+  ASSERT_TRUE(convolution.run({lying.data(), aligned_part(packed), bias.data(), y.data(), {}}, aligned_part(memory)));
+  EXPECT_EQ(y.back(), 7) << "written behind the result";
+  const std::vector<double> left = rounded(x, amx::kRounded), right = rounded(weight, amx::kRounded);
+  for (std::size_t i = 0; i < results; ++i) {
+    const auto at = static_cast<std::int64_t>(i), c = at % channels, position = at / channels % (oh * ow),
+               n = at / channels / oh / ow;
+    double sum = bias[static_cast<std::size_t>(c)];
+    for (std::int64_t ci = 0; ci < g.in; ++ci) {
+      for (std::int64_t t = 0; t < taps; ++t) {
+        const std::int64_t ih = position / ow * g.stride + t / g.kernel_w * g.dilation - g.before,
+                           iw = position % ow * g.stride + t % g.kernel_w * g.dilation - g.before;
+        if (ih < 0 || ih >= g.height || iw < 0 || iw >= g.width) continue;
+        const std::int64_t channel = (n * g.groups + c / g.out) * g.in + ci;
+        sum += left[static_cast<std::size_t>((channel * g.height + ih) * g.width + iw)] *
+               right[static_cast<std::size_t>((c * g.in + ci) * taps + t)];
+      }
+    }
+    ASSERT_NEAR(y[i], sum, tolerance(g.in * taps)) << i;
+  }
+}
+
+TEST_F(ProductsOfRows, Convolutions) {
+  const Geometry geometries[] = {
+      {1, 1, 32, 32, 8, 8, 1, 1, 1, 1, 0, 0},   {1, 1, 40, 48, 7, 7, 1, 1, 1, 1, 0, 0},
+      {2, 1, 16, 33, 14, 14, 1, 1, 2, 1, 0, 0}, {1, 1, 64, 64, 7, 7, 3, 3, 1, 1, 1, 1},
+      {1, 1, 24, 20, 28, 27, 3, 3, 1, 1, 1, 1}, {1, 1, 33, 70, 15, 14, 3, 3, 2, 1, 1, 1},
+      {1, 1, 32, 16, 9, 31, 5, 3, 1, 2, 3, 1},  {3, 2, 16, 24, 12, 12, 3, 3, 1, 1, 0, 2},
+      {1, 1, 70, 40, 40, 40, 3, 3, 1, 1, 1, 1}, {1, 1, 130, 64, 6, 6, 3, 3, 1, 1, 1, 1},
+      {1, 1, 16, 32, 20, 50, 1, 7, 3, 1, 3, 3}, {1, 1, 32, 32, 1, 100, 1, 9, 1, 1, 0, 0},
+      {2, 1, 48, 96, 33, 33, 2, 2, 2, 1, 0, 1}, {1, 1, 200, 300, 5, 3, 1, 1, 1, 1, 0, 0},
+      {1, 1, 3, 64, 37, 41, 7, 7, 2, 1, 3, 3},  {3, 1, 96, 40, 5, 5, 1, 1, 1, 1, 0, 0},
+      {2, 1, 8, 16, 6, 5, 3, 3, 1, 1, 2, 2},    {1, 1, 20, 24, 11, 9, 1, 1, 1, 1, 1, 1},
+      {1, 3, 40, 20, 9, 9, 1, 1, 2, 1, 0, 0},   {1, 1, 12, 36, 10, 12, 3, 3, 4, 1, 0, 0},
+      {1, 1, 512, 64, 3, 3, 3, 3, 1, 1, 1, 1},  {1, 1, 17, 19, 9, 10, 2, 3, 1, 3, 2, 5},
+  };
+  for (const Geometry& g : geometries) {
+    for (const int threads : kThreads) {
+      SCOPED_TRACE(testing::Message() << g.in << " to " << g.out << " channels of " << g.height << "x" << g.width
+                                      << ", kernel " << g.kernel_h << "x" << g.kernel_w << ", stride " << g.stride
+                                      << ", " << threads << " threads");
+      check_convolution(g, threads);
+    }
+  }
+}
+
+TEST(Division, LeavesNoThreadIdleWhereThereIsEnough) {
+  for (const int threads : {1, 2, 3, 4, 7, 8, 32, 64}) {
+    const amx::Division d = amx::divide({64, 64, 1000, 100, 100}, threads);
+    EXPECT_LE(d.parts(), threads);
+    EXPECT_GE(2 * d.parts(), threads);
+  }
+  // A weight that is much to read, and few rows.
+  EXPECT_EQ(amx::divide({4, 64, 1000, 1e4, 1e6}, 8).rows, 1);
+  // An image that is much to read, and few channels.
+  EXPECT_EQ(amx::divide({64, 8, 1000, 1e6, 1e4}, 8).columns, 1);
+}
+
+}  // namespace
+}  // namespace tern
