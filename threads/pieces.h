@@ -30,41 +30,61 @@ class Pieces {
   };
 
   /// All of [0, n), for one thread.
-  explicit Pieces(std::int64_t n) : all_{0, n} {}
+  explicit Pieces(std::int64_t n) : own_end_(n), all_{0, n} {}
   Pieces(Share* shares, std::int64_t count, std::int64_t own, std::int64_t piece, bool helps)
-      : shares_(shares), count_(count), own_(own), piece_(piece), helps_(helps) {}
+      : shares_(shares), count_(count), own_(own), piece_(piece), helps_(helps) {
+    own_end_ = static_cast<std::int64_t>(shares_[own_].left.load(std::memory_order_relaxed) & UINT32_MAX);
+  }
 
-  /// Empty at the end. A fourth of what is left of a share, but at least a piece: large at first, small at the end.
+  /// Empty at the end. A piece of this thread's share, or half of the pieces that another thread has left: it keeps the
+  /// last one, since it is about to take that itself.
   Range next() {
     if (shares_ == nullptr) return std::exchange(all_, {});
-    if (const Range r = take(shares_[own_], true); !r.empty()) return r;
+    if (const Range r = take(shares_[own_]); !r.empty()) return r;
     for (; helps_ && helped_ < count_ - 1; ++helped_) {
-      if (const Range r = take(shares_[(own_ + 1 + helped_) % count_], false); !r.empty()) return r;
+      if (const Range r = help(shares_[(own_ + 1 + helped_) % count_]); !r.empty()) return r;
     }
     return {};
   }
+
+  /// Where this thread's own share ended at first: pieces up to there are likely to follow each other.
+  std::int64_t own_end() const { return own_end_; }
 
   static constexpr std::uint64_t packed(Range r) {
     return static_cast<std::uint64_t>(r.begin) << 32 | static_cast<std::uint64_t>(r.end);
   }
 
  private:
-  /// The owner takes from the front, where its cache is; the others from the back.
-  Range take(Share& share, bool front) const {
+  static Range unpacked(std::uint64_t left) {
+    return {static_cast<std::int64_t>(left >> 32), static_cast<std::int64_t>(left & UINT32_MAX)};
+  }
+
+  /// From the front, where the owner's cache is.
+  Range take(Share& share) const {
     std::uint64_t left = share.left.load(std::memory_order_relaxed);
     for (;;) {
-      const Range r{static_cast<std::int64_t>(left >> 32), static_cast<std::int64_t>(left & UINT32_MAX)};
-      if (r.empty()) return {};
-      const std::int64_t size = std::min(r.end - r.begin, std::max(piece_, (r.end - r.begin) / 4)),
-                         middle = front ? r.begin + size : r.end - size;
-      const Range kept = front ? Range{middle, r.end} : Range{r.begin, middle};
-      if (share.left.compare_exchange_weak(left, packed(kept), std::memory_order_relaxed))
-        return front ? Range{r.begin, middle} : Range{middle, r.end};
+      const Range r = unpacked(left);
+      const std::int64_t middle = std::min(r.end, r.begin + piece_);
+      if (r.empty() ||
+          share.left.compare_exchange_weak(left, packed({middle, r.end}), std::memory_order_relaxed))
+        return {r.begin, middle};
+    }
+  }
+
+  /// From the back.
+  Range help(Share& share) const {
+    std::uint64_t left = share.left.load(std::memory_order_relaxed);
+    for (;;) {
+      const Range r = unpacked(left);
+      const std::int64_t middle = r.end - (r.end - r.begin) / piece_ / 2 * piece_;
+      if (middle >= r.end || r.empty()) return {};
+      if (share.left.compare_exchange_weak(left, packed({r.begin, middle}), std::memory_order_relaxed))
+        return {middle, r.end};
     }
   }
 
   Share* shares_ = nullptr;
-  std::int64_t count_ = 1, own_ = 0, piece_ = 1, helped_ = 0;
+  std::int64_t count_ = 1, own_ = 0, piece_ = 1, helped_ = 0, own_end_ = 0;
   bool helps_ = false;
   Range all_;
 };
