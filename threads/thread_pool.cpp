@@ -165,8 +165,10 @@ struct ThreadPool::State {
       Job* none = nullptr;
       if (!s.job.compare_exchange_strong(none, &job)) continue;
       posted.fetch_add(1);
-      if (sleeping.load() > 0) {
+      if (const int asleep = sleeping.load(); asleep >= job.parts) {
         for (std::int64_t i = 1; i < job.parts; ++i) posted.notify_one();
+      } else if (asleep > 0) {
+        posted.notify_all();  // one call of the system, however many they are
       }
       return &s;
     }

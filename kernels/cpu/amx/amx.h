@@ -75,8 +75,4 @@ void multiply(const Left& left, const Right& right, Range blocks, Range tiles, S
 /// what the first caches do not hold.
 std::int64_t blocks_together(std::int64_t k);
 
-/// Asks for part `part` of `parts` of the elements that `multiply` reads first in this block: they come while the right
-/// operand is split.
-void ask_ahead(const Left& left, std::int64_t block, std::int64_t part, std::int64_t parts);
-
 }  // namespace tern::amx

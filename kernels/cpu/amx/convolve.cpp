@@ -128,12 +128,11 @@ Left Convolution::left(const float* weight, std::int64_t group) const {
   return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
 }
 
-/// Pairs of channels [first, last) of the image at x.
-void Convolution::split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const {
+void Convolution::split_image(const float* x, Band band, std::byte* to) const {
   const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
   const std::int64_t size = h.in * w.in, lines = band.end - band.begin + height_.reach, stride = plane(band) * kPair;
   const bool whole_lines = w.stride == 1 && pitch_ == w.in && width_.lowest == 0;
-  for (std::int64_t pair = first; pair < last; ++pair) {
+  for (std::int64_t pair = 0; pair < chunks_ * kTile; ++pair) {
     const std::int64_t channel = pair / kTile * kStep + pair % kTile;
     const float* a = channel < shape_.in ? x + channel * size : nullptr;
     const float* b = channel + kTile < shape_.in ? x + (channel + kTile) * size : nullptr;
@@ -250,10 +249,7 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte*) const {
                            job = panel / bands_;
         if (panel != ready) {
           const Band band = band_at(panel % bands_);
-          for (std::int64_t c = 0; c < chunks_; ++c) {
-            ask_ahead(left(o.weight, job % shape_.groups), i - first, c, chunks_);
-            split_image(o.x + job * image, band, c * kTile, (c + 1) * kTile, parts);
-          }
+          split_image(o.x + job * image, band, parts);
           product.emplace(*this, o, job, band, parts, finite);
           ready = panel;
         }

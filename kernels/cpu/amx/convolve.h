@@ -61,7 +61,7 @@ class Convolution {
   std::int64_t bands_for(std::int64_t threads) const;
   std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases
   std::int64_t bytes(Band band) const;
-  void split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const;
+  void split_image(const float* x, Band band, std::byte* to) const;
   class BandProduct;
 
   ConvolutionShape shape_;

@@ -68,7 +68,6 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
           const std::int64_t group = i / blocks, end = std::min(r.end, (group + 1) * blocks);
           const Range columns = columns_of(group);
           for (std::int64_t t = columns.begin; group != ready && t < columns.end; ++t) {
-            ask_ahead(left, i - group * blocks, t - columns.begin, columns.end - columns.begin);
             split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile),
                           shape_.k, shape_.parts, parts + t * panel);
           }

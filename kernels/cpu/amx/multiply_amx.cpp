@@ -276,16 +276,6 @@ std::int64_t blocks_together(std::int64_t k) {
   return steps_of(k) <= depth(kAllParts) ? 1 : kGroup;
 }
 
-void ask_ahead(const Left& left, std::int64_t block, std::int64_t part, std::int64_t parts) {
-  const std::int64_t rows = std::min(kBlock, left.rows - block * kBlock),
-                     lines = std::min(steps_of(left.k), depth(kAllParts)) * rows;
-  for (std::int64_t i = lines * part / parts; i < lines * (part + 1) / parts; ++i) {
-    const float* line = left.data + block * left.block + i / rows * left.step + i % rows * left.row;
-    __builtin_prefetch(line, 0, 2);
-    __builtin_prefetch(line + 16, 0, 2);
-  }
-}
-
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next) {
   if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;
   if (right.parts == kRounded) return Multiplication<kRounded>(left, right, blocks, tiles, sink, next).run();

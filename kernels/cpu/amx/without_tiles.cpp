@@ -19,9 +19,6 @@ void multiply(const Left&, const Right&, Range, Range, Sink&, std::int64_t) {
 std::int64_t blocks_together(std::int64_t) {
   none();
 }
-void ask_ahead(const Left&, std::int64_t, std::int64_t, std::int64_t) {
-  none();
-}
 void split_columns(const float*, std::int64_t, std::int64_t, std::int64_t, int, std::byte*) {
   none();
 }
