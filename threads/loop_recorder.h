@@ -19,7 +19,7 @@ struct PartTime {
 struct LoopTime {
   double begin = 0, end = 0;
   ThreadPool::Note note;
-  bool openmp = false;    ///< a library ran it on OpenMP's threads: nothing is known of its parts
+  bool openmp = false;  ///< a library ran it on OpenMP's threads: nothing is known of its parts
   std::vector<PartTime> parts;
 };
 

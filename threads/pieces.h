@@ -65,8 +65,7 @@ class Pieces {
     for (;;) {
       const Range r = unpacked(left);
       const std::int64_t middle = std::min(r.end, r.begin + piece_);
-      if (r.empty() ||
-          share.left.compare_exchange_weak(left, packed({middle, r.end}), std::memory_order_relaxed))
+      if (r.empty() || share.left.compare_exchange_weak(left, packed({middle, r.end}), std::memory_order_relaxed))
         return {r.begin, middle};
     }
   }

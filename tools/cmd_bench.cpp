@@ -287,9 +287,10 @@ bool compares_threads(const BenchArguments& a) {
 
 int run_scaling(const BenchArguments& a) {
   if (a.graph || a.turns || a.device.name != "cpu")
-    fail(ErrorCode::invalid_argument,
-         "several numbers of threads are compared on the CPU, without a graph: leave out --graph, --turns and --device, "
-         "or give --threads one number and no --cores");
+    fail(
+        ErrorCode::invalid_argument,
+        "several numbers of threads are compared on the CPU, without a graph: leave out --graph, --turns and --device, "
+        "or give --threads one number and no --cores");
   const Model model = open_model(a.model);
   ScalingRequest request;
   request.model = a.model;
@@ -350,12 +351,13 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  within(c->add_option("--threads", a->threads,
-                       "Threads of a run; 0: as many as OpenMP reports (all cores). A list, 1,2,4, is measured in turns: "
-                       "how the program scales, and where the threads' time goes")
-             ->delimiter(',')
-             ->default_str("0"),
-         bounds::kThreads);
+  within(
+      c->add_option("--threads", a->threads,
+                    "Threads of a run; 0: as many as OpenMP reports (all cores). A list, 1,2,4, is measured in turns: "
+                    "how the program scales, and where the threads' time goes")
+          ->delimiter(',')
+          ->default_str("0"),
+      bounds::kThreads);
   within(c->add_option("--cores", a->cores,
                        "Simulate these numbers of cores, 8,32: the parts of each loop run one after the other, each "
                        "timed alone")
@@ -368,7 +370,8 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->runs, "Measure this many runs, or turns of a list of threads, instead of a time"), bounds::kRuns);
+  within(c->add_option("--runs", a->runs, "Measure this many runs, or turns of a list of threads, instead of a time"),
+         bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,

@@ -23,10 +23,10 @@ TEST(ScalingAccount, EverySecondOfEveryThreadIsCounted) {
   const std::vector<NodeLoops> runs = {node_of(10, {uneven()})};
   const ThreadSeconds a = account(runs, 4, 18);
   EXPECT_DOUBLE_EQ(a.wall, 10);
-  EXPECT_DOUBLE_EQ(a.serial, 3 * 2);                // the second before the loop and the one after it
-  EXPECT_DOUBLE_EQ(a.few, 8);                       // the fourth thread
-  EXPECT_DOUBLE_EQ(a.starting, 1);                  // thread 1
-  EXPECT_DOUBLE_EQ(a.waiting, 3 + 1 + 1);           // thread 1; thread 2 at its end, and between its parts
+  EXPECT_DOUBLE_EQ(a.serial, 3 * 2);                 // the second before the loop and the one after it
+  EXPECT_DOUBLE_EQ(a.few, 8);                        // the fourth thread
+  EXPECT_DOUBLE_EQ(a.starting, 1);                   // thread 1
+  EXPECT_DOUBLE_EQ(a.waiting, 3 + 1 + 1);            // thread 1; thread 2 at its end, and between its parts
   EXPECT_DOUBLE_EQ(a.more, 2 + 8 + 4 + 2 + 4 - 18);  // serial and parts, less the time on one thread
   EXPECT_DOUBLE_EQ(a.all(), 4 * 10);
 }

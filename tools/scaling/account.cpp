@@ -26,9 +26,9 @@ std::map<int, Share> shares_of(const LoopTime& loop) {
 }  // namespace
 
 ThreadSeconds& ThreadSeconds::operator+=(const ThreadSeconds& o) {
-  for (double ThreadSeconds::*s : {&ThreadSeconds::wall, &ThreadSeconds::useful, &ThreadSeconds::more,
-                                   &ThreadSeconds::starting, &ThreadSeconds::waiting, &ThreadSeconds::serial,
-                                   &ThreadSeconds::few, &ThreadSeconds::openmp})
+  for (double ThreadSeconds::*s :
+       {&ThreadSeconds::wall, &ThreadSeconds::useful, &ThreadSeconds::more, &ThreadSeconds::starting,
+        &ThreadSeconds::waiting, &ThreadSeconds::serial, &ThreadSeconds::few, &ThreadSeconds::openmp})
     this->*s += o.*s;
   return *this;
 }

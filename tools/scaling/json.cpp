@@ -1,7 +1,6 @@
 // The figures of tern bench --threads 1,2,4 and --cores 8,32 for programs.
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "tools/scaling/scaling.h"
 

@@ -78,7 +78,8 @@ double weight_bytes(const Program& program, const Key& key, Precision precision)
   if (has_trait(node.op, Trait::reads_part)) return 0;
   double bytes = 0;
   for (const FunctionInput& in : f.inputs) {
-    if (in.kind != FunctionInput::Kind::state || std::ranges::find(node.inputs, in.value) == node.inputs.end()) continue;
+    if (in.kind != FunctionInput::Kind::state || std::ranges::find(node.inputs, in.value) == node.inputs.end())
+      continue;
     const TensorType& type = program.states[in.state].type;
     double elements = 1;
     for (const Dim& d : type.shape) elements *= static_cast<double>(d.is_const() ? d.value() : 1);

@@ -17,12 +17,12 @@ namespace tern {
 struct ScalingRequest {
   std::string model, function;
   std::vector<Tensor> inputs;
-  PrepareOptions options;        ///< but for the number of threads
-  std::vector<int> threads;      ///< measured
-  std::vector<int> cores;        ///< simulated
-  double bytes_per_second = 0;   ///< of the simulated socket
-  double seconds = 3;            ///< for all turns
-  std::uint64_t turns = 0;       ///< instead of a time; 0: as many as fit
+  PrepareOptions options;       ///< but for the number of threads
+  std::vector<int> threads;     ///< measured
+  std::vector<int> cores;       ///< simulated
+  double bytes_per_second = 0;  ///< of the simulated socket
+  double seconds = 3;           ///< for all turns
+  std::uint64_t turns = 0;      ///< instead of a time; 0: as many as fit
   std::uint64_t seed = 0;
 };
 

@@ -35,7 +35,8 @@ LoopTime spread(const LoopTime& loop, const Socket& socket, double weight_bytes)
   }
   const double longest = std::ranges::max(free);
   const double again = static_cast<double>(loop.parts.size()) - 1;
-  const double from_memory = (weight_bytes + again * static_cast<double>(loop.note.part_reads)) / socket.bytes_per_second;
+  const double from_memory =
+      (weight_bytes + again * static_cast<double>(loop.note.part_reads)) / socket.bytes_per_second;
   const double slower = longest > 0 ? std::max(1.0, from_memory / longest) : 1.0;
   for (PartTime& part : result.parts) {
     part.begin *= slower;

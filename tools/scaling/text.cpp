@@ -91,7 +91,8 @@ void print_scaling(const ScalingRequest& request, const Scaling& scaling, int no
   if (!request.cores.empty()) {
     fmt::print(
         "\nSimulated: parts run one after the other, each timed alone, on cores as fast as this one. A loop begins and "
-        "ends in {:.2f} us\n(measured with two threads) times log2 of the cores. Memory gives all cores together {:.0f} "
+        "ends in {:.2f} us\n(measured with two threads) times log2 of the cores. Memory gives all cores together "
+        "{:.0f} "
         "GB/s (--bandwidth).\nA node's weights come from there, and once for each part what every part reads.\n",
         scaling.barrier * 1e6, request.bytes_per_second / 1e9);
   }
@@ -100,9 +101,11 @@ void print_scaling(const ScalingRequest& request, const Scaling& scaling, int no
     if (p.threads > 1) print_nodes(p, nodes);
   }
   fmt::print(
-      "\nShares are of threads x ms. Idle: threads without a part of a loop, or outside of loops. Waiting: threads that "
+      "\nShares are of threads x ms. Idle: threads without a part of a loop, or outside of loops. Waiting: threads "
+      "that "
       "begin their part late\nor end it early. More work: parts that take longer than on one thread, because they read "
-      "the same weights or share caches.\nOpenMP: loops of libraries, which run on OpenMP's threads; Tern sees only how "
+      "the same weights or share caches.\nOpenMP: loops of libraries, which run on OpenMP's threads; Tern sees only "
+      "how "
       "long they take.\n");
 }
 

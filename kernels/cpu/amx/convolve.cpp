@@ -64,7 +64,9 @@ double Convolution::cost(std::int64_t bands, std::int64_t threads) const {
 std::int64_t Convolution::bands_for(std::int64_t threads) const {
   constexpr double kWorthIt = 0.95;
   const std::int64_t jobs = shape_.batch * shape_.groups;
-  const auto fits = [&](std::int64_t bands) { return lines_of(bands) == 1 || bytes({0, lines_of(bands)}) <= kBandBytes; };
+  const auto fits = [&](std::int64_t bands) {
+    return lines_of(bands) == 1 || bytes({0, lines_of(bands)}) <= kBandBytes;
+  };
   std::int64_t fewest = 1;
   while (!fits(fewest)) ++fewest;
   const bool by_bands = lines() * pitch_ >= shape_.out || blocks_ < threads || jobs >= 2 * threads;
@@ -195,8 +197,8 @@ class Convolution::BandProduct {
           const std::int64_t phase = (q * static_cast<std::int64_t>(c.height_.phases.size()) + c.height_.phase[i]) *
                                          static_cast<std::int64_t>(c.width_.phases.size()) +
                                      c.width_.phase[j];
-          steps.push_back((phase * c.shape_.parts * kTile * stride + (c.height_.shift[i] - c.height_.lowest) * c.pitch_ +
-                           c.width_.shift[j] - c.width_.lowest) *
+          steps.push_back((phase * c.shape_.parts * kTile * stride +
+                           (c.height_.shift[i] - c.height_.lowest) * c.pitch_ + c.width_.shift[j] - c.width_.lowest) *
                           kPair);
         }
       }
@@ -238,26 +240,31 @@ bool Convolution::run(const ConvolutionOperands& o, std::byte*) const {
   const std::int64_t panels = shape_.batch * shape_.groups * bands_,
                      image = shape_.in * shape_.window[1].in * shape_.window[2].in;
   std::atomic<bool> finite = true;
+  const std::int64_t weight = shape_.out * left_k(), threads = Threads::current().count(),
+                     part_reads = panels >= threads ? weight : image / bands_ + weight * (panels - 1) / threads;
   // Pieces are whole bands: who takes one has to split it.
-  parallel_pieces(panels * blocks_, blocks_, 1, [&](Pieces& pieces) {
-    auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, lines_of(bands_)})), kImageSlot);
-    std::optional<BandProduct> product;
-    std::int64_t ready = -1;  // its panel
-    for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
-      for (std::int64_t i = r.begin; i < r.end;) {
-        const std::int64_t panel = i / blocks_, first = panel * blocks_, end = std::min(r.end, first + blocks_),
-                           job = panel / bands_;
-        if (panel != ready) {
-          const Band band = band_at(panel % bands_);
-          split_image(o.x + job * image, band, parts);
-          product.emplace(*this, o, job, band, parts, finite);
-          ready = panel;
+  parallel_pieces(
+      panels * blocks_, blocks_, 1,
+      [&](Pieces& pieces) {
+        auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, lines_of(bands_)})), kImageSlot);
+        std::optional<BandProduct> product;
+        std::int64_t ready = -1;  // its panel
+        for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+          for (std::int64_t i = r.begin; i < r.end;) {
+            const std::int64_t panel = i / blocks_, first = panel * blocks_, end = std::min(r.end, first + blocks_),
+                               job = panel / bands_;
+            if (panel != ready) {
+              const Band band = band_at(panel % bands_);
+              split_image(o.x + job * image, band, parts);
+              product.emplace(*this, o, job, band, parts, finite);
+              ready = panel;
+            }
+            product->run({i - first, end - first}, std::min(blocks_, pieces.own_end() - first));
+            i = end;
+          }
         }
-        product->run({i - first, end - first}, std::min(blocks_, pieces.own_end() - first));
-        i = end;
-      }
-    }
-  });
+      },
+      part_reads * static_cast<std::int64_t>(sizeof(float)));
   return finite;
 }
 

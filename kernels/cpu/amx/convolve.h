@@ -59,7 +59,7 @@ class Convolution {
   Band band_at(std::int64_t i) const { return {i * lines() / bands_, (i + 1) * lines() / bands_}; }
   double cost(std::int64_t bands, std::int64_t threads) const;
   std::int64_t bands_for(std::int64_t threads) const;
-  std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases
+  std::int64_t planes() const;  ///< of 16 pairs of channels, all parts and phases
   std::int64_t bytes(Band band) const;
   void split_image(const float* x, Band band, std::byte* to) const;
   class BandProduct;

@@ -14,6 +14,7 @@ constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the
 constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
 constexpr std::size_t kPartsSlot = 7;
 constexpr std::int64_t kPiecesOfAShare = 4;
+constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 
 }  // namespace
@@ -28,8 +29,8 @@ Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(sha
   rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
 }
 
-/// Groups of column tiles for `tiles` of them. With one, every thread splits all of x; with more, it splits its own part
-/// of x, and reads its blocks of the weight more often.
+/// Groups of column tiles for `tiles` of them. With one, every thread splits all of x; with more, it splits its own
+/// part of x, and reads its blocks of the weight more often.
 std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const {
   const std::int64_t pairs = (tiles + 1) / 2;
   double best = 0;
@@ -59,26 +60,29 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
     };
     TransposingSink sink(shape_, o, m, count, finite);
     const std::int64_t piece = std::max(blocks_together(shape_.k), groups * blocks / (kPiecesOfAShare * threads));
-    parallel_pieces(groups * blocks, piece, 1, [&](Pieces& pieces) {
-      auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
-      std::int64_t ready = -1;  // the group whose columns are split
-      const std::int64_t following = pieces.own_end();
-      for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
-        for (std::int64_t i = r.begin; i < r.end;) {
-          const std::int64_t group = i / blocks, end = std::min(r.end, (group + 1) * blocks);
-          const Range columns = columns_of(group);
-          for (std::int64_t t = columns.begin; group != ready && t < columns.end; ++t) {
-            split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile),
-                          shape_.k, shape_.parts, parts + t * panel);
+    parallel_pieces(
+        groups * blocks, piece, 1,
+        [&](Pieces& pieces) {
+          auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
+          std::int64_t ready = -1;  // the group whose columns are split
+          const std::int64_t following = pieces.own_end();
+          for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+            for (std::int64_t i = r.begin; i < r.end;) {
+              const std::int64_t group = i / blocks, end = std::min(r.end, (group + 1) * blocks);
+              const Range columns = columns_of(group);
+              for (std::int64_t t = columns.begin; group != ready && t < columns.end; ++t) {
+                split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile),
+                              shape_.k, shape_.parts, parts + t * panel);
+              }
+              ready = group;
+              const std::int64_t next = std::min(blocks, following - group * blocks);
+              multiply(left, panels(parts, steps_, shape_.parts), {i - group * blocks, end - group * blocks}, columns,
+                       sink, next);
+              i = end;
+            }
           }
-          ready = group;
-          const std::int64_t next = std::min(blocks, following - group * blocks);
-          multiply(left, panels(parts, steps_, shape_.parts), {i - group * blocks, end - group * blocks}, columns, sink,
-                   next);
-          i = end;
-        }
-      }
-    });
+        },
+        (count / groups + (groups - 1) * shape_.n / threads) * shape_.k * kFloat);
   }
   return finite;
 }

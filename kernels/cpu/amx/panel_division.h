@@ -1,6 +1,6 @@
-// How threads divide a product whose right operand is split: blocks of rows of the left operand, and panels of the right
-// one (bands of an image, or groups of columns). A thread takes neighbours in the list of (panel, block), panel by
-// panel, and splits each panel that it needs for itself: reading what another core split takes longer.
+// How threads divide a product whose right operand is split: blocks of rows of the left operand, and panels of the
+// right one (bands of an image, or groups of columns). A thread takes neighbours in the list of (panel, block), panel
+// by panel, and splits each panel that it needs for itself: reading what another core split takes longer.
 #pragma once
 
 #include <algorithm>
