@@ -26,6 +26,7 @@ class Pieces {
 
   /// What is left of a share. On a line of its own, since its owner and others write it.
   struct alignas(64) Share {
+    explicit Share(Range r) : left(packed(r)) {}
     std::atomic<std::uint64_t> left;  ///< begin in the upper half, end in the lower one
   };
 
@@ -115,7 +116,7 @@ void parallel_pieces(std::int64_t n, std::int64_t piece, std::int64_t grain, F&&
   loop.shares = reinterpret_cast<Pieces::Share*>(memory);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t begin = i * (n / count) + std::min(i, n % count), size = n / count + (i < n % count ? 1 : 0);
-    std::construct_at(loop.shares + i, Pieces::packed({begin, begin + size}));
+    std::construct_at(loop.shares + i, Pieces::Range{begin, begin + size});
   }
   const auto part = [](void* context, std::int64_t p) {
     auto& l = *static_cast<Loop*>(context);
