@@ -36,7 +36,8 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
   double best = 0;
   std::int64_t groups = 1;
   for (std::int64_t some = 1; some <= std::min(pairs, threads); ++some) {
-    const auto columns = static_cast<double>((pairs + some - 1) / some * kBlock), k = static_cast<double>(shape_.k);
+    const std::int64_t widest = (pairs + some - 1) / some;
+    const auto columns = static_cast<double>(widest * kBlock), k = static_cast<double>(shape_.k);
     const PanelDivision d{some, (shape_.n + kBlock - 1) / kBlock, columns * k * kSplitCost,
                           kBlock * k * (columns * kProductCost + kLeftCost)};
     const double cost = d.cost(threads);
