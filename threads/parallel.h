@@ -12,9 +12,9 @@
 namespace tern {
 
 /// Calls f(begin, end) for parts of 0..n, at least `grain` items each but for the last, on as many threads as that
-/// allows.
+/// allows. Every part reads `part_reads` bytes whatever its share, a whole weight for example (LoopRecorder).
 template <class F>
-void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
+void parallel_for(std::int64_t n, std::int64_t grain, F&& f, std::int64_t part_reads = 0) {
   if (n <= 0) return;
   const std::int64_t parts = std::min<std::int64_t>(Threads::current().count(), n / std::max<std::int64_t>(grain, 1));
   if (parts <= 1) {
@@ -38,7 +38,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
       if (!l.error) l.error = std::current_exception();
     }
   };
-  ThreadPool::shared().run(parts, part, &loop);
+  ThreadPool::shared().run(parts, part, &loop, {part_reads, 0});
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "threads/loop_recorder.h"
 #include "threads/threads.h"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -164,8 +165,10 @@ struct ThreadPool::State {
       Job* none = nullptr;
       if (!s.job.compare_exchange_strong(none, &job)) continue;
       posted.fetch_add(1);
-      if (sleeping.load() > 0) {
+      if (const int asleep = sleeping.load(); asleep >= job.parts) {
         for (std::int64_t i = 1; i < job.parts; ++i) posted.notify_one();
+      } else if (asleep > 0) {
+        posted.notify_all();  // one call of the system, however many they are
       }
       return &s;
     }
@@ -189,7 +192,8 @@ ThreadPool& ThreadPool::shared() {
   return pool;
 }
 
-void ThreadPool::run(std::int64_t parts, Part part, void* context) {
+void ThreadPool::run(std::int64_t parts, Part part, void* context, Note note) {
+  if (LoopRecorder* recorder = LoopRecorder::current()) return recorder->run(parts, part, context, note);
   const std::int64_t wanted = std::min(parts - 1, kMostThreads);
   if (state_->count.load(std::memory_order_relaxed) < wanted) state_->start(wanted);
   Job job{part, context, parts, processor()};

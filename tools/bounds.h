@@ -22,6 +22,7 @@ namespace bounds {
 
 inline constexpr std::uint64_t kBillion = 1'000'000'000;
 inline constexpr WholeBounds kThreads{0, 1024};
+inline constexpr WholeBounds kCores{1, 1024};
 inline constexpr WholeBounds kJobs{0, 1024};
 inline constexpr WholeBounds kRepeat{1, kBillion};
 inline constexpr WholeBounds kRuns{1, 10'000'000};
@@ -31,6 +32,7 @@ inline constexpr WholeBounds kSeed{0, UINT64_MAX};
 inline constexpr WholeBounds kSize{0, (std::uint64_t{1} << 48)};  ///< of a dimension
 inline constexpr WholeBounds kIterations{0, INT64_MAX};
 inline constexpr RealBounds kSeconds{0.001, 86'400};
+inline constexpr RealBounds kBandwidth{0.1, 100'000};  ///< GB/s
 inline constexpr RealBounds kLimitSeconds{0, 1e9};
 
 }  // namespace bounds

@@ -17,6 +17,7 @@
 #include "tools/command.h"
 #include "tools/inputs.h"
 #include "tools/machine.h"
+#include "tools/scaling/scaling.h"
 #include "tools/terminal.h"
 
 namespace tern {
@@ -28,8 +29,9 @@ struct BenchArguments {
   std::string model, function;
   DeviceChoice device;
   InputChoice inputs;
-  int threads = 0, runs = 0, nodes = 0;
-  double seconds = 3;
+  std::vector<int> threads = {0}, cores;
+  int runs = 0, nodes = 0;
+  double seconds = 3, bandwidth = 200;
   bool turns = false, json = false, graph = false;
 };
 
@@ -255,7 +257,7 @@ InputChoice inputs_of(const BenchArguments& a) {
 
 PrepareOptions options_of(const BenchArguments& a) {
   PrepareOptions options;
-  options.threads = a.threads;
+  options.threads = a.threads.front();
   options.device = a.device.name;
   options.reproducible = a.device.reproducible;
   options.precision = precision_of(a.device);
@@ -279,8 +281,44 @@ void fill_weight_cache(const BenchArguments& a) {
   cache->wait();
 }
 
+/// Runs of several numbers of threads are measured together.
+bool compares_threads(const BenchArguments& a) {
+  return a.threads.size() > 1 || !a.cores.empty();
+}
+
+int run_scaling(const BenchArguments& a) {
+  if (a.graph || a.turns || a.device.name != "cpu")
+    fail(
+        ErrorCode::invalid_argument,
+        "several numbers of threads are compared on the CPU, without a graph: leave out --graph, --turns and --device, "
+        "or give --threads one number and no --cores");
+  const Model model = open_model(a.model);
+  ScalingRequest request;
+  request.model = a.model;
+  request.function = choose_function(model.functions(), a.function).name;
+  request.inputs = one_call(model, request.function, inputs_of(a));
+  request.options = options_of(a);
+  for (const int threads : a.threads) {
+    // Without a list, --cores compares with one thread.
+    if (a.threads.size() > 1 || threads > 0) request.threads.push_back(Threads::chosen(threads).count());
+  }
+  request.cores = a.cores;
+  request.bytes_per_second = a.bandwidth * 1e9;
+  request.seconds = a.seconds;
+  request.turns = static_cast<std::uint64_t>(a.runs);
+  request.seed = a.inputs.seed;
+  const Scaling scaling = measure_scaling(model, request);
+  if (a.json) {
+    print_scaling_json(request, scaling);
+  } else {
+    print_scaling(request, scaling, a.nodes);
+  }
+  return 0;
+}
+
 int run_bench(const BenchArguments& a) {
   fill_weight_cache(a);
+  if (compares_threads(a)) return run_scaling(a);
   Result r;
   r.memory_before = private_memory();
   auto start = Clock::now();
@@ -301,7 +339,7 @@ int run_bench(const BenchArguments& a) {
   session.run(f.name, inputs);
   r.first = ms_since(start);
   measure(a, session, f.name, inputs, r);
-  const int threads = Threads::chosen(a.threads).count();
+  const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_json : print_text)(a, f.name, threads, r);
   return 0;
 }
@@ -314,12 +352,27 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
   add_input_options(c, a->inputs);
   c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
-  add_threads_option(*c, a->threads);
+  within(
+      c->add_option("--threads", a->threads,
+                    "Threads of a run; 0: as many as OpenMP reports (all cores). A list, 1,2,4, is measured in turns: "
+                    "how the program scales, and where the threads' time goes")
+          ->delimiter(',')
+          ->default_str("0"),
+      bounds::kThreads);
+  within(c->add_option("--cores", a->cores,
+                       "Simulate these numbers of cores, 8,32: the parts of each loop run one after the other, each "
+                       "timed alone")
+             ->delimiter(','),
+         bounds::kCores);
+  within(c->add_option("--bandwidth", a->bandwidth, "GB/s that all simulated cores together read from memory")
+             ->capture_default_str(),
+         bounds::kBandwidth);
   add_device_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);
-  within(c->add_option("--runs", a->runs, "Measure this many runs, instead of a time"), bounds::kRuns);
+  within(c->add_option("--runs", a->runs, "Measure this many runs, or turns of a list of threads, instead of a time"),
+         bounds::kRuns);
   within(c->add_option("--nodes", a->nodes, "List this many of the slowest nodes"), bounds::kListed);
   c->add_flag("--graph", a->graph, "Measure replays of a captured graph; nodes are measured without it");
   c->add_flag("--turns", a->turns,
@@ -328,6 +381,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
+      "  tern bench model.tern --threads 1,2,4 --cores 8,32 --nodes 10\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
       "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "

@@ -57,6 +57,11 @@ set(sources
   pages/man.cpp
   pages/markdown.cpp
   pages/zsh.cpp
+  scaling/account.cpp
+  scaling/json.cpp
+  scaling/measure.cpp
+  scaling/simulate.cpp
+  scaling/text.cpp
   sizes.cpp
   terminal.cpp
   text.cpp

@@ -1,13 +1,13 @@
 // The times of the steps of one run by the device's own clock.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "runtime/context.h"
 #include "runtime/devices/stream.h"
+#include "threads/loop_recorder.h"
 
 namespace tern {
 
@@ -49,11 +49,12 @@ void measure_step(const SessionContext& session, std::uint32_t function, const S
     session.profile->add(function, step, in, out, 0);
     return;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const double start = LoopRecorder::now();
   run();
   session.stream->synchronize();
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  session.profile->add(function, step, in, out, taken.count());
+  const double end = LoopRecorder::now();
+  session.profile->add(function, step, in, out, end - start);
+  if (LoopRecorder* recorder = LoopRecorder::current()) recorder->end_node(function, step.number, start, end);
 }
 
 }  // namespace tern

@@ -81,6 +81,9 @@ try '--threads' ends 2 '--threads: takes a whole number from 0 to 1024' "$tern" 
 try '--threads below 0' ends 2 'from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads -1
 try '--repeat' ends 2 'from 1 to 1000000000' "$tern" run "$model" --random --size s34=2 --repeat 0
 try '--seconds' ends 2 'from 0.001 to 86400' "$tern" bench "$model" --seconds nan
+try '--threads of a list' ends 2 'from 0 to 1024' "$tern" bench "$model" --threads 1,2000
+try '--cores' ends 2 'from 1 to 1024' "$tern" bench "$model" --cores 0
+try 'a list of threads with --graph' ends 2 'leave out --graph' "$tern" bench "$model" --size s34=2 --threads 1,2 --graph
 try '--jobs' ends 2 'from 0 to 1024' "$tern" conform . --jobs 1e3
 try '--weights' ends 2 'from 0 to 1000000' "$tern" inspect "$model" --weights -3
 try '--seed' ends 2 'whole number' "$tern" run "$model" --random --seed x

@@ -12,4 +12,5 @@ set(sources
   names_test.cpp
   operators_test.cpp
   reference_test.cpp
+  scaling_test.cpp
   terminal_test.cpp)

@@ -54,12 +54,6 @@ struct Right {
   int parts = kAllParts;
 };
 
-/// Whether each thread had better split the right operand for itself than read from another processor's cache what that
-/// one split: it has enough rows of the left one to multiply by it.
-constexpr bool splits_alone(std::int64_t rows, std::int64_t threads) {
-  return rows >= threads * kBlock;
-}
-
 struct Range {
   std::int64_t begin = 0, end = 0;
 };
@@ -74,7 +68,11 @@ class Sink {
 };
 
 /// Multiplies rows [32 blocks.begin, 32 blocks.end) of `left` by column tiles `tiles` of `right`, on the calling
-/// thread.
-void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink);
+/// thread. Blocks up to `next` are likely to follow: the first of them is asked for at the end.
+void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next = 0);
+
+/// How many blocks of rows `multiply` takes together, for operands with k elements: a call with fewer reads more often
+/// what the first caches do not hold.
+std::int64_t blocks_together(std::int64_t k);
 
 }  // namespace tern::amx

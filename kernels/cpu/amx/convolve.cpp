@@ -1,10 +1,14 @@
 #include "kernels/cpu/amx/convolve.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
+#include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
+#include "threads/pieces.h"
 
 namespace tern::amx {
 namespace {
@@ -40,16 +44,41 @@ Convolution::Convolution(const ConvolutionShape& shape)
   chunks_ = steps_of(shape.in);
   pitch_ = w[2].out + width_.reach;
   blocks_ = (shape.out + kBlock - 1) / kBlock;
-  const std::int64_t lines = w[1].out, threads = Threads::current().count();
-  // Threads divide the larger dimension: positions or channels.
-  by_bands_ = lines * pitch_ >= shape.out || blocks_ < threads || shape.batch * shape.groups >= 2 * threads;
-  band_lines_ = lines;
-  if (by_bands_) {
-    while (band_lines_ > 1 && bytes({0, band_lines_}) > kBandBytes) band_lines_ = (band_lines_ + 1) / 2;
-    const std::int64_t jobs = shape.batch * shape.groups,
-                       bands = rounded_up(jobs * ((lines + band_lines_ - 1) / band_lines_), threads) / jobs;
-    band_lines_ = std::max<std::int64_t>(1, (lines + bands - 1) / std::max<std::int64_t>(1, bands));
+  bands_ = bands_for(Threads::current().count());
+}
+
+/// Of so many bands, for the thread that has most.
+double Convolution::cost(std::int64_t bands, std::int64_t threads) const {
+  const std::int64_t lines = lines_of(bands), channels = chunks_ * kStep;
+  const auto phases = static_cast<double>(height_.phases.size() * width_.phases.size());
+  const double left = static_cast<double>(kBlock * taps_ * channels),
+               columns = static_cast<double>(rounded_up(lines * pitch_, kBlock));
+  const double split = phases * static_cast<double>(channels * (lines + height_.reach) * pitch_) * kSplitCost;
+  const PanelDivision d{shape_.batch * shape_.groups * bands, blocks_, split,
+                        left * (columns * kProductCost + kLeftCost)};
+  return d.cost(threads);
+}
+
+/// Bands stay in the second cache. The larger dimension is divided, positions or channels, but where threads would have
+/// uneven shares, or none, both are.
+std::int64_t Convolution::bands_for(std::int64_t threads) const {
+  constexpr double kWorthIt = 0.95;
+  const std::int64_t jobs = shape_.batch * shape_.groups;
+  const auto fits = [&](std::int64_t bands) {
+    return lines_of(bands) == 1 || bytes({0, lines_of(bands)}) <= kBandBytes;
+  };
+  std::int64_t fewest = 1;
+  while (!fits(fewest)) ++fewest;
+  const bool by_bands = lines() * pitch_ >= shape_.out || blocks_ < threads || jobs >= 2 * threads;
+  std::int64_t bands = by_bands ? std::min(lines(), rounded_up(jobs * fewest, threads) / jobs) : 1;
+  double least = kWorthIt * cost(bands, threads);
+  for (std::int64_t some = fewest; some <= lines(); ++some) {
+    if (const double c = cost(some, threads); c < least) {
+      least = c;
+      bands = some;
+    }
   }
+  return bands;
 }
 
 std::int64_t Convolution::left_k() const {
@@ -68,11 +97,6 @@ std::int64_t Convolution::planes() const {
 
 std::int64_t Convolution::bytes(Band band) const {
   return planes() * plane(band) * kPair + 4 * kTileBytes;  // the last tile reads beyond the last plane
-}
-
-std::size_t Convolution::scratch() const {
-  const bool alone = by_bands_ || splits_alone(shape_.out, Threads::current().count());
-  return alone ? 0 : static_cast<std::size_t>(bytes({0, shape_.window[1].out}));
 }
 
 std::int64_t Convolution::packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const {
@@ -106,12 +130,11 @@ Left Convolution::left(const float* weight, std::int64_t group) const {
   return {weight + group * blocks_ * kBlock * k, shape_.out, k, kBlock * k, kStep, kBlock * kStep};
 }
 
-/// Pairs of channels [first, last) of the image at x.
-void Convolution::split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const {
+void Convolution::split_image(const float* x, Band band, std::byte* to) const {
   const cpu::WindowAxis &h = shape_.window[1], &w = shape_.window[2];
   const std::int64_t size = h.in * w.in, lines = band.end - band.begin + height_.reach, stride = plane(band) * kPair;
   const bool whole_lines = w.stride == 1 && pitch_ == w.in && width_.lowest == 0;
-  for (std::int64_t pair = first; pair < last; ++pair) {
+  for (std::int64_t pair = 0; pair < chunks_ * kTile; ++pair) {
     const std::int64_t channel = pair / kTile * kStep + pair % kTile;
     const float* a = channel < shape_.in ? x + channel * size : nullptr;
     const float* b = channel + kTile < shape_.in ? x + (channel + kTile) * size : nullptr;
@@ -143,77 +166,105 @@ void Convolution::split_image(const float* x, Band band, std::int64_t first, std
   }
 }
 
-/// Blocks of channels of one group of one image in one band, whose parts were split.
-bool Convolution::multiply_band(const ConvolutionOperands& o, std::int64_t job, Band band, Range blocks,
-                                const std::byte* parts) const {
-  const std::int64_t group = job % shape_.groups, out_width = shape_.window[2].out,
-                     positions = shape_.window[1].out * out_width, stride = plane(band);
-  std::vector<std::int64_t> steps;
-  // All elements of the kernel for some channels, then the next: the same lines are read again while they are close.
-  for (std::int64_t q = 0; q < chunks_; ++q) {
-    for (std::size_t i = 0; i < height_.shift.size(); ++i) {
-      for (std::size_t j = 0; j < width_.shift.size(); ++j) {
-        const std::int64_t phase = (q * static_cast<std::int64_t>(height_.phases.size()) + height_.phase[i]) *
-                                       static_cast<std::int64_t>(width_.phases.size()) +
-                                   width_.phase[j];
-        steps.push_back((phase * shape_.parts * kTile * stride + (height_.shift[i] - height_.lowest) * pitch_ +
-                         width_.shift[j] - width_.lowest) *
-                        kPair);
-      }
-    }
+/// One group of one image in one band, whose parts were split: what its blocks of channels share.
+class Convolution::BandProduct {
+ public:
+  BandProduct(const Convolution& c, const ConvolutionOperands& o, std::int64_t job, Band band, const std::byte* parts,
+              std::atomic<bool>& finite)
+      : left_(c.left(o.weight, job % c.shape_.groups)),
+        steps_(step_offsets(c, band)),
+        tiles_(destinations(c, band)),
+        target_(target(c, o, job, band)),
+        sink_(target_, tiles_, finite) {
+    const std::int64_t stride = c.plane(band) * kPair;
+    right_ = {parts, steps_, kTile * stride, kTile * kPair, stride, c.shape_.parts};
   }
-  const std::int64_t computed = (band.end - band.begin - 1) * pitch_ + out_width;
-  std::vector<Destination> tiles(static_cast<std::size_t>(tiles_of(computed)));
-  for (std::int64_t at = computed; at-- > 0;) {
-    if (at % pitch_ >= out_width) continue;
-    Destination& d = tiles[static_cast<std::size_t>(at / kTile)];
-    d.mask = static_cast<std::uint16_t>(d.mask | 1u << at % kTile);
-    d.to = at / pitch_ * out_width + at % pitch_;
-    ++d.count;
-  }
-  const std::int64_t begin = job * shape_.out * positions + band.begin * out_width;
-  const PlainSink::Target target{
-      o.y + begin, positions, shape_.out, o.bias == nullptr ? nullptr : o.bias + group * shape_.out, o.finish, begin};
-  std::atomic<bool> finite = true;
-  PlainSink sink(target, tiles, finite);
-  multiply(left(o.weight, group), {parts, steps, kTile * stride * kPair, kTile * kPair, stride * kPair, shape_.parts},
-           blocks, {0, static_cast<std::int64_t>(tiles.size())}, sink);
-  return finite;
-}
+  BandProduct(const BandProduct&) = delete;
+  BandProduct& operator=(const BandProduct&) = delete;
 
-bool Convolution::run(const ConvolutionOperands& o, std::byte* scratch) const {
-  const std::int64_t lines = shape_.window[1].out, bands = (lines + band_lines_ - 1) / band_lines_,
-                     jobs = shape_.batch * shape_.groups, image = shape_.in * shape_.window[1].in * shape_.window[2].in;
-  std::atomic<bool> finite = true;
-  if (by_bands_) {
-    parallel_for(jobs * bands, 1, [&](std::int64_t begin, std::int64_t end) {
-      auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, band_lines_})), kImageSlot);
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t job = i / bands, first = i % bands * band_lines_;
-        const Band band{first, std::min(lines, first + band_lines_)};
-        split_image(o.x + job * image, band, 0, chunks_ * kTile, parts);
-        if (!multiply_band(o, job, band, {0, blocks_}, parts)) finite = false;
-      }
-    });
-    return finite;
+  void run(Range blocks, std::int64_t next) {
+    multiply(left_, right_, blocks, {0, static_cast<std::int64_t>(tiles_.size())}, sink_, next);
   }
-  const Band all{0, lines};
-  const bool alone = splits_alone(shape_.out, Threads::current().count());
-  for (std::int64_t job = 0; job < jobs; ++job) {
-    const float* x = o.x + job * image;
-    if (!alone) {
-      parallel_for(chunks_ * kTile, grain_for(plane(all)),
-                   [&](std::int64_t begin, std::int64_t end) { split_image(x, all, begin, end, scratch); });
+
+ private:
+  static std::vector<std::int64_t> step_offsets(const Convolution& c, Band band) {
+    const std::int64_t stride = c.plane(band);
+    std::vector<std::int64_t> steps;
+    // All elements of the kernel for some channels, then the next: the same lines are read again while they are close.
+    for (std::int64_t q = 0; q < c.chunks_; ++q) {
+      for (std::size_t i = 0; i < c.height_.shift.size(); ++i) {
+        for (std::size_t j = 0; j < c.width_.shift.size(); ++j) {
+          const std::int64_t phase = (q * static_cast<std::int64_t>(c.height_.phases.size()) + c.height_.phase[i]) *
+                                         static_cast<std::int64_t>(c.width_.phases.size()) +
+                                     c.width_.phase[j];
+          steps.push_back((phase * c.shape_.parts * kTile * stride +
+                           (c.height_.shift[i] - c.height_.lowest) * c.pitch_ + c.width_.shift[j] - c.width_.lowest) *
+                          kPair);
+        }
+      }
     }
-    parallel_for(blocks_, 1, [&](std::int64_t begin, std::int64_t end) {
-      std::byte* parts = scratch;
-      if (alone) {
-        parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes(all)), kImageSlot);
-        split_image(x, all, 0, chunks_ * kTile, parts);
-      }
-      if (!multiply_band(o, job, all, {begin, end}, parts)) finite = false;
-    });
+    return steps;
   }
+
+  /// Of the column tiles.
+  static std::vector<Destination> destinations(const Convolution& c, Band band) {
+    const std::int64_t out_width = c.shape_.window[2].out,
+                       computed = (band.end - band.begin - 1) * c.pitch_ + out_width;
+    std::vector<Destination> tiles(static_cast<std::size_t>(tiles_of(computed)));
+    for (std::int64_t at = computed; at-- > 0;) {
+      if (at % c.pitch_ >= out_width) continue;
+      Destination& d = tiles[static_cast<std::size_t>(at / kTile)];
+      d.mask = static_cast<std::uint16_t>(d.mask | 1u << at % kTile);
+      d.to = at / c.pitch_ * out_width + at % c.pitch_;
+      ++d.count;
+    }
+    return tiles;
+  }
+
+  static PlainSink::Target target(const Convolution& c, const ConvolutionOperands& o, std::int64_t job, Band band) {
+    const ConvolutionShape& s = c.shape_;
+    const std::int64_t group = job % s.groups, out_width = s.window[2].out, positions = s.window[1].out * out_width,
+                       begin = job * s.out * positions + band.begin * out_width;
+    return {o.y + begin, positions, s.out, o.bias == nullptr ? nullptr : o.bias + group * s.out, o.finish, begin};
+  }
+
+  Left left_;
+  std::vector<std::int64_t> steps_;
+  std::vector<Destination> tiles_;
+  PlainSink::Target target_;
+  PlainSink sink_;
+  Right right_;
+};
+
+bool Convolution::run(const ConvolutionOperands& o, std::byte*) const {
+  const std::int64_t panels = shape_.batch * shape_.groups * bands_,
+                     image = shape_.in * shape_.window[1].in * shape_.window[2].in;
+  std::atomic<bool> finite = true;
+  const std::int64_t weight = shape_.out * left_k(), threads = Threads::current().count(),
+                     part_reads = panels >= threads ? weight : image / bands_ + weight * (panels - 1) / threads;
+  // Pieces are whole bands: who takes one has to split it.
+  parallel_pieces(
+      panels * blocks_, blocks_, 1,
+      [&](Pieces& pieces) {
+        auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(bytes({0, lines_of(bands_)})), kImageSlot);
+        std::optional<BandProduct> product;
+        std::int64_t ready = -1;  // its panel
+        for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+          for (std::int64_t i = r.begin; i < r.end;) {
+            const std::int64_t panel = i / blocks_, first = panel * blocks_, end = std::min(r.end, first + blocks_),
+                               job = panel / bands_;
+            if (panel != ready) {
+              const Band band = band_at(panel % bands_);
+              split_image(o.x + job * image, band, parts);
+              product.emplace(*this, o, job, band, parts, finite);
+              ready = panel;
+            }
+            product->run({i - first, end - first}, std::min(blocks_, pieces.own_end() - first));
+            i = end;
+          }
+        }
+      },
+      part_reads * static_cast<std::int64_t>(sizeof(float)));
   return finite;
 }
 

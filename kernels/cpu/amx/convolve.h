@@ -39,8 +39,8 @@ class Convolution {
   void pack(const float* weight, float* to) const;
   void unpack(const float* packed, float* to) const;
 
-  /// Bytes for as many threads as are set now.
-  std::size_t scratch() const;
+  /// Bytes of scratch memory: none, since each thread splits what it reads.
+  std::size_t scratch() const { return 0; }
   /// As Linear::run.
   bool run(const ConvolutionOperands& o, std::byte* scratch) const;
 
@@ -54,16 +54,19 @@ class Convolution {
   Left left(const float* weight, std::int64_t group) const;
   std::int64_t packed_at(std::int64_t row, std::int64_t channel, std::int64_t tap) const;
   std::int64_t plane(Band band) const;  ///< pairs of one plane of the split image
-  std::int64_t planes() const;          ///< of 16 pairs of channels, all parts and phases
+  std::int64_t lines() const { return shape_.window[1].out; }
+  std::int64_t lines_of(std::int64_t bands) const { return (lines() + bands - 1) / bands; }  ///< of the largest band
+  Band band_at(std::int64_t i) const { return {i * lines() / bands_, (i + 1) * lines() / bands_}; }
+  double cost(std::int64_t bands, std::int64_t threads) const;
+  std::int64_t bands_for(std::int64_t threads) const;
+  std::int64_t planes() const;  ///< of 16 pairs of channels, all parts and phases
   std::int64_t bytes(Band band) const;
-  void split_image(const float* x, Band band, std::int64_t first, std::int64_t last, std::byte* to) const;
-  bool multiply_band(const ConvolutionOperands& o, std::int64_t image, Band band, Range blocks,
-                     const std::byte* parts) const;
+  void split_image(const float* x, Band band, std::byte* to) const;
+  class BandProduct;
 
   ConvolutionShape shape_;
   Phases height_, width_;
-  std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, band_lines_ = 1;
-  bool by_bands_ = false;  ///< threads take bands of the image; else blocks of channels
+  std::int64_t taps_ = 1, chunks_ = 1, blocks_ = 1, pitch_ = 0, bands_ = 1;
 };
 
 }  // namespace tern::amx

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/amx/panels.h"
 #include "kernels/cpu/scratch.h"
-#include "threads/parallel.h"
+#include "threads/pieces.h"
 
 namespace tern::amx {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
 constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
 constexpr std::size_t kPartsSlot = 7;
+constexpr std::int64_t kPiecesOfAShare = 4;
+constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 
 }  // namespace
@@ -26,40 +29,61 @@ Linear::Linear(const LinearShape& shape) : shape_(shape), steps_(panel_steps(sha
   rows_at_a_time_ = std::min(rows_at_a_time_, tiles_of(shape.m) * kTile);
 }
 
-std::size_t Linear::scratch() const {
-  if (splits_alone(shape_.n, Threads::current().count())) return 0;
-  return static_cast<std::size_t>(rows_at_a_time_ / kTile * steps_of(shape_.k) * panel_step(shape_.parts));
+/// Groups of column tiles for `tiles` of them. With one, every thread splits all of x; with more, it splits its own
+/// part of x, and reads its blocks of the weight more often.
+std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const {
+  const std::int64_t pairs = (tiles + 1) / 2;
+  double best = 0;
+  std::int64_t groups = 1;
+  for (std::int64_t some = 1; some <= std::min(pairs, threads); ++some) {
+    const std::int64_t widest = (pairs + some - 1) / some;
+    const auto columns = static_cast<double>(widest * kBlock), k = static_cast<double>(shape_.k);
+    const PanelDivision d{some, (shape_.n + kBlock - 1) / kBlock, columns * k * kSplitCost,
+                          kBlock * k * (columns * kProductCost + kLeftCost)};
+    const double cost = d.cost(threads);
+    if (some > 1 && cost >= best) continue;
+    best = cost;
+    groups = some;
+  }
+  return groups;
 }
 
-bool Linear::run(const LinearOperands& o, std::byte* scratch) const {
+bool Linear::run(const LinearOperands& o, std::byte*) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
   const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
-  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock;
-  const bool alone = splits_alone(shape_.n, Threads::current().count());
+  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, threads = Threads::current().count();
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
-    const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count);
-    const auto split = [&](std::int64_t begin, std::int64_t end, std::byte* to) {
-      for (std::int64_t t = begin; t < end; ++t) {
-        split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile), shape_.k,
-                      shape_.parts, to + t * panel);
-      }
+    const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count),
+                       pairs = (tiles + 1) / 2, groups = groups_for(tiles, threads);
+    const auto columns_of = [&](std::int64_t group) {
+      return Range{2 * (group * pairs / groups), std::min(tiles, 2 * ((group + 1) * pairs / groups))};
     };
-    if (!alone) {
-      parallel_for(tiles, 1, [&](std::int64_t begin, std::int64_t end) { split(begin, end, scratch); });
-    }
     TransposingSink sink(shape_, o, m, count, finite);
-    const bool by_rows = blocks >= Threads::current().count() || blocks >= (tiles + 1) / 2;
-    parallel_for(by_rows ? blocks : (tiles + 1) / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-      const Range columns = by_rows ? Range{0, tiles} : Range{2 * begin, std::min(tiles, 2 * end)};
-      std::byte* parts = scratch;
-      if (alone) {
-        parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
-        split(columns.begin, columns.end, parts);
-      }
-      multiply(left, panels(parts, steps_, shape_.parts), by_rows ? Range{begin, end} : Range{0, blocks}, columns,
-               sink);
-    });
+    const std::int64_t piece = std::max(blocks_together(shape_.k), groups * blocks / (kPiecesOfAShare * threads));
+    parallel_pieces(
+        groups * blocks, piece, 1,
+        [&](Pieces& pieces) {
+          auto* parts = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * panel), kPartsSlot);
+          std::int64_t ready = -1;  // the group whose columns are split
+          const std::int64_t following = pieces.own_end();
+          for (Pieces::Range r = pieces.next(); !r.empty(); r = pieces.next()) {
+            for (std::int64_t i = r.begin; i < r.end;) {
+              const std::int64_t group = i / blocks, end = std::min(r.end, (group + 1) * blocks);
+              const Range columns = columns_of(group);
+              for (std::int64_t t = columns.begin; group != ready && t < columns.end; ++t) {
+                split_columns(o.x + (m + t * kTile) * shape_.x_row, shape_.x_row, std::min(kTile, count - t * kTile),
+                              shape_.k, shape_.parts, parts + t * panel);
+              }
+              ready = group;
+              const std::int64_t next = std::min(blocks, following - group * blocks);
+              multiply(left, panels(parts, steps_, shape_.parts), {i - group * blocks, end - group * blocks}, columns,
+                       sink, next);
+              i = end;
+            }
+          }
+        },
+        (count / groups + (groups - 1) * shape_.n / threads) * shape_.k * kFloat);
   }
   return finite;
 }

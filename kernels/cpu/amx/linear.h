@@ -27,13 +27,14 @@ class Linear {
   explicit Linear(const LinearShape& shape);
   /// Whether tiles gain anything for this shape, here.
   static bool suits(const LinearShape& shape);
-  /// Bytes for as many threads as are set now.
-  std::size_t scratch() const;
-  /// On several threads. False when some result is not finite: then y is to be computed in another way. `scratch`:
-  /// as many bytes as asked for, 64-byte aligned.
+  /// Bytes of scratch memory: none, since each thread splits what it reads.
+  std::size_t scratch() const { return 0; }
+  /// On several threads. False when some result is not finite: then y is to be computed in another way.
   bool run(const LinearOperands& o, std::byte* scratch) const;
 
  private:
+  std::int64_t groups_for(std::int64_t tiles, std::int64_t threads) const;
+
   LinearShape shape_;
   std::int64_t rows_at_a_time_;
   std::vector<std::int64_t> steps_;

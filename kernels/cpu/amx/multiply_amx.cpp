@@ -188,12 +188,13 @@ class Multiplication {
   static constexpr std::int64_t kDepth = depth(P);
 
  public:
-  Multiplication(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink)
+  Multiplication(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next)
       : left_(left),
         right_(right),
         blocks_(blocks),
         tiles_(tiles),
         sink_(sink),
+        next_(next),
         steps_(static_cast<std::int64_t>(right.steps.size())),
         pairs_((tiles.end - tiles.begin + 1) / 2),
         in_one_(steps_ <= kDepth) {
@@ -227,7 +228,7 @@ class Multiplication {
   Prefetch prefetch(std::int64_t g, std::int64_t b, std::int64_t end, std::int64_t pair, std::int64_t begin) const {
     const bool in_group = b + 1 < group_end_;
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
-    if (block >= blocks_.end) return {};
+    if (block >= std::max(blocks_.end, next_)) return {};
     const std::int64_t rows = std::min(kBlock, left_.rows - block * kBlock), first = rows * pair / pairs_;
     return {element(block, step) + first * left_.row, rows * (pair + 1) / pairs_ - first};
   }
@@ -261,6 +262,7 @@ class Multiplication {
   const Right& right_;
   Range blocks_, tiles_;
   Sink& sink_;
+  std::int64_t next_;
   std::int64_t steps_, pairs_;
   bool in_one_;  ///< all steps fit: sums stay in registers from the first to the last
   std::byte* parts_;
@@ -270,10 +272,14 @@ class Multiplication {
 
 }  // namespace
 
-void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink) {
+std::int64_t blocks_together(std::int64_t k) {
+  return steps_of(k) <= depth(kAllParts) ? 1 : kGroup;
+}
+
+void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next) {
   if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;
-  if (right.parts == kRounded) return Multiplication<kRounded>(left, right, blocks, tiles, sink).run();
-  Multiplication<kAllParts>(left, right, blocks, tiles, sink).run();
+  if (right.parts == kRounded) return Multiplication<kRounded>(left, right, blocks, tiles, sink, next).run();
+  Multiplication<kAllParts>(left, right, blocks, tiles, sink, next).run();
 }
 
 }  // namespace tern::amx

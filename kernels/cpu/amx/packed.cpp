@@ -18,8 +18,8 @@ std::shared_ptr<const std::byte> pack(std::int64_t bytes, const MakePacked& make
 /// As it has been kept, or null.
 const std::byte* find(const KernelCall& call, std::size_t input, const std::string& key, std::int64_t bytes) {
   const auto stored = call.weights->packed(input, key);
-  const bool fits = stored.size() == static_cast<std::size_t>(bytes) &&
-                    reinterpret_cast<std::uintptr_t>(stored.data()) % 64 == 0;
+  const bool fits =
+      stored.size() == static_cast<std::size_t>(bytes) && reinterpret_cast<std::uintptr_t>(stored.data()) % 64 == 0;
   return fits ? stored.data() : nullptr;
 }
 
@@ -33,9 +33,8 @@ std::shared_ptr<const std::byte> packed_weight(const KernelCall& call, std::size
     call.weights->fetch(input);
     return pack(bytes, make);
   }));
-  call.weights->offer(input, key, [packed, bytes] {
-    return std::vector<std::byte>(packed.get(), packed.get() + bytes);
-  });
+  call.weights->offer(input, key,
+                      [packed, bytes] { return std::vector<std::byte>(packed.get(), packed.get() + bytes); });
   return packed;
 }
 

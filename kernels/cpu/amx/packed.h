@@ -15,8 +15,8 @@ inline int parts_of(const KernelCall& call) {
   return call.precision == Precision::bfloat16 ? kRounded : kAllParts;
 }
 
-/// `bytes` bytes made from the constant operand `input` of the call by `make`, or taken from the archive or cache, where
-/// they lie under `key`. 64-byte aligned; freed with the last user. `make` may be called later, too.
+/// `bytes` bytes made from the constant operand `input` of the call by `make`, or taken from the archive or cache,
+/// where they lie under `key`. 64-byte aligned; freed with the last user. `make` may be called later, too.
 using MakePacked = std::function<void(std::byte*)>;
 std::shared_ptr<const std::byte> packed_weight(const KernelCall& call, std::size_t input, const std::string& key,
                                                std::int64_t bytes, const MakePacked& make);

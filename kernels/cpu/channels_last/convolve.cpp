@@ -256,8 +256,10 @@ void convolve(const Convolution& exported, const Operands& operands, const point
     return parallel_for(halves, grain(lines * line * width),
                         [&](std::int64_t first, std::int64_t last) { Part(part).run(0, lines, first, last); });
   }
-  parallel_for(lines, grain(line * c.groups * c.out),
-               [&](std::int64_t begin, std::int64_t end) { Part(part).run(begin, end, 0, halves); });
+  parallel_for(
+      lines, grain(line * c.groups * c.out),
+      [&](std::int64_t begin, std::int64_t end) { Part(part).run(begin, end, 0, halves); },
+      weight_floats(c) * static_cast<std::int64_t>(sizeof(float)));
 }
 
 }  // namespace tern::channels_last

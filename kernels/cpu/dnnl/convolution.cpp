@@ -4,6 +4,7 @@
 #include "kernels/cpu/dnnl/engine.h"
 #include "kernels/cpu/dnnl/packed_weight.h"
 #include "kernels/cpu/dnnl/run_pool.h"
+#include "threads/loop_recorder.h"
 
 namespace tern::dnnl_cpu {
 namespace {
@@ -77,6 +78,7 @@ class Implementation final : public Convolution {
 
   void run(const void* x, const void* weight, const void* bias, void* y, std::byte* scratch) const override {
     const auto taken = runs_.take([&] { return make_run(); });
+    const OpenMpScope openmp;
     ConvolutionRun& r = *taken;
     ScratchParts parts(scratch);
     r.args[DNNL_ARG_SCRATCHPAD].set_data_handle(parts.take<std::byte>(static_cast<std::int64_t>(scratch_)));

@@ -3,6 +3,7 @@
 #include "kernels/cpu/dnnl/engine.h"
 #include "kernels/cpu/dnnl/packed_weight.h"
 #include "kernels/cpu/dnnl/run_pool.h"
+#include "threads/loop_recorder.h"
 
 namespace tern::dnnl_cpu {
 namespace {
@@ -25,6 +26,7 @@ class Primitive final : public PackedMatmul {
     args[DNNL_ARG_DST].set_data_handle(c);
     args[DNNL_ARG_SCRATCHPAD].set_data_handle(scratch);
     if (bias != nullptr) args[DNNL_ARG_BIAS].set_data_handle(const_cast<void*>(bias));
+    const OpenMpScope openmp;
     primitive_.execute(stream(), args);
     stream().wait();
   }

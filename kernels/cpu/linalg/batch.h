@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "kernels/cpu/dense.h"
 #include "kernels/kernel.h"
+#include "threads/loop_recorder.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
@@ -157,6 +159,8 @@ void run_job(KernelCall& c) {
   Job(job).cut(counted);
   const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
   Failure failure;
+  std::optional<OpenMpScope> openmp;  // LAPACK's
+  if (workers == 1) openmp.emplace();
   parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t w = begin; w < end; ++w) {
       Job own(job);

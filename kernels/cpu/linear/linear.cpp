@@ -188,6 +188,8 @@ class Part {
   float* packed_;
 };
 
+constexpr std::int64_t kFloat = sizeof(float);
+
 /// Strips go to threads; where there are too few, some panels of x with all strips.
 void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOperands& o, Range rows) {
   const std::vector<Panel> all = panels_of(rows, kernels);
@@ -195,14 +197,20 @@ void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOp
   const std::int64_t height = strip_rows(s, o.type, kernels), strips = (s.n + height - 1) / height,
                      count = std::ssize(panels), depth = depth_for(s, o.type, panels);
   if (strips >= count) {
-    parallel_for(strips, grain(height * s.k * rows.size()), [&](std::int64_t begin, std::int64_t end) {
-      Part(kernels, s, o, depth, panels, {begin, end}).run();
-    });
+    parallel_for(
+        strips, grain(height * s.k * rows.size()),
+        [&](std::int64_t begin, std::int64_t end) {
+          Part(kernels, s, o, depth, panels, {begin, end}).run();
+        },
+        rows.size() * s.k * kFloat);
   } else {
-    parallel_for(count, grain(s.n * s.k * kernels.widths[0]), [&](std::int64_t begin, std::int64_t end) {
-      const auto some = panels.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-      Part(kernels, s, o, depth, some, {0, strips}).run();
-    });
+    parallel_for(
+        count, grain(s.n * s.k * kernels.widths[0]),
+        [&](std::int64_t begin, std::int64_t end) {
+          const auto some = panels.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+          Part(kernels, s, o, depth, some, {0, strips}).run();
+        },
+        s.n * s.k * element_size(o.type));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "threads/loop_recorder.h"
+
 namespace tern {
 namespace {
 
@@ -40,6 +42,7 @@ bool blas_gemm(std::int64_t m, std::int64_t n, std::int64_t k, MatrixView<T> a, 
   BlasMatrix am, bm;
   const bool small = std::max({m, n, k, ldc}) <= kBlasMax;
   if (!small || !blas_matrix(m, k, a.row, a.column, &am) || !blas_matrix(k, n, b.row, b.column, &bm)) return false;
+  const OpenMpScope openmp;
   multiply(am, bm, m, n, k, a.data, b.data, c, ldc, accumulate);
   return true;
 }

@@ -1,0 +1,116 @@
+#include "threads/loop_recorder.h"
+
+#include <omp.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "threads/threads.h"
+
+namespace tern {
+namespace {
+
+thread_local LoopRecorder* recorder_here = nullptr;
+
+struct TimedPart {
+  std::thread::id thread;
+  double begin = 0, end = 0;
+};
+
+/// Each part writes to its own element; the pool orders that before the end of the loop.
+struct TimedLoop {
+  ThreadPool::Part part;
+  void* context;
+  std::vector<TimedPart> times;
+
+  static void run(void* context, std::int64_t i) {
+    auto& loop = *static_cast<TimedLoop*>(context);
+    TimedPart& t = loop.times[static_cast<std::size_t>(i)];
+    t.begin = LoopRecorder::now();
+    loop.part(loop.context, i);
+    t.end = LoopRecorder::now();
+    t.thread = std::this_thread::get_id();
+  }
+};
+
+/// The caller is 0, the others follow in the order of their first parts.
+std::vector<PartTime> numbered(const std::vector<TimedPart>& times) {
+  std::vector<std::thread::id> threads = {std::this_thread::get_id()};
+  std::vector<PartTime> parts;
+  for (const TimedPart& t : times) {
+    std::size_t number = 0;
+    while (number < threads.size() && threads[number] != t.thread) ++number;
+    if (number == threads.size()) threads.push_back(t.thread);
+    parts.push_back({static_cast<int>(number), t.begin, t.end});
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::atomic<int> LoopRecorder::in_force = 0;
+
+LoopRecorder* LoopRecorder::of_this_thread() {
+  return recorder_here;
+}
+
+double LoopRecorder::now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void LoopRecorder::run(std::int64_t parts, ThreadPool::Part part, void* context, ThreadPool::Note note) {
+  TimedLoop timed{part, context, std::vector<TimedPart>(static_cast<std::size_t>(parts))};
+  LoopTime loop;
+  loop.note = note;
+  {
+    const RecorderScope unrecorded(nullptr);
+    loop.begin = now();
+    if (mode_ == Mode::in_turn) {
+      const ThreadScope one{Threads(1)};
+      for (std::int64_t i = 0; i < parts; ++i) TimedLoop::run(&timed, i);
+    } else {
+      ThreadPool::shared().run(parts, TimedLoop::run, &timed);
+    }
+    loop.end = now();
+  }
+  loop.parts = numbered(timed.times);
+  loops_.push_back(std::move(loop));
+}
+
+void LoopRecorder::add_openmp(double begin, double end) {
+  loops_.push_back({begin, end, {}, true, {}});
+}
+
+void LoopRecorder::end_node(std::uint32_t function, std::uint32_t node, double begin, double end) {
+  nodes_.push_back({function, node, begin, end, std::exchange(loops_, {})});
+}
+
+std::vector<NodeLoops> LoopRecorder::take() {
+  loops_.clear();
+  return std::exchange(nodes_, {});
+}
+
+RecorderScope::RecorderScope(LoopRecorder* recorder) : outer_(std::exchange(recorder_here, recorder)) {
+  LoopRecorder::in_force.fetch_add(1, std::memory_order_relaxed);
+}
+
+RecorderScope::~RecorderScope() {
+  LoopRecorder::in_force.fetch_sub(1, std::memory_order_relaxed);
+  recorder_here = outer_;
+}
+
+OpenMpScope::OpenMpScope() : recorder_(Threads::current().count() > 1 ? LoopRecorder::current() : nullptr) {
+  if (recorder_ == nullptr) return;
+  begin_ = LoopRecorder::now();
+  threads_ = omp_get_max_threads();
+  if (recorder_->mode() == LoopRecorder::Mode::in_turn) omp_set_num_threads(1);
+}
+
+OpenMpScope::~OpenMpScope() {
+  if (recorder_ == nullptr) return;
+  omp_set_num_threads(threads_);
+  recorder_->add_openmp(begin_, LoopRecorder::now());
+}
+
+}  // namespace tern

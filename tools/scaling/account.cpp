@@ -1,0 +1,73 @@
+#include "tools/scaling/account.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tern {
+namespace {
+
+/// What one thread did in a loop.
+struct Share {
+  double begin = 0, end = 0, busy = 0;
+};
+
+std::map<int, Share> shares_of(const LoopTime& loop) {
+  std::map<int, Share> shares;
+  for (const PartTime& p : loop.parts) {
+    const auto [at, first] = shares.try_emplace(p.thread, Share{p.begin, p.end, 0});
+    Share& s = at->second;
+    s.begin = std::min(s.begin, p.begin);
+    s.end = std::max(s.end, p.end);
+    s.busy += p.end - p.begin;
+  }
+  return shares;
+}
+
+}  // namespace
+
+ThreadSeconds& ThreadSeconds::operator+=(const ThreadSeconds& o) {
+  for (double ThreadSeconds::*s :
+       {&ThreadSeconds::wall, &ThreadSeconds::useful, &ThreadSeconds::more, &ThreadSeconds::starting,
+        &ThreadSeconds::waiting, &ThreadSeconds::serial, &ThreadSeconds::few, &ThreadSeconds::openmp})
+    this->*s += o.*s;
+  return *this;
+}
+
+ThreadSeconds ThreadSeconds::operator*(double factor) const {
+  return {wall * factor,    useful * factor, more * factor, starting * factor,
+          waiting * factor, serial * factor, few * factor,  openmp * factor};
+}
+
+ThreadSeconds account(std::span<const NodeLoops> runs, int threads, double useful) {
+  ThreadSeconds a;
+  a.useful = useful;
+  double in_loops = 0, busy = 0;
+  bool openmp = false;
+  for (const NodeLoops& run : runs) {
+    a.wall += run.end - run.begin;
+    for (const LoopTime& loop : run.loops) {
+      openmp = openmp || loop.openmp;
+      const double length = loop.end - loop.begin;
+      const std::map<int, Share> shares = shares_of(loop);
+      in_loops += length;
+      a.few += std::max(0.0, threads - static_cast<double>(shares.size())) * length;
+      for (const auto& [thread, s] : shares) {
+        busy += s.busy;
+        a.starting += s.begin - loop.begin;
+        a.waiting += loop.end - s.end + (s.end - s.begin - s.busy);  // between two parts, too
+      }
+    }
+  }
+  if (openmp) {
+    ThreadSeconds unknown;
+    unknown.wall = a.wall;
+    unknown.useful = useful;
+    unknown.openmp = threads * a.wall - useful;
+    return unknown;
+  }
+  a.serial = (threads - 1) * (a.wall - in_loops);
+  a.more = a.wall - in_loops + busy - useful;
+  return a;
+}
+
+}  // namespace tern

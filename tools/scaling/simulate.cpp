@@ -1,0 +1,66 @@
+#include "tools/scaling/simulate.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+/// The parts of a loop, each as long as if threads had taken pieces of each other's until none was left.
+std::vector<PartTime> evened(const LoopTime& loop) {
+  std::vector<PartTime> parts = loop.parts;
+  if (loop.note.pieces == 0 || parts.empty()) return parts;
+  double sum = 0, longest = 0;
+  for (const PartTime& p : parts) {
+    sum += p.end - p.begin;
+    longest = std::max(longest, p.end - p.begin);
+  }
+  const double mean = sum / static_cast<double>(parts.size()), piece = sum / static_cast<double>(loop.note.pieces),
+               most = std::max(mean, piece), excess = longest - most;
+  if (excess <= 0) return parts;
+  // The last thread ends half a piece after the mean.
+  for (PartTime& p : parts) p.end = p.begin + mean;
+  parts.front().end += std::min(excess, piece / 2) + (most - mean);
+  return parts;
+}
+
+/// The loop from time 0 on.
+LoopTime spread(const LoopTime& loop, const Socket& socket, double weight_bytes) {
+  LoopTime result{0, 0, loop.note, loop.openmp, {}};
+  std::vector<double> free(static_cast<std::size_t>(std::max(1, socket.cores)), 0);
+  for (const PartTime& part : evened(loop)) {
+    const auto core = std::ranges::min_element(free);
+    const double begin = *core;
+    *core += part.end - part.begin;
+    result.parts.push_back({static_cast<int>(core - free.begin()), begin, *core});
+  }
+  const double longest = std::ranges::max(free);
+  const double again = static_cast<double>(loop.parts.size()) - 1;
+  const double from_memory =
+      (weight_bytes + again * static_cast<double>(loop.note.part_reads)) / socket.bytes_per_second;
+  const double slower = longest > 0 ? std::max(1.0, from_memory / longest) : 1.0;
+  for (PartTime& part : result.parts) {
+    part.begin *= slower;
+    part.end *= slower;
+  }
+  result.end = longest * slower + socket.barrier;
+  return result;
+}
+
+}  // namespace
+
+NodeLoops simulate(const NodeLoops& run, const Socket& socket, double weight_bytes) {
+  double in_loops = 0;
+  for (const LoopTime& loop : run.loops) in_loops += loop.end - loop.begin;
+  NodeLoops result{run.function, run.node, 0, run.end - run.begin - in_loops, {}};
+  for (const LoopTime& loop : run.loops) {
+    if (loop.openmp) {  // nothing is known of its parts
+      result.loops.push_back({0, loop.end - loop.begin, {}, true, {}});
+    } else {
+      result.loops.push_back(spread(loop, socket, weight_bytes * (loop.end - loop.begin) / std::max(in_loops, 1e-12)));
+    }
+    result.end += result.loops.back().end;
+  }
+  return result;
+}
+
+}  // namespace tern
