@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kMostBytes = 5 << 18;  // of rows that are rounded at once: they stay in the second cache
 constexpr std::int64_t kMostRows = 256;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
+constexpr std::size_t kRowsSlot = 7;
+constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
 constexpr double kCycles = 2 * 16;             // of a step for 16 rows by 32 columns
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
@@ -32,6 +34,7 @@ RowLinear::RowLinear(const LinearShape& shape) : shape_(shape) {
   division_ = divide({at_a_time_ / kTile, (shape.n + kBlock - 1) / kBlock, deep * kCycles, deep * kTileBytes * 2,
                       deep * kTileBytes * 2},
                      Threads::current().count());
+  alone_ = division_.columns <= kFewShare;
   for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * kTileBytes);
 }
 
@@ -52,7 +55,7 @@ void RowLinear::unpack(const std::byte* packed, float* to) const {
 }
 
 std::size_t RowLinear::scratch() const {
-  return static_cast<std::size_t>(packed_rows_bytes(at_a_time_, shape_.k));
+  return alone_ ? 0 : static_cast<std::size_t>(packed_rows_bytes(at_a_time_, shape_.k));
 }
 
 bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
@@ -60,21 +63,26 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, tile = steps_of(shape_.k) * kTileBytes;
   for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {
     const std::int64_t count = std::min(at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
-    const auto round = [&](std::int64_t begin, std::int64_t end) {
-      pack_rows(o.x.at((m + begin * kTile) * shape_.x_row), shape_.x_row, {begin * kTile, std::min(count, end * kTile)},
-                shape_.k, scratch);
+    const auto round = [&](Range of, std::byte* to) {
+      pack_rows(o.x.at((m + of.begin * kTile) * shape_.x_row), shape_.x_row,
+                {of.begin * kTile, std::min(count, of.end * kTile)}, shape_.k, to);
     };
-    // Where threads share rows, they share the rounding, too.
-    const bool alone = division_.columns == 1;
-    if (!alone) parallel_for(tiles, grain_for(kTile * shape_.k), round);
+    if (!alone_) {
+      parallel_for(tiles, grain_for(kTile * shape_.k),
+                   [&](std::int64_t begin, std::int64_t end) { round({begin, end}, scratch); });
+    }
     parallel_for(division_.parts(), 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
         const Range rows = part_of(tiles, division_.rows, i / division_.columns),
                     columns = part_of(blocks, division_.columns, i % division_.columns);
         if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
-        if (alone) round(rows.begin, rows.end);
+        std::byte* packed = scratch;
+        if (alone_) {
+          packed = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * tile), kRowsSlot);
+          round(rows, packed);
+        }
         const std::int64_t row = rows.begin * kTile;
-        const TileRows operand{scratch + rows.begin * tile, std::min(count, rows.end * kTile) - row, tile, 64, steps_};
+        const TileRows operand{packed + rows.begin * tile, std::min(count, rows.end * kTile) - row, tile, 64, steps_};
         const RowResults results{.y = o.y,
                                  .narrow = o.narrow,
                                  .ld = shape_.n,

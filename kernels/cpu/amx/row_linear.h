@@ -36,6 +36,7 @@ class RowLinear {
   LinearShape shape_;
   std::int64_t at_a_time_;  ///< rows
   Division division_;
+  bool alone_;  ///< each thread rounds the rows that it multiplies
   std::vector<std::int64_t> steps_;
 };
 
