@@ -14,7 +14,8 @@ constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
 constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7;
-constexpr double kCycles = 2 * 16;  // of a step for 16 rows by 32 columns
+constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
+constexpr double kCycles = 2 * 16;     // of a step for 16 rows by 32 columns
 
 std::int64_t tiles_of(std::int64_t rows) {
   return (rows + kTile - 1) / kTile;
@@ -59,6 +60,7 @@ RowConvolution::RowConvolution(const ConvolutionShape& shape)
   lines_at_a_time_ = lines;
   if (shared_) {
     const double tile = line * kTile / static_cast<double>(width);
+    alone_ = division_.columns <= kFewShare;
     division_ = divide({tiles_of(rows_of(lines)), shape_.groups * blocks_, steps * kCycles, tile, block}, threads);
     return;
   }
@@ -116,7 +118,7 @@ void RowConvolution::unpack(const std::byte* packed, float* to) const {
 }
 
 std::size_t RowConvolution::scratch() const {
-  return shared_ ? static_cast<std::size_t>(band_.bytes(shape_.window[1].out)) : 0;
+  return shared_ && !alone_ ? static_cast<std::size_t>(band_.bytes(shape_.window[1].out)) : 0;
 }
 
 bool RowConvolution::multiply(const RowConvolutionOperands& o, const Lines& lines, Range tiles, Range blocks,
@@ -167,14 +169,24 @@ bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) co
     return finite;
   }
   const std::int64_t tiles = tiles_of(rows_of(height)), pieces = band_.pieces(height);
+  const auto load = [&](std::int64_t n, Range of, std::byte* band) {
+    band_.load(o.x.at(n * image_floats()), {0, height}, of, band);
+  };
   for (std::int64_t n = 0; n < shape_.batch; ++n) {
-    parallel_for(pieces, grain_for(image_floats() / pieces), [&](std::int64_t begin, std::int64_t end) {
-      band_.load(o.x.at(n * image_floats()), {0, height}, {begin, end}, scratch);
-    });
+    if (!alone_) {
+      parallel_for(pieces, grain_for(image_floats() / pieces), [&](std::int64_t begin, std::int64_t end) {
+        load(n, {begin, end}, scratch);
+      });
+    }
     parallel_for(division_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
+      std::byte* band = scratch;
+      if (alone_) {
+        band = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(height)), kBandSlot);
+        load(n, {0, pieces}, band);
+      }
       for (std::int64_t i = begin; i < end; ++i) {
         if (!multiply(o, {n, 0, height}, part_of(tiles, division_.rows, i / division_.columns),
-                      part_of(all, division_.columns, i % division_.columns), scratch))
+                      part_of(all, division_.columns, i % division_.columns), band))
           finite.store(false, std::memory_order_relaxed);
       }
     });

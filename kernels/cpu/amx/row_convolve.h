@@ -57,6 +57,7 @@ class RowConvolution {
   std::int64_t blocks_;  ///< of 32 channels of a group
   Division division_;
   bool shared_;                   ///< threads share a band, and divide its rows and channels
+  bool alone_ = false;            ///< but each loads it for itself
   std::int64_t lines_at_a_time_;  ///< of a band
 };
 

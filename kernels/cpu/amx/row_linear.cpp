@@ -13,7 +13,7 @@ constexpr std::int64_t kMostRows = 256;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 constexpr std::size_t kRowsSlot = 7;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
-constexpr double kCycles = 2 * 16;             // of a step for 16 rows by 32 columns
+constexpr double kCycles = 2 * 16;     // of a step for 16 rows by 32 columns
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
@@ -68,8 +68,9 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
                 {of.begin * kTile, std::min(count, of.end * kTile)}, shape_.k, to);
     };
     if (!alone_) {
-      parallel_for(tiles, grain_for(kTile * shape_.k),
-                   [&](std::int64_t begin, std::int64_t end) { round({begin, end}, scratch); });
+      parallel_for(tiles, grain_for(kTile * shape_.k), [&](std::int64_t begin, std::int64_t end) {
+        round({begin, end}, scratch);
+      });
     }
     parallel_for(division_.parts(), 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
