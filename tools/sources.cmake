@@ -81,4 +81,5 @@ set(sources
   verify/side.cpp
   verify/symbols.cpp
   verify/tensors.cpp
-  verify/text.cpp)
+  verify/text.cpp
+  verify/weights.cpp)

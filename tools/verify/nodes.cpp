@@ -1,6 +1,7 @@
 #include "tools/verify/nodes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "tools/verify/alone.h"
@@ -48,8 +49,10 @@ std::vector<ValueId> results_of(const Function& f, const Portion& p) {
 }
 
 std::vector<std::uint32_t> nodes_alone(const Function& f, const Portion& p) {
+  const WeightValues weights(f);
   std::vector<std::uint32_t> nodes;
-  std::ranges::copy_if(p.nodes, std::back_inserter(nodes), [&](std::uint32_t i) { return runs_alone(f, f.nodes[i]); });
+  std::ranges::copy_if(p.nodes, std::back_inserter(nodes),
+                       [&](std::uint32_t i) { return runs_alone(f, weights, f.nodes[i]); });
   return nodes;
 }
 

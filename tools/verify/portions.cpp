@@ -1,6 +1,7 @@
 #include "tools/verify/portions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "schema/op_record.h"
@@ -31,23 +32,20 @@ std::vector<ValueId> measured_results(const Function& f, const Node& node) {
   return results;
 }
 
-std::vector<ValueId> outer_operands(const Function& f, const Node& node) {
+std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& node) {
   std::vector<ValueId> operands;
-  for (ValueId v : node.inputs) {
-    const auto is_state = [v](const FunctionInput& in) {
-      return in.kind == FunctionInput::Kind::state && in.value == v;
-    };
-    if (v != kNoValue && std::ranges::none_of(f.inputs, is_state)) operands.push_back(v);
-  }
+  std::ranges::copy_if(node.inputs, std::back_inserter(operands),
+                       [&](ValueId v) { return v != kNoValue && !weights.contains(v); });
   return operands;
 }
 
-bool runs_alone(const Function& f, const Node& node) {
-  const std::vector<ValueId> operands = outer_operands(f, node);
+bool runs_alone(const Function& f, const WeightValues& weights, const Node& node) {
+  const std::vector<ValueId> operands = outer_operands(weights, node);
   return std::ranges::all_of(operands, [&](ValueId v) { return type_of(f, v).block == 0; });
 }
 
 std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes) {
+  const WeightValues weights(f);
   std::vector<Portion> portions;
   std::set<ValueId> seen;
   std::uint64_t used = 0;
@@ -55,7 +53,8 @@ std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> c
     const std::vector<ValueId> results = measured_results(f, f.nodes[i]);
     if (results.empty()) continue;
     std::vector<ValueId> values = results;
-    if (runs_alone(f, f.nodes[i])) std::ranges::copy(outer_operands(f, f.nodes[i]), std::back_inserter(values));
+    if (runs_alone(f, weights, f.nodes[i]))
+      std::ranges::copy(outer_operands(weights, f.nodes[i]), std::back_inserter(values));
     std::uint64_t more = 0;
     for (ValueId v : values) more += seen.contains(v) ? 0 : most_bytes(type_of(f, v), calls);
     if (portions.empty() || used + more > bytes) {

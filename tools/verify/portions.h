@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/verify/symbols.h"
+#include "tools/verify/weights.h"
 
 namespace tern {
 
@@ -16,10 +17,10 @@ struct Portion {
 
 /// Results of the node that are measured: real or complex floating tensors, but for views, which compute nothing.
 std::vector<ValueId> measured_results(const Function& f, const Node& node);
+/// Operands that are not weights.
+std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& node);
 /// Whether the node can run alone on operands from outside: an MX tensor that a node makes cannot be handed over.
-bool runs_alone(const Function& f, const Node& node);
-/// Operands that do not come from a state.
-std::vector<ValueId> outer_operands(const Function& f, const Node& node);
+bool runs_alone(const Function& f, const WeightValues& weights, const Node& node);
 
 /// In program order. Each portion's values take at most `bytes` in any call, or there is one node in it.
 std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes);

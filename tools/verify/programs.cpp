@@ -30,7 +30,8 @@ void set_sizes(Function& f, const CallSizes& sizes) {
 /// Makes the function of nodes that do not see each other.
 class Cutter {
  public:
-  Cutter(const Function& whole, const CallSizes& sizes, CutNodes& cut) : whole_(whole), sizes_(sizes), cut_(cut) {
+  Cutter(const Function& whole, const CallSizes& sizes, CutNodes& cut)
+      : whole_(whole), weights_(whole), sizes_(sizes), cut_(cut) {
     f_.name = whole.name;
     f_.in_tree = whole.in_tree;
     f_.entry = true;
@@ -65,20 +66,43 @@ class Cutter {
     return static_cast<ValueId>(f_.values.size() - 1);
   }
   ValueId operand(ValueId original) {
-    const auto [at, added] = operands_.try_emplace(original, kNoValue);
-    if (!added) return at->second;
-    at->second = value(original, sizes_.all);
-    if (const auto state = states_.find(original); state != states_.end()) {
-      f_.inputs.push_back(*state->second);
-      f_.inputs.back().value = at->second;
-    } else {
-      f_.inputs.push_back({FunctionInput::Kind::user, at->second, 0, fmt::format("v{}", original), {}});
-      cut_.operands.push_back(original);
+    const auto found = operands_.find(original);
+    if (found != operands_.end()) return found->second;
+    const ValueId v = weights_.contains(original) ? weight(original) : from_caller(original);
+    operands_[original] = v;
+    return v;
+  }
+  ValueId from_caller(ValueId original) {
+    const ValueId v = value(original, sizes_.all);
+    f_.inputs.push_back({FunctionInput::Kind::user, v, 0, fmt::format("v{}", original), {}});
+    cut_.operands.push_back(original);
+    return v;
+  }
+  /// A state, or what is read from states, with the nodes that read it.
+  ValueId weight(ValueId original) {
+    const Node* producer = weights_.producer(original);
+    if (producer == nullptr) {
+      const ValueId v = value(original, sizes_.all);
+      f_.inputs.push_back(*states_.at(original));
+      f_.inputs.back().value = v;
+      return v;
     }
-    return at->second;
+    Node n = *producer;
+    for (ValueId& v : n.inputs) v = operand(v);
+    ValueId wanted = kNoValue;
+    for (ValueId& v : n.outputs) {
+      if (v == kNoValue) continue;
+      const bool is_it = v == original;
+      v = value(v, sizes_.all);
+      if (is_it) wanted = v;
+    }
+    set_sizes(n, sizes_);
+    f_.nodes.push_back(std::move(n));
+    return wanted;
   }
 
   const Function& whole_;
+  const WeightValues weights_;
   const CallSizes& sizes_;
   CutNodes& cut_;
   Function f_;
