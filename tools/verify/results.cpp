@@ -47,12 +47,12 @@ Verification verify_results(const Side& test, const Side& reference, const Expec
       to_reference{test.title, reference.title, {}};
   for (std::size_t c = 0; c < calls.size(); ++c) {
     const bool last = c + 1 == calls.size();
-    const std::vector<Left> actual = run_call(test, own, calls[c], last);
-    if (given) compare_expected(actual, expected, c, to_expected);
+    const CallResults actual = run_call(test, own, calls[c], last);
+    if (given) compare_expected(actual.left, expected, c, to_expected);
     if (both) {
-      const std::vector<Left> exact = run_call(reference, *other, calls[c], last);
-      if (given) compare_expected(exact, expected, c, of_reference);
-      compare_all(actual, exact, c, to_reference);
+      const CallResults exact = run_call(reference, *other, calls[c], last);
+      if (given) compare_expected(exact.left, expected, c, of_reference);
+      compare_all(actual.left, exact.left, c, to_reference);
     }
     on_call();
   }

@@ -45,26 +45,26 @@ std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs) {
   return copies;
 }
 
-std::vector<Left> run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states) {
+CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states) {
   const Function& f = side.f();
-  std::vector<Tensor> own = copies_of(inputs);
-  const std::vector<Tensor>& outputs = session.run(f.name, own);
-  std::vector<Left> left;
+  CallResults results{copies_of(inputs), {}};
+  const std::vector<Tensor>& outputs = session.run(f.name, results.inputs);
+  std::vector<Left>& left = results.left;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     left.push_back({fmt::format("out{}", i), f.outputs[i].name, outputs[i]});
   for (const WriteBack& w : f.writebacks) {
     if (w.target != WriteBack::Target::input) continue;
     const auto at = std::ranges::count(f.inputs.begin(), f.inputs.begin() + w.index, FunctionInput::Kind::user,
                                        &FunctionInput::kind);
-    left.push_back(
-        {fmt::format("mut{}", at), f.inputs[w.index].name + " after the call", own[static_cast<std::size_t>(at)]});
+    left.push_back({fmt::format("mut{}", at), f.inputs[w.index].name + " after the call",
+                    results.inputs[static_cast<std::size_t>(at)]});
   }
   for (const WriteBack& w : f.writebacks) {
     if (!with_states || w.target != WriteBack::Target::state) continue;
     const std::string& name = side.program->states[w.index].name;
     left.push_back({"state " + name, "state " + name, session.read_state(name)});
   }
-  return left;
+  return results;
 }
 
 }  // namespace tern

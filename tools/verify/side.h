@@ -35,11 +35,16 @@ bool has_marks(const Program& program);
 /// Copies of the inputs of a call, which a run may write to.
 std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs);
 
-/// What a call leaves: results ("out0"), inputs that it wrote to ("mut1"), and states. Valid until the next run.
+/// What a call leaves: a result ("out0"), an input that it wrote to ("mut1"), or a state.
 struct Left {
   std::string key, name;
   Tensor tensor;
 };
-std::vector<Left> run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
+/// Valid until the next run.
+struct CallResults {
+  std::vector<Tensor> inputs;  ///< of the call; results may lie in their memory
+  std::vector<Left> left;
+};
+CallResults run_call(const Side& side, Session& session, const std::vector<Tensor>& inputs, bool with_states);
 
 }  // namespace tern
