@@ -82,7 +82,8 @@ void measure(const VerifyArguments& a, const Side& test, const Side& reference, 
   report.nodes = measure_nodes(test, reference, calls, request);
   progress.finish();
   if (a.device.name == "cpu" && precision_of(test) != Precision::exported)
-    report.advice = advise(test, reference, report.nodes, calls);
+    report.advice = advise(test, reference, report.nodes, calls,
+                           [&](const Compared& kept) { return broken_limits(kept, a.limits, false).empty(); });
 }
 
 int run_verify(VerifyArguments& a) {

@@ -34,14 +34,20 @@ std::vector<std::string> keep_patterns(const Side& test, const std::vector<NodeD
 }
 
 Advice advise(const Side& test, const Side& reference, const std::vector<NodeDeviation>& nodes, const Calls& calls,
-              std::size_t most) {
-  Advice advice;
-  advice.patterns = keep_patterns(test, nodes, most);
-  if (advice.patterns.empty()) return advice;
-  Side kept = test;
-  kept.program = keeping(test.program, advice.patterns);
-  advice.kept = std::move(verify_results(kept, reference, {}, calls, [] {}).compared.front());
-  return advice;
+              const std::function<bool(const Compared&)>& is_enough) {
+  Advice few;
+  for (std::size_t most = kFewKept; most <= kMostKept; most *= 2) {
+    Advice advice;
+    advice.patterns = keep_patterns(test, nodes, most);
+    if (advice.patterns.size() == few.patterns.size()) break;  // there are no more
+    Side kept = test;
+    kept.program = keeping(test.program, advice.patterns);
+    advice.kept = std::move(verify_results(kept, reference, {}, calls, [] {}).compared.front());
+    advice.enough = is_enough(advice.kept);
+    if (advice.enough) return advice;
+    if (few.patterns.empty()) few = std::move(advice);
+  }
+  return few;
 }
 
 }  // namespace tern

@@ -56,8 +56,8 @@ std::vector<std::string> broken_limits(const Compared& compared, const Limits& l
       continue;
     }
     if (limits.any() && r.deviation.not_finite > 0)
-      broken.push_back(
-          fmt::format("{}: {} elements are NaN or infinite in one of both only", name, r.deviation.not_finite));
+      broken.push_back(fmt::format("{}: NaN or infinite in one of both only: {} of {} elements", name,
+                                   r.deviation.not_finite, r.deviation.elements));
     for (const Rule& rule : rules) {
       const std::optional<double> value = rule.measured(r);
       if (!rule.least || !value || *value >= *rule.least) continue;

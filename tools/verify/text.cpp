@@ -131,6 +131,10 @@ std::string advice_text(const VerifyReport& report) {
     text += fmt::format("  {}: {} dB instead of {}\n", escape_name(now[i].name), decibels(now[i].deviation),
                         decibels(then[i].deviation));
   }
+  if (!report.advice.enough)
+    text += fmt::format(
+        "  That does not meet the limits, nor does keeping {} nodes: many nodes add errors of about the same size.\n",
+        kMostKept);
   return text;
 }
 

@@ -124,9 +124,33 @@ TEST(VerifyNodes, PortionsAreBounded) {
 TEST(VerifyNodes, AdviceNamesTheNodesToBlame) {
   const Layers layers(3);
   const Sides s = sides_of(layers.p, Precision::bfloat16, {"layer0", "layer2"});
-  const Advice advice = advise(s.test, s.reference, measure(s, layers.calls()), layers.calls());
+  const Advice advice = advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(),
+                               [](const Compared& kept) { return kept.results.at(0).deviation.exact(); });
   EXPECT_EQ(advice.patterns, std::vector<std::string>{"layer1"});
-  EXPECT_TRUE(advice.kept.results.at(0).deviation.exact()) << "then nothing is rounded";
+  EXPECT_TRUE(advice.enough) << "nothing else is rounded";
+}
+
+TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
+  const Layers layers(8);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const std::vector<NodeDeviation> nodes = measure(s, layers.calls());
+  const auto advice = [&](double least) {
+    return advise(s.test, s.reference, nodes, layers.calls(),
+                  [least](const Compared& kept) { return kept.results.at(0).deviation.sqnr() >= least; });
+  };
+  EXPECT_EQ(advice(0).patterns.size(), kFewKept);
+  const Advice all = advice(200);  // float32 alone is so exact
+  EXPECT_EQ(all.patterns.size(), 8u);
+  EXPECT_TRUE(all.enough);
+}
+
+TEST(VerifyNodes, AdviceSaysWhatIsNotEnough) {
+  const Layers layers(5);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const Advice advice =
+      advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(), [](const Compared&) { return false; });
+  EXPECT_EQ(advice.patterns.size(), kFewKept);
+  EXPECT_FALSE(advice.enough);
 }
 
 /// state += x @ w; the product of the state with another weight is the result.
@@ -136,11 +160,12 @@ TEST(VerifyNodes, StatesOfASequence) {
   const std::vector<float> w = random_floats(kWidth * kWidth, 5);
   in_module(p, "in");
   const ValueId state = p.state({1, kWidth}, std::vector<float>(kWidth, 0), true);
-  const ValueId product = p.b().matmul(x, p.state({kWidth, kWidth}, w, false));
+  const ValueId product = p.b().matmul(x, p.b().transpose(p.state({kWidth, kWidth}, w, false), 0, 1));
   const ValueId sum = p.b().expr("a + b", {{"a", state}, {"b", product}}, DType::f32);
   p.write_back(0, sum);
   in_module(p, "out");
-  p.output(p.b().matmul(state, p.state({kWidth, kWidth}, random_floats(kWidth * kWidth, 6), false)));
+  const ValueId other = p.state({kWidth, kWidth}, random_floats(kWidth * kWidth, 6), false);
+  p.output(p.b().matmul(state, p.b().transpose(other, 0, 1)));
   Calls calls;
   for (unsigned i = 0; i < 3; ++i) calls.push_back({floats({1, kWidth}, random_floats(kWidth, 10 + i))});
   const Sides s = sides_of(p, Precision::bfloat16, {"in"});

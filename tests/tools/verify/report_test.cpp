@@ -49,7 +49,7 @@ TEST(VerifyLimits, NaNFailsEveryLimit) {
   EXPECT_TRUE(broken_limits(c, {}, false).empty());
   const std::vector<std::string> broken = broken_limits(c, least({}, 3, {}), false);
   ASSERT_EQ(broken.size(), 1u);
-  EXPECT_EQ(broken[0], "a: 1 elements are NaN or infinite in one of both only");
+  EXPECT_EQ(broken[0], "a: NaN or infinite in one of both only: 1 of 3 elements");
 }
 
 TEST(VerifyLimits, OtherSizesFailWithoutALimit) {
