@@ -41,6 +41,7 @@ bool has_marks(const Program& program) {
 
 std::vector<Tensor> copies_of(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> copies;
+  copies.reserve(inputs.size());
   for (const Tensor& t : inputs) copies.push_back(t.clone());
   return copies;
 }

@@ -48,7 +48,7 @@ struct Layers {
   Calls calls() const { return {{floats({1, kWidth}, x)}}; }
 };
 
-std::vector<NodeDeviation> measure(const Sides& s, const Calls& calls, NodesRequest request = {}) {
+std::vector<NodeDeviation> measure(const Sides& s, const Calls& calls, const NodesRequest& request = {}) {
   return measure_nodes(s.test, s.reference, calls, request);
 }
 
