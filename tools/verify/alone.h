@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/verify/deviation.h"
@@ -15,8 +17,8 @@ class NodesAlone {
  public:
   NodesAlone(const Side& test, const Side& reference, const std::vector<std::uint32_t>& nodes);
 
-  /// One call: `operands` holds the reference's values, `before` a session with the states before the call. Adds to
-  /// `own` by value. Nodes that cannot run so have no entry.
+  /// One call: `operands` holds the reference's values, `states` what mutable states were before the call. Adds to
+  /// `own`, by result. Nodes that cannot run so have no entry.
   void run(const CallSizes& sizes, const std::map<ValueId, Tensor>& operands,
            const std::vector<std::pair<std::string, Tensor>>& states, std::map<ValueId, Deviation>& own);
 

@@ -1,8 +1,5 @@
 #include "tools/verify/symbols.h"
 
-#include <algorithm>
-#include <set>
-
 #include "exporter/builder.h"
 #include "tools/sizes.h"
 
