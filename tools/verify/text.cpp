@@ -128,7 +128,8 @@ std::string advice_text(const VerifyReport& report) {
     if (!now[i].mismatch.empty() || !then[i].mismatch.empty() || then[i].deviation.exact() ||
         !(is_floating(now[i].dtype) || is_complex(now[i].dtype)))
       continue;
-    text += fmt::format("  {}: {} dB instead of {}\n", escape_name(now[i].name), decibels(now[i].deviation),
+    text += fmt::format("  {}: {} instead of {} dB\n", escape_name(now[i].name),
+                        now[i].deviation.exact() ? "exact" : decibels(now[i].deviation) + " dB",
                         decibels(then[i].deviation));
   }
   if (!report.advice.enough)
