@@ -120,7 +120,7 @@ std::string options_text(const std::vector<std::string>& patterns) {
 
 std::string advice_text(const VerifyReport& report) {
   if (report.advice.patterns.empty()) return "";
-  std::string text = fmt::format("\nTo be more exact, keep the nodes with the largest own errors in float32:\n  {}\n",
+  std::string text = fmt::format("\nWith the nodes of the largest own errors kept in float32:\n  {}\n",
                                  options_text(report.advice.patterns));
   const Compared& before = report.results.compared.back();  // the run under test against the reference run
   const std::vector<ResultDeviation> now = worst_calls(report.advice.kept.results), then = worst_calls(before.results);
