@@ -34,6 +34,10 @@ inline constexpr WholeBounds kIterations{0, INT64_MAX};
 inline constexpr RealBounds kSeconds{0.001, 86'400};
 inline constexpr RealBounds kBandwidth{0.1, 100'000};  ///< GB/s
 inline constexpr RealBounds kLimitSeconds{0, 1e9};
+inline constexpr WholeBounds kNodes{1, 1'000'000};  ///< of tern verify
+inline constexpr RealBounds kCosine{-1, 1};
+inline constexpr RealBounds kDecibels{-1000, 1000};
+inline constexpr RealBounds kShare{0, 1};
 
 }  // namespace bounds
 

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::array kCodes = {
     ExitCode{0, "success", 0},
-    ExitCode{
-        1,
-        "a check found something wrong: validate (a file breaks its format), conform (a case failed), ops (no match)",
-        2},
+    ExitCode{1,
+             "a check found something wrong: validate (a file breaks its format), conform (a case failed), verify (a "
+             "limit is not met), ops (no match)",
+             2},
     ExitCode{2, "wrong command, option or argument", 3},
     ExitCode{3, "a file or standard output cannot be read or written", 4},
     ExitCode{4, "a file breaks the rules of its format", 5},

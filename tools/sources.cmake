@@ -15,6 +15,7 @@ set(sources
   cmd_pages.cpp
   cmd_run.cpp
   cmd_validate.cpp
+  cmd_verify.cpp
   command_line.cpp
   compare.cpp
   conform/bits.cpp
@@ -65,4 +66,20 @@ set(sources
   sizes.cpp
   terminal.cpp
   text.cpp
-  text_table.cpp)
+  text_table.cpp
+  verify/advice.cpp
+  verify/alone.cpp
+  verify/deviation.cpp
+  verify/expected.cpp
+  verify/json.cpp
+  verify/limits.cpp
+  verify/nodes.cpp
+  verify/order.cpp
+  verify/portions.cpp
+  verify/programs.cpp
+  verify/results.cpp
+  verify/side.cpp
+  verify/symbols.cpp
+  verify/tensors.cpp
+  verify/text.cpp
+  verify/weights.cpp)

@@ -59,7 +59,7 @@ try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus
 try 'too many arguments' ends 2 "'more' is there" "$tern" inspect "$model" more
 try 'missing argument' ends 2 'model is required' "$tern" run
-for command in export inspect validate run bench conform ops devices help version; do
+for command in export inspect validate run verify bench conform ops devices help version; do
   try "$command --help has an example" ends 0 "  tern $command" "$tern" $command --help
 done
 try 'conform --help tells a case' ends 0 'callC.inK' "$tern" conform --help
@@ -179,6 +179,34 @@ try 'run -i, callC. and --sequence' ends 2 'give one' "$tern" run "$model" -i "$
 try '--sequence --json' ends 0 '"calls": [' "$tern" run "$model" --sequence "$out/calls" --json
 try '--sequence --graph' ends 2 '--graph replays one call' "$tern" run "$model" --sequence "$out/calls" --graph
 
+# Verify.
+try 'verify, nothing to compare' ends 2 'both runs would be the same' "$tern" verify "$model" --random --size s34=2
+try 'verify' ends 0 'exported against reproducible' "$tern" verify "$model" -i "$out/single.npy" --against reproducible
+try 'verify --nodes' ends 0 'forward:' "$tern" verify "$model" -i "$out/single.npy" --precision bfloat16 --nodes
+try 'verify --worst' ends 0 '2 of ' "$tern" verify "$model" -i "$out/single.npy" --precision bfloat16 --worst 2
+try 'verify, of several calls the worst' ends 0 'the worst of 2 calls' "$tern" verify "$model" --sequence "$out/calls" --against reproducible
+try 'verify --keep, no such node' ends 2 "matches 'nothing'" "$tern" verify "$model" -i "$out/single.npy" --precision bfloat16 --keep nothing
+try 'verify --precision with --reproducible' ends 2 'reproducible' "$tern" verify "$model" -i "$out/single.npy" --precision bfloat16 --reproducible
+try 'verify --against' ends 2 'float32' "$tern" verify "$model" -i "$out/single.npy" --against pytorch
+try 'verify --min-agreement' ends 2 'from 0 to 1' "$tern" verify "$model" -i "$out/single.npy" --min-agreement 90
+try 'verify --worst 0' ends 2 'from 1 to 1000000' "$tern" verify "$model" -i "$out/single.npy" --worst 0
+"$tern" run "$model" -i "$out/single.npy" -o "$out/expected.safetensors" >/dev/null
+try 'verify --expected' ends 0 'exact' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/expected.safetensors" --min-sqnr 1000
+try 'verify --expected, other results' ends 1 'below --min-sqnr 1000' "$tern" verify "$model" -i "$out/other.npy" --expected "$out/expected.safetensors" --min-sqnr 1000
+try 'verify --expected, other sizes' ends 1 'FAIL ' "$tern" verify "$model" --random --size s34=3 --expected "$out/expected.safetensors"
+try 'verify --expected, of too many calls' ends 2 'is of call 1' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/sequence.safetensors"
+try 'verify --expected, no results' ends 2 'output' "$tern" verify "$model" -i "$out/single.npy" --expected "$out/arrays.npz"
+try 'verify --reference' ends 0 'float32 of ' "$tern" verify "$model" -i "$out/single.npy" --reference $digits --min-cosine 0.999999
+try 'verify, a missing model' ends 3 'tern: ' "$tern" verify "$out/missing.tern" --random --precision bfloat16
+exact() {
+  "$tern" verify "$model" -i "$out/single.npy" --expected "$out/expected.safetensors" --json | py 'import json, sys
+r = json.load(sys.stdin)
+[c] = r["compared"]
+[o] = c["results"]
+sys.exit(not (o["exact"] and o["sqnr_db"] is None and o["cosine"] == 1 and o["first_answers"] == {"same": 2, "of": 2} and r["failures"] == []))'
+}
+try 'verify --json' exact
+
 # Inspect and validate.
 try 'inspect' ends 0 'parameters: ' "$tern" inspect "$model"
 try 'inspect: a run' ends 0 "a run of 'forward', s34 = 4: " "$tern" inspect "$model" --size s34=4
@@ -244,7 +272,8 @@ try '--name-size, twice' ends 2 'renamed twice' "$tern" export $digits -o "$out/
 
 # JSON wherever a script would read it.
 for command in "inspect $model" "validate $model" "run $model --random --size s34=2" 'ops softmax' devices version \
-  "export $digits -o $out/z.tern" "bench $model --size s34=2 --runs 2"; do
+  "export $digits -o $out/z.tern" "bench $model --size s34=2 --runs 2" \
+  "verify $model --random --size s34=2 --precision bfloat16 --nodes"; do
   # shellcheck disable=SC2086
   "$tern" $command --json >"$out/json" 2>&1
   try "$command --json" json <"$out/json"

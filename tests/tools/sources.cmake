@@ -13,4 +13,9 @@ set(sources
   operators_test.cpp
   reference_test.cpp
   scaling_test.cpp
-  terminal_test.cpp)
+  terminal_test.cpp
+  verify/deviation_test.cpp
+  verify/nodes_test.cpp
+  verify/report_test.cpp
+  verify/results_test.cpp
+  verify/tensors_test.cpp)

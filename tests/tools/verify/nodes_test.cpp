@@ -1,0 +1,215 @@
+// Errors of nodes: against products in double, and against each other.
+#include "tools/verify/nodes.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "tests/random_floats.h"
+#include "tests/tools/verify/support.h"
+#include "tools/verify/advice.h"
+#include "tools/verify/portions.h"
+
+namespace tern {
+namespace {
+
+using test::in_module;
+using test::random_floats;
+using test::Sides;
+using test::sides_of;
+using testing::floats;
+using testing::TestProgram;
+
+constexpr std::int64_t kWidth = 64;
+
+/// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
+double rounded(float v) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
+  return static_cast<double>(std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000));
+}
+
+/// Products of one row with square weights, one after the other. bfloat16 rounds the weight of such a product on every
+/// processor.
+struct Layers {
+  std::vector<float> x = random_floats(kWidth, 1);
+  std::vector<std::vector<float>> w;
+  TestProgram p;
+
+  explicit Layers(int count) {
+    ValueId v = p.input(DType::f32, {1, kWidth});
+    for (int i = 0; i < count; ++i) {
+      w.push_back(random_floats(kWidth * kWidth, 2 + static_cast<unsigned>(i)));
+      in_module(p, "layer" + std::to_string(i));
+      v = p.b().matmul(v, p.b().transpose(p.state({kWidth, kWidth}, w.back(), false), 0, 1));
+    }
+    p.output(v);
+  }
+  Calls calls() const { return {{floats({1, kWidth}, x)}}; }
+};
+
+std::vector<NodeDeviation> measure(const Sides& s, const Calls& calls, const NodesRequest& request = {}) {
+  return measure_nodes(s.test, s.reference, calls, request);
+}
+
+TEST(VerifyNodes, OwnErrorIsThatOfRoundedWeights) {
+  const Layers layers(1);
+  const std::vector<NodeDeviation> nodes = measure(sides_of(layers.p, Precision::bfloat16), layers.calls());
+  ASSERT_EQ(nodes.size(), 1u) << "the transposed weight is no node of its own";
+  Deviation expected;
+  for (std::size_t j = 0; j < kWidth; ++j) {
+    double exact = 0, narrow = 0;
+    for (std::size_t k = 0; k < kWidth; ++k) {
+      const auto x = static_cast<double>(layers.x[k]);
+      exact += x * static_cast<double>(layers.w[0][j * kWidth + k]);
+      narrow += x * rounded(layers.w[0][j * kWidth + k]);
+    }
+    expected.add(exact, narrow);
+  }
+  ASSERT_TRUE(nodes[0].own);
+  EXPECT_NEAR(nodes[0].own->sqnr(), expected.sqnr(), 0.01);
+  EXPECT_NEAR(nodes[0].own->largest_error, expected.largest_error, 1e-5);
+  EXPECT_NEAR(nodes[0].accumulated.sqnr(), expected.sqnr(), 0.01);
+}
+
+TEST(VerifyNodes, AKeptNodeHasNoErrorOfItsOwn) {
+  const Layers layers(3);
+  const std::vector<NodeDeviation> nodes = measure(sides_of(layers.p, Precision::bfloat16, {"layer1"}), layers.calls());
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_FALSE(nodes[0].own->exact());
+  EXPECT_TRUE(nodes[1].own->exact());
+  EXPECT_FALSE(nodes[1].accumulated.exact()) << "it reads the error of layer 0";
+  EXPECT_FALSE(nodes[2].own->exact());
+}
+
+TEST(VerifyNodes, TheLastNodeHasTheErrorOfTheResult) {
+  const Layers layers(3);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const Verification v = verify_results(s.test, s.reference, {}, layers.calls(), [] {});
+  const Deviation& result = v.compared.at(0).results.at(0).deviation;
+  EXPECT_FALSE(result.exact());
+  EXPECT_DOUBLE_EQ(measure(s, layers.calls()).back().accumulated.sqnr(), result.sqnr());
+}
+
+TEST(VerifyNodes, PortionsGiveTheSameErrors) {
+  const Layers layers(4);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  std::size_t steps = 0;
+  NodesRequest small;
+  small.bytes = 1;
+  small.on_progress = [&](std::size_t, std::size_t total) { steps = total; };
+  const std::vector<NodeDeviation> one = measure(s, layers.calls()), many = measure(s, layers.calls(), small);
+  EXPECT_EQ(steps, 4u);
+  ASSERT_EQ(many.size(), one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(many[i].number, one[i].number);
+    EXPECT_DOUBLE_EQ(many[i].accumulated.sqnr(), one[i].accumulated.sqnr());
+    EXPECT_DOUBLE_EQ(many[i].own->sqnr(), one[i].own->sqnr());
+  }
+}
+
+TEST(VerifyNodes, PortionsAreBounded) {
+  const Layers layers(4);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const CallSizes none;
+  constexpr std::uint64_t kValue = kWidth * sizeof(float);
+  const std::vector<Portion> portions = portions_of(s.reference.f(), {&none, 1}, 3 * kValue);
+  ASSERT_EQ(portions.size(), 2u);  // of two nodes: what the first reads, what it gives, and what the second gives
+  for (const Portion& p : portions) {
+    EXPECT_EQ(p.nodes.size(), 2u);
+    EXPECT_EQ(p.values.size(), 3u);
+  }
+}
+
+TEST(VerifyNodes, AdviceNamesTheNodesToBlame) {
+  const Layers layers(3);
+  const Sides s = sides_of(layers.p, Precision::bfloat16, {"layer0", "layer2"});
+  const Advice advice = advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(),
+                               [](const Compared& kept) { return kept.results.at(0).deviation.exact(); });
+  EXPECT_EQ(advice.patterns, std::vector<std::string>{"layer1"});
+  EXPECT_TRUE(advice.enough) << "nothing else is rounded";
+}
+
+TEST(VerifyNodes, AdviceTakesMoreNodesUntilTheyAreEnough) {
+  const Layers layers(8);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const std::vector<NodeDeviation> nodes = measure(s, layers.calls());
+  const auto advice = [&](double least) {
+    return advise(s.test, s.reference, nodes, layers.calls(),
+                  [least](const Compared& kept) { return kept.results.at(0).deviation.sqnr() >= least; });
+  };
+  EXPECT_EQ(advice(0).patterns.size(), kFewKept);
+  const Advice all = advice(200);  // float32 alone is so exact
+  EXPECT_EQ(all.patterns.size(), 8u);
+  EXPECT_TRUE(all.enough);
+}
+
+TEST(VerifyNodes, AdviceSaysWhatIsNotEnough) {
+  const Layers layers(5);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const Advice advice =
+      advise(s.test, s.reference, measure(s, layers.calls()), layers.calls(), [](const Compared&) { return false; });
+  EXPECT_EQ(advice.patterns.size(), kFewKept);
+  EXPECT_FALSE(advice.enough);
+}
+
+/// state += x @ w; the product of the state with another weight is the result.
+TEST(VerifyNodes, StatesOfASequence) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, kWidth});
+  const std::vector<float> w = random_floats(kWidth * kWidth, 5);
+  in_module(p, "in");
+  const ValueId state = p.state({1, kWidth}, std::vector<float>(kWidth, 0), true);
+  const ValueId product = p.b().matmul(x, p.b().transpose(p.state({kWidth, kWidth}, w, false), 0, 1));
+  const ValueId sum = p.b().expr("a + b", {{"a", state}, {"b", product}}, DType::f32);
+  p.write_back(0, sum);
+  in_module(p, "out");
+  const ValueId other = p.state({kWidth, kWidth}, random_floats(kWidth * kWidth, 6), false);
+  p.output(p.b().matmul(state, p.b().transpose(other, 0, 1)));
+  Calls calls;
+  for (unsigned i = 0; i < 3; ++i) calls.push_back({floats({1, kWidth}, random_floats(kWidth, 10 + i))});
+  const Sides s = sides_of(p, Precision::bfloat16, {"in"});
+  const std::vector<NodeDeviation> nodes = measure(s, calls);
+  ASSERT_EQ(nodes.size(), 3u);
+  EXPECT_TRUE(nodes[0].own->exact());
+  EXPECT_TRUE(nodes[1].own->exact());
+  ASSERT_FALSE(nodes[2].own->exact()) << "it reads the state of the calls before, which is not the one of the archive";
+  // The first call reads zeros, so its product is exact: the other two have all errors.
+  EXPECT_EQ(nodes[2].own->elements, 3 * kWidth);
+  EXPECT_EQ(nodes[2].own->unequal, nodes[2].accumulated.unequal);
+  EXPECT_LE(nodes[2].own->unequal, 2 * kWidth);
+  const Verification v = verify_results(s.test, s.reference, {}, calls, [] {});
+  ASSERT_EQ(v.compared.at(0).results.size(), 4u) << "three results, and the state after the last call";
+  EXPECT_EQ(v.compared[0].results[3].name, "state state0");
+  EXPECT_TRUE(v.compared[0].results[3].deviation.exact());
+  EXPECT_EQ(v.compared[0].results[2].call, 2u);
+}
+
+/// Sizes that depend on data: the product reads as many rows as a mask has ones.
+TEST(VerifyNodes, SizesThatDependOnData) {
+  TestProgram p;
+  const Dim n = p.b().pool().symbol("n", 0, 100);
+  const ValueId x = p.input(DType::f32, {n, kWidth});
+  const Dims found{p.b().pool().new_symbol("u", 0, kNoBound)};
+  const ValueId positive = p.b().expr("x > 0", {{"x", x}}, DType::f32, DType::boolean);
+  const ValueId chosen = p.b().add(Op::masked_select, {x, positive}, {attr(AttrKey::symbols, found)});
+  const ValueId twice = p.b().expr("x + x", {{"x", chosen}}, DType::f32);
+  p.output(twice);
+  const Calls calls = {{floats({3, kWidth}, random_floats(3 * kWidth, 3))},
+                       {floats({2, kWidth}, random_floats(2 * kWidth, 4))}};
+  const std::vector<NodeDeviation> nodes = measure(sides_of(p, Precision::bfloat16), calls);
+  ASSERT_EQ(nodes.size(), 2u);  // booleans are no floats
+  std::int64_t ones = 0;
+  for (const auto& call : calls) {
+    for (const float v : call[0].span<const float>()) ones += v > 0 ? 1 : 0;
+  }
+  for (const NodeDeviation& node : nodes) {
+    ASSERT_TRUE(node.own);
+    EXPECT_EQ(node.own->elements, ones);
+    EXPECT_EQ(node.accumulated.elements, ones);
+    EXPECT_TRUE(node.own->exact());
+  }
+}
+
+}  // namespace
+}  // namespace tern

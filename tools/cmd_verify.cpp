@@ -1,0 +1,192 @@
+// tern verify: how exact a run is in a precision or on a device, as a whole and node by node.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstdio>
+
+#include "tools/calls.h"
+#include "tools/command.h"
+#include "tools/inputs.h"
+#include "tools/terminal.h"
+#include "tools/verify/report.h"
+
+namespace tern {
+namespace {
+
+struct VerifyArguments {
+  std::string model, function, expected, reference, against = "float32";
+  InputChoice inputs;
+  DeviceChoice device;
+  int threads = 0;
+  Limits limits;
+  bool nodes = false, json = false;
+  std::size_t worst = 0;
+};
+
+Side side_of(const Model& model, const std::string& function, const VerifyArguments& a) {
+  Side side;
+  side.program = model.program();
+  side.function = static_cast<std::uint32_t>(side.program->find_entry(function));
+  side.options.threads = a.threads;
+  side.seed = a.inputs.seed;
+  return side;
+}
+
+Precision precision_of(const Side& side) {
+  return Model(side.program).prepare(side.options).precision();
+}
+
+/// "bfloat16, 2 patterns kept, on xpu"
+std::string title_of(const Side& side, const DeviceChoice& device) {
+  const Precision precision = precision_of(side);
+  std::string title = side.options.reproducible ? "reproducible" : name_of(precision);
+  if (precision != Precision::exported && !device.keep.empty())
+    title += fmt::format(", {} pattern{} kept", device.keep.size(), device.keep.size() == 1 ? "" : "s");
+  return device.name == "cpu" ? title : title + ", on " + device.name;
+}
+
+Side test_side(const Model& model, const std::string& function, const VerifyArguments& a) {
+  Side side = side_of(model, function, a);
+  side.options.device = a.device.name;
+  side.options.reproducible = a.device.reproducible;
+  side.options.precision = precision_of(a.device);
+  side.options.copy_weights = a.device.copy_weights;
+  side.options.native_code = a.device.native_code;
+  side.program = keeping(side.program, a.device.keep);
+  side.title = title_of(side, a.device);
+  return side;
+}
+
+Side reference_side(const Model& model, const std::string& function, const VerifyArguments& a) {
+  Side side = side_of(model, function, a);
+  side.options.reproducible = a.against == "reproducible";
+  if (a.against == "float32") side.program = keeping_all(side.program);
+  side.title = a.against;
+  return side;
+}
+
+/// Whether the run under test is the reference run by its options.
+bool is_plain(const VerifyArguments& a, const Program& program) {
+  const bool chosen = a.device.precision != "exported" || a.device.name != "cpu" || a.device.reproducible;
+  return !chosen && a.against != "reproducible" && (a.against == "exported" || !has_marks(program));
+}
+
+void measure(const VerifyArguments& a, const Side& test, const Side& reference, const Calls& calls,
+             VerifyReport& report) {
+  Progress progress("nodes");
+  NodesRequest request;
+  request.on_progress = [&](std::size_t done, std::size_t total) {
+    progress.set(done);
+    progress.note(fmt::format("of {}", total));
+  };
+  report.nodes = measure_nodes(test, reference, calls, request);
+  progress.finish();
+  if (a.device.name == "cpu" && precision_of(test) != Precision::exported)
+    report.advice = advise(test, reference, report.nodes, calls,
+                           [&](const Compared& kept) { return broken_limits(kept, a.limits, false).empty(); });
+}
+
+int run_verify(VerifyArguments& a) {
+  const Model model = open_model(a.model);
+  const std::string name = choose_function(model.functions(), a.function).name;
+  const bool plain = is_plain(a, *model.program()) && a.reference.empty();
+  if (plain && a.expected.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "both runs would be the same: say how the model is to run (--precision, --device, --reproducible), or what to "
+         "compare it with (--expected, --reference, --against)");
+  }
+  const Calls calls = gather_calls(model, name, a.inputs);
+  const Side test = test_side(model, name, a);
+  Side reference;  // of results
+  if (!a.reference.empty()) {
+    const Model other = open_model(a.reference);
+    const bool has_name = other.program()->find_entry(name) >= 0;
+    reference = reference_side(other, has_name ? name : choose_function(other.functions(), "").name, a);
+    reference.title = fmt::format("{} of {}", a.against, a.reference);
+  } else if (!plain) {
+    reference = reference_side(model, name, a);
+  }
+  VerifyReport report;
+  report.model = a.model;
+  report.function = name;
+  report.program = test.program;
+  report.number = test.function;
+  report.worst = a.worst;
+  report.nodes_asked = a.nodes || a.worst > 0;
+  report.limits = a.limits;
+  const Expected expected = a.expected.empty() ? Expected() : read_expected(a.expected, test.f(), calls.size());
+  {
+    Progress progress("calls", calls.size());
+    report.results = verify_results(test, reference, expected, calls, [&] { progress.advance(); });
+  }
+  report.broken = broken_limits(report.results.compared.front(), a.limits, calls.size() > 1);
+  // What fails is explained by its nodes.
+  if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty()))
+    measure(a, test, reference_side(model, name, a), calls, report);
+  fmt::print("{}", a.json ? verify_json(report) : verify_text(report));
+  return report.broken.empty() ? 0 : kExitFindings;
+}
+
+void add_limit(CLI::App* c, const char* name, std::optional<double>& limit, const char* text, RealBounds bounds) {
+  within(c->add_option(name, limit, text), bounds);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<VerifyArguments>();
+  CLI::App* c = app.add_subcommand("verify", "Measure how exact a run is in a precision or on a device, node by node");
+  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  add_input_options(c, a->inputs);
+  add_sequence_option(c, a->inputs);
+  c->add_option("-f,--function", a->function, "The function to run, if there are several")->type_name("NAME");
+  add_threads_option(*c, a->threads);
+  add_device_options(*c, a->device);
+  add_copy_weights_option(*c, a->device);
+  add_precision_option(*c, a->device);
+  c->add_option("--against", a->against,
+                "The reference run, on the CPU: float32 (products of float32 with all digits, whatever the archive "
+                "says), exported (as the archive says), or reproducible (the definitions of the ops)")
+      ->check(CLI::IsMember({"float32", "exported", "reproducible"}))
+      ->capture_default_str()
+      ->type_name("RUN");
+  c->add_option("--reference", a->reference,
+                "Take the results of this model for the reference: the .pt2 of an archive with narrower weights. Nodes "
+                "are compared with MODEL's own")
+      ->type_name("FILE");
+  c->add_option("--expected", a->expected,
+                "Compare with the tensors of this .safetensors, .npz or .npy file too: outK or the outputs' names, "
+                "mutK for input K after the call, callC. before them for several calls. Limits are for these")
+      ->type_name("FILE");
+  c->add_flag("--nodes", a->nodes, "Print the errors of each node that gives a floating tensor");
+  within(c->add_option("--worst", a->worst, "Print only so many nodes, those with the largest own errors first"),
+         bounds::kNodes);
+  add_limit(c, "--min-cosine", a->limits.cosine, "Fail if the cosine similarity of a result is smaller",
+            bounds::kCosine);
+  add_limit(c, "--min-sqnr", a->limits.sqnr, "Fail if the SQNR of a result is smaller, in dB", bounds::kDecibels);
+  add_limit(c, "--min-agreement", a->limits.agreement,
+            "Fail if a smaller share of the first answers of a result is the same", bounds::kShare);
+  c->add_flag("--json", a->json, "Print the report as JSON");
+  c->footer(
+      "Examples:\n  tern verify model.tern --input image.npy --precision bfloat16\n"
+      "  tern verify model.tern --random --precision auto --worst 10\n"
+      "  tern verify model.tern -i case.safetensors --expected case.safetensors --min-sqnr 40\n\n"
+      "The function runs twice on the same inputs and random numbers: as the options say, and as the reference "
+      "(--against). For each result:\n"
+      "  cosine         cosine similarity of all elements; 1 for two zero tensors\n"
+      "  SQNR dB        10 log10 of the reference's sum of squares over that of the errors; 'exact' without errors\n"
+      "  largest error  of an element\n"
+      "  of largest     that over the largest magnitude of the reference\n"
+      "  first answers  rows along the last axis whose largest element is at the same place; of integers and booleans "
+      "the equal elements\n"
+      "Elements that are NaN or infinite in one run only are counted apart, and fail every limit. Inputs and states "
+      "that the program writes are results, too. Of several calls the table shows the worst; --json has all.\n\n"
+      "With --nodes, 'own' is the error of the node alone, given the operands of the reference run; 'accumulated' is "
+      "that of its value in the run under test. Nodes of cond and loop bodies count as the node that calls them. "
+      "Values are observed in portions of bounded memory, so the program runs several times.\n\n"
+      "Exit status: 1 if a result breaks a limit, or has another type or other sizes than its reference. Then the "
+      "report ends with the nodes to --keep.");
+  c->callback([a, &line] { line.status = run_verify(*a); });
+}
+
+}  // namespace tern

@@ -1,0 +1,42 @@
+// The nodes of a portion alone, in both runs on the reference's operands.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/verify/deviation.h"
+#include "tools/verify/portions.h"
+#include "tools/verify/programs.h"
+#include "tools/verify/side.h"
+
+namespace tern {
+
+class NodesAlone {
+ public:
+  NodesAlone(const Side& test, const Side& reference, const std::vector<std::uint32_t>& nodes);
+
+  /// One call: `operands` holds the reference's values, `states` what mutable states were before the call. Adds to
+  /// `own`, by result. Nodes that cannot run so have no entry.
+  void run(const CallSizes& sizes, const std::map<ValueId, Tensor>& operands,
+           const std::vector<std::pair<std::string, Tensor>>& states, std::map<ValueId, Deviation>& own);
+
+ private:
+  /// Some of the nodes in one program.
+  struct Group {
+    std::vector<std::uint32_t> nodes;
+    CutNodes of_test, of_reference;
+    std::vector<Session> sessions;  ///< test, reference; empty before the first call
+  };
+  void prepare(Group& g, const CallSizes& sizes) const;
+  void run(Group& g, const std::map<ValueId, Tensor>& operands,
+           const std::vector<std::pair<std::string, Tensor>>& states, std::map<ValueId, Deviation>& own) const;
+
+  const Side& test_;
+  const Side& reference_;
+  std::vector<Group> groups_;
+  CallSizes sizes_;
+};
+
+}  // namespace tern

@@ -1,0 +1,78 @@
+#include "tools/verify/expected.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <charconv>
+#include <optional>
+
+#include "tools/files/any.h"
+#include "tools/names.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+/// The number after the prefix; nothing when the text has another form.
+std::optional<std::size_t> number_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix) || text.size() == prefix.size()) return {};
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + prefix.size(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::size_t take_call(std::string_view& name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return 0;
+  const auto call = number_after(name.substr(0, dot), "call");
+  if (call) name.remove_prefix(dot + 1);
+  return call.value_or(0);
+}
+
+/// Empty for a tensor that is no result, but may stand beside results.
+std::string key_of(std::string_view name, const Function& f, const std::string& path) {
+  for (std::size_t i = 0; i < f.outputs.size(); ++i) {
+    if (f.outputs[i].name == name) return fmt::format("out{}", i);
+  }
+  if (const auto k = number_after(name, "out"); k && *k < f.outputs.size()) return std::string(name);
+  if (number_after(name, "mut")) return std::string(name);
+  if (number_after(name, "in") || number_after(name, "grad")) return {};
+  std::vector<std::string> names;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user && in.name == name) return {};
+  }
+  for (const FunctionOutput& out : f.outputs) names.push_back(out.name);
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--expected {}: {}", escape_name(path), unknown_name("output", name, std::move(names))));
+}
+
+}  // namespace
+
+Expected read_expected(const std::string& path, const Function& f, std::size_t calls) {
+  Expected e;
+  bool unnamed = false;
+  e.title = path;
+  e.file = read_tensors(path, &unnamed);
+  for (const auto& [name, tensor] : e.file.tensors) {
+    std::string_view rest = name;
+    const std::size_t call = take_call(rest);
+    const std::string key = unnamed && f.outputs.size() == 1 ? "out0" : key_of(rest, f, path);
+    if (key.empty()) continue;
+    if (call >= calls)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--expected {}: tensor '{}' is of call {}, but the inputs are those of {} call{}",
+                       escape_name(path), escape_name(name), call, calls, calls == 1 ? "" : "s"));
+    const void* data = tensor.data.data();
+    if (!e.tensors.emplace(std::pair{call, key}, Tensor::borrow(data, tensor.dtype, tensor.sizes)).second)
+      fail(ErrorCode::invalid_argument, fmt::format("--expected {}: result '{}' of call {} is there twice",
+                                                    escape_name(path), escape_name(rest), call));
+  }
+  if (e.tensors.empty())
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--expected {}: the file holds no result; name them out0, out1, ... or as the outputs",
+                     escape_name(path)));
+  return e;
+}
+
+}  // namespace tern

@@ -1,0 +1,89 @@
+// The report of tern verify for scripts.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "schema/op_record.h"
+#include "tools/verify/report.h"
+
+namespace tern {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity and no NaN.
+Json number(double v) {
+  return std::isfinite(v) ? Json(v) : Json(nullptr);
+}
+
+Json json_of(const Deviation& d) {
+  Json j = {{"elements", d.elements},
+            {"unequal", d.unequal},
+            {"exact", d.exact()},
+            {"not_finite", d.not_finite},
+            {"cosine", number(d.cosine())},
+            {"sqnr_db", number(d.sqnr())},
+            {"largest_error", number(d.largest_error)},
+            {"relative_error", number(d.relative())},
+            {"first_answers", nullptr}};
+  if (d.rows > 0) j["first_answers"] = {{"same", d.same_rows}, {"of", d.rows}};
+  return j;
+}
+
+Json json_of(const ResultDeviation& r) {
+  Json j = {{"name", r.name}, {"call", r.call}, {"dtype", nullptr}, {"sizes", r.sizes}};
+  if (r.dtype != DType::invalid) j["dtype"] = name_of(r.dtype);
+  if (!r.mismatch.empty()) {
+    j["mismatch"] = r.mismatch;
+  } else if (r.dtype != DType::invalid) {
+    j.update(json_of(r.deviation));
+  }
+  return j;
+}
+
+Json json_of(const Compared& c) {
+  Json j = {{"run", c.run}, {"against", c.against}, {"results", Json::array()}};
+  for (const ResultDeviation& r : c.results) j["results"].push_back(json_of(r));
+  return j;
+}
+
+Json json_of(const NodeDeviation& n, const Program& program, const Function& f) {
+  const Node& node = f.nodes[n.number];
+  Json j = {{"function", f.name}, {"node", n.number}, {"op", op_name(node.op)}};
+  const bool known = node.origin >= 0 && static_cast<std::size_t>(node.origin) < program.origins.size();
+  const Origin origin = known ? program.origins[static_cast<std::size_t>(node.origin)] : Origin{};
+  j["origin"] = origin.op;
+  j["module"] = origin.module;
+  j["source"] = origin.source;
+  j["own"] = n.own ? json_of(*n.own) : Json(nullptr);
+  j["accumulated"] = n.mismatch.empty() ? json_of(n.accumulated) : Json(nullptr);
+  return j;
+}
+
+Json limit(const std::optional<double>& l) {
+  return l ? Json(*l) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string verify_json(const VerifyReport& report) {
+  Json all = {{"model", report.model},
+              {"function", report.function},
+              {"calls", report.results.calls},
+              {"compared", Json::array()}};
+  for (const Compared& c : report.results.compared) all["compared"].push_back(json_of(c));
+  if (report.nodes_asked) {
+    all["nodes"] = Json::array();
+    for (const NodeDeviation& n : shown_nodes(report))
+      all["nodes"].push_back(json_of(n, *report.program, report.program->functions[report.number]));
+  }
+  all["limits"] = {{"cosine", limit(report.limits.cosine)},
+                   {"sqnr_db", limit(report.limits.sqnr)},
+                   {"agreement", limit(report.limits.agreement)}};
+  all["failures"] = report.broken;
+  all["keep"] = report.advice.patterns;
+  all["kept"] = report.advice.patterns.empty() ? Json(nullptr) : json_of(report.advice.kept);
+  // Names come from files: what is not UTF-8 is replaced.
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tern

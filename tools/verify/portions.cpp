@@ -1,0 +1,76 @@
+#include "tools/verify/portions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "schema/op_record.h"
+
+namespace tern {
+namespace {
+
+const TensorType& type_of(const Function& f, ValueId v) {
+  return f.values[static_cast<std::size_t>(v)].type;
+}
+
+std::uint64_t most_bytes(const TensorType& type, std::span<const CallSizes> calls) {
+  std::uint64_t most = 0;
+  for (const CallSizes& c : calls) most = std::max(most, bytes_of(type, c).value_or(0));
+  return most;
+}
+
+}  // namespace
+
+std::vector<ValueId> measured_results(const Function& f, const Node& node) {
+  std::vector<ValueId> results;
+  if (is_view(node.op)) return results;
+  for (ValueId v : node.outputs) {
+    if (v == kNoValue) continue;
+    const TensorType& t = type_of(f, v);
+    if (t.block == 0 && (is_floating(t.dtype) || is_complex(t.dtype))) results.push_back(v);
+  }
+  return results;
+}
+
+std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& node) {
+  std::vector<ValueId> operands;
+  std::ranges::copy_if(node.inputs, std::back_inserter(operands),
+                       [&](ValueId v) { return v != kNoValue && !weights.contains(v); });
+  return operands;
+}
+
+bool runs_alone(const Function& f, const WeightValues& weights, const Node& node) {
+  const std::vector<ValueId> operands = outer_operands(weights, node);
+  return std::ranges::all_of(operands, [&](ValueId v) { return type_of(f, v).block == 0; });
+}
+
+std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes) {
+  const WeightValues weights(f);
+  std::vector<Portion> portions;
+  std::set<ValueId> seen;
+  std::uint64_t used = 0;
+  for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+    const std::vector<ValueId> results = measured_results(f, f.nodes[i]);
+    if (results.empty()) continue;
+    std::vector<ValueId> values = results;
+    if (runs_alone(f, weights, f.nodes[i]))
+      std::ranges::copy(outer_operands(weights, f.nodes[i]), std::back_inserter(values));
+    std::uint64_t more = 0;
+    for (ValueId v : values) more += seen.contains(v) ? 0 : most_bytes(type_of(f, v), calls);
+    if (portions.empty() || used + more > bytes) {
+      portions.emplace_back();
+      seen.clear();
+      used = 0;
+      for (ValueId v : values) used += most_bytes(type_of(f, v), calls);
+    } else {
+      used += more;
+    }
+    portions.back().nodes.push_back(i);
+    for (ValueId v : values) {
+      if (seen.insert(v).second) portions.back().values.push_back(v);
+    }
+  }
+  return portions;
+}
+
+}  // namespace tern

@@ -1,0 +1,24 @@
+// Values that are read from states alone, through views and conversions: parts of the node that reads them, as kernels
+// see weights through them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern {
+
+class WeightValues {
+ public:
+  explicit WeightValues(const Function& f);
+  bool contains(ValueId v) const { return v != kNoValue && is_weight_[static_cast<std::size_t>(v)]; }
+  /// The node that makes the value; null for a state.
+  const Node* producer(ValueId v) const { return producer_[static_cast<std::size_t>(v)]; }
+
+ private:
+  std::vector<bool> is_weight_;
+  std::vector<const Node*> producer_;
+};
+
+}  // namespace tern
