@@ -150,8 +150,9 @@ TEST(Linear, Bfloat16WhereTheProcessorMultipliesIt) {
 
 TEST(Linear, TheSameBitsForAnyNumberOfThreads) {
   const int before = omp_get_max_threads();
-  // Threads share columns, or rows, whose sums have several parts.
-  for (const LinearShape& s : {LinearShape{50, 200, 300, 300, 300}, LinearShape{200, 30, 3000, 3000, 3000}}) {
+  // Threads share columns, or rows, whose sums have several parts, or columns that each reads from two places.
+  for (const LinearShape& s : {LinearShape{50, 200, 300, 300, 300}, LinearShape{200, 30, 3000, 3000, 3000},
+                               LinearShape{1, 1003, 1500, 1500, 1500}}) {
     const std::vector<float> x = random_floats(s.m * s.k, 1), w = random_floats(s.n * s.k, 2);
     std::vector<float> first;
     for (const int threads : {1, 2, 3, 5}) {
@@ -209,6 +210,22 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
   }
 }
 
+/// Two rows of w at its start, and two more further on.
+template <class W>
+void expect_streams(linear_micro::TwoStreams<W> streams, DType type) {
+  for (const std::int64_t depth : {3, 16, 300, 2048}) {
+    const std::vector<float> x = random_floats(depth, 1);
+    std::vector<float> w = random_floats(9 * depth, 2);
+    const std::vector<std::byte> bytes = narrowed(w, type);
+    const auto* at = reinterpret_cast<const W*>(bytes.data());
+    float sums[4];
+    streams(x.data(), at, at + 7 * depth, depth, depth, 1024, sums);
+    for (const int row : {0, 1, 7, 8})
+      expect_sum(static_cast<double>(sums[row % 7 + row / 7 * 2]), x.data(), w.data() + row * depth, depth, 0,
+                 "of two streams");
+  }
+}
+
 TEST(Linear, EveryInstructionSet) {
   using namespace linear_micro;
   std::vector<MicroKernels> all;
@@ -245,6 +262,9 @@ TEST(Linear, EveryInstructionSet) {
     }
     expect_dots(kernels.dot_rows, kernels.half_dots, DType::f16);
     expect_dots(kernels.dot_rows, kernels.bf16_dots, DType::bf16);
+    expect_streams(kernels.streams, DType::f32);
+    expect_streams(kernels.half_streams, DType::f16);
+    expect_streams(kernels.bf16_streams, DType::bf16);
   }
 }
 

@@ -23,6 +23,12 @@ template <class W>
 using FourDots = void (*)(const float* x, std::ptrdiff_t x_row, const W* w, std::ptrdiff_t w_row, std::ptrdiff_t k,
                           float* sums);
 
+/// For a weight that is in no near cache: sums[j] = x times row j of w, sums[2 + j] = x times row j of `other`, for two
+/// rows of each. Lines are asked for `ahead` bytes before they are used.
+template <class W>
+using TwoStreams = void (*)(const float* x, const W* w, const W* other, std::ptrdiff_t w_row, std::ptrdiff_t k,
+                            std::ptrdiff_t ahead, float* sums);
+
 struct MicroKernels {
   int rows = 0;                ///< of a full strip
   int widths[3]{};             ///< of panels, descending; 0: no more
@@ -31,9 +37,9 @@ struct MicroKernels {
   FourDots<float> four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
   FourDots<Half> half_dots[kMostDotRows]{};
   FourDots<BFloat16> bf16_dots[kMostDotRows]{};
-  FourDots<float> dots_from_memory = nullptr;  ///< for one row of x and a weight that is in no near cache
-  FourDots<Half> half_dots_from_memory = nullptr;
-  FourDots<BFloat16> bf16_dots_from_memory = nullptr;
+  TwoStreams<float> streams = nullptr;
+  TwoStreams<Half> half_streams = nullptr;
+  TwoStreams<BFloat16> bf16_streams = nullptr;
   /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
   void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
   /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.
