@@ -18,6 +18,7 @@
 #include "tools/inputs.h"
 #include "tools/machine.h"
 #include "tools/scaling/scaling.h"
+#include "tools/sessions.h"
 #include "tools/terminal.h"
 
 namespace tern {
@@ -30,7 +31,7 @@ struct BenchArguments {
   DeviceChoice device;
   InputChoice inputs;
   std::vector<int> threads = {0}, cores;
-  int runs = 0, nodes = 0;
+  int runs = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
   bool turns = false, json = false, graph = false;
 };
@@ -316,8 +317,28 @@ int run_scaling(const BenchArguments& a) {
   return 0;
 }
 
+int run_sessions(const BenchArguments& a) {
+  if (a.graph || a.turns || a.runs > 0 || a.nodes > 0 || compares_threads(a))
+    fail(ErrorCode::invalid_argument,
+         "sessions that run at once are compared with one session alone: leave out --graph, --turns, --runs, "
+         "--nodes and --cores, and give --threads one number, of each session");
+  const Model model = open_model(a.model);
+  SessionsRequest request;
+  request.function = choose_function(model.functions(), a.function).name;
+  request.inputs = one_call(model, request.function, inputs_of(a));
+  request.options = options_of(a);
+  request.options.threads = std::max(1, a.threads.front());
+  request.sessions = a.sessions;
+  request.seconds = a.seconds;
+  request.seed = a.inputs.seed;
+  const std::vector<SessionsRate> rates = measure_sessions(model, request);
+  (a.json ? print_sessions_json : print_sessions)(a.model, request.function, rates);
+  return 0;
+}
+
 int run_bench(const BenchArguments& a) {
   fill_weight_cache(a);
+  if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
   Result r;
   r.memory_before = private_memory();
@@ -364,6 +385,11 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
                        "timed alone")
              ->delimiter(','),
          bounds::kCores);
+  within(
+      c->add_option("--sessions", a->sessions,
+                    "Run this many sessions at once, each with --threads (1), in turns with one session that has all "
+                    "their threads: which serves more runs a second"),
+      bounds::kSessions);
   within(c->add_option("--bandwidth", a->bandwidth, "GB/s that all simulated cores together read from memory")
              ->capture_default_str(),
          bounds::kBandwidth);
@@ -382,6 +408,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
       "  tern bench model.tern --threads 1,2,4 --cores 8,32 --nodes 10\n"
+      "  tern bench model.tern --sessions 4 --threads 1\n"
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
       "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "

@@ -63,6 +63,7 @@ set(sources
   scaling/measure.cpp
   scaling/simulate.cpp
   scaling/text.cpp
+  sessions.cpp
   sizes.cpp
   terminal.cpp
   text.cpp

@@ -5,7 +5,7 @@ import pathlib
 import sys
 
 from . import machine, measure, report
-from .models import MODELS
+from .models import MODELS, USUAL
 from .processes import Failed
 from .runtimes import RUNTIMES
 
@@ -25,7 +25,8 @@ def names(table):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__)
-    parser.add_argument("--models", type=names(MODELS), default=list(MODELS), help=", ".join(MODELS))
+    parser.add_argument("--models", type=names(MODELS), default=USUAL,
+                        help=f"{', '.join(MODELS)} (those of one image, or of 128 tokens or fewer)")
     parser.add_argument("--runtimes", type=names(RUNTIMES), default=list(RUNTIMES), help=", ".join(RUNTIMES))
     parser.add_argument("--reps", type=int, default=15, help="turns of each runtime (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of each runtime (%(default)s)")

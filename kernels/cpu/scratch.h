@@ -21,8 +21,8 @@ T* thread_buffer(std::size_t count, std::size_t slot = 0) {
   std::vector<std::byte>& b = buffers[slot];
   const std::size_t need = count * sizeof(T) + kAlign;
   if (b.size() < need) b = std::vector<std::byte>(need);
-  const auto at = (reinterpret_cast<std::uintptr_t>(b.data()) + kAlign - 1) / kAlign * kAlign;
-  return reinterpret_cast<T*>(at);
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(b.data()) % kAlign;
+  return reinterpret_cast<T*>(b.data() + (kAlign - past));
 }
 
 }  // namespace tern

@@ -27,7 +27,8 @@ class Observer : public PlanObserver {
   std::map<std::uint32_t, AlgorithmChoice> taken;
 
  private:
-  void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&, AlgorithmChoice choice) override {
+  void prepared(std::uint32_t, std::uint32_t number, const Kernel&, const KernelCall&,
+                AlgorithmChoice choice) override {
     taken[number] = choice;
   }
 };
@@ -166,8 +167,9 @@ TEST(Algorithms, OfConvolutions) {
     }
   }
   for (const AlgorithmChoice choice :
-       {algorithm_of("channels_last"), algorithm_of("channels_last_lines"), algorithm_of("channels_last_columns"), algorithm_of("channels_last_shallow"),
-        algorithm_of("channels_last_deep"), algorithm_of("winograd"), algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
+       {algorithm_of("channels_last"), algorithm_of("channels_last_lines"), algorithm_of("channels_last_columns"),
+        algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
+        algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 
@@ -201,8 +203,10 @@ TEST(Algorithms, OfProducts) {
       }
     }
   }
-  for (const AlgorithmChoice choice : {algorithm_of("panels"), algorithm_of("panels_lines"), algorithm_of("panels_columns"), algorithm_of("panels_shallow"), algorithm_of("panels_deep"),
-                        algorithm_of("in_place"), algorithm_of("onednn"), algorithm_of("blocks")})
+  for (const AlgorithmChoice choice :
+       {algorithm_of("panels"), algorithm_of("panels_lines"), algorithm_of("panels_columns"),
+        algorithm_of("panels_shallow"), algorithm_of("panels_deep"), algorithm_of("in_place"), algorithm_of("onednn"),
+        algorithm_of("blocks")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 

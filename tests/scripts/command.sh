@@ -83,6 +83,8 @@ try '--repeat' ends 2 'from 1 to 1000000000' "$tern" run "$model" --random --siz
 try '--seconds' ends 2 'from 0.001 to 86400' "$tern" bench "$model" --seconds nan
 try '--threads of a list' ends 2 'from 0 to 1024' "$tern" bench "$model" --threads 1,2000
 try '--cores' ends 2 'from 1 to 1024' "$tern" bench "$model" --cores 0
+try '--sessions' ends 2 'from 1 to 256' "$tern" bench "$model" --sessions 0
+try '--sessions with a list of threads' ends 2 'of each session' "$tern" bench "$model" --size s34=2 --sessions 2 --threads 1,2
 try 'a list of threads with --graph' ends 2 'leave out --graph' "$tern" bench "$model" --size s34=2 --threads 1,2 --graph
 try '--jobs' ends 2 'from 0 to 1024' "$tern" conform . --jobs 1e3
 try '--weights' ends 2 'from 0 to 1000000' "$tern" inspect "$model" --weights -3

@@ -1,0 +1,148 @@
+#include "tools/sessions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <latch>
+#include <thread>
+
+#include "tools/machine.h"
+#include "tools/terminal.h"
+#include "tools/text.h"
+#include "tools/text_table.h"
+
+namespace tern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kTurns = 6;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One session, and what it has done.
+struct Worker {
+  Session session;
+  std::vector<Tensor> inputs;
+  std::vector<double> latencies;
+  std::exception_ptr error;
+  Clock::time_point end;
+
+  void run(const std::string& function, double seconds, std::latch& start) {
+    start.arrive_and_wait();
+    try {
+      const auto begin = Clock::now();
+      do {
+        const auto run_begin = Clock::now();
+        session.run(function, inputs);
+        latencies.push_back(seconds_since(run_begin) * 1e3);
+      } while (seconds_since(begin) < seconds);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    end = Clock::now();
+  }
+};
+
+/// Sessions of one prepared program, each with so many threads.
+class Group {
+ public:
+  Group(const Model& model, const SessionsRequest& request, int sessions, int threads)
+      : function_(request.function), threads_(threads) {
+    const double before = private_memory();
+    PrepareOptions options = request.options;
+    options.threads = threads;
+    const Prepared prepared = model.prepare(options);
+    for (int i = 0; i < sessions; ++i) {
+      Worker& w = workers_.emplace_back(Worker{Session(prepared), {}, {}, {}, {}});
+      w.session.set_seed(request.seed);
+      for (const Tensor& t : request.inputs) w.inputs.push_back(t.clone());
+    }
+    for (Worker& w : workers_) w.session.run(function_, w.inputs);
+    bytes_ = private_memory() - before;
+  }
+  void turn(double seconds) {
+    std::latch start(std::ssize(workers_) + 1);
+    std::vector<std::jthread> threads;
+    for (Worker& w : workers_) threads.emplace_back([&] { w.run(function_, seconds, start); });
+    start.arrive_and_wait();
+    const auto begin = Clock::now();
+    threads.clear();
+    Clock::time_point end = begin;
+    for (const Worker& w : workers_) {
+      if (w.error) std::rethrow_exception(w.error);
+      end = std::max(end, w.end);
+    }
+    seconds_ += std::chrono::duration<double>(end - begin).count();
+  }
+  SessionsRate rate() const {
+    SessionsRate r{static_cast<int>(workers_.size()), threads_, 0, {}, bytes_};
+    for (const Worker& w : workers_) r.latencies.insert(r.latencies.end(), w.latencies.begin(), w.latencies.end());
+    std::ranges::sort(r.latencies);
+    r.runs_per_second = static_cast<double>(r.latencies.size()) / seconds_;
+    return r;
+  }
+
+ private:
+  const std::string& function_;
+  int threads_;
+  std::vector<Worker> workers_;
+  double seconds_ = 0, bytes_ = 0;
+};
+
+double percentile(const std::vector<double>& sorted, double p) {
+  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(p / 100 * static_cast<double>(sorted.size())))];
+}
+
+}  // namespace
+
+std::vector<SessionsRate> measure_sessions(const Model& model, const SessionsRequest& request) {
+  const int each = request.options.threads;
+  Group several(model, request, request.sessions, each), one(model, request, 1, each * request.sessions);
+  Progress progress("turns", kTurns);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    several.turn(request.seconds / (2 * kTurns));
+    one.turn(request.seconds / (2 * kTurns));
+    progress.advance();
+  }
+  return {several.rate(), one.rate()};
+}
+
+void print_sessions(const std::string& model, const std::string& function, const std::vector<SessionsRate>& rates) {
+  using Align = TextTable::Align;
+  TextTable table({{"sessions", Align::right},
+                   {"threads of each", Align::right},
+                   {"runs/s", Align::right},
+                   {"to the last", Align::right},
+                   {"median ms", Align::right},
+                   {"99 % in", Align::right},
+                   {"MB private", Align::right}});
+  for (const SessionsRate& r : rates)
+    table.add_row({fmt::format("{}", r.sessions), fmt::format("{}", r.threads),
+                   fmt::format("{:.2f}", r.runs_per_second),
+                   fmt::format("{:.2f}", r.runs_per_second / rates.back().runs_per_second),
+                   fmt::format("{:.3f}", percentile(r.latencies, 50)),
+                   fmt::format("{:.3f}", percentile(r.latencies, 99)), fmt::format("{:.1f}", r.private_bytes / 1e6)});
+  fmt::print("{}: '{}', sessions that run at once, in turns with one session of all threads\n{}", escape_name(model),
+             escape_name(function), table.str());
+}
+
+void print_sessions_json(const std::string& model, const std::string& function,
+                         const std::vector<SessionsRate>& rates) {
+  fmt::print("{{\"model\": \"{}\", \"function\": \"{}\", \"sessions\": [", json_escape(model), json_escape(function));
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const SessionsRate& r = rates[i];
+    fmt::print(
+        "{}\n {{\"sessions\": {}, \"threads\": {}, \"runs\": {}, \"runs_per_second\": {:.4f}, \"latency_ms\": "
+        "{{\"p50\": {:.4f}, \"p99\": {:.4f}}}, \"private_bytes\": {:.0f}}}",
+        i > 0 ? "," : "", r.sessions, r.threads, r.latencies.size(), r.runs_per_second, percentile(r.latencies, 50),
+        percentile(r.latencies, 99), r.private_bytes);
+  }
+  std::fputs("]}\n", stdout);
+}
+
+}  // namespace tern
