@@ -18,6 +18,7 @@ set(sources
   cpu/amx/row_band.cpp
   cpu/amx/row_convolve.cpp
   cpu/amx/row_linear.cpp
+  cpu/amx/row_panels.cpp
   cpu/amx/rows.cpp
   cpu/amx/rows_amx.cpp
   cpu/amx/rows_avx512bf16.cpp

@@ -194,14 +194,13 @@ TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
   constexpr std::int64_t kRows = 37, kColumns = 70, kK = 100;
   const auto x = random_values(kRows * kK, 1), weight = random_values(kColumns * kK, 2);
   const std::int64_t steps = amx::steps_of(kK);
-  auto rows = unaligned(static_cast<std::size_t>(amx::packed_rows_bytes(kRows, kK))),
+  const amx::RowSteps of_rows(kK, {steps * amx::kTileBytes, 64, amx::kTileBytes});
+  auto rows = unaligned(static_cast<std::size_t>(of_rows.bytes(kRows))),
        packed = unaligned(static_cast<std::size_t>(amx::packed_weight_bytes(kColumns, steps)));
   const Numbers left(x, false), right(weight, false);
-  amx::pack_rows(left.elements(), kK, {0, kRows}, kK, aligned_part(rows));
+  amx::pack_rows(left.elements(), kK, {0, kRows}, kK, of_rows.layout(), aligned_part(rows));
   amx::pack_weight(right.elements(), kK, kColumns, kK, aligned_part(packed));
-  std::vector<std::int64_t> offsets;
-  for (std::int64_t s = 0; s < steps; ++s) offsets.push_back(s * amx::kTileBytes);
-  const amx::TileRows operand{aligned_part(rows), kRows, steps * amx::kTileBytes, 64, offsets};
+  const amx::TileRows operand = of_rows.rows(aligned_part(rows), kRows);
   std::vector<float> on_tiles(kRows * kColumns), on_vectors(kRows * kColumns);
   const auto results = [](std::vector<float>& y) {
     return amx::RowResults{.y = reinterpret_cast<std::byte*>(y.data()), .ld = kColumns, .columns = kColumns};

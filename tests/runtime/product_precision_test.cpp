@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/machine.h"
 #include "runtime/prepared.h"
 #include "schema/node_precision.h"
@@ -70,7 +69,7 @@ TEST(ProductPrecision, OperandsAreRoundedWhereThatIsFaster) {
                            automatic = layer.run(with(Precision::automatic));
   EXPECT_LT(layer.error(exported, as_it_is, as_it_is), 2e-5);
   EXPECT_EQ(automatic, narrow);
-  if (!amx::available()) {
+  if (!cpu::rows_pay()) {
     EXPECT_EQ(narrow, exported);
     return;
   }
@@ -126,7 +125,7 @@ TEST(ProductPrecision, AttentionIsWithinTheRoundingOfItsOperands) {
   for (std::size_t i = 0; i < exported.size(); ++i)
     worst = std::max(worst, std::abs(static_cast<double>(exported[i]) - static_cast<double>(narrow[i])));
   EXPECT_LT(worst, 0.02) << "a few times 2^-9 of values up to 1";
-  EXPECT_EQ(worst > 1e-5, amx::available());
+  EXPECT_EQ(worst > 1e-5, cpu::rows_pay());
 }
 
 /// Two layers of the same input, in modules "body" and "head".

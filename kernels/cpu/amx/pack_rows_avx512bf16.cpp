@@ -19,11 +19,11 @@ inline __m512i rounded_line(const std::uint16_t* x, std::int64_t count) {
 }
 
 template <class T>
-void pack(const T* x, std::int64_t row, Range rows, std::int64_t k, std::byte* to) {
+void pack(const T* x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to) {
   const std::int64_t steps = steps_of(k);
   for (std::int64_t r = rows.begin; r < rows.end; ++r, x += row) {
-    std::byte* at = to + (r / kTile * steps * kTile + r % kTile) * 64;
-    for (std::int64_t s = 0; s < steps; ++s, at += kTileBytes)
+    std::byte* at = to + r / kTile * layout.tile + r % kTile * layout.row;
+    for (std::int64_t s = 0; s < steps; ++s, at += layout.step)
       _mm512_store_si512(at, rounded_line(x + s * kStep, k - s * kStep));
   }
 }
@@ -83,8 +83,8 @@ void with_type(Elements x, const F& f) {
 
 }  // namespace
 
-void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, std::byte* to) {
-  with_type(x, [&](const auto* at) { pack(at, row, rows, k, to); });
+void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to) {
+  with_type(x, [&](const auto* at) { pack(at, row, rows, k, layout, to); });
 }
 
 void round_line(Elements x, std::int64_t count, std::byte* to) {

@@ -11,27 +11,20 @@ constexpr std::size_t kKeysSlot = 7, kRowsSlot = 5;
 constexpr std::int64_t kWorthATile = 1 << 15;  // products of one head
 constexpr std::int64_t kRows = 64;             // that are packed at a time: they stay in the first cache
 
-std::vector<std::int64_t> packed_steps(std::int64_t k) {
-  std::vector<std::int64_t> steps(static_cast<std::size_t>(steps_of(k)));
-  for (std::size_t s = 0; s < steps.size(); ++s) steps[s] = static_cast<std::int64_t>(s) * kTileBytes;
-  return steps;
-}
-
 Range blocks_of(std::int64_t columns) {
   return {0, (columns + kBlock - 1) / kBlock};
 }
 
 /// y [rows, columns] = x [rows, k] by a packed weight, some rows at a time.
 bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, const std::byte* weight,
-              const std::vector<std::int64_t>& steps, RowResults results) {
-  auto* packed = thread_buffer<std::byte>(static_cast<std::size_t>(packed_rows_bytes(kRows, k)), kRowsSlot);
+              const RowSteps& steps, RowResults results) {
+  auto* packed = thread_buffer<std::byte>(static_cast<std::size_t>(steps.bytes(kRows)), kRowsSlot);
   bool finite = true;
   for (std::int64_t r = 0; r < rows; r += kRows) {
     const std::int64_t count = std::min(kRows, rows - r);
-    pack_rows({reinterpret_cast<const std::byte*>(x + r * row)}, row, {0, count}, k, packed);
+    pack_rows({reinterpret_cast<const std::byte*>(x + r * row)}, row, {0, count}, k, steps.layout(), packed);
     results.first = r;
-    const TileRows operand{packed, count, static_cast<std::int64_t>(steps.size()) * kTileBytes, 64, steps};
-    finite = multiply_rows(operand, weight, blocks_of(results.columns), results) && finite;
+    finite = multiply_rows(steps.rows(packed, count), weight, blocks_of(results.columns), results) && finite;
   }
   return finite;
 }
@@ -52,8 +45,8 @@ RoundedKeys::RoundedKeys(std::int64_t keys, std::int64_t width, std::int64_t out
 
 bool RoundedKeys::hold(Elements keys, std::int64_t key_row, Elements values, std::int64_t value_row, std::int64_t n) {
   if (n != n_) {
-    key_steps_ = packed_steps(width_);
-    value_steps_ = packed_steps(n);
+    key_steps_ = {width_, best_layout(width_)};
+    value_steps_ = {n, best_layout(n)};
   }
   n_ = n;
   pack_weight(keys, key_row, n, width_, keys_);

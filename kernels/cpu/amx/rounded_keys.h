@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "kernels/cpu/amx/rows.h"
 
@@ -25,7 +24,7 @@ class RoundedKeys {
  private:
   std::int64_t width_, out_width_, n_ = 0;
   std::byte *keys_, *values_;
-  std::vector<std::int64_t> key_steps_, value_steps_;
+  RowSteps key_steps_, value_steps_;
 };
 
 }  // namespace tern::amx

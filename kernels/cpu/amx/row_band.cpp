@@ -14,13 +14,19 @@ bool is_one_element(const cpu::Window& w) {
       w, [](const cpu::WindowAxis& a) { return a.kernel == 1 && a.before == 0 && a.position(a.out - 1, 0) < a.in; });
 }
 
+bool is_every_position(const cpu::Window& w) {
+  return is_one_element(w) &&
+         std::ranges::all_of(w, [](const cpu::WindowAxis& a) { return a.stride == 1 && a.in == a.out; });
+}
+
 }  // namespace
 
 RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t channels)
     : window_(window),
       pitch_(pitch),
       channels_(channels),
-      by_tiles_(is_one_element(window) && pitch == channels),
+      by_tiles_(is_one_element(window) && pitch == channels && !reads_in_place()),
+      is_image_(is_every_position(window) && channels % kStep == 0 && reads_in_place()),
       height_(phases_of(window[1])) {
   const cpu::WindowAxis& w = window[2];
   const std::int64_t reach = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
@@ -34,6 +40,10 @@ RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t cha
     }
     for (std::int64_t j = 0; j < w.kernel; ++j) stretches_.push_back({i, j, channels});
   }
+  for (const Stretch& s : stretches_) {
+    for (std::int64_t i = 0; i < s.size; i += kStep)
+      pairs_.push_back(static_cast<std::uint8_t>((std::min(kStep, s.size - i) + 1) / 2));
+  }
 }
 
 std::int64_t RowBand::steps() const {
@@ -43,7 +53,7 @@ std::int64_t RowBand::steps() const {
 }
 
 std::int64_t RowBand::bytes(std::int64_t lines) const {
-  if (by_tiles_) return packed_rows_bytes(lines * window_[2].out, channels_) + kTileBytes;
+  if (by_tiles_) return RowSteps(channels_, best_layout(channels_)).bytes(lines * window_[2].out) + kTileBytes;
   const std::int64_t beyond = kTile * window_[2].stride * pitch_ * kElement + kStepBytes;
   return static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines) * line_bytes() + beyond;
 }
@@ -73,7 +83,7 @@ void RowBand::load(Elements image, Range lines, Range pieces, std::byte* band) c
     for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
       const std::int64_t count = plain ? pieces.end - i : 1;
       pack_rows(image.at((lines.begin + i) * h.stride * w.in * pitch_), w.stride * pitch_,
-                {i * w.out, (i + count) * w.out}, channels_, band);
+                {i * w.out, (i + count) * w.out}, channels_, best_layout(channels_), band);
       if (plain) return;
     }
     return;
@@ -105,7 +115,7 @@ TileRows RowBand::rows(const std::byte* band, std::int64_t tile, std::int64_t co
                        std::span<const std::int64_t> steps) const {
   const std::int64_t row = by_tiles_ ? kStepBytes : window_[2].stride * pitch_ * kElement,
                      size = by_tiles_ ? static_cast<std::int64_t>(steps.size()) * kTileBytes : kTile * row;
-  return {band + tile * size, count, size, row, steps};
+  return {band + tile * size, count, size, row, steps, pairs_};
 }
 
 }  // namespace tern::amx

@@ -2,6 +2,7 @@
 // few lines of results read, as rows for tiles.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "kernels/cpu/amx/phases.h"
@@ -23,6 +24,8 @@ class RowBand {
   /// The pieces of a window in the order of a row's sum. Each begins a step.
   const std::vector<Stretch>& stretches() const { return stretches_; }
   std::int64_t steps() const;
+  /// Pairs of elements in them that do not meet zeros only.
+  std::int64_t pairs() const { return std::accumulate(pairs_.begin(), pairs_.end(), std::int64_t{0}); }
 
   /// Bytes of a band of so many lines of results.
   std::int64_t bytes(std::int64_t lines) const;
@@ -36,6 +39,8 @@ class RowBand {
   /// `count` rows of a band, from tile `tile` of them on; `steps` are a group's offsets.
   TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count,
                 std::span<const std::int64_t> steps) const;
+  /// Whether an image of bfloat16 is a band by itself.
+  bool is_image() const { return is_image_; }
   /// Of the steps of a sum in a band of so many lines of results.
   std::vector<std::int64_t> step_offsets(std::int64_t group, std::int64_t lines) const;
 
@@ -46,10 +51,12 @@ class RowBand {
 
   cpu::Window window_;
   std::int64_t pitch_, channels_;
-  bool by_tiles_;         ///< windows are one element: rows are packed tile by tile
+  bool by_tiles_;  ///< windows are one element: rows are packed tile by tile
+  bool is_image_;
   std::int64_t columns_;  ///< positions of a line, with the zeros beside it
   Phases height_;
   std::vector<Stretch> stretches_;
+  std::vector<std::uint8_t> pairs_;  ///< of each step
 };
 
 }  // namespace tern::amx

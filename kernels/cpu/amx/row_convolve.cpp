@@ -9,13 +9,11 @@ namespace tern::amx {
 namespace {
 
 constexpr std::int64_t kWorthATile = 1 << 16;   // products; fewer are faster without
-constexpr double kLeastUse = 0.2;               // of what tiles compute: below, plain multiply-adds are faster
 constexpr std::int64_t kBandBytes = 768 << 10;  // they stay in the second cache
 constexpr std::int64_t kFewRows = 256;          // of a band whose weight stays there, too
 constexpr std::int64_t kSmallWeight = 256 << 10;
 constexpr std::size_t kBandSlot = 7;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
-constexpr double kCycles = 2 * 16;     // of a step for 16 rows by 32 columns
 
 std::int64_t tiles_of(std::int64_t rows) {
   return (rows + kTile - 1) / kTile;
@@ -44,8 +42,12 @@ bool RowConvolution::suits(const ConvolutionShape& s) {
   if (w[0].kernel != 1 || w[0].in != 1 || w[0].out != 1) return false;
   const std::int64_t positions = s.batch * w[1].out * w[2].out, taps = w[1].kernel * w[2].kernel;
   if (positions < 4 || s.in * taps * s.out * positions < kWorthATile) return false;
-  const std::int64_t computed = band_of(s).steps() * kStep * ((s.out + kTile - 1) / kTile) * kTile;
-  return static_cast<double>(s.in * taps * s.out) >= kLeastUse * static_cast<double>(computed);
+  // Of what is computed, some meets zeros: below a share plain multiply-adds are faster. Vectors leave out more of it.
+  const RowBand band = band_of(s);
+  const double least = available() ? 0.2 : 0.6;
+  const std::int64_t deep = available() ? band.steps() * kStep : band.pairs() * 2,
+                     computed = deep * ((s.out + kTile - 1) / kTile) * kTile;
+  return static_cast<double>(s.in * taps * s.out) >= least * static_cast<double>(computed);
 }
 
 RowConvolution::RowConvolution(const ConvolutionShape& shape)
@@ -55,13 +57,15 @@ RowConvolution::RowConvolution(const ConvolutionShape& shape)
   const double line = static_cast<double>(image_floats()) / static_cast<double>(lines) * sizeof(float),
                block = steps * 2 * kTileBytes;
   const double tiles = static_cast<double>(rows_of(lines)) / static_cast<double>(lines) / kTile;
-  division_ = divide({shape_.batch * lines, shape_.groups * blocks_, tiles * steps * kCycles, line, block}, threads);
+  division_ =
+      divide({shape_.batch * lines, shape_.groups * blocks_, tiles * steps * step_cycles(), line, block}, threads);
   shared_ = division_.columns > 1;
   lines_at_a_time_ = lines;
   if (shared_) {
     const double tile = line * kTile / static_cast<double>(width);
     alone_ = division_.columns <= kFewShare;
-    division_ = divide({tiles_of(rows_of(lines)), shape_.groups * blocks_, steps * kCycles, tile, block}, threads);
+    division_ =
+        divide({tiles_of(rows_of(lines)), shape_.groups * blocks_, steps * step_cycles(), tile, block}, threads);
     return;
   }
   const std::int64_t most = packed_bytes() <= kSmallWeight ? kFewRows : rows_of(lines);
@@ -152,15 +156,20 @@ bool RowConvolution::multiply(const RowConvolutionOperands& o, const Lines& line
 
 bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) const {
   std::atomic<bool> finite = true;
+  const bool in_place = o.x.narrow && band_.is_image();
   const std::int64_t height = shape_.window[1].out, all = shape_.groups * blocks_;
   if (!shared_) {
     parallel_for(shape_.batch * height, 1, [&](std::int64_t begin, std::int64_t end) {
-      auto* band = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(lines_at_a_time_)), kBandSlot);
+      std::byte* loaded = nullptr;
+      if (!in_place)
+        loaded = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(lines_at_a_time_)), kBandSlot);
       while (begin < end) {
         const std::int64_t first = begin % height;
         const Lines lines{begin / height, first, std::min({first + lines_at_a_time_, height, first + end - begin})};
         const std::int64_t count = lines.end - lines.begin;
-        band_.load(o.x.at(lines.image * image_floats()), {lines.begin, lines.end}, {0, band_.pieces(count)}, band);
+        const Elements image = o.x.at(lines.image * image_floats());
+        const std::byte* band = in_place ? image.at(lines.begin * (image_floats() / height)).data : loaded;
+        if (!in_place) band_.load(image, {lines.begin, lines.end}, {0, band_.pieces(count)}, loaded);
         if (!multiply(o, lines, {0, tiles_of(rows_of(count))}, {0, all}, band))
           finite.store(false, std::memory_order_relaxed);
         begin += count;
@@ -173,16 +182,17 @@ bool RowConvolution::run(const RowConvolutionOperands& o, std::byte* scratch) co
     band_.load(o.x.at(n * image_floats()), {0, height}, of, band);
   };
   for (std::int64_t n = 0; n < shape_.batch; ++n) {
-    if (!alone_) {
+    if (!in_place && !alone_) {
       parallel_for(pieces, grain_for(image_floats() / pieces), [&](std::int64_t begin, std::int64_t end) {
         load(n, {begin, end}, scratch);
       });
     }
     parallel_for(division_.parts(), 1, [&](std::int64_t begin, std::int64_t end) {
-      std::byte* band = scratch;
-      if (alone_) {
-        band = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(height)), kBandSlot);
-        load(n, {0, pieces}, band);
+      const std::byte* band = in_place ? o.x.at(n * image_floats()).data : scratch;
+      if (!in_place && alone_) {
+        auto* own = thread_buffer<std::byte>(static_cast<std::size_t>(band_.bytes(height)), kBandSlot);
+        load(n, {0, pieces}, own);
+        band = own;
       }
       for (std::int64_t i = begin; i < end; ++i) {
         if (!multiply(o, {n, 0, height}, part_of(tiles, division_.rows, i / division_.columns),

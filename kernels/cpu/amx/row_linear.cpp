@@ -13,7 +13,6 @@ constexpr std::int64_t kMostRows = 256;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
 constexpr std::size_t kRowsSlot = 7;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
-constexpr double kCycles = 2 * 16;     // of a step for 16 rows by 32 columns
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
@@ -25,17 +24,16 @@ bool RowLinear::suits(const LinearShape& s) {
   return s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
 
-RowLinear::RowLinear(const LinearShape& shape) : shape_(shape) {
+RowLinear::RowLinear(const LinearShape& shape) : shape_(shape), steps_(shape.k, best_layout(shape.k)) {
   const std::int64_t steps = steps_of(shape.k),
                      most = std::clamp(kMostBytes / (steps * 2 * kStep) / kBlock * kBlock, kBlock, kMostRows),
                      panels = (shape.m + most - 1) / most;
   at_a_time_ = std::min(up((shape.m + panels - 1) / panels, kBlock), up(shape.m, kTile));
   const auto deep = static_cast<double>(steps);
-  division_ = divide({at_a_time_ / kTile, (shape.n + kBlock - 1) / kBlock, deep * kCycles, deep * kTileBytes * 2,
+  division_ = divide({at_a_time_ / kTile, (shape.n + kBlock - 1) / kBlock, deep * step_cycles(), deep * kTileBytes * 2,
                       deep * kTileBytes * 2},
                      Threads::current().count());
   alone_ = division_.columns <= kFewShare;
-  for (std::int64_t s = 0; s < steps; ++s) steps_.push_back(s * kTileBytes);
 }
 
 void RowLinear::pack(Elements weight, std::byte* to) const {
@@ -55,19 +53,23 @@ void RowLinear::unpack(const std::byte* packed, float* to) const {
 }
 
 std::size_t RowLinear::scratch() const {
-  return alone_ ? 0 : static_cast<std::size_t>(packed_rows_bytes(at_a_time_, shape_.k));
+  return alone_ ? 0 : static_cast<std::size_t>(steps_.bytes(at_a_time_));
 }
 
 bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
+  const bool in_place = o.x.narrow && shape_.k % kStep == 0 && reads_in_place();
+  const std::int64_t x_row = shape_.x_row * 2;
+  const RowSteps there = in_place ? RowSteps(shape_.k, {kTile * x_row, x_row, kStep * 2}) : RowSteps();
+  const RowSteps& steps = in_place ? there : steps_;
   std::atomic<bool> finite = true;
-  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, tile = steps_of(shape_.k) * kTileBytes;
+  const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, tile = steps.layout().tile;
   for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {
     const std::int64_t count = std::min(at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
     const auto round = [&](Range of, std::byte* to) {
       pack_rows(o.x.at((m + of.begin * kTile) * shape_.x_row), shape_.x_row,
-                {of.begin * kTile, std::min(count, of.end * kTile)}, shape_.k, to);
+                {of.begin * kTile, std::min(count, of.end * kTile)}, shape_.k, steps.layout(), to);
     };
-    if (!alone_) {
+    if (!in_place && !alone_) {
       parallel_for(tiles, grain_for(kTile * shape_.k), [&](std::int64_t begin, std::int64_t end) {
         round({begin, end}, scratch);
       });
@@ -77,13 +79,13 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
         const Range rows = part_of(tiles, division_.rows, i / division_.columns),
                     columns = part_of(blocks, division_.columns, i % division_.columns);
         if (rows.begin >= rows.end || columns.begin >= columns.end) continue;
-        std::byte* packed = scratch;
-        if (alone_) {
-          packed = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * tile), kRowsSlot);
-          round(rows, packed);
+        const std::byte* operand = in_place ? o.x.at(m * shape_.x_row).data : scratch;
+        if (!in_place && alone_) {
+          auto* own = thread_buffer<std::byte>(static_cast<std::size_t>(tiles * tile), kRowsSlot);
+          round(rows, own);
+          operand = own;
         }
         const std::int64_t row = rows.begin * kTile;
-        const TileRows operand{packed + rows.begin * tile, std::min(count, rows.end * kTile) - row, tile, 64, steps_};
         const RowResults results{.y = o.y,
                                  .narrow = o.narrow,
                                  .ld = shape_.n,
@@ -91,7 +93,9 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
                                  .first = m + row,
                                  .bias = o.bias,
                                  .finish = o.finish};
-        if (!multiply_rows(operand, o.weight, columns, results)) finite.store(false, std::memory_order_relaxed);
+        if (!multiply_rows(steps.rows(operand + rows.begin * tile, std::min(count, rows.end * kTile) - row), o.weight,
+                           columns, results))
+          finite.store(false, std::memory_order_relaxed);
       }
     });
   }

@@ -1,8 +1,6 @@
 // y = x w^T + bias in bfloat16 on matrix tiles, by a weight that was packed before.
 #pragma once
 
-#include <vector>
-
 #include "kernels/cpu/amx/division.h"
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/rows.h"
@@ -37,7 +35,7 @@ class RowLinear {
   std::int64_t at_a_time_;  ///< rows
   Division division_;
   bool alone_;  ///< each thread rounds the rows that it multiplies
-  std::vector<std::int64_t> steps_;
+  RowSteps steps_;
 };
 
 }  // namespace tern::amx

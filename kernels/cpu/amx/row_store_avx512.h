@@ -7,12 +7,23 @@
 namespace tern::amx {
 namespace {  // files of other instruction sets have their own
 
+/// Where sums of 32 columns lie: as rows of 32, or as two tiles of 16 x 16 for each 16 rows.
+struct SumsInRows {
+  static constexpr std::int64_t kSecond = kTile;  ///< floats to the next 16 columns
+  static constexpr std::int64_t row(std::int64_t i) { return i * kBlock; }
+};
+struct SumsInTiles {
+  static constexpr std::int64_t kSecond = kTile * kTile;
+  static constexpr std::int64_t row(std::int64_t i) { return i / kTile * 2 * kTile * kTile + i % kTile * kTile; }
+};
+
+template <class Sums>
 class RowStore {
  public:
   explicit RowStore(const RowResults& results) : r_(results), simple_(results.finish) {}
 
-  /// Four tiles of 16 x 16 sums: rows [row, row + count) of the operand, columns from `column`.
-  void block(const float* tiles, std::int64_t row, std::int64_t count, std::int64_t column) {
+  /// Sums of rows [row, row + count), at most 32, of the operand, columns from `column`.
+  void block(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
     row += r_.begin;
     const std::int64_t columns = std::min(kBlock, r_.columns - column);
     const __mmask16 low = first(columns), high = first(columns - kTile);
@@ -33,10 +44,10 @@ class RowStore {
       const bool is_result = in_line < r_.width;
       in_line = in_line + 1 == r_.pitch ? 0 : in_line + 1;
       if (!is_result) continue;
-      const float* from = tiles + i / kTile * 2 * kTile * kTile + i % kTile * kTile;
+      const float* from = sums + Sums::row(i);
       const std::int64_t at = number + results * r_.ld;
       const __m512 a = _mm512_add_ps(_mm512_load_ps(from), bias[0]);
-      const __m512 b = high == 0 ? a : _mm512_add_ps(_mm512_load_ps(from + kTile * kTile), bias[1]);
+      const __m512 b = high == 0 ? a : _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), bias[1]);
       strange_ = _mm512_fmadd_ps(_mm512_maskz_mov_ps(low, a), _mm512_setzero_ps(), strange_);
       strange_ = _mm512_fmadd_ps(_mm512_maskz_mov_ps(high, b), _mm512_setzero_ps(), strange_);
       if (whole) {

@@ -1,5 +1,7 @@
 #include "kernels/cpu/amx/rows.h"
 
+#include <algorithm>
+
 #include "dtypes/cpu_level.h"
 
 namespace tern::amx {
@@ -12,6 +14,27 @@ bool rows_possible() {
 #else
   return false;
 #endif
+}
+
+RowLayout best_layout(std::int64_t k) {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t steps = steps_of(k), row = steps * kStep * 2 + kLine;
+  return available() ? RowLayout{steps * kTileBytes, kStep * 2, kTileBytes} : RowLayout{kTile * row, row, kStep * 2};
+}
+
+bool reads_in_place() {
+  return !available();
+}
+
+RowSteps::RowSteps(std::int64_t k, const RowLayout& layout) : layout_(layout) {
+  for (std::int64_t s = 0; s < steps_of(k); ++s) {
+    offsets_.push_back(s * layout.step);
+    pairs_.push_back(static_cast<std::uint8_t>((std::min(kStep, k - s * kStep) + 1) / 2));
+  }
+}
+
+double step_cycles() {
+  return available() ? 2 * 16 : 16 * 16;
 }
 
 bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {

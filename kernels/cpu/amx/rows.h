@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/pointwise/finish.h"
@@ -24,6 +25,7 @@ struct TileRows {
   const std::byte* data = nullptr;
   std::int64_t count = 0, tile = 0, row = 0;
   std::span<const std::int64_t> steps;
+  std::span<const std::uint8_t> pairs = {};  ///< of each step that do not meet zeros only; empty: all 16 of each
 };
 
 /// Numbers of float32, or of bfloat16.
@@ -34,14 +36,38 @@ struct Elements {
   static Elements of(const TensorView& v) { return {v.data, v.dtype == DType::bf16}; }
 };
 
-/// Rows of x (`row` elements apart, k elements each) as rows [rows.begin, rows.end) of tiles that lie in one piece: for
-/// each 16 rows the tiles of all steps. Floats are rounded to nearest, ties to even; zeros fill up.
-void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, std::byte* to);
+/// Where rows lie that were packed, in bytes, for TileRows.
+struct RowLayout {
+  std::int64_t tile = 0, row = 0, step = 0;
+};
+/// How rows of k elements lie best: in tiles that are loaded from one piece each. Vectors read any row, so there a row
+/// lies in one piece, with a line of the cache behind it: rows a power of two apart share few lines of the first cache.
+RowLayout best_layout(std::int64_t k);
+/// Vectors take rows of bfloat16 from where they lie, tiles slowly.
+bool reads_in_place();
+/// Rows of x (`row` elements apart, k elements each) as rows [rows.begin, rows.end) of a layout. Floats are rounded to
+/// nearest, ties to even; zeros fill up.
+void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to);
+
+/// The steps of rows of k elements in a layout.
+class RowSteps {
+ public:
+  RowSteps() = default;
+  RowSteps(std::int64_t k, const RowLayout& layout);
+  const RowLayout& layout() const { return layout_; }
+  std::int64_t bytes(std::int64_t rows) const { return (rows + kTile - 1) / kTile * layout_.tile; }
+  /// `count` rows, from the first of a tile on.
+  TileRows rows(const std::byte* first, std::int64_t count) const {
+    return {first, count, layout_.tile, layout_.row, offsets_, pairs_};
+  }
+
+ private:
+  RowLayout layout_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::uint8_t> pairs_;
+};
 /// `count` elements as bfloat16, side by side.
 void round_line(Elements x, std::int64_t count, std::byte* to);
-constexpr std::int64_t packed_rows_bytes(std::int64_t count, std::int64_t k) {
-  return (count + kTile - 1) / kTile * steps_of(k) * kTileBytes;
-}
 
 /// A weight w [n, k] packed in blocks of 32 of its rows: for each step of k two tiles of 16 pairs (elements 2i and
 /// 2i + 1) by 16 columns, rounded; zeros fill up.
@@ -73,6 +99,9 @@ struct RowResults {
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:
 /// then the whole is to be computed in another way.
 bool multiply_rows(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
+
+/// Cycles of a step for 16 rows by 32 columns.
+double step_cycles();
 
 bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);
 bool multiply_rows_on_vectors(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results);

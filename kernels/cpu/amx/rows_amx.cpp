@@ -75,7 +75,7 @@ bool multiply_rows_on_tiles(const TileRows& rows, const std::byte* weight, Range
                      lines = (kStepBytes / 64 + pairs - 1) / pairs;
   float* const sums =
       thread_buffer<float>(static_cast<std::size_t>((depth == steps ? 1 : pairs) * kBlockFloats), kSumsSlot);
-  RowStore store(results);
+  RowStore<SumsInTiles> store(results);
   const TileScope scope;
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
     for (std::int64_t begin = 0; begin < steps; begin += depth) {

@@ -34,7 +34,7 @@ void TransposingSink::store(const float*, std::int64_t, std::int64_t, int) {
 void PlainSink::store(const float*, std::int64_t, std::int64_t, int) {
   none();
 }
-void pack_rows(Elements, std::int64_t, Range, std::int64_t, std::byte*) {
+void pack_rows(Elements, std::int64_t, Range, std::int64_t, const RowLayout&, std::byte*) {
   none();
 }
 void round_line(Elements, std::int64_t, std::byte*) {

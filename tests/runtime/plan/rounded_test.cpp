@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/amx/amx.h"
+#include "kernels/cpu/machine.h"
 #include "runtime/prepared.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
@@ -80,7 +80,7 @@ std::vector<ValueId> convolutions(TestProgram& p, ValueId x, std::vector<ValueId
 
 TEST(Rounded, ImagesBetweenConvolutions) {
   const Result r = same_bits({2, 32, 9, 7}, random_floats(2 * 32 * 63, 1), convolutions);
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
   EXPECT_EQ(r.stored, (std::vector{DType::bf16, DType::bf16, DType::f32}));
 }
 
@@ -131,7 +131,7 @@ std::vector<ValueId> transformer(TestProgram& p, ValueId x, std::vector<ValueId>
 
 TEST(Rounded, ValuesBetweenTheLayersOfATransformer) {
   const Result r = same_bits({1, 40, 64}, random_floats(40 * 64, 1), transformer);
-  if (!amx::available()) GTEST_SKIP() << "no matrix tiles here";
+  if (!cpu::rows_pay()) GTEST_SKIP() << "bfloat16 is no faster here";
   // Queries, keys, values; behind the attention; the wide layer; the last one.
   EXPECT_EQ(r.stored, (std::vector{DType::bf16, DType::bf16, DType::bf16, DType::f32, DType::bf16, DType::f32}));
 }
