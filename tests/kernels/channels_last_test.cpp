@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,11 +13,13 @@
 #include <string>
 
 #include "dtypes/cpu_level.h"
+#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "tests/random_floats.h"
+#include "threads/threads.h"
 
 namespace tern::channels_last {
 namespace {
@@ -115,6 +118,58 @@ TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
         }
       }
     }
+  }
+}
+
+/// The nearest bfloat16.
+float rounded(float v) {
+  const auto bits = std::bit_cast<std::uint32_t>(v);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+}
+std::vector<std::uint16_t> narrowed(const std::vector<float>& v) {
+  std::vector<std::uint16_t> bits;
+  for (float f : v) bits.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded(f)) >> 16));
+  return bits;
+}
+std::vector<float> widened(const std::vector<std::uint16_t>& v) {
+  std::vector<float> floats;
+  for (std::uint16_t bits : v) floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
+  return floats;
+}
+
+TEST(ChannelsLast, NarrowDepthwiseIsThatOfARoundedImage) {
+  int taken = 0;
+  for (const Case& k : kCases) {
+    const Convolution c{{WindowAxis{}, k.h, k.w}, k.batch, k.groups, k.in, k.out};
+    if (!amx::rows_possible() || !has_narrow_depthwise(c)) continue;
+    SCOPED_TRACE(k.what);
+    ++taken;
+    const auto x = random_floats(k.batch * k.groups * k.h.in * k.w.in, 1),
+               weight = random_floats(k.groups * k.h.kernel * k.w.kernel, 2), bias = random_floats(k.groups, 3);
+    const std::vector<std::uint16_t> narrow_x = narrowed(x);
+    const std::vector<float> want = convolve(c, widened(narrow_x), weight, bias, 1);
+    for (const int threads : {1, 3}) {
+      const ThreadScope scope((Threads(threads)));
+      std::vector<float> y(want.size());
+      std::vector<std::uint16_t> narrow_y(want.size());
+      NarrowOperands at{.weight = weight.data(), .bias = bias.data()};
+      for (const bool narrow : {false, true}) {
+        at.x =
+            narrow ? reinterpret_cast<const std::byte*>(narrow_x.data()) : reinterpret_cast<const std::byte*>(x.data());
+        at.narrow_x = narrow;
+        at.y = reinterpret_cast<std::byte*>(y.data());
+        at.narrow_y = false;
+        convolve_narrow_depthwise(c, at, {});
+        EXPECT_EQ(y, want) << "x of bfloat16: " << narrow;
+        at.y = reinterpret_cast<std::byte*>(narrow_y.data());
+        at.narrow_y = true;
+        convolve_narrow_depthwise(c, at, {});
+        EXPECT_EQ(narrow_y, narrowed(want)) << "x of bfloat16: " << narrow;
+      }
+    }
+  }
+  if (amx::rows_possible()) {
+    EXPECT_GE(taken, 8);
   }
 }
 

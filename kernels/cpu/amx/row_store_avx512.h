@@ -24,61 +24,87 @@ class RowStore {
 
   /// Sums of rows [row, row + count), at most 32, of the operand, columns from `column`.
   void block(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
-    row += r_.begin;
-    const std::int64_t columns = std::min(kBlock, r_.columns - column);
-    const __mmask16 low = first(columns), high = first(columns - kTile);
-    __m512 bias[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
-    if (r_.bias != nullptr) {
-      bias[0] = _mm512_maskz_loadu_ps(low, r_.bias + column);
-      if (high != 0) bias[1] = _mm512_maskz_loadu_ps(high, r_.bias + column + kTile);
-    }
-    std::int64_t in_line = row % r_.pitch;
-    const std::int64_t begin = r_.first + row / r_.pitch * r_.width + std::min(in_line, r_.width);
-    const std::int64_t number = begin * r_.ld + r_.offset + column;
-    alignas(64) float kept[kBlockFloats];
-    const bool whole = static_cast<bool>(r_.finish), narrow = r_.narrow;
-    std::byte* to = r_.y + number * (narrow ? 2 : 4);
-    const std::int64_t step = r_.ld * (narrow ? 2 : 4);
-    std::int64_t results = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool is_result = in_line < r_.width;
-      in_line = in_line + 1 == r_.pitch ? 0 : in_line + 1;
-      if (!is_result) continue;
-      const float* from = sums + Sums::row(i);
-      const std::int64_t at = number + results * r_.ld;
-      const __m512 a = _mm512_add_ps(_mm512_load_ps(from), bias[0]);
-      const __m512 b = high == 0 ? a : _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), bias[1]);
-      strange_ = _mm512_fmadd_ps(_mm512_maskz_mov_ps(low, a), _mm512_setzero_ps(), strange_);
-      strange_ = _mm512_fmadd_ps(_mm512_maskz_mov_ps(high, b), _mm512_setzero_ps(), strange_);
-      if (whole) {
-        _mm512_store_ps(kept + results * kBlock, a);
-        _mm512_store_ps(kept + results * kBlock + kTile, b);
-      } else {
-        put(simple_(a, low, at), simple_(b, high, at + kTile), columns, to + results * step);
-      }
-      ++results;
-    }
-    if (!whole || results == 0) return;
-    r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
-    for (std::int64_t i = 0; i < results; ++i)
-      put(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile), columns, to + i * step);
+    const bool second = r_.columns - column > kTile;
+    if (r_.narrow)
+      return second ? rows_of<Kind::narrow, 2>(sums, row, count, column)
+                    : rows_of<Kind::narrow, 1>(sums, row, count, column);
+    if (r_.accumulate) return rows_of<Kind::added, 2>(sums, row, count, column);
+    second ? rows_of<Kind::plain, 2>(sums, row, count, column) : rows_of<Kind::plain, 1>(sums, row, count, column);
   }
   bool finite() const { return _mm512_cmp_ps_mask(strange_, strange_, _CMP_UNORD_Q) == 0; }
 
  private:
-  /// The first `columns` of 32 results.
-  void put(__m512 a, __m512 b, std::int64_t columns, std::byte* to) const {
-    if (r_.narrow) {
+  enum class Kind : std::uint8_t { plain, added, narrow };
+  /// Columns of 32 that there are, and where the first one is stored.
+  struct Place {
+    __mmask16 low, high;
+    std::byte* to;
+  };
+
+  template <Kind kKind, int Vectors>
+  void rows_of(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
+    row += r_.begin;
+    const std::int64_t columns = std::min(kBlock, r_.columns - column), pitch = r_.pitch, width = r_.width, ld = r_.ld;
+    const __mmask16 low = first(columns), high = first(columns - kTile);
+    __m512 bias[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    if (r_.bias != nullptr) {
+      bias[0] = _mm512_maskz_loadu_ps(low, r_.bias + column);
+      if (Vectors == 2) bias[1] = _mm512_maskz_loadu_ps(high, r_.bias + column + kTile);
+    }
+    std::int64_t in_line = row % pitch;
+    const std::int64_t begin = r_.first + row / pitch * width + std::min(in_line, width),
+                       number = begin * ld + r_.offset + column, step = ld * (kKind == Kind::narrow ? 2 : 4);
+    alignas(64) float kept[kBlockFloats];
+    const bool whole = static_cast<bool>(r_.finish);
+    const InRegisters simple = simple_;
+    std::byte* to = r_.y + number * (kKind == Kind::narrow ? 2 : 4);
+    // In registers: each addition waits for the one before it.
+    __m512 strange[2] = {strange_, _mm512_setzero_ps()};
+    std::int64_t results = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool is_result = in_line < width;
+      in_line = in_line + 1 == pitch ? 0 : in_line + 1;
+      if (!is_result) continue;
+      const float* from = sums + Sums::row(i);
+      const std::int64_t at = number + results * ld;
+      const __m512 a = _mm512_add_ps(_mm512_load_ps(from), bias[0]);
+      const __m512 b = Vectors == 1 ? a : _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), bias[1]);
+      strange[0] = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange[0], low);
+      if (Vectors == 2) strange[1] = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange[1], high);
+      if (whole) {
+        _mm512_store_ps(kept + results * kBlock, a);
+        _mm512_store_ps(kept + results * kBlock + kTile, b);
+      } else {
+        put<kKind, Vectors>(simple(a, low, at), Vectors == 1 ? b : simple(b, high, at + kTile),
+                            {low, high, to + results * step});
+      }
+      ++results;
+    }
+    strange_ = _mm512_add_ps(strange[0], strange[1]);
+    if (!whole || results == 0) return;
+    r_.finish.apply(kept, kBlock, results, columns, number, ld);
+    for (std::int64_t i = 0; i < results; ++i)
+      put<kKind, Vectors>(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile),
+                          {low, high, to + i * step});
+  }
+
+  template <Kind kKind, int Vectors>
+  static void put(__m512 a, __m512 b, const Place& p) {
+    if constexpr (kKind == Kind::narrow) {
       const auto both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b, a));
-      return columns == kBlock ? _mm512_storeu_si512(to, both)
-                               : _mm512_mask_storeu_epi16(to, first_of_32(columns), both);
+      if (p.high == 0xFFFF) return _mm512_storeu_si512(p.to, both);
+      return _mm512_mask_storeu_epi16(p.to, _cvtu32_mask32(p.low | static_cast<std::uint32_t>(p.high) << 16), both);
     }
-    if (r_.accumulate) {
-      a = _mm512_add_ps(a, _mm512_maskz_loadu_ps(first(columns), to));
-      b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(first(columns - kTile), to + kTile * 4));
+    if constexpr (kKind == Kind::added) {
+      a = _mm512_add_ps(a, _mm512_maskz_loadu_ps(p.low, p.to));
+      b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(p.high, p.to + kTile * 4));
     }
-    _mm512_mask_storeu_ps(to, first(columns), a);
-    if (columns > kTile) _mm512_mask_storeu_ps(to + kTile * 4, first(columns - kTile), b);
+    if (p.high == 0xFFFF) {
+      _mm512_storeu_ps(p.to, a);
+      return _mm512_storeu_ps(p.to + kTile * 4, b);
+    }
+    _mm512_mask_storeu_ps(p.to, p.low, a);
+    if constexpr (Vectors == 2) _mm512_mask_storeu_ps(p.to + kTile * 4, p.high, b);
   }
 
   const RowResults& r_;

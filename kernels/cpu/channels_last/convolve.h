@@ -41,6 +41,15 @@ struct Operands {
   std::span<const Upcoming> upcoming;  ///< to be asked for
 };
 
+/// Of a depthwise convolution whose image is rounded to bfloat16 first, if it does not lie so already.
+struct NarrowOperands {
+  const std::byte* x = nullptr;
+  std::byte* y = nullptr;
+  bool narrow_x = false, narrow_y = false;                            ///< bfloat16; the other is float32
+  const float *weight = nullptr, *bias = nullptr, *panels = nullptr;  ///< as those of Operands
+  std::span<const Upcoming> upcoming;
+};
+
 /// Whether this is a good way for an image that lies so already, or (`arranged` false) has to be brought into this
 /// order.
 bool suits(const Convolution& c, bool arranged);
@@ -50,5 +59,8 @@ bool suits(const Convolution& c, bool arranged);
 void convolve(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
 /// The same for one channel in and out of each group.
 void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish);
+/// Whether there is a loop for this one in bfloat16, on this processor. Weights and sums are float32.
+bool has_narrow_depthwise(const Convolution& c);
+void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish);
 
 }  // namespace tern::channels_last

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cpu/amx/rows.h"
 #include "kernels/cpu/channels_last/band.h"
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
@@ -19,13 +20,14 @@ constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
 constexpr std::int64_t kNarrow = 32, kLinesTogether = 6;
 constexpr std::int64_t kBand = 64 << 10;  // floats of input lines that are copied at a time
-constexpr std::size_t kBandSlot = 5, kWeightSlot = 6;
+constexpr std::size_t kBandSlot = 5, kWeightSlot = 6, kResultSlot = 4;
 
 /// Weights, the channels side by side and elements of the window `step` apart, and biases.
 struct Weights {
   const float *weight, *bias;
   std::int64_t step;
 };
+template <class Operands>
 Weights weights_of(const Convolution& c, const Operands& at, std::int64_t first, std::int64_t channels) {
   const std::int64_t taps = at.panels != nullptr ? 0 : cpu::plane(c.window, &WindowAxis::kernel);
   auto* to = thread_buffer<float>(static_cast<std::size_t>(channels * (taps + 1)), kWeightSlot);
@@ -108,13 +110,13 @@ class Taps {
 };
 
 /// The loop for whole lines of such windows, if there is one.
-StripLoop strip_loop(const Convolution& c) {
+StripLoop strip_loop(const Convolution& c, const StripLoop (&of)[2][2]) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const auto beside = [](const WindowAxis& a) { return std::max(a.before, a.position(a.out - 1, a.kernel) - a.in); };
   if (h.kernel != w.kernel || h.stride != w.stride || h.dilation != 1 || w.dilation != 1) return nullptr;
   if ((w.kernel != 3 && w.kernel != 5) || w.stride > 2 || w.out < Strip::kWindows || beside(w) >= w.kernel)
     return nullptr;
-  return loops().strip[w.kernel == 5 ? 1 : 0][w.stride - 1];
+  return of[w.kernel == 5 ? 1 : 0][w.stride - 1];
 }
 
 /// What is done to results in registers; `whole`: that is all of it.
@@ -128,16 +130,86 @@ Bounds bounds_of(const pointwise::Finish& finish) {
   return {.whole = finish.epilogue == nullptr};
 }
 
+/// The channels of an image that a thread reads where they lie, and writes.
+struct PlainLines {
+  PlainLines(const Convolution&, const Operands& operands, std::int64_t first_channel, std::int64_t)
+      : at(operands), first(first_channel) {}
+  const Operands& at;
+  std::int64_t first;
+
+  /// The strip's lines begin at line `from` of all images and line `to` of all results.
+  void place(Strip& s, std::int64_t from, std::int64_t to) const {
+    s.x = at.x + from * s.line + first;
+    s.y = at.y + to * s.y_line + first;
+  }
+  void finished(const Strip&, std::int64_t) const {}
+};
+
+/// The same in bfloat16: an image of float32 is rounded first, and results are float32 until they are finished.
+class NarrowLines {
+ public:
+  NarrowLines(const Convolution& c, const NarrowOperands& at, std::int64_t first, std::int64_t channels)
+      : at_(at), all_(c.groups), first_(first), channels_(channels) {
+    const WindowAxis &h = c.window[1], &w = c.window[2];
+    const std::int64_t lines = loops().strip_lines, reach = (lines - 1) * h.stride + h.kernel;
+    if (!at.narrow_x) x_ = thread_buffer<std::byte>(static_cast<std::size_t>(reach * w.in * channels * 2), kBandSlot);
+    if (at.narrow_y) y_ = thread_buffer<float>(static_cast<std::size_t>(lines * w.out * channels), kResultSlot);
+  }
+
+  void place(Strip& s, std::int64_t from, std::int64_t to) {
+    if (at_.narrow_x) {
+      s.x = at_.x + (from * s.line + first_) * 2;
+    } else {
+      s.position = channels_;
+      const std::int64_t line = s.width * all_;
+      s.line = s.width * channels_;
+      for (std::int64_t r = s.rows_begin; r < s.rows_end; ++r)
+        round({at_.x, false}, ((from + r) * line + first_), s.width, x_ + (r - s.rows_begin) * s.line * 2);
+      s.x = x_ - s.rows_begin * s.line * 2;
+    }
+    if (at_.narrow_y) {
+      s.y = y_;
+      s.y_position = channels_;
+      s.y_line = s.out * channels_;
+    } else {
+      s.y = reinterpret_cast<float*>(at_.y) + to * s.y_line + first_;
+    }
+  }
+  void finished(const Strip& s, std::int64_t to) const {
+    if (!at_.narrow_y) return;
+    const std::int64_t positions = s.lines * s.out;
+    std::byte* y = at_.y + (to * s.out * all_ + first_) * 2;
+    const amx::Elements sums{reinterpret_cast<const std::byte*>(s.y)};
+    if (channels_ == all_) return amx::round_line(sums, positions * all_, y);
+    for (std::int64_t i = 0; i < positions; ++i) amx::round_line(sums.at(i * channels_), channels_, y + i * all_ * 2);
+  }
+
+ private:
+  /// Positions from element `begin` on, their channels side by side.
+  void round(amx::Elements x, std::int64_t begin, std::int64_t positions, std::byte* to) const {
+    if (channels_ == all_) return amx::round_line(x.at(begin), positions * all_, to);
+    for (std::int64_t i = 0; i < positions; ++i)
+      amx::round_line(x.at(begin + i * all_), channels_, to + i * channels_ * 2);
+  }
+
+  const NarrowOperands& at_;
+  std::int64_t all_, first_, channels_;
+  std::byte* x_ = nullptr;
+  float* y_ = nullptr;
+};
+
 /// What `run` does, by such a loop.
+template <class Lines, class Operands>
 void run_strips(const Convolution& c, const Operands& at, const pointwise::Finish& finish, StripLoop loop,
                 std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
-  const std::int64_t all = c.groups, line = w.in * all;
+  const std::int64_t all = c.groups;
   const Weights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
+  Lines lines(c, at, first, channels);
   Strip s;
   s.position = s.y_position = all;
-  s.line = line;
+  s.line = w.in * all;
   s.width = w.in;
   s.before = w.before;
   s.out = w.out;
@@ -152,12 +224,12 @@ void run_strips(const Convolution& c, const Operands& at, const pointwise::Finis
     const std::int64_t reach = (s.lines - 1) * h.stride + h.kernel;
     s.rows_begin = std::clamp<std::int64_t>(-top, 0, reach);
     s.rows_end = std::clamp<std::int64_t>(h.in - top, s.rows_begin, reach);
-    s.x = at.x + (i / h.out * h.in + top) * line + first;
-    s.y = at.y + i * w.out * all + first;
+    lines.place(s, i / h.out * h.in + top, i);
     s.ahead_lines = (upcoming.left() * s.lines + end - i - 1) / (end - i);
     s.ahead = upcoming.take(&s.ahead_lines);
     loop(s, weights.weight, weights.step, weights.bias);
-    if (!bounds.whole) finish.apply(s.y, all, s.lines * w.out, channels, i * w.out * all + first, all);
+    if (!bounds.whole) finish.apply(s.y, s.y_position, s.lines * w.out, channels, i * w.out * all + first, all);
+    lines.finished(s, i);
   }
 }
 
@@ -167,7 +239,8 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = c.groups, line = w.in * all;
-  if (const StripLoop loop = strip_loop(c)) return run_strips(c, at, finish, loop, begin, end, first, channels);
+  if (const StripLoop loop = strip_loop(c, loops().strip))
+    return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
   const Weights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
   Windows windows;
@@ -241,25 +314,43 @@ void run_in_order(const Convolution& c, const Operands& at, const pointwise::Fin
   }
 }
 
-}  // namespace
-
-void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
+/// Calls f(first line, last, first channel, channels) on several threads, which divide lines or channels.
+template <class F>
+void for_parts(const Convolution& c, F&& f) {
   const std::int64_t lines = c.batch * c.window[1].out;
-  if (c.in_order) {
-    const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
-    return parallel_for(lines, kWorthAThread / products + 1,
-                        [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
-  }
   const std::int64_t line = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
   const Share share = c.blocking.share;
   if (share == Share::by_rule ? share_lines(lines, c.groups) : share == Share::lines || !enough_channels(c.groups)) {
     parallel_for(lines, kWorthAThread / line + 1,
-                 [&](std::int64_t begin, std::int64_t end) { run(c, at, finish, begin, end, 0, c.groups); });
+                 [&](std::int64_t begin, std::int64_t end) { f(begin, end, 0, c.groups); });
     return;
   }
   const std::int64_t unit = lines * line / (c.groups / kUnit);
   for_channels(c.groups, kWorthAThread / (unit + 1) + 1,
-               [&](std::int64_t first, std::int64_t count) { run(c, at, finish, 0, lines, first, count); });
+               [&](std::int64_t first, std::int64_t count) { f(0, lines, first, count); });
+}
+
+}  // namespace
+
+void convolve_depthwise(const Convolution& c, const Operands& at, const pointwise::Finish& finish) {
+  if (c.in_order) {
+    const std::int64_t products = c.window[2].out * cpu::plane(c.window, &WindowAxis::kernel) * c.groups;
+    return parallel_for(c.batch * c.window[1].out, kWorthAThread / products + 1,
+                        [&](std::int64_t begin, std::int64_t end) { run_in_order(c, at, finish, begin, end); });
+  }
+  for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
+    run(c, at, finish, begin, end, first, channels);
+  });
+}
+
+bool has_narrow_depthwise(const Convolution& c) {
+  return c.depthwise() && !c.in_order && c.groups >= loops().lanes && strip_loop(c, loops().narrow_strip) != nullptr;
+}
+
+void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish) {
+  for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
+    run_strips<NarrowLines>(c, at, finish, strip_loop(c, loops().narrow_strip), begin, end, first, channels);
+  });
 }
 
 }  // namespace tern::channels_last

@@ -26,8 +26,8 @@ struct Windows {
 /// one or two lines and positions apart; at most a window's size less one of an image's line lie beside it.
 struct Strip {
   static constexpr std::ptrdiff_t kWindows = 7;
-  const float* x = nullptr;                         ///< the first position of the line that windows begin in
-  std::ptrdiff_t position = 0, line = 0;            ///< floats between positions and lines of x
+  const void* x = nullptr;                          ///< the first position of the line that windows begin in
+  std::ptrdiff_t position = 0, line = 0;            ///< elements between positions and lines of x
   std::ptrdiff_t width = 0, before = 0;             ///< positions of a line, and of a window in front of the first one
   std::ptrdiff_t rows_begin = 0, rows_end = 0;      ///< of the lines that windows reach over, those inside the image
   std::ptrdiff_t out = 0, lines = 1, channels = 0;  ///< channels: at least `Loops::lanes`
@@ -49,6 +49,8 @@ struct Loops {
                     const float* bias) = nullptr;
   /// The same sums, in the same order. By [5 elements in place of 3][every second position]
   StripLoop strip[2][2] = {};
+  /// Of an x of bfloat16; null where no processor has instructions for products of it.
+  StripLoop narrow_strip[2][2] = {};
   /// y[c] = the largest x[c], or a NaN
   void (*max)(const Windows& w) = nullptr;
   WinogradLoops winograd;

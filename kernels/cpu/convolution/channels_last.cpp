@@ -24,6 +24,16 @@ bool tiles_gain(double intensity, const Machine& m) {
   return intensity == 0 || saved >= m.plane_bytes / m.bytes;
 }
 
+bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& c) {
+  const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
+  const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
+  const Algorithm asked = call.algorithm.algorithm;
+  return call.precision == Precision::bfloat16 && rows_pay() && channels_last::has_narrow_depthwise(c) &&
+         (x.rank == 3 || x.rank == 4) && fits(x.dtype) && fits(y.dtype) && w.dtype == DType::f32 && x.numel() != 0 &&
+         y.numel() != 0 && (!call.has(2) || call.in[2].dtype == DType::f32) &&
+         (asked == Algorithm::none || asked == Algorithm::channels_last);
+}
+
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
   const TensorView& x = call.in[0];
   const bool floats =
@@ -33,6 +43,7 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
                                                                     x.numel() != 0 && call.in[1].numel() != 0 &&
                                                                     call.out[0].numel() != 0;
   const Algorithm asked = call.algorithm.algorithm;
+  if (rounds_depthwise(call, c)) return true;
   if (rows && (asked == Algorithm::tile_rows || asked == Algorithm::none))
     return possible && ((floats && suits(c, true)) || TileRowsConvolution::serves(call, c));
   if (asked == Algorithm::none)
@@ -46,6 +57,7 @@ std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const Ker
   auto made = otherwise(call, c);
   if (made == nullptr) return nullptr;
   made->choice.variant = made->convolution_.divide(call.algorithm.variant);
+  made->rounds_ = rounds_depthwise(call, c);
   if (takes_winograd(call.algorithm.algorithm, c)) {
     made->winograd_.emplace(c);
     made->choice = {Algorithm::winograd};
@@ -72,14 +84,27 @@ void ChannelsLastConvolution::reserve(const KernelCall&, ScratchParts& parts) co
 }
 
 Left ChannelsLastConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+  const Reordered reordered(call);
+  const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
+  if (rounds_) {
+    channels_last::convolve_narrow_depthwise(convolution_,
+                                             {.x = call.in[0].data,
+                                              .y = call.out[0].data,
+                                              .narrow_x = call.in[0].dtype == DType::bf16,
+                                              .narrow_y = call.out[0].dtype == DType::bf16,
+                                              .weight = call.in[1].as<const float>(),
+                                              .bias = call.has(2) ? call.in[2].as<const float>() : nullptr,
+                                              .panels = panels_,
+                                              .upcoming = call.upcoming},
+                                             finish);
+    return Left::nothing;
+  }
   const channels_last::Operands at{call.in[0].as<const float>(),
                                    call.in[1].as<const float>(),
                                    call.has(2) ? call.in[2].as<const float>() : nullptr,
                                    call.out[0].as<float>(),
                                    panels_,
                                    call.upcoming};
-  const Reordered reordered(call);
-  const pointwise::Finish finish{epilogue_.get(), &reordered.call()};
   auto* scratch = winograd_ ? parts.take<std::byte>(static_cast<std::int64_t>(winograd_->scratch())) : nullptr;
   if (winograd_ && winograd_->run(at, finish, scratch)) return Left::nothing;
   (convolution_.depthwise() ? channels_last::convolve_depthwise : channels_last::convolve)(convolution_, at, finish);

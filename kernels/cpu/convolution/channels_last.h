@@ -17,6 +17,9 @@ bool tiles_gain(double intensity, const Machine& machine);
 /// or if the call's intensity is low.
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c);
 
+/// Whether a depthwise convolution may round its image to bfloat16, and does, wherever views lie so.
+bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& c);
+
 class ChannelsLastConvolution : public PreparedAlgorithm {
  public:
   /// Null where the layout does not suit, or the views lie otherwise.
@@ -32,6 +35,7 @@ class ChannelsLastConvolution : public PreparedAlgorithm {
   channels_last::Convolution convolution_;
   std::optional<channels_last::Winograd> winograd_;
   const float* panels_ = nullptr;
+  bool rounds_ = false;
   std::unique_ptr<pointwise::Epilogue> epilogue_;
 };
 

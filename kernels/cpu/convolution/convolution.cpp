@@ -59,13 +59,14 @@ bool makes_channels_last(const KernelCall& c) {
          wants_channels_last(c, with_channels_last(describe_convolution(c)));
 }
 
-bool takes_tile_rows(const KernelCall& c) {
-  return c.node->integer(AttrKey::transposed) == 0 &&
-         TileRowsConvolution::serves(c, with_channels_last(describe_convolution(c)));
+bool takes_rounded(const KernelCall& c) {
+  if (c.node->integer(AttrKey::transposed) != 0) return false;
+  const channels_last::Convolution convolution = with_channels_last(describe_convolution(c));
+  return TileRowsConvolution::serves(c, convolution) || rounds_depthwise(c, convolution);
 }
 
 bool rounds(const KernelCall& c, std::size_t k) {
-  return k == 0 && takes_tile_rows(c);
+  return k == 0 && takes_rounded(c);
 }
 
 bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
@@ -114,7 +115,7 @@ Kernel convolution_kernel() {
           .defers_weights = true,
           .algorithms = kAlgorithms,
           .rounds = rounds,
-          .stores_rounded = takes_tile_rows};
+          .stores_rounded = takes_rounded};
 }
 
 }  // namespace tern::cpu
