@@ -37,6 +37,12 @@ class InRegisters {
     high_ = _mm512_set1_ps(simple_->high);
     if (simple_->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple_->operand)].as<const float>();
   }
+  /// Asks for the memory of an operand's 16 or 32 elements from number `at` on.
+  void ask(std::int64_t at, bool second) const {
+    if (operand_ == nullptr) return;
+    __builtin_prefetch(operand_ + at);
+    if (second) __builtin_prefetch(operand_ + at + 16);
+  }
   /// `at`: the output's element number of the first lane. The second of two operands is returned where one is NaN.
   __m512 operator()(__m512 v, __mmask16 mask, std::int64_t at) const {
     if (simple_ == nullptr) return v;

@@ -31,6 +31,21 @@ class RowStore {
     if (r_.accumulate) return rows_of<Kind::added, 2>(sums, row, count, column);
     second ? rows_of<Kind::plain, 2>(sums, row, count, column) : rows_of<Kind::plain, 1>(sums, row, count, column);
   }
+  /// Asks for the memory of rows [row, row + count) of one line, all of them results, to write to it, and of what is
+  /// added to them. Another processor may have it: in its cache, or one that it read before.
+  void ask(std::int64_t row, std::int64_t count, std::int64_t column) const {
+    row += r_.begin;
+    const std::int64_t lines = r_.pitch == RowResults::kNoPitch ? 0 : row / r_.pitch,
+                       result = r_.first + lines * r_.width + row - lines * r_.pitch;
+    std::int64_t at = result * r_.ld + r_.offset + column;
+    const bool second = r_.columns - column > kTile && !r_.narrow;
+    for (std::int64_t i = 0; i < count; ++i, at += r_.ld) {
+      const std::byte* to = r_.y + at * (r_.narrow ? 2 : 4);
+      __builtin_prefetch(to, 1);
+      if (second) __builtin_prefetch(to + 64, 1);
+      simple_.ask(at, second);
+    }
+  }
   bool finite() const { return _mm512_cmp_ps_mask(strange_, strange_, _CMP_UNORD_Q) == 0; }
 
  private:
@@ -58,8 +73,8 @@ class RowStore {
     const bool whole = static_cast<bool>(r_.finish);
     const InRegisters simple = simple_;
     std::byte* to = r_.y + number * (kKind == Kind::narrow ? 2 : 4);
-    // In registers: each addition waits for the one before it.
-    __m512 strange[2] = {strange_, _mm512_setzero_ps()};
+    // Of one row after the other, in registers: an addition waits for the one before it.
+    __m512 strange = strange_, strange_beside = _mm512_setzero_ps();
     std::int64_t results = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       const bool is_result = in_line < width;
@@ -69,8 +84,8 @@ class RowStore {
       const std::int64_t at = number + results * ld;
       const __m512 a = _mm512_add_ps(_mm512_load_ps(from), bias[0]);
       const __m512 b = Vectors == 1 ? a : _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), bias[1]);
-      strange[0] = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange[0], low);
-      if (Vectors == 2) strange[1] = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange[1], high);
+      strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, low);
+      if (Vectors == 2) strange_beside = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange_beside, high);
       if (whole) {
         _mm512_store_ps(kept + results * kBlock, a);
         _mm512_store_ps(kept + results * kBlock + kTile, b);
@@ -80,7 +95,7 @@ class RowStore {
       }
       ++results;
     }
-    strange_ = _mm512_add_ps(strange[0], strange[1]);
+    strange_ = _mm512_add_ps(strange, strange_beside);
     if (!whole || results == 0) return;
     r_.finish.apply(kept, kBlock, results, columns, number, ld);
     for (std::int64_t i = 0; i < results; ++i)

@@ -131,6 +131,7 @@ bool multiply_rows_on_vectors(const TileRows& rows, const std::byte* weight, Ran
           piece.ask(std::min(deep, end == steps ? steps : steps - end), std::ssize(panel.groups));
         for (const RowGroup& g : panel.groups) {
           const std::byte* const first = rows.data + g.first / kTile * rows.tile + g.first % kTile * rows.row;
+          if (end == steps) store.ask(g.first, g.count, b * kBlock);
           add_rows[static_cast<std::size_t>(g.count) - 1](piece, first, rows.row,
                                                           sums + (g.first - panel.begin) * kBlock);
           piece.ahead += piece.ahead_lines * (end - begin) * kLine;
