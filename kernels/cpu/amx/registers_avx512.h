@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cpu/pointwise/finish.h"
 #include "kernels/kernel.h"
@@ -31,11 +32,12 @@ inline bool has_strange(__m512 v, __mmask16 mask) {
 /// A simple epilogue, or none, on vectors of results.
 class InRegisters {
  public:
-  explicit InRegisters(const pointwise::Finish& finish) : simple_(finish.simple()) {
-    if (simple_ == nullptr) return;
-    low_ = _mm512_set1_ps(simple_->low);
-    high_ = _mm512_set1_ps(simple_->high);
-    if (simple_->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple_->operand)].as<const float>();
+  explicit InRegisters(const pointwise::Finish& finish) {
+    const pointwise::SimpleEpilogue* simple = finish.simple();
+    if (simple == nullptr) return;
+    low_ = _mm512_set1_ps(simple->low);
+    high_ = _mm512_set1_ps(simple->high);
+    if (simple->operand >= 0) operand_ = finish.call->in[static_cast<std::size_t>(simple->operand)].as<const float>();
   }
   /// Asks for the memory of an operand's 16 or 32 elements from number `at` on.
   void ask(std::int64_t at, bool second) const {
@@ -43,17 +45,21 @@ class InRegisters {
     __builtin_prefetch(operand_ + at);
     if (second) __builtin_prefetch(operand_ + at + 16);
   }
+  bool adds() const { return operand_ != nullptr; }
   /// `at`: the output's element number of the first lane. The second of two operands is returned where one is NaN.
   __m512 operator()(__m512 v, __mmask16 mask, std::int64_t at) const {
-    if (simple_ == nullptr) return v;
-    if (operand_ != nullptr) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, operand_ + at));
+    return operand_ == nullptr ? apply<false>(v, mask, at) : apply<true>(v, mask, at);
+  }
+  template <bool kAdds>
+  __m512 apply(__m512 v, __mmask16 mask, std::int64_t at) const {
+    if constexpr (kAdds) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, operand_ + at));
     return _mm512_min_ps(high_, _mm512_max_ps(low_, v));
   }
 
  private:
-  const pointwise::SimpleEpilogue* simple_;
   const float* operand_ = nullptr;
-  __m512 low_{}, high_{};
+  __m512 low_ = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+  __m512 high_ = _mm512_set1_ps(std::numeric_limits<float>::infinity());
 };
 
 /// Copies `count` (at most 32) floats.

@@ -26,7 +26,7 @@ RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t cha
       pitch_(pitch),
       channels_(channels),
       by_tiles_(is_one_element(window) && pitch == channels && !reads_in_place()),
-      is_image_(is_every_position(window) && channels % kStep == 0 && reads_in_place()),
+      every_position_(is_every_position(window)),
       height_(phases_of(window[1])) {
   const cpu::WindowAxis& w = window[2];
   const std::int64_t reach = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
@@ -88,8 +88,13 @@ void RowBand::load(Elements image, Range lines, Range pieces, std::byte* band) c
     }
     return;
   }
+  if (every_position_) {
+    const std::int64_t line = w.in * pitch_;
+    round_line(image.at((lines.begin + pieces.begin) * line), (pieces.end - pieces.begin) * line,
+               band + pieces.begin * line_bytes());
+  }
   const std::int64_t count = phase_lines(lines.end - lines.begin);
-  for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
+  for (std::int64_t i = every_position_ ? pieces.end : pieces.begin; i < pieces.end; ++i) {
     const std::int64_t phase = i / count, row = (lines.begin + i % count + height_.lowest) * h.stride +
                                                 height_.phases[static_cast<std::size_t>(phase)];
     load_line(image, row, band + i * line_bytes());

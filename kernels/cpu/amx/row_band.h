@@ -40,7 +40,7 @@ class RowBand {
   TileRows rows(const std::byte* band, std::int64_t tile, std::int64_t count,
                 std::span<const std::int64_t> steps) const;
   /// Whether an image of bfloat16 is a band by itself.
-  bool is_image() const { return is_image_; }
+  bool is_image() const { return every_position_ && channels_ % kStep == 0 && reads_in_place(); }
   /// Of the steps of a sum in a band of so many lines of results.
   std::vector<std::int64_t> step_offsets(std::int64_t group, std::int64_t lines) const;
 
@@ -51,8 +51,8 @@ class RowBand {
 
   cpu::Window window_;
   std::int64_t pitch_, channels_;
-  bool by_tiles_;  ///< windows are one element: rows are packed tile by tile
-  bool is_image_;
+  bool by_tiles_;         ///< windows are one element: rows are packed tile by tile
+  bool every_position_;   ///< windows are the positions of the image, in order
   std::int64_t columns_;  ///< positions of a line, with the zeros beside it
   Phases height_;
   std::vector<Stretch> stretches_;

@@ -1,6 +1,8 @@
 // Stores blocks of sums as rows of results.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cpu/amx/registers_avx512.h"
 #include "kernels/cpu/amx/rows.h"
 
@@ -20,23 +22,25 @@ struct SumsInTiles {
 template <class Sums>
 class RowStore {
  public:
-  explicit RowStore(const RowResults& results) : r_(results), simple_(results.finish) {}
+  explicit RowStore(const RowResults& results)
+      : r_(results), simple_(results.finish), all_(results.pitch == results.width) {}
 
   /// Sums of rows [row, row + count), at most 32, of the operand, columns from `column`.
   void block(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
-    const bool second = r_.columns - column > kTile;
-    if (r_.narrow)
-      return second ? rows_of<Kind::narrow, 2>(sums, row, count, column)
-                    : rows_of<Kind::narrow, 1>(sums, row, count, column);
-    if (r_.accumulate) return rows_of<Kind::added, 2>(sums, row, count, column);
-    second ? rows_of<Kind::plain, 2>(sums, row, count, column) : rows_of<Kind::plain, 1>(sums, row, count, column);
+    const bool second = r_.columns - column > kTile, adds = simple_.adds();
+    const auto store = [&]<Kind kKind>(std::integral_constant<Kind, kKind>) {
+      if (adds) return rows_of<kKind, 2, true>(sums, row, count, column);
+      second ? rows_of<kKind, 2, false>(sums, row, count, column) : rows_of<kKind, 1, false>(sums, row, count, column);
+    };
+    if (r_.narrow) return store(std::integral_constant<Kind, Kind::narrow>());
+    if (r_.accumulate) return store(std::integral_constant<Kind, Kind::added>());
+    store(std::integral_constant<Kind, Kind::plain>());
   }
   /// Asks for the memory of rows [row, row + count) of one line, all of them results, to write to it, and of what is
   /// added to them. Another processor may have it: in its cache, or one that it read before.
   void ask(std::int64_t row, std::int64_t count, std::int64_t column) const {
     row += r_.begin;
-    const std::int64_t lines = r_.pitch == RowResults::kNoPitch ? 0 : row / r_.pitch,
-                       result = r_.first + lines * r_.width + row - lines * r_.pitch;
+    const std::int64_t lines = lines_before(row), result = r_.first + lines * r_.width + row - lines * r_.pitch;
     std::int64_t at = result * r_.ld + r_.offset + column;
     const bool second = r_.columns - column > kTile && !r_.narrow;
     for (std::int64_t i = 0; i < count; ++i, at += r_.ld) {
@@ -50,57 +54,98 @@ class RowStore {
 
  private:
   enum class Kind : std::uint8_t { plain, added, narrow };
+  template <Kind kKind>
+  static constexpr std::int64_t kBytes = kKind == Kind::narrow ? 2 : 4;
   /// Columns of 32 that there are, and where the first one is stored.
   struct Place {
     __mmask16 low, high;
     std::byte* to;
   };
 
-  template <Kind kKind, int Vectors>
+  std::int64_t lines_before(std::int64_t row) const { return all_ ? 0 : row / r_.pitch; }
+
+  /// Neighbouring results of a line: sums from row `i` on, the first one's element number, and the columns.
+  struct Run {
+    std::int64_t i, count, number;
+    __mmask16 low, high;
+    __m512 bias[2];
+  };
+
+  template <Kind kKind, int Vectors, bool kAdds>
   void rows_of(const float* sums, std::int64_t row, std::int64_t count, std::int64_t column) {
     row += r_.begin;
-    const std::int64_t columns = std::min(kBlock, r_.columns - column), pitch = r_.pitch, width = r_.width, ld = r_.ld;
-    const __mmask16 low = first(columns), high = first(columns - kTile);
-    __m512 bias[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = lines_before(row);
+    Run run{.low = first(columns), .high = first(columns - kTile)};
+    run.bias[0] = run.bias[1] = _mm512_setzero_ps();
     if (r_.bias != nullptr) {
-      bias[0] = _mm512_maskz_loadu_ps(low, r_.bias + column);
-      if (Vectors == 2) bias[1] = _mm512_maskz_loadu_ps(high, r_.bias + column + kTile);
+      run.bias[0] = _mm512_maskz_loadu_ps(run.low, r_.bias + column);
+      if (Vectors == 2) run.bias[1] = _mm512_maskz_loadu_ps(run.high, r_.bias + column + kTile);
     }
-    std::int64_t in_line = row % pitch;
-    const std::int64_t begin = r_.first + row / pitch * width + std::min(in_line, width),
-                       number = begin * ld + r_.offset + column, step = ld * (kKind == Kind::narrow ? 2 : 4);
+    std::int64_t in_line = row - lines * r_.pitch;
+    const std::int64_t begin = r_.first + lines * r_.width + (all_ ? in_line : std::min(in_line, r_.width)),
+                       number = begin * r_.ld + r_.offset + column;
     alignas(64) float kept[kBlockFloats];
     const bool whole = static_cast<bool>(r_.finish);
-    const InRegisters simple = simple_;
-    std::byte* to = r_.y + number * (kKind == Kind::narrow ? 2 : 4);
-    // Of one row after the other, in registers: an addition waits for the one before it.
-    __m512 strange = strange_, strange_beside = _mm512_setzero_ps();
     std::int64_t results = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool is_result = in_line < width;
-      in_line = in_line + 1 == pitch ? 0 : in_line + 1;
-      if (!is_result) continue;
-      const float* from = sums + Sums::row(i);
-      const std::int64_t at = number + results * ld;
-      const __m512 a = _mm512_add_ps(_mm512_load_ps(from), bias[0]);
-      const __m512 b = Vectors == 1 ? a : _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), bias[1]);
-      strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, low);
-      if (Vectors == 2) strange_beside = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange_beside, high);
+    for (std::int64_t i = 0; i < count; in_line = 0) {
+      run.i = i;
+      run.count = all_ ? count : std::clamp<std::int64_t>(r_.width - in_line, 0, count - i);
+      run.number = number + results * r_.ld;
       if (whole) {
-        _mm512_store_ps(kept + results * kBlock, a);
-        _mm512_store_ps(kept + results * kBlock + kTile, b);
+        keep<Vectors>(sums, run, kept + results * kBlock);
       } else {
-        put<kKind, Vectors>(simple(a, low, at), Vectors == 1 ? b : simple(b, high, at + kTile),
-                            {low, high, to + results * step});
+        store<kKind, Vectors, kAdds>(sums, run);
       }
-      ++results;
+      results += run.count;
+      i += all_ ? count : r_.pitch - in_line;
+    }
+    if (!whole || results == 0) return;
+    r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
+    std::byte* to = r_.y + number * kBytes<kKind>;
+    for (std::int64_t i = 0; i < results; ++i, to += r_.ld * kBytes<kKind>)
+      put<kKind, Vectors>(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile),
+                          {run.low, run.high, to});
+  }
+
+  template <Kind kKind, int Vectors, bool kAdds>
+  void store(const float* sums, const Run& run) {
+    const InRegisters simple = simple_;
+    const std::int64_t ld = r_.ld;
+    // Of one row after the other: an addition waits for the one before it.
+    __m512 strange = strange_, strange_beside = _mm512_setzero_ps();
+    std::byte* to = r_.y + run.number * kBytes<kKind>;
+    std::int64_t at = run.number;
+    for (std::int64_t i = run.i; i < run.i + run.count; ++i, at += ld, to += ld * kBytes<kKind>) {
+      const float* from = sums + Sums::row(i);
+      __m512 a = _mm512_add_ps(_mm512_load_ps(from), run.bias[0]), b = a;
+      strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
+      a = simple.apply<kAdds>(a, run.low, at);
+      if constexpr (Vectors == 2) {
+        b = _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), run.bias[1]);
+        strange_beside = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange_beside, run.high);
+        b = simple.apply<kAdds>(b, run.high, at + kTile);
+      }
+      put<kKind, Vectors>(a, b, {run.low, run.high, to});
     }
     strange_ = _mm512_add_ps(strange, strange_beside);
-    if (!whole || results == 0) return;
-    r_.finish.apply(kept, kBlock, results, columns, number, ld);
-    for (std::int64_t i = 0; i < results; ++i)
-      put<kKind, Vectors>(_mm512_load_ps(kept + i * kBlock), _mm512_load_ps(kept + i * kBlock + kTile),
-                          {low, high, to + i * step});
+  }
+
+  /// With the bias, for a whole epilogue.
+  template <int Vectors>
+  void keep(const float* sums, const Run& run, float* kept) {
+    __m512 strange = strange_;
+    for (std::int64_t i = run.i; i < run.i + run.count; ++i, kept += kBlock) {
+      const float* from = sums + Sums::row(i);
+      const __m512 a = _mm512_add_ps(_mm512_load_ps(from), run.bias[0]);
+      strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
+      _mm512_store_ps(kept, a);
+      if constexpr (Vectors == 2) {
+        const __m512 b = _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), run.bias[1]);
+        strange = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange, run.high);
+        _mm512_store_ps(kept + kTile, b);
+      }
+    }
+    strange_ = strange;
   }
 
   template <Kind kKind, int Vectors>
@@ -124,6 +169,7 @@ class RowStore {
 
   const RowResults& r_;
   InRegisters simple_;
+  bool all_;                              ///< rows are results
   __m512 strange_ = _mm512_setzero_ps();  ///< NaN where a sum was not finite
 };
 
