@@ -128,11 +128,13 @@ float rounded(float v) {
 }
 std::vector<std::uint16_t> narrowed(const std::vector<float>& v) {
   std::vector<std::uint16_t> bits;
+  bits.reserve(v.size());
   for (float f : v) bits.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded(f)) >> 16));
   return bits;
 }
 std::vector<float> widened(const std::vector<std::uint16_t>& v) {
   std::vector<float> floats;
+  floats.reserve(v.size());
   for (std::uint16_t bits : v) floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
   return floats;
 }

@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "kernels/cpu/amx/row_convolve.h"
 #include "kernels/cpu/amx/row_linear.h"
+#include "kernels/cpu/amx/row_panels.h"
 #include "tests/kernels/tiles.h"
 #include "threads/threads.h"
 
@@ -185,6 +186,48 @@ TEST_F(ProductsOfRows, Convolutions) {
                                       << ", kernel " << g.kernel_h << "x" << g.kernel_w << ", stride " << g.stride
                                       << ", " << threads << " threads");
       check_convolution(g, threads);
+    }
+  }
+}
+
+TEST(RowPanels, HaveEachResultOnce) {
+  constexpr std::int64_t kMost = 12, kRow = 128;
+  struct Lines {
+    std::int64_t count, begin, pitch, width;
+    bool apart;  ///< tiles do not follow each other
+  };
+  const Lines cases[] = {{1, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, false},
+                         {49, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, false},
+                         {1000, 0, amx::RowResults::kNoPitch, amx::RowResults::kNoPitch, true},
+                         {61, 0, 9, 7, false},
+                         {300, 32, 58, 56, false},
+                         {300, 16, 58, 56, true},
+                         {40, 0, 5, 3, false},
+                         {500, 48, 400, 7, false}};
+  for (const Lines& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.count << " rows from " << c.begin << " on, " << c.width << " of " << c.pitch);
+    const amx::TileRows rows{nullptr, c.count, amx::kTile * kRow + (c.apart ? 64 : 0), kRow, {}};
+    const amx::RowResults results{.begin = c.begin, .pitch = c.pitch, .width = c.width};
+    std::vector<int> seen(static_cast<std::size_t>(c.count));
+    std::int64_t last = 0;
+    for (const amx::RowPanel& panel : amx::row_panels(rows, results, kMost)) {
+      EXPECT_LE(panel.end - panel.begin, amx::RowPanel::kMostRows);
+      for (const amx::RowGroup& g : panel.groups) {
+        EXPECT_GE(g.first, last);
+        last = g.first + g.count;
+        EXPECT_TRUE(g.first >= panel.begin && last <= panel.end && g.count >= 1 && g.count <= kMost);
+        if (c.apart) {
+          EXPECT_EQ(g.first / amx::kTile, (last - 1) / amx::kTile) << "rows of a group are equally far apart";
+        }
+        for (std::int64_t r = g.first; r < last; ++r) ++seen[static_cast<std::size_t>(r)];
+      }
+    }
+    for (std::int64_t r = 0; r < c.count; ++r) {
+      const int times = seen[static_cast<std::size_t>(r)];
+      EXPECT_LE(times, 1) << r;
+      if ((c.begin + r) % c.pitch < c.width) {
+        EXPECT_EQ(times, 1) << r;
+      }
     }
   }
 }

@@ -44,6 +44,7 @@ inline float rounded(float v, int parts) {
 
 inline std::vector<double> rounded(const std::vector<float>& values, int parts) {
   std::vector<double> r;
+  r.reserve(values.size());
   for (float v : values) r.push_back(rounded(v, parts));
   return r;
 }

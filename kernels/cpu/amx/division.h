@@ -26,7 +26,8 @@ struct Divided {
 inline Division divide(const Divided& d, std::int64_t threads) {
   constexpr double kBytesACycle = 8;
   const auto part = [](std::int64_t units, std::int64_t parts) {
-    return static_cast<double>((units + parts - 1) / parts);
+    const std::int64_t most = (units + parts - 1) / parts;
+    return static_cast<double>(most);
   };
   Division best;
   double least = std::numeric_limits<double>::infinity();
