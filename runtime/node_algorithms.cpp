@@ -59,14 +59,14 @@ void choose_algorithms(PreparedProgram& prepared, const Program& program) {
     NodeAlgorithms chosen;
     for (std::uint32_t f = 0; f < prepared.functions.size(); ++f) {
       const std::vector<Node>& nodes = prepared.functions[f].nodes;
-      for (std::uint32_t i = 0; i < nodes.size(); ++i) 
+      for (std::uint32_t i = 0; i < nodes.size(); ++i)
         chosen[{f, i}] = choice_for(prepared, nodes[i], algorithm_of(forced));
     }
     prepared.algorithms = {{kAnyThreads, std::move(chosen)}};
   } else if (!program.tunings.empty()) {
     const RunningNodes nodes(prepared);
     for (const Tuning& t : program.tunings) {
-      if (t.threads > 0 && t.processor == cpu::processor()) 
+      if (t.threads > 0 && t.processor == cpu::processor())
         prepared.algorithms[static_cast<int>(t.threads)] = nodes.algorithms(t);
     }
   }

@@ -7,7 +7,8 @@ namespace tern {
 
 /// As this tuning has it, on any number of threads. Nodes and algorithms that are not there are passed over.
 void take_algorithms(PreparedProgram& prepared, const Tuning& tuning);
-/// As the archive has it for this processor. TERN_ALGORITHM in the environment is the algorithm for all nodes, for tests.
+/// As the archive has it for this processor. TERN_ALGORITHM in the environment is the algorithm for all nodes, for
+/// tests.
 void choose_algorithms(PreparedProgram& prepared, const Program& program);
 
 }  // namespace tern

@@ -246,8 +246,8 @@ TEST(Linear, EveryInstructionSet) {
         kernels.store(tile.data(), width, rows, count, nullptr, y.data(), rows);
         for (int i = 0; i < count; ++i) {
           for (int j = 0; j < rows; ++j)
-            expect_sum(static_cast<double>(y.data()[i * rows + j]) / 2, x.data() + i * kDepth,
-                       w.data() + j * kDepth, kDepth, 0.25, "of a tile");
+            expect_sum(static_cast<double>(y.data()[i * rows + j]) / 2, x.data() + i * kDepth, w.data() + j * kDepth,
+                       kDepth, 0.25, "of a tile");
         }
       }
     }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -171,6 +173,37 @@ TEST(Algorithms, OfConvolutions) {
         algorithm_of("channels_last_shallow"), algorithm_of("channels_last_deep"), algorithm_of("winograd"),
         algorithm_of("planes"), algorithm_of("blocks"), algorithm_of("onednn")})
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
+}
+
+float to_bfloat16(float v) {
+  const auto bits = std::bit_cast<std::uint32_t>(v);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
+}
+
+TEST(Algorithms, OfConvolutionsOfBfloat16) {
+  for (const Image& k : kImages) {
+    const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
+    std::vector<float> x = random_floats(k.batch * in * k.height * k.width, 1),
+                       w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
+    for (std::vector<float>* v : {&x, &w, &bias}) std::ranges::transform(*v, v->begin(), to_bfloat16);
+    const auto want = expected(k, x, w, bias);
+    for (const AlgorithmName& n : kAlgorithmNames) {
+      TestProgram p;
+      auto& b = p.b();
+      const auto narrow = [&](ValueId v) { return b.expr("v", {{"v", v}}, DType::bf16); };
+      const ValueId image = narrow(p.input(DType::f32, {k.batch, in, k.height, k.width}));
+      const ValueId weight = narrow(p.state({out, k.in, k.kernel, k.kernel}, w, false));
+      const ValueId y = b.add(
+          Op::convolution, {image, weight, narrow(p.state({out}, bias, false))},
+          {attr(AttrKey::strides, Sizes{k.stride, k.stride}), attr(AttrKey::dilations, Sizes{k.dilation, k.dilation}),
+           attr(AttrKey::before, Sizes{k.padding, k.padding}), attr(AttrKey::after, Sizes{k.padding, k.padding}),
+           attr(AttrKey::groups, Dim(k.groups))});
+      p.output(b.expr("tanh(y)", {{"y", y}}, DType::f32));
+      ask_for(p.program(), n.choice);
+      const Result got = run_of(p, floats({k.batch, in, k.height, k.width}, x));
+      expect_near(got, want, 8e-3, std::string(k.what) + " by " + std::string(n.name));  // 2^-8 of y, and its slope
+    }
+  }
 }
 
 TEST(Algorithms, OfProducts) {

@@ -16,6 +16,11 @@ bool takes_winograd(Algorithm asked, const channels_last::Convolution& c) {
   return asked == Algorithm::none && channels_last::Winograd::suits(c);
 }
 
+bool of_floats(const KernelCall& call) {
+  return std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
+                             [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
+}
+
 }  // namespace
 
 bool tiles_gain(double intensity, const Machine& m) {
@@ -36,24 +41,21 @@ bool rounds_depthwise(const KernelCall& call, const channels_last::Convolution& 
 
 bool wants_channels_last(const KernelCall& call, const channels_last::Convolution& c) {
   const TensorView& x = call.in[0];
-  const bool floats =
-      std::ranges::all_of(call.in.first(std::min(call.in.size(), kEpilogueOperands)),
-                          [](const TensorView& v) { return v.dtype == DType::f32 || v.dtype == DType::invalid; });
-  const bool rows = TileRowsConvolution::possible(call), possible = (floats || rows) && (x.rank == 3 || x.rank == 4) &&
-                                                                    x.numel() != 0 && call.in[1].numel() != 0 &&
-                                                                    call.out[0].numel() != 0;
+  if ((x.rank != 3 && x.rank != 4) || x.numel() == 0 || call.in[1].numel() == 0 || call.out[0].numel() == 0)
+    return false;
   const Algorithm asked = call.algorithm.algorithm;
   if (rounds_depthwise(call, c)) return true;
-  if (rows && (asked == Algorithm::tile_rows || asked == Algorithm::none))
-    return possible && ((floats && suits(c, true)) || TileRowsConvolution::serves(call, c));
+  if (TileRowsConvolution::possible(call) && (asked == Algorithm::tile_rows || asked == Algorithm::none))
+    return (of_floats(call) && suits(c, true)) || TileRowsConvolution::serves(call, c);
+  if (!of_floats(call)) return false;
   if (asked == Algorithm::none)
-    return possible && !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
-  return possible && (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
+    return !tiles_gain(call.intensity, machine(call.precision)) && suits(c, is_channels_last(x));
+  return (asked == Algorithm::channels_last || asked == Algorithm::winograd) && suits(c, true);
 }
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
                                                                        const channels_last::Convolution& c) {
-  if (!wants_channels_last(call, c)) return nullptr;
+  if (!wants_channels_last(call, c) || (!of_floats(call) && !rounds_depthwise(call, c))) return nullptr;
   auto made = otherwise(call, c);
   if (made == nullptr) return nullptr;
   made->choice.variant = made->convolution_.divide(call.algorithm.variant);

@@ -6,9 +6,9 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/pool.h"
 #include "kernels/cpu/contractions.h"
-#include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/planes/loops.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/windows/plane_io.h"
 #include "schema/window_kinds.h"
 #include "threads/parallel.h"
 

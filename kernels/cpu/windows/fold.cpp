@@ -2,8 +2,8 @@
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/matmul/gemm.h"
-#include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/windows/window.h"
 #include "threads/parallel.h"
 

@@ -7,9 +7,9 @@
 #include "dtypes/checked.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/contractions.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/cpu/windows/plane_io.h"
 #include "kernels/cpu/windows/resize_table.h"
-#include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
