@@ -17,6 +17,7 @@
 #include "tools/command.h"
 #include "tools/inputs.h"
 #include "tools/machine.h"
+#include "tools/percentile.h"
 #include "tools/scaling/scaling.h"
 #include "tools/sessions.h"
 #include "tools/terminal.h"
@@ -50,9 +51,7 @@ struct Result {
   MachinePeaks peaks;
   Precision precision = Precision::exported;
 
-  double percentile(double p) const {
-    return runs[std::min(runs.size() - 1, static_cast<std::size_t>(p / 100 * static_cast<double>(runs.size())))];
-  }
+  double percentile(double p) const { return tern::percentile(runs, p); }
   double mean() const {
     double sum = 0;
     for (const double ms : runs) sum += ms;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tools/machine.h"
+#include "tools/percentile.h"
 #include "tools/terminal.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
@@ -93,10 +94,6 @@ class Group {
   std::vector<Worker> workers_;
   double seconds_ = 0, bytes_ = 0;
 };
-
-double percentile(const std::vector<double>& sorted, double p) {
-  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(p / 100 * static_cast<double>(sorted.size())))];
-}
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/panels.h"
 #include "kernels/cpu/channels_last/pool.h"
+#include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "threads/threads.h"
 
@@ -121,15 +122,11 @@ TEST(ChannelsLast, ConvolvesAsAPlainLoopDoes) {
   }
 }
 
-/// The nearest bfloat16.
-float rounded(float v) {
-  const auto bits = std::bit_cast<std::uint32_t>(v);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
-}
 std::vector<std::uint16_t> narrowed(const std::vector<float>& v) {
   std::vector<std::uint16_t> bits;
   bits.reserve(v.size());
-  for (float f : v) bits.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded(f)) >> 16));
+  for (float f : v)
+    bits.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(test::to_bfloat16(f)) >> 16));
   return bits;
 }
 std::vector<float> widened(const std::vector<std::uint16_t>& v) {

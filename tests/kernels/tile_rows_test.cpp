@@ -238,7 +238,7 @@ TEST_F(ProductsOfRows, TilesAndVectorsAgree) {
   const auto x = random_values(kRows * kK, 1), weight = random_values(kColumns * kK, 2);
   const std::int64_t steps = amx::steps_of(kK);
   const amx::RowSteps of_rows(kK, {steps * amx::kTileBytes, 64, amx::kTileBytes});
-  auto rows = unaligned(static_cast<std::size_t>(of_rows.bytes(kRows))),
+  auto rows = unaligned(static_cast<std::size_t>(of_rows.layout().bytes(kRows))),
        packed = unaligned(static_cast<std::size_t>(amx::packed_weight_bytes(kColumns, steps)));
   const Numbers left(x, false), right(weight, false);
   amx::pack_rows(left.elements(), kK, {0, kRows}, kK, of_rows.layout(), aligned_part(rows));

@@ -4,13 +4,13 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "kernels/cpu/processor.h"
 #include "runtime/pack.h"
+#include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -175,17 +175,12 @@ TEST(Algorithms, OfConvolutions) {
     EXPECT_TRUE(taken.contains(choice)) << name_of(choice);
 }
 
-float to_bfloat16(float v) {
-  const auto bits = std::bit_cast<std::uint32_t>(v);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
-}
-
 TEST(Algorithms, OfConvolutionsOfBfloat16) {
   for (const Image& k : kImages) {
     const std::int64_t in = k.groups * k.in, out = k.groups * k.out;
     std::vector<float> x = random_floats(k.batch * in * k.height * k.width, 1),
                        w = random_floats(out * k.in * k.kernel * k.kernel, 2), bias = random_floats(out, 3);
-    for (std::vector<float>* v : {&x, &w, &bias}) std::ranges::transform(*v, v->begin(), to_bfloat16);
+    for (std::vector<float>* v : {&x, &w, &bias}) std::ranges::transform(*v, v->begin(), test::to_bfloat16);
     const auto want = expected(k, x, w, bias);
     for (const AlgorithmName& n : kAlgorithmNames) {
       TestProgram p;

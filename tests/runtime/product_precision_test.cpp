@@ -3,13 +3,13 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "kernels/cpu/machine.h"
 #include "runtime/prepared.h"
 #include "schema/node_precision.h"
+#include "tests/bfloat16.h"
 #include "tests/random_floats.h"
 #include "tests/runtime/support.h"
 
@@ -23,10 +23,8 @@ using testing::values_of;
 
 constexpr std::int64_t kRows = 48, kIn = 96, kOut = 64;
 
-/// To 8 significant digits, ties to even: bfloat16 as IEEE 754 would have it.
 double rounded(float v) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
-  return static_cast<double>(std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000));
+  return static_cast<double>(test::to_bfloat16(v));
 }
 
 PrepareOptions with(Precision precision) {

@@ -18,7 +18,7 @@ Range blocks_of(std::int64_t columns) {
 /// y [rows, columns] = x [rows, k] by a packed weight, some rows at a time.
 bool multiply(const float* x, std::int64_t row, std::int64_t rows, std::int64_t k, const std::byte* weight,
               const RowSteps& steps, RowResults results) {
-  auto* packed = thread_buffer<std::byte>(static_cast<std::size_t>(steps.bytes(kRows)), kRowsSlot);
+  auto* packed = thread_buffer<std::byte>(static_cast<std::size_t>(steps.layout().bytes(kRows)), kRowsSlot);
   bool finite = true;
   for (std::int64_t r = 0; r < rows; r += kRows) {
     const std::int64_t count = std::min(kRows, rows - r);

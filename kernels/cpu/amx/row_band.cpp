@@ -14,11 +14,6 @@ bool is_one_element(const cpu::Window& w) {
       w, [](const cpu::WindowAxis& a) { return a.kernel == 1 && a.before == 0 && a.position(a.out - 1, 0) < a.in; });
 }
 
-bool is_every_position(const cpu::Window& w) {
-  return is_one_element(w) &&
-         std::ranges::all_of(w, [](const cpu::WindowAxis& a) { return a.stride == 1 && a.in == a.out; });
-}
-
 }  // namespace
 
 RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t channels)
@@ -26,7 +21,7 @@ RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t cha
       pitch_(pitch),
       channels_(channels),
       by_tiles_(is_one_element(window) && pitch == channels && !reads_in_place()),
-      every_position_(is_every_position(window)),
+      every_position_(cpu::is_every_position(window)),
       height_(phases_of(window[1])) {
   const cpu::WindowAxis& w = window[2];
   const std::int64_t reach = (w.out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1;
@@ -40,10 +35,7 @@ RowBand::RowBand(const cpu::Window& window, std::int64_t pitch, std::int64_t cha
     }
     for (std::int64_t j = 0; j < w.kernel; ++j) stretches_.push_back({i, j, channels});
   }
-  for (const Stretch& s : stretches_) {
-    for (std::int64_t i = 0; i < s.size; i += kStep)
-      pairs_.push_back(static_cast<std::uint8_t>((std::min(kStep, s.size - i) + 1) / 2));
-  }
+  for (const Stretch& s : stretches_) add_pairs(s.size, pairs_);
 }
 
 std::int64_t RowBand::steps() const {
@@ -53,7 +45,7 @@ std::int64_t RowBand::steps() const {
 }
 
 std::int64_t RowBand::bytes(std::int64_t lines) const {
-  if (by_tiles_) return RowSteps(channels_, best_layout(channels_)).bytes(lines * window_[2].out) + kTileBytes;
+  if (by_tiles_) return best_layout(channels_).bytes(lines * window_[2].out) + kTileBytes;
   const std::int64_t beyond = kTile * window_[2].stride * pitch_ * kElement + kStepBytes;
   return static_cast<std::int64_t>(height_.phases.size()) * phase_lines(lines) * line_bytes() + beyond;
 }
@@ -92,12 +84,13 @@ void RowBand::load(Elements image, Range lines, Range pieces, std::byte* band) c
     const std::int64_t line = w.in * pitch_;
     round_line(image.at((lines.begin + pieces.begin) * line), (pieces.end - pieces.begin) * line,
                band + pieces.begin * line_bytes());
-  }
-  const std::int64_t count = phase_lines(lines.end - lines.begin);
-  for (std::int64_t i = every_position_ ? pieces.end : pieces.begin; i < pieces.end; ++i) {
-    const std::int64_t phase = i / count, row = (lines.begin + i % count + height_.lowest) * h.stride +
-                                                height_.phases[static_cast<std::size_t>(phase)];
-    load_line(image, row, band + i * line_bytes());
+  } else {
+    const std::int64_t count = phase_lines(lines.end - lines.begin);
+    for (std::int64_t i = pieces.begin; i < pieces.end; ++i) {
+      const std::int64_t phase = i / count, row = (lines.begin + i % count + height_.lowest) * h.stride +
+                                                  height_.phases[static_cast<std::size_t>(phase)];
+      load_line(image, row, band + i * line_bytes());
+    }
   }
   // Behind the last element: zeros of the weight may not meet what is not a number.
   if (pieces.end == this->pieces(lines.end - lines.begin))

@@ -21,9 +21,7 @@ std::int64_t tiles_of(std::int64_t rows) {
 
 /// With all positions in one column where every window is one of them, in order.
 ConvolutionShape merged(ConvolutionShape s) {
-  for (const cpu::WindowAxis& a : s.window) {
-    if (a.kernel != 1 || a.stride != 1 || a.before != 0 || a.in != a.out) return s;
-  }
+  if (!cpu::is_every_position(s.window)) return s;
   const std::int64_t positions = s.batch * cpu::plane(s.window, &cpu::WindowAxis::out);
   s.batch = 1;
   s.window = {};

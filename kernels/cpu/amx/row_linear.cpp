@@ -34,6 +34,8 @@ RowLinear::RowLinear(const LinearShape& shape) : shape_(shape), steps_(shape.k, 
                       deep * kTileBytes * 2},
                      Threads::current().count());
   alone_ = division_.columns <= kFewShare;
+  const std::int64_t x_row = shape.x_row * 2;
+  in_place_ = {shape.k, {kTile * x_row, x_row, kStep * 2}};
 }
 
 void RowLinear::pack(Elements weight, std::byte* to) const {
@@ -53,14 +55,12 @@ void RowLinear::unpack(const std::byte* packed, float* to) const {
 }
 
 std::size_t RowLinear::scratch() const {
-  return alone_ ? 0 : static_cast<std::size_t>(steps_.bytes(at_a_time_));
+  return alone_ ? 0 : static_cast<std::size_t>(steps_.layout().bytes(at_a_time_));
 }
 
 bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   const bool in_place = o.x.narrow && shape_.k % kStep == 0 && reads_in_place();
-  const std::int64_t x_row = shape_.x_row * 2;
-  const RowSteps there = in_place ? RowSteps(shape_.k, {kTile * x_row, x_row, kStep * 2}) : RowSteps();
-  const RowSteps& steps = in_place ? there : steps_;
+  const RowSteps& steps = in_place ? in_place_ : steps_;
   std::atomic<bool> finite = true;
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, tile = steps.layout().tile;
   for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {

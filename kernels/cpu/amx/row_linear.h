@@ -34,8 +34,8 @@ class RowLinear {
   LinearShape shape_;
   std::int64_t at_a_time_;  ///< rows
   Division division_;
-  bool alone_;  ///< each thread rounds the rows that it multiplies
-  RowSteps steps_;
+  bool alone_;                 ///< each thread rounds the rows that it multiplies
+  RowSteps steps_, in_place_;  ///< of packed rows, and of rows of bfloat16 where they lie
 };
 
 }  // namespace tern::amx

@@ -26,11 +26,14 @@ bool reads_in_place() {
   return !available();
 }
 
+void add_pairs(std::int64_t k, std::vector<std::uint8_t>& pairs) {
+  for (std::int64_t i = 0; i < k; i += kStep)
+    pairs.push_back(static_cast<std::uint8_t>((std::min(kStep, k - i) + 1) / 2));
+}
+
 RowSteps::RowSteps(std::int64_t k, const RowLayout& layout) : layout_(layout) {
-  for (std::int64_t s = 0; s < steps_of(k); ++s) {
-    offsets_.push_back(s * layout.step);
-    pairs_.push_back(static_cast<std::uint8_t>((std::min(kStep, k - s * kStep) + 1) / 2));
-  }
+  for (std::int64_t s = 0; s < steps_of(k); ++s) offsets_.push_back(s * layout.step);
+  add_pairs(k, pairs_);
 }
 
 double step_cycles() {

@@ -39,6 +39,7 @@ struct Elements {
 /// Where rows lie that were packed, in bytes, for TileRows.
 struct RowLayout {
   std::int64_t tile = 0, row = 0, step = 0;
+  std::int64_t bytes(std::int64_t rows) const { return (rows + kTile - 1) / kTile * tile; }
 };
 /// How rows of k elements lie best: in tiles that are loaded from one piece each. Vectors read any row, so there a row
 /// lies in one piece, with a line of the cache behind it: rows a power of two apart share few lines of the first cache.
@@ -49,13 +50,14 @@ bool reads_in_place();
 /// nearest, ties to even; zeros fill up.
 void pack_rows(Elements x, std::int64_t row, Range rows, std::int64_t k, const RowLayout& layout, std::byte* to);
 
+/// Appends how many pairs each step of k elements has, as TileRows wants them.
+void add_pairs(std::int64_t k, std::vector<std::uint8_t>& pairs);
 /// The steps of rows of k elements in a layout.
 class RowSteps {
  public:
   RowSteps() = default;
   RowSteps(std::int64_t k, const RowLayout& layout);
   const RowLayout& layout() const { return layout_; }
-  std::int64_t bytes(std::int64_t rows) const { return (rows + kTile - 1) / kTile * layout_.tile; }
   /// `count` rows, from the first of a tile on.
   TileRows rows(const std::byte* first, std::int64_t count) const {
     return {first, count, layout_.tile, layout_.row, offsets_, pairs_};

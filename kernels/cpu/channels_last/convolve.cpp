@@ -30,15 +30,9 @@ struct Run {
   std::int64_t pixel, count;
 };
 
-/// Every window is one element, in order: all lines are one.
-bool is_plain(const cpu::Window& w) {
-  return std::ranges::all_of(
-      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out; });
-}
-
 /// The convolution with the axes of a plain one merged into a line of one result each.
 Convolution merged(Convolution c) {
-  if (!is_plain(c.window)) return c;
+  if (!is_every_position(c.window)) return c;
   const std::int64_t positions = c.batch * cpu::plane(c.window, &WindowAxis::out);
   c.batch = 1;
   c.window = {};
@@ -65,7 +59,7 @@ class Part {
         at_(at),
         finish_(finish),
         micro_(sgemm_micro::micro_kernels()),
-        plain_(is_plain(c.window)),
+        plain_(is_every_position(c.window)),
         together_(c.by_lines() ? c.window[2].kernel : 1),
         in_(c.in * together_) {}
 

@@ -55,11 +55,12 @@ bool wants_channels_last(const KernelCall& call, const channels_last::Convolutio
 
 std::unique_ptr<ChannelsLastConvolution> ChannelsLastConvolution::make(const KernelCall& call,
                                                                        const channels_last::Convolution& c) {
-  if (!wants_channels_last(call, c) || (!of_floats(call) && !rounds_depthwise(call, c))) return nullptr;
+  const bool rounds = rounds_depthwise(call, c);
+  if (!wants_channels_last(call, c) || (!of_floats(call) && !rounds)) return nullptr;
   auto made = otherwise(call, c);
   if (made == nullptr) return nullptr;
   made->choice.variant = made->convolution_.divide(call.algorithm.variant);
-  made->rounds_ = rounds_depthwise(call, c);
+  made->rounds_ = rounds;
   if (takes_winograd(call.algorithm.algorithm, c)) {
     made->winograd_.emplace(c);
     made->choice = {Algorithm::winograd};

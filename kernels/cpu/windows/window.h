@@ -33,4 +33,10 @@ inline void windows_inside(const WindowAxis& a, std::int64_t k, std::int64_t* be
   *end = std::max(*begin, *end);
 }
 
+/// Every window is one element of the image, in order, and every element is a window.
+inline bool is_every_position(const Window& w) {
+  return std::ranges::all_of(
+      w, [](const WindowAxis& a) { return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.in == a.out; });
+}
+
 }  // namespace tern::cpu
