@@ -13,9 +13,23 @@
 namespace tern::ops {
 namespace {
 
+bool is_byte_integer(DType t) {
+  return t == DType::i8 || t == DType::u8;
+}
+
+/// Whether products of two different dtypes are defined: two floats of 8 bits, two integers of 8 bits, or a float of at
+/// most 32 bits and a weight of fewer bits, whose elements that float's sums hold exactly.
+bool are_factors(DType a, DType b) {
+  const auto is_byte_float = [](DType t) { return element_size(t) == 1 && is_floating(t) && t != DType::f4_e2m1; };
+  if (is_byte_float(a)) return is_byte_float(b);
+  if (is_byte_integer(a)) return is_byte_integer(b);
+  if (a == DType::f32) return is_byte_float(b) || is_byte_integer(b) || b == DType::f16 || b == DType::bf16;
+  return (a == DType::f16 || a == DType::bf16) && (is_byte_float(b) || is_byte_integer(b));
+}
+
 // a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
-// dtype: of the result; that of `a` where absent. a and b have one dtype, or two real floating ones of 8 bits, or a is
-// float32 and b float16 or bfloat16. Products are summed in float32 (f16, bf16 and the small floats), in the type
+// dtype: of the result; that of `a` where absent. a and b have one dtype, or are_factors says that theirs differ
+// lawfully. Products are summed in float32 (f16, bf16 and the small floats, integers of b beside a float), in the type
 // itself (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the one
 // rounding to the result.
 void matmul(Inference& c) {
@@ -24,10 +38,7 @@ void matmul(Inference& c) {
   const TensorType& a = c.in(0);
   const TensorType& b = c.in(1);
   c.require(a.rank() >= 2 && b.rank() >= 2, "both operands need at least two axes");
-  const bool bytes =
-      element_size(a.dtype) == 1 && is_floating(a.dtype) && element_size(b.dtype) == 1 && is_floating(b.dtype);
-  const bool narrow = a.dtype == DType::f32 && (b.dtype == DType::f16 || b.dtype == DType::bf16);
-  if (!bytes && !narrow) require_same_dtype(c, 0, 1);
+  if (!are_factors(a.dtype, b.dtype)) require_same_dtype(c, 0, 1);
   c.same(a.shape.back(), b.shape[b.shape.size() - 2], "the contracted sizes");
   Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
   shape.push_back(a.shape[a.shape.size() - 2]);
