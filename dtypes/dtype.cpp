@@ -7,7 +7,7 @@
 namespace tern {
 namespace {
 
-enum class Kind : std::uint8_t { none, boolean, unsigned_integer, signed_integer, floating, complex };
+enum class Kind : std::uint8_t { none, boolean, unsigned_integer, signed_integer, packed_integer, floating, complex };
 
 struct Entry {
   DType dtype;
@@ -42,6 +42,8 @@ constexpr std::array<Entry, kDTypeCount> kTable = {{
     {DType::f6_e2m3, "float6_e2m3fn", 1, Kind::floating},
     {DType::f6_e3m2, "float6_e3m2fn", 1, Kind::floating},
     {DType::f4_e2m1, "float4_e2m1fn_x2", 1, Kind::floating},
+    {DType::i4, "int4", 1, Kind::packed_integer},
+    {DType::i2, "int2", 1, Kind::packed_integer},
 }};
 
 constexpr bool table_is_in_order() {

@@ -39,7 +39,7 @@ constexpr std::array<Entry, 24> kTable = {{
     {"U64", DType::u64, 64},
     {"C128", DType::c128, 128},
 }};
-static_assert(kTable.size() == kDTypeCount - 1, "every element type has a name");
+static_assert(kTable.size() == kTensorDTypeCount - 1, "every element type of tensors has a name");
 
 int place_of(DType dtype) {
   for (std::size_t i = 0; i < kTable.size(); ++i) {

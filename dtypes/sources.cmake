@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  blocks.cpp
   bulk.cpp
   convert.cpp
   core_convert.cpp

@@ -132,6 +132,9 @@ set(sources
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
+  quantized/candidates.cpp
+  quantized/fit.cpp
+  quantized/products.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp)

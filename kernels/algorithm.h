@@ -18,6 +18,7 @@ enum class Algorithm : std::uint8_t {
   onednn,         ///< both: oneDNN, the weight packed
   panels,         ///< products: the weight in panels from the archive
   in_place,       ///< products: the weight in place (kernels/cpu/linear)
+  quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
   tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
 };
 
@@ -60,6 +61,7 @@ inline constexpr AlgorithmName kAlgorithmNames[] = {
     {{Algorithm::panels, Variant::deep}, "panels_deep"},
     {{Algorithm::in_place}, "in_place"},
     {{Algorithm::tile_rows}, "tile_rows"},
+    {{Algorithm::quantized}, "quantized"},
 };
 
 /// Empty for Algorithm::none.

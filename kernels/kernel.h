@@ -23,13 +23,14 @@ class Launcher;
 }
 
 /// A tensor in memory of the host, or of a device: the host never dereferences the latter. Strides count elements and
-/// may be zero (expanded) or negative (flipped). For f4_e2m1 and MX values the layout is always contiguous.
+/// may be zero (expanded) or negative (flipped). For f4_e2m1 and quantized values the layout is always contiguous.
 struct TensorView {
   std::byte* data = nullptr;
   DType dtype = DType::invalid;
   std::int32_t rank = 0;
   std::array<std::int64_t, kMaxRank> sizes{};
   std::array<std::int64_t, kMaxRank> strides{};
+  Blocks blocks{};  ///< of a quantized value
 
   std::int64_t numel() const {
     std::int64_t n = 1;

@@ -87,6 +87,7 @@ set(sources
   cpu/matmul/packed_rows.cpp
   cpu/matmul/panels.cpp
   cpu/matmul/problem.cpp
+  cpu/matmul/quantized.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
@@ -115,6 +116,9 @@ set(sources
   cpu/pointwise/tile_program.cpp
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
+  cpu/quantized/loops.cpp
+  cpu/quantized/numbers.cpp
+  cpu/quantized/product.cpp
   cpu/reductions/histogram.cpp
   cpu/reductions/normalization.cpp
   cpu/reductions/reduce.cpp
@@ -180,13 +184,14 @@ set(sources
   portable/ldl.cpp
   portable/linalg.cpp
   portable/matmul.cpp
-  portable/microscaling.cpp
   portable/movement.cpp
   portable/nms.cpp
   portable/normalization.cpp
   portable/optim.cpp
   portable/pointwise.cpp
   portable/pool.cpp
+  portable/quantized.cpp
+  portable/quantized_operand.cpp
   portable/random.cpp
   portable/reduce.cpp
   portable/reflections.cpp

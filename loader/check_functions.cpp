@@ -62,7 +62,7 @@ class FunctionRules {
     }
     const std::string wrong = define(in.value);
     if (!wrong.empty()) return c_.input("inputs.value", number_, i, wrong);
-    if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).block != 0)
+    if (in.kind == FunctionInput::Kind::user && f_.entry && type(in.value).quantized())
       c_.input("inputs.mx", number_, i, "a caller's tensor has no room for the scales of an MX value");
     if (in.kind != FunctionInput::Kind::state) return;
     if (in.state >= c_.program.states.size()) {
@@ -85,7 +85,7 @@ class FunctionRules {
     }
     const std::string wrong = unusable(out.value);
     if (!wrong.empty()) return c_.output("outputs.value", number_, i, wrong);
-    if (f_.entry && type(out.value).block != 0)
+    if (f_.entry && type(out.value).quantized())
       c_.output("outputs.mx", number_, i, "a result for the caller has no room for the scales of an MX value");
     if (out.kind != FunctionOutput::Kind::tensor && type(out.value).rank() != 0) {
       c_.output("outputs.number", number_, i, fmt::format("a number is {}", text_of(type(out.value), c_.program.pool)));
@@ -115,8 +115,7 @@ class FunctionRules {
       target = &type(f_.inputs[w.index].value);
     }
     const TensorType& t = type(w.value);
-    const bool same = t.dtype == target->dtype && t.rank() == target->rank() && t.block == target->block &&
-                      t.layout == target->layout;
+    const bool same = t.dtype == target->dtype && t.rank() == target->rank() && t.blocks == target->blocks;
     bool sizes = same;
     for (std::size_t k = 0; same && k < t.shape.size(); ++k) {
       sizes = sizes && (!t.shape[k].is_const() || !target->shape[k].is_const() || t.shape[k] == target->shape[k]);

@@ -19,7 +19,7 @@ bool end_of_view(const State& s, std::uint64_t* end) {
     return true;
   }
   std::uint64_t last = static_cast<std::uint64_t>(s.offset);
-  if (s.type.block > 0 || per_byte > 1) {  // contiguous, from a whole byte on
+  if (s.type.quantized() || per_byte > 1) {  // contiguous, from a whole byte on
     return last % per_byte == 0 && !__builtin_mul_overflow(last / per_byte, element, end) &&
            !__builtin_add_overflow(*end, bytes, end);
   }
@@ -64,7 +64,7 @@ void check_state(const Checked& c, std::size_t i) {
     if (stride < 0) return c.state("states.strides", i, fmt::format("a stride is {}", stride));
   }
   if (s.offset < 0) return c.state("states.inside", i, fmt::format("its offset is {}", s.offset));
-  if ((s.type.block > 0 || elements_per_byte(s.type.dtype) > 1) && !contiguous(s)) {
+  if (s.type.packed() && !contiguous(s)) {
     return c.state("states.strides", i, "a tensor of packed elements must be contiguous");
   }
   const std::uint64_t size = c.program.storages[s.storage].size;
@@ -90,22 +90,20 @@ std::string check_type(const TensorType& t) {
   for (Dim d : t.shape) {
     if (d.is_const() && d.value() < 0) return fmt::format("a size is {}", d.value());
   }
-  if (t.block != 0) {
-    const bool element = (t.dtype >= DType::f8_e4m3fn && t.dtype <= DType::f8_e5m2) ||
-                         (t.dtype >= DType::f6_e2m3 && t.dtype <= DType::f4_e2m1);
-    if (t.block < 0 || t.block > (1 << 20) || t.block % elements_per_byte(t.dtype) != 0)
-      return fmt::format("MX blocks of {}", t.block);
-    if (t.shape.empty()) return "an MX tensor of no dimensions";
-    if (!element) return fmt::format("an MX tensor of {}", name_of(t.dtype));
+  if (t.quantized()) {
+    if (const char* wrong = wrong_blocks(t.dtype, t.blocks)) return wrong;
+    if (t.shape.empty()) return "a quantized value of no dimensions";
     const Dim last = t.shape.back();
-    if (last.is_const() && last.value() % t.block != 0)
-      return fmt::format("MX blocks of {} do not divide its last size, {}", t.block, last.value());
-  } else if (t.layout != ScaleLayout::plain) {
-    return "a layout of scales without MX blocks";
+    if (last.is_const() && last.value() % t.blocks.columns != 0)
+      return fmt::format("blocks of {} columns do not divide its last size, {}", t.blocks.columns, last.value());
+  } else if (t.blocks != Blocks{}) {
+    return "scales or zero points without blocks";
+  } else if (t.dtype == DType::i4 || t.dtype == DType::i2) {
+    return fmt::format("{} outside of a quantized value", name_of(t.dtype));
   }
   // Sizes that overflow together; symbolic ones are checked when they are known.
   TensorType constant = t;
-  for (Dim& d : constant.shape) d = d.is_const() ? d : Dim(t.block > 0 ? t.block : 1);
+  for (Dim& d : constant.shape) d = d.is_const() ? d : Dim(t.quantized() ? t.blocks.columns : 1);
   std::uint64_t bytes = 0;
   if (t.dtype != DType::invalid && !byte_size(constant, &bytes)) return "its size in bytes does not fit 62 bits";
   return {};

@@ -21,8 +21,7 @@ bool provably_differ(ExprPool& pool, Dim a, Dim b) {
 }
 
 bool agree(ExprPool& pool, const TensorType& inferred, const TensorType& declared) {
-  if (inferred.dtype != declared.dtype || inferred.rank() != declared.rank() || inferred.block != declared.block ||
-      inferred.layout != declared.layout) {
+  if (inferred.dtype != declared.dtype || inferred.rank() != declared.rank() || inferred.blocks != declared.blocks) {
     return false;
   }
   for (std::size_t i = 0; i < inferred.shape.size(); ++i) {

@@ -107,6 +107,23 @@ Dims IndexReader::sizes(const flatbuffers::Vector<std::int64_t>* codes) {
   return result;
 }
 
+namespace {
+
+/// Values that no version knows are found by the rule of types (check_type).
+Blocks read_blocks(const archive::Type& row) {
+  Blocks b;
+  b.columns = row.block();
+  b.rows = row.block_rows();
+  b.scale = static_cast<DType>(row.scale());
+  b.zero_point = static_cast<ZeroPoint>(row.zero_point());
+  b.zero = static_cast<DType>(row.zero());
+  b.layout = static_cast<ScaleLayout>(row.layout());
+  b.outer = row.outer();
+  return b;
+}
+
+}  // namespace
+
 void IndexReader::read_types() {
   const auto* rows = root_->types();
   const std::size_t n = count(rows);
@@ -115,8 +132,7 @@ void IndexReader::read_types() {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     TensorType t;
     t.dtype = static_cast<DType>(row->dtype());
-    t.block = row->block();
-    t.layout = static_cast<ScaleLayout>(row->layout());
+    t.blocks = read_blocks(*row);
     const std::string what = fmt::format("type {}", i);
     if (row->dtype() == 0 || row->dtype() >= kDTypeCount) {
       findings_.add(
@@ -128,7 +144,7 @@ void IndexReader::read_types() {
     if (row->layout() > static_cast<int>(ScaleLayout::swizzled_32_4_4)) {
       findings_.add("types.layout", place(row), what,
                     fmt::format("scale layout {} is not known to this version", row->layout()), ErrorCode::unsupported);
-      t.layout = ScaleLayout::plain;
+      t.blocks.layout = ScaleLayout::plain;
     }
     if (row->shape() != nullptr && row->shape()->size() > kMaxRank) {
       findings_.add("types.rank", place(row), what,

@@ -56,7 +56,7 @@ void Session::write_state(std::string_view name, const Tensor& value) {
     fail(
         ErrorCode::invalid_argument,
         fmt::format("no function updates state '{}', so all sessions share it; Model::with_weights replaces it", name));
-  if (s.type.block != 0)
+  if (s.type.quantized())
     fail(ErrorCode::invalid_argument,
          fmt::format("state '{}' is an MX value, and a tensor has no room for its scales", name));
   const ThreadScope scope(Threads::chosen(impl_->prepared->options.threads));

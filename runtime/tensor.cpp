@@ -111,7 +111,7 @@ void Tensor::refuse_span(std::uint32_t types) const {
   if ((types >> static_cast<int>(dtype_) & 1) != 0)
     fail(ErrorCode::invalid_argument, "Tensor::span: the tensor is strided; take span() of its contiguous()");
   std::string names;
-  for (int t = 1; t < kDTypeCount; ++t) {
+  for (int t = 1; t < kTensorDTypeCount; ++t) {
     if ((types >> t & 1) != 0) names.append(names.empty() ? "" : ", ").append(name_of(static_cast<DType>(t)));
   }
   fail(ErrorCode::invalid_argument,

@@ -99,6 +99,32 @@ const std::string* Program::find_metadata(const std::string& key) const {
   return nullptr;
 }
 
+namespace {
+
+/// Of a value with `count` elements.
+bool quantized_size(const TensorType& type, std::uint64_t count, std::uint64_t* bytes) {
+  // What fills up blocks, tiles of scales and alignments adds less than 128 rows of four blocks.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 58;
+  if (type.shape.empty() || type.blocks.columns < 1 || type.blocks.rows < 1 || count > kMost) return false;
+  const auto columns = static_cast<std::uint64_t>(type.shape.back().value());
+  if (columns > kMost / 128) return false;
+  *bytes = static_cast<std::uint64_t>(quantized_matrix(type).bytes());
+  return true;
+}
+
+/// "mx32(float8_e4m3fn)", "blocks(int4, 1x32, float32 scales, int8 zero points)".
+std::string text_of(const Blocks& b, const std::string& element) {
+  if (b.scale == DType::f8_e8m0 && b.rows == 1 && b.zero_point == ZeroPoint::none && !b.outer)
+    return fmt::format("mx{}({})", b.columns, element);
+  std::string s = fmt::format("blocks({}, {}x{}, {} scales", element, b.rows, b.columns, name_of(b.scale));
+  if (b.outer) s += " with an outer one";
+  if (b.zero_point != ZeroPoint::none)
+    s += fmt::format(", {} zero points{}", name_of(b.zero), b.zero_point == ZeroPoint::added ? " added" : "");
+  return s + ")";
+}
+
+}  // namespace
+
 bool byte_size(const TensorType& type, std::uint64_t* bytes) {
   std::uint64_t n = 1;
   bool empty = false;
@@ -109,29 +135,24 @@ bool byte_size(const TensorType& type, std::uint64_t* bytes) {
   }
   if (n > (std::uint64_t{1} << 62)) return false;  // strides of an empty tensor are products of sizes as well
   if (empty) n = 0;
-  std::uint64_t scales = 0;
-  if (type.block > 0) {
-    if (type.shape.empty()) return false;
-    const std::int64_t columns = type.shape.back().value(), per_row = (columns + type.block - 1) / type.block;
-    const std::uint64_t rows = columns == 0 ? 0 : n / static_cast<std::uint64_t>(columns);
-    if (type.layout == ScaleLayout::plain) {
-      if (__builtin_mul_overflow(rows, static_cast<std::uint64_t>(per_row), &scales)) return false;
-    } else {
-      const std::uint64_t r = (rows + 127) / 128 * 128, c = (static_cast<std::uint64_t>(per_row) + 3) / 4 * 4;
-      if (__builtin_mul_overflow(r, c, &scales)) return false;
-    }
-  }
+  if (type.quantized()) return quantized_size(type, n, bytes);
   const auto per = static_cast<std::uint64_t>(elements_per_byte(type.dtype));
   n = (n + per - 1) / per;
   if (__builtin_mul_overflow(n, static_cast<std::uint64_t>(element_size(type.dtype)), &n)) return false;
-  if (__builtin_add_overflow(n, scales, &n) || n > (std::uint64_t{1} << 62)) return false;
+  if (n > (std::uint64_t{1} << 62)) return false;
   *bytes = n;
   return true;
 }
 
+QuantizedMatrix quantized_matrix(const TensorType& type) {
+  QuantizedMatrix m{type.dtype, 1, type.shape.back().value(), type.blocks};
+  for (std::size_t i = 0; i + 1 < type.shape.size(); ++i) m.rows *= type.shape[i].value();
+  return m;
+}
+
 std::string text_of(const TensorType& type, const ExprPool& pool) {
   std::string s(name_of(type.dtype));
-  if (type.block > 0) s = fmt::format("mx{}({})", type.block, s);
+  if (type.quantized()) s = text_of(type.blocks, s);
   s += "[";
   for (std::size_t i = 0; i < type.shape.size(); ++i) s += (i == 0 ? "" : ", ") + pool.text(type.shape[i]);
   return s + "]";

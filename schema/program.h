@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "dtypes/mx_scales.h"
+#include "dtypes/blocks.h"
 #include "schema/dim.h"
 #include "schema/op.h"
 #include "schema/pointwise.h"
@@ -24,14 +24,16 @@ using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an optional operand that is absent
 inline constexpr int kMaxRank = 16;
 
-/// A tensor's type. With block > 0 it is an MX tensor: `dtype` elements of the logical shape, followed in memory by one
-/// float8_e8m0 scale for each `block` elements of the last axis.
+/// A tensor's type. With blocks it is a quantized value: `dtype` elements of the logical shape, followed in memory by the
+/// blocks' scales and zero points.
 struct TensorType {
   DType dtype = DType::invalid;
   Dims shape;
-  std::int32_t block = 0;
-  ScaleLayout layout = ScaleLayout::plain;
+  Blocks blocks{};
 
+  bool quantized() const { return blocks.columns != 0; }
+  /// Elements that share bytes or lie beside scales: no view of a part.
+  bool packed() const { return quantized() || elements_per_byte(dtype) > 1; }
   int rank() const { return static_cast<int>(shape.size()); }
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
@@ -211,6 +213,8 @@ struct Program {
 
 /// Bytes of a contiguous tensor of this type; false on overflow, a negative or a symbolic size.
 bool byte_size(const TensorType& type, std::uint64_t* bytes);
+/// Of a quantized type whose sizes are known: the leading axes are the matrix's rows.
+QuantizedMatrix quantized_matrix(const TensorType& type);
 /// "float32[s0, 8]"
 std::string text_of(const TensorType& type, const ExprPool& pool);
 /// "node 12 (softmax, from aten.softmax.int in encoder.attn, model.py:42)"

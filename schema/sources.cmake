@@ -22,10 +22,10 @@ set(sources
   ops/costs.cpp
   ops/indexing.cpp
   ops/linalg.cpp
-  ops/microscaling.cpp
   ops/movement.cpp
   ops/normalizations.cpp
   ops/pointwise.cpp
+  ops/quantized.cpp
   ops/reductions.cpp
   ops/sampling.cpp
   ops/spectral.cpp

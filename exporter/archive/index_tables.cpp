@@ -46,14 +46,15 @@ std::vector<std::int64_t> IndexTables::sizes(const Dims& dims) {
 }
 
 std::uint32_t IndexTables::type(const TensorType& t) {
-  TypeRow row{static_cast<std::uint8_t>(t.dtype), static_cast<std::uint8_t>(t.layout), t.block, sizes(t.shape)};
+  TypeRow row{t.dtype, t.blocks, sizes(t.shape)};
   auto [it, added] = type_numbers_.try_emplace(row, static_cast<std::uint32_t>(types_.size()));
   if (added) types_.push_back(std::move(row));
   return it->second;
 }
 
 std::size_t IndexTables::TypeHash::operator()(const TypeRow& t) const {
-  std::uint64_t h = static_cast<std::uint64_t>(t.dtype) | static_cast<std::uint64_t>(t.block) << 8;
+  std::uint64_t h = static_cast<std::uint64_t>(t.dtype) | static_cast<std::uint64_t>(t.blocks.columns) << 8 |
+                    static_cast<std::uint64_t>(t.blocks.rows) << 40;
   for (std::int64_t s : t.shape) h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull + static_cast<std::uint64_t>(s);
   return h ^ (h >> 32);
 }
@@ -67,8 +68,12 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<archive::Type>>> Ind
     flatbuffers::FlatBufferBuilder& builder) const {
   std::vector<flatbuffers::Offset<archive::Type>> rows;
   for (const TypeRow& t : types_) {
+    const Blocks& b = t.blocks;
     const auto shape = t.shape.empty() ? 0 : builder.CreateVector(t.shape);
-    rows.push_back(archive::CreateType(builder, t.dtype, shape, t.block, t.layout));
+    rows.push_back(archive::CreateType(builder, static_cast<std::uint8_t>(t.dtype), shape, b.columns,
+                                       static_cast<std::uint8_t>(b.layout), b.rows, static_cast<std::uint8_t>(b.scale),
+                                       static_cast<std::uint8_t>(b.zero_point), static_cast<std::uint8_t>(b.zero),
+                                       b.outer));
   }
   return builder.CreateVector(rows);
 }

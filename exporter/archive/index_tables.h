@@ -33,8 +33,8 @@ class IndexTables {
  private:
   enum Kind { kName, kSymbolName, kText };
   struct TypeRow {
-    std::uint8_t dtype, layout;
-    std::int32_t block;
+    DType dtype;
+    Blocks blocks;
     std::vector<std::int64_t> shape;
     friend bool operator==(const TypeRow&, const TypeRow&) = default;
   };

@@ -95,7 +95,7 @@ const FunctionInput* state_input(const Function& f, ValueId v) {
 
 std::optional<std::vector<double>> constant_numbers(const Program& program, std::uint32_t state) {
   const State& s = program.states[state];
-  if (s.is_mutable || s.type.rank() != 1 || s.type.block != 0 || !is_floating(s.type.dtype) ||
+  if (s.is_mutable || s.type.rank() != 1 || s.type.quantized() || !is_floating(s.type.dtype) ||
       elements_per_byte(s.type.dtype) != 1)
     return std::nullopt;
   const std::int64_t size = element_size(s.type.dtype);

@@ -92,7 +92,7 @@ class Folder {
   bool worth(const Function& f, ValueId v, const ConstantSlice& slice) {
     const TensorType& type = f.values[static_cast<std::size_t>(v)].type;
     std::uint64_t bytes = 0;
-    if (slice.nodes.empty() || type.block != 0 || !byte_size(type, &bytes)) return false;
+    if (slice.nodes.empty() || type.quantized() || !byte_size(type, &bytes)) return false;
     if (std::ranges::all_of(slice.nodes, [&](std::size_t i) { return is_trivial(f.nodes[i].op); })) return false;
     if (bytes <= kSmallConstant) return true;
     std::uint64_t replaced = 0;

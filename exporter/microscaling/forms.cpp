@@ -67,7 +67,7 @@ Roles roles_of(const Program& program, const std::vector<std::uint32_t>& states)
   for (std::uint32_t number : states) {
     const State& s = program.states[number];
     const DType t = s.type.dtype;
-    if (s.type.block != 0) return {};
+    if (s.type.quantized()) return {};
     if (t == DType::f8_e8m0) {
       scales.push_back(number);
     } else if (!s.type.shape.empty() && (t == DType::u8 || t == DType::f8_e4m3fn || t == DType::f8_e5m2)) {
@@ -93,8 +93,8 @@ MxFormat format_of(const TensorType& t) {
   f.columns = t.shape.back().value();
   f.rows = 1;
   for (std::size_t i = 0; i + 1 < t.shape.size(); ++i) f.rows *= t.shape[i].value();
-  f.block = t.block;
-  f.layout = t.layout;
+  f.block = t.blocks.columns;
+  f.layout = t.blocks.layout;
   return f;
 }
 
@@ -130,8 +130,8 @@ std::vector<Form> possible_forms(const Program& program, const std::vector<std::
       if (block < 2 || columns % block != 0 || block % elements_per_byte(k.element) != 0 || block > columns) return;
       const ScaleGrid grid{n / columns, columns / block, layout};
       if (grid.size() != blocks) return;
-      form.type.block = static_cast<std::int32_t>(block);
-      form.type.layout = layout;
+      form.type.blocks.columns = static_cast<std::int32_t>(block);
+      form.type.blocks.layout = layout;
       forms.push_back(form);
     };
     if (n % blocks == 0) add(n / blocks, ScaleLayout::plain);

@@ -116,8 +116,8 @@ class Packer {
     dequantize.annotations = f.nodes[at].annotations;
     dequantize.inputs = {state_input(f, state_of(form))};
     dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(was.dtype)});
-    dequantize.set(AttrKey::block, Dims{form.type.block});
-    dequantize.set(AttrKey::layout, Dims{static_cast<std::int64_t>(form.type.layout)});
+    dequantize.set(AttrKey::block, Dims{form.type.blocks.columns});
+    dequantize.set(AttrKey::layout, Dims{static_cast<std::int64_t>(form.type.blocks.layout)});
     if (was.shape == form.type.shape) {
       dequantize.outputs = {v};
       f.nodes[at] = std::move(dequantize);
@@ -162,7 +162,7 @@ class Packer {
   }
 
   std::uint32_t state_of(const Form& form) {
-    const Key key{form.elements, form.scales, form.type.dtype, form.type.block, form.type.layout};
+    const Key key{form.elements, form.scales, form.type.dtype, form.type.blocks.columns, form.type.blocks.layout};
     if (const auto it = packed_.find(key); it != packed_.end()) return it->second;
     const State& elements = program_.states[form.elements];
     State state;

@@ -59,7 +59,7 @@ Readers readers(const Function& f, ValueId v) {
 bool may_be_narrow(const Program& program, std::uint32_t state, bool* products) {
   const State& s = program.states[state];
   std::uint64_t size = 0;
-  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.block != 0 || s.offset != 0 || !is_large_matrix(s.type) ||
+  if (s.is_mutable || s.type.dtype != DType::f32 || s.type.quantized() || s.offset != 0 || !is_large_matrix(s.type) ||
       !byte_size(s.type, &size) || program.storages[s.storage].size != size)
     return false;
   for (const Function& f : program.functions) {

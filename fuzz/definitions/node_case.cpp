@@ -161,7 +161,7 @@ std::vector<HostTensor> operands_of(const NodeCase& c) {
   f.nodes.erase(at);
   f.outputs.clear();
   const auto can_be_seen = [&](ValueId v) {
-    return v != kNoValue && f.values[static_cast<std::size_t>(v)].type.block == 0;
+    return v != kNoValue && !f.values[static_cast<std::size_t>(v)].type.quantized();
   };
   for (ValueId v : values) {
     if (can_be_seen(v)) f.outputs.push_back({FunctionOutput::Kind::tensor, v, "x"});

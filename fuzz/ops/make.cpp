@@ -41,7 +41,7 @@ Make::Make(Op op, Choices& c, Wild wild) : choices(c), b(program, 0), wild_(wild
 }
 
 DType Make::any() {
-  return static_cast<DType>(in(1, kDTypeCount - 1));
+  return static_cast<DType>(in(1, kTensorDTypeCount - 1));
 }
 DType Make::real() {
   using enum DType;
@@ -89,7 +89,7 @@ ValueId Make::state(TensorType type, const Sizes& sizes) {
   std::uint64_t size = 0;
   if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of impossible size");
   std::vector<std::byte> bytes(size);
-  if (!tame() || type.block > 0) {
+  if (!tame() || type.quantized()) {
     fill(choices, type.dtype, bytes);
   } else {
     fill_tame(choices, type.dtype, sizes, bytes, special);
@@ -140,7 +140,7 @@ ValueId Make::microscaled(const Sizes& shape) {
   Sizes sizes = shape;
   sizes.back() = std::max<std::int64_t>(1, (sizes.back() + 1) / 2) * 2;
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
-  type.block = static_cast<std::int32_t>(chance(50) ? sizes.back() : 2);
+  type.blocks.columns = static_cast<std::int32_t>(chance(50) ? sizes.back() : 2);
   return state(std::move(type), sizes);
 }
 
@@ -237,7 +237,7 @@ void Make::finish() {
   Function& f = b.function();
   f.nodes.push_back(node);
   for (ValueId v : node.outputs) {
-    if (v != kNoValue && b.type(v).block == 0)
+    if (v != kNoValue && !b.type(v).quantized())
       f.outputs.push_back({FunctionOutput::Kind::tensor, v, "out" + std::to_string(f.outputs.size())});
   }
 }

@@ -79,7 +79,7 @@ class Fields {
     each(t.size, t.segment);
   }
   void fields(fb::TypeT& t) {
-    each(t.dtype, t.shape, t.block, t.layout);
+    each(t.dtype, t.shape, t.block, t.layout, t.block_rows, t.scale, t.zero_point, t.zero, t.outer);
   }
   void fields(fb::StateT& t) {
     each(t.name, t.kind, t.type, t.storage, t.strides, t.offset, t.is_mutable, t.persistent, t.tied);

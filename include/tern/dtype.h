@@ -35,16 +35,20 @@ enum class DType : std::uint8_t {
   f6_e2m3 = 22,  ///< one element in each byte, the upper two bits zero (OCP MX 1.0, 5.3.2)
   f6_e3m2 = 23,  ///< as f6_e2m3
   f4_e2m1 = 24,  ///< two elements in each byte, the even one in the low four bits (OCP MX 1.0, 5.3.3)
+  i4 = 25,  ///< -8 to 7, two elements in each byte, the even one in the low four bits; in quantized values only
+  i2 = 26,  ///< -2 to 1, four elements in each byte, from the low two bits on; in quantized values only
 };
 
-inline constexpr int kDTypeCount = 25;
+inline constexpr int kDTypeCount = 27;
+/// Those before are types of tensors; those from here on are of elements of quantized values alone.
+inline constexpr int kTensorDTypeCount = 25;
 
-/// How many elements share a byte: 2 for f4_e2m1, else 1.
+/// How many elements share a byte: 2 for f4_e2m1 and i4, 4 for i2, else 1.
 constexpr int elements_per_byte(DType t) {
-  return t == DType::f4_e2m1 ? 2 : 1;
+  return t == DType::i2 ? 4 : t == DType::f4_e2m1 || t == DType::i4 ? 2 : 1;
 }
 
-/// Bytes of one element; 1 for f4_e2m1 (see elements_per_byte). 0 for invalid.
+/// Bytes of one element; 1 for those that share a byte (see elements_per_byte). 0 for invalid.
 TERN_API int element_size(DType t);
 /// PyTorch's short name where it has one ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for anything unknown.
 TERN_API std::string_view name_of(DType t);

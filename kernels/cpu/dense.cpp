@@ -1,8 +1,11 @@
 #include "kernels/cpu/dense.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "dtypes/convert.h"
+#include "kernels/quantized_view.h"
 #include "threads/parallel.h"
 
 namespace tern {
@@ -48,11 +51,35 @@ void convert_rows(const TensorView& from, DType dtype, std::byte* to) {
   });
 }
 
+/// The numbers of a quantized value, or of a matrix that one holds by columns.
+void dequantize(const TensorView& from, DType dtype, std::byte* to) {
+  TensorView v = from;
+  const int last = v.rank - 1;
+  const bool by_columns = v.rank > 1 && v.stride(last) != 1 && v.size(last) > 1;
+  if (by_columns) std::swap(v.sizes[static_cast<std::size_t>(last)], v.sizes[static_cast<std::size_t>(last) - 1]);
+  const QuantizedMatrix m = quantized_matrix(v);
+  const std::int64_t size = element_size(dtype), step = by_columns ? m.rows : 1;
+  parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> row(static_cast<std::size_t>(m.columns));
+    for (std::int64_t r = begin; r < end; ++r) {
+      dequantize_row(m, from.data, r, 0, m.columns, row.data());
+      if (step == 1) {
+        convert(row.data(), DType::f32, to + r * m.columns * size, dtype, m.columns);
+        continue;
+      }
+      for (std::int64_t c = 0; c < m.columns; ++c)
+        convert(&row[static_cast<std::size_t>(c)], DType::f32, to + (c * step + r) * size, dtype, 1);
+    }
+  });
+}
+
 }  // namespace
 
 void to_dense(const TensorView& from, DType dtype, void* to) {
   if (from.numel() == 0) return;
-  if (from.dtype == dtype) {
+  if (from.blocks.columns != 0) {
+    dequantize(from, dtype, static_cast<std::byte*>(to));
+  } else if (from.dtype == dtype) {
     TensorView out = from;
     out.data = static_cast<std::byte*>(to);
     make_contiguous(out);

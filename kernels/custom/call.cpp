@@ -26,7 +26,7 @@ bool same_type(const tern_tensor& a, const tern_tensor& b) {
 }
 
 std::string describe(const tern_tensor& t) {
-  if (t.dtype <= 0 || t.dtype >= kDTypeCount || t.rank < 0 || t.rank > kMaxRank) return "no tensor";
+  if (t.dtype <= 0 || t.dtype >= kTensorDTypeCount || t.rank < 0 || t.rank > kMaxRank) return "no tensor";
   std::string sizes;
   for (int i = 0; i < t.rank; ++i) sizes += fmt::format("{}{}", i == 0 ? "" : ", ", t.sizes[i]);
   return fmt::format("{}[{}]", name_of(static_cast<DType>(t.dtype)), sizes);

@@ -23,7 +23,7 @@ std::uint64_t bytes_of(DType t, std::span<const std::int64_t> sizes) {
 
 /// The type of an unused result, or fails: only the operator knows it.
 std::uint64_t bytes_of(const tern_tensor& t) {
-  if (t.dtype <= 0 || t.dtype >= kDTypeCount || t.rank < 0 || t.rank > kMaxRank)
+  if (t.dtype <= 0 || t.dtype >= kTensorDTypeCount || t.rank < 0 || t.rank > kMaxRank)
     fail(ErrorCode::runtime, "an operator's library infers no type for a result");
   return bytes_of(static_cast<DType>(t.dtype), {t.sizes, static_cast<std::size_t>(t.rank)});
 }

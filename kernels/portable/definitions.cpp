@@ -14,7 +14,7 @@ namespace tern::portable {
   X(indexing)               \
   X(data_sized)             \
   X(unique)                 \
-  X(microscaling)           \
+  X(quantized)              \
   X(reductions)             \
   X(selections)             \
   X(scans)                  \

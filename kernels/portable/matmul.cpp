@@ -2,7 +2,9 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
+#include "kernels/quantized_view.h"
 
 namespace tern::portable {
 namespace {
@@ -161,7 +163,27 @@ void tiled(const KernelCall& c, Launches& list) {
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
+/// By a quantized matrix, which lies by columns.
+void quantized(const KernelCall& c, Launches& list) {
+  const TensorView& out = c.out[0];
+  const Operand a = left(c);
+  Launch k("matmul_quantized");
+  declare_result(k, c, DType::f32);
+  k.input("a", 0, a.planes.dtype);
+  k.load("LOAD_A", a.planes.dtype, DType::f32);
+  k.source.view("a", a.planes);
+  declare_quantized(k, "b", 1, quantized_matrix(c.in[1]));
+  k.parameter("rows", a.length);
+  k.parameter("columns", c.in[1].size(0));
+  k.parameter("depth", a.depth);
+  k.parameter("a_row", a.step);
+  k.parameter("a_depth", a.depth_step);
+  k.parameter("count", out.numel());
+  list.add(std::move(k), out.numel());
+}
+
 void matmul(const KernelCall& c, Launches& list) {
+  if (c.in[1].blocks.columns != 0) return quantized(c, list);
   const TensorView& out = c.out[0];
   const Operand a = left(c), b = right(c);
   const DType sum = number_type(a.planes.dtype);

@@ -51,6 +51,8 @@ std::string type_name(DType t) {
     case DType::f6_e2m3: return "f6_e2m3";
     case DType::f6_e3m2: return "f6_e3m2";
     case DType::f4_e2m1: return "f4_e2m1";
+    case DType::i4:
+    case DType::i2:
     case DType::invalid: break;
   }
   fail(ErrorCode::internal, "no kernel has elements of no type");

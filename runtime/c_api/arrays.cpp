@@ -16,7 +16,7 @@ namespace tern::c_api {
 
 Tensor tensor_of(const tern_array& a) {
   if (a.dtype == TERN_DTYPE_INVALID) return {};
-  if (a.rank < 0 || a.rank > TERN_MAX_RANK || a.dtype < 0 || a.dtype >= kDTypeCount)
+  if (a.rank < 0 || a.rank > TERN_MAX_RANK || a.dtype < 0 || a.dtype >= kTensorDTypeCount)
     fail(ErrorCode::invalid_argument,
          "tern_array: rank " + std::to_string(a.rank) + " or dtype " + std::to_string(a.dtype) + " does not exist");
   std::vector<std::int64_t> sizes(a.sizes, a.sizes + a.rank), strides;

@@ -13,7 +13,7 @@ uint32_t tern_version(void) {
 }
 
 const char* tern_dtype_name(int32_t dtype) {
-  return name_of(dtype < 0 || dtype >= kDTypeCount ? DType::invalid : static_cast<DType>(dtype)).data();
+  return name_of(dtype < 0 || dtype >= kTensorDTypeCount ? DType::invalid : static_cast<DType>(dtype)).data();
 }
 
 int32_t tern_dtype_from_name(const char* name) {
@@ -21,7 +21,7 @@ int32_t tern_dtype_from_name(const char* name) {
 }
 
 size_t tern_dtype_size(int32_t dtype) {
-  if (dtype < 0 || dtype >= kDTypeCount) return 0;
+  if (dtype < 0 || dtype >= kTensorDTypeCount) return 0;
   return static_cast<size_t>(element_size(static_cast<DType>(dtype)));
 }
 

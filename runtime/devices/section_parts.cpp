@@ -34,7 +34,7 @@ class SectionDivision {
   bool is_plain(ValueId v) const {
     if (v == kNoValue) return true;
     const TensorType& type = f_.values[static_cast<std::size_t>(v)].type;
-    return concrete_.known(type) && type.block == 0 && elements_per_byte(type.dtype) == 1;
+    return concrete_.known(type) && !type.packed();
   }
 
   std::vector<std::vector<std::uint32_t>> uses() {

@@ -60,7 +60,7 @@ std::uint64_t view_bytes(const TensorType& type, const TensorView& view) {
 }
 
 TensorView view_to_copy(const TensorType& type, const TensorView& view) {
-  if (type.block == 0) return view;
+  if (!type.quantized()) return view;
   TensorView bytes;
   bytes.data = view.data;
   bytes.dtype = DType::u8;
@@ -73,6 +73,7 @@ TensorView view_to_copy(const TensorType& type, const TensorView& view) {
 TensorView Concrete::view(const TensorType& type) const {
   TensorView v;
   v.dtype = type.dtype;
+  v.blocks = type.blocks;
   v.rank = type.rank();
   for (std::size_t i = 0; i < type.shape.size(); ++i) {
     v.sizes[i] = value(type.shape[i]);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostInputs = 32;
 
 bool is_plain(const TensorType& type) {
-  return elements_per_byte(type.dtype) == 1 && type.block == 0;
+  return elements_per_byte(type.dtype) == 1 && !type.quantized();
 }
 
 /// A pointwise result takes the order of an operand of its sizes.

@@ -39,7 +39,7 @@ bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std:
   const Placed& p = d.placed(v);
   const RootId root = d.root(v);
   const Root& r = d.at(root);
-  if (p.view.dtype != out.dtype || d.type(v).block != 0 || !same_shape(p.view, out)) return false;
+  if (p.view.dtype != out.dtype || d.type(v).quantized() || !same_shape(p.view, out)) return false;
   if (out.contiguous() ? !p.view.contiguous() : p.view.strides != out.strides) return false;
   if (r.last_use > i + 1) return false;
   if (r.at.kind == Location::Kind::state || r.at.kind == Location::Kind::input) {

@@ -6,7 +6,7 @@ namespace tern {
 
 void require_plain(const Inference& c, std::size_t input) {
   const TensorType& t = c.in(input);
-  if (t.block != 0 || t.dtype == DType::f4_e2m1 || t.dtype == DType::invalid) {
+  if (t.quantized() || t.dtype == DType::f4_e2m1 || t.dtype == DType::invalid) {
     c.fail(fmt::format("operand {} must have elements that can be addressed one by one", input));
   }
 }

@@ -8,7 +8,7 @@ namespace tern {
 /// Operand i, which must not be an MX tensor (its elements mean nothing without their scales).
 inline const TensorType& plain(const Inference& c, std::size_t i) {
   const TensorType& t = c.in(i);
-  c.require(t.block == 0, "an MX operand is not allowed here");
+  c.require(!t.quantized(), "an MX operand is not allowed here");
   return t;
 }
 

@@ -70,7 +70,7 @@ std::vector<std::pair<Dim, Dim>> differing_sizes(const Program& program, ExprPoo
   for (std::size_t i = 0; i < t.outputs.size(); ++i) {
     const TensorType& a = t.values.at(static_cast<std::size_t>(t.outputs[i].value)).type;
     const TensorType& b = f.values.at(static_cast<std::size_t>(f.outputs[i].value)).type;
-    if (a.dtype != b.dtype || a.rank() != b.rank() || a.block != b.block || a.layout != b.layout) {
+    if (a.dtype != b.dtype || a.rank() != b.rank() || a.blocks != b.blocks) {
       fail(ErrorCode::bad_file, fmt::format("cond: result {} is {} in one branch and {} in the other", i,
                                             text_of(a, pool), text_of(b, pool)));
     }

@@ -60,7 +60,7 @@ constexpr Attribute need(AttrKey key, AttrType type, std::string_view text) {
   a.type = type;
   a.text = text;
   if (type == AttrType::boolean) return a.within(0, 1);
-  if (type == AttrType::dtype) return a.within(1, kDTypeCount - 1);
+  if (type == AttrType::dtype) return a.within(1, kTensorDTypeCount - 1);
   return a;
 }
 constexpr Attribute need(AttrKey key, std::span<const std::string_view> names, std::string_view text) {

@@ -32,17 +32,28 @@ bool are_factors(DType a, DType b) {
 // lawfully. Products are summed in float32 (f16, bf16 and the small floats, integers of b beside a float), in the type
 // itself (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the one
 // rounding to the result.
+// A quantized b is the matrix by columns: [n, k], blocks along k, beside a float a of at most 32 bits. Its numbers are
+// those of dequantize to float32.
 void matmul(Inference& c) {
   require_plain(c, 0);
-  require_plain(c, 1);
   const TensorType& a = c.in(0);
   const TensorType& b = c.in(1);
   c.require(a.rank() >= 2 && b.rank() >= 2, "both operands need at least two axes");
-  if (!are_factors(a.dtype, b.dtype)) require_same_dtype(c, 0, 1);
-  c.same(a.shape.back(), b.shape[b.shape.size() - 2], "the contracted sizes");
+  const bool by_columns = b.quantized();
+  if (by_columns) {
+    c.require(a.dtype == DType::f32 || a.dtype == DType::f16 || a.dtype == DType::bf16,
+              "a quantized value is multiplied by float32, float16 or bfloat16");
+    c.require(b.rank() == 2, "a quantized matrix has two axes");
+  } else {
+    require_plain(c, 1);
+    if (!are_factors(a.dtype, b.dtype)) require_same_dtype(c, 0, 1);
+  }
+  const Dim depth = by_columns ? b.shape[1] : b.shape[b.shape.size() - 2],
+            columns = by_columns ? b.shape[0] : b.shape.back();
+  c.same(a.shape.back(), depth, "the contracted sizes");
   Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
   shape.push_back(a.shape[a.shape.size() - 2]);
-  shape.push_back(b.shape.back());
+  shape.push_back(columns);
   if (c.has(2)) {
     require_plain(c, 2);
     c.require(c.in(2).rank() <= static_cast<int>(shape.size()), "the bias has more axes than the result");

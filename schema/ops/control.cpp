@@ -41,7 +41,7 @@ const TensorType& output(const Inference& c, const Function& f, std::size_t i) {
 }
 
 void same_type(const Inference& c, const TensorType& a, const TensorType& b, const char* what) {
-  if (a.dtype != b.dtype || a.rank() != b.rank() || a.block != b.block || a.layout != b.layout) {
+  if (a.dtype != b.dtype || a.rank() != b.rank() || a.blocks != b.blocks) {
     c.fail(fmt::format("{} differ: {} and {}", what, text_of(a, c.pool), text_of(b, c.pool)));
   }
   for (std::size_t i = 0; i < a.shape.size(); ++i) c.same(a.shape[i], b.shape[i], what);
@@ -58,7 +58,7 @@ void check_operands(Inference& c, const Function& f, std::size_t first, std::siz
     TensorType t = c.in(first + i);
     if (i >= mapped && i < mapped + count) {
       c.require(t.rank() > 0, "a loop over a tensor of no dimensions");
-      c.require(t.block == 0 && elements_per_byte(t.dtype) == 1, "a loop over packed elements");
+      c.require(!t.packed(), "a loop over packed elements");
       t.shape.erase(t.shape.begin());
     }
     same_type(c, t, *types[i], "types of an operand and of the body's input");
@@ -119,7 +119,7 @@ void stack(Inference& c, const Function& f, std::size_t first, Dim count) {
   Dependence local(c.pool, bound_symbols(c.program, c.node.functions[0]));
   for (std::size_t i = first; i < f.outputs.size(); ++i) {
     TensorType t = output(c, f, i);
-    c.require(t.block == 0 && elements_per_byte(t.dtype) == 1, "packed elements cannot be stacked");
+    c.require(!t.packed(), "packed elements cannot be stacked");
     for (Dim d : t.shape) c.require(!local(d), "results of different rounds may differ in size");
     t.shape.insert(t.shape.begin(), count);
     c.outputs.push_back(std::move(t));
@@ -237,7 +237,7 @@ constexpr AttrRecord kCustom[] = {
     may(AttrKey::text, AttrType::text, "no arguments", "the arguments that are not tensors, and what they are"),
     may(AttrKey::value, AttrType::dims, "no integers", "integers among the arguments"),
     may(AttrKey::hyper, AttrType::numbers, "no numbers", "numbers among the arguments"),
-    may(AttrKey::dtype, AttrType::integers, "no results", "of the results").within(1, kDTypeCount - 1),
+    may(AttrKey::dtype, AttrType::integers, "no results", "of the results").within(1, kTensorDTypeCount - 1),
     may(AttrKey::counts, AttrType::integers, "no results", "ranks of the results").within(0, kMaxRank),
     may(AttrKey::sizes, AttrType::dims, "no sizes", "of all results, in order"),
 };

@@ -10,7 +10,7 @@ namespace tern::ops {
 #define TERN_FAMILIES(X) \
   X(movement)            \
   X(pointwise)           \
-  X(microscaling)        \
+  X(quantized)           \
   X(reductions)          \
   X(normalizations)      \
   X(indexing)            \

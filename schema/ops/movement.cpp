@@ -23,7 +23,7 @@ Dims sizes_attr(Inference& c) {
 void reshape(Inference& c) {
   const TensorType& x = c.in(0);
   Dims sizes = sizes_attr(c);
-  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "an MX tensor must be dequantized first");
   c.same(c.pool.product(x.shape), c.pool.product(sizes), "the number of elements before and after");
   c.out(x.dtype, std::move(sizes));
 }
@@ -31,7 +31,7 @@ void reshape(Inference& c) {
 // permute(x; axes): result axis i is axis axes[i] of x.
 void permute(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "an MX tensor must be dequantized first");
   const auto axes = c.axes(AttrKey::axes, x.rank());
   c.require(axes.size() == x.shape.size(), "attribute 'axes' must name every axis once");
   c.require(elements_per_byte(x.dtype) == 1, "packed elements cannot be permuted");
@@ -55,7 +55,7 @@ void check_range(Inference& c, Dim size, Dim start, Dim length, std::int64_t ste
 // slice(x; axis, start, length, step): element i along the axis is element start + i*step of x; step may be negative.
 void slice(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be sliced");
+  c.require(!x.packed(), "packed elements cannot be sliced");
   c.require(x.rank() > 0, "a tensor of no dimensions cannot be sliced");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   const std::int64_t step = c.integer(AttrKey::step);
@@ -69,7 +69,7 @@ void slice(Inference& c) {
 // expand(x; sizes): NumPy's broadcast_to; new axes come first.
 void expand(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be expanded");
+  c.require(!x.packed(), "packed elements cannot be expanded");
   Dims sizes = sizes_attr(c);
   c.require(sizes.size() >= x.shape.size(), "fewer sizes than the input has axes");
   const std::size_t skip = sizes.size() - x.shape.size();
@@ -98,7 +98,7 @@ void check_extent(Inference& c, const TensorType& base, const Dims& sizes, const
 // elements and are not negative.
 void as_strided(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be viewed by strides");
+  c.require(!x.packed(), "packed elements cannot be viewed by strides");
   Dims sizes = sizes_attr(c);
   check_extent(c, x, sizes, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   c.out(x.dtype, std::move(sizes));
@@ -108,7 +108,7 @@ void as_strided(Inference& c) {
 // Complex to real adds a last axis of 2 (attribute k = 1 asks for it), real to complex drops it.
 void bitcast(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0, "an MX tensor must be dequantized first");
+  c.require(!x.quantized(), "an MX tensor must be dequantized first");
   const DType to = c.dtype();
   const int from_size = element_size(x.dtype), to_size = element_size(to);
   c.require(elements_per_byte(x.dtype) == elements_per_byte(to), "a packed type has no bit cast");
@@ -144,7 +144,7 @@ void concat(Inference& c) {
   Dims sizes = first.shape, lengths = {first.shape[axis]};
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const TensorType& x = c.in(i);
-    c.require(x.dtype == first.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1, "all operands need one dtype");
+    c.require(x.dtype == first.dtype && !x.packed(), "all operands need one dtype");
     c.require(x.rank() == first.rank(), "all operands need one rank");
     for (std::size_t a = 0; a < sizes.size(); ++a) {
       if (a != axis) c.same(sizes[a], x.shape[a], "sizes beside the axis");
@@ -159,7 +159,7 @@ void concat(Inference& c) {
 // only). mode 0 constant, 1 reflect (without the edge), 2 replicate the edge, 3 circular.
 void pad(Inference& c) {
   const TensorType& x = c.in(0);
-  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "packed elements cannot be padded");
+  c.require(!x.packed(), "packed elements cannot be padded");
   const Dims &before = c.list(AttrKey::before, x.shape.size()), &after = c.list(AttrKey::after, x.shape.size());
   const std::int64_t mode = c.integer(AttrKey::mode);
   Dims sizes = x.shape;
@@ -184,7 +184,7 @@ void pad(Inference& c) {
 // slice_scatter(x, src; axis, start, length, step): x with the elements that slice would give replaced by src.
 void slice_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1,
+  c.require(x.dtype == src.dtype && !x.packed(),
             "both operands need one unpacked dtype");
   c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
@@ -200,7 +200,7 @@ void slice_scatter(Inference& c) {
 // by src.
 void as_strided_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && x.block == 0 && elements_per_byte(x.dtype) == 1,
+  c.require(x.dtype == src.dtype && !x.packed(),
             "both operands need one unpacked dtype");
   check_extent(c, x, src.shape, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   c.out(x.dtype, x.shape);

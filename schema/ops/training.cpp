@@ -24,12 +24,12 @@ void optim(Inference& c) {
   const TensorType& p = c.in(0);
   c.require(is_floating(p.dtype) && element_size(p.dtype) > 1,
             "a parameter must be of a floating dtype of 16 bits or more");
-  c.require(p.block == 0, "an MX tensor cannot be trained");
+  c.require(!p.quantized(), "an MX tensor cannot be trained");
   const auto kind = static_cast<OptimKind>(c.integer(AttrKey::kind));
   for (std::size_t i = 1; i < 5 && i < c.input_count(); ++i) {
     if (!c.has(i)) continue;
     const TensorType& t = c.in(i);
-    c.require(t.dtype == p.dtype && t.rank() == p.rank() && t.block == 0,
+    c.require(t.dtype == p.dtype && t.rank() == p.rank() && !t.quantized(),
               "all tensors of a step need one dtype and rank");
     for (std::size_t a = 0; a < p.shape.size(); ++a)
       c.same(p.shape[a], t.shape[a], "sizes of the parameter and its state");
@@ -72,7 +72,7 @@ void collective(Inference& c) {
   const TensorType& x = c.in(0);
   const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind));
   const std::int64_t groups = c.integer(AttrKey::groups);
-  c.require(x.block == 0 && elements_per_byte(x.dtype) == 1, "elements that share bytes are not sent");
+  c.require(!x.packed(), "elements that share bytes are not sent");
   if (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) require_reduction(c, x.dtype);
   Dims shape = x.shape;
   if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter) {

@@ -1,5 +1,6 @@
 # Written by ./dev sources.
 set(sources
+  blocks_test.cpp
   checked_test.cpp
   convert_test.cpp
   dtype_test.cpp

@@ -89,7 +89,7 @@ TEST(Microscaling, StatesThatAreReadOtherwiseStay) {
   EXPECT_EQ(p.states.size(), 2u);
   EXPECT_NE(state(p, "scale"), nullptr);
   ASSERT_NE(state(p, "data"), nullptr);
-  EXPECT_EQ(state(p, "data")->type.block, 32);
+  EXPECT_EQ(state(p, "data")->type.blocks.columns, 32);
   for (const FunctionInput& in : p.functions[0].inputs) {
     if (in.kind == FunctionInput::Kind::state) {
       EXPECT_EQ(in.name, p.states.at(in.state).name);

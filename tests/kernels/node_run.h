@@ -93,6 +93,21 @@ class NodeRun : public OutputAllocator {
     node_.inputs.push_back(static_cast<ValueId>(views_.size()) - 1);
     constant_.push_back(constant);
   }
+  /// A quantized value of these sizes and bytes.
+  void quantized_input(DType element, const Blocks& blocks, const std::vector<std::int64_t>& sizes,
+                       const std::vector<std::byte>& bytes) {
+    TensorView v;
+    v.dtype = element;
+    v.blocks = blocks;
+    v.rank = static_cast<std::int32_t>(sizes.size());
+    std::copy(sizes.begin(), sizes.end(), v.sizes.begin());
+    make_contiguous(v);
+    v.data = memory(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), v.data);
+    views_.push_back(v);
+    node_.inputs.push_back(static_cast<ValueId>(views_.size()) - 1);
+    constant_.push_back(true);
+  }
   void no_input() {
     views_.push_back({});
     node_.inputs.push_back(kNoValue);
@@ -104,6 +119,7 @@ class NodeRun : public OutputAllocator {
     std::vector<const TensorType*> pointers;
     for (std::size_t i = 0; i < views_.size(); ++i) {
       types[i].dtype = views_[i].dtype;
+      types[i].blocks = views_[i].blocks;
       types[i].shape.assign(views_[i].shape().begin(), views_[i].shape().end());
       pointers.push_back(node_.inputs[i] == kNoValue ? nullptr : &types[i]);
     }

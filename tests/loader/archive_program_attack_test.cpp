@@ -231,7 +231,7 @@ TEST(ArchiveAttack, PointwiseCode) {
 // FIELD 15: MX tensors.
 TEST(ArchiveAttack, MxTypes) {
   const auto change = [](std::int32_t block, ScaleLayout layout, Dims shape, DType dtype) {
-    return [=](Program& p) { p.functions[1].values.back().type = {dtype, shape, block, layout}; };
+    return [=](Program& p) { p.functions[1].values.back().type = {dtype, shape, {.columns = block, .layout = layout}}; };
   };
   for (std::int32_t block : {-1, 7, 33, 128, std::numeric_limits<std::int32_t>::max()}) {
     expect_rule("values.type", change(block, ScaleLayout::plain, {2, 64}, DType::f8_e4m3fn));
@@ -293,7 +293,7 @@ TEST(ArchiveAttack, UnknownNumbers) {
   });
   expect_unsupported("states.kind", [](Program& p) { p.states[6].kind = static_cast<State::Kind>(3); });
   expect_unsupported("types.dtype", [](Program& p) { p.states[6].type.dtype = static_cast<DType>(kDTypeCount); });
-  expect_unsupported("types.layout", [](Program& p) { p.states[6].type.layout = static_cast<ScaleLayout>(2); });
+  expect_unsupported("types.layout", [](Program& p) { p.states[6].type.blocks.layout = static_cast<ScaleLayout>(2); });
   expect_unsupported("enums.kind",
                      [](Program& p) { p.functions[2].outputs[0].kind = static_cast<FunctionOutput::Kind>(5); });
   expect_unsupported("enums.kind",

@@ -49,7 +49,7 @@ TEST(Forms, WhateverAShapeRuleSeesMakesAnother) {
         f.values[1].type.shape = {2, 7};
       },  // the constant, not the expression of this number
       [](Function& f) { f.values[1].type.shape = {2}; },
-      [](Function& f) { f.values[1].type.block = 32; },
+      [](Function& f) { f.values[1].type.blocks.columns = 32; },
       [](Function& f) { f.values[3].type.dtype = DType::f64; },
       [](Function& f) { f.nodes[1].inputs[0] = kNoValue; },
       [](Function& f) { f.nodes[1].outputs[0] = kNoValue; },

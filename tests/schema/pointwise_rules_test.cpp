@@ -138,7 +138,7 @@ TEST(PointwiseRules, MxValues) {
   RuleRun d(Op::mx_dequantize);
   d.in(DType::f8_e4m3fn, {4, 64}).set(AttrKey::block, {32}).dtype(DType::bf16);
   EXPECT_TRUE(d.fails());  // not an MX value
-  d.types[0].block = 32;
+  d.types[0].blocks.columns = 32;
   EXPECT_EQ(d.result(), (TensorType{DType::bf16, {4, 64}}));
   d.set(AttrKey::block, {16});
   EXPECT_TRUE(d.fails());

@@ -9,7 +9,7 @@ namespace {
 
 std::string type_name(const TensorType& type) {
   const std::string_view name = name_of(type.dtype);
-  return type.block > 0 ? fmt::format("mx {}", name) : std::string(name);
+  return type.quantized() ? fmt::format("mx {}", name) : std::string(name);
 }
 
 /// The tensors that cross from one origin to another, or to the outside.

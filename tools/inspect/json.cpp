@@ -34,7 +34,15 @@ std::string size_json(const Program& p, Dim d) {
 std::string type_json(const Program& p, const TensorType& t) {
   std::string out = fmt::format("{{\"dtype\": {}, \"sizes\": ", quoted(name_of(t.dtype)));
   out += array(t.shape, [&](Dim d) { return size_json(p, d); });
-  if (t.block > 0) out += fmt::format(", \"mx_block\": {}, \"mx_layout\": {}", t.block, static_cast<int>(t.layout));
+  if (t.quantized()) {
+    const Blocks& b = t.blocks;
+    out += fmt::format(", \"block\": [{}, {}], \"scale\": {}, \"scale_layout\": {}", b.rows, b.columns,
+                       quoted(name_of(b.scale)), static_cast<int>(b.layout));
+    if (b.zero_point != ZeroPoint::none)
+      out += fmt::format(", \"zero_point\": {}, \"zero\": {}", quoted(b.zero_point == ZeroPoint::added ? "added" : "subtracted"),
+                         quoted(name_of(b.zero)));
+    if (b.outer) out += ", \"outer_scale\": true";
+  }
   return out + "}";
 }
 

@@ -23,7 +23,7 @@ struct Measured {
 States mutable_states(const Side& side, const Session& session) {
   States states;
   for (const State& s : side.program->states) {
-    if (s.is_mutable && s.type.block == 0) states.emplace_back(s.name, session.read_state(s.name));
+    if (s.is_mutable && !s.type.quantized()) states.emplace_back(s.name, session.read_state(s.name));
   }
   return states;
 }

@@ -27,7 +27,7 @@ std::vector<ValueId> measured_results(const Function& f, const Node& node) {
   for (ValueId v : node.outputs) {
     if (v == kNoValue) continue;
     const TensorType& t = type_of(f, v);
-    if (t.block == 0 && (is_floating(t.dtype) || is_complex(t.dtype))) results.push_back(v);
+    if (!t.quantized() && (is_floating(t.dtype) || is_complex(t.dtype))) results.push_back(v);
   }
   return results;
 }
@@ -41,7 +41,7 @@ std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& nod
 
 bool runs_alone(const Function& f, const WeightValues& weights, const Node& node) {
   const std::vector<ValueId> operands = outer_operands(weights, node);
-  return std::ranges::all_of(operands, [&](ValueId v) { return type_of(f, v).block == 0; });
+  return std::ranges::all_of(operands, [&](ValueId v) { return !type_of(f, v).quantized(); });
 }
 
 std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes) {

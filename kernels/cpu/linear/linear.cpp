@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "dtypes/cpu_level.h"
 #include "kernels/cpu/linear/micro.h"
+#include "kernels/cpu/quantized/product.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -90,6 +91,7 @@ struct Weight {
   const void* at = nullptr;
   std::int64_t row = 0;
   DType type = DType::f32;
+  const QuantizedMatrix* quantized = nullptr;
   const void* element(std::int64_t n, std::int64_t k) const {
     return static_cast<const std::byte*>(at) + (n * row + k) * element_size(type);
   }
@@ -100,6 +102,12 @@ Weight widened(const Weight& w, Range rows, Range depth) {
   if (w.type == DType::f32) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
   const std::int64_t row = (depth.size() + 15) / 16 * 16 + 16;  // an odd number of cache lines would do as well
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
+  if (w.quantized != nullptr) {
+    for (std::int64_t n = 0; n < rows.size(); ++n)
+      quantized::numbers_of_row(*w.quantized, static_cast<const std::byte*>(w.at), rows.begin + n, depth.begin,
+                                depth.size(), to + n * row);
+    return {to, row, DType::f32};
+  }
   for (std::int64_t n = 0; n < rows.size(); ++n)
     convert(w.element(rows.begin + n, depth.begin), w.type, to + n * row, DType::f32, depth.size());
   return {to, row, DType::f32};
@@ -163,7 +171,7 @@ class Part {
  private:
   /// The products of `depth` of neighbouring strips with all panels.
   void multiply(Range rows, Range depth) const {
-    const Weight w = widened({o_.weight, s_.w_row, o_.type}, rows, depth);
+    const Weight w = widened({o_.weight, s_.w_row, o_.type, o_.quantized}, rows, depth);
     const float* panel = packed_;
     for (const Panel& p : panels_) {
       for (std::int64_t n = rows.begin; n < rows.end; n += height_) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "dtypes/blocks.h"
 #include "dtypes/small_float.h"
 #include "kernels/cpu/pointwise/finish.h"
 
@@ -23,6 +24,7 @@ struct LinearOperands {
   float* y = nullptr;
   pointwise::Finish finish;
   DType type = DType::f32;  ///< or one that is_narrow
+  const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value; for more than a few rows of x
 };
 
 /// Whether `linear` widens weights of this type: floats of two bytes or of one.

@@ -35,6 +35,8 @@ std::unique_ptr<PreparedAlgorithm> product_by_onednn(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p);
+/// Only a quantized second operand.
+std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p);
 /// Of strided operands of all types: takes every node.
 std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product& p);
 

@@ -20,7 +20,7 @@ bool is_float(DType t) {
 /// Needs columns of the second operand that lie in one piece each.
 std::optional<InPlace> in_place(const KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &y = c.out[0];
-  if (!is_float(x.dtype) || !is_float(w.dtype) || !is_float(y.dtype) || y.numel() == 0) return std::nullopt;
+  if (w.blocks.columns != 0 || !is_float(x.dtype) || !is_float(w.dtype) || !is_float(y.dtype) || y.numel() == 0) return std::nullopt;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
   if (c.has(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;

@@ -39,7 +39,12 @@ double packed_rows(const Product&, const Machine&) {
   return 0;
 }
 
-constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tile_rows, packed_rows, product_of_packed_rows},
+double quantized(const Product& p, const Machine&) {
+  return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
+}
+
+constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, product_of_quantized},
+                                              {Algorithm::tile_rows, packed_rows, product_of_packed_rows},
                                               {Algorithm::tiles, tiles, product_on_tiles},
                                               {Algorithm::panels, panels, product_with_panels},
                                               {Algorithm::in_place, in_place, product_in_place},
@@ -67,6 +72,7 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::panels, Variant::shallow},
                                            {Algorithm::panels, Variant::deep},
                                            {Algorithm::in_place},
+                                           {Algorithm::quantized},
                                            {Algorithm::blocks},
                                            {Algorithm::onednn}};
 

@@ -61,6 +61,7 @@ std::unique_ptr<PreparedAlgorithm> prepare(const KernelCall& c) {
   const DType dtype = c.in[0].dtype;
   if (!is_floating(dtype) || dtype == DType::f64 || !is_floating(c.out[0].dtype) || c.out[0].numel() == 0)
     return nullptr;
+  if (c.in[1].blocks.columns != 0) return nullptr;  // read in its own bits
   if (c.constant == nullptr || !c.constant[1] || c.in[1].data == nullptr) return nullptr;
   // By itself it is not worth memory of its own.
   if (dtype == DType::f32 && c.in[1].dtype == DType::f32 && c.algorithm != Algorithm::onednn) return nullptr;

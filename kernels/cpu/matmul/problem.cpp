@@ -9,24 +9,33 @@ namespace {
 /// A view that gemm can read, or the dense one that `v` has to be copied to.
 bool needs_copy(const TensorView& v, DType type) {
   const int r = v.rank;
-  return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
+  return v.dtype != type || v.blocks.columns != 0 || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
 TensorView dense_like(const TensorView& v, DType type) {
   TensorView d = planes_without_repeats(v);
   d.dtype = type;
+  d.blocks = {};
   make_contiguous(d);
   return d;
 }
 
 }  // namespace
 
+TensorView right_operand(const KernelCall& c) {
+  TensorView b = c.in[1];
+  if (b.blocks.columns == 0) return b;
+  b.sizes = {c.in[1].size(1), c.in[1].size(0)};
+  b.strides = {1, c.in[1].size(1)};
+  return b;
+}
+
 Problem describe(const KernelCall& c) {
   Problem p;
   p.type = gemm_type(c.in[0].dtype);
   const TensorView& out = c.out[0];
   const int rank = out.rank;
-  const TensorView a = with_rank(c.in[0], rank), b = with_rank(c.in[1], rank);
+  const TensorView a = with_rank(c.in[0], rank), b = with_rank(right_operand(c), rank);
   p.convert_a = needs_copy(a, p.type);
   p.convert_b = needs_copy(b, p.type);
   p.convert_c = out.dtype != p.type;

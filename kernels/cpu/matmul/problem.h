@@ -23,6 +23,9 @@ struct Problem {
   Batch batch;
 };
 
+/// The second operand as a matrix: a quantized one lies by columns.
+TensorView right_operand(const KernelCall& c);
+
 Problem describe(const KernelCall& c);
 
 }  // namespace tern::cpu

@@ -1,7 +1,8 @@
-// mx_pack and mx_dequantize.
+// mx_pack, mx_dequantize and dequantize.
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "kernels/cpu/dense.h"
 #include "kernels/cpu/pointwise/kernels.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/mx_format.h"
@@ -35,6 +36,10 @@ void dequantize(KernelCall& call) {
   });
 }
 
+void dequantize_blocks(KernelCall& call) {
+  to_dense(call.in[0], call.out[0].dtype, call.out[0].data);
+}
+
 }  // namespace
 
 void register_mx(KernelTable& t) {
@@ -43,6 +48,8 @@ void register_mx(KernelTable& t) {
   t.set(Op::mx_pack, k);
   k.run = dequantize;
   t.set(Op::mx_dequantize, k);
+  k.run = dequantize_blocks;
+  t.set(Op::dequantize, k);
 }
 
 }  // namespace tern::pointwise

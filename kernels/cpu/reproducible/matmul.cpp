@@ -2,6 +2,7 @@
 #include <array>
 
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/matmul/problem.h"
 #include "kernels/cpu/reproducible/contractions.h"
 #include "kernels/cpu/reproducible/product.h"
 #include "threads/parallel.h"
@@ -18,15 +19,16 @@ struct Problem {
 TensorView dense_like(const TensorView& v, DType type) {
   TensorView d = planes_without_repeats(v);
   d.dtype = type;
+  d.blocks = {};
   make_contiguous(d);
   return d;
 }
 
 Problem describe(const KernelCall& c) {
   const int rank = c.out[0].rank;
-  Problem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(c.in[1], rank)};
+  Problem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(cpu::right_operand(c), rank)};
   p.convert_a = p.a.dtype != p.type;
-  p.convert_b = p.b.dtype != p.type;
+  p.convert_b = p.b.dtype != p.type || p.b.blocks.columns != 0;
   p.convert_c = c.out[0].dtype != p.type;
   if (p.convert_a) p.a = dense_like(p.a, p.type);
   if (p.convert_b) p.b = dense_like(p.b, p.type);

@@ -41,6 +41,17 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
 }
+TERN_SIMD_INLINE Floats widen_halves(Halves h) {
+  return _mm256_cvtph_ps(reinterpret_cast<__m128i>(h));
+}
+
+inline constexpr bool kLooksUp = true;
+TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+  const auto at = reinterpret_cast<__m256i>(places);
+  return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at),
+                          _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), at),
+                          _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+}
 
 }  // namespace avx2
 }  // namespace tern::simd

@@ -57,5 +57,13 @@ TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Whole) {
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(static_cast<const __m256i*>(from)));
 }
+TERN_SIMD_INLINE Floats widen_halves(Halves h) {
+  return _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(h));
+}
+
+inline constexpr bool kLooksUp = true;
+TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+  return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(table));
+}
 }
 }  // namespace tern::simd

@@ -47,14 +47,18 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 }
 
 /// The exponent's bias is 15, not 127; numbers below the normal ones come right by the multiplication too.
-TERN_SIMD_INLINE Floats widen_half(const void* from) {
-  Halves narrow;
-  __builtin_memcpy(&narrow, from, sizeof narrow);
+TERN_SIMD_INLINE Floats widen_halves(Halves narrow) {
   const Words h = __builtin_convertvector(narrow, Words);
   const Floats scaled = reinterpret_cast<Floats>((h & 0x7fff) << 13) * 0x1p112F;
   const Words special = reinterpret_cast<Words>((h & 0x7c00) == 0x7c00) & 0x7f800000;
   return reinterpret_cast<Floats>(reinterpret_cast<Words>(scaled) | special | (h & 0x8000) << 16);
 }
+TERN_SIMD_INLINE Floats widen_half(const void* from) {
+  Halves narrow;
+  __builtin_memcpy(&narrow, from, sizeof narrow);
+  return widen_halves(narrow);
+}
+#include "kernels/cpu/simd/no_look_up.h"
 
 }  // namespace baseline
 }  // namespace tern::simd

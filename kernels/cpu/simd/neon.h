@@ -43,6 +43,10 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   __builtin_memcpy(&h, from, sizeof h);
   return vcvt_f32_f16(h);
 }
+TERN_SIMD_INLINE Floats widen_halves(Halves h) {
+  return vcvt_f32_f16(reinterpret_cast<float16x4_t>(h));
+}
+#include "kernels/cpu/simd/no_look_up.h"
 
 }  // namespace neon
 }  // namespace tern::simd

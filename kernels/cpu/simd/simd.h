@@ -13,7 +13,8 @@
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
 //   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
 //   times_power           p * 2^n
-//   widen_half, widen_bfloat16
+//   widen_half, widen_bfloat16; widen_halves, of a register
+//   look_up               in a table of 16 floats, by the low four bits; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
 

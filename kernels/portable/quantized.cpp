@@ -1,7 +1,9 @@
-// mx_pack and mx_dequantize: tensors of small floats with a scale for each block.
+// mx_pack, mx_dequantize and dequantize.
 #include "kernels/mx_format.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/quantized.h"
+#include "kernels/quantized_view.h"
 
 namespace tern::portable {
 namespace {
@@ -17,25 +19,21 @@ void pack(const KernelCall& c, Launches& list) {
   list.add(std::move(k), f.element_bytes() + f.scales().size());
 }
 
+/// mx_dequantize, too, whose attributes repeat the blocks.
 void dequantize(const KernelCall& c, Launches& list) {
-  const MxFormat f = mx_format(*c.node, c.in[0]);
-  Launch k("mx_dequantize");
-  k.input("x", 0, DType::u8);
-  k.load("LOAD_X", f.element, DType::f32);
+  const QuantizedMatrix m = quantized_matrix(c.in[0]);
+  Launch k("dequantize");
+  declare_quantized(k, "x", 0, m);
   k.output("out", 0, c.out[0].dtype);
   k.store("STORE", DType::f32, c.out[0].dtype);
-  k.source.define("SWIZZLED", f.layout == ScaleLayout::plain ? std::int64_t{0} : std::int64_t{1});
-  k.parameter("count", f.rows * f.columns);
-  k.parameter("columns", f.columns);
-  k.parameter("block", f.block);
-  k.parameter("blocks", f.columns / f.block);
-  k.parameter("element_bytes", f.element_bytes());
-  list.add(std::move(k), f.rows * f.columns);
+  k.parameter("count", m.rows * m.columns);
+  k.parameter("columns", m.columns);
+  list.add(std::move(k), m.rows * m.columns);
 }
 
 }  // namespace
 
-void define_microscaling(Definitions& d) {
+void define_quantized(Definitions& d) {
   // Packed values are read byte by byte, as they lie.
   Kernel k = kernel<pack>();
   k.strided = 0;
@@ -43,6 +41,7 @@ void define_microscaling(Definitions& d) {
   k = kernel<dequantize>();
   k.strided = 0;
   d.set(Op::mx_dequantize, k);
+  d.set(Op::dequantize, k);
 }
 
 }  // namespace tern::portable

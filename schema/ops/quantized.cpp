@@ -1,4 +1,4 @@
-// MX values: elements and scales become one value, and numbers again.
+// Quantized values: elements and scales become one value, and numbers again.
 #include <fmt/format.h>
 #include <tern/dtype.h>
 
@@ -50,8 +50,8 @@ void mx_pack_rule(Inference& c) {
   const Dim scales = mx.layout == ScaleLayout::plain ? p.mul(rows, blocks)
                                                      : p.mul(p.mul(p.ceildiv(rows, 128), p.ceildiv(blocks, 4)), 512);
   c.same(p.product(c.in(1).shape), scales, "the number of scales and of blocks");
-  t.block = mx.block;
-  t.layout = mx.layout;
+  t.blocks.columns = mx.block;
+  t.blocks.layout = mx.layout;
   c.outputs.push_back(std::move(t));
 }
 
@@ -60,12 +60,22 @@ void mx_pack_rule(Inference& c) {
 void mx_dequantize_rule(Inference& c) {
   const MxAttributes mx = mx_attributes(c);
   const TensorType& x = c.in(0);
-  c.require(x.block != 0, "the operand is not an MX value");
-  c.require(x.block == mx.block && x.layout == mx.layout, "block or layout is not that of the operand");
+  c.require(x.quantized(), "the operand is not an MX value");
+  c.require(x.blocks.columns == mx.block && x.blocks.layout == mx.layout, "block or layout is not that of the operand");
   const DType t = c.dtype();
   c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
             "the dtype must be a floating one");
   c.out(t, x.shape);
+}
+
+/// dequantize(x; dtype): the numbers of a quantized value, computed in float32 as its zero points say
+/// (dtypes/blocks.h), and rounded to dtype.
+void dequantize_rule(Inference& c) {
+  c.require(c.in(0).quantized(), "the operand is not a quantized value");
+  const DType t = c.dtype();
+  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
+            "the dtype must be a floating one");
+  c.out(t, c.in(0).shape);
 }
 
 constexpr Attribute kBlock = need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20);
@@ -77,17 +87,23 @@ constexpr AttrRecord kMxPack[] = {
 };
 constexpr AttrRecord kMxDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result"), kBlock, kLayout};
 
+constexpr AttrRecord kDequantize[] = {need(AttrKey::dtype, AttrType::dtype, "of the result")};
+
 constexpr OpRecord kOps[] = {
     TERN_OP(110, mx_pack, "elements, scales -> x", "an MX value; moves bytes only").attrs(kMxPack).rule(mx_pack_rule),
     TERN_OP(111, mx_dequantize, "x -> y", "element * scale")
         .attrs(kMxDequantize)
         .traits_of(Trait::plain)
         .rule(mx_dequantize_rule),
+    TERN_OP(131, dequantize, "x -> y", "the numbers of a quantized value")
+        .attrs(kDequantize)
+        .traits_of(Trait::plain)
+        .rule(dequantize_rule),
 };
 
 }  // namespace
 
-std::span<const OpRecord> microscaling_ops() {
+std::span<const OpRecord> quantized_ops() {
   return kOps;
 }
 

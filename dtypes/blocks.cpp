@@ -1,0 +1,133 @@
+#include "dtypes/blocks.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "dtypes/convert.h"
+
+namespace tern {
+namespace {
+
+/// Sign-extended elements of `bits` bits, the first in the low ones.
+template <int bits>
+void unpack_integers(const std::uint8_t* from, std::int64_t count, float* to) {
+  constexpr int kPer = 8 / bits, kSign = 1 << (bits - 1), kMask = (1 << bits) - 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int code = from[i / kPer] >> (i % kPer * bits) & kMask;
+    to[i] = static_cast<float>((code ^ kSign) - kSign);
+  }
+}
+
+float number_at(const std::byte* at, DType t, std::int64_t i) {
+  float value = 0;
+  // The bytes may lie anywhere; convert wants elements where they may lie.
+  alignas(8) std::byte element[8];
+  std::memcpy(element, at + i * element_size(t), static_cast<std::size_t>(element_size(t)));
+  convert(element, t, &value, DType::f32, 1);
+  return value;
+}
+
+}  // namespace
+
+bool is_quantized_element(DType t) {
+  switch (t) {
+    case DType::u8:
+    case DType::i8:
+    case DType::i4:
+    case DType::i2:
+    case DType::f8_e4m3fn:
+    case DType::f8_e5m2:
+    case DType::f6_e2m3:
+    case DType::f6_e3m2:
+    case DType::f4_e2m1: return true;
+    default: return false;
+  }
+}
+
+bool is_quantized_scale(DType t) {
+  return t == DType::f32 || t == DType::f16 || t == DType::bf16 || t == DType::f8_e8m0 || t == DType::f8_e4m3fn;
+}
+
+bool is_quantized_zero(DType t) {
+  return t == DType::i8 || t == DType::f32 || t == DType::f16 || t == DType::bf16;
+}
+
+const char* wrong_blocks(DType element, const Blocks& b) {
+  constexpr std::int32_t kMost = 1 << 30;
+  if (b.columns < 1 || b.columns > kMost || b.rows < 1 || b.rows > kMost) return "blocks of no size, or of too large a one";
+  if (!is_quantized_element(element)) return "a quantized value whose elements are of another type than 8 bits or fewer";
+  if (b.columns > 1 && b.columns % elements_per_byte(element) != 0) return "blocks that end within a byte";
+  if (b.columns == 1 && elements_per_byte(element) > 1) return "blocks that end within a byte";
+  if (!is_quantized_scale(b.scale)) return "scales of a type that scales do not have";
+  if (b.zero_point > ZeroPoint::added) return "zero points of a kind that this version does not know";
+  if (b.zero_point == ZeroPoint::none ? b.zero != DType::invalid : !is_quantized_zero(b.zero))
+    return "zero points of a type that zero points do not have";
+  if (b.layout > ScaleLayout::swizzled_32_4_4) return "scales in a layout that this version does not know";
+  if (b.layout != ScaleLayout::plain && (b.rows != 1 || element_size(b.scale) != 1 || b.zero_point != ZeroPoint::none))
+    return "a swizzled layout, which is for scales of 8 bits of single rows";
+  return nullptr;
+}
+
+void check_quantized(const QuantizedMatrix& m) {
+  const auto complain = [](const std::string& what) { fail(ErrorCode::invalid_argument, "a quantized value: " + what); };
+  if (const char* wrong = wrong_blocks(m.element, m.blocks)) complain(wrong);
+  if (m.rows < 0 || m.columns < 0) {
+    complain("negative size " + std::to_string(m.rows) + " x " + std::to_string(m.columns));
+  }
+  if (m.columns % m.blocks.columns != 0) {
+    complain("rows of " + std::to_string(m.columns) + " elements do not divide into blocks of " +
+             std::to_string(m.blocks.columns));
+  }
+  // Padding adds less than 128 rows and 4 columns, which the limit leaves room for.
+  constexpr std::int64_t kLimit = std::int64_t{1} << 58;
+  if (std::max<std::int64_t>(m.rows, 128) > kLimit / std::max<std::int64_t>(m.columns, 4)) {
+    complain(std::to_string(m.rows) + " x " + std::to_string(m.columns) + " elements are too many");
+  }
+}
+
+void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
+                     std::int64_t count, float* to) {
+  const std::byte* from = at + row * m.row_bytes() + begin / elements_per_byte(m.element);
+  if (m.element == DType::i4) return unpack_integers<4>(reinterpret_cast<const std::uint8_t*>(from), count, to);
+  if (m.element == DType::i2) return unpack_integers<2>(reinterpret_cast<const std::uint8_t*>(from), count, to);
+  convert(from, m.element, to, DType::f32, count);
+}
+
+BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block,
+                       std::int64_t column_block) {
+  const ScaleGrid grid = m.scales();
+  const std::int64_t i = grid.index(row_block, column_block);
+  BlockScale s{number_at(at + m.scale_offset(), m.blocks.scale, i), 0};
+  if (m.blocks.outer) s.scale *= number_at(at + m.outer_offset(), DType::f32, 0);
+  if (m.blocks.zero_point != ZeroPoint::none) s.zero = number_at(at + m.zero_offset(), m.blocks.zero, i);
+  return s;
+}
+
+void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
+                    std::int64_t count, float* to) {
+  decode_elements(m, at, row, begin, count, to);
+  const std::int64_t block = m.blocks.columns, end = begin + count;
+  for (std::int64_t k = begin; k < end;) {
+    const std::int64_t next = std::min(end, (k / block + 1) * block);
+    const BlockScale s = block_scale(m, at, row / m.blocks.rows, k / block);
+    float* const numbers = to + (k - begin);
+    const std::int64_t n = next - k;
+    switch (m.blocks.zero_point) {
+      case ZeroPoint::none:
+        for (std::int64_t i = 0; i < n; ++i) numbers[i] *= s.scale;
+        break;
+      case ZeroPoint::subtracted:
+        for (std::int64_t i = 0; i < n; ++i) numbers[i] = (numbers[i] - s.zero) * s.scale;
+        break;
+      case ZeroPoint::added:
+        for (std::int64_t i = 0; i < n; ++i) numbers[i] = numbers[i] * s.scale + s.zero;
+        break;
+    }
+    k = next;
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,88 @@
+// How a quantized value keeps its numbers: small elements in blocks, each block with a scale and perhaps a zero point.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <cstdint>
+
+#include "dtypes/mx_scales.h"
+
+namespace tern {
+
+/// What the zero points of a quantized value do. The values are part of the archive format and never change.
+enum class ZeroPoint : std::uint8_t {
+  none = 0,        ///< number = element * scale
+  subtracted = 1,  ///< number = (element - zero) * scale
+  added = 2,       ///< number = element * scale + zero
+};
+
+/// A matrix in blocks of `rows` by `columns` elements; a tensor of more dimensions is one with its leading dimensions
+/// folded into rows. The last block of rows may be smaller. Each block has one scale and, unless zero_point is none, one
+/// zero point. All are computed with in float32, each operation rounded.
+struct Blocks {
+  std::int32_t columns = 0;  ///< 0: not a quantized value
+  std::int32_t rows = 1;
+  DType scale = DType::f8_e8m0;  ///< or float32, float16, bfloat16, float8_e4m3fn
+  ZeroPoint zero_point = ZeroPoint::none;
+  DType zero = DType::invalid;  ///< int8 or a type that scales may have, but float8; invalid without zero points
+  ScaleLayout layout = ScaleLayout::plain;
+  bool outer = false;  ///< one more float32, by which all scales are multiplied (NVFP4)
+
+  friend bool operator==(const Blocks&, const Blocks&) = default;
+};
+
+/// Whether quantized values have elements (scales, zero points) of this type.
+bool is_quantized_element(DType t);
+bool is_quantized_scale(DType t);
+bool is_quantized_zero(DType t);
+
+/// A quantized matrix in memory: elements row by row, then the scales, the zero points and the outer scale, each from
+/// the next multiple of its own element's size on.
+struct QuantizedMatrix {
+  DType element = DType::invalid;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;  ///< a multiple of blocks.columns and of elements_per_byte(element)
+  Blocks blocks;
+
+  ScaleGrid scales() const {
+    return {(rows + blocks.rows - 1) / blocks.rows, (columns + blocks.columns - 1) / blocks.columns, blocks.layout};
+  }
+  std::int64_t row_bytes() const { return columns / elements_per_byte(element) * element_size(element); }
+  std::int64_t element_bytes() const { return rows * row_bytes(); }
+  std::int64_t scale_offset() const { return up(element_bytes(), element_size(blocks.scale)); }
+  std::int64_t zero_offset() const {
+    return up(scale_offset() + scales().size() * element_size(blocks.scale), element_size(zero_type()));
+  }
+  std::int64_t outer_offset() const {
+    const std::int64_t zeros = blocks.zero_point == ZeroPoint::none ? 0 : scales().size() * element_size(zero_type());
+    return up(zero_offset() + zeros, blocks.outer ? 4 : 1);
+  }
+  std::int64_t bytes() const { return outer_offset() + (blocks.outer ? 4 : 0); }
+
+ private:
+  DType zero_type() const { return blocks.zero_point == ZeroPoint::none ? DType::i8 : blocks.zero; }
+  static constexpr std::int64_t up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+};
+
+/// Empty, or what is wrong with blocks of such elements.
+const char* wrong_blocks(DType element, const Blocks& blocks);
+
+/// Fails (invalid_argument) unless the format obeys the rules above and its sizes fit 62 bits. What follows expects a
+/// matrix that has passed.
+void check_quantized(const QuantizedMatrix& m);
+
+/// Elements [begin, begin + count) of a row as float32; begin is a multiple of elements_per_byte. `at` is the value's
+/// first byte.
+void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
+                     std::int64_t count, float* to);
+/// The scale, times the outer one, and the zero point of a block, given by numbers of row and column of blocks.
+struct BlockScale {
+  float scale = 1, zero = 0;
+};
+BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block, std::int64_t column_block);
+
+/// The numbers of a row, of `columns` of them from `begin` on. `begin` and `count` are multiples of elements_per_byte.
+void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
+                    std::int64_t count, float* to);
+
+}  // namespace tern

@@ -1,0 +1,206 @@
+#include "exporter/quantized/products.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/tensor.h>
+
+#include <algorithm>
+#include <map>
+
+#include "dtypes/convert.h"
+#include "exporter/constant_part.h"
+#include "exporter/constants.h"
+#include "exporter/quantized/candidates.h"
+#include "exporter/quantized/fit.h"
+#include "schema/passes/dead_code.h"
+#include "schema/passes/unread_states.h"
+
+namespace tern {
+namespace {
+
+using namespace quantized;
+
+constexpr std::int64_t kLeast = 16;       // elements of a weight that is worth it
+constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
+
+class Products {
+ public:
+  explicit Products(Program& program) : program_(program), candidates_(program.states.size()) {
+    std::uint64_t weights = 0;
+    for (const Storage& s : program.storages) weights += std::min(s.size, kMostWork);
+    budget_ = (std::uint64_t{1} << 24) + weights * 1024;
+  }
+
+  void run() {
+    bool any = false;
+    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f) || any;
+    if (!any) return;
+    remove_dead_code(program_);
+    candidates_.resize(program_.states.size());
+    remove_unread_states(program_, candidates_);
+    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    for (const auto& [made, name] : names_) rename(made, name);
+  }
+
+ private:
+  struct Found {
+    std::size_t node;
+    std::uint32_t state;
+  };
+
+  bool run(std::uint32_t number) {
+    const Function f = program_.functions[number];  // as it was: states are added to it
+    const ConstantPart part(program_, f);
+    std::vector<Found> all;
+    made_.clear();
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      const Node& n = f.nodes[i];
+      if (n.op != Op::matmul || !part.constant(n.inputs[1]) || part.producer(n.inputs[1]) < 0) continue;
+      const DType a = type(f, n.inputs[0]).dtype;
+      if (a != DType::f32 && a != DType::f16 && a != DType::bf16) continue;
+      if (const std::int64_t state = state_of(f, part, n.inputs[1]); state >= 0)
+        all.push_back({i, static_cast<std::uint32_t>(state)});
+    }
+    for (const Found& found : all) replace(program_.functions[number], found);
+    return !all.empty();
+  }
+
+  static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
+
+  /// The quantized state that is `v` by columns, or -1. It is made if there is none yet.
+  std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v) {
+    const TensorType& t = type(f, v);
+    if (t.rank() != 2 || !is_floating(t.dtype) || element_size(t.dtype) > 4) return -1;
+    if (const std::int64_t state = dequantized(f, part, v); state >= 0) return state;
+    const ConstantSlice slice = part.slice(v);
+    if (slice.nodes.empty()) return -1;
+    for (std::uint32_t s : slice.states) candidates_[s] = true;
+    if (const auto known = made_.find(v); known != made_.end()) return known->second;
+    const std::uint64_t work = part.work(slice);
+    if (work > budget_ || t.shape[0].value() * t.shape[1].value() < kLeast) return -1;
+    budget_ -= work;
+    const std::optional<Fitted> fitted = find(f, part, slice, v);
+    const std::int64_t state =
+        fitted ? add_state(*fitted, {t.shape[1].value(), t.shape[0].value()}, slice) : std::int64_t{-1};
+    made_.emplace(v, state);
+    return state;
+  }
+
+  /// The state behind dequantize, where only a transposition lies between.
+  std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v) {
+    bool transposed = false;
+    for (std::int64_t at = part.producer(v); at >= 0;) {
+      const Node& n = f.nodes[static_cast<std::size_t>(at)];
+      if (n.op == Op::permute && type(f, n.inputs[0]).rank() == 2) {
+        const Dims& axes = n.dims(AttrKey::axes);
+        transposed = transposed != ((axes[0].value() + 2) % 2 == 1);
+      } else if (n.op == Op::dequantize || n.op == Op::mx_dequantize) {
+        const std::int64_t state = part.state(n.inputs[0]);
+        return transposed && state >= 0 && type(f, n.inputs[0]).rank() == 2 ? state : -1;
+      } else {
+        return -1;
+      }
+      at = part.producer(n.inputs[0]);
+    }
+    return -1;
+  }
+
+  std::optional<Fitted> find(const Function& f, const ConstantPart& part, const ConstantSlice& slice, ValueId v) {
+    const TensorType& t = type(f, v);
+    Numbers numbers{{}, t.dtype, t.shape[1].value(), t.shape[0].value()};
+    const std::vector<PerBlock> scales =
+        scale_candidates(program_, f, part, slice, {numbers.rows, numbers.columns});
+    if (scales.empty()) return std::nullopt;
+    try {
+      part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = by_columns(value); });
+    } catch (const Error&) {
+      return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
+    }
+    for (const PerBlock& s : scales) {
+      if (auto fitted = fit(numbers, s)) return fitted;
+    }
+    for (const PerBlock& s : scales) {
+      for (const PerBlock& z : scales) {
+        if (&s == &z || !is_quantized_zero(z.type)) continue;
+        if (auto fitted = fit(numbers, s, z)) return fitted;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// A [k, n] value as [n, k] floats.
+  static std::vector<float> by_columns(const Tensor& value) {
+    const Tensor dense = value.contiguous();
+    const std::int64_t k = dense.sizes()[0], n = dense.sizes()[1];
+    std::vector<float> rows(static_cast<std::size_t>(k * n)), columns(rows.size());
+    convert(dense.data(), dense.dtype(), rows.data(), DType::f32, k * n);
+    constexpr std::int64_t kTile = 32;
+    for (std::int64_t i = 0; i < k; i += kTile) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t r = i; r < std::min(k, i + kTile); ++r)
+          columns[static_cast<std::size_t>(j * k + r)] = rows[static_cast<std::size_t>(r * n + j)];
+      }
+    }
+    return columns;
+  }
+
+  std::uint32_t add_state(const Fitted& fitted, WeightSizes sizes, const ConstantSlice& slice) {
+    // Named after the largest of the states that it stands for.
+    const State* largest = nullptr;
+    for (std::uint32_t s : slice.states) {
+      const State& state = program_.states[s];
+      if (largest == nullptr || program_.storages[state.storage].size > program_.storages[largest->storage].size)
+        largest = &state;
+    }
+    State state;
+    state.name = fmt::format("{}.quantized{}", largest->name, names_.empty() ? "" : std::to_string(names_.size()));
+    names_.emplace_back(state.name, largest->name);
+    state.kind = largest->kind;
+    state.persistent = largest->persistent;
+    state.type = {fitted.element, {sizes.rows, sizes.columns}, fitted.blocks};
+    state.strides = {sizes.columns, 1};
+    state.storage = add_storage(program_, fitted.bytes);
+    program_.states.push_back(std::move(state));
+    return static_cast<std::uint32_t>(program_.states.size() - 1);
+  }
+
+  void replace(Function& f, const Found& found) {
+    ValueId v = kNoValue;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.state == found.state) v = in.value;
+    }
+    if (v == kNoValue) {
+      const State& state = program_.states[found.state];
+      f.values.push_back({state.type, state.name});
+      v = static_cast<ValueId>(f.values.size() - 1);
+      f.inputs.push_back({FunctionInput::Kind::state, v, found.state, state.name, {}});
+    }
+    f.nodes[found.node].inputs[1] = v;
+  }
+
+  /// The quantized state takes the name of the one whose numbers it has, if that is gone.
+  void rename(const std::string& made, const std::string& name) {
+    const auto called = [&](const std::string& n) { return std::ranges::find(program_.states, n, &State::name); };
+    if (called(name) != program_.states.end() || called(made) == program_.states.end()) return;
+    called(made)->name = name;
+    for (Function& f : program_.functions) {
+      for (FunctionInput& in : f.inputs) {
+        if (in.name == made) in.name = name;
+      }
+    }
+  }
+
+  Program& program_;
+  std::vector<bool> candidates_;  ///< states that may be unread then
+  std::uint64_t budget_ = 0;
+  std::map<ValueId, std::int64_t> made_;  ///< of the function that is looked at: the state of a value, or -1
+  std::vector<std::pair<std::string, std::string>> names_;
+};
+
+}  // namespace
+
+void read_quantized_weights(Program& program) {
+  Products(program).run();
+}
+
+}  // namespace tern

@@ -1,0 +1,8 @@
+// For instruction sets whose registers do not look up floats. Included inside their namespaces.
+
+inline constexpr bool kLooksUp = false;
+TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
+  Floats v;
+  for (int i = 0; i < kLanes; ++i) v[i] = table[places[i] & 15];
+  return v;
+}

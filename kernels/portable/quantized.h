@@ -1,0 +1,15 @@
+// Quantized operands in the kernels' text.
+#pragma once
+
+#include <string>
+
+#include "dtypes/blocks.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+/// Declares operand `index` as bytes `name`, and a macro of that name in capitals: X(row, column) is a number of the
+/// matrix, as dequantize_row (dtypes/blocks.h) makes it.
+void declare_quantized(Launch& k, const std::string& name, std::size_t index, const QuantizedMatrix& m);
+
+}  // namespace tern::portable

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "kernels/portable/quantized.h"
+#include "kernels/portable/types.h"
+
+namespace tern::portable {
+namespace {
+
+/// The element at place i of a run that begins `from` bytes into x, as float.
+std::string element(DType t, const std::string& x, const std::string& from, const std::string& i) {
+  if (t == DType::i4 || t == DType::i2) {
+    const int per = elements_per_byte(t), bits = 8 / per, sign = 1 << (bits - 1), mask = (1 << bits) - 1;
+    return fmt::format("(float)((int)(({0}[({1}) / {2}] >> ({3} * (int)(({1}) % {2}))) & {4} ^ {5}) - {5})", x, i, per, bits,
+                       mask, sign);
+  }
+  if (t == DType::f4_e2m1)
+    return fmt::format("tern_f4_e2m1_to_f32((tern_u8)({0}[({1}) >> 1] >> (4 * (({1}) & 1)) & 15))", x, i);
+  const std::string at = fmt::format("((TERN_GLOBAL const {}*)({} + {}))[{}]", c_type(t), x, from, i);
+  return converted(t, DType::f32, at);
+}
+
+}  // namespace
+
+void declare_quantized(Launch& k, const std::string& name, std::size_t index, const QuantizedMatrix& m) {
+  const Blocks& b = m.blocks;
+  const ScaleGrid grid = m.scales();
+  std::string macro = name;
+  std::ranges::transform(macro, macro.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  k.input(name, index, DType::u8);
+  const auto parameter = [&](const char* what, std::int64_t value) {
+    k.parameter(fmt::format("{}_{}", name, what), value);
+    return fmt::format("p.{}_{}", name, what);
+  };
+  const std::string columns = parameter("columns", m.columns), rows = parameter("block_rows", b.rows),
+                    block = parameter("block", b.columns), across = parameter("blocks", grid.columns),
+                    scales = parameter("scales", m.scale_offset()), zeros = parameter("zeros", m.zero_offset()),
+                    outer = parameter("outer", m.outer_offset());
+  const std::string r = fmt::format("((row) / {})", rows), c = fmt::format("((column) / {})", block);
+  k.source.define(macro + "_BLOCK(row, column)",
+                  b.layout == ScaleLayout::plain
+                      ? fmt::format("({} * {} + {})", r, across, c)
+                      : fmt::format("(({0} / 128 * (({2} + 3) / 4) + {1} / 4) * 512 + {0} % 32 * 16 + {0} % 128 / 32 * 4 + "
+                                    "{1} % 4)",
+                                    r, c, across));
+  const std::string at = macro + "_BLOCK(row, column)";
+  std::string scale = element(b.scale, name, scales, at);
+  if (b.outer) scale = fmt::format("({} * {})", scale, element(DType::f32, name, outer, "0"));
+  const std::string x = element(m.element, name, "0", fmt::format("((row) * {} + (column))", columns));
+  std::string number = fmt::format("({} * {})", x, scale);
+  if (b.zero_point != ZeroPoint::none) {
+    const std::string zero = element(b.zero, name, zeros, at);
+    number = b.zero_point == ZeroPoint::added ? fmt::format("({} + {})", number, zero)
+                                              : fmt::format("(({} - {}) * {})", x, zero, scale);
+  }
+  k.source.define(macro + "(row, column)", number);
+}
+
+}  // namespace tern::portable

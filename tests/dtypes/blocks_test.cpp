@@ -1,0 +1,128 @@
+#include "dtypes/blocks.h"
+
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace tern {
+namespace {
+
+std::vector<std::byte> bytes_of(const QuantizedMatrix& m, std::initializer_list<int> elements,
+                                std::initializer_list<float> scales) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
+  std::size_t i = 0;
+  for (const int e : elements) bytes[i++] = static_cast<std::byte>(e);
+  std::memcpy(bytes.data() + m.scale_offset(), scales.begin(), scales.size() * sizeof(float));
+  return bytes;
+}
+
+std::vector<float> row(const QuantizedMatrix& m, const std::vector<std::byte>& bytes, std::int64_t r) {
+  std::vector<float> values(static_cast<std::size_t>(m.columns));
+  dequantize_row(m, bytes.data(), r, 0, m.columns, values.data());
+  return values;
+}
+
+TEST(Blocks, FourBitsLieTheEvenOneLow) {
+  const QuantizedMatrix m{DType::i4, 1, 8, {.columns = 4, .scale = DType::f32}};
+  EXPECT_EQ(m.bytes(), 4 + 8);
+  const auto bytes = bytes_of(m, {0x10, 0x87, 0xfe, 0x29}, {1, 10});
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{0, 1, 7, -8, -20, -10, -70, 20}));
+}
+
+TEST(Blocks, TwoBitsLieFromTheLowestOn) {
+  const QuantizedMatrix m{DType::i2, 1, 8, {.columns = 8, .scale = DType::f32}};
+  const auto bytes = bytes_of(m, {0b11100100, 0b00011011}, {.5F});
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{0, .5F, -1, -.5F, -.5F, -1, .5F, 0}));
+}
+
+TEST(Blocks, EachPartBeginsAtAMultipleOfItsElements) {
+  QuantizedMatrix m{DType::i8, 3, 3, {.columns = 3, .scale = DType::f32}};
+  EXPECT_EQ(m.scale_offset(), 12);
+  EXPECT_EQ(m.bytes(), 12 + 3 * 4);
+  m.blocks.zero_point = ZeroPoint::subtracted;
+  m.blocks.zero = DType::i8;
+  EXPECT_EQ(m.zero_offset(), 24);
+  EXPECT_EQ(m.bytes(), 27);
+  m.blocks.outer = true;
+  EXPECT_EQ(m.outer_offset(), 28);
+  EXPECT_EQ(m.bytes(), 32);
+}
+
+TEST(Blocks, ZeroPointsAreSubtractedBeforeOrAddedAfterTheScale) {
+  QuantizedMatrix m{DType::u8, 1, 4, {.columns = 2, .scale = DType::f32}};
+  m.blocks.zero_point = ZeroPoint::subtracted;
+  m.blocks.zero = DType::i8;
+  auto bytes = bytes_of(m, {0, 255, 3, 4}, {2, .25F});
+  bytes[static_cast<std::size_t>(m.zero_offset())] = static_cast<std::byte>(100);
+  bytes[static_cast<std::size_t>(m.zero_offset()) + 1] = static_cast<std::byte>(-5);
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{-200, 310, 2, 2.25F}));
+
+  m.blocks.zero_point = ZeroPoint::added;
+  m.blocks.zero = DType::f32;
+  bytes = bytes_of(m, {0, 255, 3, 4}, {2, .25F});
+  const float zeros[] = {-1, .5F};
+  std::memcpy(bytes.data() + m.zero_offset(), zeros, sizeof zeros);
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{-1, 509, 1.25F, 1.5F}));
+}
+
+TEST(Blocks, RowsShareAScaleAndTheLastBlockMayBeLower) {
+  const QuantizedMatrix m{DType::i8, 3, 4, {.columns = 2, .rows = 2, .scale = DType::f32}};
+  EXPECT_EQ(m.scales().size(), 4);
+  const auto bytes = bytes_of(m, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 2, 3, 4});
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{1, 1, 2, 2}));
+  EXPECT_EQ(row(m, bytes, 1), (std::vector<float>{1, 1, 2, 2}));
+  EXPECT_EQ(row(m, bytes, 2), (std::vector<float>{3, 3, 4, 4}));
+}
+
+TEST(Blocks, TheOuterScaleMultipliesThoseOfTheBlocks) {
+  const QuantizedMatrix m{DType::f4_e2m1, 1, 4, {.columns = 4, .scale = DType::f8_e4m3fn, .outer = true}};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
+  bytes[0] = static_cast<std::byte>(0x72);  // 1, 6
+  bytes[1] = static_cast<std::byte>(0x9f);  // -6, -0.5
+  bytes[2] = static_cast<std::byte>(0x40);  // 2
+  const float outer = .125F;
+  std::memcpy(bytes.data() + m.outer_offset(), &outer, sizeof outer);
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{.25F, 1.5F, -1.5F, -.125F}));
+}
+
+TEST(Blocks, AScaleOfNaNMakesItsBlockNaN) {
+  const QuantizedMatrix m{DType::f8_e4m3fn, 1, 4, {.columns = 2}};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()), static_cast<std::byte>(0x38));  // 1
+  bytes[4] = static_cast<std::byte>(255);
+  bytes[5] = static_cast<std::byte>(128);
+  const std::vector<float> values = row(m, bytes, 0);
+  EXPECT_TRUE(std::isnan(values[0]) && std::isnan(values[1]));
+  EXPECT_EQ(values[2], 2);
+}
+
+TEST(Blocks, Rules) {
+  const Blocks good{.columns = 32};
+  EXPECT_EQ(wrong_blocks(DType::f4_e2m1, good), nullptr);
+  const auto wrong = [&](DType element, auto change) {
+    Blocks b = good;
+    change(b);
+    return wrong_blocks(element, b) != nullptr;
+  };
+  EXPECT_TRUE(wrong(DType::f32, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.columns = -1; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.rows = 0; }));
+  EXPECT_TRUE(wrong(DType::i4, [](Blocks& b) { b.columns = 33; }));
+  EXPECT_TRUE(wrong(DType::i2, [](Blocks& b) { b.columns = 34; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.scale = DType::f64; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero_point = ZeroPoint::added; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero = DType::i8; }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.zero_point = static_cast<ZeroPoint>(3); }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) { b.layout = static_cast<ScaleLayout>(2); }));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks& b) {
+    b.layout = ScaleLayout::swizzled_32_4_4;
+    b.scale = DType::f32;
+  }));
+  EXPECT_THROW(check_quantized({DType::i8, 2, 33, good}), Error);
+  EXPECT_THROW(check_quantized({DType::i8, std::int64_t{1} << 60, 32, good}), Error);
+}
+
+}  // namespace
+}  // namespace tern
