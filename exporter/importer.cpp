@@ -10,6 +10,7 @@
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
+#include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
 #include "schema/work.h"
@@ -51,6 +52,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    read_byte_weights(program_);
     if (options_.fold) {
       fold_constants(program_);
     } else {

@@ -134,4 +134,8 @@ set(sources
   pt2/zip_library.cpp
   tune/tune.cpp
   tune/verdict.cpp
-  tune/workload.cpp)
+  tune/workload.cpp
+  weight_only/scale.cpp
+  weight_only/selection.cpp
+  weight_only/trace.cpp
+  weight_only/weights.cpp)

@@ -253,18 +253,18 @@ TEST(Linear, EveryInstructionSet) {
     }
     for (int rows = 1; rows <= kernels.dot_rows; ++rows) {
       float sums[4 * kMostDotRows];
-      kernels.four_dots[rows - 1](x.data(), kDepth, w.data(), kDepth, kDepth, sums);
+      kernels.f32.dots[rows - 1](x.data(), kDepth, w.data(), kDepth, kDepth, sums);
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < 4; ++j)
           expect_sum(static_cast<double>(sums[i * 4 + j]), x.data() + i * kDepth, w.data() + j * kDepth, kDepth, 0,
                      "of dot products");
       }
     }
-    expect_dots(kernels.dot_rows, kernels.half_dots, DType::f16);
-    expect_dots(kernels.dot_rows, kernels.bf16_dots, DType::bf16);
-    expect_streams(kernels.streams, DType::f32);
-    expect_streams(kernels.half_streams, DType::f16);
-    expect_streams(kernels.bf16_streams, DType::bf16);
+    expect_dots(kernels.dot_rows, kernels.f16.dots, DType::f16);
+    expect_dots(kernels.dot_rows, kernels.bf16.dots, DType::bf16);
+    expect_streams(kernels.f32.streams, DType::f32);
+    expect_streams(kernels.f16.streams, DType::f16);
+    expect_streams(kernels.bf16.streams, DType::bf16);
   }
 }
 

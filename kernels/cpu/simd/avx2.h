@@ -42,5 +42,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
 }
 
+#include "kernels/cpu/simd/small_floats.h"
+
 }  // namespace avx2
 }  // namespace tern::simd

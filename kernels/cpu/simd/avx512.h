@@ -57,5 +57,7 @@ TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Whole) {
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(static_cast<const __m256i*>(from)));
 }
+
+#include "kernels/cpu/simd/small_floats.h"
 }
 }  // namespace tern::simd

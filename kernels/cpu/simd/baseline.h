@@ -56,5 +56,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return reinterpret_cast<Floats>(reinterpret_cast<Words>(scaled) | special | (h & 0x8000) << 16);
 }
 
+#include "kernels/cpu/simd/small_floats.h"
+
 }  // namespace baseline
 }  // namespace tern::simd

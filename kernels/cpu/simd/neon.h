@@ -44,5 +44,7 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return vcvt_f32_f16(h);
 }
 
+#include "kernels/cpu/simd/small_floats.h"
+
 }  // namespace neon
 }  // namespace tern::simd
