@@ -42,7 +42,16 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
 }
 
-#include "kernels/cpu/simd/small_floats.h"
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return reinterpret_cast<Whole>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return reinterpret_cast<Whole>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return reinterpret_cast<Halves>(_mm_cvtepu8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+#include "kernels/cpu/simd/bytes.h"
 
 }  // namespace avx2
 }  // namespace tern::simd

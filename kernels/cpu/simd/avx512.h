@@ -58,6 +58,17 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(static_cast<const __m256i*>(from)));
 }
 
-#include "kernels/cpu/simd/small_floats.h"
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return reinterpret_cast<Whole>(
+      _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return reinterpret_cast<Whole>(
+      _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return reinterpret_cast<Halves>(_mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+#include "kernels/cpu/simd/bytes.h"
 }
 }  // namespace tern::simd

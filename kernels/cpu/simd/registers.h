@@ -7,8 +7,6 @@ using Doubles = double __attribute__((vector_size(kBytes)));
 using Words = std::uint32_t __attribute__((vector_size(kBytes)));
 using Whole = std::int32_t __attribute__((vector_size(kBytes)));
 using Halves = std::uint16_t __attribute__((vector_size(kBytes / 2)));
-using Integers = std::int8_t __attribute__((vector_size(kBytes / 4)));
-using Codes = std::uint8_t __attribute__((vector_size(kBytes / 4)));
 using HalfFloats = float __attribute__((vector_size(kBytes / 2)));
 using Quad = float __attribute__((vector_size(16)));
 
@@ -40,32 +38,6 @@ TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
   Halves h;
   __builtin_memcpy(&h, from, sizeof h);
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
-}
-
-TERN_SIMD_INLINE Floats widen_int8(const void* from) {
-  Integers i;
-  __builtin_memcpy(&i, from, sizeof i);
-  return __builtin_convertvector(__builtin_convertvector(i, Whole), Floats);
-}
-TERN_SIMD_INLINE Floats widen_uint8(const void* from) {
-  Codes i;
-  __builtin_memcpy(&i, from, sizeof i);
-  return __builtin_convertvector(__builtin_convertvector(i, Whole), Floats);
-}
-
-/// Codes of float8_e5m2 and float8_e4m3fn as those of binary16. The former are its upper halves. The latter have one
-/// bit less of the exponent, whose bias is 7, not 15: the result is 2^8 times too small. NaN, the code 0x7f, gets the
-/// exponent of NaN: of all magnitudes, only this one plus one has bit 7.
-TERN_SIMD_INLINE Halves halves_of_float8_e5m2(const void* from) {
-  Codes c;
-  __builtin_memcpy(&c, from, sizeof c);
-  return __builtin_convertvector(c, Halves) << 8;
-}
-TERN_SIMD_INLINE Halves halves_of_float8_e4m3fn(const void* from) {
-  Codes c;
-  __builtin_memcpy(&c, from, sizeof c);
-  const Halves wide = __builtin_convertvector(c, Halves), magnitude = wide & 0x7f;
-  return (magnitude | ((magnitude + 1) & 0x80)) << 7 | (wide & 0x80) << 8;
 }
 
 /// Rows become columns.
