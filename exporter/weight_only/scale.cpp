@@ -1,6 +1,7 @@
 #include "exporter/weight_only/scale.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tern::weight_only {
 namespace {
@@ -79,7 +80,11 @@ std::optional<ScaleShapes> shapes_behind_product(const Producers& producers, con
 
 ValueId scale_behind_product(Builder& b, const ByteOperand& operand, const ScaleShapes& shapes) {
   ValueId scale = operand.scale->value;
-  if (is_one_number(shapes[0])) return b.reshape(scale, {});
+  if (std::ranges::count_if(shapes[0], [](Dim d) { return !d.is(1); }) <= 1) {
+    Dims sizes = shapes.back();  // no order of axes to keep: the numbers, where the last axes broadcast them
+    sizes.erase(sizes.begin(), std::ranges::find_if(sizes, [](Dim d) { return !d.is(1); }));
+    return b.reshape(scale, std::move(sizes));
+  }
   scale = b.reshape(scale, shapes[0]);
   for (std::size_t i = 1; i < shapes.size(); ++i) {
     const Node& view = *operand.views[operand.scale->views + i - 1];

@@ -24,4 +24,5 @@ set(sources
   pt2_zip_attack_test.cpp
   tune_test.cpp
   verdict_test.cpp
-  weight_layout_test.cpp)
+  weight_layout_test.cpp
+  weight_only_test.cpp)

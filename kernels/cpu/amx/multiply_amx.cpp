@@ -64,17 +64,18 @@ inline void split(const LeftStep<float>& r, std::int64_t begin, std::int64_t end
   }
 }
 
-inline simd::Floats widen(const std::int8_t* from) {
-  return simd::widen_int8(from);
+/// 32 elements.
+inline void widen(const std::int8_t* from, simd::Floats (&to)[2]) {
+  for (int i = 0; i < 2; ++i) to[i] = simd::widen_int8(from + i * simd::kLanes);
 }
-inline simd::Floats widen(const std::uint8_t* from) {
-  return simd::widen_uint8(from);
+inline void widen(const std::uint8_t* from, simd::Floats (&to)[2]) {
+  for (int i = 0; i < 2; ++i) to[i] = simd::widen_uint8(from + i * simd::kLanes);
 }
-inline simd::Floats widen(const F8E4M3FN* from) {
-  return simd::widen_float8_e4m3fn(from);
+inline void widen(const F8E4M3FN* from, simd::Floats (&to)[2]) {
+  simd::widen_two_float8_e4m3fn(from, to);
 }
-inline simd::Floats widen(const F8E5M2* from) {
-  return simd::widen_float8_e5m2(from);
+inline void widen(const F8E5M2* from, simd::Floats (&to)[2]) {
+  simd::widen_two_float8_e5m2(from, to);
 }
 
 /// Rows [begin, end) of elements that are bfloat16 as they are.
@@ -95,8 +96,9 @@ inline void split(const LeftStep<W>& r, std::int64_t begin, std::int64_t end, st
       _mm256_store_si256(reinterpret_cast<__m256i*>(some), _mm256_maskz_loadu_epi8(there, row));
       row = some;
     }
-    const auto low = reinterpret_cast<__m512i>(widen(row)), high = reinterpret_cast<__m512i>(widen(row + kStep / 2));
-    _mm512_store_si512(at, pair(low, high, upper));
+    simd::Floats both[2];
+    widen(row, both);
+    _mm512_store_si512(at, pair(reinterpret_cast<__m512i>(both[0]), reinterpret_cast<__m512i>(both[1]), upper));
   }
 }
 

@@ -52,6 +52,7 @@ TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return reinterpret_cast<Halves>(_mm_cvtepu8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace avx2
 }  // namespace tern::simd

@@ -92,6 +92,7 @@ TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return __builtin_convertvector(whole_of_uint8(from), Halves);
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace baseline
 }  // namespace tern::simd

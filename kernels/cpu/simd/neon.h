@@ -60,6 +60,7 @@ TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
   return __builtin_convertvector(halves_of_codes(from), Whole);
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace neon
 }  // namespace tern::simd

@@ -15,6 +15,7 @@
 //   times_power           p * 2^n
 //   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a register of
 //                         elements, exactly
+//   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two registers
 //   transpose             four rows of four
 #pragma once
 
