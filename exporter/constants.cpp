@@ -73,8 +73,8 @@ bool is_own_float_storage(const Program& program, const State& state) {
 
 bool is_own_storage(const Program& program, const State& state) {
   std::uint64_t size = 0;
-  if (state.is_mutable || state.type.block != 0 || state.offset != 0 ||
-      !byte_size(state.type, &size) || program.storages[state.storage].size != size)
+  if (state.is_mutable || state.type.block != 0 || state.offset != 0 || !byte_size(state.type, &size) ||
+      program.storages[state.storage].size != size)
     return false;
   std::int64_t expected = 1;
   for (std::size_t i = state.strides.size(); i-- > 0;) {
