@@ -68,9 +68,13 @@ std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
 }
 
 bool is_own_float_storage(const Program& program, const State& state) {
+  return state.type.dtype == DType::f32 && is_own_storage(program, state);
+}
+
+bool is_own_storage(const Program& program, const State& state) {
   std::uint64_t size = 0;
-  if (state.is_mutable || state.type.dtype != DType::f32 || state.type.quantized() || state.offset != 0 ||
-      !byte_size(state.type, &size) || program.storages[state.storage].size != size)
+  if (state.is_mutable || state.type.quantized() || state.offset != 0 || !byte_size(state.type, &size) ||
+      program.storages[state.storage].size != size)
     return false;
   std::int64_t expected = 1;
   for (std::size_t i = state.strides.size(); i-- > 0;) {

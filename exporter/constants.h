@@ -51,8 +51,10 @@ ExtendableSource& extendable_source(Program& program);
 /// Adds a storage with these bytes to the program.
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
 
-/// Whether the state is immutable, of float32, row-major, and the whole of a storage that no other state views: its
+/// Whether the state is immutable, row-major, without blocks, and the whole of a storage that no other state views: its
 /// bytes may be replaced.
+bool is_own_storage(const Program& program, const State& state);
+/// The same, of float32.
 bool is_own_float_storage(const Program& program, const State& state);
 
 /// Adds a constant state with these bytes (row-major) to the builder's program, as an input of its function. Equal

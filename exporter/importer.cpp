@@ -11,6 +11,7 @@
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
 #include "exporter/quantized/products.h"
+#include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
 #include "schema/work.h"
@@ -52,6 +53,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    read_byte_weights(program_);
     read_quantized_weights(program_);
     if (options_.fold) {
       fold_constants(program_);

@@ -137,4 +137,8 @@ set(sources
   quantized/products.cpp
   tune/tune.cpp
   tune/verdict.cpp
-  tune/workload.cpp)
+  tune/workload.cpp
+  weight_only/scale.cpp
+  weight_only/selection.cpp
+  weight_only/trace.cpp
+  weight_only/weights.cpp)

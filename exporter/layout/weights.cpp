@@ -39,6 +39,12 @@ bool is_large_matrix(const TensorType& t) {
   return t.rank() == 2 && t.shape[0].value() >= kLeast && t.shape[1].value() >= kLeast;
 }
 
+/// Types of which products read columns fastest.
+bool by_columns(DType t) {
+  return t == DType::f32 || (element_size(t) == 1 && t != DType::f4_e2m1 && t != DType::boolean);
+}
+
+template <std::size_t Size>
 std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns) {
   std::vector<std::byte> result(bytes.size());
   const std::byte* from = bytes.data();
@@ -46,7 +52,8 @@ std::vector<std::byte> transposed(std::span<const std::byte> bytes, std::int64_t
   for (std::int64_t i = 0; i < rows; i += kTile) {
     for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t r = i; r < std::min(rows, i + kTile); ++r)
-        std::memcpy(to + (j * rows + r) * 4, from + (r * columns + j) * 4, 4);
+        std::memcpy(to + static_cast<std::size_t>(j * rows + r) * Size,
+                    from + static_cast<std::size_t>(r * columns + j) * Size, Size);
     }
   }
   return result;
@@ -58,10 +65,13 @@ void store_weights_by_columns(Program& program) {
   const std::vector<bool> candidates = read_by_products(program);
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     State& s = program.states[i];
-    if (!candidates[i] || !is_own_float_storage(program, s) || !is_large_matrix(s.type)) continue;
+    if (!candidates[i] || !by_columns(s.type.dtype) || !is_own_storage(program, s) || !is_large_matrix(s.type))
+      continue;
     const std::int64_t rows = s.type.shape[0].value(), columns = s.type.shape[1].value();
     extendable_source(program).replace(
-        s.storage, [rows, columns](std::span<const std::byte> before) { return transposed(before, rows, columns); });
+        s.storage, [rows, columns, wide = s.type.dtype == DType::f32](std::span<const std::byte> before) {
+          return wide ? transposed<4>(before, rows, columns) : transposed<1>(before, rows, columns);
+        });
     s.strides = {1, rows};
   }
 }

@@ -67,6 +67,12 @@ DType wide_of(DType t, bool small_ones) {
   return small_ones && is_floating(t) ? DType::f64 : tern::widened(t);
 }
 
+/// Whether the operand is a weight of integers beside floats: part of products of floats.
+bool is_integer_weight(Op op, const std::vector<HostTensor>& operands, std::size_t i) {
+  return (op == Op::matmul || op == Op::grouped_matmul) && i == 1 && is_floating(operands[0].dtype) &&
+         is_integral(operands[1].dtype);
+}
+
 /// Errors of linear algebra and of transforms are relative to a whole matrix, not to each of its elements.
 bool relative_to_largest(Op op) {
   const auto is_this = [&](const OpRecord& r) { return r.op == op; };
@@ -196,7 +202,7 @@ std::optional<NodeCase> widened(const NodeCase& c, const std::vector<HostTensor>
       const HostTensor& x = operands[i];
       if (node->inputs[i] == kNoValue) continue;
       if (x.dtype == DType::invalid) return std::nullopt;
-      Tensor t(wide_of(x.dtype, small_ones), x.sizes);
+      Tensor t(is_integer_weight(c.op, operands, i) ? DType::f64 : wide_of(x.dtype, small_ones), x.sizes);
       convert(x.data.data(), x.dtype, t.data(), t.dtype(), t.numel());
       node->inputs[i] = static_cast<ValueId>(f.values.size());
       f.values.push_back({{t.dtype(), Dims(x.sizes.begin(), x.sizes.end())}, "x"});

@@ -11,6 +11,22 @@ DType product_dtype(Make& m) {
   using enum DType;
   return m.pick({f32, f32, f32, f32, f64, f16, bf16, i64, u8, i8, c64, c128, f8_e4m3fn, f8_e5m2, boolean});
 }
+/// Of the second operand of a product: most often that of the first. A float may meet narrower weights, and numbers of
+/// 8 bits meet others of 8 bits.
+DType weight_dtype(Make& m, DType a) {
+  using enum DType;
+  if (m.chance(60)) return a;
+  switch (a) {
+    case f32: return m.pick({f16, bf16, i8, u8, f8_e4m3fn, f8_e5m2});
+    case f16:
+    case bf16: return m.pick({i8, u8, f8_e4m3fn, f8_e5m2});
+    case i8:
+    case u8: return m.pick({i8, u8});
+    case f8_e4m3fn:
+    case f8_e5m2: return m.pick({f8_e4m3fn, f8_e5m2});
+    default: return a;
+  }
+}
 /// Small, or around the widths of registers.
 std::int64_t extent(Make& m) {
   return m.chance(60) ? m.in(0, 9) : m.pick<std::int64_t>({1, 16, 17, 33, 64, 65});
@@ -24,17 +40,17 @@ void weight(Make& m, DType dtype, std::int64_t rows, std::int64_t columns) {
 
 void matmul(Make& m) {
   const std::int64_t rows = extent(m), depth = extent(m), columns = extent(m);
-  const DType dtype = product_dtype(m);
+  const DType dtype = product_dtype(m), narrow = weight_dtype(m, dtype);
   Sizes a = m.shape(m.in(0, 2)), b;
   for (std::int64_t d : a) b.push_back(m.chance(70) ? d : 1);
   if (m.chance(40)) b.clear();
   a.insert(a.end(), {rows, depth});
   m.operand(dtype, a);
   if (b.empty()) {
-    weight(m, dtype, depth, columns);
+    weight(m, narrow, depth, columns);
   } else {
     b.insert(b.end(), {depth, columns});
-    m.operand(dtype, b);
+    m.operand(narrow, b);
   }
   if (m.chance(30)) m.operand(dtype, m.pick<Sizes>({{columns}, {rows, columns}, {1}, {}}));
   if (m.chance(30)) m.set(Key::dtype, m.pick({dtype, DType::f32}));
@@ -43,7 +59,7 @@ void grouped_matmul(Make& m) {
   const std::int64_t depth = m.extent(0, 5), groups = m.in(0, 5);
   const DType dtype = m.floating();
   m.operand(dtype, {m.extent(0, 5), depth});
-  m.operand(dtype, {groups, depth, m.extent(0, 5)});
+  m.operand(weight_dtype(m, dtype), {groups, depth, m.extent(0, 5)});
   m.operand(m.index(), {groups});
 }
 void convolution(Make& m) {

@@ -67,13 +67,14 @@ void matmul(Inference& c) {
 }
 
 // x [s, k], weight [e, k, n], offsets [e] -> [s, n]: row r of x is multiplied by weight[g] for the first g with r <
-// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros.
+// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtype, and the dtypes of x and weight, as
+// of matmul.
 void grouped_matmul(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);
-  require_same_dtype(c, 0, 1);
   const TensorType& x = c.in(0);
   const TensorType& w = c.in(1);
+  if (!are_factors(x.dtype, w.dtype)) require_same_dtype(c, 0, 1);
   const TensorType& offsets = c.in(2);
   c.require(x.rank() == 2 && w.rank() == 3 && offsets.rank() == 1, "the operands must have 2, 3 and 1 axes");
   c.require(offsets.dtype == DType::i32 || offsets.dtype == DType::i64, "offsets must be int32 or int64");

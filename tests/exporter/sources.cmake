@@ -25,4 +25,5 @@ set(sources
   quantized_fit_test.cpp
   tune_test.cpp
   verdict_test.cpp
-  weight_layout_test.cpp)
+  weight_layout_test.cpp
+  weight_only_test.cpp)

@@ -64,6 +64,20 @@ TEST(WeightLayout, WeightsOfProductsAreStoredByColumns) {
   check();
 }
 
+TEST(WeightLayout, BytesAreStoredByColumnsToo) {
+  Program p = program_reading({Op::matmul}, 1);
+  std::vector<std::byte> bytes(kRows * kColumns);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  p.states[0].type.dtype = DType::i8;
+  p.states[0].storage = add_storage(p, bytes);
+  store_weights_by_columns(p);
+  ASSERT_TRUE(by_columns(p));
+  const auto stored = p.source->bytes(p.states[0].storage);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < kColumns; ++j) ASSERT_EQ(stored[i + j * kRows], bytes[i * kColumns + j]);
+  }
+}
+
 TEST(WeightLayout, OthersStay) {
   Program first_operand = program_reading({Op::matmul}, 0);
   store_weights_by_columns(first_operand);

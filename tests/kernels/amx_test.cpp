@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "dtypes/convert.h"
 #include "kernels/cpu/amx/convolve.h"
 #include "kernels/cpu/amx/linear.h"
 #include "tests/kernels/tiles.h"
@@ -50,6 +51,37 @@ TEST_F(MatrixTiles, LinearIsAsGoodAsFloats) {
         for (std::int64_t j = 0; j < s.n; ++j)
           ASSERT_NEAR(linear.y[static_cast<std::size_t>(i * s.n + j)], linear.expected(i, j), tolerance(s.k))
               << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << parts << " parts";
+      }
+    }
+  }
+}
+
+/// A weight of 8 bits is bfloat16 as it is, whatever becomes of the other operand.
+TEST_F(MatrixTiles, WeightsOfEightBitsAreReadAsTheyLie) {
+  for (const DType type : {DType::i8, DType::u8, DType::f8_e4m3fn, DType::f8_e5m2}) {
+    for (const amx::LinearShape& sizes :
+         {amx::LinearShape{3, 16, 16, 16, 16}, amx::LinearShape{17, 33, 31, 31, 33},
+          amx::LinearShape{70, 70, 64, 64, 64}, amx::LinearShape{300, 100, 130, 130, 131},
+          amx::LinearShape{33, 70, 1100, 1100, 1104}, amx::LinearShape{5, 40, 3100, 3100, 3100}}) {
+      for (const int parts : {amx::kAllParts, amx::kRounded}) {
+        amx::LinearShape s = sizes;
+        s.parts = parts;
+        Linear linear(s);
+        const float most = type == DType::u8 ? 255 : type == DType::i8 ? 127 : 1;
+        for (float& v : linear.weight) v = type == DType::u8 ? std::abs(v) * most : v * most;
+        std::vector<std::byte> bytes(linear.weight.size());
+        const auto count = static_cast<std::int64_t>(bytes.size());
+        convert(linear.weight.data(), DType::f32, bytes.data(), type, count);
+        convert(bytes.data(), type, linear.weight.data(), DType::f32, count);
+        const amx::Linear tiles(s);
+        auto memory = unaligned(tiles.scratch());
+        ASSERT_TRUE(tiles.run({linear.x.data(), bytes.data(), linear.bias.data(), linear.y.data(), {}, type},
+                              aligned_part(memory)));
+        for (std::int64_t i = 0; i < s.m; ++i) {
+          for (std::int64_t j = 0; j < s.n; ++j)
+            ASSERT_NEAR(linear.y[static_cast<std::size_t>(i * s.n + j)], linear.expected(i, j), tolerance(s.k) * most)
+                << name_of(type) << " " << s.m << "x" << s.n << "x" << s.k << " at " << i << ", " << j << ", " << parts;
+        }
       }
     }
   }

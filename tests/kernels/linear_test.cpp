@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -39,6 +41,10 @@ void expect_sum(double got, const float* x, const float* w, std::int64_t k, doub
 /// `v` in another type, and what its elements are there.
 std::vector<std::byte> narrowed(std::vector<float>& v, DType type) {
   const auto count = static_cast<std::int64_t>(v.size());
+  if (is_integral(type)) {  // fractions of one: most of the numbers that there are
+    for (float& x : v) x *= type == DType::u8 ? 255.0F : 127.0F;
+    if (type == DType::u8) std::ranges::for_each(v, [](float& x) { x = std::abs(x); });
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(run_bytes(type, count)));
   convert(v.data(), DType::f32, bytes.data(), type, count);
   convert(bytes.data(), type, v.data(), DType::f32, count);
@@ -91,7 +97,8 @@ TEST(Linear, ManyRowsAndLongOnes) {
 }
 
 TEST(Linear, NarrowWeights) {
-  for (const DType type : {DType::f16, DType::bf16, DType::f8_e4m3fn, DType::f8_e5m2, DType::f6_e2m3}) {
+  for (const DType type : {DType::f16, DType::bf16, DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz,
+                           DType::f6_e2m3, DType::i8, DType::u8}) {
     for (const std::int64_t m : {1, 2, 3, 4, 8, 9, 17, 40, 300}) {
       multiply({m, 30, 70, 75, 73}, true, type);
       multiply({m, 99, 64, 64, 64}, false, type);  // more than the strips that are widened together
@@ -102,7 +109,8 @@ TEST(Linear, NarrowWeights) {
 }
 
 TEST(Linear, OneRowAndAWeightFromMemory) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3fn})
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::f8_e4m3fn, DType::f8_e5m2, DType::f8_e4m3fnuz,
+                           DType::i8, DType::u8})
     multiply({1, 3001, 1109, 1110, 1111}, true, type);
 }
 
@@ -192,12 +200,13 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
                    "of narrow dot products");
     }
   }
-  constexpr int kLanes = 16;
-  for (std::uint32_t bits = 0; bits < 1 << 16; bits += 4) {
-    std::uint16_t four[4][kLanes] = {};
+  constexpr int kLanes = 32;
+  using Bits = std::conditional_t<sizeof(W) == 1, std::uint8_t, std::uint16_t>;
+  for (std::uint32_t bits = 0; bits < 1u << 8 * sizeof(W); bits += 4) {
+    Bits four[4][kLanes] = {};
     float want[4], ones[kLanes] = {}, sums[4];
     ones[bits / 4 % kLanes] = 1;
-    for (std::uint32_t j = 0; j < 4; ++j) four[j][bits / 4 % kLanes] = static_cast<std::uint16_t>(bits + j);
+    for (std::uint32_t j = 0; j < 4; ++j) four[j][bits / 4 % kLanes] = static_cast<Bits>(bits + j);
     for (std::uint32_t j = 0; j < 4; ++j) convert(&four[j][bits / 4 % kLanes], type, want + j, DType::f32, 1);
     dots[0](ones, kLanes, reinterpret_cast<const W*>(four), kLanes, kLanes, sums);
     for (std::uint32_t j = 0; j < 4; ++j) {
@@ -205,6 +214,26 @@ void expect_dots(int rows, const linear_micro::FourDots<W>* dots, DType type) {
         EXPECT_TRUE(std::isnan(sums[j])) << bits + j;
       } else {
         EXPECT_EQ(want[j], sums[j]) << bits + j;
+      }
+    }
+  }
+}
+
+/// Every number there is, in runs that end anywhere in a register.
+template <class W>
+void expect_widened(linear_micro::Widen<W> widen, DType type) {
+  ASSERT_NE(widen, nullptr);
+  std::vector<std::uint8_t> all(256 + 37);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
+  for (const std::int64_t count : {1, 15, 256, 293}) {
+    std::vector<float> want(all.size(), kUntouched), got = want;
+    convert(all.data(), type, want.data(), DType::f32, count);
+    widen(reinterpret_cast<const W*>(all.data()), count, got.data());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (std::isnan(want[i])) {
+        EXPECT_TRUE(std::isnan(got[i])) << i;
+      } else {
+        EXPECT_EQ(want[i], got[i]) << i;
       }
     }
   }
@@ -224,6 +253,13 @@ void expect_streams(linear_micro::TwoStreams<W> streams, DType type) {
       expect_sum(static_cast<double>(sums[row % 7 + row / 7 * 2]), x.data(), w.data() + row * depth, depth, 0,
                  "of two streams");
   }
+}
+
+template <class W>
+void expect_bytes(int rows, const linear_micro::WeightLoops<W>& loops, DType type) {
+  expect_dots(rows, loops.dots, type);
+  expect_streams(loops.streams, type);
+  expect_widened(loops.widen, type);
 }
 
 TEST(Linear, EveryInstructionSet) {
@@ -253,18 +289,22 @@ TEST(Linear, EveryInstructionSet) {
     }
     for (int rows = 1; rows <= kernels.dot_rows; ++rows) {
       float sums[4 * kMostDotRows];
-      kernels.four_dots[rows - 1](x.data(), kDepth, w.data(), kDepth, kDepth, sums);
+      kernels.f32.dots[rows - 1](x.data(), kDepth, w.data(), kDepth, kDepth, sums);
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < 4; ++j)
           expect_sum(static_cast<double>(sums[i * 4 + j]), x.data() + i * kDepth, w.data() + j * kDepth, kDepth, 0,
                      "of dot products");
       }
     }
-    expect_dots(kernels.dot_rows, kernels.half_dots, DType::f16);
-    expect_dots(kernels.dot_rows, kernels.bf16_dots, DType::bf16);
-    expect_streams(kernels.streams, DType::f32);
-    expect_streams(kernels.half_streams, DType::f16);
-    expect_streams(kernels.bf16_streams, DType::bf16);
+    expect_dots(kernels.dot_rows, kernels.f16.dots, DType::f16);
+    expect_dots(kernels.dot_rows, kernels.bf16.dots, DType::bf16);
+    expect_streams(kernels.f32.streams, DType::f32);
+    expect_streams(kernels.f16.streams, DType::f16);
+    expect_streams(kernels.bf16.streams, DType::bf16);
+    expect_bytes(kernels.dot_rows, kernels.i8, DType::i8);
+    expect_bytes(kernels.dot_rows, kernels.u8, DType::u8);
+    expect_bytes(kernels.dot_rows, kernels.f8_e4m3fn, DType::f8_e4m3fn);
+    expect_bytes(kernels.dot_rows, kernels.f8_e5m2, DType::f8_e5m2);
   }
 }
 

@@ -11,6 +11,8 @@
 // another way.
 #pragma once
 
+#include <tern/dtype.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +31,22 @@ constexpr std::int64_t kBlockFloats = kBlock * kBlock;
 /// Whether this processor has tiles and the system lets this process use them. TERN_AMX=0 in the environment says no.
 bool available();
 
-/// The operand whose rows are read as floats and split while they are multiplied. Its rows come in blocks of 32 and its
-/// elements in steps of 32, with as many elements between blocks, rows and steps as it says.
+/// Whether an operand's elements are bfloat16 as they are: integers of 8 bits, and two of the floats.
+constexpr bool is_one_part(DType t) {
+  return t == DType::i8 || t == DType::u8 || t == DType::f8_e4m3fn || t == DType::f8_e5m2;
+}
+
+/// The operand whose rows are read as they lie and split while they are multiplied. Its rows come in blocks of 32 and
+/// its elements in steps of 32, with as many elements between blocks, rows and steps as it says.
 struct Left {
-  const float* data = nullptr;
+  const void* data = nullptr;
   std::int64_t rows = 0, k = 0;
   std::int64_t block = 0, row = 0, step = 0;
+  DType type = DType::f32;  ///< or one that is_one_part: then there are half as many products of parts, or fewer
 };
 /// Rows that lie `row` apart, each in one piece.
-inline Left row_major(const float* data, std::int64_t rows, std::int64_t k, std::int64_t row) {
-  return {data, rows, k, kBlock * row, row, kStep};
+inline Left row_major(const void* data, std::int64_t rows, std::int64_t k, std::int64_t row, DType type = DType::f32) {
+  return {data, rows, k, kBlock * row, row, kStep, type};
 }
 
 constexpr std::int64_t steps_of(std::int64_t k) {
@@ -46,7 +54,7 @@ constexpr std::int64_t steps_of(std::int64_t k) {
 }
 /// The operand that was split before. Tiles have 16 rows of 16 pairs (elements i and i + 16 of the step's k) of one
 /// column each. Part p of step s in columns [16 t, 16 t + 16) is the tile at steps[s] + p * part + t * column_tile,
-/// with rows `row` apart; all in bytes. The left operand is split into as many parts.
+/// with rows `row` apart; all in bytes. A left operand of float32 is split into as many parts.
 struct Right {
   const std::byte* data = nullptr;
   std::span<const std::int64_t> steps;

@@ -51,7 +51,7 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
 bool Linear::run(const LinearOperands& o, std::byte*) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
-  const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row);
+  const Left left = row_major(o.weight, shape_.n, shape_.k, shape_.w_row, o.type);
   const std::int64_t blocks = (shape_.n + kBlock - 1) / kBlock, threads = Threads::current().count();
   for (std::int64_t m = 0; m < shape_.m; m += rows_at_a_time_) {
     const std::int64_t count = std::min(rows_at_a_time_, shape_.m - m), tiles = tiles_of(count),

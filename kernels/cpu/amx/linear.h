@@ -16,10 +16,12 @@ struct LinearShape {
 };
 
 struct LinearOperands {
-  const float *x = nullptr, *weight = nullptr;
-  const float* bias = nullptr;  ///< [n], or null
+  const float* x = nullptr;
+  const void* weight = nullptr;  ///< elements of `type`
+  const float* bias = nullptr;   ///< [n], or null
   float* y = nullptr;
   pointwise::Finish finish;
+  DType type = DType::f32;  ///< or one that is_one_part
 };
 
 class Linear {

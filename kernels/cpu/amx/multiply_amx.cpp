@@ -2,8 +2,10 @@
 // step ahead, between the instructions that multiply; its parts stay in the second cache for the next columns.
 #include <algorithm>
 
+#include "dtypes/small_float.h"
 #include "kernels/cpu/amx/tiles_amx.h"
 #include "kernels/cpu/scratch.h"
+#include "kernels/cpu/simd/simd.h"
 
 namespace tern::amx {
 namespace {
@@ -17,8 +19,9 @@ constexpr std::int64_t kLeftPart = 2 * kTileBytes;
 constexpr std::size_t kLeftSlot = 5, kSumsSlot = 6;
 
 /// One step of 32 k of rows of the left operand.
+template <class W>
 struct LeftStep {
-  const float* data = nullptr;  ///< element 0 of the step in row 0
+  const W* data = nullptr;  ///< element 0 of the step in row 0
   std::int64_t row = 0;
   std::int64_t rows = 0;  ///< that exist; others are zeros
   std::int64_t k = 0;     ///< elements that exist
@@ -37,7 +40,7 @@ inline __m512i rest(__m512i x, __m512i upper) {
 /// Splits rows [begin, end) into tiles at `to`. Cutting off is three times as fast as rounding, and as good where the
 /// other operand is rounded: its errors have either sign. The only part is rounded.
 template <int P>
-inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::byte* to) {
+inline void split(const LeftStep<float>& r, std::int64_t begin, std::int64_t end, std::byte* to) {
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
   const auto mask = static_cast<std::uint32_t>(r.k >= kStep ? ~0u : (1u << r.k) - 1);
   for (std::int64_t i = begin; i < end; ++i) {
@@ -61,9 +64,48 @@ inline void split(const LeftStep& r, std::int64_t begin, std::int64_t end, std::
   }
 }
 
+/// 32 elements.
+inline void widen(const std::int8_t* from, simd::Floats (&to)[2]) {
+  for (int i = 0; i < 2; ++i) to[i] = simd::widen_int8(from + i * simd::kLanes);
+}
+inline void widen(const std::uint8_t* from, simd::Floats (&to)[2]) {
+  for (int i = 0; i < 2; ++i) to[i] = simd::widen_uint8(from + i * simd::kLanes);
+}
+inline void widen(const F8E4M3FN* from, simd::Floats (&to)[2]) {
+  simd::widen_two_float8_e4m3fn(from, to);
+}
+inline void widen(const F8E5M2* from, simd::Floats (&to)[2]) {
+  simd::widen_two_float8_e5m2(from, to);
+}
+
+/// Rows [begin, end) of elements that are bfloat16 as they are.
+template <class W>
+inline void split(const LeftStep<W>& r, std::int64_t begin, std::int64_t end, std::byte* to) {
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000u));
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::byte* at = to + i / kTile * kTileBytes + i % kTile * 64;
+    __builtin_prefetch(at + kLeftPart, 1, 3);
+    if (i >= r.rows) {
+      _mm512_store_si512(at, _mm512_setzero_si512());
+      continue;
+    }
+    const W* row = r.data + i * r.row;
+    alignas(32) W some[kStep];
+    if (r.k < kStep) {
+      const auto there = static_cast<__mmask32>((1u << r.k) - 1);
+      _mm256_store_si256(reinterpret_cast<__m256i*>(some), _mm256_maskz_loadu_epi8(there, row));
+      row = some;
+    }
+    simd::Floats both[2];
+    widen(row, both);
+    _mm512_store_si512(at, pair(reinterpret_cast<__m512i>(both[0]), reinterpret_cast<__m512i>(both[1]), upper));
+  }
+}
+
 /// The rows of a block that will be read after this one.
+template <class W>
 struct Prefetch {
-  const float* data = nullptr;
+  const W* data = nullptr;
   std::int64_t rows = 0;
 };
 
@@ -88,20 +130,21 @@ inline void multiply_tiles() {
 }
 
 /// Successive steps of k of one block of rows and one or two column tiles.
+template <class W>
 struct KSteps {
   std::byte* left;              ///< the left's parts
-  LeftStep first;               ///< where they come from
+  LeftStep<W> first;            ///< where they come from
   std::int64_t step;            ///< elements from one step of them to the next
   bool split;                   ///< whether they are to be made
   const std::int64_t* offsets;  ///< of the right's steps
   const std::byte* right;       ///< its column tile
   std::int64_t count;
-  Prefetch prefetch;
+  Prefetch<W> prefetch;
 };
 
 /// L by R tiles of sums of rounded operands.
 template <int L, int R>
-void multiply_rounded(const KSteps& s, const Right& right) {
+void multiply_rounded(const KSteps<float>& s, const Right& right) {
   constexpr std::int64_t kRows = L * kTile;
   if (s.split) split<kRounded>(s.first, 0, kRows, s.left);
   for (std::int64_t i = 0; i < s.count; ++i) {
@@ -115,21 +158,21 @@ void multiply_rounded(const KSteps& s, const Right& right) {
       __builtin_prefetch(line + 16, 0, 2);
     }
     if (!s.split || i + 1 == s.count) continue;
-    const LeftStep next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
+    const LeftStep<float> next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
     split<kRounded>(next, 0, kRows, left + kLeftPart);
   }
 }
 
 /// L by R tiles of sums. Of the parts' products the order is such that each differs from the one before in one operand.
 template <int L, int R>
-void multiply_steps(const KSteps& s, const Right& right) {
+void multiply_steps(const KSteps<float>& s, const Right& right) {
   constexpr std::int64_t kRows = L * kTile, kLeftStep = kAllParts * kLeftPart;
   constexpr std::int64_t kCuts[] = {0, 6 * L / 2, 12 * L / 2, 18 * L / 2, 24 * L / 2, 28 * L / 2, kRows};
   if (s.split) split<kAllParts>(s.first, 0, kRows, s.left);
   for (std::int64_t i = 0; i < s.count; ++i) {
     std::byte* left = s.left + i * kLeftStep;
     const std::byte* at = s.right + s.offsets[i];
-    const LeftStep next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
+    const LeftStep<float> next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
     const bool more = s.split && i + 1 < s.count;
     // Asking for lines one after the other would hold up what multiplies: there are few places for those under way.
     const auto between = [&](int part) {
@@ -162,6 +205,27 @@ void multiply_steps(const KSteps& s, const Right& right) {
   }
 }
 
+/// L by R tiles of sums of a left operand of one part and a right one of P parts, the smallest first.
+template <int L, int R, int P, class W>
+void multiply_one_part(const KSteps<W>& s, const Right& right) {
+  constexpr std::int64_t kRows = L * kTile;
+  if (s.split) split(s.first, 0, kRows, s.left);
+  for (std::int64_t i = 0; i < s.count; ++i) {
+    std::byte* left = s.left + i * kLeftPart;
+    const std::byte* at = s.right + s.offsets[i];
+    const LeftStep<W> next{s.first.data + (i + 1) * s.step, s.first.row, s.first.rows, s.first.k - (i + 1) * kStep};
+    const bool more = s.split && i + 1 < s.count;
+    load_left<L>(left);
+    for (std::int64_t p = 0; p < P; ++p) {
+      load_right<R>(at + (P - 1 - p) * right.part, right);
+      multiply_tiles<L, R>();
+      for (std::int64_t r = s.prefetch.rows * p / P; r < s.prefetch.rows * (p + 1) / P; ++r)
+        __builtin_prefetch(s.prefetch.data + r * s.first.row + i * s.step, 0, 2);
+      if (more) split(next, kRows * p / P, kRows * (p + 1) / P, left + kLeftPart);
+    }
+  }
+}
+
 void start_sums(const float* sums, bool from_zero) {
   if (from_zero) {
     TERN_TILE_ZERO(0);
@@ -183,9 +247,9 @@ void store_sums(float* sums) {
   TERN_TILE_STORE(3, sums + 768);
 }
 
-template <int P>
+template <int P, class W>
 class Multiplication {
-  static constexpr std::int64_t kDepth = depth(P);
+  static constexpr std::int64_t kDepth = depth(P), kLeftParts = sizeof(W) == 1 ? 1 : P;
 
  public:
   Multiplication(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next)
@@ -198,8 +262,8 @@ class Multiplication {
         steps_(static_cast<std::int64_t>(right.steps.size())),
         pairs_((tiles.end - tiles.begin + 1) / 2),
         in_one_(steps_ <= kDepth) {
-    parts_ =
-        thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * P * kLeftPart), kLeftSlot);
+    parts_ = thread_buffer<std::byte>(static_cast<std::size_t>((std::min(steps_, kDepth) + 1) * kLeftParts * kLeftPart),
+                                      kLeftSlot);
     sums_ = thread_buffer<float>(static_cast<std::size_t>((in_one_ ? 1 : kGroup * pairs_) * kBlockFloats), kSumsSlot);
   }
 
@@ -216,16 +280,20 @@ class Multiplication {
 
  private:
   template <int L, int R>
-  void multiply(const KSteps& s) const {
-    P == kRounded ? multiply_rounded<L, R>(s, right_) : multiply_steps<L, R>(s, right_);
+  void multiply(const KSteps<W>& s) const {
+    if constexpr (sizeof(W) == 1) {
+      multiply_one_part<L, R, P>(s, right_);
+    } else {
+      P == kRounded ? multiply_rounded<L, R>(s, right_) : multiply_steps<L, R>(s, right_);
+    }
   }
 
-  const float* element(std::int64_t block, std::int64_t step) const {
-    return left_.data + block * left_.block + step * left_.step;
+  const W* element(std::int64_t block, std::int64_t step) const {
+    return static_cast<const W*>(left_.data) + block * left_.block + step * left_.step;
   }
 
   /// What follows block `b` of a group in these steps, for the columns of `pair`.
-  Prefetch prefetch(std::int64_t g, std::int64_t b, std::int64_t end, std::int64_t pair, std::int64_t begin) const {
+  Prefetch<W> prefetch(std::int64_t g, std::int64_t b, std::int64_t end, std::int64_t pair, std::int64_t begin) const {
     const bool in_group = b + 1 < group_end_;
     const std::int64_t block = in_group ? b + 1 : end < steps_ ? g : group_end_, step = in_group ? begin : end % steps_;
     if (block >= std::max(blocks_.end, next_)) return {};
@@ -239,14 +307,14 @@ class Multiplication {
       const std::int64_t tile = tiles_.begin + 2 * pair;
       const int columns = tile + 1 < tiles_.end ? 2 : 1;
       float* sums = sums_ + (in_one_ ? 0 : (b - g) * pairs_ + pair) * kBlockFloats;
-      const KSteps s{parts_,
-                     {element(b, begin), left_.row, rows, left_.k - begin * kStep},
-                     left_.step,
-                     pair == 0,
-                     right_.steps.data() + begin,
-                     right_.data + tile * right_.column_tile,
-                     end - begin,
-                     prefetch(g, b, end, pair, begin)};
+      const KSteps<W> s{parts_,
+                        {element(b, begin), left_.row, rows, left_.k - begin * kStep},
+                        left_.step,
+                        pair == 0,
+                        right_.steps.data() + begin,
+                        right_.data + tile * right_.column_tile,
+                        end - begin,
+                        prefetch(g, b, end, pair, begin)};
       start_sums(sums, begin == 0);
       if (rows > kTile) {
         columns == 2 ? multiply<2, 2>(s) : multiply<2, 1>(s);
@@ -270,6 +338,12 @@ class Multiplication {
   std::int64_t group_end_ = 0;
 };
 
+template <class W>
+void multiply_elements(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next) {
+  if (right.parts == kRounded) return Multiplication<kRounded, W>(left, right, blocks, tiles, sink, next).run();
+  Multiplication<kAllParts, W>(left, right, blocks, tiles, sink, next).run();
+}
+
 }  // namespace
 
 std::int64_t blocks_together(std::int64_t k) {
@@ -278,8 +352,13 @@ std::int64_t blocks_together(std::int64_t k) {
 
 void multiply(const Left& left, const Right& right, Range blocks, Range tiles, Sink& sink, std::int64_t next) {
   if (blocks.begin >= blocks.end || tiles.begin >= tiles.end) return;
-  if (right.parts == kRounded) return Multiplication<kRounded>(left, right, blocks, tiles, sink, next).run();
-  Multiplication<kAllParts>(left, right, blocks, tiles, sink, next).run();
+  switch (left.type) {
+    case DType::i8: return multiply_elements<std::int8_t>(left, right, blocks, tiles, sink, next);
+    case DType::u8: return multiply_elements<std::uint8_t>(left, right, blocks, tiles, sink, next);
+    case DType::f8_e4m3fn: return multiply_elements<F8E4M3FN>(left, right, blocks, tiles, sink, next);
+    case DType::f8_e5m2: return multiply_elements<F8E5M2>(left, right, blocks, tiles, sink, next);
+    default: return multiply_elements<float>(left, right, blocks, tiles, sink, next);
+  }
 }
 
 }  // namespace tern::amx

@@ -40,14 +40,13 @@ const MicroKernels* pair_kernels() {
 
 namespace {
 
-using linear_micro::FourDots;
 using linear_micro::kMostDotRows;
 using linear_micro::kMostRows;
 using linear_micro::kMostWidth;
 using linear_micro::micro_kernels;
 using linear_micro::MicroKernels;
 using linear_micro::pair_kernels;
-using linear_micro::TwoStreams;
+using linear_micro::WeightLoops;
 
 constexpr std::int64_t kRowsAtATime = 256;        // of x
 constexpr std::int64_t kFewRows = 8;              // of x, for which its panels would be mostly empty
@@ -97,6 +96,32 @@ struct Weight {
   }
 };
 
+/// Calls f with the loops for weights of this type. False where there are none: such a weight is widened first.
+template <class F>
+bool with_loops(DType type, const F& f) {
+  const MicroKernels& kernels = micro_kernels();
+  switch (type) {
+    case DType::f32: f(kernels.f32); return true;
+    case DType::f16: f(kernels.f16); return true;
+    case DType::bf16: f(kernels.bf16); return true;
+    case DType::i8: f(kernels.i8); return true;
+    case DType::u8: f(kernels.u8); return true;
+    case DType::f8_e4m3fn: f(kernels.f8_e4m3fn); return true;
+    case DType::f8_e5m2: f(kernels.f8_e5m2); return true;
+    default: return false;
+  }
+}
+
+void widen(const void* from, DType type, float* to, std::int64_t count) {
+  bool done = false;
+  with_loops(type, [&]<class W>(const WeightLoops<W>& loops) {
+    if (loops.widen == nullptr) return;
+    loops.widen(static_cast<const W*>(from), count, to);
+    done = true;
+  });
+  if (!done) convert(from, type, to, DType::f32, count);
+}
+
 /// `rows` times `depth` elements of w as float32, which are `w` itself or lie in this thread's buffer.
 Weight widened(const Weight& w, Range rows, Range depth) {
   if (w.type == DType::f32) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
@@ -109,7 +134,7 @@ Weight widened(const Weight& w, Range rows, Range depth) {
     return {to, row, DType::f32};
   }
   for (std::int64_t n = 0; n < rows.size(); ++n)
-    convert(w.element(rows.begin + n, depth.begin), w.type, to + n * row, DType::f32, depth.size());
+    widen(w.element(rows.begin + n, depth.begin), w.type, to + n * row, depth.size());
   return {to, row, DType::f32};
 }
 
@@ -225,9 +250,9 @@ void by_panels(const MicroKernels& kernels, const LinearShape& s, const LinearOp
 
 /// y[:, j..j + 4) for rows [i, i + count) of x; the last rows of w may be fewer than four. `w` is row j.
 template <class W>
-void four_columns(const LinearShape& s, const LinearOperands& o, const FourDots<W>* all_dots, std::int64_t i,
+void four_columns(const LinearShape& s, const LinearOperands& o, const WeightLoops<W>& loops, std::int64_t i,
                   std::int64_t count, std::int64_t j, const W* w, std::int64_t w_row) {
-  const FourDots<W> dots = all_dots[count - 1];
+  const auto dots = loops.dots[count - 1];
   const std::int64_t columns = std::min<std::int64_t>(4, s.n - j);
   const float* x = o.x + i * s.x_row;
   float sums[4 * kMostDotRows];
@@ -249,15 +274,15 @@ void four_columns(const LinearShape& s, const LinearOperands& o, const FourDots<
 /// The same for all rows of x, in the type that w has, or widened first where there are no loops for it.
 void four_columns(const LinearShape& s, const LinearOperands& o, std::int64_t j) {
   const MicroKernels& kernels = micro_kernels();
-  const auto all_rows = [&](const auto* dots, const auto* w, std::int64_t w_row) {
+  const auto all_rows = [&]<class W>(const WeightLoops<W>& loops, const void* w, std::int64_t w_row) {
     for (std::int64_t i = 0; i < s.m; i += kernels.dot_rows)
-      four_columns(s, o, dots, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, w, w_row);
+      four_columns(s, o, loops, i, std::min<std::int64_t>(kernels.dot_rows, s.m - i), j, static_cast<const W*>(w),
+                   w_row);
   };
   const Weight w{o.weight, s.w_row, o.type};
-  if (o.type == DType::f16) return all_rows(kernels.half_dots, static_cast<const Half*>(w.element(j, 0)), w.row);
-  if (o.type == DType::bf16) return all_rows(kernels.bf16_dots, static_cast<const BFloat16*>(w.element(j, 0)), w.row);
+  if (with_loops(o.type, [&](const auto& loops) { all_rows(loops, w.element(j, 0), w.row); })) return;
   const Weight wide = widened(w, {j, std::min(s.n, j + 4)}, {0, s.k});
-  all_rows(kernels.four_dots, static_cast<const float*>(wide.at), wide.row);
+  all_rows(kernels.f32, wide.at, wide.row);
 }
 
 /// Memory comes sooner where a core reads two places of it in turn, each from end to end. Intel's processors fetch
@@ -274,12 +299,12 @@ std::ptrdiff_t bytes_ahead() {
 
 /// Columns of y for one row of x, from two halves of these rows of w in turn. Returns the first column that is left.
 template <class W>
-std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, TwoStreams<W> streams, Range columns) {
+std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, const WeightLoops<W>& loops, Range columns) {
   const std::int64_t half = columns.size() / 4 * 2;
   const auto* w = static_cast<const W*>(o.weight) + columns.begin * s.w_row;
   for (std::int64_t j = 0; j < half; j += 2) {
     float sums[4];
-    streams(o.x, w + j * s.w_row, w + (half + j) * s.w_row, s.w_row, s.k, bytes_ahead(), sums);
+    loops.streams(o.x, w + j * s.w_row, w + (half + j) * s.w_row, s.w_row, s.k, bytes_ahead(), sums);
     for (std::int64_t q = 0; q < 4; ++q) {
       const std::int64_t column = columns.begin + j + q % 2 + q / 2 * half;
       o.y[column] = sums[q] + (o.bias == nullptr ? 0.0F : o.bias[column]);
@@ -290,11 +315,9 @@ std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, TwoStrea
 
 std::int64_t from_memory(const LinearShape& s, const LinearOperands& o, Range columns) {
   if (s.m > 1 || s.n * s.k * element_size(o.type) < kFromMemory) return columns.begin;
-  const MicroKernels& kernels = micro_kernels();
-  if (o.type == DType::f32) return from_memory(s, o, kernels.streams, columns);
-  if (o.type == DType::f16) return from_memory(s, o, kernels.half_streams, columns);
-  if (o.type == DType::bf16) return from_memory(s, o, kernels.bf16_streams, columns);
-  return columns.begin;
+  std::int64_t left = columns.begin;
+  with_loops(o.type, [&](const auto& loops) { left = from_memory(s, o, loops, columns); });
+  return left;
 }
 
 /// Every row of w is read from memory once.
@@ -308,8 +331,12 @@ void by_dots(const LinearShape& s, const LinearOperands& o) {
 
 }  // namespace
 
-bool is_narrow(DType t) {
+bool is_narrow_float(DType t) {
   return is_floating(t) && t != DType::f32 && t != DType::f64 && t != DType::f4_e2m1;
+}
+
+bool is_narrow(DType t) {
+  return is_narrow_float(t) || t == DType::i8 || t == DType::u8;
 }
 
 bool multiplies_bf16(const LinearShape& s) {

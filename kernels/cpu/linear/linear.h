@@ -27,7 +27,9 @@ struct LinearOperands {
   const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value; for more than a few rows of x
 };
 
-/// Whether `linear` widens weights of this type: floats of two bytes or of one.
+/// Floats of two bytes or of one.
+bool is_narrow_float(DType t);
+/// Whether `linear` widens weights of this type: narrow floats, and integers of 8 bits.
 bool is_narrow(DType t);
 
 /// On several threads unless called from a parallel region; the bits do not depend on their number. m, n and k are at

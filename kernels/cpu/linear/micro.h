@@ -29,17 +29,31 @@ template <class W>
 using TwoStreams = void (*)(const float* x, const W* w, const W* other, std::ptrdiff_t w_row, std::ptrdiff_t k,
                             std::ptrdiff_t ahead, float* sums);
 
+/// `count` elements of w, widened.
+template <class W>
+using Widen = void (*)(const W* w, std::ptrdiff_t count, float* to);
+
+/// The loops that read a weight of one type. `widen` is null where dtypes/convert.h is as fast.
+template <class W>
+struct WeightLoops {
+  using Element = W;
+  FourDots<W> dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
+  TwoStreams<W> streams = nullptr;
+  Widen<W> widen = nullptr;
+};
+
 struct MicroKernels {
   int rows = 0;                ///< of a full strip
   int widths[3]{};             ///< of panels, descending; 0: no more
   Micro tile[3][kMostRows]{};  ///< by width, for 1 to `rows` rows
   int dot_rows = 0;
-  FourDots<float> four_dots[kMostDotRows]{};  ///< for 1 to `dot_rows` rows of x
-  FourDots<Half> half_dots[kMostDotRows]{};
-  FourDots<BFloat16> bf16_dots[kMostDotRows]{};
-  TwoStreams<float> streams = nullptr;
-  TwoStreams<Half> half_streams = nullptr;
-  TwoStreams<BFloat16> bf16_streams = nullptr;
+  WeightLoops<float> f32;
+  WeightLoops<Half> f16;
+  WeightLoops<BFloat16> bf16;
+  WeightLoops<std::int8_t> i8;
+  WeightLoops<std::uint8_t> u8;
+  WeightLoops<F8E4M3FN> f8_e4m3fn;
+  WeightLoops<F8E5M2> f8_e5m2;
   /// x [count, k] (rows `x_row` apart) as a panel [k, width], with zeros where it has no row.
   void (*pack)(const float* x, std::ptrdiff_t x_row, int count, std::ptrdiff_t k, int width, float* panel);
   /// y [count, rows] (rows `y_row` apart) = the tile's transpose plus `bias`; plus y itself if that is null.

@@ -26,7 +26,8 @@ struct Product {
   explicit Product(const KernelCall& call);
   const KernelCall& call;
   std::optional<InPlace> linear;  ///< where columns of the second operand lie in one piece each
-  bool floats = false;            ///< `linear`, with nothing to convert
+  bool floats = false;            ///< `linear`, of float32 alone
+  bool float_call = false;        ///< the same but for the second operand, of any type that `linear` reads
   std::int64_t m = 0, n = 0, k = 0;
   double products() const { return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };

@@ -5,31 +5,43 @@
 
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/matmul/gemm.h"
 #include "kernels/cpu/reproducible/product.h"
 
 namespace tern::cpu {
 namespace {
 
+/// Whether `linear` reads the weight of a group in its own type.
+bool in_place(const KernelCall& c, DType type) {
+  const TensorView& w = c.in[1];
+  return type == DType::f32 && is_narrow(w.dtype) && w.stride(1) == 1 && w.stride(2) >= 0 && w.size(1) > 0 &&
+         w.size(2) > 0;
+}
+
+template <bool InOrder>
 bool direct(const KernelCall& c, DType type) {
   const TensorView& w = c.in[1];
+  if (!InOrder && in_place(c, type)) return true;
   return w.dtype == type && gemm_layout(w.size(1), w.size(2), w.stride(1), w.stride(2));
 }
 
 struct Buffers {
   std::byte *x, *weight, *y;  ///< the weight of one group
 };
+template <bool InOrder>
 Buffers buffers(const KernelCall& c, ScratchParts& parts) {
   const DType type = gemm_type(c.in[0].dtype);
   const std::int64_t size = element_size(type);
   return {c.in[0].dtype != type ? parts.take<std::byte>(c.in[0].numel() * size) : nullptr,
-          direct(c, type) ? nullptr : parts.take<std::byte>(c.in[1].size(1) * c.in[1].size(2) * size),
+          direct<InOrder>(c, type) ? nullptr : parts.take<std::byte>(c.in[1].size(1) * c.in[1].size(2) * size),
           c.out[0].dtype != type ? parts.take<std::byte>(c.out[0].numel() * size) : nullptr};
 }
 
+template <bool InOrder>
 std::size_t scratch(const KernelCall& c) {
   ScratchParts parts;
-  buffers(c, parts);
+  buffers<InOrder>(c, parts);
   return parts.used();
 }
 
@@ -37,9 +49,9 @@ template <bool InOrder>
 void run(KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &offsets = c.in[2], &y = c.out[0];
   if (y.numel() == 0) return;
-  Scratch own(c, scratch(c));
+  Scratch own(c, scratch<InOrder>(c));
   ScratchParts parts(own.data());
-  const Buffers at = buffers(c, parts);
+  const Buffers at = buffers<InOrder>(c, parts);
   const DType type = gemm_type(x.dtype);
   if (at.x != nullptr) to_dense(x, type, at.x);
   std::byte* sums = at.y != nullptr ? at.y : y.data;
@@ -64,6 +76,14 @@ void run(KernelCall& c) {
         group.strides[i] = w.strides[i + 1];
       }
       group.data = w.data + g * w.stride(0) * element_size(w.dtype);
+      if constexpr (!InOrder && std::is_same_v<T, float>) {
+        if (in_place(c, type)) {
+          linear({end - begin, n, k, k, group.stride(1)},
+                 {rows + begin * k, group.data, nullptr, out + begin * n, {}, w.dtype});
+          begin = end;
+          continue;
+        }
+      }
       MatrixView<T> weight{group.as<const T>(), group.stride(0), group.stride(1)};
       if (at.weight != nullptr) {
         to_dense(group, type, at.weight);
@@ -84,10 +104,10 @@ void run(KernelCall& c) {
 }  // namespace
 
 Kernel grouped_matmul_kernel() {
-  return {.run = run<false>, .scratch = scratch, .strided = 0b010};
+  return {.run = run<false>, .scratch = scratch<false>, .strided = 0b010};
 }
 Kernel grouped_matmul_in_order_kernel() {
-  return {.run = run<true>, .scratch = scratch, .strided = 0b010};
+  return {.run = run<true>, .scratch = scratch<true>, .strided = 0b010};
 }
 
 }  // namespace tern::cpu

@@ -14,13 +14,15 @@ namespace tern::cpu {
 namespace {
 
 bool is_float(DType t) {
-  return t == DType::f32 || is_narrow(t);
+  return t == DType::f32 || is_narrow_float(t);
 }
 
 /// Needs columns of the second operand that lie in one piece each.
 std::optional<InPlace> in_place(const KernelCall& c) {
   const TensorView &x = c.in[0], &w = c.in[1], &y = c.out[0];
-  if (w.blocks.columns != 0 || !is_float(x.dtype) || !is_float(w.dtype) || !is_float(y.dtype) || y.numel() == 0) return std::nullopt;
+  if (w.blocks.columns != 0) return std::nullopt;
+  if (!is_float(x.dtype) || !(is_float(w.dtype) || is_narrow(w.dtype)) || !is_float(y.dtype) || y.numel() == 0)
+    return std::nullopt;
   const Problem p = describe(c);
   if (p.batch.planes != 1 || p.k == 0) return std::nullopt;
   if (c.has(2) && (!is_float(c.in[2].dtype) || c.in[2].rank != 1 || c.in[2].size(0) != p.n)) return std::nullopt;
@@ -129,7 +131,9 @@ Product::Product(const KernelCall& c) : call(c), linear(in_place(c)) {
   m = p.m;
   n = p.n;
   k = p.k;
-  floats = linear && c.in[1].dtype == DType::f32 && !linear->convert_x && !linear->convert_bias && !linear->convert_y;
+  const bool converts = linear && (linear->convert_x || linear->convert_bias || linear->convert_y);
+  floats = linear && !converts && c.in[1].dtype == DType::f32;
+  float_call = linear && !converts;
 }
 
 std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p) {

@@ -10,13 +10,17 @@ namespace {
 
 constexpr std::int64_t kTileRows = 16;
 
+// Of the time of a float weight that one of 8 bits takes: half the products of parts, and as many steps.
+constexpr double kOfBytes = 0.75;
+
 // Shares of the machine's products that the algorithms reach.
 constexpr double kOfPanels = 1, kOfInPlace = 0.9, kOfBlocks = 0.8, kOfFewRows = 0.5;
 
 double tiles(const Product& p, const Machine& m) {
   if (m.on_tiles == 0) return kOnRequest;
   const auto rows = static_cast<double>((p.m + kTileRows - 1) / kTileRows * kTileRows);
-  return rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
+  const double share = p.floats || p.call.precision == Precision::bfloat16 ? 1 : kOfBytes;
+  return share * rows / static_cast<double>(p.m) * p.products() / m.on_tiles;
 }
 /// Few rows take as long as reading the weight, and panels have more to read.
 double panels(const Product& p, const Machine& m) {

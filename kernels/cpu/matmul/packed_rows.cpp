@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "dtypes/convert.h"
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/amx/row_linear.h"
 #include "kernels/cpu/dense.h"
@@ -15,7 +16,21 @@ namespace {
 amx::LinearShape shape_of(const Product& p) {
   const LinearShape& s = p.linear->shape;
   const bool narrow = p.call.in[0].dtype == DType::bf16;
-  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, s.w_row, amx::kRounded};
+  const bool bytes = amx::is_one_part(p.call.in[1].dtype);
+  return {s.m, s.n, s.k, narrow ? s.k : s.x_row, bytes ? s.k : s.w_row, amx::kRounded};
+}
+
+/// Packs the weight. One of 8 bits is bfloat16 exactly, and made such first.
+amx::MakePacked packing(const Product& p, const amx::RowLinear& tiles) {
+  const TensorView& w = p.call.in[1];
+  if (!amx::is_one_part(w.dtype))
+    return [tiles, weight = amx::Elements::of(w)](std::byte* to) { tiles.pack(weight, to); };
+  return [tiles, w, s = p.linear->shape](std::byte* to) {
+    std::vector<std::byte> rows(static_cast<std::size_t>(s.n * s.k * 2));
+    for (std::int64_t i = 0; i < s.n; ++i)
+      convert(w.data + i * s.w_row, w.dtype, rows.data() + i * s.k * 2, DType::bf16, s.k);
+    tiles.pack({rows.data(), true}, to);
+  };
 }
 
 class PackedRows : public PreparedAlgorithm {
@@ -24,10 +39,8 @@ class PackedRows : public PreparedAlgorithm {
       : shape_(shape), tiles_(shape), otherwise_(product_by_blocks(Product(FloatCall(p.call).call()))) {
     choice = {Algorithm::tile_rows};
     unread = 1u << 1;
-    const amx::Elements weight = amx::Elements::of(p.call.in[1]);
-    weight_ =
-        amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
-                           tiles_.packed_bytes(), [tiles = tiles_, weight](std::byte* to) { tiles.pack(weight, to); });
+    weight_ = amx::packed_weight(p.call, 1, fmt::format("bfloat16 in blocks of 32 rows: {} of {}", shape.n, shape.k),
+                                 tiles_.packed_bytes(), packing(p, tiles_));
   }
 
   void reserve(const KernelCall& c, ScratchParts& parts) const override {
@@ -82,8 +95,10 @@ bool takes_packed_rows(const Product& p) {
     return false;
   const DType x = c.in[0].dtype, w = c.in[1].dtype, y = c.out[0].dtype;
   const auto fits = [](DType t) { return t == DType::f32 || t == DType::bf16; };
-  const bool narrow = x == DType::bf16 && w == DType::bf16, rounds = c.precision == Precision::bfloat16;
-  return fits(x) && fits(w) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
+  // Tiles read a weight of 8 bits as it lies beside float32, and as fast.
+  const bool bytes = amx::is_one_part(w) && (x == DType::bf16 || !amx::available());
+  const bool narrow = x == DType::bf16 && (w == DType::bf16 || bytes), rounds = c.precision == Precision::bfloat16;
+  return fits(x) && (fits(w) || bytes) && fits(y) && (narrow || rounds) && c.constant != nullptr && c.constant[1] &&
          c.in[1].data != nullptr && amx::RowLinear::suits(shape_of(p));
 }
 

@@ -20,10 +20,11 @@ class Tiles : public PreparedAlgorithm {
 
   Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
     const bool done = tiles_.run({c.in[0].as<const float>(),
-                                  c.in[1].as<const float>(),
+                                  c.in[1].data,
                                   c.has(2) ? c.in[2].as<const float>() : nullptr,
                                   c.out[0].as<float>(),
-                                  {epilogue, &c}},
+                                  {epilogue, &c},
+                                  c.in[1].dtype},
                                  room(parts));
     return done ? Left::nothing : otherwise_->run(c, parts, epilogue);
   }
@@ -40,11 +41,13 @@ class Tiles : public PreparedAlgorithm {
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> product_on_tiles(const Product& p) {
-  if (!p.floats) return nullptr;
+  const bool bytes = amx::is_one_part(p.call.in[1].dtype);
+  if (!p.floats && !(p.float_call && bytes)) return nullptr;
   const LinearShape& s = p.linear->shape;
   const amx::LinearShape shape{s.m, s.n, s.k, s.x_row, s.w_row, amx::parts_of(p.call)};
   if (!amx::available() || !amx::Linear::suits(shape)) return nullptr;
-  return std::make_unique<Tiles>(shape, product_by_blocks(p));
+  // Blocks would need memory for a float weight.
+  return std::make_unique<Tiles>(shape, bytes ? product_in_place(p) : product_by_blocks(p));
 }
 
 }  // namespace tern::cpu

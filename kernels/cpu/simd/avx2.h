@@ -53,5 +53,17 @@ TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
                           _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
 }
 
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return reinterpret_cast<Whole>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return reinterpret_cast<Whole>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return reinterpret_cast<Halves>(_mm_cvtepu8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
+}
+#include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
+
 }  // namespace avx2
 }  // namespace tern::simd

@@ -65,5 +65,39 @@ inline constexpr bool kLooksUp = true;
 TERN_SIMD_INLINE Floats look_up(const float* table, Words places) {
   return _mm512_maskz_permutexvar_ps(0xffff, reinterpret_cast<__m512i>(places), _mm512_loadu_ps(table));
 }
+
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return reinterpret_cast<Whole>(
+      _mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return reinterpret_cast<Whole>(
+      _mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return reinterpret_cast<Halves>(_mm256_cvtepu8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(from))));
+}
+#include "kernels/cpu/simd/bytes.h"
+
+using Longs = long long __attribute__((vector_size(64)));
+/// Two registers of numbers at once, whose halves fill one.
+TERN_SIMD_INLINE void widen_two(__m512i halves, Floats (&to)[2]) {
+  const auto all = reinterpret_cast<Longs>(halves);
+  const auto low = __builtin_shufflevector(all, all, 0, 1, 2, 3), high = __builtin_shufflevector(all, all, 4, 5, 6, 7);
+  to[0] = _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(low));
+  to[1] = _mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(high));
+}
+TERN_SIMD_INLINE void widen_two_float8_e5m2(const void* from, Floats (&to)[2]) {
+  const __m512i codes = _mm512_cvtepu8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+  widen_two(_mm512_slli_epi16(codes, 8), to);
+}
+/// As of one register (bytes.h): the sign, which the conversion repeats, leaves the place above the magnitude.
+TERN_SIMD_INLINE void widen_two_float8_e4m3fn(const void* from, Floats (&to)[2]) {
+  const __m512i codes = _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+  const __m512i halves = _mm512_and_si512(_mm512_slli_epi16(codes, 7), _mm512_set1_epi16(static_cast<short>(0xbf80)));
+  const __m512i next = _mm512_add_epi16(halves, _mm512_set1_epi16(0x80));
+  widen_two(_mm512_ternarylogic_epi64(halves, next, _mm512_set1_epi16(0x4000), 0xf8), to);
+  for (Floats& f : to) f *= 256.0F;
+}
 }
 }  // namespace tern::simd

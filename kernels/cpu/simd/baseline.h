@@ -60,5 +60,43 @@ TERN_SIMD_INLINE Floats widen_half(const void* from) {
 }
 #include "kernels/cpu/simd/no_look_up.h"
 
+#if defined(__SSE2__)
+/// Four bytes.
+TERN_SIMD_INLINE __m128i load_bytes(const void* from) {
+  int bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  return _mm_cvtsi32_si128(bytes);
+}
+/// Each byte in the upper ones of a word, which are shifted down with their sign.
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  const __m128i bytes = load_bytes(from), pairs = _mm_unpacklo_epi8(bytes, bytes);
+  return reinterpret_cast<Whole>(_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  const __m128i zero = _mm_setzero_si128();
+  return reinterpret_cast<Whole>(_mm_unpacklo_epi16(_mm_unpacklo_epi8(load_bytes(from), zero), zero));
+}
+#else
+template <class Byte>
+TERN_SIMD_INLINE Whole whole_of(const void* from) {
+  Byte bytes[kLanes];
+  __builtin_memcpy(bytes, from, sizeof bytes);
+  Whole w;
+  for (int i = 0; i < kLanes; ++i) w[i] = bytes[i];
+  return w;
+}
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return whole_of<std::int8_t>(from);
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return whole_of<std::uint8_t>(from);
+}
+#endif
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return __builtin_convertvector(whole_of_uint8(from), Halves);
+}
+#include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
+
 }  // namespace baseline
 }  // namespace tern::simd

@@ -48,5 +48,23 @@ TERN_SIMD_INLINE Floats widen_halves(Halves h) {
 }
 #include "kernels/cpu/simd/no_look_up.h"
 
+/// Four bytes, twice.
+TERN_SIMD_INLINE uint32x2_t load_bytes(const void* from) {
+  std::uint32_t bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  return vdup_n_u32(bytes);
+}
+TERN_SIMD_INLINE Whole whole_of_int8(const void* from) {
+  return reinterpret_cast<Whole>(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(load_bytes(from))))));
+}
+TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
+  return reinterpret_cast<Halves>(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(load_bytes(from)))));
+}
+TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
+  return __builtin_convertvector(halves_of_codes(from), Whole);
+}
+#include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/two_registers.h"
+
 }  // namespace neon
 }  // namespace tern::simd

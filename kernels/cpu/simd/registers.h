@@ -7,7 +7,6 @@ using Doubles = double __attribute__((vector_size(kBytes)));
 using Words = std::uint32_t __attribute__((vector_size(kBytes)));
 using Whole = std::int32_t __attribute__((vector_size(kBytes)));
 using Halves = std::uint16_t __attribute__((vector_size(kBytes / 2)));
-using Bytes = std::uint8_t __attribute__((vector_size(kBytes / 4)));
 using HalfFloats = float __attribute__((vector_size(kBytes / 2)));
 using Quad = float __attribute__((vector_size(16)));
 

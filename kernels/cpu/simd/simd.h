@@ -13,7 +13,10 @@
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
 //   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
 //   times_power           p * 2^n
-//   widen_half, widen_bfloat16; widen_halves, of a register
+//   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a register of
+//                         elements, exactly
+//   widen_two_float8_e4m3fn, widen_two_float8_e5m2: two registers
+//   widen_halves          a register of codes of binary16
 //   look_up               in a table of 16 floats, by the low four bits; kLooksUp: faster than arithmetic
 //   transpose             four rows of four
 #pragma once
