@@ -42,6 +42,8 @@ constexpr Row kRows[] = {
     {"float6_e2m3fn", 1, 'f'},
     {"float6_e3m2fn", 1, 'f'},
     {"float4_e2m1fn_x2", 1, 'f'},
+    {"int4", 1, 'e'},  // elements of quantized values: no integers to count with
+    {"int2", 1, 'e'},
 };
 static_assert(std::size(kRows) == kDTypeCount);
 
