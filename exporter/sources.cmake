@@ -64,6 +64,7 @@ set(sources
   lower/covariance.cpp
   lower/creation.cpp
   lower/ctc_loss.cpp
+  lower/decomposed_parameters.cpp
   lower/distance.cpp
   lower/distance_loss.cpp
   lower/embedding.cpp
@@ -92,6 +93,8 @@ set(sources
   lower/pointwise_table.cpp
   lower/pool.cpp
   lower/product.cpp
+  lower/quantization.cpp
+  lower/quantized_decomposed.cpp
   lower/random.cpp
   lower/recurrent.cpp
   lower/recurrent_packed.cpp
@@ -106,6 +109,8 @@ set(sources
   lower/splitting.cpp
   lower/stft.cpp
   lower/tensordot.cpp
+  lower/torchao_affine.cpp
+  lower/torchao_float8.cpp
   lower/vision.cpp
   lower/window_gradients.cpp
   microscaling/forms.cpp
