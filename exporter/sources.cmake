@@ -67,6 +67,7 @@ set(sources
   lower/decomposed_parameters.cpp
   lower/distance.cpp
   lower/distance_loss.cpp
+  lower/dynamic_products.cpp
   lower/embedding.cpp
   lower/fft.cpp
   lower/foreach.cpp
@@ -89,6 +90,7 @@ set(sources
   lower/number.cpp
   lower/optim.cpp
   lower/order.cpp
+  lower/packed_products.cpp
   lower/pointwise.cpp
   lower/pointwise_table.cpp
   lower/pool.cpp
@@ -102,6 +104,7 @@ set(sources
   lower/registry.cpp
   lower/repeated_heads.cpp
   lower/resize.cpp
+  lower/scaled_products.cpp
   lower/scan.cpp
   lower/scatter_index.cpp
   lower/scatter_views.cpp

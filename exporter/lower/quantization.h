@@ -82,4 +82,9 @@ ValueId per_channel(Builder& b, ValueId parameter, ValueId x, std::int64_t axis)
 ValueId dequantized_groups(Builder& b, const Call& c, ValueId x, ValueId scales, ValueId zero_points, Dim group,
                            DType result);
 
+/// The product of int8 or uint8 matrices in int32.
+ValueId integer_product(Builder& b, ValueId x, ValueId y);
+/// A matrix of bytes as one of twice as many columns: the low half of each byte, then the high one.
+ValueId unpacked_pairs(Builder& b, ValueId x);
+
 }  // namespace tern

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "exporter/lower/contraction.h"
 #include "exporter/lower/quantization.h"
 
 namespace tern {
@@ -123,10 +122,10 @@ Values choose(Builder& b, const Call& c) {
 }
 
 Values int_matmul(Builder& b, const Call& c) {
-  return {product(b, c.tensor("a"), c.tensor("b"), DType::i32)};
+  return {integer_product(b, c.tensor("a"), c.tensor("b"))};
 }
 Values int_scaled_matmul(Builder& b, const Call& c) {
-  const ValueId scale = c.tensor("scales1"), p = product(b, c.tensor("a"), c.tensor("b"), DType::i32);
+  const ValueId scale = c.tensor("scales1"), p = integer_product(b, c.tensor("a"), c.tensor("b"));
   Steps s(b);
   const Term sums = s.to(s.tensor("p", p), b.dtype(scale));
   return {s.finish(s.apply(sums, "*", s.tensor("scale", scale)))};
