@@ -64,11 +64,13 @@ set(sources
   lower/covariance.cpp
   lower/creation.cpp
   lower/ctc_loss.cpp
+  lower/decomposed_operators.cpp
   lower/decomposed_parameters.cpp
   lower/distance.cpp
   lower/distance_loss.cpp
   lower/dynamic_products.cpp
   lower/embedding.cpp
+  lower/fake_quantize.cpp
   lower/fft.cpp
   lower/foreach.cpp
   lower/gradients.cpp
@@ -88,6 +90,7 @@ set(sources
   lower/normalization.cpp
   lower/norms.cpp
   lower/number.cpp
+  lower/observers.cpp
   lower/optim.cpp
   lower/order.cpp
   lower/packed_products.cpp

@@ -22,6 +22,7 @@ Values pack(Builder& b, const Call& c) {
 struct Weight {
   ValueId steps;   ///< int8 [n, k]
   ValueId scales;  ///< float32 [n, k / block]
+  ValueId bias;    ///< float32 [n], or kNoValue
 };
 Weight weight(Builder& b, const Call& c) {
   const ValueId packed = c.tensor("packed_weights");
@@ -36,7 +37,8 @@ Weight weight(Builder& b, const Call& c) {
   }
   const ValueId bytes = b.reshape(b.cast(b.slice(packed, 0, 0, size), DType::u8), {n, k / 2});
   return {b.expr("x - 8", {{"x", unpacked_pairs(b, bytes)}}, DType::i64, DType::i8),
-          b.reshape(b.slice(packed, 0, size, scales), {n, k / block})};
+          b.reshape(b.slice(packed, 0, size, scales), {n, k / block}),
+          given == Dim(size + scales) ? kNoValue : b.slice(packed, 0, size + scales, n)};
 }
 
 /// Rows of x as int8, and what makes numbers of them again: x = (q - zero_point) / scale.
@@ -91,6 +93,7 @@ Values multiply(Builder& b, const Call& c) {
                                  DType::f32);
     y = b.expr("y * (1 / scale)", {{"y", b.reduce(parts, "sum", {0}, false, DType::f32)}, scale}, DType::f32);
   }
+  if (w.bias != kNoValue) y = b.expr("y + bias", {{"y", y}, {"bias", w.bias}}, DType::f32);
   return {c.result_dtype() == DType::bf16 ? truncated(b, y) : y};
 }
 

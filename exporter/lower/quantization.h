@@ -87,4 +87,12 @@ ValueId integer_product(Builder& b, ValueId x, ValueId y);
 /// A matrix of bytes as one of twice as many columns: the low half of each byte, then the high one.
 ValueId unpacked_pairs(Builder& b, ValueId x);
 
+/// Numbers rounded to the grid of a quantized dtype and back, and where they lay within its range. The arguments are
+/// named "scale" and "zero_point".
+struct FakeQuantized {
+  ValueId value, mask;
+};
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
+                             double most);
+
 }  // namespace tern

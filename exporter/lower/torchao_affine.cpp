@@ -89,11 +89,8 @@ Values choose(Builder& b, const Call& c) {
   const bool keep = c.flag_or("keepdim", false);
   if (!c.flag_or("preserve_zero", true)) c.unsupported("ranges without zero");
   const ValueId view = b.reshape(x, blocks.split);
-  const auto extreme = [&](std::string_view kind) {
-    // No axes: each element is a block. To the reduction that would mean all of them.
-    return blocks.within.empty() ? view : b.reduce(view, kind, blocks.within, keep, t);
-  };
-  const ValueId low = extreme("min"), high = extreme("max");
+  const ValueId low = b.reduce(view, "min", blocks.within, keep, t),
+                high = b.reduce(view, "max", blocks.within, keep, t);
   Steps s(b);
   const Term below = s.at_most_zero(s.tensor("low", low)), above = s.at_least_zero(s.tensor("high", high));
   Term scale;

@@ -48,8 +48,8 @@ Values choose_scale(Builder& b, const Call& c) {
   const std::optional<Range> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
   if (!r) c.unsupported("scales for a dtype that is not float8");
   const Blocks blocks = blocks_of(b, c, x, c.dims("block_size"));
-  ValueId magnitude = b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t);
-  if (!blocks.within.empty()) magnitude = b.reduce(magnitude, "max", blocks.within, true, t);
+  const ValueId magnitude =
+      b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within, true, t);
   Steps s(b);
   Term m = s.tensor("m", magnitude);
   if (c.has("hp_value_lb")) m = s.at_least(m, c.number("hp_value_lb"));
