@@ -111,6 +111,7 @@ set(sources
   lower/scan.cpp
   lower/scatter_index.cpp
   lower/scatter_views.cpp
+  lower/semi_structured.cpp
   lower/signal_windows.cpp
   lower/splitting.cpp
   lower/stft.cpp

@@ -331,6 +331,28 @@ def scaled():
          golden=lambda x, w, sa, sb: ((x.double() @ w.double().transpose(1, 2)) * sa.unsqueeze(-1) * sb.unsqueeze(1)).bfloat16())
 
 
+def sparse():
+    from torch.sparse._semi_structured_conversions import sparse_semi_structured_from_dense_cutlass as compressed
+    for t in (f32, f16, bf16, i8):
+        rows, columns = (32, 128) if t == i8 else (64, 128)
+        w = integers(rows, columns, least=1, most=9) if t == i8 else torch.randn(rows, columns).to(t)
+        keep = torch.rand(rows, columns // 4, 4).argsort(-1) < 2
+        if t == f32:
+            keep = (torch.rand(rows, columns // 4, 2, 2).argsort(-1) < 1).view(rows, -1, 4)
+        w = torch.where(keep.view(rows, columns), w, torch.zeros_like(w))
+        kept, meta = compressed(w)
+        x = integers(5, columns, least=-9, most=9) if t == i8 else torch.randn(5, columns).to(t)
+        y, bias, out = x.t().contiguous(), torch.randn(rows).to(t) if t != i8 else None, i32 if t == i8 else None
+        share = None if t == i8 else {f32: 1e-6, f16: 2e-3, bf16: 1e-2}[t]
+        wide = lambda v: v.double() if t != i8 else v.int()
+        back = lambda v: v.to(t if t != i8 else i32)
+        case(f"sparse_linear_{short(t)}", lambda s, x: aten._sparse_semi_structured_linear(x, s.k, s.m, out_dtype=out), (x,), k=kept, m=meta, share=share, golden=lambda x: back(wide(x) @ wide(w).t()))
+        case(f"sparse_mm_{short(t)}", lambda s, y: aten._sparse_semi_structured_mm(s.k, s.m, y, out_dtype=out), (y,), k=kept, m=meta, share=share, golden=lambda y: back(wide(w) @ wide(y)))
+        if t != i8:
+            case(f"sparse_linear_bias_{short(t)}", lambda s, x: aten._sparse_semi_structured_linear(x, s.k, s.m, bias=s.b), (x,), k=kept, m=meta, b=bias, share=share, golden=lambda x: back(wide(x) @ wide(w).t() + wide(bias)))
+            case(f"sparse_addmm_{short(t)}", lambda s, y: aten._sparse_semi_structured_addmm(s.b, s.k, s.m, y, alpha=0.5, beta=2), (y,), k=kept, m=meta, b=bias, share=share, golden=lambda y: back(0.5 * (wide(w) @ wide(y)) + 2 * wide(bias).unsqueeze(1)))
+
+
 class Residual(nn.Module):
     def __init__(self, channels=8, groups=1):
         super().__init__()
@@ -431,6 +453,6 @@ def by_hand():
         case(f"hand_int4_{short(t)}", int4, (torch.randn(4, 32).to(t),), w=pairs, s=scales(24, 2, 1), z=integers(24, 2, 1, dtype=i32, least=6, most=9).float(), share=1e-5 if t == f32 else 2e-2)
 
 
-for part in (decomposed, executorch, affine, fake, products, scaled, pt2e, configurations, by_hand):
+for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand):
     part()
 print(made, "cases")
