@@ -30,11 +30,15 @@ Term Steps::argument(const Call& c, std::string_view name) {
 }
 
 Term Steps::apply(const Term& x, std::string_view op, const Term& y) {
-  const std::string text = fmt::format("{} {} {}", x.text, op, y.text);
-  if (x.dtype == DType::invalid && y.dtype == DType::invalid) return {"(" + text + ")"};
+  if (x.dtype == DType::invalid && y.dtype == DType::invalid) return {fmt::format("({} {} {})", x.text, op, y.text)};
   DType t = x.dtype == DType::invalid ? y.dtype : y.dtype == DType::invalid ? x.dtype : promote(x.dtype, y.dtype);
   if (op == "/") t = to_floating(t);
-  return {fmt::format("{}({})", name_of(t), text), t};
+  // Wide integers are rounded before they meet 16-bit floats; narrow ones are exact in them.
+  const auto operand = [&](const Term& v) {
+    const bool rounds = is_floating(t) && element_size(t) == 2 && is_integral(v.dtype) && element_size(v.dtype) > 1;
+    return rounds ? to(v, t).text : v.text;
+  };
+  return {fmt::format("{}({} {} {})", name_of(t), operand(x), op, operand(y)), t};
 }
 
 Term Steps::to(const Term& x, DType dtype) {

@@ -17,10 +17,9 @@ ValueId quantized(const Call& c, Steps& s, const Term& x) {
   return s.finish(s.clamp(x, c.number("quant_min"), c.number("quant_max")), c.result_dtype());
 }
 
-/// PyTorch takes a tensor's one element as a Python number: its type does not count.
-ValueId element(Builder& b, const Call& c, ArgumentName name) {
-  const ValueId v = c.tensor(name);
-  return b.rank(v) == 0 ? v : b.reshape(v, {});
+/// PyTorch takes a tensor's one element as a Python number: its type does not count. It broadcasts to x.
+ValueId element(Builder& b, ValueId v, ValueId x) {
+  return b.rank(v) <= b.rank(x) ? v : b.reshape(v, {});
 }
 
 /// float16 and bfloat16 are widened to float32 first.
@@ -37,12 +36,13 @@ Values quantize_per_tensor(Builder& b, const Call& c) {
 
 /// The reciprocal is a number of Python: computed in float64, rounded to float32. Bounds may be tensors, too.
 Values quantize_per_tensor_by_tensors(Builder& b, const Call& c) {
-  const ValueId scale = element(b, c, "scale"), zero_point = element(b, c, "zero_point");
+  const ValueId x = c.tensor("input"), scale = element(b, c.tensor("scale"), x),
+                zero_point = element(b, c.tensor("zero_point"), x);
   std::string_view text = "min(max(round(x * inverse) + zero_point, quant_min), quant_max)";
-  std::vector<ExprArg> args = {{"x", c.tensor("input")}, {"zero_point", zero_point}};
+  std::vector<ExprArg> args = {{"x", x}, {"zero_point", zero_point}};
   for (const char* name : {"quant_min", "quant_max"}) {
     ExprArg bound = expr_arg(b, c, name);
-    if (bound.value != kNoValue) bound.value = element(b, c, ArgumentName::of(name));
+    if (bound.value != kNoValue) bound.value = element(b, bound.value, x);
     args.push_back(bound);
   }
   if (b.dtype(scale) == DType::f64) {
@@ -61,7 +61,7 @@ Values dequantize_per_tensor(Builder& b, const Call& c) {
   const auto parameter = [&](std::string_view name) {
     const ArgumentName argument = ArgumentName::of(name);
     if (!c.is_tensor(argument)) return s.number(c.number(argument));
-    const Term t = s.tensor(name, element(b, c, argument));
+    const Term t = s.tensor(name, element(b, c.tensor(argument), c.tensor("input")));
     return Term{t.text, DType::invalid};
   };
   const Term x = s.to(s.tensor("input", c.tensor("input")), out);
@@ -78,9 +78,15 @@ Values quantize_per_channel(Builder& b, const Call& c) {
   return {quantized(c, s, on_grid(s, input, scale, zero_point, false))};
 }
 
-/// (x - zero_point) * scale. Integers are subtracted as integers.
+/// (x - zero_point) * scale. Integers are subtracted as integers. Differences of narrow ones that do not wrap are exact
+/// in float32, too, which vectors take more of.
 Term from_grid(Steps& s, Term x, std::optional<Term> zero_point, const Term& scale) {
-  if (zero_point) x = s.apply(x, "-", *zero_point);
+  if (zero_point) {
+    const bool wraps = element_size(promote(x.dtype, zero_point->dtype)) < 4;
+    const bool wide_scale = scale.dtype == DType::f32 || scale.dtype == DType::f64;
+    if (is_integral(x.dtype) && element_size(x.dtype) <= 2 && !wraps && wide_scale) x = s.to(x, scale.dtype);
+    x = s.apply(x, "-", *zero_point);
+  }
   return s.apply(x, "*", scale);
 }
 
