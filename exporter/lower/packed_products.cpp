@@ -20,9 +20,11 @@ ValueId bytes(Builder& b, ValueId x) {
                 DType::u8);
 }
 
+/// Small enough that products of two sizes do not overflow.
 std::int64_t constant_size(Builder& b, const Call& c, ValueId x, std::int64_t axis) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const Dim d = b.size(x, axis);
-  if (!d.is_const()) c.unsupported("a packed weight of symbolic size");
+  if (!d.is_const() || d.value() > kMost) c.unsupported("a packed weight of symbolic or huge size");
   return d.value();
 }
 
@@ -81,7 +83,7 @@ ValueId unpacked_tiles(Builder& b, const Call& c, ValueId packed) {
       b.expr("(x >> shift) & 15", {{"x", b.unsqueeze(packed, -1)}, {"shift", b.iota(8, DType::u8, 0, 4)}}, DType::i64,
              DType::u8);
   const ValueId split = b.reshape(words, {rows, outer, 8, 4, inner, 2, 2, 2});
-  return b.reshape(b.permute(split, {0, 2, 1, 4, 6, 7, 3, 5}), {rows * 8, outer * inner * 32});
+  return b.reshape(b.permute(split, {0, 2, 1, 4, 6, 7, 3, 5}), {rows * 8, b.pool().mul(outer * inner, 32)});
 }
 
 /// x times the weight of `q` [n, k], which are steps from 0 to 15: (q - 8) * scale + zero, with scale and zero for each

@@ -27,7 +27,9 @@ ValueId dense(Builder& b, const Call& c, ValueId kept, ValueId words) {
     c.unsupported("metadata other than a matrix of int16 or int32");
   }
   for (const ValueId v : {kept, words}) {
-    if (!b.size(v, 0).is_const() || !b.size(v, 1).is_const()) c.unsupported("a sparse matrix of symbolic size");
+    for (const Dim d : b.shape(v)) {
+      if (!d.is_const() || d.value() > 1 << 30) c.unsupported("a sparse matrix of symbolic or huge size");
+    }
   }
   const std::int64_t m = b.size(kept, 0).value(), k = b.size(kept, 1).value(), columns = b.size(words, 1).value();
   const std::int64_t fours = single ? k : k / 2;
