@@ -64,9 +64,13 @@ set(sources
   lower/covariance.cpp
   lower/creation.cpp
   lower/ctc_loss.cpp
+  lower/decomposed_operators.cpp
+  lower/decomposed_parameters.cpp
   lower/distance.cpp
   lower/distance_loss.cpp
+  lower/dynamic_products.cpp
   lower/embedding.cpp
+  lower/fake_quantize.cpp
   lower/fft.cpp
   lower/foreach.cpp
   lower/gradients.cpp
@@ -86,12 +90,16 @@ set(sources
   lower/normalization.cpp
   lower/norms.cpp
   lower/number.cpp
+  lower/observers.cpp
   lower/optim.cpp
   lower/order.cpp
+  lower/packed_products.cpp
   lower/pointwise.cpp
   lower/pointwise_table.cpp
   lower/pool.cpp
   lower/product.cpp
+  lower/quantization.cpp
+  lower/quantized_decomposed.cpp
   lower/random.cpp
   lower/recurrent.cpp
   lower/recurrent_packed.cpp
@@ -99,13 +107,17 @@ set(sources
   lower/registry.cpp
   lower/repeated_heads.cpp
   lower/resize.cpp
+  lower/scaled_products.cpp
   lower/scan.cpp
   lower/scatter_index.cpp
   lower/scatter_views.cpp
+  lower/semi_structured.cpp
   lower/signal_windows.cpp
   lower/splitting.cpp
   lower/stft.cpp
   lower/tensordot.cpp
+  lower/torchao_affine.cpp
+  lower/torchao_float8.cpp
   lower/vision.cpp
   lower/window_gradients.cpp
   microscaling/forms.cpp

@@ -22,6 +22,7 @@ set(sources
   pt2_payload_test.cpp
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
+  quantization_test.cpp
   tune_test.cpp
   verdict_test.cpp
   weight_layout_test.cpp
