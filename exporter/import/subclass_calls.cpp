@@ -12,12 +12,14 @@ namespace {
 
 using Kind = pt2::Argument::Kind;
 
-/// Operators that torchao's classes answer with a tensor of the same class.
+/// Operators that torchao's classes answer with a tensor of the same class: those that change nothing, and views.
+constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
+                                            "aten.detach.default"};
 constexpr std::string_view kViews[] = {
-    "aten.alias.default",   "aten.clone.default", "aten.contiguous.default", "aten.detach.default",
-    "aten.permute.default", "aten.select.int",    "aten.slice.Tensor",       "aten.squeeze.dim",
-    "aten.t.default",       "aten.transpose.int", "aten.unsqueeze.default",  "aten.view.default",
+    "aten.permute.default", "aten.select.int",    "aten.slice.Tensor",      "aten.squeeze.dim",
+    "aten.t.default",       "aten.transpose.int", "aten.unsqueeze.default", "aten.view.default",
 };
+constexpr std::size_t kMaxViews = 16;
 
 /// Products with a quantized weight: the names of the other operand, the weight and the bias.
 struct Product {
@@ -58,6 +60,7 @@ void SubclassCalls::access(const pt2::Node& node) {
   const std::string& name = node.inputs[1].arg.text;
   const auto of = quantized(&node.inputs[0].arg);
   if (of == nullptr) fail(ErrorCode::bad_file, "the operand is no tensor subclass of the file");
+  if (of->whole != nullptr) fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are used");
   if (const auto nested = of->nested.find(name); nested != of->nested.end())
     return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
   of->value(name);  // names the class where there is no such tensor
@@ -65,18 +68,27 @@ void SubclassCalls::access(const pt2::Node& node) {
 }
 
 bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
-  if (node.inputs.empty() || node.outputs.size() != 1 || !contains(kViews, target)) return false;
+  const bool identity = contains(kIdentities, target);
+  if (node.inputs.empty() || node.outputs.size() != 1 || (!identity && !contains(kViews, target))) return false;
   const auto of = quantized(&node.inputs[0].arg);
   if (of == nullptr) return false;
-  const Call call = arguments_.bind(node, pt2::find_schema(node));
-  const auto again = [call](Builder& b, ValueId v) {
+  if (identity) {
+    scope_.bind(node.outputs[0].name, Binding::quantized_tensor(of));
+    return true;
+  }
+  const LowerFn lowering = find_lowering(target);
+  if (lowering == nullptr) return false;
+  if (of->views.size() == kMaxViews)
+    fail(ErrorCode::unsupported, fmt::format("more than {} views of a tensor subclass", kMaxViews));
+  auto result = std::make_shared<QuantizedTensor>();
+  result->tensor = of->tensor;
+  result->whole = of->whole != nullptr ? of->whole : of;
+  result->views = of->views;
+  result->views.emplace_back([call = arguments_.bind(node, pt2::find_schema(node)), lowering](Builder& b, ValueId v) {
     Call c = call;
     c.args.at(0).second.value = v;
-    return find_lowering(c.target)(b, c).at(0);
-  };
-  auto result = std::make_shared<QuantizedTensor>(*of);
-  result->views.emplace_back(again);
-  result->dequantized = again(builder_, dequantize(builder_, *of));
+    return lowering(b, c).at(0);
+  });
   scope_.bind(node.outputs[0].name, Binding::quantized_tensor(std::move(result)));
   return true;
 }

@@ -16,10 +16,13 @@ using G = PickleGlobal;
 using Attribute = PickledAttribute;
 
 // A value that is shared counts each time that it is met, so that a few values that name each other cannot become many.
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxVisits = 4096;
 constexpr std::size_t kMaxRank = 64;
 constexpr std::size_t kMaxTextBytes = 1024;
+// A file may have many parameters with the same pickle, and all their inner tensors become states with names.
+constexpr std::size_t kMaxTensors = 32;
+constexpr std::size_t kMaxInnerNameBytes = 64;
 
 class Interpreter {
  public:
@@ -121,11 +124,13 @@ class Interpreter {
   const std::string& label_;
   int depth_ = 0;
   std::size_t visits_ = 0;
+  std::size_t tensors_ = 0;
 };
 
 PickledTensor Interpreter::tensor(PickleId id) {
   const PickleValue& v = values_[id];
   const Depth count(*this, v);
+  if (++tensors_ > kMaxTensors) bad(v, fmt::format("the pickle has more than {} tensors", kMaxTensors));
   if (!is_tensor(v))
     bad(v, fmt::format("a tensor is expected, and there is {}", name_of(v.kind)), ErrorCode::unsupported);
   switch (callee(v)) {
@@ -243,6 +248,9 @@ void Interpreter::state(PickledTensor& t, PickleId id) {
     if (t.find(name) != nullptr || t.attribute(name) != nullptr)
       bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
     if (is_tensor(item)) {
+      if (name.size() > kMaxInnerNameBytes)
+        bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
+                              kMaxInnerNameBytes));
       t.inner.emplace_back(std::move(name), tensor(v->items[i + 1]));
     } else {
       t.attributes.emplace_back(std::move(name), attribute(v->items[i + 1]));

@@ -69,25 +69,37 @@ std::int64_t QuantizedTensor::integer(std::string_view name) const {
   return a.integer;
 }
 
-ValueId QuantizedTensor::viewed(Builder& b, ValueId v) const {
-  for (const auto& view : views) v = view(b, v);
+namespace {
+
+ValueId viewed(Builder& b, const QuantizedTensor& q, ValueId v) {
+  for (const auto& view : q.views) v = view(b, v);
   return v;
 }
 
+}  // namespace
+
 ValueId dequantize(Builder& b, QuantizedTensor& q) {
-  if (q.dequantized == kNoValue) q.dequantized = q.viewed(b, family_of(q).dequantize(b, q));
-  return q.dequantized;
+  if (q.dequantized != kNoValue) return q.dequantized;
+  if (q.whole != nullptr) return q.dequantized = viewed(b, q, dequantize(b, *q.whole));
+  const DType t = q.tensor->dtype;
+  if (t != DType::f16 && t != DType::bf16 && t != DType::f32 && t != DType::f64)
+    fail(ErrorCode::unsupported, fmt::format("a {} of {}", python_name(q), name_of(t)));
+  return q.dequantized = family_of(q).dequantize(b, q);
 }
 
 QuantizedProduct quantized_product(Builder& b, QuantizedTensor& weight, ValueId x) {
-  const Family& family = family_of(weight);
-  const pt2::PickledAttribute* activations = weight.tensor->attribute(family.activations);
+  QuantizedTensor& whole = weight.whole != nullptr ? *weight.whole : weight;
+  const Family& family = family_of(whole);
+  const pt2::PickledAttribute* activations = whole.tensor->attribute(family.activations);
   if (activations == nullptr || activations->is_none()) return {x, dequantize(b, weight)};
-  if (family.product != nullptr) return family.product(b, weight, x);
-  fail(ErrorCode::unsupported,
-       fmt::format("an operator of PyTorch multiplies by a {} that quantizes its other operand; call exported = "
-                   "exported.run_decompositions() before torch.export.save",
-                   python_name(weight)));
+  if (family.product == nullptr)
+    fail(ErrorCode::unsupported,
+         fmt::format("an operator of PyTorch multiplies by a {} that quantizes its other operand; call exported = "
+                     "exported.run_decompositions() before torch.export.save",
+                     python_name(whole)));
+  QuantizedProduct product = family.product(b, whole, x);
+  product.weight = viewed(b, weight, product.weight);
+  return product;
 }
 
 }  // namespace tern

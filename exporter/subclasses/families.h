@@ -6,6 +6,7 @@
 namespace tern::subclasses {
 
 using DequantizeFn = ValueId (*)(Builder& b, const QuantizedTensor& q);
+/// Of a weight that is no view.
 using ProductFn = QuantizedProduct (*)(Builder& b, QuantizedTensor& weight, ValueId x);
 
 struct Family {

@@ -105,7 +105,7 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   const ValueId scaled =
       b.expr("x * ((1 / t) / s)", {{"x", b.reshape(x, blocks)}, {"t", above}, {"s", scale}}, DType::f32);
   const ValueId rounded = b.expr("x * s", {{"x", round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
-  QuantizedProduct product{b.reshape(rounded, shape), weight.viewed(b, numbers(b, weight, false, dtype)), outer};
+  QuantizedProduct product{b.reshape(rounded, shape), numbers(b, weight, false, dtype), outer};
   const ValueId own = weight.value_or_none("per_tensor_scale");
   if (own != kNoValue && outer != kNoValue) {
     product.scale = b.expr("x * y", {{"x", outer}, {"y", own}}, DType::f32);

@@ -20,7 +20,9 @@ struct QuantizedTensor {
   const pt2::PickledTensor* tensor = nullptr;  ///< class, attributes, sizes
   std::map<std::string, Inner, std::less<>> inner;
   std::map<std::string, std::shared_ptr<QuantizedTensor>, std::less<>> nested;
-  /// Operators that PyTorch applied to the subclass and that gave a subclass again, in order: views and conversions.
+  /// What this is a view of, by the operators that gave a subclass again; null where it is the tensor of the file. Only
+  /// the latter has inner tensors.
+  std::shared_ptr<QuantizedTensor> whole;
   std::vector<std::function<ValueId(Builder&, ValueId)>> views;
   ValueId dequantized = kNoValue;  ///< once it was computed
 
@@ -31,7 +33,6 @@ struct QuantizedTensor {
   const pt2::PickledAttribute& attribute(std::string_view name) const;
   /// An integer, or a boolean.
   std::int64_t integer(std::string_view name) const;
-  ValueId viewed(Builder& b, ValueId v) const;
 };
 
 /// The numbers that the tensor stands for, with the arithmetic and the rounding of torchao's dequantize(). Fails for

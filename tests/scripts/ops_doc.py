@@ -22,7 +22,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOC = ROOT / "docs/ops.md"
 TABLES = ROOT / "tests/data/ops"
-FOLDERS = ["programs", "mx", "import", "results", "collective", "models", "conformance"]
+FOLDERS = ["programs", "mx", "subclasses", "import", "results", "collective", "models", "conformance"]
 REASON_ABOVE = 8
 
 SHORT = {"boolean": "bool", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex32": "c32", "complex64": "c64",
