@@ -117,7 +117,7 @@ class Interpreter {
   }
   Attribute attribute(PickleId id);
   Attribute named(const PickleValue& v);
-  std::vector<std::pair<std::string, Attribute>> fields(PickleId id);
+  std::vector<PickledField> fields(PickleId id);
 
   const PickleValues& values_;
   const SavedObject& object_;
@@ -251,9 +251,9 @@ void Interpreter::state(PickledTensor& t, PickleId id) {
       if (name.size() > kMaxInnerNameBytes)
         bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
                               kMaxInnerNameBytes));
-      t.inner.emplace_back(std::move(name), tensor(v->items[i + 1]));
+      t.inner.push_back({std::move(name), tensor(v->items[i + 1])});
     } else {
-      t.attributes.emplace_back(std::move(name), attribute(v->items[i + 1]));
+      t.attributes.push_back({std::move(name), attribute(v->items[i + 1])});
     }
   }
 }
@@ -334,18 +334,18 @@ Attribute Interpreter::named(const PickleValue& v) {
   bad(v, fmt::format("{} is no attribute of a tensor", quoted(type.text)));
 }
 
-std::vector<std::pair<std::string, Attribute>> Interpreter::fields(PickleId id) {
+std::vector<PickledField> Interpreter::fields(PickleId id) {
   const PickleValue& dict = value(id, Kind::dict, "the state of an attribute");
-  std::vector<std::pair<std::string, Attribute>> result;
+  std::vector<PickledField> result;
   for (std::size_t i = 0; i < dict.items.size(); i += 2)
-    result.emplace_back(text(dict.items[i], "the name of a field"), attribute(dict.items[i + 1]));
+    result.push_back({text(dict.items[i], "the name of a field"), attribute(dict.items[i + 1])});
   return result;
 }
 
-template <class Pairs>
-auto find_in(const Pairs& pairs, std::string_view name) -> decltype(&pairs.begin()->second) {
-  const auto at = std::ranges::find_if(pairs, [&](const auto& p) { return p.first == name; });
-  return at == pairs.end() ? nullptr : &at->second;
+template <class Named>
+auto find_in(const std::vector<Named>& list, std::string_view name) -> decltype(&list.begin()->value) {
+  const auto at = std::ranges::find(list, name, &Named::name);
+  return at == list.end() ? nullptr : &at->value;
 }
 
 }  // namespace
