@@ -28,7 +28,7 @@ ArchiveSource::Saved& ArchiveSource::saved(const std::string& entry) {
   const pt2::Entry* outer = container_.find(entry);
   if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
   container_.verify_crc(*outer);
-  const std::string label = fmt::format("{}: {}", container_.label(), entry);
+  const std::string& label = entry;
   Saved saved;
   saved.object = pt2::read_saved_object(container_.data(*outer), outer->offset, label);
   saved.tensor = pt2::read_pickled_tensor(saved.object, label);

@@ -92,12 +92,16 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   blocks.emplace_back(block);
   const ValueId magnitude = b.expr("abs(x)", {{"x", x}}, DType::f32);
   ValueId outer = weight.value_or_none("act_per_tensor_scale");
+  // torchao multiplies a batch of weights one by one, so each activation has a scale of its own.
+  const bool batch = weight.tensor->sizes.size() == 3 && shape.size() == 3;
   if (flag(how, "use_dynamic_per_tensor_scale")) {
-    const ValueId most = b.reduce(magnitude, "max", b.all_axes(magnitude), false, DType::f32);
-    outer = b.expr("m / 2688", {{"m", most}}, DType::f32);  // 448 * 6: the largest scale times the largest element
+    const std::vector<std::int64_t> axes = batch ? std::vector<std::int64_t>{1, 2} : b.all_axes(magnitude);
+    const ValueId largest = b.reduce(magnitude, "max", axes, batch, DType::f32);
+    outer = b.expr("m / 2688", {{"m", largest}}, DType::f32);  // 448 * 6: the largest scale times the largest element
   }
   const ValueId most = b.reduce(b.reshape(magnitude, blocks), "max", {-1}, true, DType::f32);
-  const ValueId above = outer == kNoValue ? b.scalar(1, DType::f32) : outer;
+  ValueId above = outer == kNoValue ? b.scalar(1, DType::f32) : outer;
+  if (b.rank(above) == 3) above = b.unsqueeze(above, -1);
   const ValueId scale = b.cast(
       b.cast(b.expr("max(min(m / 6 / t, 448), least)", {{"m", most}, {"t", above}, {"least", kLeastScale}}, DType::f32),
              DType::f8_e4m3fn),

@@ -56,8 +56,7 @@ Operators that draw random numbers have no cases, because PyTorch's CPU generato
 `tests/kernels/random_test.cpp` and `tests/runtime/random_test.cpp` compare them with published values and with their
 distributions.
 
-Every case passes except those in `tests/data/conformance_expected_failures.txt`: their weights are Python pickles,
-which Tern never reads.
+Every case passes except those in `tests/data/conformance_expected_failures.txt`.
 
 PyTorch 2.12 can export the smallest model of 415 families of timm, torchvision and transformers, 204 of them also after
 `run_decompositions()`. Five do not give PyTorch's results:

@@ -132,6 +132,14 @@ for outer in (False, True):
         case(f"nvfp4_{levels}_levels_activations_{kind}", Weights(linear, w=w, b=normal(64)), x, 1e-2)
         case(f"nvfp4_{levels}_levels_activations_{kind}_mm", Weights(lambda m, x: torch.addmm(m.b, x, m.w.t()), w=w, b=normal(64)), x, 1e-2)
 
+w = torch.randn(3, 64, 128).bfloat16()
+scales = per_tensor_amax_to_scale(w.abs().amax((1, 2), keepdim=True))
+for kind in ("dynamic", "none"):
+    how = QuantizeTensorToNVFP4Kwargs(use_dynamic_per_tensor_scale=kind == "dynamic", is_swizzled_scales=False)
+    experts = NVFP4Tensor.to_nvfp4(w, per_tensor_scale=scales, is_swizzled_scales=False, act_quant_kwargs=how)
+    case(f"nvfp4_experts_{kind}", Weights(lambda m, x: torch.bmm(x, m.w.transpose(-2, -1)), w=experts),
+         normal(3, 5, 128) * torch.tensor([1, 8, 64]).view(3, 1, 1).bfloat16(), 1e-2)
+
 # --- integers and float8: PyTorch's programs hold most steps, and reach for inner tensors
 for name, granularity in {"row": PerRow(), "tensor": PerTensor()}.items():
     for dtype in (torch.float32, torch.bfloat16):
