@@ -129,6 +129,8 @@ set(sources
   pt2/pickle_globals.cpp
   pt2/pickle_opcodes.cpp
   pt2/pickle_reader.cpp
+  pt2/pickle_view.cpp
+  pt2/pickled_attribute.cpp
   pt2/pickled_tensor.cpp
   pt2/recognise.cpp
   pt2/saved_object.cpp
