@@ -35,6 +35,7 @@ set(sources
   import/states.cpp
   import/storages.cpp
   import/strided.cpp
+  import/subclass_calls.cpp
   import/sym_expr.cpp
   import/symbols.cpp
   import/tree_names.cpp
@@ -137,13 +138,25 @@ set(sources
   pt2/parse_payloads.cpp
   pt2/parse_signature.cpp
   pt2/parse_values.cpp
+  pt2/pickle_globals.cpp
+  pt2/pickle_opcodes.cpp
+  pt2/pickle_reader.cpp
+  pt2/pickle_view.cpp
+  pt2/pickled_attribute.cpp
+  pt2/pickled_tensor.cpp
   pt2/recognise.cpp
+  pt2/saved_object.cpp
   pt2/sympy.cpp
   pt2/sympy_print.cpp
   pt2/text.cpp
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
+  subclasses/affine.cpp
+  subclasses/families.cpp
+  subclasses/mx.cpp
+  subclasses/narrow_floats.cpp
+  subclasses/nvfp4.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp

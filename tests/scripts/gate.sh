@@ -84,6 +84,7 @@ part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
 conform mx build $data/mx
+conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
 conform quantized build $data/quantized
