@@ -178,6 +178,12 @@ class Parser {
       takes(1);
       return push(name == "bool" ? Kind::to_boolean : Kind::rounded, std::move(parts));
     }
+    if (const DType dtype = dtype_from_name(name); dtype != DType::invalid) {
+      takes(1);
+      const std::size_t node = push(Kind::typed, std::move(parts));
+      tree_.nodes[node].dtype = dtype;
+      return node;
+    }
     const ScalarInfo& info = scalar_info(scalar_from_name(name));
     if (info.op == Scalar::index) {
       takes(1);

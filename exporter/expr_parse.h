@@ -12,14 +12,15 @@
 namespace tern {
 
 struct ExprSyntax {
-  enum class Kind { number, name, operation, boolean_and, boolean_or, boolean_not, to_boolean, rounded };
+  enum class Kind { number, name, operation, boolean_and, boolean_or, boolean_not, to_boolean, rounded, typed };
   Kind kind = Kind::number;
   Scalar op = Scalar::invalid;     ///< operation
   std::vector<std::size_t> parts;  ///< operands, numbers of earlier nodes
   double number = 0;
   std::int64_t integer = 0;  ///< the number where it is one; the axis of an index
   bool is_integer = false;
-  std::string_view name;  ///< into the text
+  DType dtype = DType::invalid;  ///< typed
+  std::string_view name;         ///< into the text
 };
 
 struct ExprTree {

@@ -8,6 +8,7 @@
 #include <complex>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "exporter/expr_parse.h"
@@ -117,6 +118,7 @@ class Compiler {
       case Kind::boolean_not:
       case Kind::to_boolean: return DType::boolean;
       case Kind::rounded: return natural(n.parts[0]);
+      case Kind::typed: return compute_;
       default: break;
     }
     if (gives_boolean(n.op)) return DType::boolean;
@@ -194,7 +196,7 @@ class Compiler {
   }
 
   std::uint16_t emit(std::size_t node, DType want) {
-    const auto key = std::pair(node, want);
+    const auto key = std::tuple(node, compute_, want);
     if (const auto done = done_.find(key); done != done_.end()) return done->second;
     const std::uint16_t x = emit_new(node, want);
     done_.emplace(key, x);
@@ -214,8 +216,17 @@ class Compiler {
         const DType t = natural(n.parts[0]);
         return convert(convert(convert(emit(n.parts[0], t), result_), t), want);
       }
+      case Kind::typed: return convert(convert(typed(n), compute_), want);
       default: return convert(operation(n), want);
     }
+  }
+
+  /// The part in another type of arithmetic, rounded.
+  std::uint16_t typed(const ExprSyntax& n) {
+    const DType outer = std::exchange(compute_, compute_type(n.dtype));
+    const std::uint16_t x = convert(emit(n.parts[0], compute_), n.dtype);
+    compute_ = outer;
+    return x;
   }
 
   std::uint16_t load(const ExprSyntax& n, DType want) {
@@ -303,7 +314,7 @@ class Compiler {
   DType compute_;
   DType result_;
   PointwiseExpr out_;
-  std::map<std::pair<std::size_t, DType>, std::uint16_t> done_;
+  std::map<std::tuple<std::size_t, DType, DType>, std::uint16_t> done_;  ///< by part, compute type and type wanted
 };
 
 }  // namespace

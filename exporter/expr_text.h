@@ -21,6 +21,9 @@ namespace tern {
 ///   index(k)         the position along axis k, a literal
 ///   bool(x)          x != 0
 ///   rounded(x)       x rounded to the result's type, as if it had been stored
+///   bfloat16(x) ...  x computed in the compute type of that dtype, rounded to the dtype, and a number of `compute`
+///   again:
+///                    an operator of PyTorch whose operands promote to the dtype. float64(1 / s), int8(x - z)
 ///
 /// Types: a name, a number and what is computed of them have the type `compute`; comparisons and predicates are
 /// boolean, real(), imag(), abs() and angle() of complex numbers are real, and so are sums and products of nothing but

@@ -53,6 +53,7 @@ std::vector<OperatorName> operator_names() {
   };
   add(importing::strided_names(), OperatorKind::memory);
   add(importing::host_names(), OperatorKind::host);
+  add(importing::subclass_names(), OperatorKind::memory);
   add(importing::names_without_effect(), OperatorKind::no_effect);
   add(importing::control_names(), OperatorKind::control, "higher_order.");
   std::vector<OperatorName> result;

@@ -35,6 +35,7 @@ set(sources
   import/states.cpp
   import/storages.cpp
   import/strided.cpp
+  import/subclass_calls.cpp
   import/sym_expr.cpp
   import/symbols.cpp
   import/tree_names.cpp
@@ -64,9 +65,13 @@ set(sources
   lower/covariance.cpp
   lower/creation.cpp
   lower/ctc_loss.cpp
+  lower/decomposed_operators.cpp
+  lower/decomposed_parameters.cpp
   lower/distance.cpp
   lower/distance_loss.cpp
+  lower/dynamic_products.cpp
   lower/embedding.cpp
+  lower/fake_quantize.cpp
   lower/fft.cpp
   lower/foreach.cpp
   lower/gradients.cpp
@@ -86,12 +91,16 @@ set(sources
   lower/normalization.cpp
   lower/norms.cpp
   lower/number.cpp
+  lower/observers.cpp
   lower/optim.cpp
   lower/order.cpp
+  lower/packed_products.cpp
   lower/pointwise.cpp
   lower/pointwise_table.cpp
   lower/pool.cpp
   lower/product.cpp
+  lower/quantization.cpp
+  lower/quantized_decomposed.cpp
   lower/random.cpp
   lower/recurrent.cpp
   lower/recurrent_packed.cpp
@@ -99,13 +108,17 @@ set(sources
   lower/registry.cpp
   lower/repeated_heads.cpp
   lower/resize.cpp
+  lower/scaled_products.cpp
   lower/scan.cpp
   lower/scatter_index.cpp
   lower/scatter_views.cpp
+  lower/semi_structured.cpp
   lower/signal_windows.cpp
   lower/splitting.cpp
   lower/stft.cpp
   lower/tensordot.cpp
+  lower/torchao_affine.cpp
+  lower/torchao_float8.cpp
   lower/vision.cpp
   lower/window_gradients.cpp
   microscaling/forms.cpp
@@ -125,7 +138,14 @@ set(sources
   pt2/parse_payloads.cpp
   pt2/parse_signature.cpp
   pt2/parse_values.cpp
+  pt2/pickle_globals.cpp
+  pt2/pickle_opcodes.cpp
+  pt2/pickle_reader.cpp
+  pt2/pickle_view.cpp
+  pt2/pickled_attribute.cpp
+  pt2/pickled_tensor.cpp
   pt2/recognise.cpp
+  pt2/saved_object.cpp
   pt2/sympy.cpp
   pt2/sympy_print.cpp
   pt2/text.cpp
@@ -135,6 +155,11 @@ set(sources
   quantized/candidates.cpp
   quantized/fit.cpp
   quantized/products.cpp
+  subclasses/affine.cpp
+  subclasses/families.cpp
+  subclasses/mx.cpp
+  subclasses/narrow_floats.cpp
+  subclasses/nvfp4.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp

@@ -10,11 +10,13 @@ set(sources
   fuzz_npy.cpp
   fuzz_ops.cpp
   fuzz_packed.cpp
+  fuzz_pickle.cpp
   fuzz_pt2_container.cpp
   fuzz_pt2_import.cpp
   fuzz_pt2_json.cpp
   fuzz_run.cpp
   fuzz_safetensors.cpp
+  fuzz_subclass.cpp
   ops/contractions.cpp
   ops/control.cpp
   ops/indexing.cpp

@@ -2,21 +2,24 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "exporter/import/aliases.h"
+#include "exporter/subclasses/quantized_tensor.h"
 
 namespace tern::importing {
 
 struct Binding {
   enum class Kind : std::uint8_t {
-    none,     ///< None, a token
-    tensor,   ///< ref
-    integer,  ///< dim
-    boolean,  ///< dim: 0 or 1
-    real,     ///< value, a float64 tensor of no dimensions; or `number` where value is kNoValue
-    object,   ///< a custom object: text is its class
-    text,     ///< a literal
+    none,       ///< None, a token
+    tensor,     ///< ref
+    integer,    ///< dim
+    boolean,    ///< dim: 0 or 1
+    real,       ///< value, a float64 tensor of no dimensions; or `number` where value is kNoValue
+    object,     ///< a custom object: text is its class
+    text,       ///< a literal
+    quantized,  ///< quantized: a tensor subclass
   };
   Kind kind = Kind::none;
   RefId ref = -1;
@@ -24,6 +27,7 @@ struct Binding {
   double number = 0;
   ValueId value = kNoValue;
   std::string text;
+  std::shared_ptr<QuantizedTensor> quantized;
 
   static Binding tensor(RefId ref) {
     Binding b;
@@ -53,6 +57,12 @@ struct Binding {
     Binding b;
     b.kind = Kind::real;
     b.value = value;
+    return b;
+  }
+  static Binding quantized_tensor(std::shared_ptr<QuantizedTensor> t) {
+    Binding b;
+    b.kind = Kind::quantized;
+    b.quantized = std::move(t);
     return b;
   }
   bool is_dim() const { return kind == Kind::integer || kind == Kind::boolean; }

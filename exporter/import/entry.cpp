@@ -99,15 +99,43 @@ void Entry::input(const pt2::InputSpec& spec, const std::string& name) {
   no_input(name, python_text(arg));
 }
 
-void Entry::state_input(const pt2::InputSpec& spec) {
-  const std::uint32_t number = states_.state_of(spec);
+RefId Entry::add_state_input(std::uint32_t number) {
   const State& state = shared_.program.states[number];
   Builder& b = walker_->scope().builder();
   const ValueId v = b.add_value(state.type, state.name);
-  input_of_[spec.target] = b.function().inputs.size();
-  memory_.emplace_back(b.function().inputs.size(), walker_->scope().aliases().own(v));
   b.function().inputs.push_back({FunctionInput::Kind::state, v, number, state.name, {}});
-  walker_->scope().bind(spec.arg.name, Binding::tensor(memory_.back().second));
+  return walker_->scope().aliases().own(v);
+}
+
+void Entry::state_input(const pt2::InputSpec& spec) {
+  const std::size_t input = walker_->scope().builder().function().inputs.size();
+  if (const pt2::PickledTensor* tensor = states_.subclass_of(spec)) {
+    subclasses_.insert(spec.target);
+    return walker_->scope().bind(spec.arg.name, Binding::quantized_tensor(subclass_input(spec, *tensor, spec.target)));
+  }
+  const RefId ref = add_state_input(states_.state_of(spec));
+  input_of_[spec.target] = input;
+  memory_.emplace_back(input, ref);
+  walker_->scope().bind(spec.arg.name, Binding::tensor(ref));
+}
+
+/// Its plain inner tensors, of all levels, become states. The depth is limited where the pickle is read.
+std::shared_ptr<QuantizedTensor> Entry::subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
+                                                       const std::string& name) {
+  auto result = std::make_shared<QuantizedTensor>();
+  result->tensor = &tensor;
+  for (const auto& [attribute, inner] : tensor.inner) {
+    const std::string full = fmt::format("{}.{}", name, attribute);
+    if (!inner.is_plain()) {
+      result->nested.emplace(attribute, subclass_input(spec, inner, full));
+      continue;
+    }
+    const std::size_t input = walker_->scope().builder().function().inputs.size();
+    const RefId ref = add_state_input(states_.pickled_state(spec, full, inner));
+    inner_.emplace_back(input, ref);
+    result->inner.emplace(attribute, QuantizedTensor::Inner{walker_->scope().aliases().read(ref), ref});
+  }
+  return result;
 }
 
 void Entry::tensor_input(const pt2::Argument& arg, const std::string& name) {
@@ -151,6 +179,7 @@ void Entry::share_storages() {
   std::map<std::uint32_t, std::vector<Placed>> by_storage;
   for (std::size_t i = 0, m = 0; i < model_.signature.inputs.size(); ++i) {
     const pt2::InputSpec& spec = model_.signature.inputs[i];
+    if (subclasses_.contains(spec.target)) continue;
     if (!is_state(spec.kind)) {
       m += spec.kind == In::user_input && spec.arg.kind == Kind::tensor;
       continue;
@@ -237,6 +266,7 @@ void Entry::output(const pt2::OutputSpec& spec, const std::string& name) {
     case Binding::Kind::integer: out.kind = FunctionOutput::Kind::integer; break;
     case Binding::Kind::boolean: out.kind = FunctionOutput::Kind::boolean; break;
     case Binding::Kind::real: out.kind = FunctionOutput::Kind::number; break;
+    case Binding::Kind::quantized:
     case Binding::Kind::tensor: out.kind = FunctionOutput::Kind::tensor; break;
     default: out.kind = FunctionOutput::Kind::none;
   }
@@ -273,6 +303,11 @@ void Entry::outputs() {
 
 /// A traced program does not list what it writes: what changed is written back.
 void Entry::written() {
+  for (const auto& [input, ref] : inner_) {
+    if (!walker_->scope().aliases().changed(ref)) continue;
+    fail(ErrorCode::unsupported, fmt::format("the program writes '{}', a part of a tensor subclass",
+                                             walker_->scope().builder().function().inputs[input].name));
+  }
   for (const auto& [input, ref] : memory_) {
     if (walker_->scope().aliases().changed(ref)) write_back(input, walker_->scope().aliases().read(ref));
   }

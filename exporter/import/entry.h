@@ -1,6 +1,7 @@
 // One model of a .pt2 file as an entry function: its inputs, its body, its outputs and what it writes back.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "exporter/import/states.h"
@@ -17,6 +18,9 @@ class Entry {
   void inputs();
   void input(const pt2::InputSpec& spec, const std::string& user_name);
   void state_input(const pt2::InputSpec& spec);
+  std::shared_ptr<QuantizedTensor> subclass_input(const pt2::InputSpec& spec, const pt2::PickledTensor& tensor,
+                                                  const std::string& name);
+  RefId add_state_input(std::uint32_t state);
   void tensor_input(const pt2::Argument& arg, const std::string& name);
   void number_input(const pt2::Argument& arg, const std::string& name);
   void no_input(const std::string& name, const std::string& constant);
@@ -36,6 +40,8 @@ class Entry {
       input_of_;  ///< by target of the input's spec or name of the graph's input: position in Function::inputs
   std::vector<std::pair<std::size_t, RefId>>
       memory_;  ///< inputs that a traced program may write, and what they are in it
+  std::vector<std::pair<std::size_t, RefId>> inner_;  ///< those of tensor subclasses, which none may write
+  std::set<std::string> subclasses_;                  ///< targets of specs that are tensor subclasses
 };
 
 }  // namespace tern::importing

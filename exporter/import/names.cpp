@@ -35,6 +35,8 @@ constexpr std::string_view kNoEffect[] = {
     "profiler._record_function_exit._RecordFunction",
 };
 
+constexpr std::string_view kSubclass[] = {"export.access_subclass_inner_tensor.default"};
+
 constexpr std::string_view kControl[] = {"cond",
                                          "while_loop",
                                          "scan",
@@ -92,6 +94,9 @@ std::span<const std::string_view> host_names() {
 }
 std::span<const std::string_view> names_without_effect() {
   return kNoEffect;
+}
+std::span<const std::string_view> subclass_names() {
+  return kSubclass;
 }
 std::string_view reason_against(std::string_view control) {
   const auto* at = std::ranges::find(kNotControl, control, &Reason::name);

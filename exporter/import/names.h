@@ -13,6 +13,9 @@ std::span<const std::string_view> host_names();
 /// the program was exported.
 std::span<const std::string_view> names_without_effect();
 
+/// Operators that take a tensor subclass apart: subclass_calls.cpp.
+std::span<const std::string_view> subclass_names();
+
 /// Higher-order operators, without "higher_order.": control.cpp.
 std::span<const std::string_view> control_names();
 /// Advice for a higher-order operator that is not among them; may be empty.

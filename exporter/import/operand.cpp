@@ -65,7 +65,7 @@ Operand Arguments::operand(const pt2::Argument& a) {
     case Kind::tensor: {
       const Binding b = scope_.binding_of(a);
       if (b.kind == BindingKind::none) break;
-      if (b.kind == BindingKind::tensor) {
+      if (b.kind == BindingKind::tensor || b.kind == BindingKind::quantized) {
         o.kind = OK::tensor;
         o.value = scope_.value_of(b);
         o.contiguous = row_major(scope_.layout_of(a.name));

@@ -63,6 +63,7 @@ ValueId Scope::value_of(const Binding& b) {
     case Binding::Kind::real: return b.value != kNoValue ? b.value : builder_.scalar(b.number, DType::f64);
     case Binding::Kind::object:
       fail(ErrorCode::unsupported, fmt::format("a custom object of class {} is used", b.text));
+    case Binding::Kind::quantized: return dequantize(builder_, *b.quantized);
     case Binding::Kind::text: break;
   }
   fail(ErrorCode::unsupported, "a text stands where a tensor is needed");
@@ -111,6 +112,8 @@ ValueId Scope::like(ValueId value, ValueId other) {
 }
 
 void Scope::write(const Binding& target, ValueId value) {
+  if (target.kind == Binding::Kind::quantized)
+    fail(ErrorCode::unsupported, "a quantized tensor, a tensor subclass, is written in place");
   if (target.kind != Binding::Kind::tensor)
     fail(ErrorCode::bad_file, "something that is no tensor is written in place");
   aliases_.write(target.ref, like(value, aliases_.read(target.ref)));

@@ -41,14 +41,42 @@ const pt2::Payload* payload_of(const pt2::Program& model, const pt2::InputSpec& 
   return payload != nullptr ? payload : second.find(spec.target);
 }
 
+/// Errors say which state it is.
+const pt2::PickledTensor& read_pickle(ArchiveSource& source, const pt2::Payload& payload, const pt2::InputSpec& spec) {
+  try {
+    return source.pickled(payload.entry);
+  } catch (const Error& e) {
+    fail(e.code(),
+         fmt::format("the {} '{}' is stored as a Python pickle: {}", kind_name(spec.kind), spec.target, e.what()));
+  }
+}
+
+void reserve_storages_of(const pt2::PickledTensor& tensor, const std::string& entry, ArchiveSource& source,
+                         Program& program) {
+  if (tensor.is_plain()) source.storage_of(entry, tensor.storage, program);
+  for (const auto& [name, inner] : tensor.inner) reserve_storages_of(inner, entry, source, program);
+}
+
 }  // namespace
 
 void reserve_storages(const pt2::Program& model, ArchiveSource& source, Program& program) {
   for (const pt2::InputSpec& spec : model.signature.inputs) {
     if (spec.kind != Kind::parameter && spec.kind != Kind::buffer && spec.kind != Kind::tensor_constant) continue;
     const pt2::Payload* payload = payload_of(model, spec);
-    if (payload != nullptr && payload->has_tensor && !payload->use_pickle) source.storage_of(payload->entry, program);
+    if (payload == nullptr || !payload->has_tensor) continue;
+    if (payload->use_pickle) {
+      reserve_storages_of(read_pickle(source, *payload, spec), payload->entry, source, program);
+    } else {
+      source.storage_of(payload->entry, program);
+    }
   }
+}
+
+const pt2::PickledTensor* States::subclass_of(const pt2::InputSpec& spec) {
+  const pt2::Payload* payload = payload_of(model_, spec);
+  if (payload == nullptr || !payload->has_tensor || !payload->use_pickle) return nullptr;
+  const pt2::PickledTensor& tensor = read_pickle(source_, *payload, spec);
+  return tensor.is_plain() ? nullptr : &tensor;
 }
 
 std::uint32_t States::add(State state) {
@@ -70,41 +98,56 @@ std::uint32_t States::state_of(const pt2::InputSpec& spec) {
   const auto found = numbers_.find(name);
   if (found != numbers_.end()) return found->second;
 
-  const bool in_weights = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
   const pt2::Payload* payload = payload_of(model_, spec);
   if (payload == nullptr) {
     fail(ErrorCode::bad_file, fmt::format("the file holds no data for the {} '{}'", kind_name(spec.kind), name));
   }
-  if (payload->use_pickle || !payload->has_tensor) {
+  if (!payload->has_tensor) {
     fail(ErrorCode::unsupported,
-         fmt::format(
-             "the {} '{}' is stored as a Python pickle, which is never read: it is a tensor subclass. Call exported = "
-             "exported.run_decompositions() before torch.export.save, or build the model of plain tensors",
-             kind_name(spec.kind), name));
+         fmt::format("the {} '{}' is an object of Python or of a library, and no tensor", kind_name(spec.kind), name));
+  }
+  if (payload->use_pickle) {
+    const pt2::PickledTensor& tensor = read_pickle(source_, *payload, spec);
+    if (!tensor.is_plain()) fail(ErrorCode::internal, fmt::format("'{}' is read as one tensor", name));
+    return pickled_state(spec, name, tensor);
   }
   const pt2::TensorMeta& meta = payload->tensor;
   if (meta.layout != pt2::Layout::strided) {
     fail(ErrorCode::unsupported, fmt::format("the {} '{}' is not a dense tensor", kind_name(spec.kind), name));
   }
   State state;
+  state.type.dtype = meta.dtype;
+  for (const pt2::SymInt& s : meta.sizes) state.type.shape.emplace_back(literal(s, name));
+  for (const pt2::SymInt& s : meta.strides) state.strides.push_back(literal(s, name));
+  state.offset = literal(meta.storage_offset, name);
+  state.storage = source_.storage_of(payload->entry, program_);
+  return known_or_added(spec, name, std::move(state));
+}
+
+std::uint32_t States::pickled_state(const pt2::InputSpec& spec, const std::string& name,
+                                    const pt2::PickledTensor& tensor) {
+  const auto found = numbers_.find(name);
+  if (found != numbers_.end()) return found->second;
+  State state;
+  state.type.dtype = tensor.dtype;
+  state.type.shape.assign(tensor.sizes.begin(), tensor.sizes.end());
+  state.strides = tensor.strides;
+  state.offset = tensor.offset;
+  state.storage = source_.storage_of(payload_of(model_, spec)->entry, tensor.storage, program_);
+  return known_or_added(spec, name, std::move(state));
+}
+
+std::uint32_t States::known_or_added(const pt2::InputSpec& spec, const std::string& name, State state) {
   state.name = name;
   state.kind = spec.kind == Kind::parameter ? State::Kind::parameter
                : spec.kind == Kind::buffer  ? State::Kind::buffer
                                             : State::Kind::constant;
-  state.persistent = in_weights;
-  state.type.dtype = meta.dtype;
-  bool empty = false;
-  for (const pt2::SymInt& s : meta.sizes) {
-    state.type.shape.emplace_back(literal(s, name));
-    empty = empty || state.type.shape.back().is(0);
-  }
-  for (const pt2::SymInt& s : meta.strides) state.strides.push_back(literal(s, name));
-  state.offset = literal(meta.storage_offset, name);
+  state.persistent = spec.kind == Kind::parameter || (spec.kind == Kind::buffer && spec.persistent);
+  const bool empty = std::ranges::any_of(state.type.shape, [](Dim d) { return d.is(0); });
   if (state.type.rank() > kMaxRank) {
     fail(ErrorCode::unsupported,
          fmt::format("'{}' has rank {}, and at most {} is supported", name, state.type.rank(), kMaxRank));
   }
-  state.storage = source_.storage_of(payload->entry, program_);
   if (program_.storages[state.storage].size == 0 && !empty) {
     fail(ErrorCode::bad_file,
          fmt::format("the bytes of the {} '{}' are not in the file: it was exported from fake tensors, without data",

@@ -28,8 +28,13 @@ class States {
       : program_(program), source_(source), model_(model), known_(known), prefix_(std::move(prefix)) {}
 
   /// The state of a parameter, buffer or tensor constant, added when it is new. Throws when its bytes are not in the
-  /// file, or are a pickle.
+  /// file, or are a tensor subclass.
   std::uint32_t state_of(const pt2::InputSpec& spec);
+
+  /// The tensor subclass that a parameter, buffer or constant is; null for plain tensors. Lives as long as the source.
+  const pt2::PickledTensor* subclass_of(const pt2::InputSpec& spec);
+  /// The state of a plain tensor inside of the subclass that `spec` is, by a name such as "weight.scale".
+  std::uint32_t pickled_state(const pt2::InputSpec& spec, const std::string& name, const pt2::PickledTensor& tensor);
 
   /// A state without a name in PyTorch: the whole storage of `state`, as a run of its elements. For states that overlap
   /// and are written.
@@ -43,6 +48,8 @@ class States {
 
  private:
   std::uint32_t add(State state);
+  /// Of a state with type, strides, offset and storage.
+  std::uint32_t known_or_added(const pt2::InputSpec& spec, const std::string& name, State state);
   void require_booleans(const State& state, const std::string& name);
   bool same_tensor(const State& a, const State& b);
 

@@ -8,12 +8,45 @@ namespace tern::importing {
 std::uint32_t ArchiveSource::storage_of(const std::string& entry, Program& program) {
   const auto found = numbers_.find(entry);
   if (found != numbers_.end()) return found->second;
-  const auto number = static_cast<std::uint32_t>(program.storages.size());
   const pt2::Entry* found_entry = container_.find(entry);
   if (found_entry == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
-  parts_.push_back({container_.data(*found_entry), found_entry, {}});
-  program.storages.push_back({parts_.back().bytes.size()});
+  const std::uint32_t number = add({container_.data(*found_entry), found_entry, {}}, program);
   numbers_.emplace(entry, number);
+  return number;
+}
+
+std::uint32_t ArchiveSource::add(Part part, Program& program) {
+  const auto number = static_cast<std::uint32_t>(program.storages.size());
+  parts_.push_back(std::move(part));
+  program.storages.push_back({parts_.back().bytes.size()});
+  return number;
+}
+
+ArchiveSource::Saved& ArchiveSource::saved(const std::string& entry) {
+  const auto found = saved_.find(entry);
+  if (found != saved_.end()) return found->second;
+  const pt2::Entry* outer = container_.find(entry);
+  if (outer == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no entry '{}'", entry));
+  container_.verify_crc(*outer);
+  const std::string& label = entry;
+  Saved saved;
+  saved.object = pt2::read_saved_object(container_.data(*outer), outer->offset, label);
+  saved.tensor = pt2::read_pickled_tensor(saved.object, label);
+  return saved_.emplace(entry, std::move(saved)).first->second;
+}
+
+const pt2::PickledTensor& ArchiveSource::pickled(const std::string& entry) {
+  return saved(entry).tensor;
+}
+
+std::uint32_t ArchiveSource::storage_of(const std::string& entry, const std::string& key, Program& program) {
+  Saved& from = saved(entry);
+  const auto found = from.numbers.find(key);
+  if (found != from.numbers.end()) return found->second;
+  const pt2::SavedPart* part = from.object.storages.find(key);
+  if (part == nullptr) fail(ErrorCode::bad_file, fmt::format("there is no storage '{}' in entry '{}'", key, entry));
+  const std::uint32_t number = add({part->bytes, nullptr, {}}, program);  // the CRC of the entry covers it
+  from.numbers.emplace(key, number);
   return number;
 }
 

@@ -73,7 +73,8 @@ void Walker::dispatch(const pt2::Node& node) {
   if (target.starts_with(control)) {
     control_.call(node, target.substr(control.size()));
   } else if (target.starts_with(ops)) {
-    if (!host_.call(node, target.substr(ops.size()))) operator_call(node);
+    const std::string_view name = target.substr(ops.size());
+    if (!subclasses_.call(node, name) && !host_.call(node, name)) operator_call(node);
   } else if (!scalars_.call(node)) {
     if (target != "torch._functorch.predispatch.lazy_load_decompositions" && target != "torch._C._set_grad_enabled") {
       scope_.shared().missing.add(node);

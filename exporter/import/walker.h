@@ -7,6 +7,7 @@
 #include "exporter/import/host.h"
 #include "exporter/import/mutations.h"
 #include "exporter/import/scope.h"
+#include "exporter/import/subclass_calls.h"
 #include "exporter/import/vmaps.h"
 
 namespace tern::importing {
@@ -37,6 +38,7 @@ class Walker {
   Arguments arguments_{scope_};
   Results results_{scope_, scalars_};
   Calls calls_{scope_, results_};
+  SubclassCalls subclasses_{scope_, arguments_, results_, calls_};
   Mutations mutations_{scope_, arguments_, results_, calls_};
   ControlFlow control_{scope_, scalars_, results_, *this};
   Vmaps vmaps_{scope_, results_};

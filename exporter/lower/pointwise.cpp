@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "exporter/lower/quantization.h"
 
 namespace tern {
 namespace {
@@ -51,16 +52,6 @@ std::vector<std::string_view> arguments_in(const Call& c, std::string_view text)
     if (std::find(names.begin(), names.end(), name) != names.end()) found.push_back(name);
   }
   return found;
-}
-
-/// `v` as a tensor of type `t` would hold it.
-double rounded_to(double v, DType t) {
-  if (!is_floating(t) || t == DType::f64 || t == DType::f4_e2m1) return v;
-  std::array<std::byte, 16> stored{};
-  double back = 0;
-  convert(&v, DType::f64, stored.data(), t, 1);
-  convert(stored.data(), t, &back, DType::f64, 1);
-  return back;
 }
 
 /// What an integer becomes in type `t`: -1 is 255 in uint8.

@@ -42,7 +42,7 @@ std::vector<Lowering> text_lowerings();  ///< pointwise_table.cpp: those that ar
 std::span<const Lowering> arithmetic_lowerings();
 std::span<const Lowering> activation_lowerings();
 std::span<const Lowering> cast_lowerings();
-std::span<const Lowering> window_lowerings();  ///< window functions, fake quantization
+std::span<const Lowering> window_lowerings();  ///< window functions
 std::span<const Lowering> number_lowerings();  ///< predicates, parts of complex numbers, rounding
 
 }  // namespace tern

@@ -166,21 +166,6 @@ Values bilinear(Builder& b, const Call& c) {
   return {b.reshape(r, shape)};
 }
 
-/// float8 matrices with a scale for the whole, or for each row of the first and each column of the second.
-Values scaled_mm(Builder& b, const Call& c) {
-  const DType result = c.result_dtype();
-  const ValueId p = product(b, c.tensor("self"), c.tensor("mat2"), DType::f32);
-  const ValueId sa = c.tensor("scale_a"), sb = c.tensor("scale_b"), bias = c.tensor_or_none("bias");
-  for (const ValueId s : {sa, sb}) {
-    if (!b.numel(s).is(1) && b.rank(s) != 2) c.unsupported("scales for blocks of a matrix");
-  }
-  const auto scale = [&](ValueId s) { return b.numel(s).is(1) ? b.reshape(s, {}) : s; };
-  if ((!b.numel(sa).is(1) && !b.size(sa, 1).is(1)) || (!b.numel(sb).is(1) && !b.size(sb, 0).is(1)))
-    c.unsupported("scales for blocks of a matrix");
-  if (bias == kNoValue) return {b.expr("p * a * s", {{"p", p}, {"a", scale(sa)}, {"s", scale(sb)}}, result)};
-  return {b.expr("p * a * s + bias", {{"p", p}, {"a", scale(sa)}, {"s", scale(sb)}, {"bias", bias}}, result)};
-}
-
 Values grouped_mm_fallback(Builder& b, const Call& c) {
   return {b.add(Op::grouped_matmul, {c.tensor("input"), c.tensor("weight"), c.tensor("offs")},
                 {attr_dtype(c.result_dtype())})};
@@ -219,7 +204,6 @@ constexpr Lowering kTable[] = {
     {"aten.mm.dtype", mm},
     {"aten.bmm.default", mm},
     {"aten.bmm.dtype", mm},
-    {"aten._int_mm.default", mm},
     {"aten.matmul.default", matmul_other},
     {"aten.linalg_matmul.default", matmul_other},
     {"aten.mv.default", mv},
@@ -238,7 +222,6 @@ constexpr Lowering kTable[] = {
     {"aten._addmm_activation.default", addmm_activation},
     {"aten.linear.default", linear},
     {"aten.bilinear.default", bilinear},
-    {"aten._scaled_mm.default", scaled_mm},
     {"aten._grouped_mm.default", grouped_mm},
     {"transformers.grouped_mm_fallback.default", grouped_mm_fallback},
     {"transformers.grouped_mm_fallback_backward.default", grouped_mm_fallback_backward},

@@ -1,8 +1,7 @@
-// Window functions of signal processing, and quantization that keeps floating numbers.
+// Window functions of signal processing.
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
 
 #include "exporter/lower/pointwise.h"
 
@@ -44,44 +43,6 @@ Values kaiser(Builder& b, const Call& c) {
                 {{"beta", given ? c.number("beta") : 12.0}});
 }
 
-/// Rounds to the grid of a quantized type and back. The mask says where the value was within its range.
-struct FakeQuantized {
-  ValueId value, mask;
-};
-FakeQuantized fake_quantize(Builder& b, const Call& c, const std::vector<ExprArg>& grid) {
-  std::vector<ExprArg> args = {{"x", c.tensor("self")}, expr_arg(b, c, "quant_min"), expr_arg(b, c, "quant_max")};
-  args.insert(args.end(), grid.begin(), grid.end());
-  const std::string q = "q = zero_point + round(x * reciprocal(scale)); ";
-  const DType t = c.result_dtype();
-  return {b.expr(q + "(min(max(q, quant_min), quant_max) - zero_point) * scale", args, t),
-          b.expr(q + "q >= quant_min && q <= quant_max", args, compute_type(t), DType::boolean)};
-}
-FakeQuantized by_tensor(Builder& b, const Call& c) {
-  return fake_quantize(b, c, {expr_arg(b, c, "scale"), expr_arg(b, c, "zero_point")});
-}
-FakeQuantized by_channel(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("self");
-  const std::int64_t axis = b.normal_axis(x, c.integer("axis"));
-  Dims sizes(static_cast<std::size_t>(std::max(b.rank(x), 1)), 1);
-  sizes[static_cast<std::size_t>(axis)] = b.size(x, axis);
-  return fake_quantize(
-      b, c, {{"scale", b.reshape(c.tensor("scale"), sizes)}, {"zero_point", b.reshape(c.tensor("zero_point"), sizes)}});
-}
-Values fake_tensor(Builder& b, const Call& c) {
-  return {by_tensor(b, c).value};
-}
-Values fake_channel(Builder& b, const Call& c) {
-  return {by_channel(b, c).value};
-}
-Values fake_tensor_mask(Builder& b, const Call& c) {
-  const FakeQuantized f = by_tensor(b, c);
-  return {f.value, f.mask};
-}
-Values fake_channel_mask(Builder& b, const Call& c) {
-  const FakeQuantized f = by_channel(b, c);
-  return {f.value, f.mask};
-}
-
 constexpr std::array kTable = {
     Lowering{"aten.hann_window.default", hann},
     Lowering{"aten.hann_window.periodic", hann},
@@ -96,11 +57,6 @@ constexpr std::array kTable = {
     Lowering{"aten.kaiser_window.default", kaiser},
     Lowering{"aten.kaiser_window.periodic", kaiser},
     Lowering{"aten.kaiser_window.beta", kaiser},
-    Lowering{"aten.fake_quantize_per_tensor_affine.default", fake_tensor},
-    Lowering{"aten.fake_quantize_per_tensor_affine.tensor_qparams", fake_tensor},
-    Lowering{"aten.fake_quantize_per_tensor_affine_cachemask.default", fake_tensor_mask},
-    Lowering{"aten.fake_quantize_per_channel_affine.default", fake_channel},
-    Lowering{"aten.fake_quantize_per_channel_affine_cachemask.default", fake_channel_mask},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "exporter/microscaling/forms.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -147,17 +148,17 @@ std::vector<std::byte> packed_bytes(const Program& program, const Form& form) {
   return bytes;
 }
 
+bool valid_elements(const Program& program, const Form& form) {
+  if (form.type.dtype != DType::f6_e2m3 && form.type.dtype != DType::f6_e3m2) return true;
+  return std::ranges::none_of(bytes_of(program, form.elements), [](std::byte b) { return b >= std::byte{64}; });
+}
+
 bool dequantizes_to(const Program& program, const Form& form, const Tensor& value) {
   const MxFormat f = format_of(form.type);
   const DType t = value.dtype();
   if (!is_floating(t) || element_size(t) < 2 || value.numel() != f.rows * f.columns) return false;
   const auto elements = bytes_of(program, form.elements), scales = bytes_of(program, form.scales);
-  const bool six_bits = form.type.dtype == DType::f6_e2m3 || form.type.dtype == DType::f6_e3m2;
-  if (six_bits) {
-    for (std::byte b : elements) {
-      if (std::to_integer<int>(b) >= 64) return false;
-    }
-  }
+  if (!valid_elements(program, form)) return false;
   std::vector<float> row(static_cast<std::size_t>(f.columns));
   std::vector<std::byte> rounded(row.size() * static_cast<std::size_t>(element_size(t)));
   const auto* actual = static_cast<const std::byte*>(value.data());

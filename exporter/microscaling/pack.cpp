@@ -31,6 +31,7 @@ class Packer {
     if (!any) return;
     for (Function& f : program_.functions) {
       tried_.clear();
+      pack_given(f);
       while (pack_one(f)) {
       }
     }
@@ -60,6 +61,26 @@ class Packer {
   }
 
  private:
+  /// mx_pack of two states, as tensor subclasses give it, becomes the MX state.
+  void pack_given(Function& f) {
+    std::map<ValueId, std::uint32_t> states;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state && !program_.states[in.state].is_mutable) states[in.value] = in.state;
+    }
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      if (f.nodes[i].op != Op::mx_pack) continue;
+      const auto elements = states.find(f.nodes[i].inputs[0]), scales = states.find(f.nodes[i].inputs[1]);
+      if (elements == states.end() || scales == states.end()) continue;
+      const ValueId packed = f.nodes[i].outputs[0];
+      const TensorType type = f.values[static_cast<std::size_t>(packed)].type;
+      for (const Form& form : possible_forms(program_, {elements->second, scales->second})) {
+        if (form.elements != elements->second || !(form.type == type) || !valid_elements(program_, form)) continue;
+        use_instead(f, packed, state_input(f, state_of(form)));
+        break;
+      }
+    }
+  }
+
   /// Replaces one value; false when there is none left.
   bool pack_one(Function& f) {
     const ConstantPart part(program_, f);

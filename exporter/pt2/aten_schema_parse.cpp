@@ -31,7 +31,12 @@ bool is_word(char c) {
 
 // Schemas number dtypes as c10 does (c10/core/ScalarType.h), the file as its own enum.
 std::int64_t scalar_type_from_c10(std::int64_t number) {
-  return number <= 11 ? number + 1 : number == 15 ? 13 : 0;
+  switch (number) {
+    case 15: return 13;  // bfloat16
+    case 23: return 30;  // float8_e5m2
+    case 24: return 29;  // float8_e4m3fn
+    default: return number <= 11 ? number + 1 : 0;
+  }
 }
 
 class Parser {

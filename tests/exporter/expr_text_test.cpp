@@ -113,6 +113,24 @@ TEST(ExprText, PositionsAndRounding) {
             "convert float16 4; convert float32 5; mul float32 6 1; convert float16 7");
 }
 
+TEST(ExprText, PartsOfOtherTypes) {
+  EXPECT_EQ(
+      compiled("bfloat16(x * y) + x", f32),
+      "load float32 #0; load float32 #1; mul float32 0 1; convert bfloat16 2; convert float32 3; add float32 4 0");
+  EXPECT_EQ(
+      compiled("x * float64(1 / y)", f32, DType::f64, f32, f32),
+      "load float32 #0; constant float64 1; load float64 #1; div float64 1 2; convert float32 3; mul float32 0 4");
+  EXPECT_EQ(compiled("int8(x - y) * a", DType::i8, DType::i8, f32, f32),
+            "load int8 #0; convert int64 0; load int8 #1; convert int64 2; sub int64 1 3; convert int8 4; "
+            "convert float32 5; constant float32 2; mul float32 6 7");
+  // The compute type itself costs nothing, and a named part is computed anew where its type differs.
+  EXPECT_EQ(compiled("float32(x + y) * float32(2)", f32),
+            "load float32 #0; load float32 #1; add float32 0 1; constant float32 2; mul float32 2 3");
+  EXPECT_EQ(compiled("s = x + y; float64(s) - s", f32),
+            "load float32 #0; convert float64 0; load float32 #1; convert float64 2; add float64 1 3; "
+            "convert float32 4; add float32 0 2; sub float32 5 6");
+}
+
 TEST(ExprText, IntegerConstantsKeepAllTheirBits) {
   EXPECT_EQ(compiled("x + 9007199254740993", DType::i64),
             "load int64 #0; constant int64 9007199254740993; add int64 0 1");

@@ -9,6 +9,7 @@ set(sources
   import_names_test.cpp
   import_state_test.cpp
   import_strided_test.cpp
+  import_subclass_test.cpp
   import_symbols_test.cpp
   import_twins_test.cpp
   kernels_test.cpp
@@ -20,8 +21,11 @@ set(sources
   pt2_metadata_test.cpp
   pt2_parse_test.cpp
   pt2_payload_test.cpp
+  pt2_pickle_reader_test.cpp
+  pt2_pickled_tensor_test.cpp
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
+  quantization_test.cpp
   quantized_fit_test.cpp
   tune_test.cpp
   verdict_test.cpp

@@ -84,8 +84,10 @@ part 'unit tests' $scripts/unit.sh build
 check 'unpack the test data' $scripts/unpack.sh $data
 conform programs build $data/programs
 conform mx build $data/mx
+conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
+conform quantized build $data/quantized
 conform collective build $data/collective
 conform models build $data/models
 conform conformance build $data/conformance
@@ -181,6 +183,7 @@ if [[ $full == --full ]]; then
   conform 'sanitized: programs' build-sanitize $data/programs
   conform 'sanitized: import' build-sanitize $data/import
   conform 'sanitized: results' build-sanitize $data/results
+  conform 'sanitized: quantized' build-sanitize $data/quantized
   conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance

@@ -22,7 +22,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOC = ROOT / "docs/ops.md"
 TABLES = ROOT / "tests/data/ops"
-FOLDERS = ["programs", "mx", "import", "results", "collective", "models", "conformance"]
+FOLDERS = ["programs", "mx", "subclasses", "import", "results", "quantized", "collective", "models", "conformance"]
 REASON_ABOVE = 8
 
 SHORT = {"boolean": "bool", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex32": "c32", "complex64": "c64",
@@ -56,8 +56,7 @@ Operators that draw random numbers have no cases, because PyTorch's CPU generato
 `tests/kernels/random_test.cpp` and `tests/runtime/random_test.cpp` compare them with published values and with their
 distributions.
 
-Every case passes except those in `tests/data/conformance_expected_failures.txt`: their weights are Python pickles,
-which Tern never reads.
+Every case passes except those in `tests/data/conformance_expected_failures.txt`.
 
 PyTorch 2.12 can export the smallest model of 415 families of timm, torchvision and transformers, 204 of them also after
 `run_decompositions()`. Five do not give PyTorch's results:

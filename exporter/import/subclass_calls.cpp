@@ -1,0 +1,130 @@
+#include "exporter/import/subclass_calls.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/import/names.h"
+
+namespace tern::importing {
+namespace {
+
+using Kind = pt2::Argument::Kind;
+
+/// Operators that torchao's classes answer with a tensor of the same class: those that change nothing, and views.
+constexpr std::string_view kIdentities[] = {"aten.alias.default", "aten.clone.default", "aten.contiguous.default",
+                                            "aten.detach.default"};
+constexpr std::string_view kViews[] = {
+    "aten.permute.default", "aten.select.int",    "aten.slice.Tensor",      "aten.squeeze.dim",
+    "aten.t.default",       "aten.transpose.int", "aten.unsqueeze.default", "aten.view.default",
+};
+constexpr std::size_t kMaxViews = 16;
+
+/// Products with a quantized weight: the names of the other operand, the weight and the bias.
+struct Product {
+  std::string_view target, x, weight, bias;
+};
+constexpr Product kProducts[] = {
+    {"aten.linear.default", "input", "weight", "bias"}, {"aten.mm.default", "self", "mat2", ""},
+    {"aten.matmul.default", "self", "other", ""},       {"aten.bmm.default", "self", "mat2", ""},
+    {"aten.addmm.default", "mat1", "mat2", "self"},
+};
+
+Operand& operand(Call& call, std::string_view name) {
+  const auto at = std::ranges::find_if(call.args, [&](const auto& a) { return a.first == name; });
+  if (at == call.args.end()) fail(ErrorCode::internal, fmt::format("{} has no argument '{}'", call.target, name));
+  return at->second;
+}
+
+}  // namespace
+
+std::shared_ptr<QuantizedTensor> SubclassCalls::quantized(const pt2::Argument* a) const {
+  if (a == nullptr || a->kind != Kind::tensor) return nullptr;
+  const Binding* b = scope_.find(a->name);
+  return b == nullptr || b->kind != BindingKind::quantized ? nullptr : b->quantized;
+}
+
+bool SubclassCalls::call(const pt2::Node& node, std::string_view target) {
+  if (contains(subclass_names(), target)) {
+    access(node);
+    return true;
+  }
+  return view(node, target) || product(node, target);
+}
+
+/// access_subclass_inner_tensor(tensor, attribute)
+void SubclassCalls::access(const pt2::Node& node) {
+  if (node.inputs.size() != 2 || node.inputs[1].arg.kind != Kind::string || node.outputs.size() != 1)
+    fail(ErrorCode::bad_file, "it takes a tensor and a name, and gives a tensor");
+  const std::string& name = node.inputs[1].arg.text;
+  const auto of = quantized(&node.inputs[0].arg);
+  if (of == nullptr) fail(ErrorCode::bad_file, "the operand is no tensor subclass of the file");
+  if (of->whole != nullptr) fail(ErrorCode::unsupported, "the inner tensors of a view of a tensor subclass are used");
+  if (const auto nested = of->nested.find(name); nested != of->nested.end())
+    return scope_.bind(node.outputs[0].name, Binding::quantized_tensor(nested->second));
+  of->value(name);  // names the class where there is no such tensor
+  scope_.bind(node.outputs[0].name, Binding::tensor(of->inner.find(name)->second.ref));
+}
+
+bool SubclassCalls::view(const pt2::Node& node, std::string_view target) {
+  const bool identity = contains(kIdentities, target);
+  if (node.inputs.empty() || node.outputs.size() != 1 || (!identity && !contains(kViews, target))) return false;
+  const auto of = quantized(&node.inputs[0].arg);
+  if (of == nullptr) return false;
+  if (identity) {
+    scope_.bind(node.outputs[0].name, Binding::quantized_tensor(of));
+    return true;
+  }
+  const LowerFn lowering = find_lowering(target);
+  if (lowering == nullptr) return false;
+  if (of->views.size() == kMaxViews)
+    fail(ErrorCode::unsupported, fmt::format("more than {} views of a tensor subclass", kMaxViews));
+  auto result = std::make_shared<QuantizedTensor>();
+  result->tensor = of->tensor;
+  result->whole = of->whole != nullptr ? of->whole : of;
+  result->views = of->views;
+  result->views.emplace_back([call = arguments_.bind(node, pt2::find_schema(node)), lowering](Builder& b, ValueId v) {
+    Call c = call;
+    c.args.at(0).second.value = v;
+    return lowering(b, c).at(0);
+  });
+  scope_.bind(node.outputs[0].name, Binding::quantized_tensor(std::move(result)));
+  return true;
+}
+
+bool SubclassCalls::product(const pt2::Node& node, std::string_view target) {
+  const auto* rule = std::ranges::find(kProducts, target, &Product::target);
+  if (rule == std::end(kProducts)) return false;
+  const auto weight = quantized(node.find_input(rule->weight));
+  if (weight == nullptr) return false;
+  const pt2::Schema* schema = pt2::find_schema(node);
+  Call call = arguments_.bind(node, schema);
+  Operand& x = operand(call, rule->x);
+  if (x.kind != Operand::Kind::tensor) fail(ErrorCode::bad_file, fmt::format("'{}' is no tensor", rule->x));
+  const QuantizedProduct product = quantized_product(builder_, *weight, x.value);
+  x.value = product.x;
+  operand(call, rule->weight).value = product.weight;
+  if (product.scale == kNoValue) {
+    calls_.run(node, schema, call);
+    return true;
+  }
+  const DType dtype = builder_.dtype(product.x);
+  // The bias is not scaled: it is added last.
+  ValueId bias = kNoValue;
+  if (target == "aten.addmm.default") {
+    bias = call.tensor("self");
+    call.target = "aten.mm.default";
+    call.args = {{"self", operand(call, "mat1")}, {"mat2", operand(call, "mat2")}};
+  } else if (!rule->bias.empty()) {
+    bias = call.tensor_or_none("bias");
+    operand(call, rule->bias) = Operand{};
+  }
+  ValueId y = calls_.lower(call).at(0);
+  y = builder_.expr("x * s", {{"x", y}, {"s", builder_.cast(product.scale, dtype)}}, dtype);
+  if (bias != kNoValue) y = builder_.expr("x + b", {{"x", y}, {"b", builder_.cast(bias, dtype)}}, dtype);
+  results_.bind(node, {y}, 0, nullptr, call);
+  return true;
+}
+
+}  // namespace tern::importing

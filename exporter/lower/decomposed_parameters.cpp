@@ -1,0 +1,92 @@
+// quantized_decomposed.choose_qparams: scales and zero points of what a run meets.
+#include "exporter/lower/quantization.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// The range of x, widened to include 0, as operands of one expression.
+struct Extremes {
+  ValueId low, high;
+};
+Extremes extremes(Builder& b, ValueId x, const std::vector<std::int64_t>& axes) {
+  const DType t = b.dtype(x);
+  return {b.reduce(x, "min", axes, !axes.empty(), t), b.reduce(x, "max", axes, !axes.empty(), t)};
+}
+
+/// As a list of one element, scales in float64 and zero points in int64.
+Values as_lists(Builder& b, ValueId scale, ValueId zero_point) {
+  return {b.reshape(scale, {1}), b.reshape(zero_point, {1})};
+}
+
+/// The range is computed in the input's dtype; the comparison with eps and all after it in float32.
+Values choose_affine(Builder& b, const Call& c) {
+  const Extremes e = extremes(b, c.tensor("input"), {});
+  const double least = c.number("quant_min"), most = c.number("quant_max");
+  Steps s(b);
+  const Term low = s.at_least_zero(s.negated(s.tensor("low", e.low))), high = s.at_least_zero(s.tensor("high", e.high));
+  const Term span = s.apply(s.apply(high, "+", low), "/", s.number(most - least));
+  const ValueId scale = s.finish(s.at_least(s.to(span, DType::f32), c.number("eps")), DType::f64);
+  const ValueId zero_point =
+      b.expr("min(max(least - round(min(low, 0) / scale), least), most)",
+             {{"low", e.low}, {"scale", scale}, {"least", least}, {"most", most}}, DType::f32, DType::i64);
+  return as_lists(b, scale, zero_point);
+}
+
+Values choose_symmetric(Builder& b, const Call& c) {
+  const Extremes e = extremes(b, c.tensor("input"), {});
+  Steps s(b);
+  const Term low = s.negated(s.tensor("low", e.low)), high = s.tensor("high", e.high);
+  const Term most = s.at_least_zero(s.larger(low, high));
+  const Term step = s.apply(most, "/", s.number((c.number("quant_max") - c.number("quant_min")) / 2));
+  const ValueId scale = s.finish(s.at_least(s.to(step, DType::f32), c.number("eps")), DType::f64);
+  return {b.reshape(scale, {1}), b.full({1}, c.dtype_or("dtype", DType::i8) == DType::u8 ? 128 : 0, DType::i64)};
+}
+
+/// The largest magnitude of each row over 127. The kernel gives both in the input's dtype (float32 for float16), though
+/// the shape function says float64 and int64.
+Values choose_per_token(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  if (c.dtype_or("dtype", DType::i8) != DType::i8) c.unsupported("a dtype other than int8");
+  const DType t = b.dtype(x), result = t == DType::f16 ? DType::f32 : t;
+  const ValueId magnitude = b.reduce(b.expr("abs(x)", {{"x", x}}, t), "max", {-1}, true, t);
+  Steps s(b);
+  const Term scale = s.apply(s.at_least(s.to(s.tensor("x", magnitude), result), 1e-5), "/", s.number(127));
+  return {s.finish(scale), b.full(b.shape(magnitude), 0, result)};
+}
+
+/// The zero point is the one of the two ends of the range that errs less.
+Values choose_per_token_asymmetric(Builder& b, const Call& c) {
+  const Extremes e = extremes(b, c.tensor("input"), {-1});
+  constexpr double kLeast = -128, kMost = 127, kEps = 0x1p-23;
+  Steps s(b);
+  const Term low = s.at_most_zero(s.tensor("low", e.low)), high = s.at_least_zero(s.tensor("high", e.high));
+  const Term span = s.apply(s.apply(high, "-", low), "/", s.number(kMost - kLeast));
+  const ValueId scale = s.finish(s.at_least(span, kEps));
+  Steps z(b);
+  const Term step = z.tensor("scale", scale);
+  const Term down = z.apply(z.at_most_zero(z.tensor("low", e.low)), "/", step),
+             up = z.apply(z.at_least_zero(z.tensor("high", e.high)), "/", step);
+  const Term error = z.apply(z.apply(z.number(kLeast), "+", down), "+", z.apply(z.number(kMost), "+", up));
+  const Term from_low = z.apply(z.number(kLeast), "-", down), from_high = z.apply(z.number(kMost), "-", up);
+  const Term chosen = {error.text + " > 0 ? " + from_low.text + " : " + from_high.text, error.dtype};
+  const ValueId zero_point = z.finish(z.round(z.clamp(chosen, kLeast, kMost)), DType::i64);
+  return {b.cast(scale, DType::f64), zero_point};
+}
+
+constexpr Lowering kTable[] = {
+    {"quantized_decomposed.choose_qparams.tensor", choose_affine},
+    {"quantized_decomposed.choose_qparams_symmetric.tensor", choose_symmetric},
+    {"quantized_decomposed.choose_qparams_per_token.default", choose_per_token},
+    {"quantized_decomposed.choose_qparams_per_token_asymmetric.default", choose_per_token_asymmetric},
+    {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default", choose_per_token_asymmetric},
+};
+
+}  // namespace
+
+std::span<const Lowering> decomposed_parameter_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,103 @@
+// Fake quantization: numbers rounded to the grid of a quantized dtype, and back.
+#include <string>
+
+#include "exporter/lower/pointwise.h"
+#include "exporter/lower/quantization.h"
+
+namespace tern {
+
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
+                             double most) {
+  // Zero points of integers are added to the rounded number, those of floats before it is rounded. Then numbers are
+  // float64, which shows with floats alone.
+  const bool floating = zero_point.value != kNoValue && is_floating(b.dtype(zero_point.value));
+  const std::string q = floating ? "q = float32(round(zero_point + x * reciprocal(scale))); "
+                                 : "q = zero_point + round(x * reciprocal(scale)); ";
+  const std::string back = "(min(max(q, least), most) - zero_point) * scale";
+  const std::vector<ExprArg> args = {{"x", x}, scale, zero_point, {"least", least}, {"most", most}};
+  const DType t = b.dtype(x);
+  return {b.expr(q + (floating ? "float64(" + back + ")" : back), args, t),
+          b.expr(q + "q >= least && q <= most", args, compute_type(t), DType::boolean)};
+}
+
+namespace {
+
+FakeQuantized on_grid(Builder& b, const Call& c, const ExprArg& scale, const ExprArg& zero_point) {
+  return fake_quantized(b, c.tensor("self"), scale, zero_point, c.number("quant_min"), c.number("quant_max"));
+}
+
+FakeQuantized by_tensor(Builder& b, const Call& c) {
+  const auto parameter = [&](std::string_view name) {
+    ExprArg a = expr_arg(b, c, name);
+    if (a.value != kNoValue) a.value = b.reshape(a.value, {});
+    return a;
+  };
+  return on_grid(b, c, parameter("scale"), parameter("zero_point"));
+}
+
+FakeQuantized by_channel(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t axis = c.integer("axis");
+  return on_grid(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
+                 {"zero_point", per_channel(b, c.tensor("zero_point"), x, axis)});
+}
+
+Values tensor(Builder& b, const Call& c) {
+  return {by_tensor(b, c).value};
+}
+Values channel(Builder& b, const Call& c) {
+  return {by_channel(b, c).value};
+}
+Values tensor_and_mask(Builder& b, const Call& c) {
+  const FakeQuantized f = by_tensor(b, c);
+  return {f.value, f.mask};
+}
+Values channel_and_mask(Builder& b, const Call& c) {
+  const FakeQuantized f = by_channel(b, c);
+  return {f.value, f.mask};
+}
+
+/// A tensor says whether anything happens.
+Values tensor_and_mask_switched(Builder& b, const Call& c) {
+  const FakeQuantized f = by_tensor(b, c);
+  const ValueId on = b.reshape(c.tensor("fake_quant_enabled"), {}), x = c.tensor("self");
+  return {b.expr("on ? y : x", {{"on", on}, {"y", f.value}, {"x", x}}, b.dtype(x)),
+          b.expr("!on || mask", {{"on", on}, {"mask", f.mask}}, DType::boolean)};
+}
+
+/// Zero points that are trained are floats; they count as the next integer in range.
+ValueId trained_zero_point(Builder& b, const Call& c) {
+  return b.expr("min(max(round(z), least), most)",
+                {{"z", c.tensor("zero_point")}, {"least", c.number("quant_min")}, {"most", c.number("quant_max")}},
+                DType::f32, DType::i32);
+}
+Values trained_tensor(Builder& b, const Call& c) {
+  const ValueId zero_point = b.reshape(trained_zero_point(b, c), {}), scale = b.reshape(c.tensor("scale"), {});
+  return {on_grid(b, c, {"scale", scale}, {"zero_point", zero_point}).value};
+}
+Values trained_channel(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("self");
+  const std::int64_t axis = c.integer("axis");
+  return {on_grid(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
+                  {"zero_point", per_channel(b, trained_zero_point(b, c), x, axis)})
+              .value};
+}
+
+constexpr Lowering kTable[] = {
+    {"aten.fake_quantize_per_tensor_affine.default", tensor},
+    {"aten.fake_quantize_per_tensor_affine.tensor_qparams", tensor},
+    {"aten.fake_quantize_per_tensor_affine_cachemask.default", tensor_and_mask},
+    {"aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default", tensor_and_mask_switched},
+    {"aten._fake_quantize_learnable_per_tensor_affine.default", trained_tensor},
+    {"aten.fake_quantize_per_channel_affine.default", channel},
+    {"aten.fake_quantize_per_channel_affine_cachemask.default", channel_and_mask},
+    {"aten._fake_quantize_learnable_per_channel_affine.default", trained_channel},
+};
+
+}  // namespace
+
+std::span<const Lowering> fake_quantize_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,168 @@
+// What lowerings of quantized operators share: rounding between operators, blocks, ranges of dtypes.
+#include "exporter/lower/quantization.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "dtypes/convert.h"
+#include "exporter/lower/pointwise.h"
+
+namespace tern {
+
+Term Steps::tensor(std::string_view name, ValueId v) {
+  args_.emplace_back(name, v);
+  wide_ = wide_ || b_.dtype(v) == DType::f64;
+  return {std::string(name), b_.dtype(v)};
+}
+
+Term Steps::number(double v) {
+  if (std::isinf(v)) return {v > 0 ? "inf" : "(-inf)"};
+  if (std::isnan(v)) return {"nan"};
+  return {v < 0 || std::signbit(v) ? fmt::format("({:.17g})", v) : fmt::format("{:.17g}", v)};
+}
+
+Term Steps::argument(const Call& c, std::string_view name) {
+  const ExprArg a = expr_arg(b_, c, name);
+  return a.value == kNoValue ? number(a.number.real()) : tensor(name, a.value);
+}
+
+Term Steps::apply(const Term& x, std::string_view op, const Term& y) {
+  if (x.dtype == DType::invalid && y.dtype == DType::invalid) return {fmt::format("({} {} {})", x.text, op, y.text)};
+  DType t = x.dtype == DType::invalid ? y.dtype : y.dtype == DType::invalid ? x.dtype : promote(x.dtype, y.dtype);
+  if (op == "/") t = to_floating(t);
+  // Wide integers are rounded before they meet 16-bit floats; narrow ones are exact in them.
+  const auto operand = [&](const Term& v) {
+    const bool rounds = is_floating(t) && element_size(t) == 2 && is_integral(v.dtype) && element_size(v.dtype) > 1;
+    return rounds ? to(v, t).text : v.text;
+  };
+  return {fmt::format("{}({} {} {})", name_of(t), operand(x), op, operand(y)), t};
+}
+
+Term Steps::to(const Term& x, DType dtype) {
+  return x.dtype == dtype ? x : Term{fmt::format("{}({})", name_of(dtype), x.text), dtype};
+}
+
+Term Steps::round(const Term& x) {
+  return {"round(" + x.text + ")", x.dtype};
+}
+
+Term Steps::clamp(const Term& x, double least, double most) {
+  return at_most(at_least(x, least), most);
+}
+
+Term Steps::at_least(const Term& x, double least) {
+  return {fmt::format("max({}, {})", x.text, number(rounded_to(least, x.dtype)).text), x.dtype};
+}
+
+Term Steps::at_most(const Term& x, double most) {
+  return {fmt::format("min({}, {})", x.text, number(rounded_to(most, x.dtype)).text), x.dtype};
+}
+
+Term Steps::larger(const Term& x, const Term& y) {
+  return {fmt::format("max({}, {})", x.text, y.text), promote(x.dtype, y.dtype)};
+}
+
+Term Steps::at_least_zero(const Term& x) {
+  return {"max(" + x.text + ", 0)", x.dtype};
+}
+
+Term Steps::at_most_zero(const Term& x) {
+  return {"min(" + x.text + ", 0)", x.dtype};
+}
+
+Term Steps::negated(const Term& x) {
+  return {"(-" + x.text + ")", x.dtype};
+}
+
+ValueId Steps::finish(const Term& x, DType result) {
+  return b_.expr(x.text, args_, wide_ ? DType::f64 : DType::f32, result == DType::invalid ? x.dtype : result);
+}
+
+double rounded_to(double v, DType t) {
+  if (!is_floating(t) || t == DType::f64 || t == DType::f4_e2m1) return v;
+  std::array<std::byte, 16> stored{};
+  double back = 0;
+  convert(&v, DType::f64, stored.data(), t, 1);
+  convert(stored.data(), t, &back, DType::f64, 1);
+  return back;
+}
+
+std::optional<Range> range_of(DType t) {
+  switch (t) {
+    case DType::u8: return Range{0, 255};
+    case DType::i8: return Range{-128, 127};
+    case DType::u16: return Range{0, 65535};
+    case DType::i16: return Range{-32768, 32767};
+    case DType::i32: return Range{-2147483648.0, 2147483647.0};
+    case DType::f8_e4m3fn: return Range{-448, 448};
+    case DType::f8_e4m3fnuz: return Range{-240, 240};
+    case DType::f8_e5m2:
+    case DType::f8_e5m2fnuz: return Range{-57344, 57344};
+    default: return std::nullopt;
+  }
+}
+
+BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block) {
+  const Dims& sizes = b.shape(x);
+  if (block.size() != sizes.size()) {
+    c.unsupported(fmt::format("{} block sizes for {}", block.size(), text_of(b.type(x), b.pool())));
+  }
+  BlockAxes result;
+  const auto add = [&](Dim size, bool within) {
+    if (within) result.within.push_back(static_cast<std::int64_t>(result.split.size()));
+    result.split.push_back(size);
+    result.shared.push_back(within ? Dim(1) : size);
+  };
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dim size = sizes[i];
+    const bool whole = block[i] == size || (block[i].is_const() && block[i].value() < 1);
+    if (whole) {
+      result.counts.push_back(1);
+      add(size, !size.is(1));
+    } else if (block[i].is(1)) {
+      result.counts.push_back(size);
+      add(size, false);
+    } else {
+      if (size.is_const() && block[i].is_const() && size.value() % block[i].value() != 0) {
+        c.unsupported(fmt::format("blocks of {} along an axis of size {}", block[i].value(), size.value()));
+      }
+      const Dim count = b.pool().floordiv(size, block[i]);
+      result.counts.push_back(count);
+      add(count, false);
+      add(block[i], true);
+    }
+  }
+  return result;
+}
+
+ValueId per_block(Builder& b, ValueId parameter, const BlockAxes& blocks) {
+  if (b.numel(parameter).is(1) && b.rank(parameter) <= static_cast<int>(blocks.shared.size())) return parameter;
+  return b.reshape(parameter, blocks.shared);
+}
+
+ValueId per_channel(Builder& b, ValueId parameter, ValueId x, std::int64_t axis) {
+  Dims sizes(static_cast<std::size_t>(b.rank(x) - b.normal_axis(x, axis)), 1);
+  if (sizes.empty()) return parameter;
+  sizes[0] = b.numel(parameter);
+  return b.reshape(parameter, sizes);
+}
+
+std::span<const Lowering> quantization_lowerings() {
+  static const std::vector<Lowering> all = [] {
+    std::vector<Lowering> v;
+    for (std::span<const Lowering> table :
+         {decomposed_lowerings(), decomposed_parameter_lowerings(), decomposed_operator_lowerings(),
+          torchao_affine_lowerings(), torchao_float8_lowerings(), fake_quantize_lowerings(), observer_lowerings(),
+          packed_product_lowerings(), dynamic_product_lowerings(), semi_structured_lowerings(),
+          scaled_product_lowerings()}) {
+      v.insert(v.end(), table.begin(), table.end());
+    }
+    return v;
+  }();
+  return all;
+}
+
+}  // namespace tern

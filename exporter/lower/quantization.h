@@ -1,0 +1,99 @@
+// Helpers and tables of the lowerings of quantized operators.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+
+std::span<const Lowering> decomposed_lowerings();            ///< quantized_decomposed: quantize, dequantize
+std::span<const Lowering> decomposed_parameter_lowerings();  ///< quantized_decomposed: choose_qparams
+std::span<const Lowering> decomposed_operator_lowerings();   ///< quantized_decomposed: embeddings, add
+std::span<const Lowering> torchao_affine_lowerings();        ///< torchao: affine primitives
+std::span<const Lowering> torchao_float8_lowerings();        ///< torchao: float8 primitives
+std::span<const Lowering> fake_quantize_lowerings();
+std::span<const Lowering> observer_lowerings();         ///< scales and zero points of observed ranges
+std::span<const Lowering> packed_product_lowerings();   ///< products with packed weights
+std::span<const Lowering> dynamic_product_lowerings();  ///< products that quantize their rows
+std::span<const Lowering> semi_structured_lowerings();  ///< products with 2:4 sparse matrices
+std::span<const Lowering> scaled_product_lowerings();   ///< float8 products with scales
+
+/// A part of an expression and the dtype that PyTorch's operator for it gives; `invalid` for a Python number, which
+/// takes the type of the other operand.
+struct Term {
+  std::string text;
+  DType dtype = DType::invalid;
+};
+
+/// One expression made of several operators of PyTorch, each of which rounds to the dtype that its operands promote to.
+class Steps {
+ public:
+  explicit Steps(Builder& b) : b_(b) {}
+
+  Term tensor(std::string_view name, ValueId v);
+  Term number(double v);  ///< a Python number
+  /// The argument `name` of the call: a tensor or a number.
+  Term argument(const Call& c, std::string_view name);
+  Term apply(const Term& x, std::string_view op, const Term& y);  ///< op: + - * /
+  Term to(const Term& x, DType dtype);
+  Term round(const Term& x);                             ///< half to even
+  Term clamp(const Term& x, double least, double most);  ///< bounds are Python numbers, rounded to the dtype of x
+  Term at_least(const Term& x, double least);
+  Term at_most(const Term& x, double most);
+  Term larger(const Term& x, const Term& y);
+  Term at_least_zero(const Term& x);
+  Term at_most_zero(const Term& x);
+  Term negated(const Term& x);
+  /// The node; `result` is the dtype of the term where it is invalid.
+  ValueId finish(const Term& x, DType result = DType::invalid);
+
+ private:
+  Builder& b_;
+  std::vector<ExprArg> args_;
+  bool wide_ = false;  ///< float64 takes part
+};
+
+/// `v` as a tensor of dtype `t` holds it.
+double rounded_to(double v, DType t);
+/// The least and the greatest number of a quantized dtype.
+struct Range {
+  double least, most;
+};
+std::optional<Range> range_of(DType t);
+
+/// A tensor divided into blocks that share a scale.
+struct BlockAxes {
+  Dims split;                        ///< sizes of x with each axis that has several blocks as two axes
+  Dims shared;                       ///< the same with 1 along the axes within a block: sizes of scales
+  Dims counts;                       ///< of blocks along each axis of x
+  std::vector<std::int64_t> within;  ///< the axes of `split` within a block
+};
+BlockAxes blocks_of(Builder& b, const Call& c, ValueId x, const Dims& block);
+/// Scales or zero points in a shape that broadcasts to BlockAxes::split.
+ValueId per_block(Builder& b, ValueId parameter, const BlockAxes& blocks);
+/// Scales or zero points, one for each position along `axis` of x.
+ValueId per_channel(Builder& b, ValueId parameter, ValueId x, std::int64_t axis);
+
+/// (x - zero_point) * scale of a matrix, with groups of `group` elements along its rows; zero_points may be kNoValue.
+ValueId dequantized_groups(Builder& b, const Call& c, ValueId x, ValueId scales, ValueId zero_points, Dim group,
+                           DType result);
+
+/// The product of int8 or uint8 matrices in int32.
+ValueId integer_product(Builder& b, ValueId x, ValueId y);
+/// A matrix of bytes as one of twice as many columns: the low half of each byte, then the high one.
+ValueId unpacked_pairs(Builder& b, ValueId x);
+
+/// Numbers rounded to the grid of a quantized dtype and back, and where they lay within its range. The arguments are
+/// named "scale" and "zero_point".
+struct FakeQuantized {
+  ValueId value, mask;
+};
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
+                             double most);
+
+}  // namespace tern

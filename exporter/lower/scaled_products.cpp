@@ -1,0 +1,207 @@
+// Products of float8 matrices with scales for the whole matrix, rows, or blocks.
+#include <fmt/format.h>
+
+#include "exporter/lower/contraction.h"
+#include "exporter/lower/quantization.h"
+#include "schema/program.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// Numbers of torch.nn.functional.ScalingType.
+enum class Recipe : std::int64_t {
+  tensor = 0,
+  row = 1,
+  block_1x16 = 2,
+  block_1x32 = 3,
+  block_1x128 = 4,
+  block_128x128 = 5
+};
+
+constexpr std::int64_t kBlock = 128, kMxBlock = 32;
+
+/// A factor [r, k], the contracted axis last, and its scales: one number, [r, 1], blocks [r or r / 128, k / 128], or
+/// those of MX.
+struct Factor {
+  ValueId x, scale;
+  bool mx = false;
+  ScaleLayout layout = ScaleLayout::swizzled_32_4_4;  ///< of MX
+};
+
+/// One scale for each row, or one for all: they multiply the product.
+bool along_rows(Builder& b, const Factor& f) {
+  return !f.mx && (b.numel(f.scale).is(1) || b.size(f.scale, 1).is(1));
+}
+
+/// Scales for blocks of 128 along `axis`, repeated where the last block is shorter.
+ValueId repeated(Builder& b, const Call& c, ValueId scale, std::int64_t axis, Dim size) {
+  const Dim count = b.size(scale, axis);
+  if (count == size || count.is(1)) return scale;
+  if (!size.is_const() || !count.is_const()) c.unsupported("scales for blocks of a matrix of symbolic size");
+  if ((size.value() + kBlock - 1) / kBlock != count.value()) {
+    c.unsupported(fmt::format("{} scales along an axis of size {}", count.value(), size.value()));
+  }
+  if (size.value() % kBlock == 0) return scale;
+  const ValueId block = b.expr("floordiv(i, 128)", {{"i", b.iota(size, DType::i64)}}, DType::i64);
+  return b.index_select(scale, block, axis);
+}
+
+/// The numbers of a factor whose scales change along the contracted axis.
+ValueId dequantized(Builder& b, const Call& c, const Factor& f) {
+  if (f.mx) {
+    const std::vector<Attr> block = {attr(AttrKey::block, Dim(kMxBlock)),
+                                     attr(AttrKey::layout, Dim(static_cast<std::int64_t>(f.layout)))};
+    const ValueId mx = b.add(Op::mx_pack, {f.x, f.scale}, block);
+    std::vector<Attr> to = {attr_dtype(DType::f32)};
+    to.insert(to.end(), block.begin(), block.end());
+    return b.add(Op::mx_dequantize, {mx}, to);
+  }
+  ValueId scale = f.scale;
+  Dims block;
+  for (std::int64_t axis : {0, 1}) {
+    const Dim size = b.size(f.x, axis);
+    scale = repeated(b, c, scale, axis, size);
+    const Dim count = b.size(scale, axis);
+    block.push_back(count == size ? Dim(1) : count.is(1) ? size : Dim(kBlock));
+  }
+  const BlockAxes blocks = blocks_of(b, c, f.x, block);
+  const ValueId y = b.expr(
+      "x * scale", {{"x", b.reshape(f.x, blocks.split)}, {"scale", b.reshape(scale, blocks.shared)}}, DType::f32);
+  return b.reshape(y, b.shape(f.x));
+}
+
+/// x y^T with their scales, the bias, and for a float8 result its own scale, in float32.
+Values multiply(Builder& b, const Call& c, const Factor& x, const Factor& y) {
+  const DType result = c.result_dtype();
+  std::string text = "p";
+  std::vector<ExprArg> args;
+  if (along_rows(b, x) && along_rows(b, y)) {
+    args.emplace_back("p", product(b, x.x, b.transpose(y.x, 0, 1), DType::f32));
+    args.emplace_back("x", b.numel(x.scale).is(1) ? b.reshape(x.scale, {}) : x.scale);
+    args.emplace_back("y", b.numel(y.scale).is(1) ? b.reshape(y.scale, {}) : b.transpose(y.scale, 0, 1));
+    text = "p * x * y";
+  } else {
+    const auto numbers = [&](const Factor& f) {
+      if (!along_rows(b, f)) return dequantized(b, c, f);
+      return b.expr("x * scale", {{"x", f.x}, {"scale", f.scale}}, DType::f32);
+    };
+    const ValueId left = numbers(x), right = numbers(y);
+    args.emplace_back("p", product(b, left, b.transpose(right, 0, 1), DType::f32));
+  }
+  if (c.has("bias")) {
+    text += " + bias";
+    args.emplace_back("bias", c.tensor("bias"));
+  }
+  if (c.has("scale_result") && element_size(result) == 1) {
+    text = "(" + text + ") * (1 / result)";
+    args.emplace_back("result", b.reshape(c.tensor("scale_result"), {}));
+  }
+  if (text == "p") return {b.cast(args[0].value, result)};
+  return {b.expr(text, args, DType::f32, result)};
+}
+
+/// The scales say by their dtype and sizes what they belong to.
+Values scaled_mm(Builder& b, const Call& c) {
+  Factor x = {c.tensor("self"), c.tensor("scale_a")}, y = {b.transpose(c.tensor("mat2"), 0, 1), c.tensor("scale_b")};
+  for (Factor* f : {&x, &y}) {
+    f->mx = b.dtype(f->scale) == DType::f8_e8m0;
+    if (!f->mx && b.dtype(f->scale) != DType::f32) c.unsupported("scales of this dtype");
+    if (!f->mx && !b.numel(f->scale).is(1) && b.rank(f->scale) != 2) c.unsupported("scales that are no matrix");
+  }
+  if (!y.mx && b.rank(y.scale) == 2) y.scale = b.transpose(y.scale, 0, 1);
+  return multiply(b, c, x, y);
+}
+
+/// Lists of scales with a recipe each; two levels of scales belong to float4, which no .pt2 file can hold.
+Factor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, ArgumentName recipes, ArgumentName swizzles) {
+  const std::vector<std::int64_t> recipe = c.integers(recipes), swizzle = c.integers(swizzles);
+  if (c.tensors(scales).size() != 1 || recipe.size() != 1) c.unsupported("several levels of scales");
+  Factor f = {x, c.tensors(scales)[0]};
+  const bool swizzled = !swizzle.empty() && swizzle[0] != 0;
+  f.layout = swizzled ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain;
+  switch (static_cast<Recipe>(recipe[0])) {
+    case Recipe::tensor: return f;
+    case Recipe::row: f.scale = b.reshape(f.scale, {b.size(x, 0), 1}); return f;
+    case Recipe::block_1x32: f.mx = true; return f;
+    case Recipe::block_1x128: return f;
+    case Recipe::block_128x128: {
+      // Blocks of the contracted axis come first, padded to a multiple of four.
+      const Dim blocks = b.pool().ceildiv(b.size(x, 1), kBlock);
+      f.scale = b.transpose(b.slice(f.scale, 0, 0, blocks), 0, 1);
+      return f;
+    }
+    default: c.unsupported(fmt::format("scales of recipe {}", recipe[0]));
+  }
+}
+
+Values scaled_mm_by_recipes(Builder& b, const Call& c) {
+  const Factor x = factor(b, c, c.tensor("self"), "scale_a", "recipe_a", "swizzle_a");
+  return multiply(b, c, x, factor(b, c, b.transpose(c.tensor("mat2"), 0, 1), "scale_b", "recipe_b", "swizzle_b"));
+}
+
+/// Rows of x [s, k] times the matrices [g, k, n] of their groups, or pairs of matrices; scales for rows of x and
+/// columns of the matrices.
+Values grouped(Builder& b, const Call& c, ValueId row_scale, ValueId column_scale) {
+  const ValueId x = c.tensor("self"), w = c.tensor("mat2");
+  if (b.rank(w) != 3 || b.rank(x) < 2 || b.rank(x) > 3) c.unsupported("groups along another axis than rows");
+  const Dim groups = b.size(w, 0), columns = b.size(w, 2);
+  ValueId p = kNoValue;
+  column_scale = b.reshape(column_scale, {groups, columns});
+  if (b.rank(x) == 3) {
+    p = product(b, x, w, DType::f32);
+    row_scale = b.reshape(row_scale, {groups, b.size(x, 1), 1});
+    column_scale = b.unsqueeze(column_scale, 1);
+  } else {
+    const ValueId ends = c.tensor("offs");
+    const bool same = b.dtype(x) == b.dtype(w);
+    p = b.add(Op::grouped_matmul, {same ? x : b.cast(x, DType::f32), same ? w : b.cast(w, DType::f32), ends},
+              {attr_dtype(DType::f32)});
+    row_scale = b.reshape(row_scale, {b.size(x, 0), 1});
+    // The group of a row: how many end before it. Rows after the last group are zeros with any scale.
+    const ValueId passed =
+        b.expr("row >= end", {{"row", b.reshape(b.iota(b.size(x, 0), DType::i64), {b.size(x, 0), 1})}, {"end", ends}},
+               DType::i64);
+    ValueId group = b.reduce(passed, "sum", {1}, false, DType::i64);
+    group = b.expr("min(g, last)", {{"g", group}, {"last", b.from_dim(b.pool().sub(groups, 1))}}, DType::i64);
+    column_scale = b.index_select(column_scale, group, 0);
+  }
+  std::string text = "p * x * y";
+  std::vector<ExprArg> args = {{"p", p}, {"x", row_scale}, {"y", column_scale}};
+  if (c.has("bias")) {
+    text += " + bias";
+    args.emplace_back("bias", c.tensor("bias"));
+  }
+  return {b.expr(text, args, DType::f32, c.result_dtype())};
+}
+
+Values scaled_grouped_mm(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("scale_a"), y = c.tensor("scale_b");
+  if (b.dtype(x) != DType::f32 || b.dtype(y) != DType::f32) c.unsupported("groups with scales for blocks");
+  return grouped(b, c, x, y);
+}
+Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
+  for (const ArgumentName name : {ArgumentName("recipe_a"), ArgumentName("recipe_b")}) {
+    const std::vector<std::int64_t> recipe = c.integers(name);
+    if (recipe.size() != 1 || static_cast<Recipe>(recipe[0]) != Recipe::row) {
+      c.unsupported("groups with scales other than for rows");
+    }
+  }
+  return grouped(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
+}
+
+constexpr Lowering kTable[] = {
+    {"aten._scaled_mm.default", scaled_mm},
+    {"aten._scaled_mm_v2.default", scaled_mm_by_recipes},
+    {"aten._scaled_grouped_mm.default", scaled_grouped_mm},
+    {"aten._scaled_grouped_mm_v2.default", scaled_grouped_mm_by_recipes},
+};
+
+}  // namespace
+
+std::span<const Lowering> scaled_product_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

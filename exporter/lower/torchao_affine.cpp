@@ -1,0 +1,145 @@
+// torchao's affine primitives: quantize, dequantize and the choice of scales, in blocks of any shape.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "exporter/lower/quantization.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// The bounds that the call gives, else those of the dtype.
+Range range(const Call& c, ArgumentName dtype) {
+  const std::optional<Range> natural = range_of(c.dtype_or(dtype, DType::invalid));
+  if (!natural && !(c.has("quant_min") && c.has("quant_max"))) c.unsupported("quantization to this dtype needs bounds");
+  const Range all = natural.value_or(Range{0, 0});
+  return {c.number_or("quant_min", all.least), c.number_or("quant_max", all.most)};
+}
+
+/// Programs of torchao up to 0.11 name how zero points count: INT, FLOAT (as tinygemm wants them) or NONE.
+enum class Domain { integer, floating, none };
+Domain domain(Builder& b, const Call& c) {
+  const std::string name = c.text_or("zero_point_domain", "INT");
+  if (name != "INT" && name != "FLOAT" && name != "NONE") c.unsupported("the domain '" + name + "' of zero points");
+  const ValueId zero_point = c.tensor_or_none("zero_point");
+  if (name == "NONE" || zero_point == kNoValue || b.numel(zero_point).is(0)) return Domain::none;
+  return name == "FLOAT" ? Domain::floating : Domain::integer;
+}
+
+/// Half the steps of the range: where tinygemm's zero points lie.
+double middle(const Range& r) {
+  return (r.most + r.least + 1) / 2;
+}
+
+Values quantize(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
+  const Range r = range(c, "output_dtype");
+  Steps s(b);
+  const Term input = s.tensor("input", b.reshape(x, blocks.split)),
+             scale = s.tensor("scale", per_block(b, c.tensor("scale"), blocks));
+  const auto zero_point = [&] { return s.tensor("zero_point", per_block(b, c.tensor("zero_point"), blocks)); };
+  const auto steps = [&] { return s.round(s.apply(input, "*", s.apply(s.number(1), "/", scale))); };
+  Term q;
+  switch (domain(b, c)) {
+    case Domain::integer: q = s.apply(steps(), "+", zero_point()); break;
+    case Domain::none: q = steps(); break;
+    case Domain::floating: {
+      const Term least = s.apply(zero_point(), "-", s.apply(scale, "*", s.number(middle(r))));
+      q = s.round(s.apply(s.apply(input, "-", least), "/", scale));
+    }
+  }
+  return {b.reshape(s.finish(s.clamp(q, r.least, r.most), c.result_dtype()), b.shape(x))};
+}
+
+Values dequantize(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  const DType t = c.result_dtype();
+  const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
+  Steps s(b);
+  Term y = s.tensor("input", b.reshape(x, blocks.split));
+  const Term scale = s.tensor("scale", per_block(b, c.tensor("scale"), blocks));
+  const auto zero_point = [&] { return s.tensor("zero_point", per_block(b, c.tensor("zero_point"), blocks)); };
+  switch (domain(b, c)) {
+    case Domain::integer: y = s.apply(s.apply(s.to(y, t), "-", s.to(zero_point(), t)), "*", scale); break;
+    case Domain::none: y = s.apply(s.to(y, t), "*", scale); break;
+    case Domain::floating: {  // in place, so that the dtype stays that of the result
+      y = s.to(s.apply(s.to(y, DType::f32), "-", s.number(middle(range(c, "input_dtype")))), t);
+      y = s.to(s.apply(y, "*", scale), t);
+      y = s.to(s.apply(y, "+", zero_point()), t);
+    }
+  }
+  return {b.reshape(s.finish(y, t), b.shape(x))};
+}
+
+/// The smallest normal number.
+double least_normal(DType t) {
+  return t == DType::f16 ? 0x1p-14 : t == DType::f64 ? 0x1p-1022 : 0x1p-126;
+}
+
+/// A scale, and the zero point that goes with it, for each block. All steps round to the input's dtype.
+Values choose(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("input");
+  const DType t = b.dtype(x);
+  const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
+  const Range r = range(c, "target_dtype");
+  const std::string mapping = c.text("mapping_type");
+  const bool keep = c.flag_or("keepdim", false);
+  if (!c.flag_or("preserve_zero", true)) c.unsupported("ranges without zero");
+  const ValueId view = b.reshape(x, blocks.split);
+  const ValueId low = b.reduce(view, "min", blocks.within, keep, t),
+                high = b.reduce(view, "max", blocks.within, keep, t);
+  Steps s(b);
+  const Term below = s.at_most_zero(s.tensor("low", low)), above = s.at_least_zero(s.tensor("high", high));
+  Term scale;
+  if (mapping == "SYMMETRIC") {
+    scale = s.apply(s.larger(s.negated(below), above), "/", s.number((r.most - r.least) / 2));
+  } else if (mapping == "SYMMETRIC_NO_CLIPPING_ERR") {
+    const Term down = s.apply(below, "/", s.number(r.least)), up = s.apply(above, "/", s.number(r.most));
+    scale = {fmt::format("({} > {} ? {} : {})", down.text, up.text, down.text, up.text), t};
+  } else if (mapping == "ASYMMETRIC") {
+    scale = s.apply(s.apply(above, "-", below), "/", s.number(r.most - r.least));
+  } else {
+    c.unsupported("the mapping '" + mapping + "'");
+  }
+  const ValueId step = s.finish(s.at_least(scale, c.number_or("eps", least_normal(t))), t);
+  ValueId zero_point = kNoValue;
+  if (mapping == "ASYMMETRIC") {
+    Steps z(b);
+    const Term down = z.round(z.apply(z.at_most_zero(z.tensor("low", low)), "/", z.tensor("scale", step)));
+    zero_point = z.finish(z.clamp(z.apply(z.number(r.least), "-", down), r.least, r.most),
+                          c.dtype_or("zero_point_dtype", DType::i32));
+  } else {
+    zero_point = b.full(b.shape(step), std::trunc(middle(r)), c.dtype_or("zero_point_dtype", t));
+  }
+  const auto shaped = [&](ValueId v) { return keep ? b.reshape(v, blocks.counts) : v; };
+  return {b.cast(shaped(step), c.dtype_or("scale_dtype", t)), shaped(zero_point)};
+}
+
+Values int_matmul(Builder& b, const Call& c) {
+  return {integer_product(b, c.tensor("a"), c.tensor("b"))};
+}
+Values int_scaled_matmul(Builder& b, const Call& c) {
+  const ValueId scale = c.tensor("scales1"), p = integer_product(b, c.tensor("a"), c.tensor("b"));
+  Steps s(b);
+  const Term sums = s.to(s.tensor("p", p), b.dtype(scale));
+  return {s.finish(s.apply(sums, "*", s.tensor("scale", scale)))};
+}
+
+constexpr Lowering kTable[] = {
+    {"torchao.quantize_affine.default", quantize},
+    {"torchao.dequantize_affine.default", dequantize},
+    {"torchao.choose_qparams_affine.default", choose},
+    {"torchao.int_matmul.default", int_matmul},
+    {"torchao.int_scaled_matmul.default", int_scaled_matmul},
+};
+
+}  // namespace
+
+std::span<const Lowering> torchao_affine_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,77 @@
+// torchao's float8 primitives: scales in float32 for the whole tensor, rows or blocks.
+#include "exporter/lower/quantization.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// x and its scales in shapes that broadcast. A scale that broadcasts as it is needs nothing; else each axis of x has
+/// as many blocks as the scales have elements along it.
+struct Scaled {
+  ValueId x, scale;
+};
+Scaled scaled(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("tensor"), scale = c.tensor("scale");
+  if (b.numel(scale).is(1)) return {x, b.reshape(scale, {})};
+  if (b.rank(x) != b.rank(scale)) c.unsupported("scales of another number of axes than the tensor");
+  Dims block;
+  for (int i = 0; i < b.rank(x); ++i) {
+    const Dim size = b.size(x, i), count = b.size(scale, i);
+    block.push_back(count == size ? Dim(1) : b.pool().floordiv(size, count));
+  }
+  const BlockAxes blocks = blocks_of(b, c, x, block);
+  return {b.reshape(x, blocks.split), b.reshape(scale, blocks.shared)};
+}
+
+Values quantize(Builder& b, const Call& c) {
+  const auto [x, scale] = scaled(b, c);
+  const DType t = c.result_dtype();
+  const std::optional<Range> r = range_of(t);
+  if (!r) c.unsupported("a result that is not float8");
+  Steps s(b);
+  const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "/", s.tensor("scale", scale));
+  return {b.reshape(s.finish(s.clamp(y, r->least, r->most), t), b.shape(c.tensor("tensor")))};
+}
+
+Values dequantize(Builder& b, const Call& c) {
+  const auto [x, scale] = scaled(b, c);
+  Steps s(b);
+  const Term y = s.apply(s.to(s.tensor("x", x), DType::f32), "*", s.tensor("scale", scale));
+  return {b.reshape(s.finish(y, c.result_dtype()), b.shape(c.tensor("tensor")))};
+}
+
+/// The largest magnitude of each block over that of the dtype; as a power of two where the scales are float8_e8m0fnu.
+Values choose_scale(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("tensor");
+  const DType t = b.dtype(x);
+  const std::optional<Range> r = range_of(c.dtype_or("float8_dtype", DType::f8_e4m3fn));
+  if (!r) c.unsupported("scales for a dtype that is not float8");
+  const BlockAxes blocks = blocks_of(b, c, x, c.dims("block_size"));
+  const ValueId magnitude =
+      b.reduce(b.expr("abs(x)", {{"x", b.reshape(x, blocks.split)}}, t), "max", blocks.within, true, t);
+  Steps s(b);
+  Term m = s.tensor("m", magnitude);
+  if (c.has("hp_value_lb")) m = s.at_least(m, c.number("hp_value_lb"));
+  if (c.has("hp_value_ub")) m = s.at_most(m, c.number("hp_value_ub"));
+  Term scale = s.apply(m, "/", s.number(r->most));
+  if (c.dtype_or("scale_dtype", DType::f32) == DType::f8_e8m0) {
+    scale = s.to({"log2(" + scale.text + ")", DType::invalid}, t);
+    scale = s.to({"exp2(round(" + scale.text + "))", DType::invalid}, t);
+  }
+  return {b.reshape(s.finish(scale, DType::f32), blocks.counts)};
+}
+
+constexpr Lowering kTable[] = {
+    {"torchao.quantize_affine_float8_non_decomposed.default", quantize},
+    {"torchao.dequantize_affine_float8_non_decomposed.default", dequantize},
+    {"torchao.choose_scale_float8.default", choose_scale},
+};
+
+}  // namespace
+
+std::span<const Lowering> torchao_float8_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,62 @@
+// What the readers of a pickle's values share: typed access with errors that name the place, and limits.
+#pragma once
+
+#include <tern/error.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporter/pt2/pickle_values.h"
+#include "exporter/pt2/pickled_tensor.h"
+#include "exporter/pt2/saved_object.h"
+
+namespace tern::pt2 {
+
+/// `role` says in messages which value it is: "the storage offset".
+class PickleView {
+ public:
+  PickleView(const PickleValues& values, const SavedObject& object, const std::string& label)
+      : values_(values), object_(object), label_(label) {}
+
+  const PickleValue& operator[](PickleId id) const { return values_[id]; }
+  const SavedObject& object() const { return object_; }
+  [[noreturn]] void bad(const PickleValue& at, const std::string& what, ErrorCode code = ErrorCode::bad_file) const;
+
+  const PickleValue& value(PickleId id, PickleValue::Kind kind, const char* role) const;
+  std::string text(PickleId id, const char* role) const;
+  std::int64_t natural(PickleId id, const char* role) const;
+  std::vector<std::int64_t> naturals(PickleId id, const char* role) const;
+  /// A tuple, a list, or the torch.Size of one.
+  const PickleValue& sequence(PickleId id, const char* role) const;
+  /// Without "torch ".
+  std::string_view dtype_name(PickleId id) const;
+  /// Of a call or an object.
+  PickleGlobal callee(const PickleValue& v) const { return values_[v.items[0]].global; }
+  const PickleValue& arguments(const PickleValue& v, std::size_t least, std::size_t most) const;
+
+  /// Lives while a value is looked into. A value that is shared counts each time, so that a few values that name each
+  /// other cannot become many.
+  class Visit {
+   public:
+    Visit(PickleView& view, const PickleValue& at);
+    ~Visit() { --view_.depth_; }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    PickleView& view_;
+  };
+
+ private:
+  const PickleValues& values_;
+  const SavedObject& object_;
+  const std::string& label_;
+  int depth_ = 0;
+  std::size_t visits_ = 0;
+};
+
+/// A value that is no tensor, as an attribute of one: pickled_attribute.cpp.
+PickledAttribute read_pickled_attribute(PickleView& view, PickleId id);
+
+}  // namespace tern::pt2

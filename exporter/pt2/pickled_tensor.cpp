@@ -1,0 +1,218 @@
+#include "exporter/pt2/pickled_tensor.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/pt2/pickle_reader.h"
+#include "exporter/pt2/pickle_view.h"
+#include "exporter/pt2/text.h"
+
+namespace tern::pt2 {
+namespace {
+
+using Kind = PickleValue::Kind;
+using G = PickleGlobal;
+
+// A file may have many parameters with the same pickle, and all their inner tensors become states with names.
+constexpr std::size_t kMaxTensors = 32;
+constexpr std::size_t kMaxInnerNameBytes = 64;
+
+class Interpreter {
+ public:
+  explicit Interpreter(PickleView& view) : view_(view) {}
+
+  PickledTensor tensor(PickleId id);
+
+ private:
+  PickledTensor plain(const PickleValue& v, bool typed);
+  PickledTensor subclass(const PickleValue& v);
+  PickledTensor wrapper(PickleId type, PickleId arguments);
+  void state(PickledTensor& tensor, PickleId id);
+  void place(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
+  void check_inside(const PickledTensor& tensor, const PickleValue& v, std::uint64_t bytes) const;
+  bool is_tensor(const PickleValue& v) const;
+  DType dtype(PickleId id) const;
+
+  PickleView& view_;
+  std::size_t tensors_ = 0;
+};
+
+bool Interpreter::is_tensor(const PickleValue& v) const {
+  if (v.kind != Kind::call) return false;
+  switch (view_.callee(v)) {
+    case G::rebuild_from_type:
+    case G::rebuild_tensor:
+    case G::rebuild_tensor_of_type:
+    case G::rebuild_parameter:
+    case G::rebuild_parameter_with_state:
+    case G::rebuild_wrapper: return true;
+    default: return false;
+  }
+}
+
+DType Interpreter::dtype(PickleId id) const {
+  const DType t = dtype_from_name(view_.dtype_name(id));
+  if (t == DType::invalid)
+    view_.bad(view_[id], fmt::format("tensors of {} are not supported", view_.dtype_name(id)), ErrorCode::unsupported);
+  return t;
+}
+
+PickledTensor Interpreter::tensor(PickleId id) {
+  const PickleValue& v = view_[id];
+  const PickleView::Visit visit(view_, v);
+  if (++tensors_ > kMaxTensors) view_.bad(v, fmt::format("the pickle has more than {} tensors", kMaxTensors));
+  if (!is_tensor(v))
+    view_.bad(v, fmt::format("a tensor is expected, and there is {}", name_of(v.kind)), ErrorCode::unsupported);
+  switch (view_.callee(v)) {
+    case G::rebuild_from_type: return subclass(v);
+    case G::rebuild_wrapper: return wrapper(view_.arguments(v, 8, 8).items[0], v.items[1]);
+    case G::rebuild_parameter: return tensor(view_.arguments(v, 3, 3).items[0]);
+    case G::rebuild_parameter_with_state: return tensor(view_.arguments(v, 4, 4).items[0]);
+    default: return plain(v, view_.callee(v) == G::rebuild_tensor_of_type);
+  }
+}
+
+// _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks, metadata); v3 has the dtype before
+// metadata.
+PickledTensor Interpreter::plain(const PickleValue& v, bool typed) {
+  const std::size_t least = typed ? 7 : 6;
+  const PickleValue& a = view_.arguments(v, least, least + 1);
+  if (a.items.size() > least) {
+    const PickleValue& metadata = view_[a.items[least]];
+    if (metadata.kind != Kind::none && !metadata.items.empty())
+      view_.bad(metadata, "tensors that are conjugated or negated lazily are not supported", ErrorCode::unsupported);
+  }
+  PickledTensor t;
+  t.offset = view_.natural(a.items[1], "the storage offset");
+  t.sizes = view_.naturals(a.items[2], "the list of sizes");
+  t.strides = view_.naturals(a.items[3], "the list of strides");
+  if (t.sizes.size() != t.strides.size()) view_.bad(v, "there are not as many strides as sizes");
+  if (typed) t.dtype = dtype(a.items[6]);
+  if (t.dtype == DType::f4_e2m1) t.dtype = DType::u8;  // PyTorch counts the bytes, and so do its programs
+  place(t, v, a.items[0], typed);
+  return t;
+}
+
+// ("storage", class of the storage, key, device, number of elements)
+void Interpreter::place(PickledTensor& t, const PickleValue& v, PickleId id, bool typed) {
+  const PickleValue& persistent = view_.value(id, Kind::persistent, "the storage");
+  const PickleValue& tuple = view_.value(persistent.items[0], Kind::tuple, "the reference to stored data");
+  if (tuple.items.size() != 5 || view_.text(tuple.items[0], "the kind of stored data") != "storage")
+    view_.bad(tuple, "a reference to stored data is no storage", ErrorCode::unsupported);
+  const PickleValue& type = view_.value(tuple.items[1], Kind::global, "the class of the storage");
+  if (type.global != G::storage) view_.bad(type, fmt::format("{} is no storage", quoted(type.text)));
+  const DType elements = storage_dtype(type.text);
+  if (!typed && elements == DType::invalid) view_.bad(type, "the dtype of the tensor is not given");
+  if (!typed) t.dtype = elements;
+  t.storage = view_.text(tuple.items[2], "the key of the storage");
+  const SavedPart* part = view_.object().storages.find(t.storage);
+  if (part == nullptr) view_.bad(tuple, fmt::format("there is no entry data/{}", quoted(t.storage)));
+  std::int64_t bytes = 0;
+  const std::int64_t count = view_.natural(tuple.items[4], "the size of the storage");
+  if (__builtin_mul_overflow(count, elements == DType::invalid ? 1 : element_size(elements), &bytes) ||
+      static_cast<std::uint64_t>(bytes) != part->bytes.size())
+    view_.bad(tuple, fmt::format("the storage {} has {} elements of {}, and its entry has {} bytes", quoted(t.storage),
+                                 count, quoted(type.text), part->bytes.size()));
+  check_inside(t, v, part->bytes.size());
+}
+
+void Interpreter::check_inside(const PickledTensor& t, const PickleValue& v, std::uint64_t bytes) const {
+  std::int64_t last = t.offset, total = element_size(t.dtype);
+  bool empty = false;
+  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
+    if (t.sizes[d] == 0) {
+      empty = true;
+      continue;
+    }
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(t.sizes[d] - 1, t.strides[d], &step) || __builtin_add_overflow(last, step, &last) ||
+        __builtin_mul_overflow(total, t.sizes[d], &total))
+      view_.bad(v, "the tensor is larger than 2^63 bytes");
+  }
+  if (empty) return;
+  std::int64_t reached = 0;
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, element_size(t.dtype), &reached))
+    view_.bad(v, "the tensor is larger than 2^63 bytes");
+  if (static_cast<std::uint64_t>(reached) > bytes)
+    view_.bad(v, fmt::format("the tensor reaches {} bytes into the storage {}, which has {}", reached,
+                             quoted(t.storage), bytes));
+}
+
+// _rebuild_from_type_v2(function, class, arguments, state)
+PickledTensor Interpreter::subclass(const PickleValue& v) {
+  const PickleValue& a = view_.arguments(v, 4, 4);
+  const PickleValue& function = view_.value(a.items[0], Kind::global, "the function that rebuilds the tensor");
+  if (function.global != G::rebuild_wrapper)
+    view_.bad(function, fmt::format("{} does not rebuild a tensor subclass", quoted(function.text)),
+              ErrorCode::unsupported);
+  const PickleValue& type = view_.value(a.items[1], Kind::global, "the class of the tensor");
+  PickledTensor t = wrapper(a.items[1], a.items[2]);
+  if (t.class_name != type.text) view_.bad(type, "the class of the tensor is given twice, and differs");
+  state(t, a.items[3]);
+  return t;
+}
+
+// (class, dtype, sizes, strides, offset, layout, device, requires_grad)
+PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
+  const PickleValue& a = view_.value(arguments, Kind::tuple, "the list of arguments");
+  if (a.items.size() != 8) view_.bad(a, "a tensor subclass is rebuilt with 8 arguments");
+  const PickleValue& name = view_.value(a.items[0], Kind::global, "the class of the tensor");
+  if (name.global != G::tensor_class || view_[type].text != name.text)
+    view_.bad(name, fmt::format("{} is no tensor class", quoted(name.text)));
+  PickledTensor t;
+  t.class_name = name.text;
+  t.dtype = dtype(a.items[1]);
+  t.sizes = view_.naturals(a.items[2], "the list of sizes");
+  t.strides = view_.naturals(a.items[3], "the list of strides");
+  if (t.sizes.size() != t.strides.size()) view_.bad(a, "there are not as many strides as sizes");
+  return t;
+}
+
+/// The tensor's __dict__, or a pair of it and of the slots.
+void Interpreter::state(PickledTensor& t, PickleId id) {
+  const PickleValue* v = &view_[id];
+  if (v->kind == Kind::tuple && v->items.size() == 2) v = &view_[v->items[0]];
+  if (v->kind != Kind::dict) view_.bad(*v, fmt::format("the state of the tensor is {}, not a dict", name_of(v->kind)));
+  for (std::size_t i = 0; i < v->items.size(); i += 2) {
+    std::string name = view_.text(v->items[i], "the name of an attribute");
+    const PickleValue& item = view_[v->items[i + 1]];
+    if (t.find(name) != nullptr || t.attribute(name) != nullptr)
+      view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
+    if (is_tensor(item)) {
+      if (name.size() > kMaxInnerNameBytes)
+        view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
+                                    kMaxInnerNameBytes));
+      t.inner.push_back({std::move(name), tensor(v->items[i + 1])});
+    } else {
+      t.attributes.push_back({std::move(name), read_pickled_attribute(view_, v->items[i + 1])});
+    }
+  }
+}
+
+template <class Named>
+auto find_in(const std::vector<Named>& list, std::string_view name) -> decltype(&list.begin()->value) {
+  const auto at = std::ranges::find(list, name, &Named::name);
+  return at == list.end() ? nullptr : &at->value;
+}
+
+}  // namespace
+
+const PickledAttribute* PickledAttribute::find(std::string_view name) const {
+  return find_in(fields, name);
+}
+const PickledTensor* PickledTensor::find(std::string_view name) const {
+  return find_in(inner, name);
+}
+const PickledAttribute* PickledTensor::attribute(std::string_view name) const {
+  return find_in(attributes, name);
+}
+
+PickledTensor read_pickled_tensor(const SavedObject& object, const std::string& label) {
+  const PickleValues values = read_pickle(object.pickle.bytes, label, object.pickle.offset);
+  PickleView view(values, object, label);
+  return Interpreter(view).tensor(values.root);
+}
+
+}  // namespace tern::pt2

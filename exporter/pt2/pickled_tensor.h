@@ -1,0 +1,74 @@
+// A tensor as torch.save wrote it: plain, or a subclass with its inner tensors and attributes.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exporter/pt2/saved_object.h"
+
+namespace tern::pt2 {
+
+struct PickledField;
+struct PickledInner;
+
+/// An attribute of a tensor subclass; which fields hold it is said beside each kind.
+struct PickledAttribute {
+  enum class Kind : std::uint8_t {
+    none,
+    boolean,      ///< integer
+    integer,      ///< integer
+    real,         ///< real
+    text,         ///< text
+    dtype,        ///< text: "float32"
+    device,       ///< text
+    layout,       ///< text
+    enumeration,  ///< text: the class, "module Class"; items[0]: the value
+    list,         ///< items; a tuple too
+    record,       ///< text: the class; fields
+  };
+  Kind kind = Kind::none;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<PickledAttribute> items;
+  std::vector<PickledField> fields;
+
+  bool is_none() const { return kind == Kind::none; }
+  /// Of a record; null when there is no such field.
+  const PickledAttribute* find(std::string_view name) const;
+};
+
+struct PickledField {
+  std::string name;
+  PickledAttribute value;
+};
+
+struct PickledTensor {
+  DType dtype = DType::invalid;  ///< of a subclass, what it stands for
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> strides;
+  std::int64_t offset = 0;          ///< in elements; 0 of a subclass
+  std::string storage;              ///< key in SavedObject::storages; of a plain tensor. Its elements lie inside.
+  std::string class_name;           ///< "torchao.quantization Int8Tensor"; empty for a plain tensor
+  std::vector<PickledInner> inner;  ///< by the name of the Python attribute
+  std::vector<PickledField> attributes;
+
+  bool is_plain() const { return class_name.empty(); }
+  /// Null when there is no such inner tensor or attribute.
+  const PickledTensor* find(std::string_view name) const;
+  const PickledAttribute* attribute(std::string_view name) const;
+};
+
+struct PickledInner {
+  std::string name;
+  PickledTensor value;
+};
+
+/// Reads the pickle of `object` as one tensor. Throws Error: bad_file, or unsupported for objects that are no such
+/// tensor.
+PickledTensor read_pickled_tensor(const SavedObject& object, const std::string& label);
+
+}  // namespace tern::pt2
