@@ -19,6 +19,8 @@ enum class Algorithm : std::uint8_t {
   panels,         ///< products: the weight in panels from the archive
   in_place,       ///< products: the weight in place (kernels/cpu/linear)
   tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
+  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/integer)
+  integer_dots,   ///< products of few rows of such integers: the weight in place
 };
 
 /// How channels_last and panels divide their work.
@@ -60,6 +62,8 @@ inline constexpr AlgorithmName kAlgorithmNames[] = {
     {{Algorithm::panels, Variant::deep}, "panels_deep"},
     {{Algorithm::in_place}, "in_place"},
     {{Algorithm::tile_rows}, "tile_rows"},
+    {{Algorithm::integer_rows}, "integer_rows"},
+    {{Algorithm::integer_dots}, "integer_dots"},
 };
 
 /// Empty for Algorithm::none.

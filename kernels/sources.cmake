@@ -62,6 +62,12 @@ set(sources
   cpu/indexing/indexing.cpp
   cpu/indexing/scatter.cpp
   cpu/indexing/unique.cpp
+  cpu/integer/linear.cpp
+  cpu/integer/methods.cpp
+  cpu/integer/rows_amx.cpp
+  cpu/integer/rows_avx512vnni.cpp
+  cpu/integer/rows_avxvnni.cpp
+  cpu/integer/weight.cpp
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
   cpu/linalg/eig.cpp
@@ -82,6 +88,9 @@ set(sources
   cpu/matmul/gemm.cpp
   cpu/matmul/grouped_matmul.cpp
   cpu/matmul/in_place.cpp
+  cpu/matmul/integer_dots.cpp
+  cpu/matmul/integer_rows.cpp
+  cpu/matmul/integers.cpp
   cpu/matmul/matmul.cpp
   cpu/matmul/onednn.cpp
   cpu/matmul/packed_rows.cpp

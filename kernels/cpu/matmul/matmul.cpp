@@ -39,10 +39,20 @@ double packed_rows(const Product&, const Machine&) {
   return 0;
 }
 
+/// Nothing else multiplies integers of 8 bits as such.
+double integer_rows(const Product&, const Machine&) {
+  return 1;
+}
+double integer_dots(const Product& p, const Machine&) {
+  return p.m <= kFewRows ? 0 : kOnRequest;
+}
+
 constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tile_rows, packed_rows, product_of_packed_rows},
                                               {Algorithm::tiles, tiles, product_on_tiles},
                                               {Algorithm::panels, panels, product_with_panels},
                                               {Algorithm::in_place, in_place, product_in_place},
+                                              {Algorithm::integer_dots, integer_dots, product_of_integer_dots},
+                                              {Algorithm::integer_rows, integer_rows, product_of_integer_rows},
                                               {Algorithm::onednn, onednn, product_by_onednn},
                                               {Algorithm::blocks, blocks, product_by_blocks}};
 
@@ -68,6 +78,8 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::panels, Variant::deep},
                                            {Algorithm::in_place},
                                            {Algorithm::blocks},
+                                           {Algorithm::integer_dots},
+                                           {Algorithm::integer_rows},
                                            {Algorithm::onednn}};
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Problem {
   Batch batch;
 };
 
-Problem describe(const KernelCall& c);
+/// `converts`: operands of another type than the sums' are converted; otherwise the product reads both types.
+Problem describe(const KernelCall& c, bool converts = true);
 
 }  // namespace tern::cpu
