@@ -39,12 +39,13 @@ double packed_rows(const Product&, const Machine&) {
   return 0;
 }
 
-/// Nothing else multiplies integers of 8 bits as such.
-double integer_rows(const Product&, const Machine&) {
-  return 1;
-}
+/// Nothing else multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the same, the
+/// first is taken.
 double integer_dots(const Product& p, const Machine&) {
   return p.m <= kFewRows ? 0 : kOnRequest;
+}
+double integer_rows(const Product&, const Machine&) {
+  return 0;
 }
 
 constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::tile_rows, packed_rows, product_of_packed_rows},
