@@ -111,6 +111,7 @@ set(sources
   cpu/pointwise/error_functions.cpp
   cpu/pointwise/gamma.cpp
   cpu/pointwise/gather.cpp
+  cpu/pointwise/leaf_chain.cpp
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
   cpu/pointwise/mx_values.cpp
