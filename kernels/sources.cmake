@@ -41,6 +41,7 @@ set(sources
   cpu/convolution/channels_last.cpp
   cpu/convolution/columns.cpp
   cpu/convolution/convolution.cpp
+  cpu/convolution/integer_rows.cpp
   cpu/convolution/onednn.cpp
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
@@ -62,6 +63,8 @@ set(sources
   cpu/indexing/indexing.cpp
   cpu/indexing/scatter.cpp
   cpu/indexing/unique.cpp
+  cpu/integer/convolve.cpp
+  cpu/integer/depthwise.cpp
   cpu/integer/linear.cpp
   cpu/integer/methods.cpp
   cpu/integer/rows_amx.cpp

@@ -23,6 +23,8 @@ struct DotBlock {
 TERN_LEVEL_FUNCTIONS(dots, const DotBlock&)
 /// Rows by a weight in Layout::rows, as Method::multiply.
 TERN_LEVEL_FUNCTIONS(multiply_by_dots, const TileRows&, const std::byte*, Range, const RowResults&, const Task&)
+/// Integers, with a sign or without, as floats.
+TERN_LEVEL_FUNCTIONS(widen_bytes, const std::byte* from, bool with_sign, std::int64_t count, float* to)
 void dots_avx512vnni(const DotBlock& block);
 
 /// By the fastest instructions for it that this processor has.

@@ -65,7 +65,8 @@ Linear::Linear(const LinearShape& shape, const Method& method)
 void Linear::pack(const WeightView& weight, std::byte* to) const {
   const PackedStretch all[] = {{0, shape_.k, 1}};
   parallel_for(weight_.blocks(), grain_for(kBlock * shape_.k), [&](std::int64_t begin, std::int64_t end) {
-    weight_.pack(weight, shape_.signs.weight, all, {begin, end}, to);
+    weight_.pack(weight, shape_.signs.weight, all, {begin, end}, to,
+                 reinterpret_cast<std::int32_t*>(to + weight_.bytes()));
   });
 }
 
@@ -76,19 +77,17 @@ std::size_t Linear::scratch() const {
 
 const std::int32_t* Linear::offsets(const LinearOperands& o, std::int32_t* to) const {
   if (!flips()) return o.bias;
-  add_offsets(shape_.signs, o.bias, weight_.sums(o.weight), shape_.n, to);
+  add_offsets(shape_.signs, o.bias, reinterpret_cast<const std::int32_t*>(o.weight + weight_.bytes()), shape_.n, to);
   return to;
 }
 
 void Linear::pack_rows(const std::byte* x, std::int64_t x_row, Range rows, std::byte* to) const {
   for (std::int64_t r = rows.begin; r < rows.end; ++r, x += x_row) {
-    std::byte* at = to + r / kTile * layout_.tile + r % kTile * layout_.row;
-    if (!method_->tiles) {
-      copy_bytes(x, shape_.k, flips(), at);
-      continue;
+    if (method_->tiles) {
+      copy_row(x, shape_.k, r, layout_, flips(), to);
+    } else {
+      copy_bytes(x, shape_.k, flips(), to + r * layout_.row);
     }
-    for (std::int64_t k = 0; k < shape_.k; k += kStep, at += layout_.step)
-      copy_bytes(x + k, std::min(kStep, shape_.k - k), flips(), at);
   }
 }
 

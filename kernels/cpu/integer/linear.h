@@ -28,7 +28,8 @@ class Linear {
  public:
   Linear(const LinearShape& shape, const Method& method);
 
-  std::int64_t packed_bytes() const { return weight_.bytes(); }
+  /// Of the weight, and for each column its sum.
+  std::int64_t packed_bytes() const { return weight_.bytes() + weight_.blocks() * kBlock * 4; }
   /// On several threads.
   void pack(const WeightView& weight, std::byte* to) const;
   /// Bytes that `run` wants, 64-byte aligned.

@@ -26,8 +26,7 @@ std::byte* PackedWeight::group(std::byte* block, std::int64_t column, std::int64
 }
 
 void PackedWeight::pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches,
-                        Range blocks, std::byte* to) const {
-  auto* const sums = reinterpret_cast<std::int32_t*>(to + this->blocks() * block_bytes());
+                        Range blocks, std::byte* to, std::int32_t* sums) const {
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
     std::byte* const block = to + b * block_bytes();
     const std::int64_t count = std::min(kBlock, weight.n - b * kBlock);

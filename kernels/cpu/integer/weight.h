@@ -1,4 +1,4 @@
-// A weight of integers of 8 bits in the order in which a method reads it, with the sums of its columns.
+// A weight of integers of 8 bits in the order in which a method reads it, and the sums of its columns.
 #pragma once
 
 #include "kernels/cpu/integer/rows.h"
@@ -25,14 +25,10 @@ class PackedWeight {
 
   std::int64_t steps() const { return steps_; }
   std::int64_t blocks() const { return (n_ + kBlock - 1) / kBlock; }
-  /// Blocks of columns, then for each column its sum.
-  std::int64_t bytes() const { return blocks() * block_bytes() + blocks() * kBlock * 4; }
-  const std::int32_t* sums(const std::byte* packed) const {
-    return reinterpret_cast<const std::int32_t*>(packed + blocks() * block_bytes());
-  }
-  /// Packs blocks [begin, end). Zeros fill up.
+  std::int64_t bytes() const { return blocks() * block_bytes(); }
+  /// Packs blocks [begin, end). Zeros fill up. `sums` gets the columns' sums, whole blocks of them.
   void pack(const WeightView& weight, bool with_sign, std::span<const PackedStretch> stretches, Range blocks,
-            std::byte* to) const;
+            std::byte* to, std::int32_t* sums) const;
 
  private:
   std::int64_t block_bytes() const { return kBlock * steps_ * kStep; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tern::pointwise {
 namespace {
@@ -83,7 +84,30 @@ std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram
     return std::nullopt;
   std::ranges::reverse_copy(links, chain.links_.begin());
   chain.count_ = links.size();
+  chain.scaled_ = chain.scaled();
   return chain;
+}
+
+std::optional<LeafChain::Scaled> LeafChain::scaled() const {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Scaled s{.low = -kInfinity, .high = kInfinity};
+  std::size_t i = 0;
+  const auto next = [&](LeafOp op) {
+    return i < count_ && links_[i].op == op && links_[i].times.kind == Kind::none ? static_cast<std::ptrdiff_t>(i++)
+                                                                                  : -1;
+  };
+  const auto bound = [&](LeafOp op, float& number) {
+    if (i == count_ || links_[i].op != op || links_[i].leaf.kind != Kind::constant || std::isnan(links_[i].leaf.number))
+      return;
+    number = links_[i++].leaf.number;
+    s.bounded = true;
+  };
+  s.first = next(LeafOp::mul);
+  s.second = s.first < 0 ? -1 : next(LeafOp::mul);
+  s.addend = next(LeafOp::add);
+  bound(LeafOp::max, s.low);
+  bound(LeafOp::min, s.high);
+  return i == count_ ? std::optional(s) : std::nullopt;
 }
 
 LeafNumbers LeafChain::numbers(const KernelCall& call, const Leaf& leaf, std::int64_t row, std::int64_t column,
@@ -103,11 +127,23 @@ LeafNumbers LeafChain::numbers(const KernelCall& call, const Leaf& leaf, std::in
 bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                       std::int64_t begin, std::int64_t row_step) const {
   static const auto run = best_level(run_leaves_levels);
+  static const auto run_scale = best_level(run_scaled_levels);
   std::int64_t row = 0, column = 0;
   if (inner_ != 0) {
     row = begin / inner_;
     column = begin % inner_;
     if (column + columns > inner_ || (rows > 1 && row_step % inner_ != 0)) return false;
+  }
+  if (scaled_) {
+    // What changes no number, whatever it is: a product with 1, and a sum with -0.
+    static constexpr float kOne = 1, kNothing = -0.0F;
+    const auto leaf = [&](std::ptrdiff_t link, const float& missing) {
+      return link < 0 ? LeafNumbers{&missing}
+                      : numbers(call, links_[static_cast<std::size_t>(link)].leaf, row, column, begin, row_step);
+    };
+    run_scale({block, ld, rows, columns, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne),
+               leaf(scaled_->addend, kNothing), scaled_->bounded, scaled_->low, scaled_->high});
+    return true;
   }
   std::array<LeafLink, kMostLinks> links;
   for (std::size_t i = 0; i < count_; ++i) {

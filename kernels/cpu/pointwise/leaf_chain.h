@@ -34,6 +34,13 @@ class LeafChain {
     LeafOp op{};
     Leaf leaf, times;
   };
+  /// The links of a chain that scales, adds and bounds: -1 where one is missing.
+  struct Scaled {
+    std::ptrdiff_t first = -1, second = -1, addend = -1;
+    bool bounded = false;
+    float low, high;
+  };
+  std::optional<Scaled> scaled() const;
   static std::optional<Leaf> leaf_of(const Instruction& i, const TileInstruction& n, const TileProgram& program,
                                      const KernelCall& call);
   LeafNumbers numbers(const KernelCall& call, const Leaf& leaf, std::int64_t row, std::int64_t column,
@@ -41,6 +48,7 @@ class LeafChain {
 
   std::array<Link, kMostLinks> links_;
   std::size_t count_ = 0;
+  std::optional<Scaled> scaled_;
   std::int64_t inner_ = 1;  ///< elements of a row of the output
 };
 

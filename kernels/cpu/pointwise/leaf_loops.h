@@ -28,6 +28,16 @@ struct LeafBlock {
   std::int64_t link_count = 0;
 };
 
+/// min(max(x * first * second + addend, low), high), all of them leaves: the form in which most sums are scaled.
+struct ScaledBlock {
+  float* data = nullptr;
+  std::int64_t ld = 0, rows = 0, columns = 0;
+  LeafNumbers first, second, addend;
+  bool bounded = false;
+  float low = 0, high = 0;
+};
+
 TERN_LEVEL_FUNCTIONS(run_leaves, const LeafBlock&)
+TERN_LEVEL_FUNCTIONS(run_scaled, const ScaledBlock&)
 
 }  // namespace tern::pointwise
