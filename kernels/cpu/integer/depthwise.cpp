@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/channels_last/strip.h"
 #include "kernels/cpu/integer/dots.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
@@ -57,6 +57,28 @@ class FloatLines {
     }
   }
   const float* line(std::int64_t i) const { return data_ + i * s_.sizes.window[1].stride * line_; }
+  /// Windows of these lines: none reaches beside them.
+  cpu::Window window() const {
+    cpu::Window w = s_.sizes.window;
+    w[2].in = line_ / channels_;
+    w[1].before = w[2].before = 0;
+    return w;
+  }
+  /// `count` lines of results from the loaded ones' number `i` on.
+  channels_last::Strip strip(std::int64_t i, std::int64_t count, float* y) const {
+    const WindowAxis &h = s_.sizes.window[1], &w = s_.sizes.window[2];
+    channels_last::Strip s;
+    s.x = line(i);
+    s.position = s.y_position = s.channels = channels_;
+    s.line = line_;
+    s.width = line_ / channels_;
+    s.rows_end = reach(h, count);
+    s.out = w.out;
+    s.lines = count;
+    s.y = y;
+    s.y_line = w.out * channels_;
+    return s;
+  }
   std::vector<std::ptrdiff_t> taps() const {
     const WindowAxis &h = s_.sizes.window[1], &w = s_.sizes.window[2];
     std::vector<std::ptrdiff_t> taps;
@@ -110,25 +132,32 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
     const std::int64_t most = std::clamp<std::int64_t>(kBandFloats / line / h.stride, 1, end - begin);
     FloatLines lines(shape, most);
     const std::vector<std::ptrdiff_t> x_taps = lines.taps();
-    float* const kept = o.keeps ? thread_buffer<float>(static_cast<std::size_t>(w.out * channels), kSumsSlot) : nullptr;
+    const auto strip = channels_last::strip_loop(lines.window(), channels_last::loops().strip);
+    const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1, line_sums = w.out * channels;
+    float* const kept = o.keeps ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
     while (begin < end) {
       const std::int64_t image = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
       lines.load(o.x + image * h.in * w.in * channels, top, count);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t first = (begin + i) * w.out * channels;
-        channels_last::Windows windows;
-        windows.x = lines.line(i);
-        windows.step = w.stride * channels;
-        windows.taps = x_taps.data();
-        windows.tap_count = taps;
-        windows.channels = windows.y_step = channels;
-        windows.count = w.out;
-        windows.y = kept != nullptr ? kept : reinterpret_cast<float*>(o.y) + first;
-        channels_last::loops().depthwise(windows, weight.data(), weight_taps.data(), zeros.data());
+      for (std::int64_t i = 0; i < count; i += together) {
+        const std::int64_t made = std::min(together, count - i), first = (begin + i) * line_sums;
+        float* const y = kept != nullptr ? kept : reinterpret_cast<float*>(o.y) + first;
+        if (strip != nullptr) {
+          strip(lines.strip(i, made, y), weight.data(), channels, zeros.data());
+        } else {
+          channels_last::Windows windows;
+          windows.x = lines.line(i);
+          windows.step = w.stride * channels;
+          windows.taps = x_taps.data();
+          windows.tap_count = taps;
+          windows.channels = windows.y_step = channels;
+          windows.count = w.out;
+          windows.y = y;
+          channels_last::loops().depthwise(windows, weight.data(), weight_taps.data(), zeros.data());
+        }
         if (kept != nullptr) {
-          store_integers(kept, o.bias, w.out, channels, reinterpret_cast<std::int32_t*>(o.y) + first);
+          store_integers(kept, o.bias, made * w.out, channels, reinterpret_cast<std::int32_t*>(o.y) + first);
         } else if (o.finish.epilogue != nullptr) {
-          o.finish.apply(windows.y, channels, w.out, channels, first, channels);
+          o.finish.apply(y, channels, made * w.out, channels, first, channels);
         }
       }
       begin += count;
