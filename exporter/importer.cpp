@@ -10,6 +10,7 @@
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
+#include "exporter/quantized/integer_products.h"
 #include "exporter/quantized/products.h"
 #include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
@@ -53,6 +54,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    multiply_integers(program_);
     read_byte_weights(program_);
     read_quantized_weights(program_);
     if (options_.fold) {

@@ -152,8 +152,10 @@ set(sources
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
+  quantized/affine.cpp
   quantized/candidates.cpp
   quantized/fit.cpp
+  quantized/integer_products.cpp
   quantized/products.cpp
   subclasses/affine.cpp
   subclasses/families.cpp

@@ -20,6 +20,8 @@ enum class Algorithm : std::uint8_t {
   in_place,       ///< products: the weight in place (kernels/cpu/linear)
   quantized,      ///< products: a quantized weight, read in its own bits (kernels/cpu/quantized)
   tile_rows,      ///< both, in bfloat16: rows as they lie on matrix tiles, the weight packed (kernels/cpu/amx/rows.h)
+  integer_rows,   ///< both, of integers of 8 bits: rows as they lie, the weight packed (kernels/cpu/integer)
+  integer_dots,   ///< products of few rows of such integers: the weight in place
 };
 
 /// How channels_last and panels divide their work.
@@ -62,6 +64,8 @@ inline constexpr AlgorithmName kAlgorithmNames[] = {
     {{Algorithm::in_place}, "in_place"},
     {{Algorithm::tile_rows}, "tile_rows"},
     {{Algorithm::quantized}, "quantized"},
+    {{Algorithm::integer_rows}, "integer_rows"},
+    {{Algorithm::integer_dots}, "integer_dots"},
 };
 
 /// Empty for Algorithm::none.

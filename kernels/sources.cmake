@@ -41,6 +41,7 @@ set(sources
   cpu/convolution/channels_last.cpp
   cpu/convolution/columns.cpp
   cpu/convolution/convolution.cpp
+  cpu/convolution/integer_rows.cpp
   cpu/convolution/onednn.cpp
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
@@ -62,6 +63,14 @@ set(sources
   cpu/indexing/indexing.cpp
   cpu/indexing/scatter.cpp
   cpu/indexing/unique.cpp
+  cpu/integer/convolve.cpp
+  cpu/integer/depthwise.cpp
+  cpu/integer/linear.cpp
+  cpu/integer/methods.cpp
+  cpu/integer/rows_amx.cpp
+  cpu/integer/rows_avx512vnni.cpp
+  cpu/integer/rows_avxvnni.cpp
+  cpu/integer/weight.cpp
   cpu/linalg/batch.cpp
   cpu/linalg/cholesky.cpp
   cpu/linalg/eig.cpp
@@ -82,6 +91,9 @@ set(sources
   cpu/matmul/gemm.cpp
   cpu/matmul/grouped_matmul.cpp
   cpu/matmul/in_place.cpp
+  cpu/matmul/integer_dots.cpp
+  cpu/matmul/integer_rows.cpp
+  cpu/matmul/integers.cpp
   cpu/matmul/matmul.cpp
   cpu/matmul/onednn.cpp
   cpu/matmul/packed_rows.cpp
@@ -103,6 +115,7 @@ set(sources
   cpu/pointwise/error_functions.cpp
   cpu/pointwise/gamma.cpp
   cpu/pointwise/gather.cpp
+  cpu/pointwise/leaf_chain.cpp
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
   cpu/pointwise/mx_values.cpp

@@ -91,7 +91,8 @@ Op op_from_name(std::string_view name);
   X(63, padding_index)\
   X(64, p)            \
   X(67, density)      \
-  X(68, check)
+  X(68, check)        \
+  X(69, fill)
 // clang-format on
 
 enum class AttrKey : std::uint16_t {
@@ -99,7 +100,7 @@ enum class AttrKey : std::uint16_t {
   TERN_ATTRS(TERN_ATTR_ENUM)
 #undef TERN_ATTR_ENUM
 };
-inline constexpr int kMaxAttr = 68;
+inline constexpr int kMaxAttr = 69;
 std::string_view attr_name(AttrKey key);
 
 }  // namespace tern

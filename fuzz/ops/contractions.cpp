@@ -9,7 +9,7 @@ namespace {
 /// The dtypes of products.
 DType product_dtype(Make& m) {
   using enum DType;
-  return m.pick({f32, f32, f32, f32, f64, f16, bf16, i64, u8, i8, c64, c128, f8_e4m3fn, f8_e5m2, boolean});
+  return m.pick({f32, f32, f32, f32, f64, f16, bf16, i64, u8, u8, i8, i8, c64, c128, f8_e4m3fn, f8_e5m2, boolean});
 }
 /// Of the second operand of a product: most often that of the first. A float may meet narrower weights, and numbers of
 /// 8 bits meet others of 8 bits.
@@ -38,6 +38,10 @@ void weight(Make& m, DType dtype, std::int64_t rows, std::int64_t columns) {
   m.node.inputs.push_back(m.b.permute(m.tensor(dtype, {columns, rows}), {1, 0}));
 }
 
+bool is_byte(DType t) {
+  return t == DType::i8 || t == DType::u8;
+}
+
 void matmul(Make& m) {
   const std::int64_t rows = extent(m), depth = extent(m), columns = extent(m);
   const DType dtype = product_dtype(m), narrow = weight_dtype(m, dtype);
@@ -52,8 +56,10 @@ void matmul(Make& m) {
     b.insert(b.end(), {depth, columns});
     m.operand(narrow, b);
   }
-  if (m.chance(30)) m.operand(dtype, m.pick<Sizes>({{columns}, {rows, columns}, {1}, {}}));
-  if (m.chance(30)) m.set(Key::dtype, m.pick({dtype, DType::f32}));
+  const bool integers = is_byte(dtype);
+  if (m.chance(30))
+    m.operand(integers ? m.pick({dtype, DType::i32}) : dtype, m.pick<Sizes>({{columns}, {rows, columns}, {1}, {}}));
+  if (m.chance(integers ? 80 : 30)) m.set(Key::dtype, m.pick({integers ? DType::i32 : dtype, DType::f32}));
 }
 void grouped_matmul(Make& m) {
   const std::int64_t depth = m.extent(0, 5), groups = m.in(0, 5);
@@ -68,7 +74,9 @@ void convolution(Make& m) {
                      out = groups * m.pick<std::int64_t>({0, 1, 2, 4, 16, 17});
   const bool transposed = m.chance(25), strange = m.chance(4);
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16, DType::i64,
-                              DType::c64, DType::f8_e4m3fn});
+                              DType::c64, DType::f8_e4m3fn, DType::i8, DType::u8});
+  const bool integers = is_byte(dtype);
+  const DType result = integers ? m.pick({dtype, DType::i32, DType::f32}) : dtype;
   Sizes image = m.list(rank, 0, rank == 3 ? 5 : 14), kernel = m.list(rank, 1, 3);
   if (m.chance(40)) kernel.assign(kernel.size(), 3);
   const Sizes reach = kernel;
@@ -76,8 +84,10 @@ void convolution(Make& m) {
   const std::initializer_list<std::int64_t> plain = {out, in / groups}, reversed = {in, out / groups};
   kernel.insert(kernel.begin(), transposed ? reversed : plain);
   m.operand(dtype, image);
-  m.operand(dtype, kernel);
-  if (m.chance(40)) m.operand(dtype, {out});
+  m.operand(factor_of(m, dtype), kernel);
+  if (m.chance(40)) m.operand(result, {out});
+  if (result != dtype) m.set(Key::dtype, result);
+  if (integers && !transposed && m.chance(60)) m.set(Key::fill, dtype == DType::i8 ? m.in(-128, 127) : m.in(0, 255));
   m.set(Key::strides,
         strange ? Sizes(static_cast<std::size_t>(rank), std::numeric_limits<std::int32_t>::max()) : m.list(rank, 1, 2));
   m.set(Key::dilations, m.chance(70) ? Sizes(static_cast<std::size_t>(rank), 1) : m.list(rank, 1, 2));

@@ -35,8 +35,14 @@ Problem describe(const KernelCall& c) {
   return p;
 }
 
+/// What sums of integers become before the bias is added.
+DType total_type(const KernelCall& c, DType sum) {
+  return c.out[0].dtype == DType::f32 ? DType::f32 : sum;
+}
+
 /// All but the weight and how items are laid out.
 void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) {
+  const DType total = total_type(c, sum);
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &out = c.out[0];
   const auto n = static_cast<std::size_t>(x.rank - 2);
@@ -46,11 +52,11 @@ void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) 
   k.source.define("BIAS", c.has(2) ? 1 : 0);
   if (c.has(2)) {
     k.input("bias", 2, c.in[2].dtype);
-    k.load("LOAD_BIAS", c.in[2].dtype, sum);
+    k.load("LOAD_BIAS", c.in[2].dtype, total);
     k.parameter("bias_step", c.in[2].stride(0));
   }
   k.output("out", 0, out.dtype);
-  k.store("STORE", sum, out.dtype);
+  k.store("STORE", total, out.dtype);
   k.parameter("group_out", problem.out);
   k.parameter("group_in", problem.in);
   k.parameter("x_batch", x.stride(0));
@@ -72,6 +78,14 @@ void by_elements(const KernelCall& c, Launches& list, const Problem& problem, DT
   k.source.define("PLACE(a, k)", problem.transposed ? kTransposedPlace : kPlace);
   k.input("w", 1, w.dtype);
   k.load("LOAD_W", w.dtype, sum);
+  k.source.arithmetic("TOTAL", total_type(c, sum));
+  k.source.define("TO_TOTAL(v)", converted(sum, total_type(c, sum), "(v)"));
+  if (sum == DType::i64) {
+    k.parameter("fill", c.node->integer(AttrKey::fill));
+    k.source.define("FILL", "p.fill");
+  } else {
+    k.source.define("FILL", "SUM_ZERO");
+  }
   k.parameter("count", out.numel());
   k.parameter("out_channels", out.size(1));
   k.parameter("w_out", problem.w_out);

@@ -31,14 +31,25 @@ void require_channels(const Inference& c, const TensorType& x, std::size_t spati
 
 // x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes.
 // weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
-// Attributes: strides, dilations (1 where absent), before and after (zeros added at each end; 0 where absent), groups
-// (1), transposed (0), output_pads (transposed only: extra size at the far end). Cross-correlation, as PyTorch; f16 and
-// bf16 are summed in float32.
+// Attributes: strides, dilations (1 where absent), before and after (elements added at each end; 0 where absent), fill
+// (their value, 0), groups (1), transposed (0), output_pads (transposed only: extra size at the far end), dtype (of the
+// result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8 bits
+// of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before the
+// bias is added. Padding adds a fill, a zero point, to such an image alone.
 void convolution(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);
-  require_same_dtype(c, 0, 1);
   const TensorType& x = c.in(0);
+  const auto is_byte = [](DType t) { return t == DType::i8 || t == DType::u8; };
+  const bool bytes = is_byte(x.dtype) && is_byte(c.in(1).dtype);
+  if (!bytes) require_same_dtype(c, 0, 1);
+  const DType dtype = c.dtype_or(x.dtype);
+  c.require(dtype == x.dtype || (bytes && (dtype == DType::i32 || dtype == DType::f32)),
+            "integers of 8 bits alone have a result of another type, int32 or float32");
+  const std::int64_t fill = c.integer(AttrKey::fill);
+  const std::int64_t least = x.dtype == DType::i8 ? -128 : 0, most = x.dtype == DType::i8 ? 127 : 255;
+  c.require(fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
+            "padding adds a number other than 0 to images of 8-bit integers alone, one of theirs, and never transposed");
   const TensorType& w = c.in(1);
   c.require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(), "input and weight need 3 to 5 axes, as many each");
   const std::size_t n = x.shape.size() - 2;
@@ -62,7 +73,8 @@ void convolution(Inference& c) {
     if (d.is_const()) c.require(d.value() % groups == 0, "the channels are not a multiple of the groups");
   }
   if (c.has(2)) {
-    require_same_dtype(c, 0, 2);
+    require_plain(c, 2);
+    c.require(c.in(2).dtype == dtype, "the bias must have the dtype of the result");
     c.require(c.in(2).rank() == 1, "the bias must have one axis");
     c.same(c.in(2).shape[0], out_channels, "the length of the bias");
   }
@@ -86,7 +98,7 @@ void convolution(Inference& c) {
       shape.push_back(pool.add(pool.floordiv(room, strides[i]), 1));
     }
   }
-  c.out(x.dtype, std::move(shape));
+  c.out(dtype, std::move(shape));
 }
 
 // x [..., spatial...] -> y [..., spatial...], and for kind max also i64 positions within the spatial plane.
@@ -223,11 +235,14 @@ constexpr Attribute kPadding =
 constexpr AttrRecord kConvolution[] = {
     kStrides,
     kDilations,
-    with(AttrKey::before, AttrType::integers, 0, "zeros in front of each spatial axis").within(0, kMaxWindow),
-    with(AttrKey::after, AttrType::integers, 0, "zeros behind each spatial axis").within(0, kMaxWindow),
+    with(AttrKey::before, AttrType::integers, 0, "elements added in front of each spatial axis").within(0, kMaxWindow),
+    with(AttrKey::after, AttrType::integers, 0, "elements added behind each spatial axis").within(0, kMaxWindow),
     with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
     with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
+    with(AttrKey::fill, AttrType::integer, 0, "what is added in front and behind: other than 0 for 8-bit integers alone")
+        .within(-128, 255),
+    may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
 };
 constexpr AttrRecord kPool[] = {
     need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),

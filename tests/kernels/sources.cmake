@@ -11,6 +11,8 @@ set(sources
   epilogue_test.cpp
   fft_test.cpp
   indexing_test.cpp
+  integer_convolution_test.cpp
+  integer_products_test.cpp
   linalg_factor_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp

@@ -19,7 +19,31 @@ struct SumsInTiles {
   static constexpr std::int64_t row(std::int64_t i) { return i / kTile * 2 * kTile * kTile + i % kTile * kTile; }
 };
 
-template <class Sums>
+/// Sums that are floats, and the bias that is added to them.
+struct FloatSums {
+  static constexpr bool kFloats = true;
+  using Bias = __m512;
+  static Bias no_bias() { return _mm512_setzero_ps(); }
+  static const float* bias(const RowResults& r) { return r.bias; }
+  static Bias load(__mmask16 mask, const float* from) { return _mm512_maskz_loadu_ps(mask, from); }
+  static __m512 value(const float* sums, Bias bias) { return _mm512_add_ps(_mm512_load_ps(sums), bias); }
+};
+
+/// Sums of 32 bits that become floats, or with `kKept` stay the integers that they are, seen as floats.
+template <bool kKept>
+struct IntegerSums {
+  static constexpr bool kFloats = false;
+  using Bias = __m512i;
+  static Bias no_bias() { return _mm512_setzero_si512(); }
+  static const std::int32_t* bias(const RowResults& r) { return r.offsets; }
+  static Bias load(__mmask16 mask, const std::int32_t* from) { return _mm512_maskz_loadu_epi32(mask, from); }
+  static __m512 value(const float* sums, Bias offset) {
+    const __m512i sum = _mm512_add_epi32(_mm512_load_si512(sums), offset);
+    return kKept ? _mm512_castsi512_ps(sum) : _mm512_cvtepi32_ps(sum);
+  }
+};
+
+template <class Sums, class Values = FloatSums>
 class RowStore {
  public:
   explicit RowStore(const RowResults& results)
@@ -32,8 +56,10 @@ class RowStore {
       if (adds) return rows_of<kKind, 2, true>(sums, row, count, column);
       second ? rows_of<kKind, 2, false>(sums, row, count, column) : rows_of<kKind, 1, false>(sums, row, count, column);
     };
-    if (r_.narrow) return store(std::integral_constant<Kind, Kind::narrow>());
-    if (r_.accumulate) return store(std::integral_constant<Kind, Kind::added>());
+    if constexpr (Values::kFloats) {  // others are made on processors without AVX512_BF16, too
+      if (r_.narrow) return store(std::integral_constant<Kind, Kind::narrow>());
+      if (r_.accumulate) return store(std::integral_constant<Kind, Kind::added>());
+    }
     store(std::integral_constant<Kind, Kind::plain>());
   }
   /// Asks for the memory of rows [row, row + count) of one line, all of them results, to write to it, and of what is
@@ -68,7 +94,7 @@ class RowStore {
   struct Run {
     std::int64_t i, count, number;
     __mmask16 low, high;
-    __m512 bias[2];
+    typename Values::Bias bias[2];
   };
 
   template <Kind kKind, int Vectors, bool kAdds>
@@ -76,10 +102,10 @@ class RowStore {
     row += r_.begin;
     const std::int64_t columns = std::min(kBlock, r_.columns - column), lines = lines_before(row);
     Run run{.low = first(columns), .high = first(columns - kTile)};
-    run.bias[0] = run.bias[1] = _mm512_setzero_ps();
-    if (r_.bias != nullptr) {
-      run.bias[0] = _mm512_maskz_loadu_ps(run.low, r_.bias + column);
-      if (Vectors == 2) run.bias[1] = _mm512_maskz_loadu_ps(run.high, r_.bias + column + kTile);
+    run.bias[0] = run.bias[1] = Values::no_bias();
+    if (const auto* bias = Values::bias(r_)) {
+      run.bias[0] = Values::load(run.low, bias + column);
+      if (Vectors == 2) run.bias[1] = Values::load(run.high, bias + column + kTile);
     }
     std::int64_t in_line = row - lines * r_.pitch;
     const std::int64_t begin = r_.first + lines * r_.width + (all_ ? in_line : std::min(in_line, r_.width)),
@@ -117,11 +143,11 @@ class RowStore {
     std::int64_t at = run.number;
     for (std::int64_t i = run.i; i < run.i + run.count; ++i, at += ld, to += ld * kBytes<kKind>) {
       const float* from = sums + Sums::row(i);
-      __m512 a = _mm512_add_ps(_mm512_load_ps(from), run.bias[0]), b = a;
+      __m512 a = Values::value(from, run.bias[0]), b = a;
       strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
       a = simple.apply<kAdds>(a, run.low, at);
       if constexpr (Vectors == 2) {
-        b = _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), run.bias[1]);
+        b = Values::value(from + Sums::kSecond, run.bias[1]);
         strange_beside = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange_beside, run.high);
         b = simple.apply<kAdds>(b, run.high, at + kTile);
       }
@@ -136,11 +162,11 @@ class RowStore {
     __m512 strange = strange_;
     for (std::int64_t i = run.i; i < run.i + run.count; ++i, kept += kBlock) {
       const float* from = sums + Sums::row(i);
-      const __m512 a = _mm512_add_ps(_mm512_load_ps(from), run.bias[0]);
+      const __m512 a = Values::value(from, run.bias[0]);
       strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
       _mm512_store_ps(kept, a);
       if constexpr (Vectors == 2) {
-        const __m512 b = _mm512_add_ps(_mm512_load_ps(from + Sums::kSecond), run.bias[1]);
+        const __m512 b = Values::value(from + Sums::kSecond, run.bias[1]);
         strange = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange, run.high);
         _mm512_store_ps(kept + kTile, b);
       }

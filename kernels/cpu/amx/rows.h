@@ -93,9 +93,10 @@ struct RowResults {
   std::int64_t ld = 0;       ///< elements between y's rows
   std::int64_t columns = 0;  ///< of the weight
   std::int64_t first = 0, begin = 0, pitch = kNoPitch, width = kNoPitch;
-  const float* bias = nullptr;  ///< [columns], or null
-  pointwise::Finish finish;     ///< sees y's elements at row * ld + offset + column
-  std::int64_t offset = 0;      ///< of y's column 0 in a row
+  const float* bias = nullptr;            ///< [columns], or null
+  const std::int32_t* offsets = nullptr;  ///< the same of sums that are integers
+  pointwise::Finish finish;               ///< sees y's elements at row * ld + offset + column
+  std::int64_t offset = 0;                ///< of y's column 0 in a row
 };
 
 /// Multiplies all rows by blocks [begin, end) of 32 columns, on the calling thread. False where a result is not finite:

@@ -1,146 +1,30 @@
-// Rows by a packed weight with AVX512_BF16, where there are no tiles: pairs of a row's elements are broadcast over
-// pairs of 16 columns each, which lie so in the packed weight. A panel of rows passes by a piece of the weight that
-// stays in the first cache; sums wait in memory from one piece to the next.
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <utility>
-
-#include "kernels/cpu/amx/row_panels.h"
+// Rows of bfloat16 by a packed weight with AVX512_BF16, where there are no tiles.
 #include "kernels/cpu/amx/row_store_avx512.h"
+#include "kernels/cpu/amx/rows_in_vectors.h"
 
 namespace tern::amx {
 namespace {
 
-constexpr int kMostTogether = 12;                    // rows; with two vectors of columns 24 registers of sums
-constexpr std::int64_t kLine = 64;                   // bytes of the cache
-constexpr std::int64_t kStepBytes = 2 * kTileBytes;  // of a block of the weight
-constexpr std::int64_t kMostDeep = 8;                // steps of a piece of the weight: 16 KB
-
-/// A piece of the weight, and memory to ask for meanwhile.
-struct Piece {
-  const std::byte* weight = nullptr;
-  std::span<const std::int64_t> steps;
-  std::span<const std::uint8_t> pairs;  ///< of each step; empty: all
-  bool first = true;                    ///< of its block: sums begin
-  const std::byte* ahead = nullptr;
-  std::int64_t ahead_lines = 0;  ///< in each step
-
-  /// Has `groups` of rows ask for the `count` steps that follow the piece in memory.
-  void ask(std::int64_t count, std::int64_t groups) {
-    const std::int64_t lines = count * kStepBytes / kLine, times = groups * std::ssize(steps);
-    ahead = weight + std::ssize(steps) * kStepBytes;
-    ahead_lines = (lines + times - 1) / times;
+struct Bf16Products {
+  using Element = float;
+  using Sums = __m512;
+  using Columns = __m512bh;
+  static constexpr int kLanes = 16;
+  static constexpr int kMostTogether = 12;  // rows; with two vectors of columns 24 registers of sums
+  static Sums zero() { return _mm512_setzero_ps(); }
+  static Sums load(const float* from) { return _mm512_load_ps(from); }
+  static void store(float* to, Sums sums) { _mm512_store_ps(to, sums); }
+  static Columns columns(const std::byte* from) { return reinterpret_cast<__m512bh>(_mm512_load_si512(from)); }
+  static Sums add(Sums sums, Columns columns, std::int32_t pair) {
+    return _mm512_dpbf16_ps(sums, columns, reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair)));
   }
 };
-
-Piece piece_of(const TileRows& rows, const std::byte* block, std::int64_t begin, std::int64_t end) {
-  const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
-  return {.weight = block + begin * kStepBytes,
-          .steps = rows.steps.subspan(first, count),
-          .pairs = rows.pairs.empty() ? rows.pairs : rows.pairs.subspan(first, count),
-          .first = begin == 0};
-}
-
-inline __m512bh pairs(const std::byte* at) {
-  return reinterpret_cast<__m512bh>(_mm512_load_si512(at));
-}
-
-/// Where rows begin, in steps of three: an address is one of them, and once or twice the distance of two rows. The
-/// compiler would keep each row's in a register of its own, and has too few.
-template <int Rows>
-struct Begins {
-  const std::byte* third[(Rows + 2) / 3];
-
-  Begins(const std::byte* rows, std::int64_t row) {
-    for (auto& begin : third) {
-      begin = rows;
-      asm("" : "+r"(begin));
-      rows += 3 * row;
-    }
-  }
-};
-
-/// Two elements of a row for all columns.
-inline __m512bh both(const std::byte* at) {
-  std::int32_t two = 0;
-  std::memcpy(&two, at, sizeof two);
-  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
-}
-
-/// Adds the piece's products with `Rows` rows, which lie `row` bytes apart, to their sums: of 16 or 32 columns.
-template <int Rows, int Vectors>
-void add(const Piece& piece, const std::byte* rows, std::int64_t row, float* sums) {
-  __m512 sum[Rows][Vectors];
-#pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v)
-      sum[r][v] = piece.first ? _mm512_setzero_ps() : _mm512_load_ps(sums + r * kBlock + v * kTile);
-  }
-  const std::byte *weight = piece.weight, *ahead = piece.ahead;
-  const Begins<Rows> begins(rows, row);
-  for (std::size_t s = 0; s < piece.steps.size(); ++s, weight += kStepBytes) {
-    const std::int64_t step = piece.steps[s], count = piece.pairs.empty() ? kTile : piece.pairs[s];
-    for (std::int64_t i = 0; i < piece.ahead_lines; ++i, ahead += kLine) _mm_prefetch(ahead, _MM_HINT_T0);
-    const std::byte* at[(Rows + 2) / 3];
-    for (int i = 0; i < (Rows + 2) / 3; ++i) at[i] = begins.third[i] + step;
-#pragma GCC unroll 2
-    for (std::int64_t p = 0; p < count; ++p) {
-      __m512bh columns[Vectors];
-      for (int v = 0; v < Vectors; ++v) columns[v] = pairs(weight + p * kLine + v * kTileBytes);
-#pragma GCC unroll 12
-      for (int r = 0; r < Rows; ++r) {
-        const __m512bh two = both(at[r / 3] + r % 3 * row + p * 4);
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], columns[v], two);
-      }
-    }
-  }
-#pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) _mm512_store_ps(sums + r * kBlock + v * kTile, sum[r][v]);
-  }
-}
-
-using Add = void (*)(const Piece&, const std::byte*, std::int64_t, float*);
-
-template <int Vectors, std::size_t... I>
-constexpr std::array<Add, sizeof...(I)> adds_of(std::index_sequence<I...>) {
-  return {add<static_cast<int>(I) + 1, Vectors>...};
-}
-/// By columns (up to 16, or 32) and rows.
-constexpr std::array<std::array<Add, kMostTogether>, 2> kAdds = {adds_of<1>(std::make_index_sequence<kMostTogether>()),
-                                                                 adds_of<2>(std::make_index_sequence<kMostTogether>())};
 
 }  // namespace
 
 bool multiply_rows_on_vectors(const TileRows& rows, const std::byte* weight, Range blocks, const RowResults& results) {
-  const auto steps = static_cast<std::int64_t>(rows.steps.size()), pieces = (steps + kMostDeep - 1) / kMostDeep,
-             deep = (steps + pieces - 1) / pieces;
-  const std::vector<RowPanel> panels = row_panels(rows, results, kMostTogether);
-  alignas(64) float sums[RowPanel::kMostRows * kBlock];
   RowStore<SumsInRows> store(results);
-  for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
-    const auto& add_rows = kAdds[results.columns - b * kBlock > kTile ? 1 : 0];
-    for (const RowPanel& panel : panels) {
-      const bool first_panel = &panel == &panels.front(), last_panel = &panel == &panels.back();
-      for (std::int64_t begin = 0; begin < steps; begin += deep) {
-        const std::int64_t end = std::min(steps, begin + deep);
-        Piece piece = piece_of(rows, weight + b * steps * kStepBytes, begin, end);
-        // What follows in memory is read next: by this panel, or in the next block by the first one.
-        if (end == steps ? last_panel && b + 1 < blocks.end : first_panel)
-          piece.ask(std::min(deep, end == steps ? steps : steps - end), std::ssize(panel.groups));
-        for (const RowGroup& g : panel.groups) {
-          const std::byte* const first = rows.data + g.first / kTile * rows.tile + g.first % kTile * rows.row;
-          if (end == steps) store.ask(g.first, g.count, b * kBlock);
-          add_rows[static_cast<std::size_t>(g.count) - 1](piece, first, rows.row,
-                                                          sums + (g.first - panel.begin) * kBlock);
-          piece.ahead += piece.ahead_lines * (end - begin) * kLine;
-        }
-      }
-      for (std::int64_t row = panel.begin; row < panel.end; row += kBlock)
-        store.block(sums + (row - panel.begin) * kBlock, row, std::min(kBlock, panel.end - row), b * kBlock);
-    }
-  }
+  multiply_rows_in_vectors<Bf16Products>(rows, weight, blocks, results, store);
   return store.finite();
 }
 

@@ -7,14 +7,25 @@
 #include "kernels/cpu/channels_last/convolve.h"
 #include "kernels/cpu/channels_last/loops.h"
 #include "kernels/cpu/channels_last/share.h"
+#include "kernels/cpu/channels_last/strip.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/upcoming.h"
 #include "threads/parallel.h"
 
 namespace tern::channels_last {
-namespace {
 
 using cpu::WindowAxis;
+
+StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]) {
+  const WindowAxis &h = window[1], &w = window[2];
+  const auto beside = [](const WindowAxis& a) { return std::max(a.before, a.position(a.out - 1, a.kernel) - a.in); };
+  if (h.kernel != w.kernel || h.stride != w.stride || h.dilation != 1 || w.dilation != 1) return nullptr;
+  if ((w.kernel != 3 && w.kernel != 5) || w.stride > 2 || w.out < Strip::kWindows || beside(w) >= w.kernel)
+    return nullptr;
+  return of[w.kernel == 5 ? 1 : 0][w.stride - 1];
+}
+
+namespace {
 
 constexpr std::int64_t kWorthAThread = 1 << 15;  // products
 // Of small images several lines are made at once: windows at their left and right edges have the same elements inside.
@@ -108,16 +119,6 @@ class Taps {
   std::vector<std::ptrdiff_t> x_, weight_;
   std::vector<std::size_t> first_;  ///< of each segment
 };
-
-/// The loop for whole lines of such windows, if there is one.
-StripLoop strip_loop(const Convolution& c, const StripLoop (&of)[2][2]) {
-  const WindowAxis &h = c.window[1], &w = c.window[2];
-  const auto beside = [](const WindowAxis& a) { return std::max(a.before, a.position(a.out - 1, a.kernel) - a.in); };
-  if (h.kernel != w.kernel || h.stride != w.stride || h.dilation != 1 || w.dilation != 1) return nullptr;
-  if ((w.kernel != 3 && w.kernel != 5) || w.stride > 2 || w.out < Strip::kWindows || beside(w) >= w.kernel)
-    return nullptr;
-  return of[w.kernel == 5 ? 1 : 0][w.stride - 1];
-}
 
 /// What is done to results in registers; `whole`: that is all of it.
 struct Bounds {
@@ -239,7 +240,7 @@ void run(const Convolution& c, const Operands& at, const pointwise::Finish& fini
          std::int64_t end, std::int64_t first, std::int64_t channels) {
   const WindowAxis &h = c.window[1], &w = c.window[2];
   const std::int64_t all = c.groups, line = w.in * all;
-  if (const StripLoop loop = strip_loop(c, loops().strip))
+  if (const StripLoop loop = strip_loop(c.window, loops().strip))
     return run_strips<PlainLines>(c, at, finish, loop, begin, end, first, channels);
   const Weights weights = weights_of(c, at, first, channels);
   const Bounds bounds = bounds_of(finish);
@@ -344,12 +345,12 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
 }
 
 bool has_narrow_depthwise(const Convolution& c) {
-  return c.depthwise() && !c.in_order && c.groups >= loops().lanes && strip_loop(c, loops().narrow_strip) != nullptr;
+  return c.depthwise() && !c.in_order && c.groups >= loops().lanes && strip_loop(c.window, loops().narrow_strip) != nullptr;
 }
 
 void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish) {
   for_parts(c, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t channels) {
-    run_strips<NarrowLines>(c, at, finish, strip_loop(c, loops().narrow_strip), begin, end, first, channels);
+    run_strips<NarrowLines>(c, at, finish, strip_loop(c.window, loops().narrow_strip), begin, end, first, channels);
   });
 }
 

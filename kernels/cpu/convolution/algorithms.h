@@ -22,6 +22,7 @@ struct ConvolutionCall {
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCall& c);
+std::unique_ptr<PreparedAlgorithm> convolution_of_integers(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);

@@ -13,7 +13,7 @@ namespace tern::cpu {
 namespace {
 
 template <class T>
-void columns(const ConvolutionProblem& p, const T* x, std::int64_t begin, std::int64_t end, T* to) {
+void columns(const ConvolutionProblem& p, const T* x, std::int64_t begin, std::int64_t end, T fill, T* to) {
   const Window& w = p.window;
   const std::int64_t kernel = plane(w, &WindowAxis::kernel), width = w[2].out, ld = (end - begin) * width,
                      size = plane(w, &WindowAxis::in);
@@ -28,13 +28,13 @@ void columns(const ConvolutionProblem& p, const T* x, std::int64_t begin, std::i
                      for_each_line(w, d, h, begin, end, [&](std::int64_t line, std::int64_t from) {
                        T* at = out + (line - begin) * width;
                        if (from < 0) {
-                         std::fill_n(at, width, T(0));
+                         std::fill_n(at, width, fill);
                          return;
                        }
                        const T* source = x + c * size + from + first;
-                       std::fill_n(at, inside, T(0));
+                       std::fill_n(at, inside, fill);
                        for (std::int64_t i = inside; i < outside; ++i) at[i] = source[i * w[2].stride];
-                       std::fill(at + outside, at + width, T(0));
+                       std::fill(at + outside, at + width, fill);
                      });
                    });
                  }
@@ -61,7 +61,7 @@ void forward(const ConvolutionProblem& p, const T* x, const T* weight, T* y, T* 
     T* yg = y + g * p.out * lines * width;
     for (std::int64_t begin = 0; begin < lines; begin += step) {
       const std::int64_t end = std::min(lines, begin + step), n = (end - begin) * width;
-      columns(p, xg, begin, end, buffer);
+      columns(p, xg, begin, end, static_cast<T>(p.fill), buffer);
       gemm<T>(p.out, n, rows, {wg, rows, 1}, {buffer, n, 1}, yg + begin * width, lines * width, true);
     }
   }
@@ -134,7 +134,7 @@ class Columns : public PreparedAlgorithm {
     visit_gemm_type(type_, [&](auto tag) {
       using T = decltype(tag);
       auto* to = reinterpret_cast<T*>(at.sums);
-      const auto* bias = reinterpret_cast<const T*>(at.bias);
+      const auto* bias = late_bias(c) ? nullptr : reinterpret_cast<const T*>(at.bias);
       // PyTorch adds the bias last where the products are scattered, and first where they are summed.
       const bool first = bias != nullptr && !p_.transposed;
       for (std::int64_t i = 0; i < lines; ++i) std::fill_n(to + i * size, size, first ? bias[i % y.size(1)] : T(0));
@@ -146,10 +146,14 @@ class Columns : public PreparedAlgorithm {
       if (bias != nullptr && p_.transposed) add_bias(to, bias, lines, y.size(1), size);
     });
     at.finish();
+    if (late_bias(c)) add_bias(c.out[0].as<float>(), c.in[2].as<const float>(), lines, y.size(1), size);
     return Left::epilogue;
   }
 
  private:
+  /// Sums of integers become floats before it is added.
+  bool late_bias(const KernelCall& c) const { return c.has(2) && type_ == DType::i64 && c.out[0].dtype == DType::f32; }
+
   std::byte* work(ScratchParts& parts) const {
     const std::int64_t kernel = plane(p_.window, &WindowAxis::kernel);
     const std::int64_t elements = p_.transposed ? channels_at_a_time(p_) * kernel * plane(p_.window, &WindowAxis::out)

@@ -3,6 +3,7 @@
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
+#include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
 #include "kernels/cpu/matmul/gemm.h"
@@ -42,6 +43,7 @@ double columns(const ConvolutionCall& c, const Machine& m) {
 
 constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
     {Algorithm::tile_rows, channels_last, convolution_by_tile_rows},
+    {Algorithm::integer_rows, channels_last, convolution_of_integers},
     {Algorithm::channels_last, channels_last, convolution_channels_last},
     {Algorithm::winograd, channels_last, convolution_channels_last},
     {Algorithm::tiles, tiles, convolution_on_tiles},
@@ -55,8 +57,9 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 bool makes_channels_last(const KernelCall& c) {
-  return c.node->integer(AttrKey::transposed) == 0 &&
-         wants_channels_last(c, with_channels_last(describe_convolution(c)));
+  if (c.node->integer(AttrKey::transposed) != 0) return false;
+  const ConvolutionProblem problem = describe_convolution(c);
+  return IntegerConvolution::serves(c, problem) || wants_channels_last(c, with_channels_last(problem));
 }
 
 bool takes_rounded(const KernelCall& c) {
@@ -77,6 +80,7 @@ bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
 
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
+                                           {Algorithm::integer_rows},
                                            {Algorithm::channels_last},
                                            {Algorithm::channels_last, Variant::lines},
                                            {Algorithm::channels_last, Variant::columns},
@@ -99,6 +103,10 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));
+}
+
+std::unique_ptr<PreparedAlgorithm> convolution_of_integers(const ConvolutionCall& c) {
+  return IntegerConvolution::make(c.call, c.problem);
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_tile_rows(const ConvolutionCall& c) {

@@ -12,12 +12,14 @@ struct ConvolutionProblem {
   std::int64_t batch, groups, in, out;  ///< in and out: channels of one group
   bool transposed;
   Window window;  ///< of the convolution that this is, or is the gradient of: `in` of x if not transposed, else of y
+  std::int64_t fill = 0;  ///< beside the image
 };
 
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
-  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0, {}};
+  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0, {},
+                       node.integer(AttrKey::fill)};
   p.in = x.size(1) / p.groups;
   p.out = y.size(1) / p.groups;
   const auto n = static_cast<std::size_t>(x.rank - 2);

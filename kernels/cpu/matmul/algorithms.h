@@ -38,6 +38,10 @@ std::unique_ptr<PreparedAlgorithm> product_with_panels(const Product& p);
 std::unique_ptr<PreparedAlgorithm> product_in_place(const Product& p);
 /// Only a quantized second operand.
 std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p);
+/// Of integers of 8 bits: by a weight that is packed, once where it is constant.
+std::unique_ptr<PreparedAlgorithm> product_of_integer_rows(const Product& p);
+/// The same of few rows, which read the weight where it lies.
+std::unique_ptr<PreparedAlgorithm> product_of_integer_dots(const Product& p);
 /// Of strided operands of all types: takes every node.
 std::unique_ptr<PreparedAlgorithm> product_by_blocks(const Product& p);
 

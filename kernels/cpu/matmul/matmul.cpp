@@ -47,11 +47,22 @@ double quantized(const Product& p, const Machine&) {
   return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
 }
 
+/// Nothing else multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the same, the
+/// first is taken.
+double integer_dots(const Product& p, const Machine&) {
+  return p.m <= kFewRows ? 0 : kOnRequest;
+}
+double integer_rows(const Product&, const Machine&) {
+  return 0;
+}
+
 constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, product_of_quantized},
                                               {Algorithm::tile_rows, packed_rows, product_of_packed_rows},
                                               {Algorithm::tiles, tiles, product_on_tiles},
                                               {Algorithm::panels, panels, product_with_panels},
                                               {Algorithm::in_place, in_place, product_in_place},
+                                              {Algorithm::integer_dots, integer_dots, product_of_integer_dots},
+                                              {Algorithm::integer_rows, integer_rows, product_of_integer_rows},
                                               {Algorithm::onednn, onednn, product_by_onednn},
                                               {Algorithm::blocks, blocks, product_by_blocks}};
 
@@ -78,6 +89,8 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::in_place},
                                            {Algorithm::quantized},
                                            {Algorithm::blocks},
+                                           {Algorithm::integer_dots},
+                                           {Algorithm::integer_rows},
                                            {Algorithm::onednn}};
 
 }  // namespace

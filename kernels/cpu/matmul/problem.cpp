@@ -30,17 +30,18 @@ TensorView right_operand(const KernelCall& c) {
   return b;
 }
 
-Problem describe(const KernelCall& c) {
+Problem describe(const KernelCall& c, bool converts) {
   Problem p;
   p.type = gemm_type(c.in[0].dtype);
   const TensorView& out = c.out[0];
   const int rank = out.rank;
   const TensorView a = with_rank(c.in[0], rank), b = with_rank(right_operand(c), rank);
-  p.convert_a = needs_copy(a, p.type);
-  p.convert_b = needs_copy(b, p.type);
+  const DType of_a = converts ? p.type : a.dtype, of_b = converts ? p.type : b.dtype;
+  p.convert_a = needs_copy(a, of_a);
+  p.convert_b = needs_copy(b, of_b);
   p.convert_c = out.dtype != p.type;
-  p.a = p.convert_a ? dense_like(a, p.type) : a;
-  p.b = p.convert_b ? dense_like(b, p.type) : b;
+  p.a = p.convert_a ? dense_like(a, of_a) : a;
+  p.b = p.convert_b ? dense_like(b, of_b) : b;
   p.m = a.size(rank - 2);
   p.k = a.size(rank - 1);
   p.n = b.size(rank - 1);

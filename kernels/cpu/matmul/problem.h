@@ -26,6 +26,7 @@ struct Problem {
 /// The second operand as a matrix: a quantized one lies by columns.
 TensorView right_operand(const KernelCall& c);
 
-Problem describe(const KernelCall& c);
+/// `converts`: operands of another type than the sums' are converted; otherwise the product reads both types.
+Problem describe(const KernelCall& c, bool converts = true);
 
 }  // namespace tern::cpu

@@ -88,6 +88,7 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(ca
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
   simple_ = simple_form(call.node->expr.code, program_);
+  leaves_ = LeafChain::of(call, program_);
   if (const auto a = activation_of(call.node->expr)) activation_ = program_.table.activations[static_cast<int>(*a)];
 }
 
@@ -115,6 +116,7 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   if (rows <= 0 || columns <= 0) return;
   if (activation_ != nullptr) return activation_(block, ld, rows, columns);
+  if (leaves_ && leaves_->apply(call, block, ld, rows, columns, begin, row_step)) return;
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
   Worker w = worker(program_, call, number_, wide * high);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/cpu/pointwise/leaf_chain.h"
 #include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
@@ -42,6 +43,7 @@ class Epilogue {
   std::uint64_t number_;  ///< no other epilogue has it
   TileProgram program_;
   std::optional<SimpleEpilogue> simple_;
+  std::optional<LeafChain> leaves_;
   ActivationLoop activation_ = nullptr;  ///< that is all of the expression
 };
 

@@ -1,0 +1,12 @@
+// Which depthwise convolutions have a loop for whole lines of windows.
+#pragma once
+
+#include "kernels/cpu/channels_last/loops.h"
+#include "kernels/cpu/windows/window.h"
+
+namespace tern::channels_last {
+
+/// The loop of `of` (Loops::strip, or narrow_strip) for such windows, or null.
+StripLoop strip_loop(const cpu::Window& window, const StripLoop (&of)[2][2]);
+
+}  // namespace tern::channels_last

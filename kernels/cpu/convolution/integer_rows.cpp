@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "kernels/cpu/amx/packed.h"
+#include "kernels/cpu/convolution/integers.h"
+#include "kernels/cpu/convolution/reordered.h"
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/integer/depthwise.h"
+#include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
+
+namespace tern::cpu {
+namespace {
+
+bool is_byte(DType t) {
+  return t == DType::i8 || t == DType::u8;
+}
+std::int64_t largest(DType t) {
+  return t == DType::i8 ? 128 : 255;
+}
+
+integer::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProblem& p) {
+  return {{p.window, p.batch, p.groups, p.in, p.out, amx::kRounded},
+          {call.in[0].dtype == DType::i8, call.in[1].dtype == DType::i8},
+          static_cast<int>(p.fill & 0xff)};
+}
+
+}  // namespace
+
+struct IntegerConvolution::Room {
+  Room(const IntegerConvolution& of, ScratchParts& parts)
+      : scratch(of.depthwise_ ? nullptr
+                              : parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
+        packed(of.depthwise_ || of.weight_ != nullptr ? nullptr
+                                                      : parts.take<std::byte>(of.convolution_.packed_bytes())) {}
+  std::byte *scratch, *packed;
+};
+
+bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem& p) {
+  const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
+  if (!is_byte(x.dtype) || !is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32)) return false;
+  if (p.transposed || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return false;
+  const Algorithm asked = call.algorithm.algorithm;
+  if (asked != Algorithm::none && asked != Algorithm::integer_rows) return false;
+  const std::int64_t product = largest(x.dtype) * largest(w.dtype), count = p.in * plane(p.window, &WindowAxis::kernel);
+  return y.dtype == DType::i32 || count <= std::numeric_limits<std::int32_t>::max() / product;
+}
+
+IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p)
+    : shape_(shape_of(call, p)),
+      keeps_(call.out[0].dtype == DType::i32),
+      depthwise_(integer::suits_depthwise(shape_)),
+      convolution_(shape_, integer::methods().front()) {
+  choice = {Algorithm::integer_rows};
+  own_epilogue = true;
+  epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  const TensorView& w = call.in[1];
+  if (depthwise_ || call.constant == nullptr || !call.constant[1] || w.data == nullptr) return;
+  unread = 1u << 1;
+  const std::string key = fmt::format("integer rows in {}: {} of {}, {} x {}, {} groups, {}",
+                                      integer::methods().front().name, p.groups * p.out, p.in, p.window[1].kernel,
+                                      p.window[2].kernel, p.groups, p.window[2].dilation == 1);
+  weight_ = amx::packed_weight(
+      call, 1, key, convolution_.packed_bytes(),
+      [convolution = convolution_, data = w.data](std::byte* to) { convolution.pack(data, to); });
+}
+
+std::unique_ptr<IntegerConvolution> IntegerConvolution::make(const KernelCall& call, const ConvolutionProblem& p) {
+  if (!serves(call, p) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
+  if (!call.in[1].contiguous()) return nullptr;
+  return std::unique_ptr<IntegerConvolution>(new IntegerConvolution(call, p));
+}
+
+void IntegerConvolution::reserve(const KernelCall&, ScratchParts& parts) const {
+  Room(*this, parts);
+}
+
+void IntegerConvolution::add_bias(const KernelCall& call) const {
+  const auto* bias = call.in[2].as<const float>();
+  auto* y = call.out[0].as<float>();
+  const std::int64_t channels = call.out[0].size(1);
+  parallel_for(call.out[0].numel() / channels, grain_for(channels), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      for (std::int64_t c = 0; c < channels; ++c) y[p * channels + c] += bias[c];
+    }
+  });
+}
+
+Left IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue*) const {
+  const Room room(*this, parts);
+  const Reordered reordered(call);
+  const bool late = has_late_bias(call);
+  const pointwise::Finish finish{late ? nullptr : epilogue_.get(), &reordered.call()};
+  const auto* bias = call.has(2) && keeps_ ? call.in[2].as<const std::int32_t>() : nullptr;
+  if (depthwise_) {
+    integer::convolve_depthwise(shape_, {.x = call.in[0].data,
+                                         .weight = call.in[1].data,
+                                         .bias = bias,
+                                         .y = call.out[0].data,
+                                         .keeps = keeps_,
+                                         .finish = finish});
+  } else {
+    if (room.packed != nullptr) convolution_.pack(call.in[1].data, room.packed);
+    convolution_.run({.x = call.in[0].data,
+                      .weight = room.packed != nullptr ? room.packed : weight_.get(),
+                      .bias = bias,
+                      .y = call.out[0].data,
+                      .keeps = keeps_,
+                      .finish = finish},
+                     room.scratch);
+  }
+  if (late) {
+    add_bias(call);
+    if (epilogue_ != nullptr) epilogue_->apply(reordered.call());
+  }
+  return Left::nothing;
+}
+
+}  // namespace tern::cpu

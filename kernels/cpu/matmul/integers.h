@@ -1,0 +1,26 @@
+// A matmul node of integers of 8 bits.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/integer/weight.h"
+#include "kernels/cpu/matmul/algorithms.h"
+#include "kernels/cpu/matmul/problem.h"
+
+namespace tern::cpu {
+
+struct IntegerProduct {
+  Problem problem;
+  integer::Signs signs;
+  bool keeps = false;     ///< the result is int32; otherwise float32
+  bool copies_x = false;  ///< elements of a row do not lie side by side
+
+  /// Columns of the second operand of one plane, which lies at `data`.
+  integer::WeightView weight(const std::byte* data) const;
+  std::int64_t x_row() const;
+};
+
+/// Nothing where the node is another one, or where sums in 32 bits are not exact.
+std::optional<IntegerProduct> integer_product(const KernelCall& c);
+
+}  // namespace tern::cpu

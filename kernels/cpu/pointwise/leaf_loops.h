@@ -1,0 +1,43 @@
+// The loops of leaf chains, compiled once for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/levels.h"
+
+namespace tern::pointwise {
+
+/// What is done to a value x with a leaf; `_from` and `_of` have the leaf as first operand.
+enum class LeafOp : std::uint8_t { add, sub, sub_from, mul, min, min_of, max, max_of };
+
+/// Numbers of a block: element (i, j) is at[i * row + j * column]; column is 0 or 1.
+struct LeafNumbers {
+  const float* at = nullptr;
+  std::int64_t row = 0, column = 0;
+};
+
+struct LeafLink {
+  LeafOp op{};
+  LeafNumbers leaf, times;  ///< the leaf is their product where `times` has numbers
+};
+
+struct LeafBlock {
+  float* data = nullptr;
+  std::int64_t ld = 0, rows = 0, columns = 0;
+  const LeafLink* links = nullptr;
+  std::int64_t link_count = 0;
+};
+
+/// min(max(x * first * second + addend, low), high), all of them leaves: the form in which most sums are scaled.
+struct ScaledBlock {
+  float* data = nullptr;
+  std::int64_t ld = 0, rows = 0, columns = 0;
+  LeafNumbers first, second, addend;
+  bool bounded = false;
+  float low = 0, high = 0;
+};
+
+TERN_LEVEL_FUNCTIONS(run_leaves, const LeafBlock&)
+TERN_LEVEL_FUNCTIONS(run_scaled, const ScaledBlock&)
+
+}  // namespace tern::pointwise

@@ -1,0 +1,38 @@
+// Products of integers of 8 bits are exact, in whatever order they are summed: reproducible kernels leave them to the
+// fastest ones.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/kernel.h"
+
+namespace tern::reproducible {
+
+/// `InOrder`, but for such products, which `Fastest` computes.
+template <Kernel (*InOrder)(), Kernel (*Fastest)()>
+struct OrIntegers {
+  static bool takes(const KernelCall& c) {
+    return std::ranges::all_of(c.in.first(2),
+                               [](const TensorView& v) { return v.dtype == DType::i8 || v.dtype == DType::u8; });
+  }
+  static const Kernel& of(const KernelCall& c) {
+    static const Kernel in_order = InOrder(), fastest = Fastest();
+    return takes(c) ? fastest : in_order;
+  }
+  static void run(KernelCall& c) { of(c).run(c); }
+  static std::size_t scratch(const KernelCall& c) { return of(c).scratch(c); }
+  static std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+    return of(c).prepare != nullptr ? of(c).prepare(c) : nullptr;
+  }
+  static bool channels_last(const KernelCall& c) { return of(c).channels_last != nullptr && of(c).channels_last(c); }
+
+  static Kernel kernel() {
+    return {.run = run,
+            .scratch = scratch,
+            .prepare = prepare,
+            .strided = InOrder().strided & Fastest().strided,
+            .channels_last = Fastest().channels_last != nullptr ? channels_last : nullptr};
+  }
+};
+
+}  // namespace tern::reproducible
