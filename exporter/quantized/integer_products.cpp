@@ -137,13 +137,13 @@ class IntegerProducts {
     for (std::size_t at : x->views) {
       Node view = f.nodes[at];
       view.inputs = {q};
-      view.outputs = {kNoValue};
+      view.outputs.clear();
       q = b.add(std::move(view)).front();
     }
     Node product = n;
     product.inputs = {q, state_input(b, weight->state)};
     if (!convolves) product.inputs[1] = b.transpose(product.inputs[1], 0, 1);
-    product.outputs = {kNoValue};
+    product.outputs.clear();
     product.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
     if (convolves) product.set(AttrKey::fill, Dims{static_cast<std::int64_t>(x->affine.zero.number)});
     const ValueId sums = b.add(std::move(product)).front();

@@ -84,7 +84,7 @@ void convolution(Make& m) {
   const std::initializer_list<std::int64_t> plain = {out, in / groups}, reversed = {in, out / groups};
   kernel.insert(kernel.begin(), transposed ? reversed : plain);
   m.operand(dtype, image);
-  m.operand(factor_of(m, dtype), kernel);
+  m.operand(is_byte(dtype) ? m.pick({DType::i8, DType::u8}) : dtype, kernel);
   if (m.chance(40)) m.operand(result, {out});
   if (result != dtype) m.set(Key::dtype, result);
   if (integers && !transposed && m.chance(60)) m.set(Key::fill, dtype == DType::i8 ? m.in(-128, 127) : m.in(0, 255));
