@@ -124,15 +124,15 @@ LeafNumbers LeafChain::numbers(const KernelCall& call, const Leaf& leaf, std::in
   return {};
 }
 
-bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
-                      std::int64_t begin, std::int64_t row_step) const {
+bool LeafChain::apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin,
+                      std::int64_t row_step) const {
   static const auto run = best_level(run_leaves_levels);
   static const auto run_scale = best_level(run_scaled_levels);
   std::int64_t row = 0, column = 0;
   if (inner_ != 0) {
     row = begin / inner_;
     column = begin % inner_;
-    if (column + columns > inner_ || (rows > 1 && row_step % inner_ != 0)) return false;
+    if (column + block.columns > inner_ || (block.rows > 1 && row_step % inner_ != 0)) return false;
   }
   if (scaled_) {
     // What changes no number, whatever it is: a product with 1, and a sum with -0.
@@ -141,7 +141,7 @@ bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std
       return link < 0 ? LeafNumbers{&missing}
                       : numbers(call, links_[static_cast<std::size_t>(link)].leaf, row, column, begin, row_step);
     };
-    run_scale({block, ld, rows, columns, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne),
+    run_scale({block, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne),
                leaf(scaled_->addend, kNothing), scaled_->bounded, scaled_->low, scaled_->high});
     return true;
   }
@@ -151,7 +151,7 @@ bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std
     links[i] = {l.op, numbers(call, l.leaf, row, column, begin, row_step),
                 numbers(call, l.times, row, column, begin, row_step)};
   }
-  run({block, ld, rows, columns, links.data(), static_cast<std::int64_t>(count_)});
+  run({block, links.data(), static_cast<std::int64_t>(count_)});
   return true;
 }
 
