@@ -51,17 +51,18 @@ std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram
   const auto leaf_at = [&](std::size_t i) { return leaf_of(code[i], program.instructions[i], program, call); };
   /// One leaf, or the product of two.
   const auto factors_at = [&](std::size_t i, Link& link) {
+    link = {};
     auto leaf = leaf_at(i);
     if (!leaf && code[i].op == Scalar::mul && code[i].dtype == DType::f32) {
       leaf = leaf_at(code[i].a);
       const auto times = leaf_at(code[i].b);
-      if (!times) return false;
+      if (!times || !leaf) return false;
       link.times = *times;
     }
     if (leaf) link.leaf = *leaf;
     return leaf.has_value();
   };
-  // From the last instruction backwards: a value that others read too is none of the chain's.
+  // From the last instruction backwards. A value that is read twice ends no link, and so no chain.
   std::vector<Link> links;
   std::size_t at = code.size() - 1;
   while (code[at].op != Scalar::load) {
