@@ -222,8 +222,8 @@ PointwiseExpr leaves_first() {
 
 TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
   for (const PointwiseExpr& expr : {corrected_and_scaled(), scaled_and_bounded(), leaves_first()}) {
-    check_parts({70, 50}, {{70, 1}, {50}}, expr);   // one number for each row and each column
-    check_parts({33, 65}, {{1}, {65}}, expr);       // one for all
+    check_parts({70, 50}, {{70, 1}, {50}}, expr);  // one number for each row and each column
+    check_parts({33, 65}, {{1}, {65}}, expr);      // one for all
     check_parts({40, 36}, {{40, 1}, {40, 36}}, expr);
     check_parts({3, 11, 40}, {{3, 11, 1}, {40}}, expr);
     check_parts({33, 65}, {{33, 65}, {1}}, expr);

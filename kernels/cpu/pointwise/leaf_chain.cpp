@@ -142,8 +142,8 @@ bool LeafChain::apply(const KernelCall& call, const BlockPlace& block, std::int6
       return link < 0 ? LeafNumbers{&missing}
                       : numbers(call, links_[static_cast<std::size_t>(link)].leaf, row, column, begin, row_step);
     };
-    run_scale({block, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne),
-               leaf(scaled_->addend, kNothing), scaled_->bounded, scaled_->low, scaled_->high});
+    run_scale({block, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne), leaf(scaled_->addend, kNothing),
+               scaled_->bounded, scaled_->low, scaled_->high});
     return true;
   }
   std::array<LeafLink, kMostLinks> links;
