@@ -33,9 +33,9 @@ void require_channels(const Inference& c, const TensorType& x, std::size_t spati
 // weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
 // Attributes: strides, dilations (1 where absent), before and after (elements added at each end; 0 where absent), fill
 // (their value, 0), groups (1), transposed (0), output_pads (transposed only: extra size at the far end), dtype (of the
-// result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8 bits
-// of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before the
-// bias is added. Padding adds a fill, a zero point, to such an image alone.
+// result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8
+// bits of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before
+// the bias is added. Padding adds a fill, a zero point, to such an image alone.
 void convolution(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);
@@ -48,8 +48,9 @@ void convolution(Inference& c) {
             "integers of 8 bits alone have a result of another type, int32 or float32");
   const std::int64_t fill = c.integer(AttrKey::fill);
   const std::int64_t least = x.dtype == DType::i8 ? -128 : 0, most = x.dtype == DType::i8 ? 127 : 255;
-  c.require(fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
-            "padding adds a number other than 0 to images of 8-bit integers alone, one of theirs, and never transposed");
+  c.require(
+      fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
+      "padding adds a number other than 0 to images of 8-bit integers alone, one of theirs, and never transposed");
   const TensorType& w = c.in(1);
   c.require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(), "input and weight need 3 to 5 axes, as many each");
   const std::size_t n = x.shape.size() - 2;
@@ -240,7 +241,8 @@ constexpr AttrRecord kConvolution[] = {
     with(AttrKey::groups, AttrType::integer, 1, "parts of the channels").within(1, kMaxWindow),
     flag(AttrKey::transposed, "the gradient of a convolution"),
     with(AttrKey::output_pads, AttrType::integers, 0, "transposed: extra size at the far end").within(0, kMaxWindow),
-    with(AttrKey::fill, AttrType::integer, 0, "what is added in front and behind: other than 0 for 8-bit integers alone")
+    with(AttrKey::fill, AttrType::integer, 0,
+         "what is added in front and behind: other than 0 for 8-bit integers alone")
         .within(-128, 255),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
 };

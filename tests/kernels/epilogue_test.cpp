@@ -184,6 +184,71 @@ TEST(Epilogue, PartsMakeTheWhole) {
   check_parts({40, 4100}, {{4100}, {40, 1}}, expr);                // rows longer than a block
 }
 
+/// (own - rows * columns) * rows * columns + columns, as sums of integers are corrected and scaled, and bounds.
+PointwiseExpr corrected_and_scaled() {
+  Code code;
+  const auto own = code.load(0, DType::f32), rows = code.load(1, DType::f32), columns = code.load(2, DType::f32);
+  const auto zero = code.constant(DType::f32, 0), six = code.constant(DType::f32, 6);
+  const auto correction = code.push(Scalar::mul, DType::f32, rows, columns);
+  auto x = code.push(Scalar::sub, DType::f32, own, correction);
+  x = code.push(Scalar::mul, DType::f32, x, rows);
+  x = code.push(Scalar::mul, DType::f32, columns, x);
+  x = code.push(Scalar::add, DType::f32, x, columns);
+  x = code.push(Scalar::max, DType::f32, x, zero);
+  code.push(Scalar::min, DType::f32, six, x);
+  return code.expr;
+}
+
+/// min(max(own * rows * columns, -1), 2)
+PointwiseExpr scaled_and_bounded() {
+  Code code;
+  const auto own = code.load(0, DType::f32), rows = code.load(1, DType::f32), columns = code.load(2, DType::f32);
+  const auto low = code.constant(DType::f32, -1), high = code.constant(DType::f32, 2);
+  auto x = code.push(Scalar::mul, DType::f32, own, rows);
+  x = code.push(Scalar::mul, DType::f32, x, columns);
+  x = code.push(Scalar::max, DType::f32, x, low);
+  code.push(Scalar::min, DType::f32, x, high);
+  return code.expr;
+}
+
+/// rows - max(columns, own): a leaf first.
+PointwiseExpr leaves_first() {
+  Code code;
+  const auto own = code.load(0, DType::f32), rows = code.load(1, DType::f32), columns = code.load(2, DType::f32);
+  const auto x = code.push(Scalar::max, DType::f32, columns, own);
+  code.push(Scalar::sub, DType::f32, rows, x);
+  return code.expr;
+}
+
+TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
+  for (const PointwiseExpr& expr : {corrected_and_scaled(), scaled_and_bounded(), leaves_first()}) {
+    check_parts({70, 50}, {{70, 1}, {50}}, expr);  // one number for each row and each column
+    check_parts({33, 65}, {{1}, {65}}, expr);      // one for all
+    check_parts({40, 36}, {{40, 1}, {40, 36}}, expr);
+    check_parts({3, 11, 40}, {{3, 11, 1}, {40}}, expr);
+    check_parts({33, 65}, {{33, 65}, {1}}, expr);
+  }
+}
+
+TEST(Epilogue, BlocksAreStoredAsTheyAreApplied) {
+  Parts p({40, 50}, corrected_and_scaled());
+  p.in.push_back(p.view({40, 1}, 20));
+  p.in.push_back(p.view({50}, 21));
+  p.finish();
+  const pointwise::Epilogue epilogue(p.call);
+  const std::vector<float> start = p.result();
+  epilogue.apply(p.call);
+  const std::vector<float> whole = p.result();
+  std::ranges::fill(p.result(), 0.0F);
+  for (std::int64_t i = 0; i < 40; i += 20) {
+    for (std::int64_t j = 0; j < 50; j += 32) {
+      const std::int64_t at = i * 50 + j;
+      ASSERT_TRUE(epilogue.store_block(p.call, start.data() + at, 50, 20, std::min<std::int64_t>(32, 50 - j), at, 50));
+    }
+  }
+  EXPECT_EQ(p.result(), whole);
+}
+
 TEST(Epilogue, ConvertsAndCountsPositions) {
   // own + float(index 1) in the type of a narrower one, and back
   Code code;

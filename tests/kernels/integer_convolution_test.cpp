@@ -1,5 +1,5 @@
-// Convolutions of integers of 8 bits, by every method that this processor has and by the node's kernels, against sums in
-// 64 bits.
+// Convolutions of integers of 8 bits, by every method that this processor has and by the node's kernels, against sums
+// in 64 bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -49,8 +49,7 @@ std::vector<std::int64_t> reference(const Geometry& g, Signs signs, std::byte fi
                 const std::int64_t at = i * g.stride + a * g.dilation - g.before,
                                    beside = j * g.stride + b * g.dilation - g.before;
                 const bool inside = at >= 0 && at < g.height && beside >= 0 && beside < g.width;
-                const std::int64_t from =
-                    ((n * g.height + at) * g.width + beside) * channels + o / g.out * g.in + c;
+                const std::int64_t from = ((n * g.height + at) * g.width + beside) * channels + o / g.out * g.in + c;
                 const std::byte left = inside ? x[static_cast<std::size_t>(from)] : fill;
                 const auto right = static_cast<std::size_t>(((o * g.in + c) * g.kernel_h + a) * g.kernel_w + b);
                 sum += value(left, signs.x) * value(w[right], signs.weight);
@@ -110,11 +109,11 @@ void check(const Geometry& g, const integer::Method& method, Signs signs) {
 }
 
 // batch, groups, in, out, height, width, kernel_h, kernel_w, stride, dilation, before, after
-constexpr Geometry kGeometries[] = {
-    {1, 1, 3, 20, 19, 18, 7, 7, 2, 1, 3, 3},  {2, 1, 64, 40, 7, 9, 1, 1, 1, 1, 0, 0},  {1, 1, 64, 33, 9, 9, 1, 1, 2, 1, 0, 0},
-    {2, 1, 17, 32, 8, 11, 3, 3, 1, 1, 1, 1},  {1, 2, 16, 24, 10, 9, 3, 3, 2, 1, 1, 0}, {1, 1, 65, 16, 9, 12, 3, 3, 1, 2, 2, 2},
-    {1, 4, 5, 3, 6, 6, 3, 2, 1, 1, 1, 1},     {1, 1, 130, 70, 14, 14, 3, 3, 1, 1, 1, 1}, {3, 1, 4, 4, 1, 30, 1, 5, 1, 1, 0, 0},
-    {1, 1, 8, 16, 5, 5, 3, 3, 3, 1, 4, 4}};
+constexpr Geometry kGeometries[] = {{1, 1, 3, 20, 19, 18, 7, 7, 2, 1, 3, 3}, {2, 1, 64, 40, 7, 9, 1, 1, 1, 1, 0, 0},
+                                    {1, 1, 64, 33, 9, 9, 1, 1, 2, 1, 0, 0},  {2, 1, 17, 32, 8, 11, 3, 3, 1, 1, 1, 1},
+                                    {1, 2, 16, 24, 10, 9, 3, 3, 2, 1, 1, 0}, {1, 1, 65, 16, 9, 12, 3, 3, 1, 2, 2, 2},
+                                    {1, 4, 5, 3, 6, 6, 3, 2, 1, 1, 1, 1},    {1, 1, 130, 70, 14, 14, 3, 3, 1, 1, 1, 1},
+                                    {3, 1, 4, 4, 1, 30, 1, 5, 1, 1, 0, 0},   {1, 1, 8, 16, 5, 5, 3, 3, 3, 1, 4, 4}};
 
 TEST(IntegerConvolutions, Geometries) {
   for (const int threads : {1, 2, 3, 8}) {

@@ -76,7 +76,8 @@ void check_product(const Case& c, const Method& method, Signs signs, bool extrem
     ASSERT_EQ(y.back(), 7) << "written behind the result";
     for (std::size_t i = 0; i < made.expected.size(); ++i) {
       if (keeps) {
-        const auto expected = static_cast<std::int32_t>(made.expected[i] + made.bias[i % static_cast<std::size_t>(c.n)]);
+        const auto expected =
+            static_cast<std::int32_t>(made.expected[i] + made.bias[i % static_cast<std::size_t>(c.n)]);
         ASSERT_EQ(y[i], expected) << method.name << " " << c.m << " " << c.n << " " << c.k << ", " << i;
       } else {
         ASSERT_EQ(std::bit_cast<float>(y[i]), static_cast<float>(made.expected[i]))
@@ -87,9 +88,19 @@ void check_product(const Case& c, const Method& method, Signs signs, bool extrem
 }
 
 TEST(IntegerProducts, Shapes) {
-  const Case cases[] = {{1, 1, 1},       {3, 5, 7},       {16, 32, 64},    {17, 33, 65},      {70, 40, 300},
-                        {12, 16, 63},    {13, 17, 128},   {37, 100, 75},   {64, 64, 256, 8},  {33, 70, 1100, 4, 3},
-                        {5, 31, 62, 3},  {2, 96, 100, 0, 0, true},         {40, 33, 130, 2, 5, true}};
+  const Case cases[] = {{1, 1, 1},
+                        {3, 5, 7},
+                        {16, 32, 64},
+                        {17, 33, 65},
+                        {70, 40, 300},
+                        {12, 16, 63},
+                        {13, 17, 128},
+                        {37, 100, 75},
+                        {64, 64, 256, 8},
+                        {33, 70, 1100, 4, 3},
+                        {5, 31, 62, 3},
+                        {2, 96, 100, 0, 0, true},
+                        {40, 33, 130, 2, 5, true}};
   for (const int threads : {1, 2, 3, 8}) {
     const ThreadScope scope{Threads(threads)};
     for (const Method& method : methods()) {
@@ -167,7 +178,8 @@ TEST(IntegerProducts, LongSumsWrapAround) {
                 .y = reinterpret_cast<std::byte*>(y.data()),
                 .keeps = true},
                aligned_part(scratch));
-    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], static_cast<std::int32_t>(made.expected[i])) << method.name;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_EQ(y[i], static_cast<std::int32_t>(made.expected[i])) << method.name;
   }
 }
 

@@ -11,6 +11,7 @@ set(sources
   fuse_test.cpp
   gradient_lowering_test.cpp
   import_aliasing_test.cpp
+  integer_layers_test.cpp
   linalg_lowering_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp

@@ -73,7 +73,8 @@ void RowBand::load_line(const RowImage& image, std::int64_t origin, std::int64_t
                      size = inside * pitch_;
   std::memset(to, format_.fill, static_cast<std::size_t>(left));
   if (inside > 0) image.line(origin + (row * w.in + first) * pitch_, size, to + left);
-  std::memset(to + left + size * format_.element, format_.fill, static_cast<std::size_t>(line_bytes() - left - size * format_.element));
+  std::memset(to + left + size * format_.element, format_.fill,
+              static_cast<std::size_t>(line_bytes() - left - size * format_.element));
 }
 
 void RowBand::load(const RowImage& image, std::int64_t first, Range lines, Range pieces, std::byte* band) const {
@@ -110,7 +111,8 @@ std::vector<std::int64_t> RowBand::step_offsets(std::int64_t group, std::int64_t
   for (const Stretch& s : stretches_) {
     const auto line = static_cast<std::size_t>(s.line);
     const std::int64_t in_band = height_.phase[line] * phase_lines(lines) + height_.shift[line] - height_.lowest;
-    std::int64_t at = in_band * line_bytes() + (s.column * window_[2].dilation * pitch_ + group * channels_) * format_.element;
+    std::int64_t at =
+        in_band * line_bytes() + (s.column * window_[2].dilation * pitch_ + group * channels_) * format_.element;
     for (std::int64_t i = 0; i < format_.steps(s.size); ++i, at += kStepBytes)
       offsets.push_back(by_tiles_ ? i * kTileBytes : at);
   }

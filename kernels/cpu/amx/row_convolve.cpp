@@ -66,7 +66,10 @@ bool RowConvolution::suits(const ConvolutionShape& s) {
 }
 
 RowConvolutionLoop::RowConvolutionLoop(const ConvolutionShape& shape, const RowFormat& format)
-    : shape_(merged(shape)), format_(format), band_(band_of(shape_, format)), blocks_((shape.out + kBlock - 1) / kBlock) {
+    : shape_(merged(shape)),
+      format_(format),
+      band_(band_of(shape_, format)),
+      blocks_((shape.out + kBlock - 1) / kBlock) {
   const std::int64_t threads = Threads::current().count(), lines = shape_.window[1].out, width = shape_.window[2].out;
   const auto steps = static_cast<double>(band_.steps());
   const double line = static_cast<double>(image_elements()) / static_cast<double>(lines) *
@@ -100,8 +103,7 @@ std::int64_t RowConvolutionLoop::rows_of(std::int64_t lines) const {
 
 void RowConvolution::pack(const float* weight, std::byte* to) const {
   const ConvolutionShape& shape = loop_.shape();
-  const std::int64_t row = loop_.steps() * kStep,
-                     exported = shape.in * shape.window[1].kernel * shape.window[2].kernel;
+  const std::int64_t row = loop_.steps() * kStep, exported = shape.in * shape.window[1].kernel * shape.window[2].kernel;
   parallel_for(shape.groups * loop_.blocks(), grain_for(kBlock * row), [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> ordered(static_cast<std::size_t>(kBlock * row));
     for (std::int64_t b = begin; b < end; ++b) {

@@ -126,6 +126,7 @@ class RowStore {
       i += all_ ? count : r_.pitch - in_line;
     }
     if (!whole || results == 0) return;
+    if (kKind == Kind::plain && r_.finish.store(kept, kBlock, results, columns, number, r_.ld)) return;
     r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
     std::byte* to = r_.y + number * kBytes<kKind>;
     for (std::int64_t i = 0; i < results; ++i, to += r_.ld * kBytes<kKind>)
@@ -163,11 +164,11 @@ class RowStore {
     for (std::int64_t i = run.i; i < run.i + run.count; ++i, kept += kBlock) {
       const float* from = sums + Sums::row(i);
       const __m512 a = Values::value(from, run.bias[0]);
-      strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
+      if constexpr (Values::kFloats) strange = _mm512_mask3_fmadd_ps(a, _mm512_setzero_ps(), strange, run.low);
       _mm512_store_ps(kept, a);
       if constexpr (Vectors == 2) {
         const __m512 b = Values::value(from + Sums::kSecond, run.bias[1]);
-        strange = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange, run.high);
+        if constexpr (Values::kFloats) strange = _mm512_mask3_fmadd_ps(b, _mm512_setzero_ps(), strange, run.high);
         _mm512_store_ps(kept + kTile, b);
       }
     }

@@ -1,5 +1,6 @@
-// Rows by a packed weight on matrix tiles, of any type that they multiply: two by two tiles of sums stay in registers while steps of k go by, some steps at a time, so that what these read of
-// the weight stays in the first cache for all rows.
+// Rows by a packed weight on matrix tiles, of any type that they multiply: two by two tiles of sums stay in registers
+// while steps of k go by, some steps at a time, so that what these read of the weight stays in the first cache for all
+// rows.
 #pragma once
 
 #include <algorithm>

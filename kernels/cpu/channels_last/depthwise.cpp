@@ -345,7 +345,8 @@ void convolve_depthwise(const Convolution& c, const Operands& at, const pointwis
 }
 
 bool has_narrow_depthwise(const Convolution& c) {
-  return c.depthwise() && !c.in_order && c.groups >= loops().lanes && strip_loop(c.window, loops().narrow_strip) != nullptr;
+  return c.depthwise() && !c.in_order && c.groups >= loops().lanes &&
+         strip_loop(c.window, loops().narrow_strip) != nullptr;
 }
 
 void convolve_narrow_depthwise(const Convolution& c, const NarrowOperands& at, const pointwise::Finish& finish) {

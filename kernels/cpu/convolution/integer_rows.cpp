@@ -30,8 +30,7 @@ integer::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProb
 
 struct IntegerConvolution::Room {
   Room(const IntegerConvolution& of, ScratchParts& parts)
-      : scratch(of.depthwise_ ? nullptr
-                              : parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
+      : scratch(of.depthwise_ ? nullptr : parts.take<std::byte>(static_cast<std::int64_t>(of.convolution_.scratch()))),
         packed(of.depthwise_ || of.weight_ != nullptr ? nullptr
                                                       : parts.take<std::byte>(of.convolution_.packed_bytes())) {}
   std::byte *scratch, *packed;
@@ -58,12 +57,12 @@ IntegerConvolution::IntegerConvolution(const KernelCall& call, const Convolution
   const TensorView& w = call.in[1];
   if (depthwise_ || call.constant == nullptr || !call.constant[1] || w.data == nullptr) return;
   unread = 1u << 1;
-  const std::string key = fmt::format("integer rows in {}: {} of {}, {} x {}, {} groups, {}",
-                                      integer::methods().front().name, p.groups * p.out, p.in, p.window[1].kernel,
-                                      p.window[2].kernel, p.groups, p.window[2].dilation == 1);
-  weight_ = amx::packed_weight(
-      call, 1, key, convolution_.packed_bytes(),
-      [convolution = convolution_, data = w.data](std::byte* to) { convolution.pack(data, to); });
+  const std::string key =
+      fmt::format("integer rows in {}: {} of {}, {} x {}, {} groups, {}", integer::methods().front().name,
+                  p.groups * p.out, p.in, p.window[1].kernel, p.window[2].kernel, p.groups, p.window[2].dilation == 1);
+  weight_ =
+      amx::packed_weight(call, 1, key, convolution_.packed_bytes(),
+                         [convolution = convolution_, data = w.data](std::byte* to) { convolution.pack(data, to); });
 }
 
 std::unique_ptr<IntegerConvolution> IntegerConvolution::make(const KernelCall& call, const ConvolutionProblem& p) {

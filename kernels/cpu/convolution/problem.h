@@ -18,8 +18,8 @@ struct ConvolutionProblem {
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {
   const Node& node = *c.node;
   const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
-  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0, {},
-                       node.integer(AttrKey::fill)};
+  ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0,
+                       {},        node.integer(AttrKey::fill)};
   p.in = x.size(1) / p.groups;
   p.out = y.size(1) / p.groups;
   const auto n = static_cast<std::size_t>(x.rank - 2);

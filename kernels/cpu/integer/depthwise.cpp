@@ -127,42 +127,45 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
   }
   const std::vector<float> zeros(static_cast<std::size_t>(channels));
   const std::int64_t line = std::max<std::int64_t>(reach(w, w.out) * channels, 1);
-  parallel_for(s.batch * h.out, kWorthAThread / (w.out * taps * channels) + 1, [&](std::int64_t begin,
-                                                                                    std::int64_t end) {
-    const std::int64_t most = std::clamp<std::int64_t>(kBandFloats / line / h.stride, 1, end - begin);
-    FloatLines lines(shape, most);
-    const std::vector<std::ptrdiff_t> x_taps = lines.taps();
-    const auto strip = channels_last::strip_loop(lines.window(), channels_last::loops().strip);
-    const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1, line_sums = w.out * channels;
-    float* const kept = o.keeps ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
-    while (begin < end) {
-      const std::int64_t image = begin / h.out, top = begin % h.out, count = std::min({most, end - begin, h.out - top});
-      lines.load(o.x + image * h.in * w.in * channels, top, count);
-      for (std::int64_t i = 0; i < count; i += together) {
-        const std::int64_t made = std::min(together, count - i), first = (begin + i) * line_sums;
-        float* const y = kept != nullptr ? kept : reinterpret_cast<float*>(o.y) + first;
-        if (strip != nullptr) {
-          strip(lines.strip(i, made, y), weight.data(), channels, zeros.data());
-        } else {
-          channels_last::Windows windows;
-          windows.x = lines.line(i);
-          windows.step = w.stride * channels;
-          windows.taps = x_taps.data();
-          windows.tap_count = taps;
-          windows.channels = windows.y_step = channels;
-          windows.count = w.out;
-          windows.y = y;
-          channels_last::loops().depthwise(windows, weight.data(), weight_taps.data(), zeros.data());
+  parallel_for(
+      s.batch * h.out, kWorthAThread / (w.out * taps * channels) + 1, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t most = std::clamp<std::int64_t>(kBandFloats / line / h.stride, 1, end - begin);
+        FloatLines lines(shape, most);
+        const std::vector<std::ptrdiff_t> x_taps = lines.taps();
+        const auto strip = channels_last::strip_loop(lines.window(), channels_last::loops().strip);
+        const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1,
+                           line_sums = w.out * channels;
+        float* const kept =
+            o.keeps ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
+        while (begin < end) {
+          const std::int64_t image = begin / h.out, top = begin % h.out,
+                             count = std::min({most, end - begin, h.out - top});
+          lines.load(o.x + image * h.in * w.in * channels, top, count);
+          for (std::int64_t i = 0; i < count; i += together) {
+            const std::int64_t made = std::min(together, count - i), first = (begin + i) * line_sums;
+            float* const y = kept != nullptr ? kept : reinterpret_cast<float*>(o.y) + first;
+            if (strip != nullptr) {
+              strip(lines.strip(i, made, y), weight.data(), channels, zeros.data());
+            } else {
+              channels_last::Windows windows;
+              windows.x = lines.line(i);
+              windows.step = w.stride * channels;
+              windows.taps = x_taps.data();
+              windows.tap_count = taps;
+              windows.channels = windows.y_step = channels;
+              windows.count = w.out;
+              windows.y = y;
+              channels_last::loops().depthwise(windows, weight.data(), weight_taps.data(), zeros.data());
+            }
+            if (kept != nullptr) {
+              store_integers(kept, o.bias, made * w.out, channels, reinterpret_cast<std::int32_t*>(o.y) + first);
+            } else if (o.finish.epilogue != nullptr) {
+              o.finish.apply(y, channels, made * w.out, channels, first, channels);
+            }
+          }
+          begin += count;
         }
-        if (kept != nullptr) {
-          store_integers(kept, o.bias, made * w.out, channels, reinterpret_cast<std::int32_t*>(o.y) + first);
-        } else if (o.finish.epilogue != nullptr) {
-          o.finish.apply(y, channels, made * w.out, channels, first, channels);
-        }
-      }
-      begin += count;
-    }
-  });
+      });
 }
 
 }  // namespace tern::integer

@@ -94,7 +94,8 @@ template <template <bool, bool> class V, bool kX, bool kWeight>
 void dots_of(const DotBlock& d) {
   using Words = V<kX, kWeight>;
   std::int64_t r = 0;
-  for (; r + Words::kRows <= d.rows; r += Words::kRows) dot_rows<Words, Words::kRows>(d, d.x + r * d.x_row, d.sums + r * d.ld);
+  for (; r + Words::kRows <= d.rows; r += Words::kRows)
+    dot_rows<Words, Words::kRows>(d, d.x + r * d.x_row, d.sums + r * d.ld);
   for (; r < d.rows; ++r) dot_rows<Words, 1>(d, d.x + r * d.x_row, d.sums + r * d.ld);
   if constexpr (Words::kFlips && kX == kWeight) {
     using X = std::conditional_t<kX, std::int8_t, std::uint8_t>;

@@ -104,8 +104,8 @@ void Linear::run(const LinearOperands& o, std::byte* scratch) const {
   for (std::int64_t m = 0; m < shape_.m; m += at_a_time_) {
     const std::int64_t count = std::min(at_a_time_, shape_.m - m), tiles = (count + kTile - 1) / kTile;
     const auto pack = [&](Range of, std::byte* to) {
-      pack_rows(o.x + (m + of.begin * kTile) * o.x_row, o.x_row,
-                {of.begin * kTile, std::min(count, of.end * kTile)}, to);
+      pack_rows(o.x + (m + of.begin * kTile) * o.x_row, o.x_row, {of.begin * kTile, std::min(count, of.end * kTile)},
+                to);
     };
     if (!in_place && !alone_) {
       parallel_for(tiles, grain_for(kTile * shape_.k), [&](std::int64_t begin, std::int64_t end) {

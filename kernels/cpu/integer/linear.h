@@ -15,10 +15,10 @@ struct LinearShape {
 
 struct LinearOperands {
   const std::byte* x = nullptr;
-  std::int64_t x_row = 0;             ///< bytes between rows, whose elements lie side by side
-  const std::byte* weight = nullptr;  ///< as `pack` wrote it
+  std::int64_t x_row = 0;              ///< bytes between rows, whose elements lie side by side
+  const std::byte* weight = nullptr;   ///< as `pack` wrote it
   const std::int32_t* bias = nullptr;  ///< [n], or null
-  std::byte* y = nullptr;             ///< [m, n], of int32 or float32
+  std::byte* y = nullptr;              ///< [m, n], of int32 or float32
   bool keeps = false;                  ///< y is int32; without a finish
   std::int64_t first = 0;              ///< row of y, as the finish counts them, of the first result
   pointwise::Finish finish;

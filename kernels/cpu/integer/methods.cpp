@@ -41,14 +41,28 @@ std::span<const Method> methods() {
 #if TERN_X86_LEVELS
     const Instructions& has = instructions();
     if (has.tiles)
-      list.push_back({.name = "tiles", .layout = Layout::groups, .tiles = true, .step_cycles = 2 * 16, .multiply = multiply_on_tiles});
+      list.push_back({.name = "tiles",
+                      .layout = Layout::groups,
+                      .tiles = true,
+                      .step_cycles = 2 * 16,
+                      .multiply = multiply_on_tiles});
     if (has.avx512vnni)
-      list.push_back({.name = "avx512vnni", .layout = Layout::groups, .flips = true, .step_cycles = 16 * 16,
+      list.push_back({.name = "avx512vnni",
+                      .layout = Layout::groups,
+                      .flips = true,
+                      .step_cycles = 16 * 16,
                       .multiply = multiply_avx512vnni});
     if (has.avxvnni)
-      list.push_back({.name = "avxvnni", .layout = Layout::groups, .flips = true, .step_cycles = 32 * 16, .multiply = multiply_avxvnni});
+      list.push_back({.name = "avxvnni",
+                      .layout = Layout::groups,
+                      .flips = true,
+                      .step_cycles = 32 * 16,
+                      .multiply = multiply_avxvnni});
 #endif
-    list.push_back({.name = "dots", .layout = Layout::rows, .step_cycles = 128 * 16, .multiply = best_level(multiply_by_dots_levels)});
+    list.push_back({.name = "dots",
+                    .layout = Layout::rows,
+                    .step_cycles = 128 * 16,
+                    .multiply = best_level(multiply_by_dots_levels)});
     return list;
   }();
   return found;

@@ -17,9 +17,9 @@ using amx::Range;
 using amx::RowResults;
 using amx::TileRows;
 
-constexpr std::int64_t kStep = 64;   ///< products added to a sum at a time, and their bytes
-constexpr std::int64_t kGroup = 4;   ///< neighbours in a sum that one instruction adds up
-constexpr int kFlip = 0x80;          ///< turns an integer into one of the other sign, 128 larger or smaller
+constexpr std::int64_t kStep = 64;    ///< products added to a sum at a time, and their bytes
+constexpr std::int64_t kGroup = 4;    ///< neighbours in a sum that one instruction adds up
+constexpr int kFlip = 0x80;           ///< turns an integer into one of the other sign, 128 larger or smaller
 constexpr std::int64_t kShift = 128;  ///< by as much
 
 /// Which operands have a sign.
@@ -30,7 +30,7 @@ struct Signs {
 
 /// What the rows are multiplied for.
 struct Task {
-  Signs signs;        ///< of the rows as they are given, and the weight
+  Signs signs;         ///< of the rows as they are given, and the weight
   bool keeps = false;  ///< results are int32; otherwise float32
 };
 

@@ -5,12 +5,12 @@
 namespace tern::integer {
 namespace {
 
-#define TERN_INTEGER_PRODUCTS(name, instruction)                                                                 \
-  struct name {                                                                                                  \
-    template <int kSums, int kLeft, int kRight>                                                                  \
-    static void multiply() {                                                                                     \
-      asm volatile(instruction " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSums), "i"(kLeft), "i"(kRight));           \
-    }                                                                                                            \
+#define TERN_INTEGER_PRODUCTS(name, instruction)                                                       \
+  struct name {                                                                                        \
+    template <int kSums, int kLeft, int kRight>                                                        \
+    static void multiply() {                                                                           \
+      asm volatile(instruction " %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSums), "i"(kLeft), "i"(kRight)); \
+    }                                                                                                  \
   };
 TERN_INTEGER_PRODUCTS(BothSigned, "tdpbssd")
 TERN_INTEGER_PRODUCTS(LeftSigned, "tdpbsud")

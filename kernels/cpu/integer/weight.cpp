@@ -36,7 +36,8 @@ void PackedWeight::pack(const WeightView& weight, bool with_sign, std::span<cons
     for (const PackedStretch& s : stretches) {
       for (std::int64_t k = 0; k < s.size; k += kStep, ++step) {
         const std::int64_t here = std::min(kStep, s.size - k), element = s.stride * weight.element;
-        const std::byte* const from = weight.data + b * kBlock * weight.column + (s.first + k * s.stride) * weight.element;
+        const std::byte* const from =
+            weight.data + b * kBlock * weight.column + (s.first + k * s.stride) * weight.element;
         for (std::int64_t c = 0; c < count; ++c) {
           std::byte line[kStep] = {};
           const std::byte* at = from + c * weight.column;

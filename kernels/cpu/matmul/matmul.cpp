@@ -47,8 +47,8 @@ double quantized(const Product& p, const Machine&) {
   return p.call.in[1].blocks.columns == 0 ? kOnRequest : 0;
 }
 
-/// Nothing else multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the same, the
-/// first is taken.
+/// Nothing else multiplies integers of 8 bits as such. Few rows read the weight in place: of two that cost the same,
+/// the first is taken.
 double integer_dots(const Product& p, const Machine&) {
   return p.m <= kFewRows ? 0 : kOnRequest;
 }

@@ -116,7 +116,7 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   if (rows <= 0 || columns <= 0) return;
   if (activation_ != nullptr) return activation_(block, ld, rows, columns);
-  if (leaves_ && leaves_->apply(call, block, ld, rows, columns, begin, row_step)) return;
+  if (leaves_ && leaves_->apply(call, {block, ld, block, ld, rows, columns}, begin, row_step)) return;
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
   Worker w = worker(program_, call, number_, wide * high);
@@ -126,6 +126,12 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
       w.run_block({block + i * ld + j, ld, at});
     }
   }
+}
+
+bool Epilogue::store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
+                           std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
+  if (!leaves_ || call.out[0].dtype != DType::f32) return false;
+  return leaves_->apply(call, {block, ld, call.out[0].as<float>() + begin, row_step, rows, columns}, begin, row_step);
 }
 
 }  // namespace tern::pointwise

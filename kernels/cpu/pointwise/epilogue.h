@@ -38,6 +38,9 @@ class Epilogue {
   /// is the output's element number begin + i * row_step + j in row-major order. On the calling thread.
   void apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                    std::int64_t begin, std::int64_t row_step) const;
+  /// The same, and stores the block in the output, of float32. False, and nothing is done, where that is no faster.
+  bool store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+                   std::int64_t begin, std::int64_t row_step) const;
 
  private:
   std::uint64_t number_;  ///< no other epilogue has it

@@ -51,17 +51,18 @@ std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram
   const auto leaf_at = [&](std::size_t i) { return leaf_of(code[i], program.instructions[i], program, call); };
   /// One leaf, or the product of two.
   const auto factors_at = [&](std::size_t i, Link& link) {
+    link = {};
     auto leaf = leaf_at(i);
     if (!leaf && code[i].op == Scalar::mul && code[i].dtype == DType::f32) {
       leaf = leaf_at(code[i].a);
       const auto times = leaf_at(code[i].b);
-      if (!times) return false;
+      if (!times || !leaf) return false;
       link.times = *times;
     }
     if (leaf) link.leaf = *leaf;
     return leaf.has_value();
   };
-  // From the last instruction backwards: a value that others read too is none of the chain's.
+  // From the last instruction backwards. A value that is read twice ends no link, and so no chain.
   std::vector<Link> links;
   std::size_t at = code.size() - 1;
   while (code[at].op != Scalar::load) {
@@ -124,15 +125,15 @@ LeafNumbers LeafChain::numbers(const KernelCall& call, const Leaf& leaf, std::in
   return {};
 }
 
-bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
-                      std::int64_t begin, std::int64_t row_step) const {
+bool LeafChain::apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin,
+                      std::int64_t row_step) const {
   static const auto run = best_level(run_leaves_levels);
   static const auto run_scale = best_level(run_scaled_levels);
   std::int64_t row = 0, column = 0;
   if (inner_ != 0) {
     row = begin / inner_;
     column = begin % inner_;
-    if (column + columns > inner_ || (rows > 1 && row_step % inner_ != 0)) return false;
+    if (column + block.columns > inner_ || (block.rows > 1 && row_step % inner_ != 0)) return false;
   }
   if (scaled_) {
     // What changes no number, whatever it is: a product with 1, and a sum with -0.
@@ -141,8 +142,8 @@ bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std
       return link < 0 ? LeafNumbers{&missing}
                       : numbers(call, links_[static_cast<std::size_t>(link)].leaf, row, column, begin, row_step);
     };
-    run_scale({block, ld, rows, columns, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne),
-               leaf(scaled_->addend, kNothing), scaled_->bounded, scaled_->low, scaled_->high});
+    run_scale({block, leaf(scaled_->first, kOne), leaf(scaled_->second, kOne), leaf(scaled_->addend, kNothing),
+               scaled_->bounded, scaled_->low, scaled_->high});
     return true;
   }
   std::array<LeafLink, kMostLinks> links;
@@ -151,7 +152,7 @@ bool LeafChain::apply(const KernelCall& call, float* block, std::int64_t ld, std
     links[i] = {l.op, numbers(call, l.leaf, row, column, begin, row_step),
                 numbers(call, l.times, row, column, begin, row_step)};
   }
-  run({block, ld, rows, columns, links.data(), static_cast<std::int64_t>(count_)});
+  run({block, links.data(), static_cast<std::int64_t>(count_)});
   return true;
 }
 

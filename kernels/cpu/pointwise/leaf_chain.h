@@ -18,9 +18,9 @@ class LeafChain {
   /// Nothing where the expression is none.
   static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program);
 
-  /// As Epilogue::apply_block. False where the block does not consist of parts of rows.
-  bool apply(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
-             std::int64_t begin, std::int64_t row_step) const;
+  /// Element (i, j) of the block is the output's element number begin + i * row_step + j, as for Epilogue::apply_block.
+  /// False where the block does not consist of parts of rows.
+  bool apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin, std::int64_t row_step) const;
 
  private:
   enum class Kind : std::uint8_t { none, constant, uniform, row, column, element };

@@ -21,17 +21,23 @@ struct LeafLink {
   LeafNumbers leaf, times;  ///< the leaf is their product where `times` has numbers
 };
 
+/// A block of values, and where results go: the same place, or another.
+struct BlockPlace {
+  const float* from = nullptr;
+  std::int64_t from_ld = 0;
+  float* to = nullptr;
+  std::int64_t to_ld = 0, rows = 0, columns = 0;
+};
+
 struct LeafBlock {
-  float* data = nullptr;
-  std::int64_t ld = 0, rows = 0, columns = 0;
+  BlockPlace at;
   const LeafLink* links = nullptr;
   std::int64_t link_count = 0;
 };
 
 /// min(max(x * first * second + addend, low), high), all of them leaves: the form in which most sums are scaled.
 struct ScaledBlock {
-  float* data = nullptr;
-  std::int64_t ld = 0, rows = 0, columns = 0;
+  BlockPlace at;
   LeafNumbers first, second, addend;
   bool bounded = false;
   float low = 0, high = 0;
