@@ -89,8 +89,8 @@ TEST(Convert, EveryPairAsPyTorch) {
 TEST(Convert, LongRunsEqualTheirElements) {
   // Longer than a stage's buffer and not a multiple of it.
   constexpr std::int64_t n = 2 * 512 + 77;
-  for (int i = 1; i < kDTypeCount; ++i) {
-    for (int j = 1; j < kDTypeCount; ++j) {
+  for (int i = 1; i < kTensorDTypeCount; ++i) {
+    for (int j = 1; j < kTensorDTypeCount; ++j) {
       const auto from = static_cast<DType>(i);
       const auto to = static_cast<DType>(j);
       if (from == DType::f4_e2m1 || to == DType::f4_e2m1) continue;

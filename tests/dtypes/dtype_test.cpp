@@ -73,7 +73,7 @@ TEST(DType, AnyByteIsSafe) {
 }
 
 TEST(DType, VisitGivesATypeOfTheRightSize) {
-  for (int i = 1; i < kDTypeCount; ++i) {
+  for (int i = 1; i < kTensorDTypeCount; ++i) {
     const auto t = static_cast<DType>(i);
     if (t == DType::f4_e2m1) continue;
     const auto [size, back] = visit_dtype(t, []<class T>(std::type_identity<T>) {

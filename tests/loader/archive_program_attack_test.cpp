@@ -135,7 +135,7 @@ TEST(ArchiveAttack, MxValuesOfCallers) {
     Function f;
     f.name = "packed";
     f.entry = true;
-    f.values.push_back({{DType::f8_e4m3fn, {2, 64}, 32, ScaleLayout::plain}, "x"});
+    f.values.push_back({{DType::f8_e4m3fn, {2, 64}, {.columns = 32}}, "x"});
     f.inputs.push_back({given ? FunctionInput::Kind::user : FunctionInput::Kind::state, 0, given ? 0u : 5u, "x", {}});
     if (!given) f.outputs.push_back({FunctionOutput::Kind::tensor, 0, "y"});
     p.functions.push_back(std::move(f));

@@ -59,7 +59,7 @@ void add_states(Program& p, VectorSource& source) {
   p.states.push_back(state("twin.weight", Kind::parameter, {DType::f32, {4, 8}}, twin, {8, 1}));
   p.states.push_back(state("left", Kind::buffer, {DType::f32, {2, 3}}, shared, {4, 1}));
   p.states.push_back(state("right", Kind::buffer, {DType::f32, {3}}, shared, {2}, 5));
-  p.states.push_back(state("mx", Kind::constant, {DType::f8_e4m3fn, {2, 64}, 32, ScaleLayout::plain}, packed, {64, 1}));
+  p.states.push_back(state("mx", Kind::constant, {DType::f8_e4m3fn, {2, 64}, {.columns = 32}}, packed, {64, 1}));
   p.states.push_back(state("empty", Kind::buffer, {DType::f16, {0, 5}}, nothing, {5, 1}));
   p.states.push_back(state("steps", Kind::buffer, {DType::i64, {}}, count, {}));
   p.states.back().is_mutable = true;

@@ -32,7 +32,7 @@ TEST(Reductions, OfEveryTypeAreThoseOfItsValues) {
                     {ReduceOp::bor, bits(std::bit_or<>())},
                     {ReduceOp::bxor, bits(std::bit_xor<>())}};
   int defined = 0;
-  for (int t = 1; t < kDTypeCount; ++t) {
+  for (int t = 1; t < kTensorDTypeCount; ++t) {
     const auto dtype = static_cast<DType>(t);
     for (const Op& op : ops) {
       if (!is_reducible(op.op, dtype)) continue;

@@ -93,7 +93,7 @@ TEST(Dlpack, LeavesWhatItRefuses) {
 }
 
 TEST(Dlpack, HasEveryTypeOfBytes) {
-  for (int t = 1; t < kDTypeCount; ++t) {
+  for (int t = 1; t < kTensorDTypeCount; ++t) {
     const auto dtype = static_cast<DType>(t);
     if (dtype == DType::f4_e2m1 || dtype == DType::f6_e2m3 || dtype == DType::f6_e3m2) continue;
     EXPECT_EQ(from_dlpack(to_dlpack(Tensor(dtype, {2}))).dtype(), dtype) << name_of(dtype);

@@ -124,10 +124,10 @@ TEST(PointwiseRules, MxValues) {
     r.in(t, std::move(elements)).in(DType::f8_e8m0, std::move(scales)).set(AttrKey::block, {32});
     return r;
   };
-  EXPECT_EQ(pack({4, 64}, DType::f8_e4m3fn, {4, 2}).result(), (TensorType{DType::f8_e4m3fn, {4, 64}, 32}));
+  EXPECT_EQ(pack({4, 64}, DType::f8_e4m3fn, {4, 2}).result(), (TensorType{DType::f8_e4m3fn, {4, 64}, {.columns = 32}}));
   // Two elements in a byte, and scales in tiles of 128 x 4.
   EXPECT_EQ(pack({4, 64}, DType::u8, {512}).dtype(DType::f4_e2m1).set(AttrKey::layout, {1}).result(),
-            (TensorType{DType::f4_e2m1, {4, 128}, 32, ScaleLayout::swizzled_32_4_4}));
+            (TensorType{DType::f4_e2m1, {4, 128}, {.columns = 32, .layout = ScaleLayout::swizzled_32_4_4}}));
   EXPECT_TRUE(pack({4, 48}, DType::f8_e4m3fn, {4, 2}).fails());
   EXPECT_TRUE(pack({4, 64}, DType::f8_e4m3fn, {4, 3}).fails());
   EXPECT_TRUE(pack({4, 64}, DType::f32, {4, 2}).fails());

@@ -73,7 +73,7 @@ TEST(Safetensors, WritesTheBytesThatTheLibraryWrites) {
 TEST(Safetensors, KeepsEveryElementType) {
   const TempFolder folder;
   NamedTensors tensors;
-  for (int i = 1; i < kDTypeCount; ++i) {
+  for (int i = 1; i < kTensorDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     tensors.tensors.emplace_back(std::string(name_of(dtype)), counting(dtype, {2, 4}));
   }

@@ -133,7 +133,7 @@ void run(KernelCall& c) {
   const Problem p = describe(c);
   const Buffers at = buffers(c, p, parts);
   if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
-  if (p.convert_b) to_dense(planes_without_repeats(with_rank(c.in[1], out.rank)), p.type, at.b);
+  if (p.convert_b) to_dense(planes_without_repeats(with_rank(cpu::right_operand(c), out.rank)), p.type, at.b);
   std::byte* sums = p.convert_c ? at.c : out.data;
   visit_gemm_type(p.type, [&](auto tag) {
     using T = decltype(tag);
