@@ -177,6 +177,17 @@ TEST(IntegerConvolutions, NodesPadWithTheFill) {
   }
 }
 
+/// A stride beyond the image takes no memory for what lies between.
+TEST(IntegerConvolutions, LargeStridesAndDilationsTakeLittleMemory) {
+  NodeRun run(Op::convolution);
+  run.input(DType::u8, {1, 1, 3, 3}, std::vector<double>(9, 2));
+  run.input(DType::i8, {1, 1, 1, 1}, std::vector<double>{3});
+  run.set(AttrKey::strides, {2147483647, 2147483647});
+  run.set(AttrKey::dilations, {2147483647, 2147483647});
+  run.set(AttrKey::dtype, static_cast<std::int64_t>(DType::i32));
+  EXPECT_EQ(run.run().output(), std::vector<Number>{6});
+}
+
 TEST(IntegerConvolutions, RefusesWhatIsNotDefined) {
   const auto refuses = [](DType x, DType w, DType result, std::int64_t fill) {
     NodeRun run(Op::convolution);

@@ -20,6 +20,20 @@ std::int64_t largest(DType t) {
   return t == DType::i8 ? 128 : 255;
 }
 
+/// Whether what windows reach over, with the padding, is not much larger than image and result: strides, dilations and
+/// paddings have no bounds of their own.
+bool has_sensible_reach(const KernelCall& call, const ConvolutionProblem& p) {
+  constexpr double kAlways = 1 << 24;
+  double reach = static_cast<double>(p.in * p.groups);
+  for (const WindowAxis& a : p.window) {
+    const auto of = [](std::int64_t n, std::int64_t step) {
+      return static_cast<double>(n) * static_cast<double>(step);
+    };
+    reach *= of(a.out - 1, a.stride) + of(a.kernel - 1, a.dilation) + of(integer::kTile, a.stride);
+  }
+  return reach <= kAlways + 4 * static_cast<double>(call.in[0].numel() + 4 * call.out[0].numel());
+}
+
 integer::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProblem& p) {
   return {{p.window, p.batch, p.groups, p.in, p.out, amx::kRounded},
           {call.in[0].dtype == DType::i8, call.in[1].dtype == DType::i8},
@@ -43,7 +57,8 @@ bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem
   const Algorithm asked = call.algorithm.algorithm;
   if (asked != Algorithm::none && asked != Algorithm::integer_rows) return false;
   const std::int64_t product = largest(x.dtype) * largest(w.dtype), count = p.in * plane(p.window, &WindowAxis::kernel);
-  return y.dtype == DType::i32 || count <= std::numeric_limits<std::int32_t>::max() / product;
+  return (y.dtype == DType::i32 || count <= std::numeric_limits<std::int32_t>::max() / product) &&
+         has_sensible_reach(call, p);
 }
 
 IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p)
