@@ -1,24 +1,16 @@
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/integer/depthwise.h"
+#include "kernels/cpu/integer/exact.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {
-
-bool is_byte(DType t) {
-  return t == DType::i8 || t == DType::u8;
-}
-std::int64_t largest(DType t) {
-  return t == DType::i8 ? 128 : 255;
-}
 
 /// Whether what windows reach over, with the padding, is not much larger than image and result: strides, dilations and
 /// paddings have no bounds of their own.
@@ -52,13 +44,13 @@ struct IntegerConvolution::Room {
 
 bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem& p) {
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
-  if (!is_byte(x.dtype) || !is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32)) return false;
+  if (!integer::is_byte(x.dtype) || !integer::is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32))
+    return false;
   if (p.transposed || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return false;
   const Algorithm asked = call.algorithm.algorithm;
   if (asked != Algorithm::none && asked != Algorithm::integer_rows) return false;
-  const std::int64_t product = largest(x.dtype) * largest(w.dtype), count = p.in * plane(p.window, &WindowAxis::kernel);
-  return (y.dtype == DType::i32 || count <= std::numeric_limits<std::int32_t>::max() / product) &&
-         has_sensible_reach(call, p);
+  const std::int64_t count = p.in * plane(p.window, &WindowAxis::kernel);
+  return (y.dtype == DType::i32 || integer::is_exact(x.dtype, w.dtype, count)) && has_sensible_reach(call, p);
 }
 
 IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p)
