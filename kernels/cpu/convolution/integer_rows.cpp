@@ -16,14 +16,17 @@ namespace {
 /// paddings have no bounds of their own.
 bool has_sensible_reach(const KernelCall& call, const ConvolutionProblem& p) {
   constexpr double kAlways = 1 << 24;
-  double reach = static_cast<double>(p.in * p.groups);
-  for (const WindowAxis& a : p.window) {
+  const auto reach = [](const WindowAxis& a) {
     const auto of = [](std::int64_t n, std::int64_t step) {
       return static_cast<double>(n) * static_cast<double>(step);
     };
-    reach *= of(a.out - 1, a.stride) + of(a.kernel - 1, a.dilation) + of(integer::kTile, a.stride);
-  }
-  return reach <= kAlways + 4 * static_cast<double>(call.in[0].numel() + 4 * call.out[0].numel());
+    return of(a.out, a.stride) + of(a.kernel, a.dilation);
+  };
+  // Rows are read up to a tile of them.
+  const double positions = reach(p.window[1]) * reach(p.window[2]) +
+                           static_cast<double>(integer::kTile) * static_cast<double>(p.window[2].stride);
+  const double tensors = static_cast<double>(call.in[0].numel()) + 4 * static_cast<double>(call.out[0].numel());
+  return positions * static_cast<double>(p.in * p.groups) <= kAlways + 4 * tensors;
 }
 
 integer::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProblem& p) {
