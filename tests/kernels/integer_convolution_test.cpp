@@ -2,6 +2,8 @@
 // in 64 bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <random>
 #include <vector>
@@ -18,6 +20,8 @@ namespace tern::test {
 namespace {
 
 using integer::Signs;
+
+using Shape = std::vector<std::int64_t>;
 
 constexpr Signs kSigns[] = {{false, false}, {false, true}, {true, false}, {true, true}};
 
@@ -175,6 +179,52 @@ TEST(IntegerConvolutions, NodesPadWithTheFill) {
       EXPECT_EQ(integers.run().output(), (std::vector<Number>{41, 53, 64, 110}));
     }
   }
+}
+
+/// A stride beyond the image takes no memory for what lies between.
+TEST(IntegerConvolutions, LargeStridesAndDilationsTakeLittleMemory) {
+  NodeRun run(Op::convolution);
+  run.input(DType::u8, {1, 1, 3, 3}, std::vector<double>(9, 2));
+  run.input(DType::i8, {1, 1, 1, 1}, std::vector<double>{3});
+  run.set(AttrKey::strides, {2147483647, 2147483647});
+  run.set(AttrKey::dilations, {2147483647, 2147483647});
+  run.set(AttrKey::dtype, static_cast<std::int64_t>(DType::i32));
+  EXPECT_EQ(run.run().output(), std::vector<Number>{6});
+}
+
+/// Whether a node of this size has its image channels-last, as the kernel of integers wants it.
+bool is_served(std::int64_t channels, std::int64_t out, std::int64_t size, std::int64_t kernel, std::int64_t stride,
+               std::int64_t groups) {
+  Node node;
+  node.op = Op::convolution;
+  node.set(AttrKey::strides, Dims{Dim(stride), Dim(stride)});
+  node.set(AttrKey::before, Dims{Dim(kernel / 2), Dim(kernel / 2)});
+  node.set(AttrKey::groups, Dims{Dim(groups)});
+  const auto view = [](DType dtype, const Shape& shape) {
+    TensorView v;
+    v.dtype = dtype;
+    v.rank = static_cast<std::int32_t>(shape.size());
+    std::ranges::copy(shape, v.sizes.begin());
+    make_contiguous(v);
+    return v;
+  };
+  const std::int64_t result = (size + kernel / 2 * 2 - kernel) / stride + 1;
+  std::array in = {view(DType::u8, {1, channels, size, size}),
+                   view(DType::i8, {out, channels / groups, kernel, kernel})};
+  TensorView y = view(DType::f32, {1, out, result, result});
+  KernelCall call;
+  call.node = &node;
+  call.in = in;
+  call.out = {&y, 1};
+  return cpu_kernels().kernels[static_cast<std::size_t>(Op::convolution)].channels_last(call);
+}
+
+TEST(IntegerConvolutions, LayersOfModelsAreServed) {
+  EXPECT_TRUE(is_served(3, 64, 224, 7, 2, 1));
+  EXPECT_TRUE(is_served(256, 512, 56, 1, 2, 1));
+  EXPECT_TRUE(is_served(1024, 2048, 28, 1, 2, 1));
+  EXPECT_TRUE(is_served(96, 96, 112, 3, 2, 96));
+  EXPECT_TRUE(is_served(64, 64, 640, 3, 2, 1));
 }
 
 TEST(IntegerConvolutions, RefusesWhatIsNotDefined) {

@@ -1,23 +1,32 @@
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "kernels/cpu/amx/packed.h"
 #include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/reordered.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/integer/depthwise.h"
+#include "kernels/cpu/integer/exact.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {
 
-bool is_byte(DType t) {
-  return t == DType::i8 || t == DType::u8;
-}
-std::int64_t largest(DType t) {
-  return t == DType::i8 ? 128 : 255;
+/// Whether what windows reach over, with the padding, is not much larger than image and result: strides, dilations and
+/// paddings have no bounds of their own.
+bool has_sensible_reach(const KernelCall& call, const ConvolutionProblem& p) {
+  constexpr double kAlways = 1 << 24;
+  const auto reach = [](const WindowAxis& a) {
+    const auto of = [](std::int64_t n, std::int64_t step) {
+      return static_cast<double>(n) * static_cast<double>(step);
+    };
+    return of(a.out, a.stride) + of(a.kernel, a.dilation);
+  };
+  // Rows are read up to a tile of them.
+  const double positions = reach(p.window[1]) * reach(p.window[2]) +
+                           static_cast<double>(integer::kTile) * static_cast<double>(p.window[2].stride);
+  const double tensors = static_cast<double>(call.in[0].numel()) + 4 * static_cast<double>(call.out[0].numel());
+  return positions * static_cast<double>(p.in * p.groups) <= kAlways + 4 * tensors;
 }
 
 integer::ConvolutionShape shape_of(const KernelCall& call, const ConvolutionProblem& p) {
@@ -38,12 +47,13 @@ struct IntegerConvolution::Room {
 
 bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem& p) {
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
-  if (!is_byte(x.dtype) || !is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32)) return false;
+  if (!integer::is_byte(x.dtype) || !integer::is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32))
+    return false;
   if (p.transposed || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return false;
   const Algorithm asked = call.algorithm.algorithm;
   if (asked != Algorithm::none && asked != Algorithm::integer_rows) return false;
-  const std::int64_t product = largest(x.dtype) * largest(w.dtype), count = p.in * plane(p.window, &WindowAxis::kernel);
-  return y.dtype == DType::i32 || count <= std::numeric_limits<std::int32_t>::max() / product;
+  const std::int64_t count = p.in * plane(p.window, &WindowAxis::kernel);
+  return (y.dtype == DType::i32 || integer::is_exact(x.dtype, w.dtype, count)) && has_sensible_reach(call, p);
 }
 
 IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p)

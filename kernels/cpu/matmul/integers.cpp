@@ -1,17 +1,9 @@
 #include "kernels/cpu/matmul/integers.h"
 
-#include <limits>
+#include "kernels/cpu/integer/exact.h"
 
 namespace tern::cpu {
 namespace {
-
-bool is_byte(DType t) {
-  return t == DType::i8 || t == DType::u8;
-}
-
-std::int64_t largest(DType t) {
-  return t == DType::i8 ? 128 : 255;
-}
 
 /// One for each column, which the low bits of sums are added to.
 bool is_row_of_integers(const TensorView& bias, std::int64_t n) {
@@ -32,14 +24,14 @@ std::int64_t IntegerProduct::x_row() const {
 
 std::optional<IntegerProduct> integer_product(const KernelCall& c) {
   const TensorView &a = c.in[0], &b = c.in[1], &y = c.out[0];
-  if (!is_byte(a.dtype) || !is_byte(b.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32)) return std::nullopt;
+  if (!integer::is_byte(a.dtype) || !integer::is_byte(b.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32))
+    return std::nullopt;
   IntegerProduct p{.problem = describe(c, false),
                    .signs = {a.dtype == DType::i8, b.dtype == DType::i8},
                    .keeps = y.dtype == DType::i32};
   if (y.numel() == 0 || p.problem.k == 0) return std::nullopt;
   if (c.has(2) && !(p.keeps && is_row_of_integers(c.in[2], p.problem.n))) return std::nullopt;
-  const std::int64_t product = largest(a.dtype) * largest(b.dtype);
-  if (!p.keeps && p.problem.k > std::numeric_limits<std::int32_t>::max() / product) return std::nullopt;
+  if (!p.keeps && !integer::is_exact(a.dtype, b.dtype, p.problem.k)) return std::nullopt;
   const TensorView& x = p.problem.a;
   p.copies_x = p.problem.convert_a;
   if (!p.copies_x && x.stride(x.rank - 1) != 1 && p.problem.k != 1) {

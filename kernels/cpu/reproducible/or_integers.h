@@ -2,8 +2,7 @@
 // fastest ones.
 #pragma once
 
-#include <algorithm>
-
+#include "kernels/cpu/integer/exact.h"
 #include "kernels/kernel.h"
 
 namespace tern::reproducible {
@@ -11,10 +10,7 @@ namespace tern::reproducible {
 /// `InOrder`, but for such products, which `Fastest` computes.
 template <Kernel (*InOrder)(), Kernel (*Fastest)()>
 struct OrIntegers {
-  static bool takes(const KernelCall& c) {
-    return std::ranges::all_of(c.in.first(2),
-                               [](const TensorView& v) { return v.dtype == DType::i8 || v.dtype == DType::u8; });
-  }
+  static bool takes(const KernelCall& c) { return integer::is_byte(c.in[0].dtype) && integer::is_byte(c.in[1].dtype); }
   static const Kernel& of(const KernelCall& c) {
     static const Kernel in_order = InOrder(), fastest = Fastest();
     return takes(c) ? fastest : in_order;
