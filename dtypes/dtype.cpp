@@ -71,8 +71,8 @@ std::string_view name_of(DType t) {
 }
 
 DType dtype_from_name(std::string_view name) {
-  for (const Entry& e : kTable) {
-    if (e.name == name) return e.dtype;
+  for (int i = 0; i < kTensorDTypeCount; ++i) {
+    if (kTable[static_cast<std::size_t>(i)].name == name) return kTable[static_cast<std::size_t>(i)].dtype;
   }
   return DType::invalid;
 }

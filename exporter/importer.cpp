@@ -10,8 +10,11 @@
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
+#include "exporter/quantized/float_sums.h"
 #include "exporter/quantized/integer_products.h"
 #include "exporter/quantized/products.h"
+#include "exporter/quantized/shifted.h"
+#include "exporter/quantized/superseded.h"
 #include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
@@ -55,8 +58,11 @@ class Importer {
     remove_dead_code(program_);
     pack_microscaling(program_);
     multiply_integers(program_);
+    multiply_signed_integers(program_);
+    take_float_sums(program_);
     read_byte_weights(program_);
     read_quantized_weights(program_);
+    remove_superseded_weights(program_);
     if (options_.fold) {
       fold_constants(program_);
     } else {

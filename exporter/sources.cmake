@@ -155,8 +155,11 @@ set(sources
   quantized/affine.cpp
   quantized/candidates.cpp
   quantized/fit.cpp
+  quantized/float_sums.cpp
   quantized/integer_products.cpp
   quantized/products.cpp
+  quantized/shifted.cpp
+  quantized/superseded.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

@@ -132,8 +132,7 @@ constexpr Lowering kTable[] = {
 }  // namespace
 
 ValueId integer_product(Builder& b, ValueId x, ValueId y) {
-  if (b.dtype(x) == b.dtype(y)) return product(b, x, y, DType::i32);
-  return product(b, b.cast(x, DType::i32), b.cast(y, DType::i32));
+  return product(b, x, y, DType::i32);
 }
 
 ValueId unpacked_pairs(Builder& b, ValueId x) {

@@ -52,7 +52,7 @@ constexpr int elements_per_byte(DType t) {
 TERN_API int element_size(DType t);
 /// PyTorch's short name where it has one ("float32", "bfloat16", "float8_e4m3fn"); "invalid" for anything unknown.
 TERN_API std::string_view name_of(DType t);
-/// The inverse of name_of; invalid when no such name.
+/// The inverse of name_of for types of tensors; invalid when no such name.
 TERN_API DType dtype_from_name(std::string_view name);
 
 TERN_API bool is_floating(DType t);  ///< every real floating type, the small ones included
