@@ -88,6 +88,7 @@ conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
 conform quantized build $data/quantized
+part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
 conform models build $data/models
 conform conformance build $data/conformance

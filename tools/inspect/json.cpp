@@ -92,15 +92,16 @@ std::string function_json(const Program& p, const Function& f) {
   constexpr const char* kOutputs[] = {"tensor", "integer", "number", "boolean", "none"};
   std::string out = fmt::format("{{\"name\": {}, \"entry\": {}", quoted(f.name), f.entry);
   out += ", \"inputs\": " + array(f.inputs, [&](const FunctionInput& in) {
-           std::string text = fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"type\": {}", quoted(in.name),
-                                          kInputs[static_cast<std::size_t>(in.kind)], value_json(p, f, in.value));
+           std::string text = fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}",
+                                          quoted(in.name), kInputs[static_cast<std::size_t>(in.kind)], in.value,
+                                          value_json(p, f, in.value));
            if (in.kind == FunctionInput::Kind::state) text += ", \"state\": " + quoted(p.states[in.state].name);
            if (in.kind == FunctionInput::Kind::none) text += ", \"fixed\": " + quoted(in.constant);
            return text + "}";
          });
   out += ", \"outputs\": " + array(f.outputs, [&](const FunctionOutput& o) {
-           return fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"type\": {}}}", quoted(o.name),
-                              kOutputs[static_cast<std::size_t>(o.kind)], value_json(p, f, o.value));
+           return fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}}}", quoted(o.name),
+                              kOutputs[static_cast<std::size_t>(o.kind)], o.value, value_json(p, f, o.value));
          });
   out += ", \"writes_back\": " + array(f.writebacks, [&](const WriteBack& w) {
            const bool state = w.target == WriteBack::Target::state;

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Quantized programs keep their weights in their own bits: no float copy of one in the archive, and each product reads it.
+
+  quantized.py --tern TERN FOLDER
+
+Exports the cases of FOLDER (build/test-data/quantized) whose tools quantize every product, and looks at what
+`tern inspect --json` says. Prints what is wrong, and ends with `N passed, N failed`.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# The first part of a name says what made the case. Products of activations by activations have no weight.
+QUANTIZED = re.compile(r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int)")
+FLOATS = {"float64", "float32", "bfloat16", "float16"}
+LEAST = 16  # rows and columns of a weight; scales and biases have fewer
+
+
+def is_matrix(state):
+    sizes = [n for n in state["type"]["sizes"] if n > 1]
+    return len(sizes) > 1 and min(sizes[0], max(sizes[1:])) >= LEAST
+
+
+def wrong_of(program):
+    """Float weights that a product or convolution reads, and conversions of weights to floats."""
+    states = {s["name"]: s for s in program["states"]}
+    for function in program["functions"]:
+        made = {}  # value: the state that it is, by views alone
+        for value in function["inputs"]:
+            if value.get("kind") == "state":
+                made[value["value"]] = states[value["state"]]
+        for node in function["nodes"]:
+            operands = [v for v in node["inputs"] if v is not None and v >= 0]
+            if node["op"] in ("reshape", "permute") and operands and operands[0] in made:
+                made[node["outputs"][0]] = made[operands[0]]
+            elif node["op"] in ("matmul", "convolution"):
+                weight = made.get(node["inputs"][1])
+                if weight is None:
+                    yield f"{node['op']} reads a weight that is computed in each run"
+                elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):
+                    yield f"{node['op']} reads the float weight {weight['name']}"
+            elif node["op"] in ("pointwise", "dequantize", "mx_dequantize"):
+                for v in operands:
+                    if v in made and is_matrix(made[v]):
+                        yield f"{node['op']} computes with all of the weight {made[v]['name']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tern", required=True)
+    parser.add_argument("folder", type=pathlib.Path)
+    a = parser.parse_args()
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        archive = pathlib.Path(folder) / "case.tern"
+        for case in sorted(a.folder.glob("*.pt2")):
+            if not QUANTIZED.match(case.stem):
+                continue
+            export = subprocess.run([a.tern, "export", case, "-o", archive], capture_output=True, text=True)
+            wrong = [export.stderr.strip()] if export.returncode else []
+            if not wrong:
+                shown = subprocess.run([a.tern, "inspect", "--json", archive], capture_output=True, text=True, check=True)
+                wrong = list(wrong_of(json.loads(shown.stdout)))
+            for text in wrong:
+                print(f"FAIL {case.stem}: {text}")
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
