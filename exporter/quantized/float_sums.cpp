@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "schema/passes/dead_code.h"
+
 namespace tern {
 namespace {
 
@@ -60,6 +62,8 @@ class FloatSums {
     for (std::size_t l = 0; l < code.size(); ++l) {
       if (!loads(n, code[l], v)) continue;
       if (l + 1 == code.size()) return false;
+      // Alone, or on the way to another result.
+      if (code.back().op == Scalar::convert && code.back().a == l && code.size() > 2) return false;
       for (const Instruction& i : code) {
         const int operands = scalar_info(i.op).operands;
         const bool reads = (operands > 0 && i.a == l) || (operands > 1 && i.b == l) || (operands > 2 && i.c == l);
@@ -73,11 +77,37 @@ class FloatSums {
     type(v).dtype = DType::f32;
     for (std::size_t i : readers_[static_cast<std::size_t>(v)]) {
       Node& n = f_.nodes[i];
-      if (n.op != Op::pointwise) continue;
-      for (Instruction& instruction : n.expr.code) {
-        if (loads(n, instruction, v)) instruction.dtype = DType::f32;
-      }
+      if (n.op == Op::pointwise) read_float(n, v);
     }
+  }
+
+  /// The load of `v` stands for its conversions too.
+  void read_float(Node& n, ValueId v) {
+    std::vector<Instruction>& code = n.expr.code;
+    std::vector<std::uint16_t> now(code.size());
+    std::vector<Instruction> kept;
+    for (std::size_t at = 0; at < code.size(); ++at) {
+      Instruction i = code[at];
+      const int operands = scalar_info(i.op).operands;
+      if (i.op == Scalar::convert && loads(n, code[i.a], v)) {
+        now[at] = now[i.a];
+        continue;
+      }
+      if (loads(n, i, v)) i.dtype = DType::f32;
+      if (operands > 0) i.a = now[i.a];
+      if (operands > 1) i.b = now[i.b];
+      if (operands > 2) i.c = now[i.c];
+      now[at] = static_cast<std::uint16_t>(kept.size());
+      kept.push_back(i);
+    }
+    code = std::move(kept);
+    if (code.size() == 1) use_instead(n.outputs[0], v);
+  }
+
+  void use_instead(ValueId old, ValueId v) {
+    for (Node& n : f_.nodes) std::ranges::replace(n.inputs, old, v);
+    for (FunctionOutput& o : f_.outputs) o.value = o.value == old ? v : o.value;
+    for (WriteBack& w : f_.writebacks) w.value = w.value == old ? v : w.value;
   }
 
   Function& f_;
@@ -88,6 +118,7 @@ class FloatSums {
 
 void take_float_sums(Program& program) {
   for (Function& f : program.functions) FloatSums(f).run();
+  remove_dead_code(program);
 }
 
 }  // namespace tern
