@@ -207,10 +207,9 @@ std::optional<Fitted> fit_floats(const Numbers& n, const PerBlock& scales, Grid 
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
   const std::optional<Grid> grid = grid_of(numbers, scales);
   if (!grid || !sizes_fit(*grid) || numbers.values.empty()) return std::nullopt;
-  if (auto four = fit_floats(numbers, scales, *grid, DType::f4_e2m1)) return four;
   Codes found(numbers, scales, nullptr, ZeroPoint::none, *grid);
   if (!found.find()) {
-    for (const DType type : {DType::f6_e2m3, DType::f6_e3m2, DType::f8_e4m3fn, DType::f8_e5m2}) {
+    for (const DType type : {DType::f4_e2m1, DType::f6_e2m3, DType::f6_e3m2, DType::f8_e4m3fn, DType::f8_e5m2}) {
       if (auto floats = fit_floats(numbers, scales, *grid, type)) return floats;
     }
     return std::nullopt;

@@ -109,7 +109,7 @@ xpu() {
   shift 2
   [[ $full == --full ]] && every=1
   part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective $data/results "$@" $data/conformance
+    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective $data/results $data/quantized "$@" $data/conformance
 }
 # on_runtime NAME: streams, events and graphs there.
 on_runtime() {
