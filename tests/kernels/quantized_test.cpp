@@ -109,7 +109,9 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
           }
           const auto at = static_cast<std::size_t>(i * e.n + j);
           // Zero points are taken out of the whole sum, whose terms then are larger.
-          const double bound = size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
+          // Many rows of bfloat16 meet a weight that is rounded to it, where that is faster.
+          const double half_place = x_type == DType::bf16 && e.m > quantized::kFewRows ? 0x1p-9 : 0;
+          const double bound = size * half_place + size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
           ASSERT_NEAR(native[at].real(), sum, bound) << name_of(format.element) << ' ' << format.blocks.columns << ": "
                                                      << e.m << ' ' << e.n << ' ' << e.k << " at " << i << ' ' << j;
           ASSERT_NEAR(definition[at].real(), sum, size * 1e-4 + 1e-6);

@@ -43,6 +43,7 @@ struct Left {
   std::int64_t rows = 0, k = 0;
   std::int64_t block = 0, row = 0, step = 0;
   DType type = DType::f32;  ///< or one that is_one_part: then there are half as many products of parts, or fewer
+  std::int64_t first = 0;   ///< the block that `data` begins with
 };
 /// Rows that lie `row` apart, each in one piece.
 inline Left row_major(const void* data, std::int64_t rows, std::int64_t k, std::int64_t row, DType type = DType::f32) {

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/amx/panel_division.h"
 #include "kernels/cpu/amx/panels.h"
+#include "kernels/cpu/quantized/product.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/pieces.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kRowsAtATime = 256;    // of x: their parts stay near the second cache
 constexpr std::int64_t kMostBytes = 4 << 20;  // of parts, unless 32 rows have more
-constexpr std::size_t kPartsSlot = 7;
+constexpr std::size_t kPartsSlot = 7, kNumbersSlot = 3;
+constexpr std::int64_t kBlocksOfNumbers = 2;  // of a quantized weight: they stay in the second cache
 constexpr std::int64_t kPiecesOfAShare = 4;
 constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
@@ -48,6 +50,18 @@ std::int64_t Linear::groups_for(std::int64_t tiles, std::int64_t threads) const 
   return groups;
 }
 
+/// Blocks of a quantized weight as floats, in this thread's buffer.
+Left Linear::numbers(const LinearOperands& o, Range blocks) const {
+  const Range rows{blocks.begin * kBlock, std::min(shape_.n, blocks.end * kBlock)};
+  auto* to = thread_buffer<float>(static_cast<std::size_t>((rows.end - rows.begin) * shape_.k), kNumbersSlot);
+  for (std::int64_t r = rows.begin; r < rows.end; ++r)
+    quantized::numbers_of_row(*o.quantized, static_cast<const std::byte*>(o.weight), r, 0, shape_.k,
+                              to + (r - rows.begin) * shape_.k);
+  Left left = row_major(to, shape_.n, shape_.k, shape_.k);
+  left.first = blocks.begin;
+  return left;
+}
+
 bool Linear::run(const LinearOperands& o, std::byte*) const {
   std::atomic<bool> finite = true;
   const std::int64_t panel = steps_of(shape_.k) * panel_step(shape_.parts);
@@ -77,8 +91,15 @@ bool Linear::run(const LinearOperands& o, std::byte*) const {
               }
               ready = group;
               const std::int64_t next = std::min(blocks, following - group * blocks);
-              multiply(left, panels(parts, steps_, shape_.parts), {i - group * blocks, end - group * blocks}, columns,
-                       sink, next);
+              const Range some{i - group * blocks, end - group * blocks};
+              if (o.quantized == nullptr) {
+                multiply(left, panels(parts, steps_, shape_.parts), some, columns, sink, next);
+              } else {
+                for (std::int64_t b = some.begin; b < some.end; b += kBlocksOfNumbers) {
+                  const Range few{b, std::min(some.end, b + kBlocksOfNumbers)};
+                  multiply(numbers(o, few), panels(parts, steps_, shape_.parts), few, columns, sink, few.end);
+                }
+              }
               i = end;
             }
           }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "dtypes/blocks.h"
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/pointwise/finish.h"
 
@@ -22,6 +23,7 @@ struct LinearOperands {
   float* y = nullptr;
   pointwise::Finish finish;
   DType type = DType::f32;  ///< or one that is_one_part
+  const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value: blocks of it are made numbers in turn
 };
 
 class Linear {
@@ -35,6 +37,7 @@ class Linear {
   bool run(const LinearOperands& o, std::byte* scratch) const;
 
  private:
+  Left numbers(const LinearOperands& o, Range blocks) const;
   std::int64_t groups_for(std::int64_t tiles, std::int64_t threads) const;
 
   LinearShape shape_;

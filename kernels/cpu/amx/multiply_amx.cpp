@@ -289,7 +289,7 @@ class Multiplication {
   }
 
   const W* element(std::int64_t block, std::int64_t step) const {
-    return static_cast<const W*>(left_.data) + block * left_.block + step * left_.step;
+    return static_cast<const W*>(left_.data) + (block - left_.first) * left_.block + step * left_.step;
   }
 
   /// What follows block `b` of a group in these steps, for the columns of `pair`.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "kernels/cpu/quantized/product.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -11,7 +12,7 @@ namespace {
 constexpr std::int64_t kMostBytes = 5 << 18;  // of rows that are rounded at once: they stay in the second cache
 constexpr std::int64_t kMostRows = 256;
 constexpr std::int64_t kWorthATile = 1 << 16;  // products; fewer are faster without
-constexpr std::size_t kRowsSlot = 7;
+constexpr std::size_t kRowsSlot = 7, kNumbersSlot = 3, kPackedSlot = 2;
 constexpr std::int64_t kFewShare = 2;  // threads: to round for each of them takes no longer than to wait for the others
 
 std::int64_t up(std::int64_t n, std::int64_t to) {
@@ -58,6 +59,27 @@ std::size_t RowLinear::scratch() const {
   return alone_ ? 0 : static_cast<std::size_t>(steps_.layout().bytes(at_a_time_));
 }
 
+/// As multiply_rows, one block after the other, which are rounded numbers of the value for that long.
+bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
+                                   const RowResults& results) const {
+  auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kNumbersSlot);
+  auto* packed = thread_buffer<std::byte>(
+      static_cast<std::size_t>(packed_weight_bytes(kBlock, steps_of(shape_.k))), kPackedSlot);
+  bool finite = true;
+  for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
+    const std::int64_t first = b * kBlock, count = std::min(kBlock, shape_.n - first);
+    for (std::int64_t r = 0; r < count; ++r)
+      quantized::numbers_of_row(*o.quantized, o.weight, first + r, 0, shape_.k, numbers + r * shape_.k);
+    pack_weight({reinterpret_cast<const std::byte*>(numbers), false}, shape_.k, count, shape_.k, packed);
+    RowResults part = results;
+    part.columns = count;
+    part.offset = first;
+    if (part.bias != nullptr) part.bias += first;
+    finite = multiply_rows(rows, packed, {0, 1}, part) && finite;
+  }
+  return finite;
+}
+
 bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
   const bool in_place = o.x.narrow && shape_.k % kStep == 0 && reads_in_place();
   const RowSteps& steps = in_place ? in_place_ : steps_;
@@ -93,9 +115,10 @@ bool RowLinear::run(const RowLinearOperands& o, std::byte* scratch) const {
                                  .first = m + row,
                                  .bias = o.bias,
                                  .finish = o.finish};
-        if (!multiply_rows(steps.rows(operand + rows.begin * tile, std::min(count, rows.end * kTile) - row), o.weight,
-                           columns, results))
-          finite.store(false, std::memory_order_relaxed);
+        const TileRows tiles_of_x = steps.rows(operand + rows.begin * tile, std::min(count, rows.end * kTile) - row);
+        const bool good = o.quantized == nullptr ? multiply_rows(tiles_of_x, o.weight, columns, results)
+                                                 : multiply_quantized(o, tiles_of_x, columns, results);
+        if (!good) finite.store(false, std::memory_order_relaxed);
       }
     });
   }

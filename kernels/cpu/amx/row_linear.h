@@ -9,11 +9,12 @@ namespace tern::amx {
 
 struct RowLinearOperands {
   Elements x;
-  const std::byte* weight = nullptr;  ///< as `pack` wrote it
+  const std::byte* weight = nullptr;  ///< as `pack` wrote it, or the first byte of a quantized value
   const float* bias = nullptr;        ///< [n], or null
   std::byte* y = nullptr;
   bool narrow = false;  ///< y is bfloat16
   pointwise::Finish finish;
+  const QuantizedMatrix* quantized = nullptr;  ///< what `weight` is: its blocks of 32 rows are packed in turn
 };
 
 class RowLinear {
@@ -31,6 +32,8 @@ class RowLinear {
   bool run(const RowLinearOperands& o, std::byte* scratch) const;
 
  private:
+  bool multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
+                          const RowResults& results) const;
   LinearShape shape_;
   std::int64_t at_a_time_;  ///< rows
   Division division_;
