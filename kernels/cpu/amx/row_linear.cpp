@@ -25,7 +25,7 @@ bool RowLinear::suits(const LinearShape& s) {
   return s.m > 2 && s.k >= kTile && s.n >= kTile && s.m * s.n * s.k >= kWorthATile;
 }
 
-RowLinear::RowLinear(const LinearShape& shape) : shape_(shape), steps_(shape.k, best_layout(shape.k)) {
+RowLinear::RowLinear(const LinearShape& shape, bool quantized) : shape_(shape), steps_(shape.k, best_layout(shape.k)) {
   const std::int64_t steps = steps_of(shape.k),
                      most = std::clamp(kMostBytes / (steps * 2 * kStep) / kBlock * kBlock, kBlock, kMostRows),
                      panels = (shape.m + most - 1) / most;
@@ -34,6 +34,7 @@ RowLinear::RowLinear(const LinearShape& shape) : shape_(shape), steps_(shape.k, 
   division_ = divide({at_a_time_ / kTile, (shape.n + kBlock - 1) / kBlock, deep * step_cycles(), deep * kTileBytes * 2,
                       deep * kTileBytes * 2},
                      Threads::current().count());
+  if (quantized) division_ = {1, std::min<std::int64_t>(Threads::current().count(), (shape.n + kBlock - 1) / kBlock)};
   alone_ = division_.columns <= kFewShare;
   const std::int64_t x_row = shape.x_row * 2;
   in_place_ = {shape.k, {kTile * x_row, x_row, kStep * 2}};

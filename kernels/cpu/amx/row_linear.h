@@ -19,7 +19,8 @@ struct RowLinearOperands {
 
 class RowLinear {
  public:
-  explicit RowLinear(const LinearShape& shape);
+  /// `quantized`: each thread has blocks of the weight of its own, which it makes of a quantized value in a run.
+  explicit RowLinear(const LinearShape& shape, bool quantized = false);
   /// As RowConvolution::suits.
   static bool suits(const LinearShape& shape);
   std::int64_t packed_bytes() const { return packed_weight_bytes(shape_.n, steps_of(shape_.k)); }

@@ -34,7 +34,7 @@ class Quantized : public PreparedAlgorithm {
     choice = {Algorithm::quantized};
     if (shape_of(c, amx::kAllParts).m <= quantized::kFewRows) return;
     if (rounds(c)) {
-      rounded_.emplace(shape_of(c, amx::kRounded));
+      rounded_.emplace(shape_of(c, amx::kRounded), true);
     } else if (amx::Linear::suits(shape_of(c, amx::kAllParts))) {
       tiles_.emplace(shape_of(c, amx::kAllParts));
     }
