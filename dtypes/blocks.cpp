@@ -57,8 +57,10 @@ bool is_quantized_zero(DType t) {
 
 const char* wrong_blocks(DType element, const Blocks& b) {
   constexpr std::int32_t kMost = 1 << 30;
-  if (b.columns < 1 || b.columns > kMost || b.rows < 1 || b.rows > kMost) return "blocks of no size, or of too large a one";
-  if (!is_quantized_element(element)) return "a quantized value whose elements are of another type than 8 bits or fewer";
+  if (b.columns < 1 || b.columns > kMost || b.rows < 1 || b.rows > kMost)
+    return "blocks of no size, or of too large a one";
+  if (!is_quantized_element(element))
+    return "a quantized value whose elements are of another type than 8 bits or fewer";
   if (b.columns > 1 && b.columns % elements_per_byte(element) != 0) return "blocks that end within a byte";
   if (b.columns == 1 && elements_per_byte(element) > 1) return "blocks that end within a byte";
   if (!is_quantized_scale(b.scale)) return "scales of a type that scales do not have";
@@ -72,7 +74,9 @@ const char* wrong_blocks(DType element, const Blocks& b) {
 }
 
 void check_quantized(const QuantizedMatrix& m) {
-  const auto complain = [](const std::string& what) { fail(ErrorCode::invalid_argument, "a quantized value: " + what); };
+  const auto complain = [](const std::string& what) {
+    fail(ErrorCode::invalid_argument, "a quantized value: " + what);
+  };
   if (const char* wrong = wrong_blocks(m.element, m.blocks)) complain(wrong);
   if (m.rows < 0 || m.columns < 0) {
     complain("negative size " + std::to_string(m.rows) + " x " + std::to_string(m.columns));

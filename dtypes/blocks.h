@@ -17,8 +17,8 @@ enum class ZeroPoint : std::uint8_t {
 };
 
 /// A matrix in blocks of `rows` by `columns` elements; a tensor of more dimensions is one with its leading dimensions
-/// folded into rows. The last block of rows may be smaller. Each block has one scale and, unless zero_point is none, one
-/// zero point. All are computed with in float32, each operation rounded.
+/// folded into rows. The last block of rows may be smaller. Each block has one scale and, unless zero_point is none,
+/// one zero point. All are computed with in float32, each operation rounded.
 struct Blocks {
   std::int32_t columns = 0;  ///< 0: not a quantized value
   std::int32_t rows = 1;
@@ -79,7 +79,8 @@ void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t
 struct BlockScale {
   float scale = 1, zero = 0;
 };
-BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block, std::int64_t column_block);
+BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64_t row_block,
+                       std::int64_t column_block);
 
 /// The numbers of a row, of `columns` of them from `begin` on. `begin` and `count` are multiples of elements_per_byte.
 void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,

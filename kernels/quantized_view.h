@@ -6,7 +6,8 @@
 
 namespace tern {
 
-/// Of a quantized value's view of its logical sizes: leading axes are rows. Checked, since sizes may have been symbolic.
+/// Of a quantized value's view of its logical sizes: leading axes are rows. Checked, since sizes may have been
+/// symbolic.
 inline QuantizedMatrix quantized_matrix(const TensorView& v) {
   QuantizedMatrix m{v.dtype, 1, v.size(v.rank - 1), v.blocks};
   for (int i = 0; i + 1 < v.rank; ++i) m.rows *= v.size(i);

@@ -24,8 +24,8 @@ using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an optional operand that is absent
 inline constexpr int kMaxRank = 16;
 
-/// A tensor's type. With blocks it is a quantized value: `dtype` elements of the logical shape, followed in memory by the
-/// blocks' scales and zero points.
+/// A tensor's type. With blocks it is a quantized value: `dtype` elements of the logical shape, followed in memory by
+/// the blocks' scales and zero points.
 struct TensorType {
   DType dtype = DType::invalid;
   Dims shape;

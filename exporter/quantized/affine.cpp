@@ -29,7 +29,8 @@ class Reader {
   const Instruction* behind_conversions(Place i) const {
     const Instruction* x = &at(i);
     while (x->op == Scalar::convert) {
-      const bool wide = x->dtype == DType::f32 || x->dtype == DType::f64 || x->dtype == DType::i64 || x->dtype == DType::i32;
+      const bool wide =
+          x->dtype == DType::f32 || x->dtype == DType::f64 || x->dtype == DType::i64 || x->dtype == DType::i32;
       if (!wide) return nullptr;
       x = &at(x->a);
     }

@@ -9,7 +9,7 @@
 namespace tern::quantized {
 namespace {
 
-constexpr std::int64_t kLeastBlock = 8;   // elements: smaller blocks save nothing
+constexpr std::int64_t kLeastBlock = 8;  // elements: smaller blocks save nothing
 constexpr std::size_t kMostCandidates = 24;
 
 /// Sizes without those of 1.
@@ -27,7 +27,8 @@ struct Shape {
   bool by_columns;  ///< the value has the blocks' columns first
 };
 
-/// The grids of blocks that a value of these sizes may be: one number, one for each row, rows by groups, groups by rows.
+/// The grids of blocks that a value of these sizes may be: one number, one for each row, rows by groups, groups by
+/// rows.
 std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w) {
   std::vector<Shape> found;
   const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns) {
@@ -93,9 +94,8 @@ std::vector<PerBlock> scale_candidates(const Program& program, const Function& f
     }
     for (const Shape& s : all) {
       PerBlock p = arranged(numbers, t.dtype, s);
-      const bool known = std::ranges::any_of(found, [&](const PerBlock& f) {
-        return f.rows == p.rows && f.columns == p.columns && f.values == p.values;
-      });
+      const bool known = std::ranges::any_of(
+          found, [&](const PerBlock& f) { return f.rows == p.rows && f.columns == p.columns && f.values == p.values; });
       if (!known) found.push_back(std::move(p));
     }
   }

@@ -12,7 +12,7 @@
 namespace tern::quantized {
 namespace {
 
-constexpr int kLargest = 255;  // the widest range of 8-bit elements: beyond it no type has room
+constexpr int kLargest = 255;       // the widest range of 8-bit elements: beyond it no type has room
 constexpr std::int64_t kFirst = 4;  // rows that are tried before all
 
 struct Grid {
@@ -240,9 +240,10 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales) {
       if (z < -128 || z > 127) return std::nullopt;
     }
     for (std::int64_t i = 0; i < std::ssize(codes); ++i)
-      codes[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(
-          codes[static_cast<std::size_t>(i)] + static_cast<std::int16_t>(zeros[block_of(i)]));
-    f = laid_out(numbers, scales, *grid, shifted->type, {.zero_point = ZeroPoint::subtracted, .zero = DType::i8}, &zeros);
+      codes[static_cast<std::size_t>(i)] =
+          static_cast<std::int16_t>(codes[static_cast<std::size_t>(i)] + static_cast<std::int16_t>(zeros[block_of(i)]));
+    f = laid_out(numbers, scales, *grid, shifted->type, {.zero_point = ZeroPoint::subtracted, .zero = DType::i8},
+                 &zeros);
   } else {
     return std::nullopt;
   }
@@ -295,7 +296,8 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const 
 
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros) {
   const std::optional<Grid> grid = grid_of(numbers, scales);
-  if (!grid || !sizes_fit(*grid) || numbers.values.empty() || zeros.rows != scales.rows || zeros.columns != scales.columns)
+  if (!grid || !sizes_fit(*grid) || numbers.values.empty() || zeros.rows != scales.rows ||
+      zeros.columns != scales.columns)
     return std::nullopt;
   const std::span<const Range> all = kIntegers, four_bits = all.first(2);
   for (const ZeroPoint kind : {ZeroPoint::subtracted, ZeroPoint::added}) {

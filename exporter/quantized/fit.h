@@ -17,8 +17,8 @@ struct Numbers {
 
 /// One number for each block of a matrix.
 struct PerBlock {
-  std::vector<float> values;  ///< row-major
-  DType type = DType::f32;    ///< in which they are kept, exactly
+  std::vector<float> values;           ///< row-major
+  DType type = DType::f32;             ///< in which they are kept, exactly
   std::int64_t rows = 0, columns = 0;  ///< of blocks
 };
 
@@ -36,8 +36,8 @@ std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales);
 /// The same for zero points that are given, no whole numbers: subtracted or added.
 std::optional<Fitted> fit(const Numbers& numbers, const PerBlock& scales, const PerBlock& zeros);
 
-/// int8 elements that give every number, bit for bit, as element * scale with one scale for each row or for all; nothing
-/// when there are none.
+/// int8 elements that give every number, bit for bit, as element * scale with one scale for each row or for all;
+/// nothing when there are none.
 std::optional<std::vector<std::int8_t>> fit_bytes(const Numbers& numbers, const PerBlock& scales);
 
 }  // namespace tern::quantized

@@ -155,9 +155,7 @@ class IntegerProducts {
   bool convolution_serves(const Node& n, const IntegerOperand& x) const {
     if (n.integer(AttrKey::transposed) != 0) return false;
     const Parameter& zero = x.affine.zero;
-    const auto pads = [&](AttrKey key) {
-      return std::ranges::any_of(n.dims(key), [](Dim d) { return !d.is(0); });
-    };
+    const auto pads = [&](AttrKey key) { return std::ranges::any_of(n.dims(key), [](Dim d) { return !d.is(0); }); };
     if (zero.is_number()) return zero.number == static_cast<double>(static_cast<std::int64_t>(zero.number));
     return !pads(AttrKey::before) && !pads(AttrKey::after);
   }
@@ -170,7 +168,8 @@ class IntegerProducts {
     const auto constant = [&](const std::vector<float>& numbers) {
       std::vector<std::int64_t> sizes(static_cast<std::size_t>(behind) + 1, 1);
       sizes[0] = std::ssize(numbers);
-      return numbers.size() == 1 ? b.constant(DType::f32, {}, numbers.data()) : b.constant(DType::f32, sizes, numbers.data());
+      return numbers.size() == 1 ? b.constant(DType::f32, {}, numbers.data())
+                                 : b.constant(DType::f32, sizes, numbers.data());
     };
     const auto times = [](std::vector<float> numbers, double by) {
       for (float& v : numbers) v = static_cast<float>(v * by);
@@ -236,7 +235,8 @@ class IntegerProducts {
       w.scales = scales.values;
       for (std::int64_t r = 0; r < rows; ++r) {
         std::int64_t sum = 0;
-        for (std::int64_t c = 0; c < numbers.columns; ++c) sum += (*bytes)[static_cast<std::size_t>(r * numbers.columns + c)];
+        for (std::int64_t c = 0; c < numbers.columns; ++c)
+          sum += (*bytes)[static_cast<std::size_t>(r * numbers.columns + c)];
         w.sums.push_back(static_cast<float>(sum));
       }
       w.state = add_state(*bytes, convolves ? t.shape : Dims{rows, numbers.columns}, slice);
@@ -288,11 +288,10 @@ class IntegerProducts {
   bool holds(const State& s, const std::vector<std::int8_t>& bytes) const {
     const auto all = program_.source->bytes(s.storage);
     const auto begin = static_cast<std::size_t>(s.offset);
-    return begin + bytes.size() <= all.size() && std::equal(bytes.begin(), bytes.end(), all.begin() + s.offset,
-                                                            [](std::int8_t x, std::byte y) {
-                                                              return static_cast<std::uint8_t>(x) ==
-                                                                     std::to_integer<std::uint8_t>(y);
-                                                            });
+    return begin + bytes.size() <= all.size() &&
+           std::equal(bytes.begin(), bytes.end(), all.begin() + s.offset, [](std::int8_t x, std::byte y) {
+             return static_cast<std::uint8_t>(x) == std::to_integer<std::uint8_t>(y);
+           });
   }
 
   ValueId state_input(Builder& b, std::uint32_t state) {

@@ -20,7 +20,7 @@ namespace {
 
 using namespace quantized;
 
-constexpr std::int64_t kLeast = 16;       // elements of a weight that is worth it
+constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
 class Products {
@@ -108,8 +108,7 @@ class Products {
   std::optional<Fitted> find(const Function& f, const ConstantPart& part, const ConstantSlice& slice, ValueId v) {
     const TensorType& t = type(f, v);
     Numbers numbers{{}, t.dtype, t.shape[1].value(), t.shape[0].value()};
-    const std::vector<PerBlock> scales =
-        scale_candidates(program_, f, part, slice, {numbers.rows, numbers.columns});
+    const std::vector<PerBlock> scales = scale_candidates(program_, f, part, slice, {numbers.rows, numbers.columns});
     if (scales.empty()) return std::nullopt;
     try {
       part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = by_columns(value); });

@@ -6,9 +6,9 @@
 namespace tern {
 
 /// Looks at the second operand of each product. Where constants alone compute it, and small elements times scales that
-/// occur in the computation give its numbers bit for bit (exporter/quantized/fit.h), the product reads a quantized state
-/// instead: whatever operators unpacked the elements. So it does where the operand is a dequantized value already.
-/// Nothing else of the program changes; states that nothing reads then go.
+/// occur in the computation give its numbers bit for bit (exporter/quantized/fit.h), the product reads a quantized
+/// state instead: whatever operators unpacked the elements. So it does where the operand is a dequantized value
+/// already. Nothing else of the program changes; states that nothing reads then go.
 void read_quantized_weights(Program& program);
 
 }  // namespace tern

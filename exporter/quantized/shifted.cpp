@@ -97,8 +97,7 @@ class ShiftedProducts {
       if (i.op == Scalar::add && code[i.b].op == Scalar::constant && is_integral(i.dtype)) {
         if (code[i.b].integer < -kShift || code[i.b].integer > kShift) return std::nullopt;
         sum += code[i.b].integer;
-      } else if (i.op != Scalar::convert || !is_integral(i.dtype) ||
-                 (at + 1 < code.size() && !holds_sums(i.dtype))) {
+      } else if (i.op != Scalar::convert || !is_integral(i.dtype) || (at + 1 < code.size() && !holds_sums(i.dtype))) {
         return std::nullopt;
       }
       at = i.a;
@@ -122,9 +121,8 @@ class ShiftedProducts {
     const ValueId sums = n.inputs[static_cast<std::size_t>(right.integer)];
     if (n.inputs[static_cast<std::size_t>(left.integer)] != product.outputs[0] || sums == product.outputs[0])
       return false;
-    const std::int64_t columns = type(product.outputs[0]).shape.back().is_const()
-                                     ? type(product.outputs[0]).shape.back().value()
-                                     : -1;
+    const std::int64_t columns =
+        type(product.outputs[0]).shape.back().is_const() ? type(product.outputs[0]).shape.back().value() : -1;
     const std::vector<std::int64_t> found = integers(sums), weight = integers(product.inputs[1]);
     if (columns < 1 || std::ssize(found) != columns || weight.empty() || !type(sums).shape.back().is(columns))
       return false;

@@ -45,7 +45,8 @@ void remove_superseded_weights(Program& program) {
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
     const bool wide = !s.type.quantized() && is_floating(s.type.dtype) && element_size(s.type.dtype) > 1;
-    superseded[i] = !read[i] && wide && !s.is_mutable && s.type.shape.size() >= kLeastRank && narrow.contains(sizes_of(s));
+    superseded[i] =
+        !read[i] && wide && !s.is_mutable && s.type.shape.size() >= kLeastRank && narrow.contains(sizes_of(s));
     any = any || superseded[i];
   }
   if (!any) return;

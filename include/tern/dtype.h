@@ -35,8 +35,8 @@ enum class DType : std::uint8_t {
   f6_e2m3 = 22,  ///< one element in each byte, the upper two bits zero (OCP MX 1.0, 5.3.2)
   f6_e3m2 = 23,  ///< as f6_e2m3
   f4_e2m1 = 24,  ///< two elements in each byte, the even one in the low four bits (OCP MX 1.0, 5.3.3)
-  i4 = 25,  ///< -8 to 7, two elements in each byte, the even one in the low four bits; in quantized values only
-  i2 = 26,  ///< -2 to 1, four elements in each byte, from the low two bits on; in quantized values only
+  i4 = 25,       ///< -8 to 7, two elements in each byte, the even one in the low four bits; in quantized values only
+  i2 = 26,       ///< -2 to 1, four elements in each byte, from the low two bits on; in quantized values only
 };
 
 inline constexpr int kDTypeCount = 27;

@@ -9,7 +9,8 @@
 
 namespace tern {
 
-/// Writes the elements of `from`, or the numbers of a quantized value, in row-major order to `to`, converted to `dtype`.
+/// Writes the elements of `from`, or the numbers of a quantized value, in row-major order to `to`, converted to
+/// `dtype`.
 void to_dense(const TensorView& from, DType dtype, void* to);
 /// Converts a contiguous run of `dtype` into the contiguous view `to`.
 void from_dense(const void* from, DType dtype, const TensorView& to);

@@ -1,8 +1,9 @@
 // mx_pack, mx_dequantize and dequantize.
+#include "kernels/portable/quantized.h"
+
 #include "kernels/mx_format.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
-#include "kernels/portable/quantized.h"
 #include "kernels/quantized_view.h"
 
 namespace tern::portable {

@@ -13,8 +13,8 @@ namespace {
 std::string element(DType t, const std::string& x, const std::string& from, const std::string& i) {
   if (t == DType::i4 || t == DType::i2) {
     const int per = elements_per_byte(t), bits = 8 / per, sign = 1 << (bits - 1), mask = (1 << bits) - 1;
-    return fmt::format("(float)((int)(({0}[({1}) / {2}] >> ({3} * (int)(({1}) % {2}))) & {4} ^ {5}) - {5})", x, i, per, bits,
-                       mask, sign);
+    return fmt::format("(float)((int)(({0}[({1}) / {2}] >> ({3} * (int)(({1}) % {2}))) & {4} ^ {5}) - {5})", x, i, per,
+                       bits, mask, sign);
   }
   if (t == DType::f4_e2m1)
     return fmt::format("tern_f4_e2m1_to_f32((tern_u8)({0}[({1}) >> 1] >> (4 * (({1}) & 1)) & 15))", x, i);
@@ -39,12 +39,13 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
                     scales = parameter("scales", m.scale_offset()), zeros = parameter("zeros", m.zero_offset()),
                     outer = parameter("outer", m.outer_offset());
   const std::string r = fmt::format("((row) / {})", rows), c = fmt::format("((column) / {})", block);
-  k.source.define(macro + "_BLOCK(row, column)",
-                  b.layout == ScaleLayout::plain
-                      ? fmt::format("({} * {} + {})", r, across, c)
-                      : fmt::format("(({0} / 128 * (({2} + 3) / 4) + {1} / 4) * 512 + {0} % 32 * 16 + {0} % 128 / 32 * 4 + "
-                                    "{1} % 4)",
-                                    r, c, across));
+  k.source.define(
+      macro + "_BLOCK(row, column)",
+      b.layout == ScaleLayout::plain
+          ? fmt::format("({} * {} + {})", r, across, c)
+          : fmt::format("(({0} / 128 * (({2} + 3) / 4) + {1} / 4) * 512 + {0} % 32 * 16 + {0} % 128 / 32 * 4 + "
+                        "{1} % 4)",
+                        r, c, across));
   const std::string at = macro + "_BLOCK(row, column)";
   std::string scale = element(b.scale, name, scales, at);
   if (b.outer) scale = fmt::format("({} * {})", scale, element(DType::f32, name, outer, "0"));

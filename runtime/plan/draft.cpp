@@ -132,8 +132,7 @@ Operand Draft::contiguous(ValueId v, std::uint32_t node, bool always) {
 
 TensorView Draft::state_view(const State& s) const {
   TensorView view = concrete.view(s.type);
-  if (!s.type.packed() && view.numel() != 0)
-    std::copy(s.strides.begin(), s.strides.end(), view.strides.begin());
+  if (!s.type.packed() && view.numel() != 0) std::copy(s.strides.begin(), s.strides.end(), view.strides.begin());
   return view;
 }
 

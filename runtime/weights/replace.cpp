@@ -89,8 +89,8 @@ std::vector<bool> replaceable_states(const Program& program) {
   }
   for (std::size_t i = 0; i < program.states.size(); ++i) {
     const State& s = program.states[i];
-    result[i] = !unknown && !odd[s.storage] && !s.type.packed() &&
-                !s.name.starts_with("export.") && !is_folded(program, s.name);
+    result[i] = !unknown && !odd[s.storage] && !s.type.packed() && !s.name.starts_with("export.") &&
+                !is_folded(program, s.name);
   }
   return result;
 }

@@ -67,8 +67,8 @@ void matmul(Inference& c) {
 }
 
 // x [s, k], weight [e, k, n], offsets [e] -> [s, n]: row r of x is multiplied by weight[g] for the first g with r <
-// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtype, and the dtypes of x and weight, as
-// of matmul.
+// offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtype, and the dtypes of x and weight,
+// as of matmul.
 void grouped_matmul(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);

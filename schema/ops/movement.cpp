@@ -184,8 +184,7 @@ void pad(Inference& c) {
 // slice_scatter(x, src; axis, start, length, step): x with the elements that slice would give replaced by src.
 void slice_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && !x.packed(),
-            "both operands need one unpacked dtype");
+  c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
   c.require(x.rank() > 0 && src.rank() == x.rank(), "both operands need one rank above 0");
   const std::size_t axis = c.axis(AttrKey::axis, x.rank());
   const std::int64_t step = c.integer(AttrKey::step);
@@ -200,8 +199,7 @@ void slice_scatter(Inference& c) {
 // by src.
 void as_strided_scatter(Inference& c) {
   const TensorType &x = c.in(0), &src = c.in(1);
-  c.require(x.dtype == src.dtype && !x.packed(),
-            "both operands need one unpacked dtype");
+  c.require(x.dtype == src.dtype && !x.packed(), "both operands need one unpacked dtype");
   check_extent(c, x, src.shape, c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
   c.out(x.dtype, x.shape);
 }

@@ -1,7 +1,5 @@
 // Numbers that are small elements times scales are found to be so: elements, scales and zero points that the test draws
 // itself must come back as numbers, bit for bit.
-#include "exporter/quantized/fit.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <random>
 
 #include "dtypes/convert.h"
+#include "exporter/quantized/fit.h"
 
 namespace tern::quantized {
 namespace {
@@ -40,7 +39,8 @@ Drawn draw(DType type, std::int64_t rows, std::int64_t columns, std::int64_t blo
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
       const auto b = static_cast<std::size_t>(r / block_rows * across + c / block);
-      d.numbers.values.push_back(rounded(type, number(static_cast<float>(code(engine)), d.scales.values[b], d.zeros.values[b])));
+      d.numbers.values.push_back(
+          rounded(type, number(static_cast<float>(code(engine)), d.scales.values[b], d.zeros.values[b])));
     }
   }
   return d;
@@ -53,7 +53,8 @@ void expect_numbers(const Fitted& f, const Numbers& n) {
   for (std::int64_t r = 0; r < n.rows; ++r) {
     dequantize_row(m, f.bytes.data(), r, 0, n.columns, row.data());
     for (std::int64_t c = 0; c < n.columns; ++c)
-      ASSERT_EQ(rounded(n.type, row[static_cast<std::size_t>(c)]), n.values[static_cast<std::size_t>(r * n.columns + c)]);
+      ASSERT_EQ(rounded(n.type, row[static_cast<std::size_t>(c)]),
+                n.values[static_cast<std::size_t>(r * n.columns + c)]);
   }
 }
 

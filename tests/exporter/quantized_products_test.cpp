@@ -40,7 +40,8 @@ Floats run(TestProgram& p, const Tensor& x) {
 std::vector<std::int8_t> codes(std::int64_t count, int least, int most) {
   std::vector<std::int8_t> c(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < c.size(); ++i)
-    c[i] = static_cast<std::int8_t>(least + static_cast<int>((i * 37 + i / 11) % static_cast<std::size_t>(most - least + 1)));
+    c[i] = static_cast<std::int8_t>(least +
+                                    static_cast<int>((i * 37 + i / 11) % static_cast<std::size_t>(most - least + 1)));
   return c;
 }
 
@@ -68,7 +69,8 @@ TEST(QuantizedProducts, GroupsThatShareAScaleBecomeAQuantizedState) {
   Builder& b = p.b();
   constexpr std::int64_t kGroup = 32, kGroups = kDepth / kGroup;
   const auto q = codes(kColumns * kDepth, 0, 15);
-  const Floats scales = test::random_floats(kColumns * kGroups, 2), zeros(scales.size(), 7), input = test::random_floats(kRows * kDepth, 1);
+  const Floats scales = test::random_floats(kColumns * kGroups, 2), zeros(scales.size(), 7),
+               input = test::random_floats(kRows * kDepth, 1);
   const ValueId x = p.input(DType::f32, {kRows, kDepth});
   const ValueId elements = b.cast(b.constant(DType::u8, {kColumns, kGroups, kGroup}, q.data()), DType::f32);
   const ValueId w = b.expr("(q - z) * s",
@@ -93,8 +95,9 @@ TEST(QuantizedProducts, WhatIsNotBitForBitStays) {
   Builder& b = p.b();
   const Floats w = test::random_floats(kColumns * kDepth, 3), s = test::random_floats(kColumns, 4);
   const ValueId x = p.input(DType::f32, {kRows, kDepth});
-  const ValueId v = b.expr("w * s", {{"w", b.constant(DType::f32, {kColumns, kDepth}, w.data())},
-                                     {"s", b.constant(DType::f32, {kColumns, 1}, s.data())}},
+  const ValueId v = b.expr("w * s",
+                           {{"w", b.constant(DType::f32, {kColumns, kDepth}, w.data())},
+                            {"s", b.constant(DType::f32, {kColumns, 1}, s.data())}},
                            DType::f32);
   p.output(b.matmul(x, b.transpose(v, 0, 1)));
   read_quantized_weights(p.program());
@@ -123,8 +126,9 @@ struct Static {
     for (float& s : scales) s = std::fabs(s) + .01F;
     std::vector<std::int64_t> shape(sizes.size(), 1);
     shape[0] = sizes[0];
-    return b.expr("q * s", {{"q", b.cast(b.constant(DType::i8, sizes, elements.data()), DType::f32)},
-                            {"s", b.constant(DType::f32, shape, scales.data())}},
+    return b.expr("q * s",
+                  {{"q", b.cast(b.constant(DType::i8, sizes, elements.data()), DType::f32)},
+                   {"s", b.constant(DType::f32, shape, scales.data())}},
                   DType::f32);
   }
   static double number(float x) {
@@ -209,8 +213,8 @@ Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
   for (std::size_t i = 0; i < elements.size(); ++i) sums[i / kDepth] += 128 * elements[i];
   sums[3] += wrong;
   const ValueId product = b.add(Op::matmul, {b.cast(up, DType::u8), w}, {attr_dtype(DType::i32)});
-  const ValueId right = b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kColumns}, sums.data())}},
-                               DType::i64, DType::i32);
+  const ValueId right =
+      b.expr("p - s", {{"p", product}, {"s", b.constant(DType::i32, {kColumns}, sums.data())}}, DType::i64, DType::i32);
   p.output(b.expr("p * 0.5", {{"p", b.cast(right, DType::f32)}}, DType::f32));
   multiply_signed_integers(p.program());
   take_float_sums(p.program());
@@ -219,7 +223,8 @@ Ops shifted(std::int32_t wrong, Floats* result = nullptr) {
     Floats whole;
     for (const float v : input) whole.push_back(std::nearbyint(v * 40));
     *result = run(p, floats({kRows, kDepth}, whole));
-    std::vector<double> numbers(elements.begin(), elements.end()), expected = products(whole, numbers, kColumns, kDepth);
+    std::vector<double> numbers(elements.begin(), elements.end()),
+        expected = products(whole, numbers, kColumns, kDepth);
     for (double& e : expected) e *= .5;
     expect_near(*result, expected, 0);
   }

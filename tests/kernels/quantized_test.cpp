@@ -66,7 +66,8 @@ const Format kFormats[] = {
 struct Extent {
   std::int64_t m, n, k;
 };
-constexpr Extent kExtents[] = {{1, 5, 64}, {1, 130, 192}, {2, 9, 128}, {3, 17, 64}, {5, 4, 64}, {8, 33, 320}, {9, 40, 64}, {40, 70, 1088}};
+constexpr Extent kExtents[] = {{1, 5, 64}, {1, 130, 192}, {2, 9, 128}, {3, 17, 64},
+                               {5, 4, 64}, {8, 33, 320},  {9, 40, 64}, {40, 70, 1088}};
 
 std::vector<Number> product_of(int way, const Format& f, const Extent& e, const std::vector<std::byte>& bytes,
                                const std::vector<double>& x, DType x_type, const std::vector<double>& bias) {
@@ -91,7 +92,8 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
       const std::vector<std::byte> bytes = random_value(m, ++seed);
       const std::vector<double> x = random_numbers(e.m * e.k, ++seed, 2, 16);
       const std::vector<double> bias = e.n % 2 == 0 ? random_numbers(e.n, ++seed) : std::vector<double>{};
-      std::vector<std::vector<float>> numbers(static_cast<std::size_t>(e.n), std::vector<float>(static_cast<std::size_t>(e.k)));
+      std::vector<std::vector<float>> numbers(static_cast<std::size_t>(e.n),
+                                              std::vector<float>(static_cast<std::size_t>(e.k)));
       for (std::int64_t j = 0; j < e.n; ++j)
         dequantize_row(m, bytes.data(), j, 0, e.k, numbers[static_cast<std::size_t>(j)].data());
       const DType x_type = seed % 3 == 0 ? DType::bf16 : DType::f32;  // which holds these numbers
@@ -111,7 +113,8 @@ TEST(Quantized, ProductsAreSumsOfTheNumbers) {
           // Zero points are taken out of the whole sum, whose terms then are larger.
           // Many rows of bfloat16 meet a weight that is rounded to it, where that is faster.
           const double half_place = x_type == DType::bf16 && e.m > quantized::kFewRows ? 0x1p-9 : 0;
-          const double bound = size * half_place + size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
+          const double bound =
+              size * half_place + size * (format.blocks.zero_point == ZeroPoint::none ? 4e-6 : 4e-5) + 1e-6;
           ASSERT_NEAR(native[at].real(), sum, bound) << name_of(format.element) << ' ' << format.blocks.columns << ": "
                                                      << e.m << ' ' << e.n << ' ' << e.k << " at " << i << ' ' << j;
           ASSERT_NEAR(definition[at].real(), sum, size * 1e-4 + 1e-6);
@@ -147,8 +150,8 @@ TEST(Quantized, EveryCodeOfEveryInstructionSet) {
   for_levels(quantized::set_loops_levels, [](auto set) {
     quantized::Loops loops;
     set(&loops);
-    for (const DType type : {DType::i8, DType::u8, DType::i4, DType::i2, DType::f8_e4m3fn, DType::f8_e5m2, DType::f6_e2m3,
-                             DType::f6_e3m2, DType::f4_e2m1}) {
+    for (const DType type : {DType::i8, DType::u8, DType::i4, DType::i2, DType::f8_e4m3fn, DType::f8_e5m2,
+                             DType::f6_e2m3, DType::f6_e3m2, DType::f4_e2m1}) {
       std::uint8_t codes[256];
       const int count = type == DType::f6_e2m3 || type == DType::f6_e3m2 ? 64 : 256, per = elements_per_byte(type);
       for (int i = 0; i < 256; ++i) codes[i] = static_cast<std::uint8_t>(i % count);

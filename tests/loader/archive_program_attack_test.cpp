@@ -231,7 +231,9 @@ TEST(ArchiveAttack, PointwiseCode) {
 // FIELD 15: MX tensors.
 TEST(ArchiveAttack, MxTypes) {
   const auto change = [](std::int32_t block, ScaleLayout layout, Dims shape, DType dtype) {
-    return [=](Program& p) { p.functions[1].values.back().type = {dtype, shape, {.columns = block, .layout = layout}}; };
+    return [=](Program& p) {
+      p.functions[1].values.back().type = {dtype, shape, {.columns = block, .layout = layout}};
+    };
   };
   for (std::int32_t block : {-1, 7, 33, 128, std::numeric_limits<std::int32_t>::max()}) {
     expect_rule("values.type", change(block, ScaleLayout::plain, {2, 64}, DType::f8_e4m3fn));

@@ -39,8 +39,8 @@ std::string type_json(const Program& p, const TensorType& t) {
     out += fmt::format(", \"block\": [{}, {}], \"scale\": {}, \"scale_layout\": {}", b.rows, b.columns,
                        quoted(name_of(b.scale)), static_cast<int>(b.layout));
     if (b.zero_point != ZeroPoint::none)
-      out += fmt::format(", \"zero_point\": {}, \"zero\": {}", quoted(b.zero_point == ZeroPoint::added ? "added" : "subtracted"),
-                         quoted(name_of(b.zero)));
+      out += fmt::format(", \"zero_point\": {}, \"zero\": {}",
+                         quoted(b.zero_point == ZeroPoint::added ? "added" : "subtracted"), quoted(name_of(b.zero)));
     if (b.outer) out += ", \"outer_scale\": true";
   }
   return out + "}";
@@ -92,9 +92,9 @@ std::string function_json(const Program& p, const Function& f) {
   constexpr const char* kOutputs[] = {"tensor", "integer", "number", "boolean", "none"};
   std::string out = fmt::format("{{\"name\": {}, \"entry\": {}", quoted(f.name), f.entry);
   out += ", \"inputs\": " + array(f.inputs, [&](const FunctionInput& in) {
-           std::string text = fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}",
-                                          quoted(in.name), kInputs[static_cast<std::size_t>(in.kind)], in.value,
-                                          value_json(p, f, in.value));
+           std::string text =
+               fmt::format("{{\"name\": {}, \"kind\": \"{}\", \"value\": {}, \"type\": {}", quoted(in.name),
+                           kInputs[static_cast<std::size_t>(in.kind)], in.value, value_json(p, f, in.value));
            if (in.kind == FunctionInput::Kind::state) text += ", \"state\": " + quoted(p.states[in.state].name);
            if (in.kind == FunctionInput::Kind::none) text += ", \"fixed\": " + quoted(in.constant);
            return text + "}";

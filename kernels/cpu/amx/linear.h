@@ -22,7 +22,7 @@ struct LinearOperands {
   const float* bias = nullptr;   ///< [n], or null
   float* y = nullptr;
   pointwise::Finish finish;
-  DType type = DType::f32;  ///< or one that is_one_part
+  DType type = DType::f32;                     ///< or one that is_one_part
   const QuantizedMatrix* quantized = nullptr;  ///< the weight is such a value: blocks of it are made numbers in turn
 };
 

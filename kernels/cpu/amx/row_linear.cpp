@@ -64,8 +64,8 @@ std::size_t RowLinear::scratch() const {
 bool RowLinear::multiply_quantized(const RowLinearOperands& o, const TileRows& rows, Range blocks,
                                    const RowResults& results) const {
   auto* numbers = thread_buffer<float>(static_cast<std::size_t>(kBlock * shape_.k), kNumbersSlot);
-  auto* packed = thread_buffer<std::byte>(
-      static_cast<std::size_t>(packed_weight_bytes(kBlock, steps_of(shape_.k))), kPackedSlot);
+  auto* packed =
+      thread_buffer<std::byte>(static_cast<std::size_t>(packed_weight_bytes(kBlock, steps_of(shape_.k))), kPackedSlot);
   bool finite = true;
   for (std::int64_t b = blocks.begin; b < blocks.end; ++b) {
     const std::int64_t first = b * kBlock, count = std::min(kBlock, shape_.n - first);

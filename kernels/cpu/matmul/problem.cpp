@@ -9,7 +9,8 @@ namespace {
 /// A view that gemm can read, or the dense one that `v` has to be copied to.
 bool needs_copy(const TensorView& v, DType type) {
   const int r = v.rank;
-  return v.dtype != type || v.blocks.columns != 0 || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
+  return v.dtype != type || v.blocks.columns != 0 ||
+         !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
 TensorView dense_like(const TensorView& v, DType type) {

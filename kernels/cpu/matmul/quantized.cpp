@@ -20,8 +20,8 @@ amx::LinearShape shape_of(const KernelCall& c, int parts) {
 bool rounds(const KernelCall& c) {
   const bool narrow = c.in[0].dtype == DType::bf16, fits = narrow || c.in[0].dtype == DType::f32;
   const DType y = c.out[0].dtype;
-  return (narrow || c.precision == Precision::bfloat16) && fits && (y == DType::f32 || y == DType::bf16) && rows_pay() &&
-         amx::RowLinear::suits(shape_of(c, amx::kRounded));
+  return (narrow || c.precision == Precision::bfloat16) && fits && (y == DType::f32 || y == DType::bf16) &&
+         rows_pay() && amx::RowLinear::suits(shape_of(c, amx::kRounded));
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
@@ -57,13 +57,11 @@ class Quantized : public PreparedAlgorithm {
                                .bias = bias,
                                .y = convert_y_ ? room.y : c.out[0].as<float>(),
                                .finish = convert_y_ ? pointwise::Finish{} : pointwise::Finish{epilogue, &c}};
-    const bool done = tiles_ && tiles_->run({.x = p.x,
-                                             .weight = p.weight,
-                                             .bias = p.bias,
-                                             .y = p.y,
-                                             .finish = p.finish,
-                                             .quantized = &p.matrix},
-                                            nullptr);
+    const bool done =
+        tiles_ &&
+        tiles_->run(
+            {.x = p.x, .weight = p.weight, .bias = p.bias, .y = p.y, .finish = p.finish, .quantized = &p.matrix},
+            nullptr);
     if (!done) quantized::multiply(p);
     if (!convert_y_) return Left::nothing;
     from_dense(room.y, DType::f32, c.out[0]);

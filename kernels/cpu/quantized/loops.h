@@ -1,5 +1,5 @@
-// The innermost loops over quantized matrices, compiled once for each instruction set: dot products that read elements in
-// their own bits, and rows of numbers.
+// The innermost loops over quantized matrices, compiled once for each instruction set: dot products that read elements
+// in their own bits, and rows of numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ constexpr int kMostRows = 4;  ///< of x, and of the matrix
 /// Rows of the matrix, a few of them, and rows of x in the order of `arrange`.
 struct Dots {
   const float* x = nullptr;
-  std::ptrdiff_t x_row = 0;                     ///< floats between rows of x
+  std::ptrdiff_t x_row = 0;                      ///< floats between rows of x
   const std::uint8_t* elements[kMostRows] = {};  ///< of each row
   const float* scales[kMostRows] = {};           ///< one for each block
   std::ptrdiff_t columns = 0, block = 0;

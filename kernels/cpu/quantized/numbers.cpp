@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5;
 
 /// Of values in the order of scales, `type` elements from `first` on.
-void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows, float* to) {
+void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
+             float* to) {
   const ScaleGrid grid = m.scales();
   const std::int64_t size = element_size(type);
   if (grid.layout == ScaleLayout::plain && m.blocks.rows == 1)

@@ -7,12 +7,12 @@
 namespace tern::quantized {
 
 struct Product {
-  QuantizedMatrix matrix;                ///< [n, k]
-  const std::byte* weight = nullptr;     ///< the value's first byte
-  const float* x = nullptr;              ///< [m, k], dense
+  QuantizedMatrix matrix;             ///< [n, k]
+  const std::byte* weight = nullptr;  ///< the value's first byte
+  const float* x = nullptr;           ///< [m, k], dense
   std::int64_t m = 0;
-  const float* bias = nullptr;           ///< [n], or null
-  float* y = nullptr;                    ///< [m, n], dense
+  const float* bias = nullptr;  ///< [n], or null
+  float* y = nullptr;           ///< [m, n], dense
   pointwise::Finish finish;
 };
 
