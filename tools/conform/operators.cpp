@@ -9,7 +9,8 @@ namespace {
 
 std::string type_name(const TensorType& type) {
   const std::string_view name = name_of(type.dtype);
-  return type.quantized() ? fmt::format("mx {}", name) : std::string(name);
+  if (!type.quantized()) return std::string(name);
+  return fmt::format("{} {}", type.blocks.scale == DType::f8_e8m0 ? "mx" : "blocks of", name);
 }
 
 /// The tensors that cross from one origin to another, or to the outside.
