@@ -116,7 +116,7 @@ TEST(ImportSubclass, MxWeightsBecomeOneValue) {
   const Program p = m.load();
   ASSERT_EQ(p.states.size(), 1u);
   EXPECT_EQ(p.states[0].name, "w.qdata");
-  EXPECT_EQ(p.states[0].type, (TensorType{DType::f8_e4m3fn, {2, 64}, 32, ScaleLayout::plain}));
+  EXPECT_EQ(p.states[0].type, (TensorType{DType::f8_e4m3fn, {2, 64}, Blocks{32}}));
 }
 
 std::string error_of_model(TracedModel& m, ErrorCode code) {
