@@ -41,8 +41,11 @@ void encode_nvfp4(const Row& row) {
       const float scale = float_codec::decode<E4M3FN>(code);
       const float by = row.outer == 0 ? 0.0F : inverse / scale;
       encode_block<E2M1, false>(x, kBlock, by, scale * row.outer, codes.data(), row.back + k);
-      if (!(by < std::bit_cast<float>(float_codec::kInfinity32)) || scale != scale)
+      if (row.outer != row.outer) {
+        codes.fill(code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
+      } else if (scale != scale || by == std::bit_cast<float>(float_codec::kInfinity32)) {
         encode_nans<E2M1>(x, kBlock, by, codes.data());
+      }
       pack_nibbles(codes.data(), kBlock, to + k / 2);
       *scales++ = code;
     }

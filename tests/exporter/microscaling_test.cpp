@@ -57,7 +57,7 @@ TEST(Microscaling, AProductOfElementsAndScalesIsOneValue) {
   EXPECT_EQ(p.functions[0].nodes.size(), 2u) << "dequantize, multiply";
   ASSERT_EQ(p.states.size(), 1u);
   EXPECT_EQ(p.states[0].name, "data");
-  EXPECT_EQ(p.states[0].type, (TensorType{DType::f8_e4m3fn, {2, 64}, 32, ScaleLayout::plain}));
+  EXPECT_EQ(p.states[0].type, (TensorType{DType::f8_e4m3fn, {2, 64}, Blocks{32}}));
   const auto bytes = p.source->bytes(p.states[0].storage);
   ASSERT_EQ(bytes.size(), 128u + 4u);
   EXPECT_EQ(bytes[65], std::byte{1});
