@@ -15,7 +15,7 @@ ValueId select_rows(Builder& b, const TensorType& rows, const PlainParts& parts,
   const std::int64_t columns = rows.shape.back().value(), block = rows.blocks.columns;
   ValueId elements = b.index_select(parts.elements, index, 0);
   const ValueId scales = b.index_select(parts.scales, index, 0);
-  Dims lead = b.shape(index);
+  const Dims lead = b.shape(index);
   const auto with = [&](std::initializer_list<std::int64_t> sizes) {
     Dims all = lead;
     for (const std::int64_t s : sizes) all.push_back(s);
@@ -23,18 +23,19 @@ ValueId select_rows(Builder& b, const TensorType& rows, const PlainParts& parts,
   };
   double factor = static_cast<double>(parts.outer);
   if (elements_per_byte(rows.dtype) == 2) {
-    const std::uint8_t kShifts[] = {0, 4};
-    elements = b.reshape(elements, with({columns / 2, 1}));
-    const ValueId shifts = b.constant(DType::u8, {2}, kShifts);
     const bool integer = rows.dtype == DType::i4;
-    elements = b.expr(integer ? kInteger : kTwiceE2M1, {{"x", elements}, {"h", shifts}}, DType::i32, DType::i8);
+    const ValueId bytes = b.reshape(elements, with({columns / 2, 1}));
+    elements = b.expr(integer ? kInteger : kTwiceE2M1, {{"x", bytes}, {"h", b.iota(2, DType::u8, 0, 4)}}, DType::i64,
+                      DType::i8);
     if (!integer) factor *= 0.5;
   }
-  elements = b.reshape(elements, with({columns / block, block}));
+  const bool one = columns == block;  // scale for each row
+  if (!one || b.rank(elements) != b.rank(scales))
+    elements = b.reshape(elements, one ? with({columns}) : with({columns / block, block}));
   const ValueId numbers =
-      b.expr("x * (s * f)", {{"x", elements}, {"s", b.reshape(scales, with({columns / block, 1}))}, {"f", factor}},
+      b.expr("x * (s * f)", {{"x", elements}, {"s", one ? scales : b.unsqueeze(scales, -1)}, {"f", factor}},
              DType::f32, result);
-  return b.reshape(numbers, with({columns}));
+  return one ? numbers : b.reshape(numbers, with({columns}));
 }
 
 }  // namespace tern::quantize

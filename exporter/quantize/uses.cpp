@@ -101,8 +101,8 @@ class Reads {
       return use(node, false,
                  {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
-    obstacle(operand == 0 || n.op != Op::matmul ? fmt::format("{} reads it", op_name(n.op))
-                                                : fmt::format("it is operand {} of {}", operand, op_name(n.op)));
+    obstacle(n.op == Op::matmul ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
+                                : fmt::format("{} reads it", op_name(n.op)));
   }
 
   void use(std::size_t node, bool product, const MatrixPart& part) {

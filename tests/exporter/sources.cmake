@@ -27,6 +27,7 @@ set(sources
   pt2_zip_attack_test.cpp
   quantization_test.cpp
   quantize_arithmetic_test.cpp
+  quantize_test.cpp
   quantized_fit_test.cpp
   tune_test.cpp
   verdict_test.cpp
