@@ -22,7 +22,8 @@ struct ImportOptions {
   /// float16 or bfloat16: weights that only matrix products read are stored in it. invalid: all stay as they are.
   /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;
-  std::vector<QuantizeRule> quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
+  std::vector<QuantizeRule>
+      quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
 };

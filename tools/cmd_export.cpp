@@ -103,8 +103,8 @@ void print_report(const ExportArguments& a, const Program& program, const Import
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
         "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
-        import.nodes, program.functions.size(), program.states.size(), a.quantize.formats.empty() ? "" : quantize_json(import.quantized),
-        tuned ? tuning_json(*tuned) : "");
+        import.nodes, program.functions.size(), program.states.size(),
+        a.quantize.formats.empty() ? "" : quantize_json(import.quantized), tuned ? tuning_json(*tuned) : "");
     return;
   }
   if (!a.quantize.formats.empty()) fmt::print("{}", quantize_text(import.quantized));
@@ -160,6 +160,18 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   for (const std::string& kind : report.left_out) fmt::print("{}: none for a {}\n", name, escape_name(kind, 400));
 }
 
+[[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
+  constexpr std::size_t kMost = 5;
+  std::string reasons;
+  for (std::size_t i = 0; i < std::min(kMost, report.kept.size()); ++i)
+    reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", escape_name(report.kept[i].name),
+                           escape_name(report.kept[i].reason, 400));
+  if (report.kept.size() > kMost) reasons += fmt::format("; and {} more", report.kept.size() - kMost);
+  fail(ErrorCode::invalid_argument,
+       reasons.empty() ? "--quantize: the program has no weight of floats that a product or an embedding reads"
+                       : "--quantize: all weights stay as they are. " + reasons);
+}
+
 int run_export(ExportArguments& a) {
   refuse_standard_input(a.input);
   if (a.output == "-") {
@@ -191,13 +203,7 @@ int run_export(ExportArguments& a) {
     fail(ErrorCode::invalid_argument,
          "--precision: the program has no product, convolution or attention of float32 that it could be for");
   }
-  if (!import_options.quantize.empty() && import.quantized.weights.empty()) {
-    const std::vector<KeptWeight>& kept = import.quantized.kept;
-    fail(ErrorCode::invalid_argument,
-         kept.empty() ? "--quantize: the program has no weight of floats that a product or an embedding reads"
-                      : fmt::format("--quantize: all {} weights stay as they are; '{}' because {}", kept.size(),
-                                    escape_name(kept[0].name), escape_name(kept[0].reason, 400)));
-  }
+  if (!import_options.quantize.empty() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   name_sizes(program, a.size_names);
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
@@ -258,7 +264,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
                 "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
                 "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds")
-      ->type_name("FORMAT");
+      ->type_name("FORMAT[:PATTERN]");
   c->add_option("--group", a->quantize.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
   c->add_option("--mx-scales", a->quantize.mx_scales,
@@ -266,8 +272,8 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "(default: floor)")
       ->type_name("MODE");
   c->add_option("--keep", a->keep,
-                "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches PATTERN (* ? []) "
-                "as they are. May be repeated")
+                "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
+                "PATTERN (* ? []) as they are. May be repeated")
       ->type_name("PATTERN");
   c->add_option("--size", a->sizes,
                 "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "

@@ -39,7 +39,8 @@ std::vector<QuantizeRule> parse_quantize(const QuantizeArguments& a) {
            fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
     }
     if (colon != std::string::npos && colon + 1 == text.size())
-      fail(ErrorCode::invalid_argument, fmt::format("--quantize {}: a pattern must follow the colon", escape_name(text)));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--quantize {}: a pattern must follow the colon", escape_name(text)));
     const bool grouped = format->scheme == Scheme::integers && format->block != 0;
     rules.push_back({{format, grouped ? a.group.value_or(format->block) : format->block, scales},
                      colon == std::string::npos ? "" : text.substr(colon + 1)});

@@ -90,9 +90,8 @@ std::string quantize_json(const QuantizeReport& r) {
                         json_escape(k.name), json_escape(k.reason), k.bytes);
   }
   const Totals t = totals_of(r);
-  return fmt::format(
-      ", \"quantized\": {{\"bytes_before\": {}, \"bytes\": {}, \"weights\": [{}], \"kept\": [{}]}}", t.before, t.after,
-      weights, kept);
+  return fmt::format(", \"quantized\": {{\"bytes_before\": {}, \"bytes\": {}, \"weights\": [{}], \"kept\": [{}]}}",
+                     t.before, t.after, weights, kept);
 }
 
 }  // namespace tern

@@ -29,14 +29,23 @@ TERN_INLINE float clamped(float v, float most) {
 template <class F>
 inline constexpr float kLargest = float_codec::decode<F>(static_cast<typename F::Bits>(Codes<F>::largest));
 
-/// Codes of x * by, or x / by, rounded to nearest, ties to even, and clamped; back = code * scale.
-template <class F, bool divides>
-TERN_INLINE void encode_block(const float* x, std::int64_t n, float by, float scale, std::uint8_t* codes, float* back) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float v = clamped(divides ? x[i] / by : x[i] * by, kLargest<F>);
-    codes[i] = float_codec::encode<F>(v, Overflow::saturate);
-    back[i] = float_codec::decode<F>(codes[i]) * scale;
-  }
+TERN_INLINE void multiply(float* x, std::int64_t n, float by) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] *= by;
+}
+
+// Blocks are scaled one by one, and the numbers of many blocks encoded at once: short loops over bytes use half of the
+// processor's lanes.
+
+template <class F>
+TERN_INLINE void multiply_clamped(const float* x, std::int64_t n, float by, float* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = clamped(x[i] * by, kLargest<F>);
+}
+
+/// Codes of numbers, rounded to nearest, ties to even; the numbers become those of the codes.
+template <class F>
+TERN_INLINE void encode_numbers(float* x, std::int64_t n, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = float_codec::encode<F>(x[i], Overflow::saturate);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = float_codec::decode<F>(codes[i]);
 }
 
 /// The code that torchao gives a NaN in a format that has none: the arithmetic of its rounding, applied to the bits.
@@ -44,11 +53,12 @@ template <class F>
 std::uint8_t code_of_nan(float v) {
   constexpr int shift = 23 - F::mantissa;
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(v), a = bits & kMagnitude, odd = (a >> shift) & 1;
-  const std::uint32_t rebiased = a - (static_cast<std::uint32_t>(127 - F::bias) << 23) + ((1u << (shift - 1)) - 1) + odd;
+  const std::uint32_t rebiased =
+      a - (static_cast<std::uint32_t>(127 - F::bias) << 23) + ((1u << (shift - 1)) - 1) + odd;
   return static_cast<std::uint8_t>((rebiased >> shift & 0xff) | (bits >> 31 << (F::exponent + F::mantissa)));
 }
 
-/// Codes of a block in which x * by has NaN, in a format without: encode_block does the others.
+/// Codes of a block in which x * by has NaN, in a format without.
 template <class F>
 void encode_nans(const float* x, std::int64_t n, float by, std::uint8_t* codes) {
   if constexpr (F::special == Special::finite) {

@@ -33,8 +33,8 @@ ValueId select_rows(Builder& b, const TensorType& rows, const PlainParts& parts,
   if (!one || b.rank(elements) != b.rank(scales))
     elements = b.reshape(elements, one ? with({columns}) : with({columns / block, block}));
   const ValueId numbers =
-      b.expr("x * (s * f)", {{"x", elements}, {"s", one ? scales : b.unsqueeze(scales, -1)}, {"f", factor}},
-             DType::f32, result);
+      b.expr("x * (s * f)", {{"x", elements}, {"s", one ? scales : b.unsqueeze(scales, -1)}, {"f", factor}}, DType::f32,
+             result);
   return one ? numbers : b.reshape(numbers, with({columns}));
 }
 

@@ -13,7 +13,8 @@ struct PlainParts {
   float outer = 1;
 };
 
-/// Adds what selects rows and makes numbers of them: [sizes of index, columns] of `result`. `rows` is the matrix's type.
+/// Adds what selects rows and makes numbers of them: [sizes of index, columns] of `result`. `rows` is the matrix's
+/// type.
 ValueId select_rows(Builder& b, const TensorType& rows, const PlainParts& parts, ValueId index, DType result);
 
 }  // namespace tern::quantize

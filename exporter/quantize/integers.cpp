@@ -6,6 +6,7 @@
 //
 // int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0.
 #include <array>
+#include <vector>
 
 #include "dtypes/convert.h"
 #include "exporter/quantize/block_loops.h"
@@ -14,7 +15,7 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // of codes that are packed; a multiple of the block or the other way round
+constexpr std::int64_t kChunk = 1024;  // elements, of one block at least
 
 struct Range {
   float steps;  // of the largest magnitude
@@ -28,9 +29,8 @@ float least_scale(const Row& row) {
   return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
 }
 
-float scale_of(const Row& row, std::uint32_t largest, const Range& range) {
+TERN_INLINE float scale_of(const Row& row, std::uint32_t largest, const Range& range, float least) {
   const float scale = rounded_to(row.type, std::bit_cast<float>(largest) / range.steps);
-  const float least = least_scale(row);
   return scale < least ? least : scale;  // NaN stays
 }
 
@@ -40,48 +40,52 @@ TERN_INLINE float whole(float v) {
   return v + kOnes - kOnes;
 }
 
-/// Type: in which products are rounded.
+/// Elements as floats. `type`: in which products are rounded.
 template <DType type>
-TERN_INLINE void round_block(const float* x, std::int64_t n, float scale, const Range& range, std::uint8_t* codes,
-                              float* back) {
+TERN_INLINE void round_block(const float* x, std::int64_t n, float scale, const Range& range, float* elements) {
   const float by = rounded_to(type, 1.0F / scale);
   for (std::int64_t i = 0; i < n; ++i) {
     const float v = whole(rounded_to(type, x[i] * by));
-    const float q = v > range.least ? (v < range.most ? v : range.most) : v == v ? range.least : 0;
-    codes[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(q));
-    back[i] = q * scale;
+    elements[i] = v > range.least ? (v < range.most ? v : range.most) : v == v ? range.least : 0;
   }
 }
 
+TERN_INLINE void codes_of(const float* elements, std::int64_t n, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(elements[i]));
+}
+
 void encode_bytes(const Row& row) {
-  auto* const codes = reinterpret_cast<std::uint8_t*>(row.elements);
+  const float least = least_scale(row);
   at_cpu_level([&]() __attribute__((always_inline)) {
-    const float scale = scale_of(row, largest_bits(row.numbers, row.columns), kBytes);
-    round_block<DType::f32>(row.numbers, row.columns, scale, kBytes, codes, row.back);
-    convert(&scale, DType::f32, row.scales, DType::f32, 1);
+    const float scale = scale_of(row, largest_bits(row.numbers, row.columns), kBytes, least);
+    round_block<DType::f32>(row.numbers, row.columns, scale, kBytes, row.back);
+    codes_of(row.back, row.columns, reinterpret_cast<std::uint8_t*>(row.elements));
+    multiply(row.back, row.columns, scale);
+    std::memcpy(row.scales, &scale, sizeof scale);
   });
 }
 
 template <DType type>
 void encode_nibbles(const Row& row) {
-  auto* to = reinterpret_cast<std::uint8_t*>(row.elements);
-  std::byte* scales = row.scales;
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
+  const float least = least_scale(row);
+  std::array<float, kChunk> scales;  // at least two elements for each
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
   at_cpu_level([&]() __attribute__((always_inline)) {
-    std::array<std::uint8_t, kChunk> codes;
-    const std::int64_t block = row.recipe.block;
-    for (std::int64_t k = 0; k < row.columns; k += block) {
-      const float scale = scale_of(row, largest_bits(row.numbers + k, block), kNibbles);
-      for (std::int64_t i = k; i < k + block; i += kChunk) {
-        const std::int64_t n = std::min(kChunk, k + block - i);
-        round_block<type>(row.numbers + i, n, scale, kNibbles, codes.data(), row.back + i);
-        pack_nibbles(codes.data(), n, to + i / 2);
+    for (std::int64_t begin = 0; begin < row.columns; begin += together) {
+      const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
+      float* const back = row.back + begin;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const float* const x = row.numbers + begin + b * block;
+        const float scale = scale_of(row, largest_bits(x, block), kNibbles, least);
+        round_block<type>(x, block, scale, kNibbles, back + b * block);
+        scales[static_cast<std::size_t>(b)] = scale;
       }
-      if constexpr (type == DType::f32) {
-        std::memcpy(scales, &scale, sizeof scale);
-      } else {
-        convert(&scale, DType::f32, scales, type, 1);
-      }
-      scales += element_size(type);
+      codes_of(back, n, codes.data());
+      pack_nibbles(codes.data(), n, to + begin / 2);
+      for (std::int64_t b = 0; b < blocks; ++b) multiply(back + b * block, block, scales[static_cast<std::size_t>(b)]);
+      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(type), type, blocks);
     }
   });
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "exporter/quantize/format.h"
+#include "exporter/raw_bytes.h"
 
 namespace tern::quantize {
 
@@ -30,7 +30,7 @@ struct Error {
 
 struct Quantized {
   Blocks blocks;
-  std::vector<std::byte> bytes;  ///< as QuantizedMatrix says (dtypes/blocks.h)
+  RawBytes bytes;  ///< as QuantizedMatrix says (dtypes/blocks.h)
   Error error;
 };
 

@@ -19,8 +19,8 @@ struct QuantizedWeight {
   std::string name, module;  ///< of the state, and of the first node that reads it
   std::string format;
   std::int64_t rows = 0, columns = 0;
-  double sqnr = 0;    ///< decibels
-  double cosine = 0;  ///< between the weight and its quantized value
+  double sqnr = 0;                      ///< decibels
+  double cosine = 0;                    ///< between the weight and its quantized value
   std::uint64_t before = 0, after = 0;  ///< bytes
 };
 

@@ -15,7 +15,10 @@ void encode_row_floats(const Row& row) {
     const float largest = std::bit_cast<float>(largest_bits(row.numbers, row.columns));
     const float scale = rounded_to(row.type, largest / kLargest<E4M3FN>);
     const float by = scale == 0 ? std::bit_cast<float>(float_codec::kInfinity32) : scale;
-    encode_block<E4M3FN, true>(row.numbers, row.columns, by, scale, codes, row.back);
+    float* const back = row.back;
+    for (std::int64_t k = 0; k < row.columns; ++k) back[k] = clamped(row.numbers[k] / by, kLargest<E4M3FN>);
+    encode_numbers<E4M3FN>(back, row.columns, codes);
+    multiply(back, row.columns, scale);
     std::memcpy(row.scales, &scale, sizeof scale);
   });
 }

@@ -94,12 +94,10 @@ class Reads {
       const DType x = f_.values[static_cast<std::size_t>(n.inputs[0])].type.dtype;
       if (!is_weight_type(x)) return obstacle(fmt::format("it is multiplied by {}", name_of(x)));
       if (!matrix) return obstacle("it is a batch of matrices");
-      return use(node, true,
-                 {storage_, view.offset, view.sizes[1], view.sizes[0], view.strides[1], view.strides[0]});
+      return use(node, true, {storage_, view.offset, view.sizes[1], view.sizes[0], view.strides[1], view.strides[0]});
     }
     if (n.op == Op::index_select && operand == 0 && matrix && n.integer(AttrKey::axis) == 0) {
-      return use(node, false,
-                 {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
     obstacle(n.op == Op::matmul ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
                                 : fmt::format("{} reads it", op_name(n.op)));

@@ -77,7 +77,9 @@ class Quantizer {
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
       if (const std::string reason = reason_to_stay(w, storage, recipe); !reason.empty()) {
-        if (elements(w, storage) >= kLeast)
+        // Tables that the exporter made are nobody's weights.
+        const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
+        if (!made && elements(w, storage) >= kLeast)
           report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
         continue;
       }
@@ -156,8 +158,8 @@ class Quantizer {
       const auto [at, fresh] = made_.try_emplace(p);
       Made& m = at->second;
       if (fresh) {
-        const FloatMatrix matrix{bytes + p.offset * element_size(w.type), w.type,       p.rows, p.columns,
-                                 p.row_stride,                            p.column_stride};
+        const FloatMatrix matrix{
+            bytes + p.offset * element_size(w.type), w.type, p.rows, p.columns, p.row_stride, p.column_stride};
         Quantized q = quantize::quantize(matrix, recipe);
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
         const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
@@ -173,7 +175,7 @@ class Quantizer {
 
   /// One for products, and one each for the elements and scales where embeddings read them: all views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
-                  std::vector<std::byte> bytes) {
+                  RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
     if (m.type.blocks.outer) std::memcpy(&m.outer, bytes.data() + layout.outer_offset(), sizeof m.outer);
     const std::uint32_t storage = add_storage(program_, std::move(bytes));
