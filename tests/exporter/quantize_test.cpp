@@ -194,6 +194,7 @@ TEST(Quantize, TheLastRuleThatMatchesHolds) {
 /// Why the one weight of a program stays.
 std::string reason(TestProgram& p, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep = {}) {
   const std::size_t states = p.program().states.size();
+  for (State& s : p.program().states) s.kind = State::Kind::parameter;
   const QuantizeReport report = quantize_weights(p.program(), rules, keep);
   EXPECT_TRUE(report.weights.empty());
   EXPECT_EQ(p.program().states.size(), states);
