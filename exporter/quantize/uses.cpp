@@ -10,6 +10,8 @@
 namespace tern::quantize {
 namespace {
 
+constexpr int kMostViews = 32;
+
 bool is_weight_type(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16;
 }
@@ -62,31 +64,54 @@ std::optional<View> viewed(const View& v, const Node& n, const TensorType& resul
   return std::nullopt;
 }
 
+/// Who reads the values of a function.
+class Readers {
+ public:
+  struct Operand {
+    std::size_t node, number;
+  };
+  explicit Readers(const Function& f) : f_(f), operands_(f.values.size()), leaves_(f.values.size()) {
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      for (std::size_t k = 0; k < f.nodes[i].inputs.size(); ++k) {
+        if (const ValueId v = f.nodes[i].inputs[k]; v != kNoValue)
+          operands_[static_cast<std::size_t>(v)].push_back({i, k});
+      }
+    }
+    const auto leaves = [&](ValueId v) {
+      if (v != kNoValue) leaves_[static_cast<std::size_t>(v)] = true;
+    };
+    for (const FunctionOutput& o : f.outputs) leaves(o.value);
+    for (const WriteBack& w : f.writebacks) leaves(w.value);
+  }
+  const Function& function() const { return f_; }
+  const std::vector<Operand>& of(ValueId v) const { return operands_[static_cast<std::size_t>(v)]; }
+  bool leaves(ValueId v) const { return leaves_[static_cast<std::size_t>(v)]; }
+
+ private:
+  const Function& f_;
+  std::vector<std::vector<Operand>> operands_;
+  std::vector<bool> leaves_;  ///< the function's outputs, and what it writes to states
+};
+
 /// Follows the values that are views of one state.
 class Reads {
  public:
-  Reads(const Program& program, std::uint32_t function, std::uint32_t storage, Weight& weight)
-      : f_(program.functions[function]), function_(function), storage_(storage), weight_(weight) {}
+  Reads(const Readers& readers, std::uint32_t function, std::uint32_t storage, Weight& weight)
+      : readers_(readers), f_(readers.function()), function_(function), storage_(storage), weight_(weight) {}
 
-  void follow(ValueId v, const View& view) {
-    for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      const Node& n = f_.nodes[i];
-      for (std::size_t operand = 0; operand < n.inputs.size(); ++operand) {
-        if (n.inputs[operand] == v) read(i, operand, view);
-      }
-    }
-    const auto is = [&](ValueId w) { return w == v; };
-    if (std::ranges::any_of(f_.outputs, is, &FunctionOutput::value)) obstacle("it is an output");
-    if (std::ranges::any_of(f_.writebacks, is, &WriteBack::value)) obstacle("it is written to a state");
+  void follow(ValueId v, const View& view, int depth = 0) {
+    if (depth > kMostViews) return obstacle(fmt::format("more than {} views lie one behind the other", kMostViews));
+    for (const Readers::Operand& o : readers_.of(v)) read(o.node, o.number, view, depth);
+    if (readers_.leaves(v)) obstacle("it is an output");
   }
 
  private:
-  void read(std::size_t node, std::size_t operand, const View& view) {
+  void read(std::size_t node, std::size_t operand, const View& view, int depth) {
     const Node& n = f_.nodes[node];
     if (is_view(n.op) && operand == 0) {
       const ValueId result = n.outputs[0];
       if (const auto next = viewed(view, n, f_.values[static_cast<std::size_t>(result)].type))
-        return follow(result, *next);
+        return follow(result, *next, depth + 1);
       return obstacle(fmt::format("{} lies between it and what reads it", op_name(n.op)));
     }
     const bool matrix = view.sizes.size() == 2;
@@ -110,6 +135,7 @@ class Reads {
     if (weight_.obstacle.empty()) weight_.obstacle = std::move(text);
   }
 
+  const Readers& readers_;
   const Function& f_;
   std::uint32_t function_, storage_;
   Weight& weight_;
@@ -135,14 +161,16 @@ std::map<std::uint32_t, Weight> weights_of(const Program& program) {
     if (s.is_mutable) w.obstacle = "the program changes it";
     if (s.type.dtype != w.type || s.type.rank() < 2) {
       if (w.obstacle.empty()) w.obstacle = fmt::format("it shares bytes with '{}'", s.name);
-      continue;
     }
-    const View view{constants(s.type.shape), s.strides, s.offset};
-    for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
-      for (const FunctionInput& in : program.functions[f].inputs) {
-        if (in.kind == FunctionInput::Kind::state && in.state == i && in.value != kNoValue)
-          Reads(program, f, s.storage, w).follow(in.value, view);
-      }
+  }
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
+    const Readers readers(program.functions[f]);
+    for (const FunctionInput& in : program.functions[f].inputs) {
+      if (in.kind != FunctionInput::Kind::state || in.value == kNoValue) continue;
+      const State& s = program.states[in.state];
+      const auto at = weights.find(s.storage);
+      if (at == weights.end() || s.type.dtype != at->second.type || s.type.rank() < 2) continue;
+      Reads(readers, f, s.storage, at->second).follow(in.value, {constants(s.type.shape), s.strides, s.offset});
     }
   }
   std::erase_if(weights, [](const auto& w) { return w.second.uses.empty() && w.second.obstacle.empty(); });
