@@ -152,6 +152,7 @@ set(sources
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
+  quantize/activations.cpp
   quantize/embedding.cpp
   quantize/format.cpp
   quantize/integers.cpp

@@ -271,6 +271,10 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "With an MX format: floor, even or ceil, how a block's scale follows from its largest magnitude "
                 "(default: floor)")
       ->type_name("MODE");
+  c->add_option("--activations", a->quantize.activations,
+                "int8: with --quantize int8, each run quantizes the rows that such weights multiply, too, and products "
+                "multiply integers")
+      ->type_name("int8");
   c->add_option("--keep", a->keep,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")

@@ -29,6 +29,9 @@ std::vector<QuantizeRule> parse_quantize(const QuantizeArguments& a) {
     fail(ErrorCode::invalid_argument,
          fmt::format("--group takes an even number from {} to {}, not {}", kLeastGroup, kMostGroup, *a.group));
   }
+  if (!a.activations.empty() && a.activations != "int8") {
+    fail(ErrorCode::invalid_argument, fmt::format("--activations takes int8, not '{}'", escape_name(a.activations)));
+  }
   std::vector<QuantizeRule> rules;
   for (const std::string& text : a.formats) {
     const std::size_t colon = text.find(':');
@@ -42,7 +45,8 @@ std::vector<QuantizeRule> parse_quantize(const QuantizeArguments& a) {
       fail(ErrorCode::invalid_argument,
            fmt::format("--quantize {}: a pattern must follow the colon", escape_name(text)));
     const bool grouped = format->scheme == Scheme::integers && format->block != 0;
-    rules.push_back({{format, grouped ? a.group.value_or(format->block) : format->block, scales},
+    rules.push_back({{format, grouped ? a.group.value_or(format->block) : format->block, scales,
+                      !a.activations.empty() && format->element == DType::i8},
                      colon == std::string::npos ? "" : text.substr(colon + 1)});
   }
   const auto any = [&](auto is) {
@@ -53,6 +57,8 @@ std::vector<QuantizeRule> parse_quantize(const QuantizeArguments& a) {
   }
   if (a.group && !any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; }))
     fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
+  if (!a.activations.empty() && !any([](const Format& f) { return f.element == DType::i8; }))
+    fail(ErrorCode::invalid_argument, "--activations int8 is for int8 weights: give it with --quantize int8");
   return rules;
 }
 

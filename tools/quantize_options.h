@@ -11,7 +11,7 @@ namespace tern {
 
 struct QuantizeArguments {
   std::vector<std::string> formats;  ///< FORMAT or FORMAT:PATTERN
-  std::string mx_scales;
+  std::string mx_scales, activations;
   std::optional<int> group;
 };
 

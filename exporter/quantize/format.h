@@ -33,6 +33,8 @@ struct Recipe {
   const Format* format = nullptr;
   std::int32_t block = 0;  ///< as Format::block
   MxScales mx_scales = MxScales::floor;
+  /// int8: products quantize rows of activations, too, and multiply integers (activations.h).
+  bool integer_activations = false;
 };
 
 std::span<const Format> formats();

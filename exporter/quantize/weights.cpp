@@ -11,6 +11,7 @@
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
+#include "exporter/quantize/activations.h"
 #include "exporter/quantize/embedding.h"
 #include "exporter/quantize/matrix.h"
 #include "exporter/quantize/uses.h"
@@ -31,6 +32,7 @@ constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
 struct Made {
   TensorType type;
   std::optional<std::uint32_t> quantized, elements, scales;
+  std::optional<std::uint32_t> channel_scales;  ///< of elements that are multiplied as integers
   float outer = 1;
 };
 
@@ -167,7 +169,7 @@ class Quantizer {
                                    p.rows, p.columns, q.error.sqnr(), q.error.cosine(),
                                    static_cast<std::uint64_t>(p.rows * p.columns * element_size(w.type)),
                                    q.bytes.size()});
-        add_states(m, w, p, name, before, std::move(q.bytes));
+        add_states(m, w, p, name, before, recipe, std::move(q.bytes));
       }
     }
     program_.source->release(storage);
@@ -175,7 +177,7 @@ class Quantizer {
 
   /// One for products, and one each for the elements and scales where embeddings read them: all views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
-                  RawBytes bytes) {
+                  const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
     if (m.type.blocks.outer) std::memcpy(&m.outer, bytes.data() + layout.outer_offset(), sizeof m.outer);
     const std::uint32_t storage = add_storage(program_, std::move(bytes));
@@ -185,7 +187,8 @@ class Quantizer {
       s.kind = before.kind;
       s.persistent = before.persistent;
       s.type = type;
-      s.strides = {type.shape[1].value(), 1};
+      s.strides = {1};
+      if (type.rank() == 2) s.strides.insert(s.strides.begin(), type.shape[1].value());
       s.offset = offset;
       s.storage = storage;
       program_.states.push_back(std::move(s));
@@ -194,35 +197,47 @@ class Quantizer {
     const auto reads = [&](bool product) {
       return std::ranges::any_of(w.uses, [&](const Use& u) { return u.part == part && u.product == product; });
     };
-    if (reads(true)) m.quantized = add(name, m.type, 0);
-    if (!reads(false)) return;
+    const bool integers = reads(true) && recipe.integer_activations;
+    if (reads(true) && !integers) m.quantized = add(name, m.type, 0);
+    if (!reads(false) && !integers) return;
     const int per_byte = elements_per_byte(m.type.dtype);
     m.elements = add(name + ".qdata",
                      {per_byte == 1 ? m.type.dtype : DType::u8, {layout.rows, layout.columns / per_byte}, {}}, 0);
-    m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows, layout.scales().columns}, {}},
-                   layout.scale_offset() / element_size(m.type.blocks.scale));
+    const std::int64_t offset = layout.scale_offset() / element_size(m.type.blocks.scale);
+    if (integers)
+      m.channel_scales =
+          add(name + (reads(false) ? ".channel_scale" : ".scale"), {m.type.blocks.scale, {layout.rows}, {}}, offset);
+    if (reads(false))
+      m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows, layout.scales().columns}, {}}, offset);
   }
 
   void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
     Builder b(program_, function);
     const std::vector<Node> before = std::exchange(b.function().nodes, {});
+    std::map<ValueId, QuantizedRows> rows;  // of activations
     for (std::size_t i = 0; i < before.size(); ++i) {
       const auto at = changed.find(i);
       if (at == changed.end()) {
         b.function().nodes.push_back(before[i]);
         continue;
       }
-      Node n = before[i];
       const Made& m = made_.at(at->second->part);
-      if (at->second->product) {
+      Node n = before[i];
+      if (m.quantized && at->second->product) {
         n.inputs[1] = value_of(b, *m.quantized);
         b.function().nodes.push_back(std::move(n));
+        continue;
+      }
+      b.set_origin(n.origin, n.annotations);
+      if (at->second->product) {
+        const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
+        if (fresh) x->second = quantize_rows(b, n.inputs[0]);
+        integer_product(b, n, x->second, value_of(b, *m.elements), value_of(b, *m.channel_scales));
       } else {
-        b.set_origin(n.origin, n.annotations);
         const PlainParts parts{value_of(b, *m.elements), value_of(b, *m.scales), m.outer};
         select_rows(b, m.type, parts, n.inputs[1], b.dtype(n.outputs[0]));
-        b.function().nodes.back().outputs = n.outputs;
       }
+      b.function().nodes.back().outputs = n.outputs;
     }
   }
 

@@ -184,6 +184,37 @@ TEST(Quantize, PartsOfOneWeightBecomeValuesOfTheirOwn) {
   EXPECT_NEAR(static_cast<double>(y.back()), sum, 1e-4);
 }
 
+TEST(Quantize, ProductsOfIntegersHaveExactSums) {
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+    SCOPED_TRACE(std::string(name_of(type)));
+    Tied m(type);
+    QuantizeRule int8 = rule("int8");
+    int8.recipe.integer_activations = true;
+    ASSERT_EQ(quantize_weights(m.p.program(), {int8}, {}).weights.size(), 1u);
+    const Program& p = m.p.program();
+    const auto product = std::ranges::find(p.functions[0].nodes, Op::matmul, &Node::op);
+    for (const ValueId v : product->inputs)
+      EXPECT_EQ(p.functions[0].values[static_cast<std::size_t>(v)].type.dtype, DType::i8);
+    for (const State& s : p.states) EXPECT_EQ(s.storage, p.states[0].storage) << "stored once";
+
+    const Floats weight = quantized_numbers(m.weight, type, "int8"), y = m.run()[1];
+    for (std::size_t i = 0; i < 2; ++i) {
+      float largest = 0;
+      for (std::size_t k = 0; k < kColumns; ++k) largest = std::max(largest, std::abs(m.x.values[i * kColumns + k]));
+      const float scale = std::max(rounded(type, largest / 127.5F), 0x1p-23F);
+      for (std::size_t j = 0; j < kRows; ++j) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kColumns; ++k) {
+          const float q = std::clamp(std::nearbyint(m.x.values[i * kColumns + k] * (1 / scale)), -128.0F, 127.0F);
+          sum += static_cast<double>(q * scale) * static_cast<double>(weight[j * kColumns + k]);
+        }
+        const double last_bit = type == DType::f32 ? 0 : type == DType::bf16 ? 0x1p-8 : 0x1p-11;
+        ASSERT_NEAR(static_cast<double>(y[i * kRows + j]), sum, 1e-5 + std::abs(sum) * last_bit) << i << ", " << j;
+      }
+    }
+  }
+}
+
 TEST(Quantize, TheLastRuleThatMatchesHolds) {
   Tied m(DType::f32);
   EXPECT_EQ(quantize_weights(m.p.program(), {rule("int4"), rule("int8", "mat*")}, {}).weights[0].format, "int8");
