@@ -27,7 +27,7 @@ std::span<const std::byte> ExtendableSource::bytes(std::uint32_t storage) {
 
 std::span<const std::byte> ExtendableSource::original_bytes(std::uint32_t storage) {
   if (storage < base_count_) return base_->bytes(storage);
-  return added_.at(storage - base_count_);
+  return added_.at(storage - base_count_).bytes;
 }
 
 void ExtendableSource::release(std::uint32_t storage) {
@@ -35,7 +35,14 @@ void ExtendableSource::release(std::uint32_t storage) {
 }
 
 std::uint32_t ExtendableSource::add(std::vector<std::byte> bytes) {
-  added_.push_back(std::move(bytes));
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  added_.push_back({owner, *owner});
+  return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
+}
+
+std::uint32_t ExtendableSource::add(RawBytes bytes) {
+  const auto owner = std::make_shared<const RawBytes>(std::move(bytes));
+  added_.push_back({owner, owner->span()});
   return base_count_ + static_cast<std::uint32_t>(added_.size()) - 1;
 }
 
@@ -62,6 +69,12 @@ ExtendableSource& extendable_source(Program& program) {
 }
 
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes) {
+  ExtendableSource& source = extendable_source(program);
+  program.storages.push_back({bytes.size()});
+  return source.add(std::move(bytes));
+}
+
+std::uint32_t add_storage(Program& program, RawBytes bytes) {
   ExtendableSource& source = extendable_source(program);
   program.storages.push_back({bytes.size()});
   return source.add(std::move(bytes));

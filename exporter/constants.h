@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exporter/raw_bytes.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -25,6 +26,7 @@ class ExtendableSource : public StorageSource {
   void release(std::uint32_t storage) override;
   /// Returns the new storage's number.
   std::uint32_t add(std::vector<std::byte> bytes);
+  std::uint32_t add(RawBytes bytes);
   /// What the storage's bytes become, given what they were before.
   using Change = std::function<std::vector<std::byte>(std::span<const std::byte> before)>;
   /// From now on the storage has the bytes that `change` makes, after earlier changes. They are made when they are
@@ -40,7 +42,11 @@ class ExtendableSource : public StorageSource {
   std::span<const std::byte> original_bytes(std::uint32_t storage);
   std::shared_ptr<StorageSource> base_;
   std::uint32_t base_count_;
-  std::vector<std::vector<std::byte>> added_;
+  struct Added {
+    std::shared_ptr<const void> owner;
+    std::span<const std::byte> bytes;
+  };
+  std::vector<Added> added_;
   std::mutex mutex_;  ///< over the replacements' bytes
   std::map<std::uint32_t, Replacement> replaced_;
 };
@@ -50,6 +56,7 @@ ExtendableSource& extendable_source(Program& program);
 
 /// Adds a storage with these bytes to the program.
 std::uint32_t add_storage(Program& program, std::vector<std::byte> bytes);
+std::uint32_t add_storage(Program& program, RawBytes bytes);
 
 /// Whether the state is immutable, row-major, without blocks, and the whole of a storage that no other state views: its
 /// bytes may be replaced.

@@ -10,6 +10,7 @@
 #include "exporter/microscaling/pack.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
+#include "exporter/quantize/weights.h"
 #include "exporter/quantized/float_sums.h"
 #include "exporter/quantized/integer_products.h"
 #include "exporter/quantized/products.h"
@@ -68,13 +69,19 @@ class Importer {
     } else {
       program_.metadata.emplace_back("folded", "");
     }
+    if (!options_.quantize.empty()) {
+      QuantizeReport quantized = quantize_weights(program_, options_.quantize, options_.keep);
+      if (report != nullptr) report->quantized = std::move(quantized);
+    }
     store_weights_by_columns(program_);
     const bool rounds = options_.precision == DType::bf16;
-    const std::size_t rounded =
-        note_precision(program_, rounds ? Precision::bfloat16 : Precision::exported, options_.keep);
-    const std::size_t narrowed =
-        options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);
-    if (report != nullptr) report->narrowed = narrowed + rounded;
+    if (options_.precision != DType::invalid || options_.quantize.empty()) {  // else `keep` is for `quantize`
+      const std::size_t rounded =
+          note_precision(program_, rounds ? Precision::bfloat16 : Precision::exported, options_.keep);
+      const std::size_t narrowed =
+          options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);
+      if (report != nullptr) report->narrowed = narrowed + rounded;
+    }
     if (report != nullptr) {
       for (const Function& f : program_.functions) report->nodes += f.nodes.size();
     }

@@ -7,6 +7,7 @@
 
 #include "exporter/pt2/container.h"
 #include "exporter/pt2/model.h"
+#include "exporter/quantize/options.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -21,7 +22,10 @@ struct ImportOptions {
   /// float16 or bfloat16: weights that only matrix products read are stored in it. invalid: all stay as they are.
   /// With bfloat16, products, convolutions and attention are noted to be made in it, too.
   DType precision = DType::invalid;
-  std::vector<std::string> keep;  ///< nodes whose products and weights `precision` leaves: patterns as for `matches`
+  std::vector<QuantizeRule>
+      quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
+  /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
+  std::vector<std::string> keep;
 };
 
 struct MissingOp {
@@ -39,6 +43,7 @@ struct ImportReport {
   std::size_t traced_nodes = 0;  ///< in the file, subgraphs included
   std::size_t nodes = 0;         ///< in the program
   std::size_t narrowed = 0;      ///< weights that `precision` changed
+  QuantizeReport quantized;      ///< what `quantize` did
 };
 
 /// All models of the file, each an entry function of its name ("forward" when "model" is the only one). States of one

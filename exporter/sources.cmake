@@ -152,6 +152,16 @@ set(sources
   pt2/zip_directory.cpp
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
+  quantize/activations.cpp
+  quantize/embedding.cpp
+  quantize/format.cpp
+  quantize/integers.cpp
+  quantize/matrix.cpp
+  quantize/microscaling.cpp
+  quantize/nvfp4.cpp
+  quantize/row_floats.cpp
+  quantize/uses.cpp
+  quantize/weights.cpp
   quantized/affine.cpp
   quantized/candidates.cpp
   quantized/fit.cpp

@@ -22,6 +22,8 @@
 #include "tools/command.h"
 #include "tools/files/any.h"
 #include "tools/name_sizes.h"
+#include "tools/quantize_options.h"
+#include "tools/quantize_report.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
 
@@ -30,6 +32,7 @@ namespace {
 
 struct ExportArguments {
   std::string input, output, compress, precision;
+  QuantizeArguments quantize;
   std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names;
@@ -98,11 +101,13 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   if (a.json) {
     fmt::print(
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
-        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}}}\n",
+        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
-        import.nodes, program.functions.size(), program.states.size(), tuned ? tuning_json(*tuned) : "");
+        import.nodes, program.functions.size(), program.states.size(),
+        a.quantize.formats.empty() ? "" : quantize_json(import.quantized), tuned ? tuning_json(*tuned) : "");
     return;
   }
+  if (!a.quantize.formats.empty()) fmt::print("{}", quantize_text(import.quantized));
   if (tuned) print_tuning(*tuned);
   std::string names;
   for (const Function& f : program.functions) {
@@ -155,6 +160,18 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   for (const std::string& kind : report.left_out) fmt::print("{}: none for a {}\n", name, escape_name(kind, 400));
 }
 
+[[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
+  constexpr std::size_t kMost = 5;
+  std::string reasons;
+  for (std::size_t i = 0; i < std::min(kMost, report.kept.size()); ++i)
+    reasons += fmt::format("{}{}: {}", i == 0 ? "" : "; ", escape_name(report.kept[i].name),
+                           escape_name(report.kept[i].reason, 400));
+  if (report.kept.size() > kMost) reasons += fmt::format("; and {} more", report.kept.size() - kMost);
+  fail(ErrorCode::invalid_argument,
+       reasons.empty() ? "--quantize: the program has no weight of floats that a product or an embedding reads"
+                       : "--quantize: all weights stay as they are. " + reasons);
+}
+
 int run_export(ExportArguments& a) {
   refuse_standard_input(a.input);
   if (a.output == "-") {
@@ -174,15 +191,19 @@ int run_export(ExportArguments& a) {
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
+  import_options.quantize = parse_quantize(a.quantize);
   import_options.keep = a.keep;
-  if (!a.keep.empty() && a.precision.empty())
-    fail(ErrorCode::invalid_argument, "--keep says what --precision leaves as it is: give --precision with it");
+  if (!a.keep.empty() && a.precision.empty() && import_options.quantize.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--keep says what --precision and --quantize leave as it is: give one of them with it");
+  }
   ImportReport import;
   Program program = import_pt2(a.input, import_options, &import);
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
     fail(ErrorCode::invalid_argument,
          "--precision: the program has no product, convolution or attention of float32 that it could be for");
   }
+  if (!import_options.quantize.empty() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   name_sizes(program, a.size_names);
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
@@ -239,9 +260,24 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "products, convolutions and attention multiply in it, too, on processors where that is faster. Sums "
                 "and all else keep their types")
       ->type_name("TYPE");
+  c->add_option("--quantize", a->quantize.formats,
+                "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
+                "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
+                "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds")
+      ->type_name("FORMAT[:PATTERN]");
+  c->add_option("--group", a->quantize.group, "With --quantize int4: elements that share a scale (default: 32)")
+      ->type_name("NUMBER");
+  c->add_option("--mx-scales", a->quantize.mx_scales,
+                "With an MX format: floor, even or ceil, how a block's scale follows from its largest magnitude "
+                "(default: floor)")
+      ->type_name("MODE");
+  c->add_option("--activations", a->quantize.activations,
+                "int8: with --quantize int8, each run quantizes the rows that such weights multiply, too, and products "
+                "multiply integers")
+      ->type_name("int8");
   c->add_option("--keep", a->keep,
-                "With --precision: leave the nodes whose module path, ATen operator or op matches PATTERN (* ? []) "
-                "as they are. May be repeated")
+                "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
+                "PATTERN (* ? []) as they are. May be repeated")
       ->type_name("PATTERN");
   c->add_option("--size", a->sizes,
                 "The value of a symbolic size that --target and --tune plan for (default: 32 or the nearest allowed "
@@ -261,6 +297,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "Examples:\n  tern export model.pt2 -o model.tern --compress zstd:9\n"
       "  tern export model.pt2 --name-size s77=batch\n"
       "  tern export model.pt2 --precision bfloat16 --keep lm_head --keep 'layers.0.*'\n"
+      "  tern export model.pt2 --quantize int4 --quantize int8:lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "An error lists all operators that are not supported at once.");
   c->callback([a, &line] { line.status = run_export(*a); });

@@ -58,6 +58,8 @@ set(sources
   pages/man.cpp
   pages/markdown.cpp
   pages/zsh.cpp
+  quantize_options.cpp
+  quantize_report.cpp
   scaling/account.cpp
   scaling/json.cpp
   scaling/measure.cpp

@@ -26,6 +26,8 @@ set(sources
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
   quantization_test.cpp
+  quantize_arithmetic_test.cpp
+  quantize_test.cpp
   quantized_fit_test.cpp
   quantized_products_test.cpp
   tune_test.cpp

@@ -76,6 +76,34 @@ try 'array that no input has' ends 2 "did you mean 'images'?" "$tern" run "$mode
 try 'name that no input has' ends 2 'The inputs are: ' "$tern" run "$model" -i "imges=$out/image.npy"
 try 'no input' ends 2 'is not given' "$tern" run "$model"
 
+# Quantizing.
+quantize=("$tern" export $digits -o "$out/quantized.tern" --quantize)
+try 'quantize, formats' ends 2 '--quantize takes int8, int4, float8' "${quantize[@]}" int9
+try 'quantize, an empty pattern' ends 2 'a pattern must follow the colon' "${quantize[@]}" int8:
+try 'quantize, no such module' ends 2 "matches 'lm_head'" "${quantize[@]}" int8:lm_head
+try 'quantize, --keep without a match' ends 2 "matches 'lm_head'" "${quantize[@]}" int8 --keep lm_head
+try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*'
+try '--group without int4' ends 2 '--group is for int4' "${quantize[@]}" int8 --group 64
+try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
+try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
+try '--mx-scales without MX' ends 2 '--mx-scales is for MX formats' "${quantize[@]}" int8 --mx-scales even
+try '--activations' ends 2 '--activations takes int8' "${quantize[@]}" int8 --activations int4
+try '--activations without int8' ends 2 'is for int8 weights' "${quantize[@]}" int4 --activations int8
+try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
+try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
+try 'quantize, the report' ends 0 'features.3.weight: convolution reads it' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
+quantized_json() {
+  "${quantize[@]}" int4 --json | py 'import json, sys
+q = json.load(sys.stdin)["quantized"]
+w = q["weights"][0]
+assert (w["weight"], w["rows"], w["columns"], w["bytes"]) == ("classifier.1.weight", 64, 512, 64 * 512 // 2 + 64 * 16 * 4)
+assert 15 < w["sqnr_db"] < 30 and .99 < w["cosine"] < 1 and q["bytes"] < q["bytes_before"] / 6
+assert q["kept"][0]["reason"] == "convolution reads it"'
+}
+try 'quantize, JSON' quantized_json
+reads_quantized() { "$tern" inspect "$out/quantized.tern" --nodes | grep -c '= matmul(' | grep -qx 2; }
+try 'quantize, products' reads_quantized
+
 # Numbers.
 try '--threads' ends 2 '--threads: takes a whole number from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads 99999
 try '--threads below 0' ends 2 'from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads -1
@@ -318,6 +346,7 @@ try 'completion of another command' completes_not --sequence inspect model.tern 
 try 'completion of files' completes README.md inspect READ
 try 'completion of values' completes safetensors run m.tern --format s
 try 'completion of types' completes bfloat16 export m.pt2 --precision b
+try 'completion of formats' completes mxfp4 export m.pt2 --quantize mxfp4
 try 'completion of help' completes conform help con
 if command -v zsh >/dev/null; then try 'zsh parses the completion' zsh -n "$share/zsh/site-functions/_tern"; fi
 if command -v fish >/dev/null; then try 'fish parses the completion' fish -n "$share/fish/vendor_completions.d/tern.fish"; fi

@@ -22,6 +22,8 @@ constexpr Kind kKinds[] = {
     {"FILES", true, ""},
     {"PATHS", true, ""},
     {"FORMAT", false, "safetensors npz npy"},
+    {"FORMAT[:PATTERN]", false, "int8 int4 float8 mxfp4 mxfp6_e2m3 mxfp6_e3m2 mxfp8_e4m3 mxfp8_e5m2 nvfp4"},
+    {"MODE", false, "floor even ceil"},
     {"TYPE", false, "bfloat16 float16"},
     {"CODEC", false, "none zstd"},
     {"TARGET", false, "cpu xpu:spirv"},

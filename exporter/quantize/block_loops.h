@@ -1,0 +1,85 @@
+// The innermost loops over a block of numbers.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "dtypes/float_codec.h"
+#include "exporter/quantize/levels.h"
+
+namespace tern::quantize {
+
+constexpr std::uint32_t kMagnitude = 0x7fffffffu;
+
+/// The largest magnitude as bits: NaN is larger than every number.
+TERN_INLINE std::uint32_t largest_bits(const float* x, std::int64_t n) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & kMagnitude);
+  return largest;
+}
+
+TERN_INLINE float clamped(float v, float most) {
+  return v > most ? most : v < -most ? -most : v;
+}
+
+/// The format's largest finite number.
+template <class F>
+inline constexpr float kLargest = float_codec::decode<F>(static_cast<typename F::Bits>(Codes<F>::largest));
+
+TERN_INLINE void multiply(float* x, std::int64_t n, float by) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] *= by;
+}
+
+// Blocks are scaled one by one, and the numbers of many blocks encoded at once: short loops over bytes use half of the
+// processor's lanes.
+
+template <class F>
+TERN_INLINE void multiply_clamped(const float* x, std::int64_t n, float by, float* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = clamped(x[i] * by, kLargest<F>);
+}
+
+/// Codes of numbers, rounded to nearest, ties to even; the numbers become those of the codes.
+template <class F>
+TERN_INLINE void encode_numbers(float* x, std::int64_t n, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = float_codec::encode<F>(x[i], Overflow::saturate);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = float_codec::decode<F>(codes[i]);
+}
+
+/// The code that torchao gives a NaN in a format that has none: the arithmetic of its rounding, applied to the bits.
+template <class F>
+std::uint8_t code_of_nan(float v) {
+  constexpr int shift = 23 - F::mantissa;
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(v), a = bits & kMagnitude, odd = (a >> shift) & 1;
+  const std::uint32_t rebiased =
+      a - (static_cast<std::uint32_t>(127 - F::bias) << 23) + ((1u << (shift - 1)) - 1) + odd;
+  return static_cast<std::uint8_t>((rebiased >> shift & 0xff) | (bits >> 31 << (F::exponent + F::mantissa)));
+}
+
+/// Codes of a block in which x * by has NaN, in a format without.
+template <class F>
+void encode_nans(const float* x, std::int64_t n, float by, std::uint8_t* codes) {
+  if constexpr (F::special == Special::finite) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float v = x[i] * by;
+      if (v != v) codes[i] = code_of_nan<F>(v);
+    }
+  }
+}
+
+/// Pairs of codes of four bits, the first in the low ones.
+TERN_INLINE void pack_nibbles(const std::uint8_t* codes, std::int64_t n, std::uint8_t* to) {
+  for (std::int64_t i = 0; i < n / 2; ++i)
+    to[i] = static_cast<std::uint8_t>((codes[2 * i] & 0xf) | codes[2 * i + 1] << 4);
+}
+
+/// The number in a type of 16 bits, or as it is.
+TERN_INLINE float rounded_to(DType t, float v) {
+  if (t == DType::bf16) return float_codec::decode<Brain16>(float_codec::encode<Brain16>(v, Overflow::saturate));
+  if (t == DType::f16) return float_codec::decode<Binary16>(float_codec::encode<Binary16>(v, Overflow::saturate));
+  return v;
+}
+
+}  // namespace tern::quantize

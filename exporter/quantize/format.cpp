@@ -1,0 +1,55 @@
+#include "exporter/quantize/format.h"
+
+#include <algorithm>
+
+namespace tern::quantize {
+namespace {
+
+// clang-format off
+constexpr Format kFormats[] = {
+    {"int8",        Scheme::integers,     DType::i8,         0, "int8, one scale for each output channel"},
+    {"int4",        Scheme::integers,     DType::i4,        32, "int4, one scale for each group of 32"},
+    {"float8",      Scheme::row_floats,   DType::f8_e4m3fn,  0, "float8_e4m3fn, one scale for each output channel"},
+    {"mxfp4",       Scheme::microscaling, DType::f4_e2m1,   32, "float4_e2m1 in MX blocks"},
+    {"mxfp6_e2m3",  Scheme::microscaling, DType::f6_e2m3,   32, "float6_e2m3 in MX blocks, one byte each"},
+    {"mxfp6_e3m2",  Scheme::microscaling, DType::f6_e3m2,   32, "float6_e3m2 in MX blocks, one byte each"},
+    {"mxfp8_e4m3",  Scheme::microscaling, DType::f8_e4m3fn, 32, "float8_e4m3fn in MX blocks"},
+    {"mxfp8_e5m2",  Scheme::microscaling, DType::f8_e5m2,   32, "float8_e5m2 in MX blocks"},
+    {"nvfp4",       Scheme::nvfp4,        DType::f4_e2m1,   16, "float4_e2m1 in blocks of 16 with float8 scales"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+const Format* find_format(std::string_view name) {
+  const auto* const f = std::ranges::find(kFormats, name, &Format::name);
+  return f == std::end(kFormats) ? nullptr : f;
+}
+
+std::string format_names() {
+  std::string names;
+  for (const Format& f : kFormats) names += (names.empty() ? "" : ", ") + std::string(f.name);
+  return names;
+}
+
+Blocks blocks_of(const Recipe& recipe, DType type, std::int64_t columns) {
+  Blocks b;
+  b.columns = recipe.block == 0 ? static_cast<std::int32_t>(columns) : recipe.block;
+  switch (recipe.format->scheme) {
+    // Groups keep scales of the weight's own type, channels float32, as torchao does.
+    case Scheme::integers: b.scale = recipe.block == 0 ? DType::f32 : type; break;
+    case Scheme::row_floats: b.scale = DType::f32; break;
+    case Scheme::microscaling: b.scale = DType::f8_e8m0; break;
+    case Scheme::nvfp4:
+      b.scale = DType::f8_e4m3fn;
+      b.outer = true;
+      break;
+  }
+  return b;
+}
+
+}  // namespace tern::quantize

@@ -1,0 +1,49 @@
+// The formats that `tern export --quantize` stores weights in.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dtypes/blocks.h"
+
+namespace tern::quantize {
+
+/// How scales and elements are computed: one file each.
+enum class Scheme {
+  integers,      ///< symmetric: the largest magnitude of a block is 7.5 or 127.5 steps (integers.cpp)
+  row_floats,    ///< float8 with a float32 scale for each row (row_floats.cpp)
+  microscaling,  ///< powers of two as scales, OCP MX 1.0 (microscaling.cpp)
+  nvfp4,         ///< float8 scales of 16 elements and one float32 above them (nvfp4.cpp)
+};
+
+struct Format {
+  std::string_view name;
+  Scheme scheme;
+  DType element;
+  std::int32_t block;  ///< elements along a row that share a scale; 0: all of them
+  std::string_view summary;
+};
+
+/// How a microscaling block's scale follows from its largest magnitude: torchao's ScaleCalculationMode.
+enum class MxScales { floor, even, ceil };
+
+/// A format and what a user chose of it.
+struct Recipe {
+  const Format* format = nullptr;
+  std::int32_t block = 0;  ///< as Format::block
+  MxScales mx_scales = MxScales::floor;
+  /// int8: products quantize rows of activations, too, and multiply integers (activations.h).
+  bool integer_activations = false;
+};
+
+std::span<const Format> formats();
+/// Null where there is none of that name.
+const Format* find_format(std::string_view name);
+/// "int8, int4, ..."
+std::string format_names();
+
+/// The type of a matrix [.., columns] of `type` numbers in the format.
+Blocks blocks_of(const Recipe& recipe, DType type, std::int64_t columns);
+
+}  // namespace tern::quantize

@@ -1,0 +1,102 @@
+// int8 with a scale for each row, int4 with one for each group: torchao's choose_qparams_affine (symmetric) and
+// quantize_affine, as Int8WeightOnlyConfig and IntxWeightOnlyConfig(int4, PerGroup) call them.
+//
+//   scale = largest magnitude / 127.5 (int8) or / 7.5 (int4), rounded to the weight's type, at least `least`
+//   element = round_half_even(x * (1 / scale)), clamped
+//
+// int4 rounds each operation to the weight's type; int8 computes in float32. NaN becomes the element 0.
+#include <array>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "exporter/quantize/block_loops.h"
+#include "exporter/quantize/row.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::int64_t kChunk = 1024;  // elements, of one block at least
+
+struct Range {
+  float steps;  // of the largest magnitude
+  float least, most;
+};
+constexpr Range kBytes{127.5F, -128, 127}, kNibbles{7.5F, -8, 7};
+
+/// The smallest scale: float32's epsilon for int8, the smallest normal number of the weight's type for int4.
+float least_scale(const Row& row) {
+  if (row.recipe.format->element == DType::i8) return 0x1p-23F;
+  return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
+}
+
+TERN_INLINE float scale_of(const Row& row, std::uint32_t largest, const Range& range, float least) {
+  const float scale = rounded_to(row.type, std::bit_cast<float>(largest) / range.steps);
+  return scale < least ? least : scale;  // NaN stays
+}
+
+/// Rounds to a whole number by adding one whose last bit is worth 1.
+TERN_INLINE float whole(float v) {
+  constexpr float kOnes = 0x1.8p23F;
+  return v + kOnes - kOnes;
+}
+
+/// Elements as floats. `type`: in which products are rounded.
+template <DType type>
+TERN_INLINE void round_block(const float* x, std::int64_t n, float scale, const Range& range, float* elements) {
+  const float by = rounded_to(type, 1.0F / scale);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float v = whole(rounded_to(type, x[i] * by));
+    elements[i] = v > range.least ? (v < range.most ? v : range.most) : v == v ? range.least : 0;
+  }
+}
+
+TERN_INLINE void codes_of(const float* elements, std::int64_t n, std::uint8_t* codes) {
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(elements[i]));
+}
+
+void encode_bytes(const Row& row) {
+  const float least = least_scale(row);
+  at_cpu_level([&]() __attribute__((always_inline)) {
+    const float scale = scale_of(row, largest_bits(row.numbers, row.columns), kBytes, least);
+    round_block<DType::f32>(row.numbers, row.columns, scale, kBytes, row.back);
+    codes_of(row.back, row.columns, reinterpret_cast<std::uint8_t*>(row.elements));
+    multiply(row.back, row.columns, scale);
+    std::memcpy(row.scales, &scale, sizeof scale);
+  });
+}
+
+template <DType type>
+void encode_nibbles(const Row& row) {
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
+  const float least = least_scale(row);
+  std::array<float, kChunk> scales;  // at least two elements for each
+  std::vector<std::uint8_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
+  at_cpu_level([&]() __attribute__((always_inline)) {
+    for (std::int64_t begin = 0; begin < row.columns; begin += together) {
+      const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
+      float* const back = row.back + begin;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const float* const x = row.numbers + begin + b * block;
+        const float scale = scale_of(row, largest_bits(x, block), kNibbles, least);
+        round_block<type>(x, block, scale, kNibbles, back + b * block);
+        scales[static_cast<std::size_t>(b)] = scale;
+      }
+      codes_of(back, n, codes.data());
+      pack_nibbles(codes.data(), n, to + begin / 2);
+      for (std::int64_t b = 0; b < blocks; ++b) multiply(back + b * block, block, scales[static_cast<std::size_t>(b)]);
+      convert(scales.data(), DType::f32, row.scales + begin / block * element_size(type), type, blocks);
+    }
+  });
+}
+
+}  // namespace
+
+void encode_integers(const Row& row) {
+  if (row.recipe.format->element == DType::i8) return encode_bytes(row);
+  if (row.type == DType::bf16) return encode_nibbles<DType::bf16>(row);
+  if (row.type == DType::f16) return encode_nibbles<DType::f16>(row);
+  encode_nibbles<DType::f32>(row);
+}
+
+}  // namespace tern::quantize

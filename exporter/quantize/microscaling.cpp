@@ -1,0 +1,80 @@
+// MX blocks (OCP Microscaling Formats 1.0, 6.3) by torchao's to_mx.
+//
+//   exponent = that of the block's largest magnitude; `even` first rounds the magnitude to the element's mantissa,
+//   `ceil`
+//              takes the next exponent unless the magnitude is a power of two
+//   scale = 2^(exponent - largest exponent of the element type), from 2^-127 to 2^127; a block with NaN has the scale
+//   NaN element = x / scale, clamped, rounded to nearest, ties to even
+//
+// As torchao, elements beside the scale 2^-127 are divided by 2^-126: numbers below 2^-118 lose a factor of two.
+#include <array>
+
+#include "exporter/quantize/block_loops.h"
+#include "exporter/quantize/row.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::uint8_t kNaN = 255;
+constexpr std::int64_t kChunk = 1024;  // elements, a multiple of the block
+
+template <class F>
+TERN_INLINE std::uint8_t scale_code(std::uint32_t largest, MxScales mode) {
+  constexpr int kLargestExponent = static_cast<int>(std::bit_cast<std::uint32_t>(kLargest<F>) >> 23) - 127;
+  if (largest > float_codec::kInfinity32) return kNaN;
+  if (mode == MxScales::even) largest += 1u << (22 - F::mantissa);
+  int exponent = static_cast<int>(largest >> 23);
+  if (mode == MxScales::ceil && (largest & 0x7fffffu) != 0) ++exponent;
+  return static_cast<std::uint8_t>(std::max(exponent - kLargestExponent, 0));
+}
+
+TERN_INLINE float scale_value(std::uint32_t code) {
+  return std::bit_cast<float>(code == 0 ? 0x00400000u : code == kNaN ? 0x7fc00000u : code << 23);
+}
+
+/// 1 / scale, and of NaN 0: infinity and NaN become NaN, and numbers zero.
+TERN_INLINE float reciprocal(std::uint32_t code) {
+  if (code == kNaN) return 0;
+  return std::bit_cast<float>(code == 254 ? 0x00400000u : (254 - std::max(code, 1u)) << 23);
+}
+
+template <class F>
+void encode(const Row& row) {
+  constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
+  const std::int64_t block = row.recipe.block;
+  std::array<std::uint8_t, kChunk> chunk;
+  at_cpu_level([&]() __attribute__((always_inline)) {
+    auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / block;
+      const float* const x = row.numbers + begin;
+      float* const back = row.back + begin;
+      std::uint8_t* const codes = kPacks ? chunk.data() : to + begin;
+      std::uint8_t* const scales = reinterpret_cast<std::uint8_t*>(row.scales) + begin / block;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        scales[b] = scale_code<F>(largest_bits(x + b * block, block), row.recipe.mx_scales);
+        multiply_clamped<F>(x + b * block, block, reciprocal(scales[b]), back + b * block);
+      }
+      encode_numbers<F>(back, n, codes);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        multiply(back + b * block, block, scale_value(scales[b]));
+        if (scales[b] == kNaN) encode_nans<F>(x + b * block, block, reciprocal(kNaN), codes + b * block);
+      }
+      if (kPacks) pack_nibbles(codes, n, to + begin / 2);
+    }
+  });
+}
+
+}  // namespace
+
+void encode_microscaling(const Row& row) {
+  switch (row.recipe.format->element) {
+    case DType::f4_e2m1: return encode<E2M1>(row);
+    case DType::f6_e2m3: return encode<E2M3>(row);
+    case DType::f6_e3m2: return encode<E3M2>(row);
+    case DType::f8_e5m2: return encode<E5M2>(row);
+    default: return encode<E4M3FN>(row);
+  }
+}
+
+}  // namespace tern::quantize

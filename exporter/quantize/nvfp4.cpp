@@ -1,0 +1,73 @@
+// NVFP4: torchao's NVFP4WeightOnlyConfig, with its scale of the whole tensor.
+//
+//   outer = largest magnitude of the tensor / (448 * 6)
+//   scale = (largest magnitude of the block / 6) / outer, from 2^-6 to 448, rounded to float8_e4m3fn
+//   element = x * ((1 / outer) / scale), clamped to 6, rounded to nearest, ties to even
+//
+// Where the outer scale is zero, because the tensor is, torchao divides zero by zero and keeps NaN. Its elements here
+// are zeros.
+#include <array>
+
+#include "exporter/quantize/block_loops.h"
+#include "exporter/quantize/row.h"
+
+namespace tern::quantize {
+namespace {
+
+constexpr std::int64_t kBlock = 16, kChunk = 1024;
+constexpr float kLeastScale = 0x1p-6F;
+
+std::uint8_t scale_code(float largest, float outer) {
+  const float scaled = outer == 0 ? 0.0F : largest / kLargest<E2M1> / outer;
+  const float scale = scaled < kLeastScale ? kLeastScale : clamped(scaled, kLargest<E4M3FN>);
+  return float_codec::encode<E4M3FN>(scale, Overflow::saturate);
+}
+
+/// What numbers of a block are multiplied by.
+TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
+  return outer == 0 ? 0.0F : 1.0F / outer / float_codec::decode<E4M3FN>(scale);
+}
+
+/// The codes of a block in which something is no number.
+TERN_INLINE void fix_nans(const float* x, std::uint8_t scale, float outer, std::uint8_t* codes) {
+  const float by = reciprocal(scale, outer);
+  if (outer != outer) {
+    std::fill_n(codes, kBlock, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
+  } else if (by != by || by == std::bit_cast<float>(float_codec::kInfinity32)) {
+    encode_nans<E2M1>(x, kBlock, by, codes);
+  }
+}
+
+}  // namespace
+
+float nvfp4_outer(float largest) {
+  return largest / (kLargest<E4M3FN> * kLargest<E2M1>);
+}
+
+void encode_nvfp4(const Row& row) {
+  auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
+  auto* const scale_codes = reinterpret_cast<std::uint8_t*>(row.scales);
+  const std::int64_t block = row.recipe.block;
+  std::array<std::uint8_t, kChunk> chunk;
+  at_cpu_level([&]() __attribute__((always_inline)) {
+    std::uint8_t* const codes = chunk.data();
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / block;
+      const float* const x = row.numbers + begin;
+      float* const back = row.back + begin;
+      std::uint8_t* const scales = scale_codes + begin / block;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        scales[b] = scale_code(std::bit_cast<float>(largest_bits(x + b * block, block)), row.outer);
+        multiply_clamped<E2M1>(x + b * block, block, reciprocal(scales[b], row.outer), back + b * block);
+      }
+      encode_numbers<E2M1>(back, n, codes);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        multiply(back + b * block, block, float_codec::decode<E4M3FN>(scales[b]) * row.outer);
+        fix_nans(x + b * block, scales[b], row.outer, codes + b * block);
+      }
+      pack_nibbles(codes, n, to + begin / 2);
+    }
+  });
+}
+
+}  // namespace tern::quantize

@@ -1,0 +1,40 @@
+// How a program reads its weights.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern::quantize {
+
+/// Part of a state that a node reads as a matrix: [n, k] for products, [rows, columns] for embeddings. In elements of
+/// the storage.
+struct MatrixPart {
+  std::uint32_t storage = 0;
+  std::int64_t offset = 0, rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+
+  friend auto operator<=>(const MatrixPart&, const MatrixPart&) = default;
+};
+
+/// A node that reads a weight in a way that quantized values can be read.
+struct Use {
+  std::uint32_t function = 0;
+  std::size_t node = 0;
+  bool product = false;  ///< else an embedding
+  MatrixPart part;
+};
+
+/// All about one storage of floats.
+struct Weight {
+  std::uint32_t state = 0;  ///< the first that views it
+  DType type = DType::invalid;
+  std::vector<Use> uses;
+  std::string obstacle;  ///< why it has to stay a tensor of floats; empty where nothing is in the way
+};
+
+/// By storage: immutable floats of at most 32 bits and two axes or more that something reads.
+std::map<std::uint32_t, Weight> weights_of(const Program& program);
+
+}  // namespace tern::quantize

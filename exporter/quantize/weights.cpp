@@ -1,0 +1,269 @@
+#include "exporter/quantize/weights.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+#include "exporter/quantize/activations.h"
+#include "exporter/quantize/embedding.h"
+#include "exporter/quantize/matrix.h"
+#include "exporter/quantize/uses.h"
+#include "schema/node_pattern.h"
+#include "schema/node_precision.h"
+#include "schema/op_record.h"
+#include "schema/passes/dead_code.h"
+#include "schema/passes/unread_states.h"
+
+namespace tern {
+namespace {
+
+using namespace quantize;
+
+constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
+
+/// Numbers of states that one matrix has become; those that are not needed are absent.
+struct Made {
+  TensorType type;
+  std::optional<std::uint32_t> quantized, elements, scales;
+  std::optional<std::uint32_t> channel_scales;  ///< of elements that are multiplied as integers
+  float outer = 1;
+};
+
+const Node& node_of(const Program& program, const Use& u) {
+  return program.functions[u.function].nodes[u.node];
+}
+
+std::string module_of(const Program& program, const Node& n) {
+  return n.origin >= 0 ? program.origins[static_cast<std::size_t>(n.origin)].module : std::string();
+}
+
+/// Fails for a pattern that matches none of the nodes that `takes` accepts.
+template <class Takes>
+void check_pattern(const Program& program, const std::string& option, const std::string& pattern, Takes takes,
+                   const char* what) {
+  for (const Function& f : program.functions) {
+    for (const Node& n : f.nodes) {
+      if (takes(n) && matches(program, n, pattern)) return;
+    }
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: no {} has a module path, ATen operator or op that matches '{}'; 'tern inspect --nodes' shows "
+                   "them",
+                   option, what, pattern));
+}
+
+class Quantizer {
+ public:
+  Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep)
+      : program_(program), rules_(rules), keep_(keep) {}
+
+  QuantizeReport run() {
+    const auto reads_weight = [](const Node& n) {
+      return has_precision(n.op) || n.op == Op::index_select || n.op == Op::grouped_matmul;
+    };
+    for (const std::string& k : keep_)
+      check_pattern(program_, "keep", k, reads_weight, "product, convolution, attention or embedding");
+    for (const QuantizeRule& r : rules_) {
+      if (!r.pattern.empty()) check_pattern(program_, "quantize", r.pattern, reads_weight, "product or embedding");
+    }
+    std::vector<bool> floats(program_.states.size());
+    std::map<std::uint32_t, std::map<std::size_t, const Use*>> uses;  // of those that change, by function and node
+    std::map<std::uint32_t, Weight> weights = weights_of(program_);
+    for (auto& [storage, w] : weights) {
+      const Recipe recipe = recipe_of(w);
+      if (const std::string reason = reason_to_stay(w, storage, recipe); !reason.empty()) {
+        // Tables that the exporter made are nobody's weights.
+        const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
+        if (!made && elements(w, storage) >= kLeast)
+          report_.kept.push_back({program_.states[w.state].name, reason, program_.storages[storage].size});
+        continue;
+      }
+      make(w, storage, recipe);
+      for (const Use& u : w.uses) uses[u.function][u.node] = &u;
+      for (std::size_t s = 0; s < floats.size(); ++s) {
+        if (program_.states[s].storage == storage) floats[s] = true;
+      }
+    }
+    if (report_.weights.empty()) return report_;
+    for (const auto& [function, changed] : uses) rewrite(function, changed);
+    remove_dead_code(program_);
+    floats.resize(program_.states.size());
+    remove_unread_states(program_, floats);
+    remove_dead_code(program_);  // numbers values without those of the inputs that went
+    return report_;
+  }
+
+ private:
+  /// That of the last rule which matches a node; without a format where none does.
+  Recipe recipe_of(const Weight& w) const {
+    Recipe found;
+    for (const bool product : {true, false}) {
+      for (const Use& u : w.uses) {
+        if (found.format != nullptr || u.product != product) continue;
+        for (const QuantizeRule& r : rules_) {
+          if (r.pattern.empty() || matches(program_, node_of(program_, u), r.pattern)) found = r.recipe;
+        }
+      }
+    }
+    return found;
+  }
+
+  std::int64_t elements(const Weight& w, std::uint32_t storage) const {
+    return static_cast<std::int64_t>(program_.storages[storage].size) / element_size(w.type);
+  }
+
+  std::string reason_to_stay(const Weight& w, std::uint32_t storage, const Recipe& recipe) const {
+    if (!w.obstacle.empty()) return w.obstacle;
+    for (const Use& u : w.uses) {
+      for (const std::string& k : keep_) {
+        if (matches(program_, node_of(program_, u), k)) return fmt::format("'{}' keeps it", k);
+      }
+    }
+    if (recipe.format == nullptr) return "no format is given for it";
+    std::map<MatrixPart, std::int64_t> bytes;
+    for (const Use& u : w.uses) {
+      const MatrixPart& p = u.part;
+      if (p.rows < 1 || p.columns < 1) return "it is empty";
+      const std::int64_t last = p.offset + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
+      if (last >= elements(w, storage)) return "it is larger than its storage";
+      const Blocks blocks = blocks_of(recipe, w.type, p.columns);
+      if (p.columns % blocks.columns != 0)
+        return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
+      if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
+      bytes[p] = QuantizedMatrix{recipe.format->element, p.rows, p.columns, blocks}.bytes();
+    }
+    std::int64_t all = 0;
+    for (const auto& [part, size] : bytes) all += size;
+    if (elements(w, storage) < kLeast) return fmt::format("it has fewer than {} elements", kLeast);
+    if (all >= static_cast<std::int64_t>(program_.storages[storage].size)) return "it would not become smaller";
+    return {};
+  }
+
+  void make(const Weight& w, std::uint32_t storage, const Recipe& recipe) {
+    const State before = program_.states[w.state];
+    for (State& s : program_.states) {
+      if (s.storage != storage) continue;
+      s.tied = -1;
+      s.name += ".float";  // the new one has the name; this one goes
+    }
+    const std::byte* const bytes = program_.source->bytes(storage).data();
+    std::size_t count = 0;
+    for (const Use& u : w.uses) {
+      const MatrixPart& p = u.part;
+      const auto [at, fresh] = made_.try_emplace(p);
+      Made& m = at->second;
+      if (fresh) {
+        const FloatMatrix matrix{
+            bytes + p.offset * element_size(w.type), w.type, p.rows, p.columns, p.row_stride, p.column_stride};
+        Quantized q = quantize::quantize(matrix, recipe);
+        m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
+        const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
+        report_.weights.push_back({name, module_of(program_, node_of(program_, u)), std::string(recipe.format->name),
+                                   p.rows, p.columns, q.error.sqnr(), q.error.cosine(),
+                                   static_cast<std::uint64_t>(p.rows * p.columns * element_size(w.type)),
+                                   q.bytes.size()});
+        add_states(m, w, p, name, before, recipe, std::move(q.bytes));
+      }
+    }
+    program_.source->release(storage);
+  }
+
+  /// One for products, and one each for the elements and scales where embeddings read them: all views of one storage.
+  void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
+                  const Recipe& recipe, RawBytes bytes) {
+    const QuantizedMatrix layout = quantized_matrix(m.type);
+    if (m.type.blocks.outer) std::memcpy(&m.outer, bytes.data() + layout.outer_offset(), sizeof m.outer);
+    const std::uint32_t storage = add_storage(program_, std::move(bytes));
+    const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
+      State s;
+      s.name = called;
+      s.kind = before.kind;
+      s.persistent = before.persistent;
+      s.type = type;
+      s.strides = {1};
+      if (type.rank() == 2) s.strides.insert(s.strides.begin(), type.shape[1].value());
+      s.offset = offset;
+      s.storage = storage;
+      program_.states.push_back(std::move(s));
+      return static_cast<std::uint32_t>(program_.states.size() - 1);
+    };
+    const auto reads = [&](bool product) {
+      return std::ranges::any_of(w.uses, [&](const Use& u) { return u.part == part && u.product == product; });
+    };
+    const bool integers = reads(true) && recipe.integer_activations;
+    if (reads(true) && !integers) m.quantized = add(name, m.type, 0);
+    if (!reads(false) && !integers) return;
+    const int per_byte = elements_per_byte(m.type.dtype);
+    m.elements = add(name + ".qdata",
+                     {per_byte == 1 ? m.type.dtype : DType::u8, {layout.rows, layout.columns / per_byte}, {}}, 0);
+    const std::int64_t offset = layout.scale_offset() / element_size(m.type.blocks.scale);
+    if (integers)
+      m.channel_scales =
+          add(name + (reads(false) ? ".channel_scale" : ".scale"), {m.type.blocks.scale, {layout.rows}, {}}, offset);
+    if (reads(false))
+      m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows, layout.scales().columns}, {}}, offset);
+  }
+
+  void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
+    Builder b(program_, function);
+    const std::vector<Node> before = std::exchange(b.function().nodes, {});
+    std::map<ValueId, QuantizedRows> rows;  // of activations
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto at = changed.find(i);
+      if (at == changed.end()) {
+        b.function().nodes.push_back(before[i]);
+        continue;
+      }
+      const Made& m = made_.at(at->second->part);
+      Node n = before[i];
+      if (m.quantized && at->second->product) {
+        n.inputs[1] = value_of(b, *m.quantized);
+        b.function().nodes.push_back(std::move(n));
+        continue;
+      }
+      b.set_origin(n.origin, n.annotations);
+      if (at->second->product) {
+        const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
+        if (fresh) x->second = quantize_rows(b, n.inputs[0]);
+        integer_product(b, n, x->second, value_of(b, *m.elements), value_of(b, *m.channel_scales));
+      } else {
+        const PlainParts parts{value_of(b, *m.elements), value_of(b, *m.scales), m.outer};
+        select_rows(b, m.type, parts, n.inputs[1], b.dtype(n.outputs[0]));
+      }
+      b.function().nodes.back().outputs = n.outputs;
+    }
+  }
+
+  /// The state as a value of the builder's function.
+  ValueId value_of(Builder& b, std::uint32_t state) {
+    for (const FunctionInput& in : b.function().inputs) {
+      if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
+    }
+    const State& s = program_.states[state];
+    const ValueId v = b.add_value(s.type, s.name);
+    b.function().inputs.push_back({FunctionInput::Kind::state, v, state, s.name, {}});
+    return v;
+  }
+
+  Program& program_;
+  const std::vector<QuantizeRule>& rules_;
+  const std::vector<std::string>& keep_;
+  std::map<MatrixPart, Made> made_;
+  QuantizeReport report_;
+};
+
+}  // namespace
+
+QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
+                                const std::vector<std::string>& keep) {
+  return Quantizer(program, rules, keep).run();
+}
+
+}  // namespace tern
