@@ -129,6 +129,39 @@ TEST(ArchiveAttack, InputsThatAreNotTheirState) {
   expect_rule("inputs.state", [](Program& p) { forward(p).inputs[2].state = 7; });
 }
 
+// Quantized values: each field of their blocks.
+TEST(ArchiveAttack, QuantizedTypes) {
+  const Blocks good{.columns = 32, .scale = DType::f32};
+  const auto change = [&](DType element, const auto& edit) {
+    Blocks blocks = good;
+    edit(blocks);
+    return [=](Program& p) { p.functions[1].values.back().type = {element, {4, 64}, blocks}; };
+  };
+  const auto wrong = [&](DType element, const auto& edit) { expect_rule("values.type", change(element, edit)); };
+  wrong(DType::i8, [](Blocks& b) { b.rows = 0; });
+  wrong(DType::i8, [](Blocks& b) { b.rows = -1; });
+  wrong(DType::i8, [](Blocks& b) { b.rows = std::numeric_limits<std::int32_t>::max(); });
+  wrong(DType::i32, [](Blocks&) {});
+  wrong(DType::i4, [](Blocks& b) { b.columns = 1; });
+  wrong(DType::i8, [](Blocks& b) { b.scale = DType::i8; });
+  wrong(DType::i8, [](Blocks& b) { b.scale = static_cast<DType>(200); });
+  wrong(DType::i8, [](Blocks& b) { b.zero = DType::i8; });
+  wrong(DType::i8, [](Blocks& b) { b.zero_point = ZeroPoint::subtracted; });
+  wrong(DType::i8, [](Blocks& b) {
+    b.zero_point = static_cast<ZeroPoint>(3);
+    b.zero = DType::i8;
+  });
+  wrong(DType::i8, [](Blocks& b) { b.layout = ScaleLayout::swizzled_32_4_4; });
+  wrong(DType::f32, [](Blocks& b) { b = {.rows = 2}; });
+  wrong(DType::f32, [](Blocks& b) {
+    b = {};
+    b.outer = true;
+  });
+  // Elements that share bytes are no tensor by themselves.
+  wrong(DType::i4, [](Blocks& b) { b = {}; });
+  wrong(DType::i2, [](Blocks& b) { b = {}; });
+}
+
 // A caller's tensor holds the elements alone: the scales would be read behind its memory.
 TEST(ArchiveAttack, MxValuesOfCallers) {
   const auto entry = [](Program& p, bool given) {
