@@ -184,6 +184,7 @@ class Quantizer {
     const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
       State s;
       s.name = called;
+      while (std::ranges::find(program_.states, s.name, &State::name) != program_.states.end()) s.name += '_';
       s.kind = before.kind;
       s.persistent = before.persistent;
       s.type = type;

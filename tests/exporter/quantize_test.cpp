@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "dtypes/convert.h"
 #include "exporter/quantize/matrix.h"
@@ -213,6 +214,17 @@ TEST(Quantize, ProductsOfIntegersHaveExactSums) {
       }
     }
   }
+}
+
+TEST(Quantize, NamesStayUnique) {
+  Tied m(DType::f32);
+  m.p.state({1}, {1.0F}, false);
+  m.p.program().states.back().name = "w.scale";
+  m.p.output(m.p.program().functions[0].inputs.back().value);
+  ASSERT_EQ(quantize_weights(m.p.program(), {rule("int8")}, {}).weights.size(), 1u);
+  std::set<std::string> names;
+  for (const State& s : m.p.program().states) EXPECT_TRUE(names.insert(s.name).second) << s.name;
+  EXPECT_EQ(names.size(), 4u);
 }
 
 TEST(Quantize, TheLastRuleThatMatchesHolds) {
