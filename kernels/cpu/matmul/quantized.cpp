@@ -1,4 +1,5 @@
 // Products by a quantized matrix, read in its own bits.
+#include <algorithm>
 #include <optional>
 
 #include "kernels/cpu/amx/linear.h"
@@ -6,10 +7,14 @@
 #include "kernels/cpu/matmul/algorithms.h"
 #include "kernels/cpu/matmul/problem.h"
 #include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {
+
+constexpr std::size_t kScalesSlot = 2;
 
 amx::LinearShape shape_of(const KernelCall& c, int parts) {
   const std::int64_t n = c.in[1].size(0), k = c.in[1].size(1);
@@ -22,6 +27,12 @@ bool rounds(const KernelCall& c) {
   const DType y = c.out[0].dtype;
   return (narrow || c.precision == Precision::bfloat16) && fits && (y == DType::f32 || y == DType::bf16) &&
          rows_pay() && amx::RowLinear::suits(shape_of(c, amx::kRounded));
+}
+
+/// Whether a tile reads the elements as they lie: of 8 bits, with nothing but a scale for each row.
+bool scales_rows(const TensorView& w) {
+  return amx::is_one_part(w.dtype) && w.blocks.columns == w.size(1) && w.blocks.rows == 1 &&
+         w.blocks.zero_point == ZeroPoint::none;
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
@@ -37,6 +48,7 @@ class Quantized : public PreparedAlgorithm {
       rounded_.emplace(shape_of(c, amx::kRounded), true);
     } else if (amx::Linear::suits(shape_of(c, amx::kAllParts))) {
       tiles_.emplace(shape_of(c, amx::kAllParts));
+      in_place_ = scales_rows(c.in[1]);
     }
   }
 
@@ -79,6 +91,21 @@ class Quantized : public PreparedAlgorithm {
     std::byte* rows;
   };
 
+  /// The elements as a weight, then its scales and the bias. False where a result is not finite.
+  bool run_in_place(const quantized::Product& p) const {
+    if (!tiles_->run({.x = p.x, .weight = p.weight, .y = p.y, .type = p.matrix.element}, nullptr)) return false;
+    const std::int64_t n = p.matrix.rows;
+    float* const scales = thread_buffer<float>(static_cast<std::size_t>(n), kScalesSlot);
+    quantized::scales_of_rows(p.matrix, p.weight, 0, n, scales);
+    parallel_for(p.m, std::max<std::int64_t>(1, (1 << 15) / n), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        float* y = p.y + i * n;
+        for (std::int64_t j = 0; j < n; ++j) y[j] = y[j] * scales[j] + (p.bias == nullptr ? 0.0F : p.bias[j]);
+      }
+    });
+    return true;
+  }
+
   /// False where a result is not finite.
   bool run_rounded(KernelCall& c, const Room& room, const QuantizedMatrix& matrix, const float* bias,
                    const pointwise::Epilogue* epilogue) const {
@@ -97,7 +124,7 @@ class Quantized : public PreparedAlgorithm {
                          room.rows);
   }
 
-  bool convert_x_, convert_bias_, convert_y_;
+  bool convert_x_, convert_bias_, convert_y_, in_place_ = false;
   std::optional<amx::RowLinear> rounded_;  ///< of many rows, in bfloat16
   std::optional<amx::Linear> tiles_;       ///< of many rows, in float32
 };

@@ -38,6 +38,9 @@ struct Loops {
   void (*arrange)(const float* x, std::ptrdiff_t columns, int together, float* to) = nullptr;
   /// Sums of each block of x.
   void (*block_sums)(const float* x, std::ptrdiff_t columns, std::ptrdiff_t block, float* to) = nullptr;
+  /// Elements of whole blocks become numbers. `zeros` may be null where there are none.
+  void (*apply)(float* x, const float* scales, const float* zeros, std::ptrdiff_t blocks, std::ptrdiff_t block,
+                ZeroPoint kind) = nullptr;
   ElementLoops i8, u8, i4, i2, f8_e4m3, f8_e5m2, f6_e2m3, f6_e3m2, f4;
 
   const ElementLoops* of(DType element) const;

@@ -57,18 +57,14 @@ void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
     zeros = thread_buffer<float>(blocks, kZerosSlot);
     zeros_of_rows(m, at, row, 1, zeros);
   }
+  // Whole blocks, and parts of one at each end.
   const std::int64_t block = m.blocks.columns, end = begin + count;
-  for (std::int64_t k = begin, next = 0; k < end; k = next) {
-    next = std::min(end, (k / block + 1) * block);
-    float* const some = to + (k - begin);
-    const float scale = scales[k / block];
-    if (zeros == nullptr) {
-      for (std::int64_t i = 0; i < next - k; ++i) some[i] *= scale;
-    } else if (const float zero = zeros[k / block]; m.blocks.zero_point == ZeroPoint::subtracted) {
-      for (std::int64_t i = 0; i < next - k; ++i) some[i] = (some[i] - zero) * scale;
-    } else {
-      for (std::int64_t i = 0; i < next - k; ++i) some[i] = some[i] * scale + zero;
-    }
+  for (std::int64_t k = begin; k < end;) {
+    const std::int64_t whole = k % block == 0 ? (end - k) / block : 0, blocks_here = std::max<std::int64_t>(whole, 1),
+                       size = whole > 0 ? block : std::min(end, (k / block + 1) * block) - k;
+    loops().apply(to + (k - begin), scales + k / block, zeros == nullptr ? nullptr : zeros + k / block, blocks_here,
+                  size, m.blocks.zero_point);
+    k += blocks_here * size;
   }
 }
 
