@@ -145,7 +145,7 @@ class IntegerProducts {
     if (!convolves) product.inputs[1] = b.transpose(product.inputs[1], 0, 1);
     product.outputs.clear();
     product.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
-    if (convolves) product.set(AttrKey::fill, Dims{static_cast<std::int64_t>(x->affine.zero.number)});
+    if (convolves) product.set(AttrKey::fill, Dims{Dim(static_cast<std::int64_t>(x->affine.zero.number))});
     const ValueId sums = b.add(std::move(product)).front();
     return scaled(b, *x, *weight, sums, convolves ? y.rank() - 2 : 0, n.inputs.size() > 2 ? now(n.inputs[2]) : kNoValue,
                   now);

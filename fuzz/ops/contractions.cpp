@@ -49,8 +49,12 @@ void matmul(Make& m) {
   for (std::int64_t d : a) b.push_back(m.chance(70) ? d : 1);
   if (m.chance(40)) b.clear();
   a.insert(a.end(), {rows, depth});
+  // A quantized matrix lies by columns.
+  const bool quantized = !m.tame() && depth % 4 == 0 && m.chance(25) && (dtype == DType::f32 || dtype == DType::bf16);
   m.operand(dtype, a);
-  if (b.empty()) {
+  if (quantized) {
+    m.node.inputs.push_back(m.quantized({columns, depth}));
+  } else if (b.empty()) {
     weight(m, narrow, depth, columns);
   } else {
     b.insert(b.end(), {depth, columns});

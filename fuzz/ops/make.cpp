@@ -134,18 +134,28 @@ ValueId Make::strided(DType dtype, const Sizes& shape) {
   return v;
 }
 
-/// An MX value where few ops have a use for one.
-ValueId Make::microscaled(const Sizes& shape) {
-  const DType dtype = pick({DType::f8_e4m3fn, DType::f4_e2m1});
+ValueId Make::quantized(const Sizes& shape) {
+  using enum DType;
+  const DType dtype = pick({f8_e4m3fn, f8_e5m2, f6_e2m3, f4_e2m1, i8, u8, i4, i2});
   Sizes sizes = shape;
-  sizes.back() = std::max<std::int64_t>(1, (sizes.back() + 1) / 2) * 2;
+  sizes.back() = std::max<std::int64_t>(1, (sizes.back() + 3) / 4) * 4;
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
-  type.blocks.columns = static_cast<std::int32_t>(chance(50) ? sizes.back() : 2);
+  Blocks& blocks = type.blocks;
+  blocks.columns = static_cast<std::int32_t>(chance(50) ? sizes.back() : 4);
+  blocks.rows = static_cast<std::int32_t>(chance(80) ? 1 : in(2, 5));
+  blocks.scale = pick({f8_e8m0, f32, f16, bf16, f8_e4m3fn});
+  if (chance(40)) {
+    blocks.zero_point = chance(50) ? ZeroPoint::subtracted : ZeroPoint::added;
+    blocks.zero = pick({i8, f32, bf16});
+  } else if (blocks.rows == 1 && element_size(blocks.scale) == 1 && chance(30)) {
+    blocks.layout = ScaleLayout::swizzled_32_4_4;
+  }
+  blocks.outer = chance(20);
   return state(std::move(type), sizes);
 }
 
 ValueId Make::tensor(DType dtype, const Sizes& shape) {
-  if (!shape.empty() && chance(1)) return microscaled(shape);
+  if (!shape.empty() && chance(1)) return quantized(shape);  // where few ops have a use for one
   if (elements_per_byte(dtype) == 1 && chance(50)) {
     if (!tame() || !independent) return strided(dtype, shape);
     if (shape.size() > 1) {  // by columns

@@ -61,6 +61,9 @@ class Make {
   /// A symbol for the node to bind.
   Dim unbound();
 
+  /// A quantized state of any format, whose last size is rounded up to a multiple of four.
+  ValueId quantized(const Sizes& shape);
+
   // Attributes.
   void set(Key key, Dim d) { node.set(key, Dims{d}); }
   void set(Key key, const Sizes& v) { node.set(key, Dims(v.begin(), v.end())); }
@@ -85,7 +88,6 @@ class Make {
   ValueId source(DType dtype, const Dims& shape, const Sizes& sizes);
   ValueId state(TensorType type, const Sizes& sizes);
   ValueId strided(DType dtype, const Sizes& shape);
-  ValueId microscaled(const Sizes& shape);
   void change_attribute();
   void change_result(TensorType& type);
   Wild wild_;

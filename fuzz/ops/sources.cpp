@@ -136,6 +136,13 @@ void mx_dequantize(Make& m) {
   m.set(Key::dtype, m.floating());
 }
 
+void dequantize(Make& m) {
+  Sizes shape = m.shape(m.in(0, 2));
+  shape.push_back(m.in(1, 40));
+  m.node.inputs.push_back(m.quantized(shape));
+  m.set(Key::dtype, m.floating());
+}
+
 }  // namespace
 
 void list_sources(MakerTable& t) {
@@ -147,6 +154,7 @@ void list_sources(MakerTable& t) {
   set(Op::random, random);
   set(Op::mx_pack, microscaled);
   set(Op::mx_dequantize, mx_dequantize);
+  set(Op::dequantize, dequantize);
 }
 
 }  // namespace tern::fuzz
