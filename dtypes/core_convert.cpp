@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "dtypes/cast.h"
+#include "dtypes/float_bytes.h"
 #include "dtypes/storage.h"
 
 namespace tern {
@@ -28,6 +29,9 @@ void loop(const void* src, void* dst, std::int64_t n) {
     // A byte of a file may be anything; as a bool it would be undefined behaviour.
     const auto* __restrict s = static_cast<const std::uint8_t*>(src);
     for (std::int64_t i = 0; i < n; ++i) d[i] = cast_to<To>(s[i] != 0);
+  } else if constexpr (std::is_same_v<From, float> &&
+                       (std::is_same_v<To, std::uint8_t> || std::is_same_v<To, std::int8_t>)) {
+    bytes_of_floats(static_cast<const float*>(src), d, n);
   } else {
     const From* __restrict s = static_cast<const From*>(src);
     for (std::int64_t i = 0; i < n; ++i) d[i] = cast_to<To>(s[i]);

@@ -6,6 +6,7 @@ set(sources
   core_convert.cpp
   dtype.cpp
   error.cpp
+  float_bytes.cpp
   mx.cpp
   printable.cpp
   safetensors_names.cpp)

@@ -189,5 +189,21 @@ TEST(Convert, RefusesWhatItCannotDo) {
   EXPECT_EQ(b, 1);
 }
 
+/// Runs that vectors convert, and those with a number beyond int32 or none, which they do not.
+TEST(Convert, FloatsToBytesInRunsEqualTheirElements) {
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(static_cast<float>(i * 37 % 700 - 350) / 2);
+  for (const float odd : {3e9F, -3e9F, 2147483648.0F, -2147483648.0F, 1e30F, INFINITY, -INFINITY, NAN})
+    values[static_cast<std::size_t>(std::fabs(odd) < 1e10F ? 100 : 500) + (std::signbit(odd) ? 7 : 0)] = odd;
+  std::vector<std::uint8_t> u(values.size());
+  std::vector<std::int8_t> s(values.size());
+  convert(values.data(), DType::f32, u.data(), DType::u8, std::ssize(values));
+  convert(values.data(), DType::f32, s.data(), DType::i8, std::ssize(values));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(u[i], cast_to<std::uint8_t>(values[i])) << values[i];
+    EXPECT_EQ(s[i], cast_to<std::int8_t>(values[i])) << values[i];
+  }
+}
+
 }  // namespace
 }  // namespace tern::test

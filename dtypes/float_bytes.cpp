@@ -1,0 +1,69 @@
+#include "dtypes/float_bytes.h"
+
+#include "dtypes/cast.h"
+#include "dtypes/cpu_level.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kRun = 64;
+
+/// Numbers that int32 holds have the low bits that they have by way of any integer: vectors convert those.
+template <class To>
+[[gnu::always_inline]] inline void convert_runs(const float* __restrict src, To* __restrict dst, std::int64_t count) {
+  constexpr float kLimit = 0x1p31F;
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) {
+    const float* s = src + i;
+    To* d = dst + i;
+    std::int32_t outside = 0;
+    for (std::int64_t k = 0; k < kRun; ++k) outside |= s[k] > -kLimit && s[k] < kLimit ? 0 : 1;
+    if (outside != 0) {
+      for (std::int64_t k = 0; k < kRun; ++k) d[k] = cast_to<To>(s[k]);
+    } else {
+      for (std::int64_t k = 0; k < kRun; ++k) d[k] = static_cast<To>(static_cast<std::int32_t>(s[k]));
+    }
+  }
+  for (; i < count; ++i) dst[i] = cast_to<To>(src[i]);
+}
+
+template <class To>
+void convert_baseline(const float* src, To* dst, std::int64_t count) {
+  convert_runs(src, dst, count);
+}
+
+#if TERN_X86_LEVELS
+template <class To>
+[[gnu::target("avx2")]] void convert_avx2(const float* src, To* dst, std::int64_t count) {
+  convert_runs(src, dst, count);
+}
+template <class To>
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void convert_avx512(const float* src, To* dst,
+                                                                          std::int64_t count) {
+  convert_runs(src, dst, count);
+}
+#endif
+
+template <class To>
+void convert(const float* src, To* dst, std::int64_t count) {
+#if TERN_X86_LEVELS
+  static const auto best = cpu_level() == CpuLevel::avx512 ? convert_avx512<To>
+                           : cpu_level() == CpuLevel::avx2 ? convert_avx2<To>
+                                                           : convert_baseline<To>;
+  best(src, dst, count);
+#else
+  convert_baseline(src, dst, count);
+#endif
+}
+
+}  // namespace
+
+void bytes_of_floats(const float* src, std::uint8_t* dst, std::int64_t count) {
+  convert(src, dst, count);
+}
+
+void bytes_of_floats(const float* src, std::int8_t* dst, std::int64_t count) {
+  convert(src, dst, count);
+}
+
+}  // namespace tern
