@@ -9,8 +9,8 @@
 namespace tern::quantized {
 namespace {
 
-constexpr std::int64_t kLeastBlock = 8;  // elements: smaller blocks save nothing
-constexpr std::size_t kMostCandidates = 24;
+constexpr std::int64_t kLeastBlock = 8;      // elements: smaller blocks save nothing
+constexpr std::size_t kMostCandidates = 12;  // each may cost a pass over the weight for every type of elements
 
 /// Sizes without those of 1.
 std::vector<std::int64_t> sizes_of(const TensorType& t) {

@@ -21,6 +21,7 @@ namespace {
 using namespace quantized;
 
 constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
+constexpr int kMostPairs = 16;       // of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
 class Products {
@@ -118,9 +119,11 @@ class Products {
     for (const PerBlock& s : scales) {
       if (auto fitted = fit(numbers, s)) return fitted;
     }
+    int pairs = 0;
     for (const PerBlock& s : scales) {
       for (const PerBlock& z : scales) {
-        if (&s == &z || !is_quantized_zero(z.type)) continue;
+        if (&s == &z || !is_quantized_zero(z.type) || s.rows != z.rows || s.columns != z.columns) continue;
+        if (++pairs > kMostPairs) return std::nullopt;
         if (auto fitted = fit(numbers, s, z)) return fitted;
       }
     }
