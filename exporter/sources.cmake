@@ -167,9 +167,11 @@ set(sources
   quantized/fit.cpp
   quantized/float_sums.cpp
   quantized/integer_products.cpp
+  quantized/numbers.cpp
   quantized/products.cpp
   quantized/shifted.cpp
   quantized/superseded.cpp
+  rewrite.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

@@ -9,6 +9,7 @@
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
+#include "exporter/rewrite.h"
 #include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
@@ -137,10 +138,7 @@ class Folder {
     Builder b(program_, function);
     const std::vector<std::int64_t> sizes(value.sizes().begin(), value.sizes().end());
     const ValueId constant = add_constant(b, value.dtype(), sizes, value.data());
-    Function& f = program_.functions[function];
-    for (Node& n : f.nodes) std::ranges::replace(n.inputs, v, constant);
-    for (FunctionOutput& o : f.outputs) o.value = o.value == v ? constant : o.value;
-    for (WriteBack& w : f.writebacks) w.value = w.value == v ? constant : w.value;
+    use_instead(program_.functions[function], v, constant);
   }
 
   Program& program_;

@@ -10,6 +10,7 @@
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
 #include "exporter/microscaling/forms.h"
+#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
@@ -75,7 +76,7 @@ class Packer {
       const TensorType type = f.values[static_cast<std::size_t>(packed)].type;
       for (const Form& form : possible_forms(program_, {elements->second, scales->second})) {
         if (form.elements != elements->second || !(form.type == type) || !valid_elements(program_, form)) continue;
-        use_instead(f, packed, state_input(f, state_of(form)));
+        use_instead(f, packed, value_of_state(program_, f, state_of(form)));
         break;
       }
     }
@@ -135,7 +136,7 @@ class Packer {
     dequantize.op = Op::mx_dequantize;
     dequantize.origin = f.nodes[at].origin;
     dequantize.annotations = f.nodes[at].annotations;
-    dequantize.inputs = {state_input(f, state_of(form))};
+    dequantize.inputs = {value_of_state(program_, f, state_of(form))};
     dequantize.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(was.dtype)});
     dequantize.set(AttrKey::block, Dims{form.type.blocks.columns});
     dequantize.set(AttrKey::layout, Dims{static_cast<std::int64_t>(form.type.blocks.layout)});
@@ -159,27 +160,6 @@ class Packer {
       const ValueId again = n.outputs[0];
       if (f.values[static_cast<std::size_t>(again)].type.shape == form.type.shape) use_instead(f, again, whole);
     }
-  }
-
-  static void use_instead(Function& f, ValueId old, ValueId v) {
-    for (Node& n : f.nodes) std::replace(n.inputs.begin(), n.inputs.end(), old, v);
-    for (FunctionOutput& o : f.outputs) o.value = o.value == old ? v : o.value;
-    for (WriteBack& w : f.writebacks) w.value = w.value == old ? v : w.value;
-  }
-
-  static ValueId input_of(const Function& f, std::uint32_t state) {
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
-    }
-    return kNoValue;
-  }
-
-  ValueId state_input(Function& f, std::uint32_t state) {
-    if (const ValueId v = input_of(f, state); v != kNoValue) return v;
-    f.values.push_back({program_.states[state].type, program_.states[state].name});
-    const auto v = static_cast<ValueId>(f.values.size() - 1);
-    f.inputs.push_back({FunctionInput::Kind::state, v, state, program_.states[state].name, {}});
-    return v;
   }
 
   std::uint32_t state_of(const Form& form) {

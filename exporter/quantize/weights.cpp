@@ -15,6 +15,7 @@
 #include "exporter/quantize/embedding.h"
 #include "exporter/quantize/matrix.h"
 #include "exporter/quantize/uses.h"
+#include "exporter/rewrite.h"
 #include "schema/node_pattern.h"
 #include "schema/node_precision.h"
 #include "schema/op_record.h"
@@ -225,7 +226,7 @@ class Quantizer {
       const Made& m = made_.at(at->second->part);
       Node n = before[i];
       if (m.quantized && at->second->product) {
-        n.inputs[1] = value_of(b, *m.quantized);
+        n.inputs[1] = value_of_state(program_, b.function(), *m.quantized);
         b.function().nodes.push_back(std::move(n));
         continue;
       }
@@ -233,24 +234,15 @@ class Quantizer {
       if (at->second->product) {
         const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
         if (fresh) x->second = quantize_rows(b, n.inputs[0]);
-        integer_product(b, n, x->second, value_of(b, *m.elements), value_of(b, *m.channel_scales));
+        integer_product(b, n, x->second, value_of_state(program_, b.function(), *m.elements),
+                        value_of_state(program_, b.function(), *m.channel_scales));
       } else {
-        const PlainParts parts{value_of(b, *m.elements), value_of(b, *m.scales), m.outer};
+        const PlainParts parts{value_of_state(program_, b.function(), *m.elements),
+                               value_of_state(program_, b.function(), *m.scales), m.outer};
         select_rows(b, m.type, parts, n.inputs[1], b.dtype(n.outputs[0]));
       }
       b.function().nodes.back().outputs = n.outputs;
     }
-  }
-
-  /// The state as a value of the builder's function.
-  ValueId value_of(Builder& b, std::uint32_t state) {
-    for (const FunctionInput& in : b.function().inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
-    }
-    const State& s = program_.states[state];
-    const ValueId v = b.add_value(s.type, s.name);
-    b.function().inputs.push_back({FunctionInput::Kind::state, v, state, s.name, {}});
-    return v;
   }
 
   Program& program_;

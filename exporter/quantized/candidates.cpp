@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dtypes/convert.h"
+#include "exporter/quantized/numbers.h"
 
 namespace tern::quantized {
 namespace {
@@ -84,11 +84,7 @@ std::vector<PerBlock> scale_candidates(const Program& program, const Function& f
     const ConstantSlice own = part.slice(v);
     if (part.producer(v) >= 0 && own.nodes.empty()) continue;
     try {
-      part.evaluate(v, own, [&](const Tensor& value) {
-        const Tensor dense = value.contiguous();
-        numbers.resize(static_cast<std::size_t>(dense.numel()));
-        convert(dense.data(), dense.dtype(), numbers.data(), DType::f32, dense.numel());
-      });
+      part.evaluate(v, own, [&](const Tensor& value) { numbers = numbers_of(value); });
     } catch (const Error&) {
       continue;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 
 namespace tern {
@@ -101,13 +102,7 @@ class FloatSums {
       kept.push_back(i);
     }
     code = std::move(kept);
-    if (code.size() == 1) use_instead(n.outputs[0], v);
-  }
-
-  void use_instead(ValueId old, ValueId v) {
-    for (Node& n : f_.nodes) std::ranges::replace(n.inputs, old, v);
-    for (FunctionOutput& o : f_.outputs) o.value = o.value == old ? v : o.value;
-    for (WriteBack& w : f_.writebacks) w.value = w.value == old ? v : w.value;
+    if (code.size() == 1) use_instead(f_, n.outputs[0], v);
   }
 
   Function& f_;

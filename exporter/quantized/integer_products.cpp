@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <map>
 
-#include "dtypes/convert.h"
 #include "exporter/builder.h"
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
 #include "exporter/quantized/affine.h"
 #include "exporter/quantized/candidates.h"
 #include "exporter/quantized/fit.h"
+#include "exporter/quantized/numbers.h"
+#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
@@ -57,14 +58,8 @@ class IntegerProducts {
   void run(std::uint32_t number) {
     const Function before = program_.functions[number];
     const ConstantPart part(program_, before);
-    producer_.assign(before.values.size(), -1);
-    for (std::size_t i = 0; i < before.nodes.size(); ++i) {
-      for (ValueId v : before.nodes[i].outputs) {
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
-    }
     const bool any = std::ranges::any_of(before.nodes, [&](const Node& n) {
-      return (n.op == Op::matmul || n.op == Op::convolution) && integers_behind(before, n.inputs[0]);
+      return (n.op == Op::matmul || n.op == Op::convolution) && integers_behind(before, part, n.inputs[0]);
     });
     if (!any) return;
     Builder b(program_, number);
@@ -93,10 +88,10 @@ class IntegerProducts {
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
 
-  std::optional<IntegerOperand> integers_behind(const Function& f, ValueId v) const {
+  std::optional<IntegerOperand> integers_behind(const Function& f, const ConstantPart& part, ValueId v) const {
     IntegerOperand o;
-    for (std::int64_t at = producer_[static_cast<std::size_t>(v)]; at >= 0;
-         at = producer_[static_cast<std::size_t>(f.nodes[static_cast<std::size_t>(at)].inputs[0])]) {
+    for (std::int64_t at = part.producer(v); at >= 0;
+         at = part.producer(f.nodes[static_cast<std::size_t>(at)].inputs[0])) {
       const Node& n = f.nodes[static_cast<std::size_t>(at)];
       if (n.op == Op::reshape || n.op == Op::permute) {
         o.views.insert(o.views.begin(), static_cast<std::size_t>(at));
@@ -128,7 +123,7 @@ class IntegerProducts {
     const bool convolves = n.op == Op::convolution;
     const TensorType& y = type(f, n.outputs[0]);
     if (y.dtype != DType::f32 || !part.constant(n.inputs[1])) return kNoValue;
-    const auto x = integers_behind(f, n.inputs[0]);
+    const auto x = integers_behind(f, part, n.inputs[0]);
     if (!x || (convolves && !convolution_serves(n, *x))) return kNoValue;
     const std::optional<IntegerWeight> weight = weight_of(f, part, n);
     if (!weight) return kNoValue;
@@ -141,7 +136,7 @@ class IntegerProducts {
       q = b.add(std::move(view)).front();
     }
     Node product = n;
-    product.inputs = {q, state_input(b, weight->state)};
+    product.inputs = {q, value_of_state(program_, b.function(), weight->state)};
     if (!convolves) product.inputs[1] = b.transpose(product.inputs[1], 0, 1);
     product.outputs.clear();
     product.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(DType::f32)});
@@ -224,7 +219,10 @@ class IntegerProducts {
     if (all == 0) return std::nullopt;
     Numbers numbers{{}, t.dtype, rows, all / rows};
     try {
-      part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = by_rows(value, convolves); });
+      part.evaluate(v, slice, [&](const Tensor& value) {
+        // A row for each column of the product, or for each channel out.
+        numbers.values = convolves ? numbers_of(value) : numbers_by_columns(value);
+      });
     } catch (const Error&) {
       return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
     }
@@ -245,21 +243,6 @@ class IntegerProducts {
       break;
     }
     return result;
-  }
-
-  /// The weight with a row for each column of the product, or for each channel out.
-  static std::vector<float> by_rows(const Tensor& value, bool convolves) {
-    const Tensor dense = value.contiguous();
-    std::vector<float> numbers(static_cast<std::size_t>(dense.numel()));
-    convert(dense.data(), dense.dtype(), numbers.data(), DType::f32, dense.numel());
-    if (convolves) return numbers;
-    const std::int64_t k = dense.sizes()[0], n = dense.sizes()[1];
-    std::vector<float> rows(numbers.size());
-    for (std::int64_t i = 0; i < k; ++i) {
-      for (std::int64_t j = 0; j < n; ++j)
-        rows[static_cast<std::size_t>(j * k + i)] = numbers[static_cast<std::size_t>(i * n + j)];
-    }
-    return rows;
   }
 
   /// The state that holds these very elements, or one more.
@@ -294,18 +277,7 @@ class IntegerProducts {
            });
   }
 
-  ValueId state_input(Builder& b, std::uint32_t state) {
-    for (const FunctionInput& in : b.function().inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
-    }
-    const State& s = program_.states[state];
-    const ValueId v = b.add_value(s.type, s.name);
-    b.function().inputs.push_back({FunctionInput::Kind::state, v, state, s.name, {}});
-    return v;
-  }
-
   Program& program_;
-  std::vector<std::int64_t> producer_;
   std::vector<bool> unread_;  ///< states that may be unread then
   std::map<std::pair<const Function*, ValueId>, std::optional<IntegerWeight>> weights_;
   std::uint64_t budget_ = 0;

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <map>
 
-#include "dtypes/convert.h"
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
 #include "exporter/quantized/candidates.h"
 #include "exporter/quantized/fit.h"
+#include "exporter/quantized/numbers.h"
+#include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
 
@@ -62,7 +63,8 @@ class Products {
       if (const std::int64_t state = state_of(f, part, n.inputs[1]); state >= 0)
         all.push_back({i, static_cast<std::uint32_t>(state)});
     }
-    for (const Found& found : all) replace(program_.functions[number], found);
+    Function& now = program_.functions[number];
+    for (const Found& found : all) now.nodes[found.node].inputs[1] = value_of_state(program_, now, found.state);
     return !all.empty();
   }
 
@@ -112,7 +114,7 @@ class Products {
     const std::vector<PerBlock> scales = scale_candidates(program_, f, part, slice, {numbers.rows, numbers.columns});
     if (scales.empty()) return std::nullopt;
     try {
-      part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = by_columns(value); });
+      part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = numbers_by_columns(value); });
     } catch (const Error&) {
       return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
     }
@@ -128,22 +130,6 @@ class Products {
       }
     }
     return std::nullopt;
-  }
-
-  /// A [k, n] value as [n, k] floats.
-  static std::vector<float> by_columns(const Tensor& value) {
-    const Tensor dense = value.contiguous();
-    const std::int64_t k = dense.sizes()[0], n = dense.sizes()[1];
-    std::vector<float> rows(static_cast<std::size_t>(k * n)), columns(rows.size());
-    convert(dense.data(), dense.dtype(), rows.data(), DType::f32, k * n);
-    constexpr std::int64_t kTile = 32;
-    for (std::int64_t i = 0; i < k; i += kTile) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        for (std::int64_t r = i; r < std::min(k, i + kTile); ++r)
-          columns[static_cast<std::size_t>(j * k + r)] = rows[static_cast<std::size_t>(r * n + j)];
-      }
-    }
-    return columns;
   }
 
   std::uint32_t add_state(const Fitted& fitted, WeightSizes sizes, const ConstantSlice& slice) {
@@ -164,20 +150,6 @@ class Products {
     state.storage = add_storage(program_, fitted.bytes);
     program_.states.push_back(std::move(state));
     return static_cast<std::uint32_t>(program_.states.size() - 1);
-  }
-
-  void replace(Function& f, const Found& found) {
-    ValueId v = kNoValue;
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind == FunctionInput::Kind::state && in.state == found.state) v = in.value;
-    }
-    if (v == kNoValue) {
-      const State& state = program_.states[found.state];
-      f.values.push_back({state.type, state.name});
-      v = static_cast<ValueId>(f.values.size() - 1);
-      f.inputs.push_back({FunctionInput::Kind::state, v, found.state, state.name, {}});
-    }
-    f.nodes[found.node].inputs[1] = v;
   }
 
   /// The quantized state takes the name of the one whose numbers it has, if that is gone.

@@ -8,6 +8,7 @@
 
 #include "dtypes/convert.h"
 #include "exporter/constant_part.h"
+#include "exporter/rewrite.h"
 #include "schema/op_record.h"
 #include "schema/passes/dead_code.h"
 
@@ -28,12 +29,8 @@ class ShiftedProducts {
         number_(function),
         f_(program.functions[function]),
         part_(program, f_, is_foldable),
-        producer_(f_.values.size(), -1),
         readers_(f_.values.size()) {
     for (std::size_t i = 0; i < f_.nodes.size(); ++i) {
-      for (ValueId v : f_.nodes[i].outputs) {
-        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
-      }
       for (ValueId v : f_.nodes[i].inputs) {
         if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(i);
       }
@@ -58,9 +55,7 @@ class ShiftedProducts {
       g.nodes[i].inputs[0] = x;
       // The node that took the sums out takes nothing out: it is gone.
       const ValueId corrected = f_.nodes[readers[0]].outputs[0];
-      for (Node& other : g.nodes) std::ranges::replace(other.inputs, corrected, n.outputs[0]);
-      for (FunctionOutput& o : g.outputs) o.value = o.value == corrected ? n.outputs[0] : o.value;
-      for (WriteBack& w : g.writebacks) w.value = w.value == corrected ? n.outputs[0] : w.value;
+      use_instead(g, corrected, n.outputs[0]);
       changed = true;
     }
     return changed;
@@ -75,7 +70,7 @@ class ShiftedProducts {
   ValueId signed_behind(ValueId v) const {
     std::int64_t sum = 0;
     for (bool last = true;; last = false) {
-      const std::int64_t at = producer_[static_cast<std::size_t>(v)];
+      const std::int64_t at = part_.producer(v);
       if (at < 0) return kNoValue;
       const Node& n = f_.nodes[static_cast<std::size_t>(at)];
       if (n.op != Op::pointwise || n.inputs.size() != 1 || (!last && !holds_sums(type(v).dtype))) return kNoValue;
@@ -151,7 +146,6 @@ class ShiftedProducts {
   std::uint32_t number_;
   const Function f_;  ///< as it was
   const ConstantPart part_;
-  std::vector<std::int64_t> producer_;
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes; their number stands for the function's results
 };
 

@@ -1,0 +1,16 @@
+// What a constant computation gave, as floats.
+#pragma once
+
+#include <tern/tensor.h>
+
+#include <vector>
+
+namespace tern::quantized {
+
+/// In row-major order.
+std::vector<float> numbers_of(const Tensor& value);
+
+/// Of a matrix [k, n], column by column.
+std::vector<float> numbers_by_columns(const Tensor& value);
+
+}  // namespace tern::quantized

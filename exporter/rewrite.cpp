@@ -1,0 +1,24 @@
+#include "exporter/rewrite.h"
+
+#include <algorithm>
+
+namespace tern {
+
+ValueId value_of_state(const Program& program, Function& f, std::uint32_t state) {
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
+  }
+  const State& s = program.states[state];
+  f.values.push_back({s.type, s.name});
+  const auto v = static_cast<ValueId>(f.values.size() - 1);
+  f.inputs.push_back({FunctionInput::Kind::state, v, state, s.name, {}});
+  return v;
+}
+
+void use_instead(Function& f, ValueId old, ValueId v) {
+  for (Node& n : f.nodes) std::ranges::replace(n.inputs, old, v);
+  for (FunctionOutput& o : f.outputs) o.value = o.value == old ? v : o.value;
+  for (WriteBack& w : f.writebacks) w.value = w.value == old ? v : w.value;
+}
+
+}  // namespace tern
