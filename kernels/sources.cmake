@@ -58,6 +58,7 @@ set(sources
   cpu/fft/plan.cpp
   cpu/fft/stage.cpp
   cpu/float_call.cpp
+  cpu/in_two_steps.cpp
   cpu/indexing/data_sized.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
@@ -116,6 +117,7 @@ set(sources
   cpu/pointwise/gamma.cpp
   cpu/pointwise/gather.cpp
   cpu/pointwise/leaf_chain.cpp
+  cpu/pointwise/leaf_steps.cpp
   cpu/pointwise/loops.cpp
   cpu/pointwise/math_loops.cpp
   cpu/pointwise/mx_values.cpp
@@ -124,6 +126,7 @@ set(sources
   cpu/pointwise/polynomials.cpp
   cpu/pointwise/random.cpp
   cpu/pointwise/register.cpp
+  cpu/pointwise/requantize.cpp
   cpu/pointwise/sources.cpp
   cpu/pointwise/special_loops.cpp
   cpu/pointwise/tile_program.cpp

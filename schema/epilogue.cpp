@@ -5,12 +5,17 @@
 
 #include <algorithm>
 
+#include "dtypes/byte_integers.h"
 #include "schema/infer.h"
 
 namespace tern {
 
 bool takes_epilogue(Op op) {
   return op == Op::matmul || op == Op::convolution;
+}
+
+bool multiplies_bytes(const TensorType& a, const TensorType& b) {
+  return is_byte_integer(a.dtype) && is_byte_integer(b.dtype);
 }
 
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,
@@ -27,10 +32,12 @@ std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& po
   std::vector<const TensorType*> operands{&result.at(0)};
   operands.insert(operands.end(), inputs.begin() + own, inputs.end());
   std::vector<TensorType> types = infer(program, pool, tail, operands);
-  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || types.at(0).dtype != DType::f32)
+  const DType made = types.at(0).dtype;
+  const bool fits = made == DType::f32 || (is_byte_integer(made) && multiplies_bytes(*inputs.at(0), *inputs.at(1)));
+  if (!takes_epilogue(node.op) || result[0].dtype != DType::f32 || !fits)
     fail(ErrorCode::internal, "an expression was fused into an op whose result it cannot replace");
   // Sizes that the program declares equal may differ in a run.
-  if (types.at(0) != result[0])
+  if (types.at(0).shape != result[0].shape)
     fail(ErrorCode::runtime,
          fmt::format("the result is {}, but the program declares that what is computed of it, {}, has its sizes",
                      text_of(result[0], pool), text_of(types[0], pool)));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dtypes/byte_integers.h"
 #include "runtime/fuse/expression.h"
 #include "runtime/fuse/uses.h"
 #include "schema/epilogue.h"
@@ -71,7 +72,11 @@ bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const Product& p, Pl
   const Node& n = f.f.nodes[i];
   const Node& producer = f.f.nodes[static_cast<std::size_t>(p.node)];
   const TensorType& result = f.type(n.outputs[0]);
-  if (f.type(v) != result || f.type(producer.outputs[0]).dtype != DType::f32) return false;
+  if (f.type(v).dtype != DType::f32 || f.type(v).shape != result.shape ||
+      f.type(producer.outputs[0]).dtype != DType::f32)
+    return false;
+  if (is_byte_integer(result.dtype) && !multiplies_bytes(f.type(producer.inputs[0]), f.type(producer.inputs[1])))
+    return false;
   if (n.expr.code.size() + producer.expr.code.size() > kMostFusedInstructions ||
       n.inputs.size() + producer.inputs.size() > kMostFusedOperands)
     return false;
@@ -86,7 +91,9 @@ bool suits(FunctionInFusion& f, std::uint32_t i, ValueId v, const Product& p, Pl
 void join_product(FunctionInFusion& f, std::uint32_t i) {
   const ValueId output = f.f.nodes[i].outputs[0];
   const Dims shape = f.type(output).shape;
-  if (f.type(output).dtype != DType::f32 || f.has_pairs(f.f.nodes[i]) || f.use(output).written_back) return;
+  const DType dtype = f.type(output).dtype;
+  if ((dtype != DType::f32 && !is_byte_integer(dtype)) || f.has_pairs(f.f.nodes[i]) || f.use(output).written_back)
+    return;
   const Place made = f.operands_made(f.f.nodes[i].inputs);
   Product product;
   ValueId own = kNoValue;

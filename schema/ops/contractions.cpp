@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "dtypes/byte_integers.h"
 #include "schema/infer/checks.h"
 #include "schema/ops/attributes.h"
 #include "schema/ops/costs.h"
@@ -12,10 +13,6 @@
 
 namespace tern::ops {
 namespace {
-
-bool is_byte_integer(DType t) {
-  return t == DType::i8 || t == DType::u8;
-}
 
 /// Whether products of two different dtypes are defined: two floats of 8 bits, two integers of 8 bits, or a float of at
 /// most 32 bits and a weight of fewer bits, whose elements that float's sums hold exactly.

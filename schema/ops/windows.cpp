@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dtypes/byte_integers.h"
 #include "schema/infer/checks.h"
 #include "schema/ops/attributes.h"
 #include "schema/ops/costs.h"
@@ -40,8 +41,7 @@ void convolution(Inference& c) {
   require_plain(c, 0);
   require_plain(c, 1);
   const TensorType& x = c.in(0);
-  const auto is_byte = [](DType t) { return t == DType::i8 || t == DType::u8; };
-  const bool bytes = is_byte(x.dtype) && is_byte(c.in(1).dtype);
+  const bool bytes = is_byte_integer(x.dtype) && is_byte_integer(c.in(1).dtype);
   if (!bytes) require_same_dtype(c, 0, 1);
   const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype == x.dtype || (bytes && (dtype == DType::i32 || dtype == DType::f32)),

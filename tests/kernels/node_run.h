@@ -161,6 +161,7 @@ class NodeRun : public OutputAllocator {
     if (kernel.prepare != nullptr) state = kernel.prepare(call);
     call.state = state.get();
     const std::size_t bytes = kernel.scratch != nullptr ? kernel.scratch(call) : 0;
+    scratch_bytes_ = bytes;
     call.scratch = {memory(bytes), bytes};
     kernel.run(call);
     if (device_ == &HostLauncher::instance()) HostLauncher::instance().finish();
@@ -179,6 +180,8 @@ class NodeRun : public OutputAllocator {
     return r;
   }
 
+  /// That the kernel asked for.
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// An output's memory.
   std::vector<std::byte> bytes(std::size_t i = 0) const {
     return {out_[i].data, out_[i].data + out_[i].numel() * element_size(out_[i].dtype)};
@@ -212,6 +215,7 @@ class NodeRun : public OutputAllocator {
   std::size_t unwanted_ = ~std::size_t{0};
   std::vector<bool> constant_;
   RandomState random_{42, 0};
+  std::size_t scratch_bytes_ = 0;
   std::deque<std::vector<std::byte>> memory_;
 };
 

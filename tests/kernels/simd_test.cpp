@@ -57,6 +57,33 @@ TEST(Simd, LeastAndGreatestKeepNaN) {
   }
 }
 
+TEST(Simd, RoundsToBytes) {
+  const float values[] = {0.0F,   -0.0F,  0.5F,    1.5F,    2.5F,   -0.5F, -1.5F,
+                          126.5F, 127.5F, -127.5F, 254.49F, 255.0F, 300.0F};
+  for (const float x : values) {
+    for (int count = 1; count <= kLanes; ++count) {
+      std::vector<std::uint8_t> to(static_cast<std::size_t>(count));  // sanitizers see what is written behind it
+      store_some_low_bytes(to.data(), rounded(spread(x)), count);
+      const auto expected = static_cast<std::uint8_t>(static_cast<int>(std::nearbyint(x)));
+      EXPECT_EQ(to, std::vector<std::uint8_t>(static_cast<std::size_t>(count), expected)) << x;
+    }
+  }
+  Whole w;
+  for (int i = 0; i < kLanes; ++i) w[i] = 1000 * i - 3;
+  std::vector<std::uint8_t> to(kLanes);
+  store_low_bytes(to.data(), w);
+  for (int i = 0; i < kLanes; ++i)
+    EXPECT_EQ(to[static_cast<std::size_t>(i)], static_cast<std::uint8_t>(1000 * i - 3)) << i;
+  store_low_bytes(to.data(), rounded(spread(kNaN)));
+  EXPECT_EQ(to, std::vector<std::uint8_t>(kLanes, 0));
+}
+
+TEST(Simd, BoundsKeepNaN) {
+  for (const float x : {-3.0F, -1.0F, 0.25F, 7.0F, kInfinity, -kInfinity})
+    EXPECT_EQ(bounded(spread(x), spread(-1), spread(2))[0], x < -1 ? -1.0F : x > 2 ? 2.0F : x);
+  EXPECT_TRUE(std::isnan(bounded(spread(kNaN), spread(-1), spread(2))[0]));
+}
+
 TEST(Simd, TimesPowerReachesSubnormalNumbers) {
   for (int n = -151; n <= 127; ++n) {
     const Floats made = times_power(spread(1.25F), spread(static_cast<float>(n)), Whole{} + n);

@@ -37,6 +37,7 @@ set(sources
   reduce_test.cpp
   reproducible_products_test.cpp
   reproducible_test.cpp
+  requantize_test.cpp
   rnn_test.cpp
   rows_test.cpp
   sgemm_test.cpp

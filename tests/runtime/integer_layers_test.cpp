@@ -100,7 +100,62 @@ TEST(IntegerLayers, StayChannelsLastAndScaleTheirSums) {
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(static_cast<double>(got[i]), want[i], 1e-4) << i;
   EXPECT_EQ(observer.integer_rows, 2);
   EXPECT_EQ(observer.channels_last, 2);
-  EXPECT_LE(observer.prepared_nodes[Op::pointwise], 3) << "scales take passes of their own";
+  EXPECT_LE(observer.prepared_nodes[Op::pointwise], 1) << "scales and rounding take passes of their own";
+}
+
+/// Scaled, with what is added to it, as 8-bit integers.
+ValueId requantized(TestProgram& p, ValueId y, std::int64_t out, ValueId added) {
+  Builder& b = p.b();
+  const ValueId s = p.state({out, 1, 1}, random_floats(out, 7), false);
+  const ValueId z = added == kNoValue
+                        ? b.expr("max(y * s, 0)", {{"y", y}, {"s", s}}, DType::f32)
+                        : b.expr("max(y * s + (a - 9) * 0.75, 0)", {{"y", y}, {"s", s}, {"a", added}}, DType::f32);
+  const ValueId q = b.expr("min(max(round(z * 0.0625) + 3, 0), 255)", {{"z", z}}, DType::f32);
+  return b.expr("q", {{"q", q}}, DType::u8);
+}
+
+/// A convolution of bytes, one in each group or all in one, with a residual or without; its bits fused and unfused.
+void check_block(std::int64_t channels, std::int64_t out, std::int64_t groups, bool residual, bool twice) {
+  const std::int64_t size = 10;
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId image = p.input(DType::u8, {2, channels, size, size}),
+                beside = residual ? p.input(DType::u8, {2, out, size, size}) : kNoValue;
+  const auto weight = random_weight(out * channels / groups * 9, 5);
+  const auto convolution = [&] {
+    return b.add(
+        Op::convolution, {image, b.constant(DType::i8, {out, channels / groups, 3, 3}, weight.data())},
+        {attr(AttrKey::before, Sizes{1, 1}), attr(AttrKey::after, Sizes{1, 1}), attr(AttrKey::fill, Dim(7)),
+         attr(AttrKey::groups, Dim(groups)), attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)))});
+  };
+  ValueId added = kNoValue;
+  if (residual) added = b.expr("x", {{"x", twice ? requantized(p, convolution(), out, kNoValue) : beside}}, DType::f32);
+  p.output(requantized(p, convolution(), out, added));
+  std::vector<std::uint8_t> bytes;
+  for (const float v : random_floats(2 * std::max(channels, out) * size * size, 3))
+    bytes.push_back(static_cast<std::uint8_t>(std::lround(std::abs(v) * 255)));
+  std::vector<Tensor> inputs = {Tensor::borrow(bytes.data(), DType::u8, {2, channels, size, size})};
+  if (residual) inputs.push_back(Tensor::borrow(bytes.data(), DType::u8, {2, out, size, size}));
+  const auto run = [&](Fusion fusion, Observer* observer) {
+    Session session(
+        Prepared(prepare_program(p.model().program(), {}, {.fusion = fusion, .listeners = {.observer = observer}})));
+    const Tensor y = session.run(inputs)[0];
+    const auto bytes_of = y.span<const std::uint8_t>();
+    return std::vector<std::uint8_t>(bytes_of.begin(), bytes_of.end());
+  };
+  Observer observer;
+  EXPECT_EQ(run(Fusion::on, &observer), run(Fusion::off, nullptr));
+  EXPECT_EQ(observer.prepared_nodes[Op::pointwise], 0) << "rounding takes a pass of its own";
+}
+
+TEST(IntegerLayers, StoreBytesThemselves) {
+  for (const bool residual : {false, true}) {
+    for (const bool twice : {false, true}) {
+      check_block(24, 40, 1, residual, twice);
+      check_block(64, 64, 64, residual, twice);  // depthwise
+      check_block(32, 64, 4, residual, twice);
+    }
+  }
 }
 
 }  // namespace

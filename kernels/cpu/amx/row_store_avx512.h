@@ -111,7 +111,7 @@ class RowStore {
     const std::int64_t begin = r_.first + lines * r_.width + (all_ ? in_line : std::min(in_line, r_.width)),
                        number = begin * r_.ld + r_.offset + column;
     alignas(64) float kept[kBlockFloats];
-    const bool whole = static_cast<bool>(r_.finish);
+    const bool whole = static_cast<bool>(r_.finish);  // 8-bit integers are made by it
     std::int64_t results = 0;
     for (std::int64_t i = 0; i < count; in_line = 0) {
       run.i = i;

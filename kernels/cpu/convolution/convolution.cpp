@@ -6,6 +6,7 @@
 #include "kernels/cpu/convolution/integers.h"
 #include "kernels/cpu/convolution/tile_rows.h"
 #include "kernels/cpu/dnnl/matmul.h"
+#include "kernels/cpu/in_two_steps.h"
 #include "kernels/cpu/matmul/gemm.h"
 
 namespace tern::cpu {
@@ -52,8 +53,18 @@ constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
     {Algorithm::onednn, onednn, convolution_by_onednn},
     {Algorithm::none, columns, convolution_by_columns}};
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+/// Of them, those that store integers of 8 bits as an epilogue makes them.
+constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
+    {Algorithm::integer_rows, channels_last, convolution_of_integers}};
+
+std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
   return prepare_best(kTable, ConvolutionCall(c));
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  if (!makes_bytes(c)) return prepare_best_of_all(c);
+  auto state = prepare_best(kStoringBytes, ConvolutionCall(c));
+  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
 }
 
 bool makes_channels_last(const KernelCall& c) {

@@ -47,8 +47,7 @@ struct IntegerConvolution::Room {
 
 bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem& p) {
   const TensorView &x = call.in[0], &w = call.in[1], &y = call.out[0];
-  if (!integer::is_byte(x.dtype) || !integer::is_byte(w.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32))
-    return false;
+  if (!is_byte_integer(x.dtype) || !is_byte_integer(w.dtype) || !integer::holds_sums(call)) return false;
   if (p.transposed || (x.rank != 3 && x.rank != 4) || x.numel() == 0 || w.numel() == 0 || y.numel() == 0) return false;
   const Algorithm asked = call.algorithm.algorithm;
   if (asked != Algorithm::none && asked != Algorithm::integer_rows) return false;
@@ -56,14 +55,15 @@ bool IntegerConvolution::serves(const KernelCall& call, const ConvolutionProblem
   return (y.dtype == DType::i32 || integer::is_exact(x.dtype, w.dtype, count)) && has_sensible_reach(call, p);
 }
 
-IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p)
+IntegerConvolution::IntegerConvolution(const KernelCall& call, const ConvolutionProblem& p,
+                                       std::unique_ptr<pointwise::Epilogue> epilogue)
     : shape_(shape_of(call, p)),
       keeps_(call.out[0].dtype == DType::i32),
       depthwise_(integer::suits_depthwise(shape_)),
       convolution_(shape_, integer::methods().front()) {
   choice = {Algorithm::integer_rows};
   own_epilogue = true;
-  epilogue_ = pointwise::Epilogue::make(Reordered(call).call());
+  epilogue_ = std::move(epilogue);
   const TensorView& w = call.in[1];
   if (depthwise_ || call.constant == nullptr || !call.constant[1] || w.data == nullptr) return;
   unread = 1u << 1;
@@ -78,7 +78,11 @@ IntegerConvolution::IntegerConvolution(const KernelCall& call, const Convolution
 std::unique_ptr<IntegerConvolution> IntegerConvolution::make(const KernelCall& call, const ConvolutionProblem& p) {
   if (!serves(call, p) || !has_channels_last(call.in[0]) || !has_channels_last(call.out[0])) return nullptr;
   if (!call.in[1].contiguous()) return nullptr;
-  return std::unique_ptr<IntegerConvolution>(new IntegerConvolution(call, p));
+  auto epilogue = pointwise::Epilogue::make(Reordered(call).call());
+  // Of bytes that are stored as they are made; a bias would come between.
+  const bool bytes = is_byte_integer(call.out[0].dtype);
+  if (bytes && (call.has(2) || !epilogue->stores_bytes(call.out[0].size(1)))) return nullptr;
+  return std::unique_ptr<IntegerConvolution>(new IntegerConvolution(call, p, std::move(epilogue)));
 }
 
 void IntegerConvolution::reserve(const KernelCall&, ScratchParts& parts) const {
@@ -108,6 +112,7 @@ Left IntegerConvolution::run(KernelCall& call, ScratchParts& parts, const pointw
                                          .bias = bias,
                                          .y = call.out[0].data,
                                          .keeps = keeps_,
+                                         .bytes = is_byte_integer(call.out[0].dtype),
                                          .finish = finish});
   } else {
     if (room.packed != nullptr) convolution_.pack(call.in[1].data, room.packed);

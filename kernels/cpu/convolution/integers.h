@@ -20,7 +20,8 @@ class IntegerConvolution : public PreparedAlgorithm {
   Left run(KernelCall& call, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override;
 
  private:
-  IntegerConvolution(const KernelCall& call, const ConvolutionProblem& problem);
+  IntegerConvolution(const KernelCall& call, const ConvolutionProblem& problem,
+                     std::unique_ptr<pointwise::Epilogue> epilogue);
 
   struct Room;
   /// A float32 bias is added to sums that have become floats.

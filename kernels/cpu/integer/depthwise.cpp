@@ -136,7 +136,7 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
         const std::int64_t together = strip != nullptr ? channels_last::loops().strip_lines : 1,
                            line_sums = w.out * channels;
         float* const kept =
-            o.keeps ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
+            o.keeps || o.bytes ? thread_buffer<float>(static_cast<std::size_t>(together * line_sums), kSumsSlot) : nullptr;
         while (begin < end) {
           const std::int64_t image = begin / h.out, top = begin % h.out,
                              count = std::min({most, end - begin, h.out - top});
@@ -157,7 +157,9 @@ void convolve_depthwise(const ConvolutionShape& shape, const DepthwiseOperands& 
               windows.y = y;
               channels_last::loops().depthwise(windows, weight.data(), weight_taps.data(), zeros.data());
             }
-            if (kept != nullptr) {
+            if (o.bytes) {
+              o.finish.store(y, channels, made * w.out, channels, first, channels);
+            } else if (kept != nullptr) {
               store_integers(kept, o.bias, made * w.out, channels, reinterpret_cast<std::int32_t*>(o.y) + first);
             } else if (o.finish.epilogue != nullptr) {
               o.finish.apply(y, channels, made * w.out, channels, first, channels);

@@ -1,21 +1,24 @@
-// Which products are of integers of 8 bits, and how many of them have a sum of 32 bits whatever their values are.
+// How many products of integers of 8 bits have a sum of 32 bits whatever their values are.
 #pragma once
-
-#include <tern/dtype.h>
 
 #include <cstdint>
 #include <limits>
 
-namespace tern::integer {
+#include "dtypes/byte_integers.h"
+#include "kernels/kernel.h"
 
-inline bool is_byte(DType t) {
-  return t == DType::i8 || t == DType::u8;
-}
+namespace tern::integer {
 
 /// `count` products of such types: float32 results need the whole sum, int32 ones its low bits.
 inline bool is_exact(DType a, DType b, std::int64_t count) {
   const auto largest = [](DType t) { return t == DType::i8 ? std::int64_t{128} : std::int64_t{255}; };
   return count <= std::numeric_limits<std::int32_t>::max() / (largest(a) * largest(b));
+}
+
+/// Whether the call's result is of such a sum: int32, float32, or 8-bit integers of an epilogue.
+inline bool holds_sums(const KernelCall& c) {
+  const DType y = c.out[0].dtype;
+  return y == DType::i32 || y == DType::f32 || (is_byte_integer(y) && !c.node->expr.code.empty());
 }
 
 }  // namespace tern::integer

@@ -80,7 +80,10 @@ class IntegerDots : public PreparedAlgorithm {
       }
     }
     if (p_.keeps) return;
-    if (finish.epilogue != nullptr) finish.apply(block, kColumns, p.m, columns, column, p.n);
+    if (finish.epilogue != nullptr) {
+      if (finish.store(block, kColumns, p.m, columns, column, p.n)) return;
+      finish.apply(block, kColumns, p.m, columns, column, p.n);
+    }
     for (std::int64_t r = 0; r < p.m; ++r)
       std::copy_n(block + r * kColumns, columns, c.out[0].as<float>() + r * p.n + column);
   }
@@ -93,7 +96,7 @@ class IntegerDots : public PreparedAlgorithm {
 
 std::unique_ptr<PreparedAlgorithm> product_of_integer_dots(const Product& p) {
   const auto integers = integer_product(p.call);
-  if (!integers) return nullptr;
+  if (!integers || !stores_result(*integers, p.call)) return nullptr;
   const Problem& q = integers->problem;
   const bool by_columns = q.b.stride(q.b.rank - 2) == 1 || q.k == 1;
   if (q.batch.planes != 1 || q.convert_b || !by_columns || q.m > kMostRows) return nullptr;

@@ -105,7 +105,8 @@ class IntegerRows : public PreparedAlgorithm {
 
 std::unique_ptr<PreparedAlgorithm> product_of_integer_rows(const Product& p) {
   const auto integers = integer_product(p.call);
-  return integers ? std::make_unique<IntegerRows>(p.call, *integers) : nullptr;
+  if (!integers || !stores_result(*integers, p.call)) return nullptr;
+  return std::make_unique<IntegerRows>(p.call, *integers);
 }
 
 }  // namespace tern::cpu

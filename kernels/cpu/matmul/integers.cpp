@@ -1,6 +1,7 @@
 #include "kernels/cpu/matmul/integers.h"
 
 #include "kernels/cpu/integer/exact.h"
+#include "kernels/cpu/pointwise/epilogue.h"
 
 namespace tern::cpu {
 namespace {
@@ -22,10 +23,13 @@ std::int64_t IntegerProduct::x_row() const {
   return copies_x || problem.m == 1 ? problem.k : problem.a.stride(problem.a.rank - 2);
 }
 
+bool stores_result(const IntegerProduct& product, const KernelCall& call) {
+  return !is_byte_integer(call.out[0].dtype) || pointwise::Epilogue(call).stores_bytes(product.problem.n);
+}
+
 std::optional<IntegerProduct> integer_product(const KernelCall& c) {
   const TensorView &a = c.in[0], &b = c.in[1], &y = c.out[0];
-  if (!integer::is_byte(a.dtype) || !integer::is_byte(b.dtype) || (y.dtype != DType::i32 && y.dtype != DType::f32))
-    return std::nullopt;
+  if (!is_byte_integer(a.dtype) || !is_byte_integer(b.dtype) || !integer::holds_sums(c)) return std::nullopt;
   IntegerProduct p{.problem = describe(c, false),
                    .signs = {a.dtype == DType::i8, b.dtype == DType::i8},
                    .keeps = y.dtype == DType::i32};

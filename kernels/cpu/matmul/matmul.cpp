@@ -2,6 +2,7 @@
 // is read as it lies, unless it was packed at export; a constant bfloat16 one is packed once where the processor
 // multiplies that type, and other narrow ones where their columns do not.
 #include "kernels/cpu/contractions.h"
+#include "kernels/cpu/in_two_steps.h"
 #include "kernels/cpu/matmul/algorithms.h"
 #include "kernels/cpu/matmul/packed_rows.h"
 
@@ -66,8 +67,18 @@ constexpr AlgorithmEntry<Product> kTable[] = {{Algorithm::quantized, quantized, 
                                               {Algorithm::onednn, onednn, product_by_onednn},
                                               {Algorithm::blocks, blocks, product_by_blocks}};
 
-std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+/// Of them, those that store integers of 8 bits as an epilogue makes them.
+constexpr AlgorithmEntry<Product> kStoringBytes[] = {{Algorithm::integer_dots, integer_dots, product_of_integer_dots},
+                                                     {Algorithm::integer_rows, integer_rows, product_of_integer_rows}};
+
+std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
   return prepare_best(kTable, Product(c));
+}
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  if (!makes_bytes(c)) return prepare_best_of_all(c);
+  auto state = prepare_best(kStoringBytes, Product(c));
+  return state != nullptr ? std::move(state) : prepare_in_two_steps(c, prepare_best_of_all);
 }
 
 bool takes_rows(const KernelCall& c) {

@@ -83,10 +83,16 @@ std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
 
 Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(call, kBlock) {
   const DType result = call.out[0].dtype;
-  bool fits = (result == DType::f32 || result == DType::bf16) && call.node->expr.code.back().dtype == DType::f32;
+  const DType made = call.node->expr.code.back().dtype;
+  const bool bytes = made == result && (made == DType::u8 || made == DType::i8);
+  bool fits = bytes || ((result == DType::f32 || result == DType::bf16) && made == DType::f32);
   for (const Load& l : program_.loads)
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);
   if (!fits) fail(ErrorCode::internal, "an expression of these types cannot be fused into another op");
+  if (bytes) {
+    requantizer_ = Requantizer::of(call, program_);
+    return;
+  }
   simple_ = simple_form(call.node->expr.code, program_);
   leaves_ = LeafChain::of(call, program_);
   if (const auto a = activation_of(call.node->expr)) activation_ = program_.table.activations[static_cast<int>(*a)];
@@ -130,6 +136,10 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
 
 bool Epilogue::store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
+  if (requantizer_) {
+    requantizer_->store(call, block, ld, rows, columns, begin, row_step);
+    return true;
+  }
   if (!leaves_ || call.out[0].dtype != DType::f32) return false;
   return leaves_->apply(call, {block, ld, call.out[0].as<float>() + begin, row_step, rows, columns}, begin, row_step);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/cpu/pointwise/leaf_chain.h"
+#include "kernels/cpu/pointwise/requantize.h"
 #include "kernels/cpu/pointwise/tile_program.h"
 
 namespace tern::pointwise {
@@ -17,7 +18,7 @@ struct SimpleEpilogue {
   float low, high;              ///< infinite where there is no bound
 };
 
-/// The expression of a matmul or convolution node with a float32 result. Its load 0 is the op's own result, with the
+/// The expression of a matmul or convolution node with a float32 result, which may become one of 8-bit integers. Its load 0 is the op's own result, with the
 /// bias; load k is operand 3 + k - 1 of the node. Immutable: threads share it.
 ///
 /// Every function gives the bits that a pointwise node after the op would give, whatever the cuts.
@@ -38,7 +39,11 @@ class Epilogue {
   /// is the output's element number begin + i * row_step + j in row-major order. On the calling thread.
   void apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                    std::int64_t begin, std::int64_t row_step) const;
-  /// The same, and stores the block in the output, of float32. False, and nothing is done, where that is no faster.
+  /// Whether a result of 8 bits can be stored by store_block, which is the only way then: of blocks whose rows are
+  /// `row_step` elements of the output apart.
+  bool stores_bytes(std::int64_t row_step) const { return requantizer_ && requantizer_->suits(row_step); }
+  /// The same as apply_block, and stores the block in the output, of float32 or 8-bit integers. False, and nothing is
+  /// done, where that is no faster.
   bool store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                    std::int64_t begin, std::int64_t row_step) const;
 
@@ -47,6 +52,7 @@ class Epilogue {
   TileProgram program_;
   std::optional<SimpleEpilogue> simple_;
   std::optional<LeafChain> leaves_;
+  std::optional<Requantizer> requantizer_;
   ActivationLoop activation_ = nullptr;  ///< that is all of the expression
 };
 

@@ -3,11 +3,10 @@
 // no operands to bring together, and so takes a fraction of the time of a tile program for a block of 32 x 32.
 #pragma once
 
-#include <array>
 #include <optional>
+#include <vector>
 
-#include "kernels/cpu/pointwise/leaf_loops.h"
-#include "kernels/cpu/pointwise/tile_program.h"
+#include "kernels/cpu/pointwise/leaf_steps.h"
 
 namespace tern::pointwise {
 
@@ -15,7 +14,7 @@ class LeafChain {
  public:
   static constexpr std::size_t kMostLinks = 8;
 
-  /// Nothing where the expression is none.
+  /// Nothing where the expression is none, or takes other steps than the loops have.
   static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program);
 
   /// Element (i, j) of the block is the output's element number begin + i * row_step + j, as for Epilogue::apply_block.
@@ -23,31 +22,15 @@ class LeafChain {
   bool apply(const KernelCall& call, const BlockPlace& block, std::int64_t begin, std::int64_t row_step) const;
 
  private:
-  enum class Kind : std::uint8_t { none, constant, uniform, row, column, element };
-  struct Leaf {
-    Kind kind = Kind::none;
-    std::size_t operand = 0;  ///< of KernelCall::in
-    std::int64_t stride = 0;
-    float number = 0;
-  };
-  struct Link {
-    LeafOp op{};
-    Leaf leaf, times;
-  };
-  /// The links of a chain that scales, adds and bounds: -1 where one is missing.
+  /// The steps of a chain that scales, adds and bounds: -1 where one is missing.
   struct Scaled {
     std::ptrdiff_t first = -1, second = -1, addend = -1;
     bool bounded = false;
     float low, high;
   };
   std::optional<Scaled> scaled() const;
-  static std::optional<Leaf> leaf_of(const Instruction& i, const TileInstruction& n, const TileProgram& program,
-                                     const KernelCall& call);
-  LeafNumbers numbers(const KernelCall& call, const Leaf& leaf, std::int64_t row, std::int64_t column,
-                      std::int64_t begin, std::int64_t row_step) const;
 
-  std::array<Link, kMostLinks> links_;
-  std::size_t count_ = 0;
+  std::vector<LeafStep> steps_;
   std::optional<Scaled> scaled_;
   std::int64_t inner_ = 1;  ///< elements of a row of the output
 };

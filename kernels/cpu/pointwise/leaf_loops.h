@@ -7,8 +7,9 @@
 
 namespace tern::pointwise {
 
-/// What is done to a value x with a leaf; `_from` and `_of` have the leaf as first operand.
-enum class LeafOp : std::uint8_t { add, sub, sub_from, mul, min, min_of, max, max_of };
+/// What is done to a value x with a leaf; `_from` and `_of` have the leaf as first operand. The last two are those of
+/// results of 8 bits alone (requantize.h); `round`, to nearest and ties to even, takes no leaf.
+enum class LeafOp : std::uint8_t { add, sub, sub_from, mul, min, min_of, max, max_of, div, round };
 
 /// Numbers of a block: element (i, j) is at[i * row + j * column]; column is 0 or 1.
 struct LeafNumbers {

@@ -10,7 +10,7 @@ namespace tern::reproducible {
 /// `InOrder`, but for such products, which `Fastest` computes.
 template <Kernel (*InOrder)(), Kernel (*Fastest)()>
 struct OrIntegers {
-  static bool takes(const KernelCall& c) { return integer::is_byte(c.in[0].dtype) && integer::is_byte(c.in[1].dtype); }
+  static bool takes(const KernelCall& c) { return is_byte_integer(c.in[0].dtype) && is_byte_integer(c.in[1].dtype); }
   static const Kernel& of(const KernelCall& c) {
     static const Kernel in_order = InOrder(), fastest = Fastest();
     return takes(c) ? fastest : in_order;

@@ -38,6 +38,19 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
   return _mm256_blendv_ps(_mm256_max_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
+TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+  return _mm256_min_ps(high, _mm256_max_ps(low, x));  // the second operand where one is NaN
+}
+TERN_SIMD_INLINE Whole rounded(Floats x) {
+  return reinterpret_cast<Whole>(_mm256_cvtps_epi32(x));
+}
+TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+  const __m256i low = _mm256_set1_epi32(0x0c080400);  // of a half's words, four times
+  const __m256i quads = _mm256_shuffle_epi8(reinterpret_cast<__m256i>(w), low);
+  const __m256i both = _mm256_permutevar8x32_epi32(quads, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
+  _mm_storel_epi64(static_cast<__m128i*>(to), _mm256_castsi256_si128(both));
+}
+
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
 }
@@ -63,6 +76,7 @@ TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return reinterpret_cast<Halves>(_mm_cvtepu8_epi16(_mm_loadl_epi64(static_cast<const __m128i*>(from))));
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/some_bytes.h"
 #include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace avx2

@@ -51,6 +51,19 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
 }
 
 // GCC 12 warns of its own header in the forms without a mask.
+TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+  return _mm512_maskz_min_ps(0xffff, high, _mm512_maskz_max_ps(0xffff, low, x));  // the second operand where one is NaN
+}
+TERN_SIMD_INLINE Whole rounded(Floats x) {
+  return reinterpret_cast<Whole>(_mm512_maskz_cvtps_epi32(0xffff, x));
+}
+TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+  _mm_storeu_si128(static_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(w)));
+}
+TERN_SIMD_INLINE void store_some_low_bytes(void* to, Whole w, std::ptrdiff_t count) {
+  _mm512_mask_cvtepi32_storeu_epi8(to, first_lanes(count), reinterpret_cast<__m512i>(w));
+}
+
 TERN_SIMD_INLINE Floats times_power(Floats p, Floats n, Whole) {
   return _mm512_maskz_scalef_ps(0xffff, p, n);
 }

@@ -46,6 +46,28 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
   return greatest_of_vectors(x, y);
 }
 
+TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+#if defined(__SSE2__)
+  return _mm_min_ps(high, _mm_max_ps(low, x));  // the second operand where one is NaN
+#else
+  return least(greatest(x, low), high);
+#endif
+}
+TERN_SIMD_INLINE Whole rounded(Floats x) {
+#if defined(__SSE2__)
+  return reinterpret_cast<Whole>(_mm_cvtps_epi32(x));
+#else
+  Whole w;
+  for (int i = 0; i < kLanes; ++i) w[i] = x[i] == x[i] ? static_cast<std::int32_t>(__builtin_rintf(x[i])) : 0;
+  return w;
+#endif
+}
+TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+  std::uint8_t bytes[kLanes];
+  for (int i = 0; i < kLanes; ++i) bytes[i] = static_cast<std::uint8_t>(w[i]);
+  __builtin_memcpy(to, bytes, sizeof bytes);
+}
+
 /// The exponent's bias is 15, not 127; numbers below the normal ones come right by the multiplication too.
 TERN_SIMD_INLINE Floats widen_halves(Halves narrow) {
   const Words h = __builtin_convertvector(narrow, Words);
@@ -96,6 +118,7 @@ TERN_SIMD_INLINE Halves halves_of_codes(const void* from) {
   return __builtin_convertvector(whole_of_uint8(from), Halves);
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/some_bytes.h"
 #include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace baseline

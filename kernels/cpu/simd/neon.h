@@ -38,6 +38,19 @@ TERN_SIMD_INLINE Floats greatest(Floats x, Floats y) {
   return greatest_of_vectors(x, y);
 }
 
+TERN_SIMD_INLINE Floats bounded(Floats x, Floats low, Floats high) {
+  return vminq_f32(vmaxq_f32(x, low), high);  // NaN where one is NaN
+}
+TERN_SIMD_INLINE Whole rounded(Floats x) {
+  return vcvtnq_s32_f32(x);  // NaN gives 0
+}
+TERN_SIMD_INLINE void store_low_bytes(void* to, Whole w) {
+  const uint16x4_t halves = vmovn_u32(reinterpret_cast<uint32x4_t>(w));
+  const uint32x2_t bytes = vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves)));
+  const std::uint32_t four = vget_lane_u32(bytes, 0);
+  __builtin_memcpy(to, &four, sizeof four);
+}
+
 TERN_SIMD_INLINE Floats widen_half(const void* from) {
   float16x4_t h;
   __builtin_memcpy(&h, from, sizeof h);
@@ -64,6 +77,7 @@ TERN_SIMD_INLINE Whole whole_of_uint8(const void* from) {
   return __builtin_convertvector(halves_of_codes(from), Whole);
 }
 #include "kernels/cpu/simd/bytes.h"
+#include "kernels/cpu/simd/some_bytes.h"
 #include "kernels/cpu/simd/two_registers.h"
 
 }  // namespace neon

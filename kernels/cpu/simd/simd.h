@@ -12,6 +12,9 @@
 //   fused                 a * b + c, in one instruction where there is one
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
 //   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
+//   bounded               least(greatest(x, low), high), NaN staying NaN; the bounds are none, and low <= high
+//   rounded               to Whole, nearest, ties to even, of numbers that int32 holds; NaN gives a multiple of 256
+//   store_low_bytes       the low 8 bits of each of Whole; store_some_low_bytes: of the first `count` lanes
 //   times_power           p * 2^n
 //   widen_half, widen_bfloat16, widen_int8, widen_uint8, widen_float8_e4m3fn, widen_float8_e5m2: a register of
 //                         elements, exactly

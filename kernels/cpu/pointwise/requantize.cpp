@@ -1,0 +1,185 @@
+#include "kernels/cpu/pointwise/requantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tern::pointwise {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kMostZero = 1 << 16;  // a zero point that it moves by is exact in every step
+
+/// min(max(x, low), high), low <= high.
+struct Bounds {
+  float low = -kInfinity, high = kInfinity;
+  void at_least(float c) {
+    low = std::max(low, c);
+    high = std::max(high, c);
+  }
+  void at_most(float c) {
+    low = std::min(low, c);
+    high = std::min(high, c);
+  }
+};
+
+Residual::Kind kind_of(DType d) {
+  return d == DType::f32  ? Residual::Kind::floats
+         : d == DType::u8 ? Residual::Kind::unsigned_bytes
+                          : Residual::Kind::signed_bytes;
+}
+
+}  // namespace
+
+class Requantizer::Reader {
+ public:
+  explicit Reader(std::vector<LeafStep> steps) : steps_(std::move(steps)) {
+    for (LeafStep& s : steps_) {  // the sign of a zero and the code of NaN do not reach an integer
+      if (s.op == LeafOp::min_of) s.op = LeafOp::min;
+      if (s.op == LeafOp::max_of) s.op = LeafOp::max;
+    }
+  }
+
+  std::optional<Requantizer> read(DType result) {
+    r_.before_ = leaf(LeafOp::sub);
+    r_.first_ = leaf(LeafOp::mul);
+    if (r_.first_) r_.second_ = leaf(LeafOp::mul);
+    if (scales_rounding()) {  // one of them is the result's scale
+      --at_;
+      (r_.second_ ? r_.second_ : r_.first_).reset();
+    }
+    r_.addend_ = leaf(LeafOp::add);
+    Bounds bounds = read_bounds();
+    r_.residual_low_ = bounds.low;
+    r_.residual_high_ = bounds.high;
+    r_.residual_ = residual();
+    if (r_.residual_) bounds = read_bounds();
+    if (!read_scale(bounds)) return std::nullopt;
+    if (const auto zero = constant(LeafOp::add)) {
+      if (*zero != std::rint(*zero) || std::abs(*zero) > kMostZero) return std::nullopt;
+      r_.zero_ = static_cast<std::int32_t>(*zero);
+    }
+    // A bound of rounded numbers is one of the numbers, if it is whole.
+    const auto zero = static_cast<float>(r_.zero_);
+    while (at_ < steps_.size()) {
+      const bool least = steps_[at_].op == LeafOp::max;
+      const auto c = constant(least ? LeafOp::max : LeafOp::min);
+      if (!c || *c != std::rint(*c) || std::abs(*c) > kMostZero) return std::nullopt;
+      least ? bounds.at_least(*c - zero) : bounds.at_most(*c - zero);
+    }
+    const float smallest = result == DType::u8 ? 0 : -128;
+    if (!(bounds.low + zero >= smallest && bounds.high + zero <= smallest + 255)) return std::nullopt;
+    r_.low_ = bounds.low;
+    r_.high_ = bounds.high;
+    return r_;
+  }
+
+ private:
+  bool is(LeafOp op, std::size_t at) const { return at < steps_.size() && steps_[at].op == op; }
+
+  /// A factor that was read as one of the sums', and is the one before the rounding.
+  bool scales_rounding() const { return r_.first_ && is(LeafOp::round, at_) && is(LeafOp::mul, at_ - 1); }
+
+  std::optional<Leaf> leaf(LeafOp op) {
+    if (!is(op, at_)) return std::nullopt;
+    const LeafStep& s = steps_[at_];
+    const bool several = s.leaf.kind == Leaf::Kind::row || s.leaf.kind == Leaf::Kind::column ||
+                         s.leaf.kind == Leaf::Kind::uniform || s.leaf.kind == Leaf::Kind::constant;
+    if (s.times.kind != Leaf::Kind::none || !several) return std::nullopt;
+    ++at_;
+    return s.leaf;
+  }
+  std::optional<Leaf> residual() {
+    if (!is(LeafOp::add, at_)) return std::nullopt;
+    const LeafStep& s = steps_[at_];
+    if (s.times.kind != Leaf::Kind::none || s.leaf.kind != Leaf::Kind::element) return std::nullopt;
+    ++at_;
+    return s.leaf;
+  }
+  std::optional<float> constant(LeafOp op) {
+    if (!is(op, at_)) return std::nullopt;
+    const LeafStep& s = steps_[at_];
+    if (s.leaf.kind != Leaf::Kind::constant || s.times.kind != Leaf::Kind::none || std::isnan(s.leaf.number))
+      return std::nullopt;
+    ++at_;
+    return s.leaf.number;
+  }
+  Bounds read_bounds() {
+    Bounds b;
+    for (;;) {
+      if (const auto c = constant(LeafOp::max)) {
+        b.at_least(*c);
+      } else if (const auto d = constant(LeafOp::min)) {
+        b.at_most(*d);
+      } else {
+        return b;
+      }
+    }
+  }
+  /// Products with a positive number, and their rounding, keep an order: bounds before one are bounds behind it.
+  bool read_scale(Bounds& bounds) {
+    const bool divides = is(LeafOp::div, at_);
+    if (const auto scale = constant(divides ? LeafOp::div : LeafOp::mul)) {
+      if (!(*scale > 0) || *scale == kInfinity) return false;
+      r_.scale_ = *scale;
+      r_.divides_ = divides;
+      const auto scaled = [&](float b) { return divides ? b / *scale : b * *scale; };
+      bounds = {scaled(bounds.low), scaled(bounds.high)};
+    }
+    if (!is(LeafOp::round, at_)) return false;
+    ++at_;
+    return true;
+  }
+
+  std::vector<LeafStep> steps_;
+  std::size_t at_ = 0;
+  Requantizer r_;
+};
+
+std::optional<Requantizer> Requantizer::of(const KernelCall& call, const TileProgram& program) {
+  const DType result = call.node->expr.code.back().dtype;
+  if (result != DType::u8 && result != DType::i8) return std::nullopt;
+  auto steps = leaf_steps(call, program);
+  if (!steps) return std::nullopt;
+  auto r = Reader(std::move(*steps)).read(result);
+  if (r) r->inner_ = program.rank == 2 ? program.sizes[1] : 0;
+  return r;
+}
+
+void Requantizer::store(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
+                        std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
+  static const auto run = best_level(run_requantized_levels);
+  static constexpr float kOne = 1, kNothing = -0.0F;
+  const BlockStart start = BlockStart::of(inner_, begin, row_step, rows, columns).value();
+  RequantizedBlock b{.from = block,
+                     .from_ld = ld,
+                     .to = call.out[0].data + begin,
+                     .to_ld = row_step,
+                     .rows = rows,
+                     .columns = columns,
+                     .first = {&kOne},
+                     .addend = {&kNothing},
+                     .scale = scale_,
+                     .divides = divides_,
+                     .low = low_,
+                     .high = high_,
+                     .zero = zero_};
+  if (before_) b.before = start.numbers(call, *before_);
+  if (first_) b.first = start.numbers(call, *first_);
+  if (second_) b.second = start.numbers(call, *second_);
+  if (addend_) b.addend = start.numbers(call, *addend_);
+  if (residual_) {
+    const TensorView& from = call.in[residual_->operand];
+    const std::int64_t element = residual_->dtype == DType::f32 ? 4 : 1;
+    b.residual = {kind_of(residual_->dtype),
+                  from.data + begin * element,
+                  row_step,
+                  residual_->less,
+                  residual_->times,
+                  residual_low_,
+                  residual_high_};
+  }
+  run(b);
+}
+
+}  // namespace tern::pointwise

@@ -1,0 +1,35 @@
+// An epilogue whose value is an integer of 8 bits: sums are scaled, added to, bounded, divided by the result's scale,
+// rounded and moved by its zero point. So do quantized layers hand on their results.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cpu/pointwise/leaf_steps.h"
+#include "kernels/cpu/pointwise/requantize_loops.h"
+
+namespace tern::pointwise {
+
+class Requantizer {
+ public:
+  /// Nothing where the expression is another one.
+  static std::optional<Requantizer> of(const KernelCall& call, const TileProgram& program);
+
+  /// Whether blocks that are `row_step` elements of the output apart from row to row can be stored.
+  bool suits(std::int64_t row_step) const { return inner_ == 0 || inner_ == row_step; }
+  /// As Epilogue::store_block.
+  void store(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+             std::int64_t begin, std::int64_t row_step) const;
+
+ private:
+  class Reader;
+
+  std::optional<Leaf> before_, first_, second_, addend_, residual_;
+  float residual_low_, residual_high_;
+  float scale_ = 1;
+  bool divides_ = false;
+  float low_ = 0, high_ = 0;
+  std::int32_t zero_ = 0;
+  std::int64_t inner_ = 0;  ///< elements of a row of the output
+};
+
+}  // namespace tern::pointwise

@@ -1,0 +1,7 @@
+// For instruction sets without masks, behind store_low_bytes. Included by their files, inside their namespaces.
+
+TERN_SIMD_INLINE void store_some_low_bytes(void* to, Whole w, std::ptrdiff_t count) {
+  std::uint8_t bytes[kLanes];
+  store_low_bytes(bytes, w);
+  __builtin_memcpy(to, bytes, static_cast<std::size_t>(count));
+}
