@@ -13,6 +13,7 @@
 #include "exporter/quantize/weights.h"
 #include "exporter/quantized/float_sums.h"
 #include "exporter/quantized/integer_products.h"
+#include "exporter/quantized/moves.h"
 #include "exporter/quantized/products.h"
 #include "exporter/quantized/shifted.h"
 #include "exporter/quantized/superseded.h"
@@ -58,6 +59,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     pack_microscaling(program_);
+    keep_integers(program_);
     multiply_integers(program_);
     multiply_signed_integers(program_);
     take_float_sums(program_);

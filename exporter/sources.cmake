@@ -167,6 +167,7 @@ set(sources
   quantized/fit.cpp
   quantized/float_sums.cpp
   quantized/integer_products.cpp
+  quantized/moves.cpp
   quantized/numbers.cpp
   quantized/products.cpp
   quantized/shifted.cpp

@@ -27,6 +27,7 @@ set(sources
   cpu/attention/shared_heads.cpp
   cpu/cdist.cpp
   cpu/channels_last/band.cpp
+  cpu/channels_last/byte_pool.cpp
   cpu/channels_last/convolve.cpp
   cpu/channels_last/depthwise.cpp
   cpu/channels_last/loops.cpp

@@ -286,6 +286,37 @@ TEST(ChannelsLast, PoolsAsAPlainLoopDoes) {
   }
 }
 
+template <class T>
+void check_byte_pool(const Case& k) {
+  const Pool p{{WindowAxis{}, k.h, k.w}, k.batch, 21};
+  const std::int64_t positions = k.h.in * k.w.in, windows = k.h.out * k.w.out;
+  std::vector<T> x;
+  for (const float v : random_floats(p.batch * positions * p.channels, 4))
+    x.push_back(static_cast<T>(static_cast<int>(v * 1000)));
+  std::vector<T> most(static_cast<std::size_t>(p.batch * windows * p.channels));
+  max_pool(p, x.data(), most.data());
+  std::size_t at = 0;
+  for (std::int64_t n = 0; n < p.batch; ++n) {
+    for (std::int64_t window = 0; window < windows; ++window) {
+      for (std::int64_t c = 0; c < p.channels; ++c, ++at) {
+        T expected = std::numeric_limits<T>::lowest();
+        each_inside(k.h, k.w, window / k.w.out, window % k.w.out, [&](std::int64_t position, std::int64_t) {
+          expected = std::max(expected, x[static_cast<std::size_t>((n * positions + position) * p.channels + c)]);
+        });
+        ASSERT_EQ(most[at], expected) << "result " << at;
+      }
+    }
+  }
+}
+
+TEST(ChannelsLast, PoolsOfBytesAsAPlainLoopDoes) {
+  for (const Case& k : kCases) {
+    SCOPED_TRACE(k.what);
+    ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::uint8_t>(k));
+    ASSERT_NO_FATAL_FAILURE(check_byte_pool<std::int8_t>(k));
+  }
+}
+
 TEST(ChannelsLast, MeansOfManyPositionsStayExact) {
   const std::int64_t batch = 2, lines = 50, width = 100, positions = lines * width, channels = 37;
   const auto x = random_floats(batch * positions * channels, 5);

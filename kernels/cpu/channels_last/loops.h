@@ -53,6 +53,9 @@ struct Loops {
   StripLoop narrow_strip[2][2] = {};
   /// y[c] = the largest x[c], or a NaN
   void (*max)(const Windows& w) = nullptr;
+  /// y[i] = the larger of x[i] and y[i], `count` of them
+  void (*larger_unsigned)(std::uint8_t* y, const std::uint8_t* x, std::ptrdiff_t count) = nullptr;
+  void (*larger_signed)(std::int8_t* y, const std::int8_t* x, std::ptrdiff_t count) = nullptr;
   WinogradLoops winograd;
 };
 

@@ -1,4 +1,4 @@
-// Pools of float images whose channels lie side by side.
+// Pools of images whose channels lie side by side, of floats and of the integers of quantized layers.
 #pragma once
 
 #include <span>
@@ -17,6 +17,8 @@ bool suits(const Pool& p);
 
 /// y [batch, ..., channels] = the largest element of each window of x, or a NaN.
 void max_pool(const Pool& p, const float* x, float* y);
+void max_pool(const Pool& p, const std::uint8_t* x, std::uint8_t* y);
+void max_pool(const Pool& p, const std::int8_t* x, std::int8_t* y);
 /// The sum of each window over a divisor that is a product of one for its line and one for its column.
 void average_pool(const Pool& p, const float* x, std::span<const float> line_divisors,
                   std::span<const float> column_divisors, float* y);

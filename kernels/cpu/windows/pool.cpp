@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "dtypes/byte_integers.h"
 #include "kernels/channels_last.h"
 #include "kernels/cpu/accumulate.h"
 #include "kernels/cpu/channels_last/pool.h"
@@ -188,13 +189,17 @@ channels_last::Pool with_channels_last(const KernelCall& c) {
 
 /// Where the image lies so already.
 bool makes_channels_last(const KernelCall& c) {
-  return c.in[0].dtype == DType::f32 && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
+  const DType dtype = c.in[0].dtype;
+  const bool bytes = is_byte_integer(dtype) && describe(c).max;
+  return (dtype == DType::f32 || bytes) && is_channels_last(c.in[0]) && c.out[0].numel() != 0 &&
          c.node->dims(AttrKey::kernel).size() + 2 == static_cast<std::size_t>(c.in[0].rank) &&
          channels_last::suits(with_channels_last(c));
 }
 
 void pool_with_channels_last(const KernelCall& c, const Problem& p) {
   const channels_last::Pool pool = with_channels_last(c);
+  if (c.in[0].dtype == DType::u8) return max_pool(pool, c.in[0].as<const std::uint8_t>(), c.out[0].as<std::uint8_t>());
+  if (c.in[0].dtype == DType::i8) return max_pool(pool, c.in[0].as<const std::int8_t>(), c.out[0].as<std::int8_t>());
   const auto* x = c.in[0].as<const float>();
   auto* y = c.out[0].as<float>();
   if (p.max) return channels_last::max_pool(pool, x, y);
