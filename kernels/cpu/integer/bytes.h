@@ -3,14 +3,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/integer/rows.h"
 
 namespace tern::integer {
 
+/// Up to kStep bytes, as two pieces that may overlap: most rows are too short for a call to be worth it.
+inline void copy_few(const std::byte* from, std::int64_t count, std::byte* to) {
+  const auto pieces = [&]<std::size_t kSize>(std::integral_constant<std::size_t, kSize>) {
+    std::memcpy(to, from, kSize);
+    std::memcpy(to + count - kSize, from + count - kSize, kSize);
+  };
+  if (count >= 32) return pieces(std::integral_constant<std::size_t, 32>());
+  if (count >= 16) return pieces(std::integral_constant<std::size_t, 16>());
+  if (count >= 8) return pieces(std::integral_constant<std::size_t, 8>());
+  if (count >= 4) return pieces(std::integral_constant<std::size_t, 4>());
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
 /// `flips`: each becomes an integer of the other sign, 128 larger or smaller.
 inline void copy_bytes(const std::byte* from, std::int64_t count, bool flips, std::byte* to) {
   if (!flips) {
+    if (count <= kStep) return copy_few(from, count, to);
     std::memcpy(to, from, static_cast<std::size_t>(count));
     return;
   }
