@@ -17,6 +17,7 @@
 #include "exporter/quantized/products.h"
 #include "exporter/quantized/shifted.h"
 #include "exporter/quantized/superseded.h"
+#include "exporter/simplify/simplify.h"
 #include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
@@ -75,6 +76,7 @@ class Importer {
       QuantizeReport quantized = quantize_weights(program_, options_.quantize, options_.keep);
       if (report != nullptr) report->quantized = std::move(quantized);
     }
+    simplify(program_);
     store_weights_by_columns(program_);
     const bool rounds = options_.precision == DType::bf16;
     if (options_.precision != DType::invalid || options_.quantize.empty()) {  // else `keep` is for `quantize`

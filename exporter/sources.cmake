@@ -173,6 +173,8 @@ set(sources
   quantized/shifted.cpp
   quantized/superseded.cpp
   rewrite.cpp
+  simplify/common.cpp
+  simplify/numbers.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

@@ -52,6 +52,7 @@ set(sources
   frame.cpp
   fuse/expression.cpp
   fuse/fuse.cpp
+  fuse/hoist.cpp
   fuse/join_product.cpp
   fuse/merge_operands.cpp
   fuse/uses.cpp

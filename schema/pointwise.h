@@ -94,6 +94,7 @@ struct Instruction {
 /// rounded or wrapped.
 struct PointwiseExpr {
   std::vector<Instruction> code;
+  friend bool operator==(const PointwiseExpr&, const PointwiseExpr&) = default;
 };
 
 inline constexpr std::size_t kMaxInstructions = 4096;

@@ -54,6 +54,7 @@ struct Attr {
 struct Annotation {
   std::string key;
   std::variant<std::int64_t, double, bool, std::string> value;
+  friend bool operator==(const Annotation&, const Annotation&) = default;
 };
 
 /// Where a node came from, for messages.

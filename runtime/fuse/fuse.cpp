@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/fuse/hoist.h"
 #include "runtime/fuse/uses.h"
 
 namespace tern {
@@ -15,7 +16,9 @@ FusedFunction fuse(Function exported, bool products) {
     }
     if (products) join_product(f, i);
   }
-  return f.finish();
+  FusedFunction fused = f.finish();
+  if (products) hoist_rows(fused);
+  return fused;
 }
 
 FusedFunction unfused(Function exported) {

@@ -53,19 +53,39 @@ PointwiseExpr gelu_tanh() {
   return c.expr;
 }
 
+/// Of an expression that is a function of load 0 alone.
+std::optional<Activation> activation_of(const PointwiseExpr& e) {
+  const auto end = pointwise::activation_end(e, e.code.size() - 1);
+  if (!end || e.code[end->of].op != Scalar::load || e.code[end->of].integer != 0) return std::nullopt;
+  return end->activation;
+}
+
+TEST(Activation, IsFoundAtTheEnd) {
+  Code c;
+  const auto x = c.push(Scalar::mul, f, c.load(0, f), c.load(1, f));
+  const auto e = c.push(Scalar::exp, f, c.push(Scalar::neg, f, x));
+  const auto silu_of_x = c.push(Scalar::div, f, x, c.push(Scalar::add, f, c.constant(f, 1), e));
+  c.push(Scalar::mul, f, silu_of_x, c.load(2, f));
+  const auto end = pointwise::activation_end(c.expr, silu_of_x);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->activation, Activation::silu);
+  EXPECT_EQ(end->of, x);
+  EXPECT_FALSE(pointwise::activation_end(c.expr, c.expr.code.size() - 1));
+}
+
 TEST(Activation, IsFoundInItsExpressionAlone) {
-  EXPECT_EQ(pointwise::activation_of(hardswish(6)), Activation::hardswish);
-  EXPECT_EQ(pointwise::activation_of(silu()), Activation::silu);
-  EXPECT_EQ(pointwise::activation_of(gelu()), Activation::gelu);
-  EXPECT_EQ(pointwise::activation_of(gelu_tanh()), Activation::gelu_tanh);
-  EXPECT_EQ(pointwise::activation_of(hardswish(5)), std::nullopt);
+  EXPECT_EQ(activation_of(hardswish(6)), Activation::hardswish);
+  EXPECT_EQ(activation_of(silu()), Activation::silu);
+  EXPECT_EQ(activation_of(gelu()), Activation::gelu);
+  EXPECT_EQ(activation_of(gelu_tanh()), Activation::gelu_tanh);
+  EXPECT_EQ(activation_of(hardswish(5)), std::nullopt);
   PointwiseExpr other = silu();
   other.code[0].integer = 1;  // another operand than the op's own result
-  EXPECT_EQ(pointwise::activation_of(other), std::nullopt);
+  EXPECT_EQ(activation_of(other), std::nullopt);
   Code twice;
   twice.expr = silu();
   twice.push(Scalar::add, f, 0, static_cast<std::uint16_t>(twice.expr.code.size() - 1));
-  EXPECT_EQ(pointwise::activation_of(twice.expr), std::nullopt);
+  EXPECT_EQ(activation_of(twice.expr), std::nullopt);
 }
 
 /// One operation at a time by the loops of a table.

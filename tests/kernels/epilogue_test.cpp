@@ -220,8 +220,21 @@ PointwiseExpr leaves_first() {
   return code.expr;
 }
 
+/// gelu(own * rows + columns)
+PointwiseExpr gelu_of_scaled() {
+  Code code;
+  const auto own = code.load(0, DType::f32), rows = code.load(1, DType::f32), columns = code.load(2, DType::f32);
+  const auto x = code.push(Scalar::add, DType::f32, code.push(Scalar::mul, DType::f32, own, rows), columns);
+  const auto root = code.constant(DType::f32, std::sqrt(0.5)), half = code.constant(DType::f32, 0.5),
+             one = code.constant(DType::f32, 1);
+  const auto e = code.push(Scalar::erf, DType::f32, code.push(Scalar::mul, DType::f32, x, root));
+  const auto left = code.push(Scalar::mul, DType::f32, half, x), right = code.push(Scalar::add, DType::f32, one, e);
+  code.push(Scalar::mul, DType::f32, left, right);
+  return code.expr;
+}
+
 TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
-  for (const PointwiseExpr& expr : {corrected_and_scaled(), scaled_and_bounded(), leaves_first()}) {
+  for (const PointwiseExpr& expr : {corrected_and_scaled(), scaled_and_bounded(), leaves_first(), gelu_of_scaled()}) {
     check_parts({70, 50}, {{70, 1}, {50}}, expr);  // one number for each row and each column
     check_parts({33, 65}, {{1}, {65}}, expr);      // one for all
     check_parts({40, 36}, {{40, 1}, {40, 36}}, expr);
@@ -230,13 +243,13 @@ TEST(Epilogue, ChainsOfLeavesMakeTheSameBits) {
   }
 }
 
-TEST(Epilogue, BlocksAreStoredAsTheyAreApplied) {
-  Parts p({40, 50}, corrected_and_scaled());
+void check_stores(const PointwiseExpr& expr) {
+  Parts p({40, 50}, expr);
   p.in.push_back(p.view({40, 1}, 20));
   p.in.push_back(p.view({50}, 21));
   p.finish();
   const pointwise::Epilogue epilogue(p.call);
-  const std::vector<float> start = p.result();
+  std::vector<float> start = p.result();
   epilogue.apply(p.call);
   const std::vector<float> whole = p.result();
   std::ranges::fill(p.result(), 0.0F);
@@ -247,6 +260,11 @@ TEST(Epilogue, BlocksAreStoredAsTheyAreApplied) {
     }
   }
   EXPECT_EQ(p.result(), whole);
+}
+
+TEST(Epilogue, BlocksAreStoredAsTheyAreApplied) {
+  check_stores(corrected_and_scaled());
+  check_stores(gelu_of_scaled());
 }
 
 TEST(Epilogue, ConvertsAndCountsPositions) {

@@ -55,41 +55,61 @@ constexpr Token kGeluTanh[] = {{mul},
                                {load},
                                {load}};
 
-bool takes(const PointwiseExpr& e, std::size_t i, std::span<const Token>& tokens);
+/// Whether an expression ends with tokens; `load` is one instruction, whatever it is.
+class Ending {
+ public:
+  Ending(const PointwiseExpr& e, std::span<const Token> tokens) : e_(e), tokens_(tokens) {}
 
-bool takes_both(const PointwiseExpr& e, std::uint16_t a, std::uint16_t b, std::span<const Token>& tokens) {
-  const std::span<const Token> all = tokens;
-  if (takes(e, a, tokens) && takes(e, b, tokens)) return true;
-  tokens = all;
-  return false;
-}
+  std::optional<std::size_t> of(std::size_t last) { return takes(last) && tokens_.empty() ? of_ : std::nullopt; }
 
-/// Whether the expression that instruction `i` makes begins the tokens, which are then taken away. Sums and products
-/// may have their operands the other way round.
-bool takes(const PointwiseExpr& e, std::size_t i, std::span<const Token>& tokens) {
-  const Instruction& n = e.code[i];
-  if (tokens.empty() || n.op != tokens.front().op || n.dtype != DType::f32) return false;
-  if (n.op == load && n.integer != 0) return false;
-  if (n.op == constant && static_cast<float>(n.number) != tokens.front().number) return false;
-  tokens = tokens.subspan(1);
-  if ((n.op == add || n.op == mul) && takes_both(e, n.b, n.a, tokens)) return true;
-  const std::uint16_t operands[] = {n.a, n.b, n.c};
-  for (int k = 0; k < scalar_info(n.op).operands; ++k) {
-    if (!takes(e, operands[k], tokens)) return false;
+ private:
+  /// Whether what instruction `i` makes begins the tokens, which are then taken away. Sums and products may have their
+  /// operands the other way round.
+  bool takes(std::size_t i) {
+    const Instruction& n = e_.code[i];
+    if (tokens_.empty() || n.dtype != DType::f32) return false;
+    const Token token = tokens_.front();
+    tokens_ = tokens_.subspan(1);
+    if (token.op == load) {
+      if (!of_) of_ = i;
+      return of_ == i;
+    }
+    if (n.op != token.op || (n.op == constant && static_cast<float>(n.number) != token.number)) return false;
+    if ((n.op == add || n.op == mul) && takes_both(n.b, n.a)) return true;
+    const std::uint16_t operands[] = {n.a, n.b, n.c};
+    for (int k = 0; k < scalar_info(n.op).operands; ++k) {
+      if (!takes(operands[k])) return false;
+    }
+    return true;
   }
-  return true;
-}
+  bool takes_both(std::uint16_t a, std::uint16_t b) {
+    const Ending before = *this;
+    if (takes(a) && takes(b)) return true;
+    tokens_ = before.tokens_;
+    of_ = before.of_;
+    return false;
+  }
+
+  const PointwiseExpr& e_;
+  std::span<const Token> tokens_;
+  std::optional<std::size_t> of_;
+};
+
+struct Known {
+  Activation activation;
+  std::span<const Token> tokens;
+};
+constexpr Known kKnown[] = {{Activation::hardswish, kHardswish},
+                            {Activation::silu, kSilu},
+                            {Activation::gelu, kGelu},
+                            {Activation::gelu_tanh, kGeluTanh}};
 
 }  // namespace
 
-std::optional<Activation> activation_of(const PointwiseExpr& expr) {
-  const auto is = [&](std::span<const Token> tokens) {
-    return takes(expr, expr.code.size() - 1, tokens) && tokens.empty();
-  };
-  if (is(kHardswish)) return Activation::hardswish;
-  if (is(kSilu)) return Activation::silu;
-  if (is(kGelu)) return Activation::gelu;
-  if (is(kGeluTanh)) return Activation::gelu_tanh;
+std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last) {
+  for (const Known& known : kKnown) {
+    if (const auto of = Ending(expr, known.tokens).of(last)) return ActivationEnd{known.activation, *of};
+  }
   return std::nullopt;
 }
 

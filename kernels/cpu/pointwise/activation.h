@@ -2,6 +2,7 @@
 // takes as long to find its operands as to compute.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -15,7 +16,11 @@ inline constexpr int kActivations = 4;
 /// Replaces each element of `rows` rows of `columns` floats, `row` apart, by its function: the bits of the expression.
 using ActivationLoop = void (*)(float* x, std::int64_t row, std::int64_t rows, std::int64_t columns);
 
-/// The function that an expression of load 0 alone is, as importers write it.
-std::optional<Activation> activation_of(const PointwiseExpr& expr);
+/// The function whose value instruction `last` is, as importers write it, and the instruction that it is of.
+struct ActivationEnd {
+  Activation activation;
+  std::size_t of;
+};
+std::optional<ActivationEnd> activation_end(const PointwiseExpr& expr, std::size_t last);
 
 }  // namespace tern::pointwise

@@ -94,8 +94,11 @@ Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(ca
     return;
   }
   simple_ = simple_form(call.node->expr.code, program_);
-  leaves_ = LeafChain::of(call, program_);
-  if (const auto a = activation_of(call.node->expr)) activation_ = program_.table.activations[static_cast<int>(*a)];
+  const std::vector<Instruction>& code = call.node->expr.code;
+  const auto end = activation_end(call.node->expr, code.size() - 1);
+  leaves_ = LeafChain::of(call, program_, end ? end->of : code.size() - 1);
+  if (end && (leaves_ || is_start(call, program_, end->of)))
+    activation_ = program_.table.activations[static_cast<int>(end->activation)];
 }
 
 void Epilogue::apply(const KernelCall& call) const {
@@ -121,8 +124,9 @@ void Epilogue::apply(const KernelCall& call, std::int64_t begin, std::int64_t co
 void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows,
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   if (rows <= 0 || columns <= 0) return;
-  if (activation_ != nullptr) return activation_(block, ld, rows, columns);
-  if (leaves_ && leaves_->apply(call, {block, ld, block, ld, rows, columns}, begin, row_step)) return;
+  const bool starts = leaves_ && leaves_->apply(call, {block, ld, block, ld, rows, columns}, begin, row_step);
+  if (activation_ != nullptr && (starts || !leaves_)) return activation_(block, ld, rows, columns);
+  if (starts) return;
   const std::int64_t wide = std::min(columns, kBlock);
   const std::int64_t high = std::min(rows, std::max<std::int64_t>(1, kBlock / wide));
   Worker w = worker(program_, call, number_, wide * high);
@@ -134,14 +138,17 @@ void Epilogue::apply_block(const KernelCall& call, float* block, std::int64_t ld
   }
 }
 
-bool Epilogue::store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
+bool Epilogue::store_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows,
                            std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   if (requantizer_) {
     requantizer_->store(call, block, ld, rows, columns, begin, row_step);
     return true;
   }
   if (!leaves_ || call.out[0].dtype != DType::f32) return false;
-  return leaves_->apply(call, {block, ld, call.out[0].as<float>() + begin, row_step, rows, columns}, begin, row_step);
+  float* const to = call.out[0].as<float>() + begin;
+  if (!leaves_->apply(call, {block, ld, to, row_step, rows, columns}, begin, row_step)) return false;
+  if (activation_ != nullptr) activation_(to, row_step, rows, columns);
+  return true;
 }
 
 }  // namespace tern::pointwise

@@ -18,8 +18,8 @@ struct SimpleEpilogue {
   float low, high;              ///< infinite where there is no bound
 };
 
-/// The expression of a matmul or convolution node with a float32 result, which may become one of 8-bit integers. Its load 0 is the op's own result, with the
-/// bias; load k is operand 3 + k - 1 of the node. Immutable: threads share it.
+/// The expression of a matmul or convolution node with a float32 result, which may become one of 8-bit integers. Its
+/// load 0 is the op's own result, with the bias; load k is operand 3 + k - 1 of the node. Immutable: threads share it.
 ///
 /// Every function gives the bits that a pointwise node after the op would give, whatever the cuts.
 class Epilogue {
@@ -42,9 +42,9 @@ class Epilogue {
   /// Whether a result of 8 bits can be stored by store_block, which is the only way then: of blocks whose rows are
   /// `row_step` elements of the output apart.
   bool stores_bytes(std::int64_t row_step) const { return requantizer_ && requantizer_->suits(row_step); }
-  /// The same as apply_block, and stores the block in the output, of float32 or 8-bit integers. False, and nothing is
-  /// done, where that is no faster.
-  bool store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+  /// Stores what apply_block would make in the output, of float32 or 8-bit integers; the block may be changed. False,
+  /// and nothing is done, where that is no faster.
+  bool store_block(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
                    std::int64_t begin, std::int64_t row_step) const;
 
  private:
@@ -53,7 +53,7 @@ class Epilogue {
   std::optional<SimpleEpilogue> simple_;
   std::optional<LeafChain> leaves_;
   std::optional<Requantizer> requantizer_;
-  ActivationLoop activation_ = nullptr;  ///< that is all of the expression
+  ActivationLoop activation_ = nullptr;  ///< that follows the leaves, or is all of the expression
 };
 
 }  // namespace tern::pointwise

@@ -21,7 +21,7 @@ struct Finish {
     epilogue->apply_block(*call, block, ld, rows, columns, begin, row_step);
   }
   /// As Epilogue::store_block.
-  bool store(const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns, std::int64_t begin,
+  bool store(float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns, std::int64_t begin,
              std::int64_t row_step) const {
     return epilogue->store_block(*call, block, ld, rows, columns, begin, row_step);
   }

@@ -14,14 +14,15 @@ bool has_loop(const LeafStep& step) {
 
 }  // namespace
 
-std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram& program) {
-  auto steps = leaf_steps(call, program);
-  if (!steps || steps->size() > kMostLinks || !std::ranges::all_of(*steps, has_loop) ||
-      call.node->expr.code.back().dtype != DType::f32)
+std::optional<LeafChain> LeafChain::of(const KernelCall& call, const TileProgram& program, std::size_t last) {
+  if (call.node->expr.code[last].dtype != DType::f32) return std::nullopt;
+  auto [steps, of] = leaf_steps(call, program, last);
+  if (!is_start(call, program, of) || steps.empty() || steps.size() > kMostLinks ||
+      !std::ranges::all_of(steps, has_loop))
     return std::nullopt;
   LeafChain chain;
   chain.inner_ = program.rank == 2 ? program.sizes[1] : 0;
-  chain.steps_ = std::move(*steps);
+  chain.steps_ = std::move(steps);
   chain.scaled_ = chain.scaled();
   return chain;
 }

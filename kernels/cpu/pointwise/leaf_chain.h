@@ -14,8 +14,8 @@ class LeafChain {
  public:
   static constexpr std::size_t kMostLinks = 8;
 
-  /// Nothing where the expression is none, or takes other steps than the loops have.
-  static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program);
+  /// Nothing where what makes instruction `last` is none, or takes other steps than the loops have.
+  static std::optional<LeafChain> of(const KernelCall& call, const TileProgram& program, std::size_t last);
 
   /// Element (i, j) of the block is the output's element number begin + i * row_step + j, as for Epilogue::apply_block.
   /// False where the block does not consist of parts of rows.

@@ -26,29 +26,24 @@ class Reader {
   Reader(const KernelCall& call, const TileProgram& program)
       : call_(call), program_(program), code_(call.node->expr.code) {}
 
-  std::optional<std::vector<LeafStep>> steps() const {
-    // From the last instruction backwards. A value that is read twice ends no step, and so no chain.
-    std::vector<LeafStep> steps;
-    std::size_t at = code_.size() - 1;
-    if (is_byte_integer(code_[at].dtype)) {
-      if (code_[at].op != Scalar::convert) return std::nullopt;
-      at = code_[at].a;
-    }
-    while (code_[at].op != Scalar::load) {
+  LeafSteps steps(std::size_t at) const {
+    // From the last one backwards. A value that is read twice ends no step, and so no chain.
+    LeafSteps found;
+    if (is_byte_integer(code_[at].dtype) && code_[at].op == Scalar::convert) at = code_[at].a;
+    while (code_[at].dtype == DType::f32) {
       const Instruction& i = code_[at];
       LeafStep step{.op = LeafOp::round};
-      if (i.dtype != DType::f32) return std::nullopt;
       bool first = i.op == Scalar::round;
       if (!first) {
         first = takes(i, true, step);
-        if (!first && !takes(i, false, step)) return std::nullopt;
+        if (!first && !takes(i, false, step)) break;
       }
-      steps.push_back(step);
+      found.steps.push_back(step);
       at = first ? i.a : i.b;
     }
-    if (load_at(at).operand != kOwnResult || code_[at].dtype != DType::f32 || steps.empty()) return std::nullopt;
-    std::ranges::reverse(steps);
-    return steps;
+    std::ranges::reverse(found.steps);
+    found.of = at;
+    return found;
   }
 
  private:
@@ -134,9 +129,16 @@ class Reader {
 
 }  // namespace
 
-std::optional<std::vector<LeafStep>> leaf_steps(const KernelCall& call, const TileProgram& program) {
-  if (program.rank > 2) return std::nullopt;
-  return Reader(call, program).steps();
+LeafSteps leaf_steps(const KernelCall& call, const TileProgram& program, std::size_t last) {
+  if (program.rank > 2) return {{}, last};
+  return Reader(call, program).steps(last);
+}
+
+bool is_start(const KernelCall& call, const TileProgram& program, std::size_t instruction) {
+  const Instruction& i = call.node->expr.code[instruction];
+  if (i.op != Scalar::load || i.dtype != DType::f32) return false;
+  const Load& load = program.loads[program.instructions[instruction].load];
+  return load.operand == kOwnResult || (call.node->op == Op::pointwise && load.linear);
 }
 
 std::optional<BlockStart> BlockStart::of(std::int64_t inner, std::int64_t begin, std::int64_t row_step,

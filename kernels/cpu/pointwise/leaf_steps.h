@@ -26,9 +26,15 @@ struct LeafStep {
   Leaf leaf, times;  ///< the leaf is their product where `times` is not `none`
 };
 
-/// The steps from the op's result to the expression's value, or, of a result of 8 bits, to what becomes integers.
-/// Nothing where the expression is not such a chain.
-std::optional<std::vector<LeafStep>> leaf_steps(const KernelCall& call, const TileProgram& program);
+/// The last steps to the value of an instruction, or, where that makes 8 bits, to what becomes integers.
+struct LeafSteps {
+  std::vector<LeafStep> steps;
+  std::size_t of;  ///< the instruction from whose value they lead
+};
+LeafSteps leaf_steps(const KernelCall& call, const TileProgram& program, std::size_t last);
+
+/// Whether an instruction gives the op's result, or, of a pointwise node, an operand of float32 in the result's order.
+bool is_start(const KernelCall& call, const TileProgram& program, std::size_t instruction);
 
 /// Where a block of the output lies among rows of `inner` elements; 0: the output is one row.
 struct BlockStart {

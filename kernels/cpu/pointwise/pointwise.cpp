@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "kernels/cpu/pointwise/kernels.h"
+#include "kernels/cpu/pointwise/requantize.h"
 #include "kernels/cpu/pointwise/stream.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "kernels/cpu/scratch.h"
@@ -27,17 +28,25 @@ bool stores_rounded(const KernelCall& call) {
   return call.node->expr.code.back().dtype == DType::f32;
 }
 
+/// Numbers that are quantized have a loop of their own.
+struct PointwiseProgram : TileProgram {
+  PointwiseProgram(const KernelCall& call, const LoopTable& table)
+      : TileProgram(call, 0, table), requantizer(Requantizer::of(call, *this)) {}
+  std::optional<Requantizer> requantizer;
+};
+
 template <const LoopTable& (*kTable)()>
 std::unique_ptr<KernelState> prepare(const KernelCall& call) {
-  if (!is_rounded(call)) return std::make_unique<TileProgram>(call, 0, kTable());
+  if (!is_rounded(call)) return std::make_unique<PointwiseProgram>(call, kTable());
   const Node node = rounded(*call.node);
   KernelCall of_rounded = call;
   of_rounded.node = &node;
-  return std::make_unique<TileProgram>(of_rounded, 0, kTable());
+  return std::make_unique<PointwiseProgram>(of_rounded, kTable());
 }
 
-void run_program(const KernelCall& call, const TileProgram& program) {
+void run_program(const KernelCall& call, const PointwiseProgram& program) {
   if (program.total == 0) return;
+  if (program.requantizer) return program.requantizer->run(call);
   parallel_for(program.tiles, program.grain(), [&](std::int64_t begin, std::int64_t end) {
     Worker worker(program, call, thread_buffer<std::byte>(Worker::bytes(program)), program.tile);
     worker.stream_result();
@@ -50,7 +59,7 @@ template <const LoopTable& (*kTable)()>
 void run(KernelCall& call) {
   std::unique_ptr<KernelState> own;
   if (call.state == nullptr) own = prepare<kTable>(call);
-  run_program(call, static_cast<const TileProgram&>(call.state != nullptr ? *call.state : *own));
+  run_program(call, static_cast<const PointwiseProgram&>(call.state != nullptr ? *call.state : *own));
 }
 
 template <const LoopTable& (*kTable)()>

@@ -4,11 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/scratch.h"
+#include "threads/parallel.h"
+
 namespace tern::pointwise {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kMostZero = 1 << 16;  // a zero point that it moves by is exact in every step
+constexpr std::int64_t kPiece = 4096;  // elements of a result without rows that are made at a time
+constexpr float kMostZero = 1 << 16;   // a zero point that it moves by is exact in every step
 
 /// min(max(x, low), high), low <= high.
 struct Bounds {
@@ -78,7 +82,10 @@ class Requantizer::Reader {
   bool is(LeafOp op, std::size_t at) const { return at < steps_.size() && steps_[at].op == op; }
 
   /// A factor that was read as one of the sums', and is the one before the rounding.
-  bool scales_rounding() const { return r_.first_ && is(LeafOp::round, at_) && is(LeafOp::mul, at_ - 1); }
+  bool scales_rounding() const {
+    return r_.first_ && is(LeafOp::round, at_) && is(LeafOp::mul, at_ - 1) &&
+           steps_[at_ - 1].leaf.kind == Leaf::Kind::constant;
+  }
 
   std::optional<Leaf> leaf(LeafOp op) {
     if (!is(op, at_)) return std::nullopt;
@@ -139,15 +146,46 @@ class Requantizer::Reader {
 std::optional<Requantizer> Requantizer::of(const KernelCall& call, const TileProgram& program) {
   const DType result = call.node->expr.code.back().dtype;
   if (result != DType::u8 && result != DType::i8) return std::nullopt;
-  auto steps = leaf_steps(call, program);
-  if (!steps) return std::nullopt;
-  auto r = Reader(std::move(*steps)).read(result);
-  if (r) r->inner_ = program.rank == 2 ? program.sizes[1] : 0;
-  return r;
+  auto [steps, of] = leaf_steps(call, program, call.node->expr.code.size() - 1);
+  auto r = Reader(std::move(steps)).read(result);
+  if (!r) return std::nullopt;
+  r->inner_ = program.rank == 2 ? program.sizes[1] : 0;
+  if (is_start(call, program, of)) {
+    const std::ptrdiff_t operand = program.loads[program.instructions[of].load].operand;
+    r->start_ = operand == kOwnResult ? 0 : static_cast<std::size_t>(operand);
+    return r;
+  }
+  if (call.node->op == Op::pointwise) return std::nullopt;  // whose operand stays as it is
+  const auto end = activation_end(call.node->expr, of);
+  if (!end) return std::nullopt;
+  r->activation_ = program.table.activations[static_cast<int>(end->activation)];
+  r->activated_ = LeafChain::of(call, program, end->of);
+  return r->activated_ || is_start(call, program, end->of) ? std::move(r) : std::nullopt;
 }
 
-void Requantizer::store(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
-                        std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
+void Requantizer::run(const KernelCall& call) const {
+  const std::int64_t count = call.out[0].numel(), row = inner_ == 0 ? count : inner_, piece = std::min(row, kPiece),
+                     pieces = (row + piece - 1) / piece;
+  const auto* from = call.in[start_].as<const float>();
+  // Whole rows together, or the pieces of long ones.
+  parallel_for(count / row * pieces, grain_for(piece), [&](std::int64_t begin, std::int64_t end) {
+    if (pieces == 1) return store_block(call, from + begin * row, row, end - begin, row, begin * row, row);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t column = i % pieces * piece, at = i / pieces * row + column;
+      store_block(call, from + at, row, 1, std::min(piece, row - column), at, row);
+    }
+  });
+}
+
+void Requantizer::store(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+                        std::int64_t begin, std::int64_t row_step) const {
+  if (activated_) activated_->apply(call, {block, ld, block, ld, rows, columns}, begin, row_step);
+  if (activation_ != nullptr) activation_(block, ld, rows, columns);
+  store_block(call, block, ld, rows, columns, begin, row_step);
+}
+
+void Requantizer::store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows,
+                              std::int64_t columns, std::int64_t begin, std::int64_t row_step) const {
   static const auto run = best_level(run_requantized_levels);
   static constexpr float kOne = 1, kNothing = -0.0F;
   const BlockStart start = BlockStart::of(inner_, begin, row_step, rows, columns).value();

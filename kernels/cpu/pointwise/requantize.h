@@ -1,10 +1,11 @@
 // An epilogue whose value is an integer of 8 bits: sums are scaled, added to, bounded, divided by the result's scale,
-// rounded and moved by its zero point. So do quantized layers hand on their results.
+// rounded and moved by its zero point, perhaps behind an activation. So do quantized layers hand on their results.
 #pragma once
 
 #include <optional>
 
-#include "kernels/cpu/pointwise/leaf_steps.h"
+#include "kernels/cpu/pointwise/activation.h"
+#include "kernels/cpu/pointwise/leaf_chain.h"
 #include "kernels/cpu/pointwise/requantize_loops.h"
 
 namespace tern::pointwise {
@@ -17,12 +18,19 @@ class Requantizer {
   /// Whether blocks that are `row_step` elements of the output apart from row to row can be stored.
   bool suits(std::int64_t row_step) const { return inner_ == 0 || inner_ == row_step; }
   /// As Epilogue::store_block.
-  void store(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+  void store(const KernelCall& call, float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
              std::int64_t begin, std::int64_t row_step) const;
+  /// All of a pointwise node, on all threads.
+  void run(const KernelCall& call) const;
 
  private:
   class Reader;
 
+  void store_block(const KernelCall& call, const float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns,
+                   std::int64_t begin, std::int64_t row_step) const;
+
+  std::optional<LeafChain> activated_;  ///< what the activation is of, if not of the sums themselves
+  ActivationLoop activation_ = nullptr;
   std::optional<Leaf> before_, first_, second_, addend_, residual_;
   float residual_low_, residual_high_;
   float scale_ = 1;
@@ -30,6 +38,7 @@ class Requantizer {
   float low_ = 0, high_ = 0;
   std::int32_t zero_ = 0;
   std::int64_t inner_ = 0;  ///< elements of a row of the output
+  std::size_t start_ = 0;   ///< of a pointwise node: the operand that is requantized
 };
 
 }  // namespace tern::pointwise

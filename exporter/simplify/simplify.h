@@ -1,0 +1,18 @@
+// What makes a program smaller and gives the same bits: the last passes before weights are laid out.
+#pragma once
+
+#include "schema/program.h"
+
+namespace tern {
+
+/// Pointwise nodes read a number where an operand is one number for all elements (`full`).
+void inline_numbers(Program& program);
+
+/// Nodes that compute the same of the same values become one: torchao's dynamic quantization scales the operand of a
+/// query, a key and a value three times.
+void share_common_nodes(Program& program);
+
+/// Both, and removes what nothing reads any more.
+void simplify(Program& program);
+
+}  // namespace tern

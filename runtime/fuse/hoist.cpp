@@ -1,0 +1,177 @@
+#include "runtime/fuse/hoist.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/fuse/expression.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kFewest = 64;  // elements of a row: another node costs as much as some of them
+
+/// Operations that are worth a node. The others take less time than to read their value.
+bool is_costly(Scalar op) {
+  switch (op) {
+    case Scalar::load:
+    case Scalar::constant:
+    case Scalar::convert:
+    case Scalar::index:
+    case Scalar::bitcast:
+    case Scalar::add:
+    case Scalar::sub:
+    case Scalar::mul:
+    case Scalar::fma:
+    case Scalar::neg:
+    case Scalar::abs:
+    case Scalar::min:
+    case Scalar::max: return false;
+    default: return true;
+  }
+}
+
+class Rows {
+ public:
+  Rows(Function& f, const Node& n) : f_(f), n_(n), shape_(type(n.outputs[0]).shape) {
+    if (shape_.empty() || !shape_.back().is_const() || shape_.back().value() < kFewest) return;
+    const std::vector<Instruction>& code = n.expr.code;
+    once_.resize(code.size());
+    worth_.resize(code.size());
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      const Instruction& c = code[i];
+      const std::uint16_t operands[] = {c.a, c.b, c.c};
+      const int count = scalar_info(c.op).operands;
+      once_[i] = c.op == Scalar::load ? is_of_rows(n.inputs[static_cast<std::size_t>(c.integer)])
+                                      : c.op != Scalar::index && c.op != Scalar::bitcast;
+      bool any = c.op == Scalar::load;  // not made of numbers alone
+      for (int k = 0; k < count; ++k) {
+        once_[i] = once_[i] && once_[operands[k]];
+        worth_[i] = worth_[i] || worth_[operands[k]];
+        any = any || reads_[operands[k]];
+      }
+      reads_.push_back(any);
+      once_[i] = once_[i] && (count == 0 || any);
+      worth_[i] = worth_[i] || is_costly(c.op);
+    }
+  }
+
+  /// Instructions that others than those of rows read, and that are worth a node.
+  std::vector<std::size_t> found() const {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i + 1 < once_.size(); ++i) {
+      if (once_[i] && worth_[i] && is_plain(n_.expr.code[i].dtype) && read_by_elements(i)) all.push_back(i);
+    }
+    return all;
+  }
+
+  /// The node that computes instruction `i`.
+  Node node(std::size_t i) {
+    Node made;
+    made.op = Op::pointwise;
+    made.origin = n_.origin;
+    made.inputs = n_.inputs;
+    made.expr.code.assign(n_.expr.code.begin(), n_.expr.code.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    keep_read(made);
+    Dims shape;
+    for (ValueId v : made.inputs) {
+      const Dims& own = type(v).shape;
+      if (own.size() > shape.size()) shape.insert(shape.begin(), own.size() - shape.size(), Dim(1));
+      for (std::size_t d = 0; d < own.size(); ++d) {
+        Dim& to = shape[shape.size() - own.size() + d];
+        if (!own[d].is(1)) to = own[d];
+      }
+    }
+    f_.values.push_back({{n_.expr.code[i].dtype, shape}, {}});
+    made.outputs = {static_cast<ValueId>(f_.values.size() - 1)};
+    return made;
+  }
+
+  /// The node with the values of these instructions as operands.
+  Node reading(const std::vector<std::size_t>& instructions, const std::vector<ValueId>& values) const {
+    Node n = n_;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      Instruction load{Scalar::load, n.expr.code[instructions[k]].dtype};
+      load.integer = std::ssize(n.inputs);
+      n.expr.code[instructions[k]] = load;
+      n.inputs.push_back(values[k]);
+    }
+    keep_read(n);
+    const auto says_sizes = [&](ValueId v) { return type(v).shape == shape_; };
+    if (!n.has(AttrKey::sizes) && std::ranges::none_of(n.inputs, says_sizes)) n.set(AttrKey::sizes, shape_);
+    return n;
+  }
+
+ private:
+  const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
+  static bool is_plain(DType t) { return t == DType::f32 || t == DType::f64; }
+
+  bool is_of_rows(ValueId v) const {
+    const Dims& shape = type(v).shape;
+    return shape.empty() || (shape.back().is(1) && !type(v).quantized() && type(v).dtype != DType::f4_e2m1);
+  }
+  bool read_by_elements(std::size_t i) const {
+    const std::vector<Instruction>& code = n_.expr.code;
+    for (std::size_t k = i + 1; k < code.size(); ++k) {
+      const std::uint16_t operands[] = {code[k].a, code[k].b, code[k].c};
+      for (int o = 0; o < scalar_info(code[k].op).operands; ++o) {
+        if (operands[o] == i && !(once_[k] && is_plain(code[k].dtype))) return true;
+      }
+    }
+    return false;
+  }
+  /// The expression without what its result does not depend on, and the operands that it loads, in their order.
+  void keep_read(Node& n) const {
+    ExpressionBuilder b;
+    std::vector<std::uint16_t> loads;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) loads.push_back(b.load(n.inputs[k], type(n.inputs[k]).dtype));
+    n.expr = b.finish(b.append(n.expr, loads));
+    std::vector<std::int64_t> number(b.operands().size(), -1);
+    for (const Instruction& c : n.expr.code) {
+      if (c.op == Scalar::load) number[static_cast<std::size_t>(c.integer)] = 0;
+    }
+    n.inputs.clear();
+    for (std::size_t k = 0; k < number.size(); ++k) {
+      if (number[k] < 0) continue;
+      number[k] = std::ssize(n.inputs);
+      n.inputs.push_back(b.operands()[k]);
+    }
+    for (Instruction& c : n.expr.code) {
+      if (c.op == Scalar::load) c.integer = number[static_cast<std::size_t>(c.integer)];
+    }
+  }
+
+  Function& f_;
+  const Node n_;
+  const Dims shape_;
+  std::vector<bool> once_;   ///< the instruction's value is the same along a row
+  std::vector<bool> worth_;  ///< something costly is behind it
+  std::vector<bool> reads_;
+};
+
+}  // namespace
+
+void hoist_rows(FusedFunction& fused) {
+  Function& f = fused.function;
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+    Node n = std::move(f.nodes[i]);
+    if (n.op == Op::pointwise && n.outputs.size() == 1 && n.outputs[0] != kNoValue) {
+      Rows rows(f, n);
+      const std::vector<std::size_t> found = rows.found();
+      std::vector<ValueId> values;
+      for (const std::size_t at : found) {
+        nodes.push_back(rows.node(at));
+        numbers.push_back(fused.numbers[i]);
+        values.push_back(nodes.back().outputs[0]);
+      }
+      if (!found.empty()) n = rows.reading(found, values);
+    }
+    nodes.push_back(std::move(n));
+    numbers.push_back(fused.numbers[i]);
+  }
+  f.nodes = std::move(nodes);
+  fused.numbers = std::move(numbers);
+}
+
+}  // namespace tern
