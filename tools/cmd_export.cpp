@@ -244,6 +244,8 @@ int run_export(ExportArguments& a) {
                        escape_name(pattern)));
     }
   }
+  const Calibration* const measured = calibration ? &*calibration : nullptr;
+  if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   std::optional<Progress> progress;
   options.on_progress = [&](std::uint64_t done, std::uint64_t total) {
     if (!progress) progress.emplace("writing", total);
@@ -260,8 +262,6 @@ int run_export(ExportArguments& a) {
     progress.reset();
   }
   if (a.verify) verify_archive(a.output);
-  const Calibration* const measured = calibration ? &*calibration : nullptr;
-  if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   print_report(a, program, import, written, tuned, measured);
   return 0;
 }

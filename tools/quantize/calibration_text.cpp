@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tools/quantize/report.h"
 #include "tools/text.h"
@@ -78,13 +80,18 @@ std::string missed_target(const Calibration& c, bool narrowed) {
   for (const QuantizedWeight& w : c.weights.weights)
     closest += fmt::format("{}'{}' in {}", closest.empty() ? "" : ", ", escape_name(w.name), w.format);
   for (const std::string& f : t.formats) formats += (formats.empty() ? "" : ", ") + f;
-  std::string text = fmt::format("--target-sqnr {:g} is not reached with any weight in {}. ", t.asked, formats);
-  text += closest.empty() ? fmt::format("All weights as they are: {}", decibels_text(t.reached))
-                          : fmt::format("The closest: {} with {}", decibels_text(t.reached), closest);
-  if (std::isfinite(t.reached)) text += fmt::format(". Ask for at most {:.1f}", std::floor(t.reached * 10) / 10);
-  return text + (narrowed ? ", leave out --precision, which rounds too" : "") +
-         (std::ranges::find(t.formats, "int8") == t.formats.end() ? ", or add int8 to the formats of --quantize" : "") +
-         ". Nothing was written";
+  std::vector<std::string> ways;
+  if (std::isfinite(t.reached)) ways.push_back(fmt::format("ask for at most {:.1f}", std::floor(t.reached * 10) / 10));
+  if (narrowed) ways.emplace_back("leave out --precision, which rounds too");
+  if (std::ranges::find(t.formats, "int8") == t.formats.end())
+    ways.emplace_back("add int8 to the formats of --quantize");
+  std::string advice;
+  for (const std::string& way : ways) advice += (advice.empty() ? ". Way out: " : ", or ") + way;
+  return fmt::format("--target-sqnr {:g} is not reached with any weight in {}. {}{}. Nothing was written", t.asked,
+                     formats,
+                     closest.empty() ? fmt::format("All weights as they are: {}", decibels_text(t.reached))
+                                     : fmt::format("The closest: {} with {}", decibels_text(t.reached), closest),
+                     advice);
 }
 
 }  // namespace tern

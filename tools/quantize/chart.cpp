@@ -48,7 +48,7 @@ Chart chart_of(const QuantizeReport& report, const Calibration* c) {
   for (const Row& r : rows) {
     if (std::isfinite(r.sqnr)) largest = std::max(largest, std::min(r.sqnr, kMostDecibels));
   }
-  chart.tick = largest > 100 ? 50 : largest > 40 ? 20 : largest > 15 ? 10 : 5;
+  chart.tick = largest > 100 ? 50 : largest > 60 ? 20 : largest > 15 ? 10 : 5;
   chart.end = std::ceil(largest / chart.tick) * chart.tick;
   for (const Row& r : rows) {
     const double length = std::isnan(r.sqnr) ? 0 : std::clamp(r.sqnr, 0.0, chart.end);

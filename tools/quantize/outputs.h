@@ -9,8 +9,9 @@ namespace tern {
 
 class OutputErrors {
  public:
-  /// Runs the reference once. Fails (invalid_argument) where the samples do not fit the function, where no result is a
-  /// floating tensor, and where one of floats is NaN already.
+  /// Runs the reference once, and again in each measurement only where its results take much memory. Fails
+  /// (invalid_argument) where the samples do not fit the function, where no result is a floating tensor, and where one
+  /// of floats is NaN already.
   OutputErrors(Side reference, const Calls& calls);
 
   /// Of each floating result, all samples as one. Inputs and states that the program writes are results, too.
@@ -20,6 +21,7 @@ class OutputErrors {
   Side reference_;
   const Calls& calls_;
   Prepared prepared_;
+  std::vector<std::vector<Left>> kept_;  ///< the reference's results by call, where all of them are small; else empty
 };
 
 /// Of the result with the largest error, in decibels: infinite without errors; minus infinite where an element is

@@ -72,13 +72,17 @@ std::vector<std::string> formats_of(const Chart& chart) {
   return formats;
 }
 
+const char* unit_of(const Bar& b) {
+  return b.text.find_first_of("0123456789") == 0 || b.text.starts_with('-') ? " dB" : "";
+}
+
 /// For those who do not see the bars: each has its own title.
 std::string description_of(const Chart& chart) {
   const auto worst = std::ranges::min_element(chart.bars, {}, &Bar::decibels);
   return worst == chart.bars.end()
              ? "A bar chart without bars."
-             : fmt::format("A horizontal bar chart of {} bars. {}. The shortest: {}, {}, {}.", chart.bars.size(),
-                           chart.axis, worst->name, worst->format, worst->text);
+             : fmt::format("A horizontal bar chart of {} bars. {}. The shortest: {}, {}, {}{}.", chart.bars.size(),
+                           chart.axis, worst->name, worst->format, worst->text, unit_of(*worst));
 }
 
 class Drawing {
@@ -137,12 +141,13 @@ class Drawing {
 
   void bar(const Bar& b, double y) {
     const double middle = y + kRow / 2 + 4, length = x_of(b.decibels) - left_;
-    out_ += fmt::format("<g><title>{}</title>\n", xml(fmt::format("{}, {}: {}", b.name, b.format, b.text)));
+    out_ +=
+        fmt::format("<g><title>{}</title>\n", xml(fmt::format("{}, {}: {}{}", b.name, b.format, b.text, unit_of(b))));
     put_text(left_ - 8, middle, "name", "end", shortened(b.name));
     out_ += fmt::format(
         "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:g}\" rx=\"2\" fill=\"{}\"/>\n",
         left_, y + (kRow - kBar) / 2, length, kBar, colour_of(formats_, b.format));
-    put_text(left_ + length + 6, middle, "faint", "start", b.text + "  " + b.format);
+    put_text(left_ + length + 6, middle, "faint", "start", fmt::format("{}{}, {}", b.text, unit_of(b), b.format));
     out_ += "</g>\n";
   }
 
