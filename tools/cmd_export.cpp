@@ -322,6 +322,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "With --calibrate the program runs as floats and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "
       "of a layer alone on the operands of the program of floats, 'accumulated' of its value in the quantized program. "
+      "All samples run in one session: mutable state carries over. "
       "--target-sqnr is for the results, over all samples, the worst one.\n"
       "An error lists all operators that are not supported at once.\n\n"
       "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
