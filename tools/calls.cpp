@@ -126,6 +126,7 @@ std::vector<std::string> sequence_files(const InputChoice& choice) {
 
 std::vector<std::string> names_of(const std::vector<Wanted>& inputs) {
   std::vector<std::string> names;
+  names.reserve(inputs.size());
   for (const Wanted& w : inputs) names.push_back(w.name);
   return names;
 }

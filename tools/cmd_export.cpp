@@ -101,7 +101,7 @@ void print_tuning(const TuneReport& t) {
 void print_quantized(const ExportArguments& a, const QuantizeReport& report, const Calibration* calibration) {
   fmt::print("{}", weights_text(report));
   if (calibration != nullptr) fmt::print("{}", calibration_text(*calibration));
-  if (a.quantize.draws && a.quantize.chart.empty()) fmt::print("{}\n", chart_text(chart_of(report, calibration)));
+  if (a.quantize.draws && a.quantize.chart.empty()) fmt::print("{}\n", chart_text(chart_of(report, calibration), output_style()));
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,

@@ -136,7 +136,7 @@ class Quantizer {
     }
     if (recipe.format == nullptr) {
       const QuantizeChoice* const chosen = choice_of(w);
-      return chosen != nullptr ? chosen->reason : "no format is given for it";
+      return chosen != nullptr && !chosen->reason.empty() ? chosen->reason : "no format is given for it";
     }
     std::map<MatrixPart, std::int64_t> bytes;
     for (const Use& u : w.uses) {

@@ -247,6 +247,8 @@ TEST(Quantize, AChoiceGoesBeforeTheRules) {
   const QuantizeReport none = quantize_weights(stays.p.program(), {rule("int4")}, {}, {{"w", {{}, "it is needed"}}});
   ASSERT_EQ(none.kept.size(), 1u);
   EXPECT_EQ(none.kept[0].reason, "it is needed");
+  Tied untold(DType::f32);
+  EXPECT_EQ(quantize_weights(untold.p.program(), {rule("int4")}, {}, {{"w", {}}}).kept.size(), 1u);
 }
 
 TEST(Quantize, ReportsWhatReadsAWeight) {

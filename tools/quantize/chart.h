@@ -23,8 +23,14 @@ struct Chart {
 /// Of the layers' own errors; of the weights' where nothing was calibrated (null).
 Chart chart_of(const QuantizeReport& report, const Calibration* calibration);
 
-/// For standard output: blocks on a terminal with UTF-8, else '#'. A row for each bar.
-std::string chart_text(const Chart& chart);
+struct ChartStyle {
+  bool blocks = false;  ///< in eighths of a character; else '#'
+  std::size_t columns = 80;
+};
+/// Of standard output: blocks on a terminal with UTF-8.
+ChartStyle output_style();
+/// A row for each bar.
+std::string chart_text(const Chart& chart, const ChartStyle& style);
 /// An SVG document, for light and dark backgrounds, which needs nothing else.
 std::string chart_svg(const Chart& chart);
 /// Writes it; the file appears when it is complete.

@@ -38,20 +38,24 @@ std::string bar_text(double share, std::size_t cells, bool blocks) {
 
 }  // namespace
 
-std::string chart_text(const Chart& chart) {
+ChartStyle output_style() {
+  return {draws_blocks(), std::min(terminal_columns(1), kWidest)};
+}
+
+std::string chart_text(const Chart& chart, const ChartStyle& style) {
   using Align = TextTable::Align;
-  const bool blocks = draws_blocks();
   std::size_t names = 0, formats = 0, numbers = 0;
   for (const Bar& b : chart.bars) {
     names = std::max(names, display_width(escape_name(b.name, kNameBytes)));
     formats = std::max(formats, b.format.size());
     numbers = std::max(numbers, b.text.size());
   }
-  const std::size_t taken = names + formats + numbers + 6 + 1, columns = std::min(terminal_columns(1), kWidest);
+  const std::size_t taken = names + formats + numbers + 6 + 1, columns = style.columns;
   const std::size_t cells = std::max(columns > taken ? columns - taken : 0, kLeastCells);
   TextTable table({{""}, {""}, {"", Align::right}, {""}});
   for (const Bar& b : chart.bars)
-    table.add_row({escape_name(b.name, kNameBytes), b.format, b.text, bar_text(b.decibels / chart.end, cells, blocks)});
+    table.add_row(
+        {escape_name(b.name, kNameBytes), b.format, b.text, bar_text(b.decibels / chart.end, cells, style.blocks)});
   return fmt::format("{}\n{}; the whole width is {:g} dB\n{}", escape_name(chart.title), chart.axis, chart.end,
                      table.str());
 }

@@ -26,9 +26,9 @@ Json json_of(const std::optional<Deviation>& d) {
 }
 
 Json json_of(const LayerError& l) {
-  return {{"layer", l.name},    {"function", l.node.function}, {"node", l.node.node},
-          {"op", l.op},         {"source", l.source},          {"weight", l.weight},
-          {"format", l.format}, {"own", json_of(l.own)},       {"accumulated", json_of(l.accumulated)}};
+  return {{"layer", l.name},    {"function", l.function}, {"node", l.node.node},
+          {"op", l.op},         {"source", l.source},     {"weight", l.weight},
+          {"format", l.format}, {"own", json_of(l.own)},  {"accumulated", json_of(l.accumulated)}};
 }
 
 Json json_of(const SqnrTarget& t) {

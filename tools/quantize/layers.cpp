@@ -36,17 +36,18 @@ std::vector<LayerError> layers_of(const Program& program, const QuantizeReport& 
   std::vector<LayerError> layers;
   for (const QuantizedWeight& w : report.weights) {
     for (const WeightReader& r : w.readers) {
-      const Node& n = program.functions[r.function].nodes[r.node];
+      const Function& f = program.functions[r.function];
+      const Node& n = f.nodes[r.node];
       const Origin o = origin_of(program, n);
-      layers.push_back({r,
-                        o.module.empty() ? w.name : o.module,
-                        std::string(op_name(n.op)),
-                        o.source,
-                        w.name,
-                        w.source,
-                        w.format,
-                        {},
-                        {}});
+      LayerError& l = layers.emplace_back();
+      l.node = r;
+      l.name = o.module.empty() ? w.name : o.module;
+      l.function = f.name;
+      l.op = op_name(n.op);
+      l.source = o.source;
+      l.weight = w.name;
+      l.weight_source = w.source;
+      l.format = w.format;
     }
   }
   std::ranges::sort(layers, [](const LayerError& a, const LayerError& b) {

@@ -14,6 +14,7 @@ namespace tern {
 struct LayerError {
   WeightReader node;                  ///< of the program of floats
   std::string name;                   ///< its module path, or the weight's name; no two layers share it
+  std::string function;               ///< its name
   std::string op, source;             ///< "matmul"; "model.py:42"
   std::string weight, weight_source;  ///< as QuantizedWeight::name and source
   std::string format;

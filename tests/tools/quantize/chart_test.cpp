@@ -61,14 +61,24 @@ TEST(QuantizeChart, ALayerHasItsOwnError) {
 
 TEST(QuantizeChart, RowsOfText) {
   const std::string text =
-      chart_text(chart_of(report({weight("first", "int4", 10), weight("second", "int8", 40)}), nullptr));
+      chart_text(chart_of(report({weight("first", "int4", 10), weight("second", "int8", 40)}), nullptr), {});
   EXPECT_NE(text.find("first   int4  10.0  ##"), std::string::npos) << text;
   const std::size_t longest = count(text.substr(text.find("second")), "#");
   EXPECT_EQ(count(text.substr(0, text.find("second")), "#"), (longest + 2) / 4);
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    EXPECT_LE(text.find('\n', at) - at, 80u) << "a row is wider than the terminal";
+}
+
+TEST(QuantizeChart, BlocksHaveEighths) {
+  const Chart chart = chart_of(report({weight("a", "int4", 10), weight("b", "int8", 6.25)}), nullptr);
+  const std::string text = chart_text(chart, {true, 22});  // ten cells: 6 1/4 of them
+  EXPECT_NE(text.find("10.0  ██████████\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 6.2  ██████▎\n"), std::string::npos) << text;
 }
 
 TEST(QuantizeChart, AnImageHasABarForEachLayer) {
   std::vector<QuantizedWeight> weights;
+  weights.reserve(300);
   for (int i = 0; i < 300; ++i) weights.push_back(weight("w" + std::to_string(i), "int4", i));
   const std::string svg = chart_svg(chart_of(report(weights), nullptr));
   EXPECT_EQ(count(svg, "class=\"bar\""), 300u);
@@ -109,7 +119,7 @@ TEST(QuantizeChart, LongNamesAreCutBetweenCharacters) {
 TEST(QuantizeChart, NothingToDraw) {
   const Chart chart = chart_of({}, nullptr);
   EXPECT_EQ(count(chart_svg(chart), "class=\"bar\""), 0u);
-  EXPECT_FALSE(chart_text(chart).empty());
+  EXPECT_FALSE(chart_text(chart, {}).empty());
 }
 
 }  // namespace

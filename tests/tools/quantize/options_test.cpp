@@ -20,6 +20,7 @@ QuantizeArguments for_target(std::vector<std::string> formats) {
 
 std::vector<std::string> names_of(const std::vector<QuantizeRule>& rules) {
   std::vector<std::string> names;
+  names.reserve(rules.size());
   for (const QuantizeRule& r : rules) names.push_back(std::string(r.recipe.format->name) + ":" + r.pattern);
   return names;
 }
