@@ -1,7 +1,5 @@
 #include "tools/quantize/calibrate.h"
 
-#include <fmt/format.h>
-
 #include "tools/quantize/choose.h"
 #include "tools/quantize/samples.h"
 #include "tools/terminal.h"
@@ -9,22 +7,31 @@
 namespace tern {
 namespace {
 
-/// A bar on the terminal for one stage.
-OnStep shown(Progress& progress) {
-  return [&progress](std::size_t done, std::size_t total) {
-    progress.set(total == 0 ? 0 : done * 100 / total);
-    progress.note(fmt::format("{} of {}", done, total));
-  };
-}
+/// A bar on the terminal while it lives.
+class Stage {
+ public:
+  explicit Stage(const char* label) : label_(label) {}
+  OnStep on_step() {
+    return [this](std::size_t done, std::size_t total) {
+      if (!progress_) progress_.emplace(label_, total);
+      progress_->set(done);
+    };
+  }
+
+ private:
+  const char* label_;
+  std::optional<Progress> progress_;
+};
 
 SqnrTarget choose(const FloatProgram& program, const Ladders& ladders, const OutputErrors& outputs, const Calls& calls,
                   double target, QuantizeChoices& choices) {
-  Progress alone("one weight quantized", 100);
-  const std::vector<WeightEffect> effects = weight_effects(program, ladders, outputs, calls, shown(alone));
-  alone.finish();
-  Progress trials("choosing formats", 100);
-  const OnStep on_trial = shown(trials);
-  ChosenFormats chosen = choose_formats(program, ladders, outputs, effects, target, on_trial);
+  std::vector<WeightEffect> effects;
+  {
+    Stage alone("one weight quantized");
+    effects = weight_effects(program, ladders, outputs, calls, alone.on_step());
+  }
+  Stage trials("formats tried");
+  ChosenFormats chosen = choose_formats(program, ladders, outputs, effects, target, trials.on_step());
   choices = std::move(chosen.choices);
   return {target, chosen.sqnr, chosen.met, {}, chosen.trials};
 }
@@ -53,9 +60,10 @@ Calibration calibrate(const FloatProgram& program, const std::vector<FormatLadde
     c.target->formats = names_of(formats.front());
     c.weights = program.quantized_by(rules_at(formats, 0), c.choices);
   }
-  Progress layers("layers", 100);
-  c.layers = layer_errors(program, c.weights, calls, shown(layers));
-  layers.finish();
+  {
+    Stage layers("layers");
+    c.layers = layer_errors(program, c.weights, calls, layers.on_step());
+  }
   c.results = outputs.measure(program.exported(c.choices));
   return c;
 }

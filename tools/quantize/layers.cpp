@@ -24,7 +24,8 @@ void make_unlike(std::vector<LayerError>& layers) {
   };
   std::map<std::string, std::size_t> count = shared();
   for (LayerError& l : layers) {
-    if (count[l.name] > 1 && l.name != l.weight) l.name += fmt::format(" ({})", l.weight);
+    if (count[l.name] > 1 && l.name != l.weight)
+      l.name = l.weight.starts_with(l.name + ".") ? l.weight : fmt::format("{} ({})", l.name, l.weight);
   }
   count = shared();
   for (LayerError& l : layers) {
