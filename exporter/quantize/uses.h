@@ -15,7 +15,7 @@ struct MatrixPart {
   std::uint32_t storage = 0;
   std::int64_t offset = 0, rows = 0, columns = 0, row_stride = 0, column_stride = 0;
 
-  auto operator<=>(const MatrixPart&) const = default;
+  friend auto operator<=>(const MatrixPart&, const MatrixPart&) = default;
 };
 
 /// A node that reads a weight in a way that quantized values can be read.

@@ -80,7 +80,7 @@ class Quantizer {
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
-      if (const std::string reason = reason_to_stay(w, storage, recipe); !reason.empty()) {
+      if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
         // Tables that the exporter made are nobody's weights.
         const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
         if (!made && elements(w, storage) >= kLeast)

@@ -21,7 +21,7 @@ std::shared_ptr<Program> branch_of(const Program& program) {
 FloatProgram::FloatProgram(std::shared_ptr<const Program> program, ImportOptions options, const std::string& function)
     : program_(std::move(program)), options_(std::move(options)) {
   const Model all = model();
-  const std::vector<FunctionInfo> functions = all.functions();
+  const std::vector<FunctionInfo>& functions = all.functions();
   function_ = static_cast<std::uint32_t>(program_->find_entry(choose_function(functions, function).name));
 }
 
@@ -43,7 +43,7 @@ Side FloatProgram::quantized(QuantizeChoices choices) const {
   Side side = reference();
   side.title = "quantized";
   side.finish = [choices = std::move(choices)](const std::shared_ptr<const Program>& program) {
-    const std::shared_ptr<Program> branch = branch_of(*program);
+    std::shared_ptr<Program> branch = branch_of(*program);
     remove_dead_code(*branch);  // of other results: their weights need no work
     quantize_weights(*branch, {}, {}, choices);
     return branch;
@@ -59,7 +59,7 @@ Side FloatProgram::exported(QuantizeChoices choices) const {
   options.choices = std::move(choices);
   if (options.precision == DType::invalid) options.keep.clear();  // the choices say it
   side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
-    const std::shared_ptr<Program> branch = branch_of(*program);
+    std::shared_ptr<Program> branch = branch_of(*program);
     store_weights(*branch, options);
     return branch;
   };

@@ -106,6 +106,7 @@ std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
 
 std::vector<QuantizeRule> rules_at(const std::vector<FormatLadder>& ladders, std::size_t rung) {
   std::vector<QuantizeRule> rules;
+  rules.reserve(ladders.size());
   for (const FormatLadder& l : ladders) rules.push_back({l.recipes[std::min(rung, l.recipes.size() - 1)], l.pattern});
   return rules;
 }
