@@ -72,23 +72,7 @@ class Importer {
     } else {
       program_.metadata.emplace_back("folded", "");
     }
-    if (!options_.quantize.empty()) {
-      QuantizeReport quantized = quantize_weights(program_, options_.quantize, options_.keep);
-      if (report != nullptr) report->quantized = std::move(quantized);
-    }
-    simplify(program_);
-    store_weights_by_columns(program_);
-    const bool rounds = options_.precision == DType::bf16;
-    if (options_.precision != DType::invalid || options_.quantize.empty()) {  // else `keep` is for `quantize`
-      const std::size_t rounded =
-          note_precision(program_, rounds ? Precision::bfloat16 : Precision::exported, options_.keep);
-      const std::size_t narrowed =
-          options_.precision == DType::invalid ? 0 : narrow_weights(program_, options_.precision);
-      if (report != nullptr) report->narrowed = narrowed + rounded;
-    }
-    if (report != nullptr) {
-      for (const Function& f : program_.functions) report->nodes += f.nodes.size();
-    }
+    if (options_.store_weights) store_weights(program_, options_, report);
     return std::move(program_);
   }
 
@@ -116,6 +100,25 @@ Program located(const std::string& label, F import) {
 }
 
 }  // namespace
+
+void store_weights(Program& program, const ImportOptions& options, ImportReport* report) {
+  if (options.quantizes()) {
+    QuantizeReport quantized = quantize_weights(program, options.quantize, options.keep, options.choices);
+    if (report != nullptr) report->quantized = std::move(quantized);
+  }
+  simplify(program);
+  store_weights_by_columns(program);
+  const bool rounds = options.precision == DType::bf16;
+  if (options.precision != DType::invalid || !options.quantizes()) {  // else `keep` is for `quantize`
+    const std::size_t rounded =
+        note_precision(program, rounds ? Precision::bfloat16 : Precision::exported, options.keep);
+    const std::size_t narrowed = options.precision == DType::invalid ? 0 : narrow_weights(program, options.precision);
+    if (report != nullptr) report->narrowed = narrowed + rounded;
+  }
+  if (report != nullptr) {
+    for (const Function& f : program.functions) report->nodes += f.nodes.size();
+  }
+}
 
 Program import_pt2(const pt2::Program& model, const pt2::Container& container, const ImportOptions& options,
                    ImportReport* report) {

@@ -26,6 +26,11 @@ struct ImportOptions {
       quantize;  ///< formats for weights (exporter/quantize/weights.h); of float32 before `precision`
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
+  QuantizeChoices choices;  ///< what single weights get instead
+  /// Ends with how weights are stored. Otherwise they keep their types and layout: store_weights() is to follow.
+  bool store_weights = true;
+
+  bool quantizes() const { return !quantize.empty() || !choices.empty(); }
 };
 
 struct MissingOp {
@@ -45,6 +50,9 @@ struct ImportReport {
   std::size_t narrowed = 0;      ///< weights that `precision` changed
   QuantizeReport quantized;      ///< what `quantize` did
 };
+
+/// The last steps of an import: weights are quantized, laid out and narrowed. Fills in what the report says of them.
+void store_weights(Program& program, const ImportOptions& options, ImportReport* report = nullptr);
 
 /// All models of the file, each an entry function of its name ("forward" when "model" is the only one). States of one
 /// name that are equal in all bytes are shared among them; else the later ones get the model's name before theirs. The

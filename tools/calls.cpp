@@ -94,10 +94,15 @@ void read_file(const std::string& text, std::int64_t call, std::vector<Given>& a
   }
 }
 
+/// Whether the command has --random, --cast and --sequence beside --input.
+bool has_all_options(const InputChoice& choice) {
+  return choice.option == "--input";
+}
+
 /// The files of --sequence, those of a folder in the order of their names (call2 before call10).
-std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
+std::vector<std::string> sequence_files(const InputChoice& choice) {
   std::vector<std::string> files;
-  for (const std::string& path : paths) {
+  for (const std::string& path : choice.sequence) {
     std::error_code none;
     if (!std::filesystem::is_directory(path, none)) {
       files.push_back(path);
@@ -109,7 +114,8 @@ std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
     }
     if (here.empty()) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("--sequence: no .safetensors, .npz or .npy file is in the folder '{}'", escape_name(path)));
+           fmt::format("{}: no .safetensors, .npz or .npy file is in the folder '{}'",
+                       has_all_options(choice) ? "--sequence" : choice.option, escape_name(path)));
     }
     std::ranges::sort(
         here, [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) < 0; });
@@ -120,12 +126,13 @@ std::vector<std::string> sequence_files(const std::vector<std::string>& paths) {
 
 std::vector<std::string> names_of(const std::vector<Wanted>& inputs) {
   std::vector<std::string> names;
+  names.reserve(inputs.size());
   for (const Wanted& w : inputs) names.push_back(w.name);
   return names;
 }
 
-/// The position of the input that the tensor is for; nothing for an expected result.
-std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>& inputs) {
+/// The position of the input that the tensor is for; nothing for an expected result and what is passed over.
+std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>& inputs, const InputChoice& choice) {
   const auto found = std::ranges::find(inputs, g.name, &Wanted::name);
   if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
   for (const char* prefix : {"in", "arr_"}) {
@@ -133,18 +140,19 @@ std::optional<std::size_t> position_of(const Given& g, const std::vector<Wanted>
     if (position && static_cast<std::size_t>(*position) < inputs.size()) return static_cast<std::size_t>(*position);
   }
   if (g.unnamed && !g.by_user && inputs.size() == 1) return 0;
-  if (!g.by_user && is_expected_result(g.name)) return {};
+  if (!g.by_user && (choice.pass_over || is_expected_result(g.name))) return {};
   const std::string why = unknown_name("input", g.name, names_of(inputs));
   fail(ErrorCode::invalid_argument, g.unnamed && !g.by_user
-                                        ? fmt::format("{}: {}; give --input NAME={}", g.file, why, g.file)
+                                        ? fmt::format("{}: {}; give {} NAME={}", g.file, why, choice.option, g.file)
                                         : fmt::format("{}: {}", g.file, why));
 }
 
-Tensor to_input(const Given& g, const Wanted& wanted, bool cast) {
+Tensor to_input(const Given& g, const Wanted& wanted, const InputChoice& choice) {
   const DType from = g.tensor.dtype, to = wanted.type->dtype;
-  if (from != to && !cast) {
-    fail(ErrorCode::invalid_argument, fmt::format("input '{}' is {}, but {} holds {}; --cast converts it",
-                                                  escape_name(wanted.name), name_of(to), g.file, name_of(from)));
+  if (from != to && !choice.cast) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("input '{}' is {}, but {} holds {}; {}", escape_name(wanted.name), name_of(to), g.file,
+                     name_of(from), has_all_options(choice) ? "--cast converts it" : "save it in the input's type"));
   }
   if (is_complex(from) && !is_complex(to)) {
     fail(ErrorCode::invalid_argument,
@@ -193,11 +201,12 @@ Tensor random_tensor(const Program& program, const Wanted& wanted, const std::ma
 using Slots = std::vector<const Given*>;  // one for each input
 
 /// Which tensor each input of each call has; null where no file gives it.
-std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wanted>& inputs, std::int64_t calls) {
+std::vector<Slots> assign(const std::vector<Given>& given, const std::vector<Wanted>& inputs, std::int64_t calls,
+                          const InputChoice& choice) {
   Slots shared(inputs.size());
   std::vector<Slots> slots(static_cast<std::size_t>(calls), shared);
   for (const Given& g : given) {
-    const auto position = position_of(g, inputs);
+    const auto position = position_of(g, inputs, choice);
     if (!position) continue;
     const Given*& slot = g.call == kEveryCall ? shared[*position] : slots[static_cast<std::size_t>(g.call)][*position];
     if (slot != nullptr) {
@@ -228,7 +237,8 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   }
 }
 
-[[noreturn]] void fail_missing(const Wanted& wanted, const std::vector<Given>& given, std::size_t call) {
+[[noreturn]] void fail_missing(const Wanted& wanted, const std::vector<Given>& given, std::size_t call,
+                               const InputChoice& choice) {
   constexpr std::size_t kMostListed = 20;
   std::string names;
   for (std::size_t i = 0; i < std::min(given.size(), kMostListed); ++i)
@@ -236,9 +246,10 @@ void add_sizes_of_files(const Program& p, const Slots& slots, const std::vector<
   if (given.size() > kMostListed) names += ", ...";
   const std::string name = escape_name(wanted.name);
   fail(ErrorCode::invalid_argument,
-       fmt::format("{}input '{}' is not given{}; give --input {}=FILE, a file with a tensor of that name, or --random",
+       fmt::format("{}input '{}' is not given{}; give {} {}=FILE{} a file with a tensor of that name{}",
                    call > 0 ? fmt::format("call {}: ", call) : "", name,
-                   names.empty() ? "" : " (the files hold: " + names + ")", name));
+                   names.empty() ? "" : " (the files hold: " + names + ")", choice.option, name,
+                   has_all_options(choice) ? "," : " or", has_all_options(choice) ? ", or --random" : ""));
 }
 
 }  // namespace
@@ -257,21 +268,21 @@ std::vector<std::vector<Tensor>> gather_calls(const Model& model, const std::str
   if (calls > 0 && !choice.sequence.empty())
     fail(ErrorCode::invalid_argument,
          "--sequence and tensors named callC.NAME both say what each call takes: give one");
-  for (const std::string& file : sequence_files(choice.sequence)) read_file(file, calls++, given);
+  for (const std::string& file : sequence_files(choice)) read_file(file, calls++, given);
   std::vector<std::vector<Tensor>> result;
   std::mt19937_64 generator(choice.seed);
-  for (const Slots& slots : assign(given, inputs, std::max<std::int64_t>(calls, 1))) {
+  for (const Slots& slots : assign(given, inputs, std::max<std::int64_t>(calls, 1), choice)) {
     auto here = sizes;
     add_sizes_of_files(program, slots, inputs, here);
     const std::vector<std::int64_t> expressions = evaluate_sizes(program, here);
     std::vector<Tensor>& call = result.emplace_back();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (slots[i] != nullptr) {
-        call.push_back(to_input(*slots[i], inputs[i], choice.cast));
+        call.push_back(to_input(*slots[i], inputs[i], choice));
       } else if (choice.random) {
         call.push_back(random_tensor(program, inputs[i], here, expressions, generator));
       } else {
-        fail_missing(inputs[i], given, result.size() - 1);
+        fail_missing(inputs[i], given, result.size() - 1, choice);
       }
     }
   }

@@ -22,8 +22,10 @@
 #include "tools/command.h"
 #include "tools/files/any.h"
 #include "tools/name_sizes.h"
-#include "tools/quantize_options.h"
-#include "tools/quantize_report.h"
+#include "tools/quantize/calibrate.h"
+#include "tools/quantize/chart.h"
+#include "tools/quantize/options.h"
+#include "tools/quantize/report.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
 
@@ -96,18 +98,24 @@ void print_tuning(const TuneReport& t) {
              t.complete ? "" : "; more were left when the time was up: --tune-seconds");
 }
 
+void print_quantized(const ExportArguments& a, const QuantizeReport& report, const Calibration* calibration) {
+  fmt::print("{}", weights_text(report));
+  if (calibration != nullptr) fmt::print("{}", calibration_text(*calibration));
+  if (a.quantize.draws && a.quantize.chart.empty()) fmt::print("{}\n", chart_text(chart_of(report, calibration), output_style()));
+}
+
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
-                  const std::optional<TuneReport>& tuned) {
+                  const std::optional<TuneReport>& tuned, const Calibration* calibration) {
   if (a.json) {
     fmt::print(
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
         "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
         import.nodes, program.functions.size(), program.states.size(),
-        a.quantize.formats.empty() ? "" : quantize_json(import.quantized), tuned ? tuning_json(*tuned) : "");
+        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : "");
     return;
   }
-  if (!a.quantize.formats.empty()) fmt::print("{}", quantize_text(import.quantized));
+  if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
   if (tuned) print_tuning(*tuned);
   std::string names;
   for (const Function& f : program.functions) {
@@ -172,6 +180,29 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
                        : "--quantize: all weights stay as they are. " + reasons);
 }
 
+/// Imports the program; its weights are stored as the options and the samples say. Empty where the samples say that no
+/// format is exact enough.
+std::optional<Program> import_program(const ExportArguments& a, ImportOptions options, ImportReport& report,
+                                      std::optional<Calibration>& calibration) {
+  const std::vector<FormatLadder> ladders = parse_quantize(a.quantize);
+  options.quantize = rules_at(ladders, 0);
+  if (!a.keep.empty() && a.precision.empty() && options.quantize.empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--keep says what --precision and --quantize leave as it is: give one of them with it");
+  }
+  options.store_weights = a.quantize.calibrate.empty();
+  Program program = import_pt2(a.input, options, &report);
+  name_sizes(program, a.size_names);
+  if (options.store_weights) return program;
+  const FloatProgram floats(std::make_shared<const Program>(program), options, a.quantize.function);
+  calibration = calibrate(floats, ladders, a.quantize);
+  if (calibration->weights.weights.empty() && !calibration->target) refuse_nothing_quantized(calibration->weights);
+  if (calibration->target && !calibration->target->met) return std::nullopt;
+  options.choices = calibration->choices;
+  store_weights(program, options, &report);
+  return program;
+}
+
 int run_export(ExportArguments& a) {
   refuse_standard_input(a.input);
   if (a.output == "-") {
@@ -191,20 +222,20 @@ int run_export(ExportArguments& a) {
   import_options.fold = !a.no_fold;
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
-  import_options.quantize = parse_quantize(a.quantize);
   import_options.keep = a.keep;
-  if (!a.keep.empty() && a.precision.empty() && import_options.quantize.empty()) {
-    fail(ErrorCode::invalid_argument,
-         "--keep says what --precision and --quantize leave as it is: give one of them with it");
-  }
   ImportReport import;
-  Program program = import_pt2(a.input, import_options, &import);
+  std::optional<Calibration> calibration;
+  std::optional<Program> imported = import_program(a, import_options, import, calibration);
+  if (!imported) {
+    fmt::print(stderr, "tern: {}\n", missed_target(*calibration, !a.precision.empty()));
+    return kExitFindings;
+  }
+  Program& program = *imported;
   if (import_options.precision != DType::invalid && import.narrowed == 0) {
     fail(ErrorCode::invalid_argument,
          "--precision: the program has no product, convolution or attention of float32 that it could be for");
   }
-  if (!import_options.quantize.empty() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
-  name_sizes(program, a.size_names);
+  if (a.quantize.any() && import.quantized.weights.empty()) refuse_nothing_quantized(import.quantized);
   for (const auto& [pattern, annotation] : annotations) {
     if (annotate(program, pattern, annotation) == 0) {
       fail(ErrorCode::invalid_argument,
@@ -213,6 +244,8 @@ int run_export(ExportArguments& a) {
                        escape_name(pattern)));
     }
   }
+  const Calibration* const measured = calibration ? &*calibration : nullptr;
+  if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   std::optional<Progress> progress;
   options.on_progress = [&](std::uint64_t done, std::uint64_t total) {
     if (!progress) progress.emplace("writing", total);
@@ -229,7 +262,7 @@ int run_export(ExportArguments& a) {
     progress.reset();
   }
   if (a.verify) verify_archive(a.output);
-  print_report(a, program, import, written, tuned);
+  print_report(a, program, import, written, tuned, measured);
   return 0;
 }
 
@@ -260,21 +293,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "products, convolutions and attention multiply in it, too, on processors where that is faster. Sums "
                 "and all else keep their types")
       ->type_name("TYPE");
-  c->add_option("--quantize", a->quantize.formats,
-                "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
-                "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
-                "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds")
-      ->type_name("FORMAT[:PATTERN]");
-  c->add_option("--group", a->quantize.group, "With --quantize int4: elements that share a scale (default: 32)")
-      ->type_name("NUMBER");
-  c->add_option("--mx-scales", a->quantize.mx_scales,
-                "With an MX format: floor, even or ceil, how a block's scale follows from its largest magnitude "
-                "(default: floor)")
-      ->type_name("MODE");
-  c->add_option("--activations", a->quantize.activations,
-                "int8: with --quantize int8, each run quantizes the rows that such weights multiply, too, and products "
-                "multiply integers")
-      ->type_name("int8");
+  add_quantize_options(c, a->quantize);
   c->add_option("--keep", a->keep,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")
@@ -298,9 +317,19 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --name-size s77=batch\n"
       "  tern export model.pt2 --precision bfloat16 --keep lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --quantize int4 --quantize int8:lm_head --keep 'layers.0.*'\n"
+      "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
-      "An error lists all operators that are not supported at once.");
-  c->callback([a, &line] { line.status = run_export(*a); });
+      "With --calibrate the program runs as floats and quantized, and SQNR and cosine are those of 'tern verify': "
+      "'own' "
+      "of a layer alone on the operands of the program of floats, 'accumulated' of its value in the quantized program. "
+      "All samples run in one session: mutable state carries over. "
+      "--target-sqnr is for the results, over all samples, the worst one.\n"
+      "An error lists all operators that are not supported at once.\n\n"
+      "Exit status: 1 if no weight can be quantized with --target-sqnr; then nothing is written.");
+  c->callback([a, c, &line] {
+    a->quantize.draws = c->count("--report") > 0;  // it may have no value
+    line.status = run_export(*a);
+  });
 }
 
 }  // namespace tern

@@ -12,7 +12,7 @@ constexpr std::array kCodes = {
     ExitCode{0, "success", 0},
     ExitCode{1,
              "a check found something wrong: validate (a file breaks its format), conform (a case failed), verify (a "
-             "limit is not met), ops (no match)",
+             "limit is not met), ops (no match), export (--target-sqnr is not reached)",
              2},
     ExitCode{2, "wrong command, option or argument", 3},
     ExitCode{3, "a file or standard output cannot be read or written", 4},

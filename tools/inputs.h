@@ -21,6 +21,9 @@ struct InputChoice {
   bool cast = false;                    ///< convert tensors of another element type
   std::vector<std::string> size_texts;  ///< NAME=NUMBER: symbolic sizes of random inputs
   std::uint64_t seed = 0;
+  /// Of a command with one option for all of it: then there is no --random and no --cast.
+  std::string option = "--input";
+  bool pass_over = false;  ///< tensors that are no input's, such as labels
 };
 
 /// Adds --input, --cast, --random, --size and --seed.

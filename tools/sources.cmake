@@ -58,8 +58,23 @@ set(sources
   pages/man.cpp
   pages/markdown.cpp
   pages/zsh.cpp
-  quantize_options.cpp
-  quantize_report.cpp
+  quantize/calibrate.cpp
+  quantize/calibration_text.cpp
+  quantize/chart.cpp
+  quantize/chart_text.cpp
+  quantize/choose.cpp
+  quantize/effects.cpp
+  quantize/float_program.cpp
+  quantize/json.cpp
+  quantize/ladders.cpp
+  quantize/layers.cpp
+  quantize/nan.cpp
+  quantize/options.cpp
+  quantize/outputs.cpp
+  quantize/raising_order.cpp
+  quantize/samples.cpp
+  quantize/svg.cpp
+  quantize/weights_text.cpp
   scaling/account.cpp
   scaling/json.cpp
   scaling/measure.cpp
@@ -73,6 +88,7 @@ set(sources
   verify/advice.cpp
   verify/alone.cpp
   verify/deviation.cpp
+  verify/deviation_json.cpp
   verify/expected.cpp
   verify/json.cpp
   verify/limits.cpp

@@ -13,11 +13,6 @@ namespace {
 constexpr auto kRedrawEvery = std::chrono::milliseconds(80);
 constexpr std::size_t kBarCells = 24;
 
-std::size_t columns_of(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 /// At most `columns` characters; UTF-8 sequences stay whole.
 std::string fitted(std::string text, std::size_t columns) {
   while (display_width(text) > columns) {
@@ -42,6 +37,11 @@ void put(int fd, std::string_view text) {
 bool is_terminal(int fd) {
   const char* term = std::getenv("TERM");
   return ::isatty(fd) == 1 && !(term != nullptr && std::string_view(term) == "dumb");
+}
+
+std::size_t terminal_columns(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 Progress::Progress(std::string label, std::uint64_t total, int fd)
@@ -99,7 +99,7 @@ void Progress::draw() {
   }
   if (!note_.empty()) line += "  " + note_;
   // The last column stays free: writing there would start a new line.
-  put(fd_, "\r" + fitted(std::move(line), columns_of(fd_) - 1) + "\x1b[K");
+  put(fd_, "\r" + fitted(std::move(line), terminal_columns(fd_) - 1) + "\x1b[K");
 }
 
 }  // namespace tern

@@ -14,6 +14,8 @@
 namespace tern {
 
 bool is_terminal(int fd);
+/// 80 where it is none.
+std::size_t terminal_columns(int fd);
 
 /// One line on stderr that is redrawn in place, and erased at the end; silent when stderr is not a terminal.
 /// advance() and set() may be called from several threads at once.

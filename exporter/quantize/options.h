@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,24 @@ struct QuantizeRule {
   std::string pattern;
 };
 
+/// What one weight gets, whatever the rules say. Without a format it stays as it is, for this reason.
+struct QuantizeChoice {
+  quantize::Recipe recipe;
+  std::string reason;
+};
+/// By the name of the weight's first state.
+using QuantizeChoices = std::map<std::string, QuantizeChoice>;
+
+/// A node of the program before it was quantized.
+struct WeightReader {
+  std::uint32_t function = 0, node = 0;
+};
+
 struct QuantizedWeight {
   std::string name, module;  ///< of the state, and of the first node that reads it
+  std::string source;        ///< the state of floats: as in QuantizeChoices. Its parts are several weights
+  std::vector<WeightReader> readers;
+  quantize::Recipe recipe;
   std::string format;
   std::int64_t rows = 0, columns = 0;
   double sqnr = 0;                      ///< decibels
@@ -34,6 +52,16 @@ struct KeptWeight {
 struct QuantizeReport {
   std::vector<QuantizedWeight> weights;
   std::vector<KeptWeight> kept;
+
+  /// Of the quantized weights.
+  std::uint64_t bytes_before() const {
+    return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.before; });
+  }
+  std::uint64_t bytes_after() const {
+    return std::accumulate(weights.begin(), weights.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const QuantizedWeight& w) { return sum + w.after; });
+  }
 };
 
 }  // namespace tern

@@ -62,8 +62,9 @@ void check_pattern(const Program& program, const std::string& option, const std:
 
 class Quantizer {
  public:
-  Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep)
-      : program_(program), rules_(rules), keep_(keep) {}
+  Quantizer(Program& program, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep,
+            const QuantizeChoices& choices)
+      : program_(program), rules_(rules), keep_(keep), choices_(choices) {}
 
   QuantizeReport run() {
     const auto reads_weight = [](const Node& n) {
@@ -79,7 +80,7 @@ class Quantizer {
     std::map<std::uint32_t, Weight> weights = weights_of(program_);
     for (auto& [storage, w] : weights) {
       const Recipe recipe = recipe_of(w);
-      if (const std::string reason = reason_to_stay(w, storage, recipe); !reason.empty()) {
+      if (const std::string reason = reason_to_stay(w, storage, recipe); recipe.format == nullptr || !reason.empty()) {
         // Tables that the exporter made are nobody's weights.
         const bool made = program_.states[w.state].kind == State::Kind::constant && w.uses.empty();
         if (!made && elements(w, storage) >= kLeast)
@@ -102,8 +103,14 @@ class Quantizer {
   }
 
  private:
-  /// That of the last rule which matches a node; without a format where none does.
+  const QuantizeChoice* choice_of(const Weight& w) const {
+    const auto found = choices_.find(program_.states[w.state].name);
+    return found == choices_.end() ? nullptr : &found->second;
+  }
+
+  /// What was chosen, or that of the last rule which matches a node; without a format where none does.
   Recipe recipe_of(const Weight& w) const {
+    if (const QuantizeChoice* chosen = choice_of(w)) return chosen->recipe;
     Recipe found;
     for (const bool product : {true, false}) {
       for (const Use& u : w.uses) {
@@ -127,7 +134,10 @@ class Quantizer {
         if (matches(program_, node_of(program_, u), k)) return fmt::format("'{}' keeps it", k);
       }
     }
-    if (recipe.format == nullptr) return "no format is given for it";
+    if (recipe.format == nullptr) {
+      const QuantizeChoice* const chosen = choice_of(w);
+      return chosen != nullptr && !chosen->reason.empty() ? chosen->reason : "no format is given for it";
+    }
     std::map<MatrixPart, std::int64_t> bytes;
     for (const Use& u : w.uses) {
       const MatrixPart& p = u.part;
@@ -166,14 +176,22 @@ class Quantizer {
         Quantized q = quantize::quantize(matrix, recipe);
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
         const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
-        report_.weights.push_back({name, module_of(program_, node_of(program_, u)), std::string(recipe.format->name),
-                                   p.rows, p.columns, q.error.sqnr(), q.error.cosine(),
-                                   static_cast<std::uint64_t>(p.rows * p.columns * element_size(w.type)),
-                                   q.bytes.size()});
+        report_.weights.push_back(
+            {name, module_of(program_, node_of(program_, u)), before.name, readers_of(w, p), recipe,
+             std::string(recipe.format->name), p.rows, p.columns, q.error.sqnr(), q.error.cosine(),
+             static_cast<std::uint64_t>(p.rows * p.columns * element_size(w.type)), q.bytes.size()});
         add_states(m, w, p, name, before, recipe, std::move(q.bytes));
       }
     }
     program_.source->release(storage);
+  }
+
+  static std::vector<WeightReader> readers_of(const Weight& w, const MatrixPart& part) {
+    std::vector<WeightReader> readers;
+    for (const Use& u : w.uses) {
+      if (u.part == part) readers.push_back({u.function, static_cast<std::uint32_t>(u.node)});
+    }
+    return readers;
   }
 
   /// One for products, and one each for the elements and scales where embeddings read them: all views of one storage.
@@ -248,6 +266,7 @@ class Quantizer {
   Program& program_;
   const std::vector<QuantizeRule>& rules_;
   const std::vector<std::string>& keep_;
+  const QuantizeChoices& choices_;
   std::map<MatrixPart, Made> made_;
   QuantizeReport report_;
 };
@@ -255,8 +274,8 @@ class Quantizer {
 }  // namespace
 
 QuantizeReport quantize_weights(Program& program, const std::vector<QuantizeRule>& rules,
-                                const std::vector<std::string>& keep) {
-  return Quantizer(program, rules, keep).run();
+                                const std::vector<std::string>& keep, const QuantizeChoices& choices) {
+  return Quantizer(program, rules, keep, choices).run();
 }
 
 }  // namespace tern

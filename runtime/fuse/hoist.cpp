@@ -43,14 +43,14 @@ class Rows {
       const int count = scalar_info(c.op).operands;
       once_[i] = c.op == Scalar::load ? is_of_rows(n.inputs[static_cast<std::size_t>(c.integer)])
                                       : c.op != Scalar::index && c.op != Scalar::bitcast;
-      bool any = c.op == Scalar::load;  // not made of numbers alone
+      // One element for all rows is computed once as it is.
+      bool any = c.op == Scalar::load && has_rows(n.inputs[static_cast<std::size_t>(c.integer)]);
       for (int k = 0; k < count; ++k) {
         once_[i] = once_[i] && once_[operands[k]];
         worth_[i] = worth_[i] || worth_[operands[k]];
         any = any || reads_[operands[k]];
       }
       reads_.push_back(any);
-      once_[i] = once_[i] && (count == 0 || any);
       worth_[i] = worth_[i] || is_costly(c.op);
     }
   }
@@ -59,7 +59,8 @@ class Rows {
   std::vector<std::size_t> found() const {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i + 1 < once_.size(); ++i) {
-      if (once_[i] && worth_[i] && is_plain(n_.expr.code[i].dtype) && read_by_elements(i)) all.push_back(i);
+      if (once_[i] && worth_[i] && reads_[i] && is_plain(n_.expr.code[i].dtype) && read_by_elements(i))
+        all.push_back(i);
     }
     return all;
   }
@@ -105,6 +106,9 @@ class Rows {
   const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
   static bool is_plain(DType t) { return t == DType::f32 || t == DType::f64; }
 
+  bool has_rows(ValueId v) const {
+    return std::ranges::any_of(type(v).shape, [](Dim d) { return !d.is(1); });
+  }
   bool is_of_rows(ValueId v) const {
     const Dims& shape = type(v).shape;
     return shape.empty() || (shape.back().is(1) && !type(v).quantized() && type(v).dtype != DType::f4_e2m1);
@@ -145,7 +149,7 @@ class Rows {
   const Dims shape_;
   std::vector<bool> once_;   ///< the instruction's value is the same along a row
   std::vector<bool> worth_;  ///< something costly is behind it
-  std::vector<bool> reads_;
+  std::vector<bool> reads_;  ///< it depends on the row
 };
 
 }  // namespace

@@ -234,6 +234,34 @@ TEST(Quantize, TheLastRuleThatMatchesHolds) {
   EXPECT_EQ(quantize_weights(other.p.program(), {rule("int8", "mat*"), rule("nvfp4")}, {}).weights[0].format, "nvfp4");
 }
 
+TEST(Quantize, AChoiceGoesBeforeTheRules) {
+  Tied m(DType::f32);
+  const QuantizeReport report =
+      quantize_weights(m.p.program(), {rule("int4")}, {}, {{"w", {recipe_of("mxfp8_e4m3"), {}}}, {"other", {{}, "?"}}});
+  ASSERT_EQ(report.weights.size(), 1u);
+  const QuantizedWeight& w = report.weights[0];
+  EXPECT_EQ(w.format, "mxfp8_e4m3");
+  EXPECT_EQ(w.recipe.format, quantize::find_format("mxfp8_e4m3"));
+  EXPECT_EQ(w.source, "w");
+  Tied stays(DType::f32);
+  const QuantizeReport none = quantize_weights(stays.p.program(), {rule("int4")}, {}, {{"w", {{}, "it is needed"}}});
+  ASSERT_EQ(none.kept.size(), 1u);
+  EXPECT_EQ(none.kept[0].reason, "it is needed");
+  Tied untold(DType::f32);
+  EXPECT_EQ(quantize_weights(untold.p.program(), {rule("int4")}, {}, {{"w", {}}}).kept.size(), 1u);
+}
+
+TEST(Quantize, ReportsWhatReadsAWeight) {
+  Tied m(DType::f32);
+  const std::vector<Node> before = m.p.program().functions[0].nodes;
+  const QuantizeReport report = quantize_weights(m.p.program(), {rule("int4")}, {});
+  ASSERT_EQ(report.weights.size(), 1u);
+  ASSERT_EQ(report.weights[0].readers.size(), 2u);
+  std::set<Op> ops;
+  for (const WeightReader& r : report.weights[0].readers) ops.insert(before[r.node].op);
+  EXPECT_EQ(ops, (std::set<Op>{Op::index_select, Op::matmul}));
+}
+
 /// Why the one weight of a program stays.
 std::string reason(TestProgram& p, const std::vector<QuantizeRule>& rules, const std::vector<std::string>& keep = {}) {
   const std::size_t states = p.program().states.size();

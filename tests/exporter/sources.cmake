@@ -30,6 +30,7 @@ set(sources
   quantize_test.cpp
   quantized_fit_test.cpp
   quantized_products_test.cpp
+  simplify_test.cpp
   tune_test.cpp
   verdict_test.cpp
   weight_layout_test.cpp

@@ -230,6 +230,38 @@ TEST(Requantize, ScalesThatAreNoNumbers) {
   }
 }
 
+/// Activations on their way to a product: x times a number of its row, or of all, or the number itself.
+TEST(Requantize, NumbersOfPointwiseNodes) {
+  const Shape shapes[] = {{5, 100}, {1, 9000}, {3, 7, 40}, {2, 5000}};
+  for (const int threads : {1, 3}) {
+    const ThreadScope scope{Threads(threads)};
+    for (const Shape& shape : shapes) {
+      const std::int64_t count = product(shape), row = shape.back();
+      Shape of_rows = shape;
+      of_rows.back() = 1;
+      auto x = numbers(count, 1, -3, 3);
+      x[3] = std::numeric_limits<float>::quiet_NaN();
+      x[4] = std::numeric_limits<float>::infinity();
+      for (const bool by_rows : {true, false}) {
+        const Shape& scales = by_rows ? of_rows : Shape{};
+        const auto s = numbers(product(scales), 2, 30, 60);
+        for (const End& end : {End{DType::i8, 1, false, 0}, End{DType::u8, 2.5, false, 17}}) {
+          NodeRun run(Op::pointwise);
+          run.input(DType::f32, shape, x);
+          run.input(DType::f32, scales, s);
+          const Middle middle{"", [](Code& c, std::uint16_t v) { return f(c, Scalar::mul, v, loaded(c, 1)); }, nullptr};
+          run.node().expr = expression(middle, end);
+          const std::vector<Number> got = run.run().output();
+          for (std::int64_t i = 0; i < count; ++i) {
+            const float y = x[static_cast<std::size_t>(i)] * s[static_cast<std::size_t>(by_rows ? i / row : 0)];
+            ASSERT_EQ(got[static_cast<std::size_t>(i)].real(), stored(y, end)) << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 /// Results that are stored as they are made, and not by a second pass over floats.
 TEST(Requantize, TakesNoFloatsOfTheWholeResult) {
   const std::int64_t m = 64, n = 64;

@@ -150,6 +150,24 @@ TEST(Fuse, ANumberComputedFirstIsTakenIn) {
   expect_same_bits(p, {floats({4, 70}, some_floats(280, 3)), floats({}, {0.3F})});
 }
 
+TEST(Fuse, QuotientsOfRowsAreComputedOnceForEachRow) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {6, 70}), rows = p.input(DType::f32, {6, 1}), all = p.input(DType::f32, {});
+  p.output(p.b().expr("x * (1 / r) + sqrt(a * r)", {{"x", x}, {"r", rows}, {"a", all}}, DType::f32));
+  EXPECT_EQ(ops_of(p), (std::vector<Op>(3, Op::pointwise)));
+  const Prepared prepared = prepare(p, Fusion::on);
+  const std::vector<Node>& nodes = prepared.impl()->functions[0].nodes;
+  for (const Instruction& i : nodes.back().expr.code) EXPECT_TRUE(i.op != Scalar::div && i.op != Scalar::sqrt);
+  expect_same_bits(p, {floats({6, 70}, some_floats(420, 3)), floats({6, 1}, {1, 2, 3, -4, 5, 0}), floats({}, {0.3F})});
+}
+
+TEST(Fuse, QuotientsOfShortRowsStay) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {6, 3}), rows = p.input(DType::f32, {6, 1});
+  p.output(p.b().expr("x * (1 / r)", {{"x", x}, {"r", rows}}, DType::f32));
+  EXPECT_EQ(ops_of(p), (std::vector<Op>{Op::pointwise}));
+}
+
 TEST(Fuse, StatesAreReadBeforeTheyAreWritten) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {5}), s = p.state({5}, {1, 2, 3, 4, 5}, true);

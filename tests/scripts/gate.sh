@@ -171,6 +171,7 @@ check 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" buil
 part 'benchmark turns, report' $scripts/peers_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
+part 'quantizing by data' $scripts/calibrate.py --tern build/tern
 part command $scripts/command.sh build
 part consumers $scripts/consumers.sh build
 part tutorial $scripts/tutorial.sh build

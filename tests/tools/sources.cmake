@@ -11,6 +11,11 @@ set(sources
   inspect_test.cpp
   names_test.cpp
   operators_test.cpp
+  quantize/chart_test.cpp
+  quantize/choose_test.cpp
+  quantize/float_program_test.cpp
+  quantize/options_test.cpp
+  quantize/raising_order_test.cpp
   reference_test.cpp
   scaling_test.cpp
   terminal_test.cpp

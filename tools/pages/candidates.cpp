@@ -16,6 +16,8 @@ constexpr Kind kKinds[] = {
     {"FILE", true, ""},
     {"[NAME=]FILE", true, ""},
     {"FILE|FOLDER", true, ""},
+    {"[NAME=]DATA", true, ""},
+    {"[FILE.svg]", true, ""},
     {"LIBRARY", true, ""},
     {"INPUT", true, ""},
     {"MODEL", true, ""},

@@ -1,44 +1,14 @@
 // The report of tern verify for scripts.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "schema/op_record.h"
+#include "tools/verify/deviation_json.h"
 #include "tools/verify/report.h"
 
 namespace tern {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// JSON has no infinity and no NaN.
-Json number(double v) {
-  return std::isfinite(v) ? Json(v) : Json(nullptr);
-}
-
-Json json_of(const Deviation& d) {
-  Json j = {{"elements", d.elements},
-            {"unequal", d.unequal},
-            {"exact", d.exact()},
-            {"not_finite", d.not_finite},
-            {"cosine", number(d.cosine())},
-            {"sqnr_db", number(d.sqnr())},
-            {"largest_error", number(d.largest_error)},
-            {"relative_error", number(d.relative())},
-            {"first_answers", nullptr}};
-  if (d.rows > 0) j["first_answers"] = {{"same", d.same_rows}, {"of", d.rows}};
-  return j;
-}
-
-Json json_of(const ResultDeviation& r) {
-  Json j = {{"name", r.name}, {"call", r.call}, {"dtype", nullptr}, {"sizes", r.sizes}};
-  if (r.dtype != DType::invalid) j["dtype"] = name_of(r.dtype);
-  if (!r.mismatch.empty()) {
-    j["mismatch"] = r.mismatch;
-  } else if (r.dtype != DType::invalid) {
-    j.update(json_of(r.deviation));
-  }
-  return j;
-}
 
 Json json_of(const Compared& c) {
   Json j = {{"run", c.run}, {"against", c.against}, {"results", Json::array()}};

@@ -101,7 +101,7 @@ class PortionRun {
 std::vector<NodeDeviation> measure_nodes(const Side& test, const Side& reference, const Calls& calls,
                                          const NodesRequest& request) {
   const std::vector<CallSizes> sizes = sizes_of(reference, calls);
-  const std::vector<Portion> portions = portions_of(reference.f(), sizes, request.bytes);
+  const std::vector<Portion> portions = portions_of(reference.f(), sizes, request.bytes, request.measures);
   Measured m;
   std::size_t done = 0;
   for (const Portion& p : portions) {

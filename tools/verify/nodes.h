@@ -24,6 +24,7 @@ struct NodesRequest {
   /// For values that are observed at once; both runs and the nodes alone hold about four times as much.
   std::uint64_t bytes = std::uint64_t{64} << 20;
   std::function<void(std::size_t done, std::size_t total)> on_progress;
+  std::function<bool(std::uint32_t node)> measures;  ///< which nodes; all where it is empty
 };
 
 /// In program order, every node of the function that gives a floating tensor. Both sides have the same nodes.

@@ -44,12 +44,14 @@ bool runs_alone(const Function& f, const WeightValues& weights, const Node& node
   return std::ranges::all_of(operands, [&](ValueId v) { return !type_of(f, v).quantized(); });
 }
 
-std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes) {
+std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes,
+                                 const std::function<bool(std::uint32_t)>& measures) {
   const WeightValues weights(f);
   std::vector<Portion> portions;
   std::set<ValueId> seen;
   std::uint64_t used = 0;
   for (std::uint32_t i = 0; i < f.nodes.size(); ++i) {
+    if (measures && !measures(i)) continue;
     const std::vector<ValueId> results = measured_results(f, f.nodes[i]);
     if (results.empty()) continue;
     std::vector<ValueId> values = results;

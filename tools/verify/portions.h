@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,9 @@ std::vector<ValueId> outer_operands(const WeightValues& weights, const Node& nod
 /// Whether the node can run alone on operands from outside: an MX tensor that a node makes cannot be handed over.
 bool runs_alone(const Function& f, const WeightValues& weights, const Node& node);
 
-/// In program order. Each portion's values take at most `bytes` in any call, or there is one node in it.
-std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes);
+/// In program order, the nodes that `measures` accepts; all where it is empty. Each portion's values take at most
+/// `bytes` in any call, or there is one node in it.
+std::vector<Portion> portions_of(const Function& f, std::span<const CallSizes> calls, std::uint64_t bytes,
+                                 const std::function<bool(std::uint32_t node)>& measures = {});
 
 }  // namespace tern

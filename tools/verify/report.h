@@ -28,6 +28,11 @@ struct VerifyReport {
 /// The nodes to show, in their order.
 std::vector<NodeDeviation> shown_nodes(const VerifyReport& report);
 
+/// "exact", or its SQNR.
+std::string decibels(const Deviation& deviation);
+/// A table of results; of several calls it shows the worst one of each.
+std::string compared_text(const Compared& compared, std::size_t calls);
+
 std::string verify_text(const VerifyReport& report);
 std::string verify_json(const VerifyReport& report);
 

@@ -16,13 +16,6 @@ ResultDeviation compare(const Left& actual, const Tensor& reference, std::size_t
   return r;
 }
 
-void compare_all(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to) {
-  for (const Left& a : actual) {
-    const auto r = std::ranges::find(reference, a.key, &Left::key);
-    if (r != reference.end()) to.results.push_back(compare(a, r->tensor, call));
-  }
-}
-
 void compare_expected(const std::vector<Left>& actual, const Expected& expected, std::size_t call, Compared& to) {
   for (const Left& a : actual) {
     const auto e = expected.tensors.find({call, a.key});
@@ -31,6 +24,27 @@ void compare_expected(const std::vector<Left>& actual, const Expected& expected,
 }
 
 }  // namespace
+
+void compare_call(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to) {
+  for (const Left& a : actual) {
+    const auto r = std::ranges::find(reference, a.key, &Left::key);
+    if (r != reference.end()) to.results.push_back(compare(a, r->tensor, call));
+  }
+}
+
+std::vector<ResultDeviation> over_calls(const std::vector<ResultDeviation>& results) {
+  std::vector<ResultDeviation> all;
+  for (const ResultDeviation& r : results) {
+    const auto found = std::ranges::find(all, r.name, &ResultDeviation::name);
+    if (found == all.end()) {
+      all.push_back(r);
+      continue;
+    }
+    found->deviation += r.deviation;
+    if (found->mismatch.empty()) found->mismatch = r.mismatch;
+  }
+  return all;
+}
 
 Verification verify_results(const Side& test, const Side& reference, const Expected& expected, const Calls& calls,
                             const std::function<void()>& on_call) {
@@ -52,7 +66,7 @@ Verification verify_results(const Side& test, const Side& reference, const Expec
     if (both) {
       const CallResults exact = run_call(reference, *other, calls[c], last);
       if (given) compare_expected(exact.left, expected, c, of_reference);
-      compare_all(actual.left, exact.left, c, to_reference);
+      compare_call(actual.left, exact.left, c, to_reference);
     }
     on_call();
   }

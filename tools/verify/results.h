@@ -33,6 +33,12 @@ struct Verification {
 
 using Calls = std::vector<std::vector<Tensor>>;
 
+/// Adds what one call left in the run under test, against the reference run; what only one of them has is passed over.
+void compare_call(const std::vector<Left>& actual, const std::vector<Left>& reference, std::size_t call, Compared& to);
+
+/// Of each result, all calls as one.
+std::vector<ResultDeviation> over_calls(const std::vector<ResultDeviation>& results);
+
 /// The run under test against expected results where there are any, the reference against those, and the run under test
 /// against the reference. A side without program takes no part. States are compared after the last call.
 Verification verify_results(const Side& test, const Side& reference, const Expected& expected, const Calls& calls,

@@ -16,7 +16,7 @@ bool any_node(const Program& program, bool (*is)(const Node&)) {
 }  // namespace
 
 Session Side::session(std::shared_ptr<const Program> of) const {
-  Session session(Model(std::move(of)).prepare(options));
+  Session session(Model(finish ? finish(of) : std::move(of)).prepare(options));
   session.set_seed(seed);
   return session;
 }

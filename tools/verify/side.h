@@ -4,6 +4,7 @@
 #include <tern/tern.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,9 +19,12 @@ struct Side {
   PrepareOptions options;      ///< without `keep`, which `program` notes: it also holds for programs made of that one
   std::uint64_t seed = 0;
   std::string title;  ///< "bfloat16"
+  /// What a program goes through before it runs, also one that was made of `program` with other results or of some of
+  /// its nodes: quantizing at export. Both sides keep the same nodes so. It must keep results, in their order.
+  std::function<std::shared_ptr<const Program>(const std::shared_ptr<const Program>&)> finish;
 
   const Function& f() const { return program->functions[function]; }
-  /// A session of a program made of this one's.
+  /// A session of a program made of this one's, or of `program` itself.
   Session session(std::shared_ptr<const Program> of) const;
 };
 

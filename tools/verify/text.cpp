@@ -15,10 +15,6 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string decibels(const Deviation& d) {
-  return d.exact() ? "exact" : fmt::format("{:.2f}", d.sqnr());
-}
-
 std::string not_finite(const Deviation& d) {
   return d.not_finite > 0 ? fmt::format("{} not finite", d.not_finite) : "";
 }
@@ -62,19 +58,6 @@ std::vector<ResultDeviation> worst_calls(const std::vector<ResultDeviation>& all
     }
   }
   return worst;
-}
-
-std::string text_of(const Compared& c, std::size_t calls) {
-  const bool several = calls > 1;
-  std::vector<TextTable::Column> columns = {{"result"}, {"type"}};
-  if (several) columns.insert(columns.begin() + 1, {"call", Align::right});
-  for (const char* name : {"cosine", "SQNR dB", "largest error", "of largest", "first answers"})
-    columns.push_back({name, Align::right});
-  columns.push_back({""});
-  TextTable table(columns);
-  for (const ResultDeviation& r : several ? worst_calls(c.results) : c.results) table.add_row(cells_of(r, several));
-  return fmt::format("\n{} against {}{}\n{}", escape_name(c.run), escape_name(c.against),
-                     several ? fmt::format(": the worst of {} calls", calls) : "", table.str());
 }
 
 std::string origin_text(const Program& program, const Node& n) {
@@ -141,11 +124,28 @@ std::string advice_text(const VerifyReport& report) {
 
 }  // namespace
 
+std::string decibels(const Deviation& d) {
+  return d.exact() ? "exact" : fmt::format("{:.2f}", d.sqnr());
+}
+
+std::string compared_text(const Compared& c, std::size_t calls) {
+  const bool several = calls > 1;
+  std::vector<TextTable::Column> columns = {{"result"}, {"type"}};
+  if (several) columns.insert(columns.begin() + 1, {"call", Align::right});
+  for (const char* name : {"cosine", "SQNR dB", "largest error", "of largest", "first answers"})
+    columns.push_back({name, Align::right});
+  columns.push_back({""});
+  TextTable table(columns);
+  for (const ResultDeviation& r : several ? worst_calls(c.results) : c.results) table.add_row(cells_of(r, several));
+  return fmt::format("\n{} against {}{}\n{}", escape_name(c.run), escape_name(c.against),
+                     several ? fmt::format(": the worst of {} calls", calls) : "", table.str());
+}
+
 std::string verify_text(const VerifyReport& report) {
   const std::size_t calls = report.results.calls;
   std::string text = fmt::format("{}: '{}', {} call{}\n", escape_name(report.model), escape_name(report.function),
                                  calls, calls == 1 ? "" : "s");
-  for (const Compared& c : report.results.compared) text += text_of(c, calls);
+  for (const Compared& c : report.results.compared) text += compared_text(c, calls);
   if (report.nodes_asked) text += nodes_text(report);
   text += report.broken.empty() ? "" : "\n";
   for (const std::string& line : report.broken) text += "FAIL " + line + "\n";

@@ -5,6 +5,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <span>
 
 #include "tests/random_floats.h"
 #include "tests/tools/verify/support.h"
@@ -89,6 +91,47 @@ TEST(VerifyNodes, TheLastNodeHasTheErrorOfTheResult) {
   const Deviation& result = v.compared.at(0).results.at(0).deviation;
   EXPECT_FALSE(result.exact());
   EXPECT_DOUBLE_EQ(measure(s, layers.calls()).back().accumulated.sqnr(), result.sqnr());
+}
+
+TEST(VerifyNodes, SomeNodesAlone) {
+  const Layers layers(3);
+  const Sides s = sides_of(layers.p, Precision::bfloat16);
+  const std::vector<NodeDeviation> all = measure(s, layers.calls());
+  NodesRequest request;
+  request.measures = [&](std::uint32_t node) { return node == all[1].number; };
+  const std::vector<NodeDeviation> one = measure(s, layers.calls(), request);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].number, all[1].number);
+  EXPECT_DOUBLE_EQ(one[0].own->sqnr(), all[1].own->sqnr());
+  EXPECT_DOUBLE_EQ(one[0].accumulated.sqnr(), all[1].accumulated.sqnr());
+}
+
+TEST(VerifyNodes, AFinishedProgramHasTheNodesOfTheOther) {
+  const Layers layers(2);
+  Sides s = sides_of(layers.p, Precision::exported);
+  // All states of the test side are twice as large before it runs.
+  s.test.finish = [](const std::shared_ptr<const Program>& program) {
+    auto copy = std::make_shared<Program>(*program);
+    auto source =
+        std::make_shared<ExtendableSource>(program->source, static_cast<std::uint32_t>(program->storages.size()));
+    for (std::uint32_t i = 0; i < program->storages.size(); ++i) {
+      source->replace(i, [](std::span<const std::byte> before) {
+        std::vector<float> twice(before.size() / sizeof(float));
+        std::memcpy(twice.data(), before.data(), before.size());
+        for (float& x : twice) x *= 2;
+        const auto bytes = std::as_bytes(std::span(twice));
+        return std::vector<std::byte>(bytes.begin(), bytes.end());
+      });
+    }
+    copy->source = source;
+    return copy;
+  };
+  const std::vector<NodeDeviation> nodes = measure(s, layers.calls());
+  ASSERT_EQ(nodes.size(), 2u);
+  // x and 2x: 0 dB; after two products 4x: the error is three times the value.
+  EXPECT_NEAR(nodes[0].own->sqnr(), 0, 1e-9);
+  EXPECT_NEAR(nodes[1].own->sqnr(), 0, 1e-9);
+  EXPECT_NEAR(nodes[1].accumulated.sqnr(), -20 * std::log10(3), 1e-6);
 }
 
 TEST(VerifyNodes, PortionsGiveTheSameErrors) {

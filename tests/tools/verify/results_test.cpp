@@ -40,6 +40,20 @@ TEST(VerifyResults, InputsThatAreWritten) {
   EXPECT_EQ(calls[0][0].span<const float>()[0], 2) << "the caller's input is not written";
 }
 
+TEST(VerifyResults, AllCallsAsOne) {
+  ResultDeviation first{"a", 0, DType::f32, {1}, {}, {}}, second{"a", 1, DType::f32, {2}, {}, {}}, other = first;
+  other.name = "b";
+  other.mismatch = "float32[3], not float32[2]";
+  first.deviation.add(3, 3.5);
+  second.deviation.add(4, 4);
+  second.deviation.add(0, 0.5);
+  const std::vector<ResultDeviation> all = over_calls({first, other, second});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].deviation.elements, 3);
+  EXPECT_NEAR(all[0].deviation.sqnr(), 10 * std::log10(25 / 0.5), 1e-9);
+  EXPECT_EQ(all[1].mismatch, other.mismatch);
+}
+
 TEST(VerifyResults, BothRunsDrawTheSameNumbers) {
   TestProgram p;
   p.output(p.b().add(Op::random, {},

@@ -1,12 +1,10 @@
-#include "tools/quantize_report.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "tools/sizes.h"
+#include "tools/quantize/report.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
@@ -15,31 +13,13 @@ namespace {
 
 constexpr std::size_t kMostRows = 40;  // of a table
 
-struct Totals {
-  std::uint64_t before = 0, after = 0;
-};
-
-Totals totals_of(const QuantizeReport& r) {
-  Totals t;
-  for (const QuantizedWeight& w : r.weights) {
-    t.before += w.before;
-    t.after += w.after;
-  }
-  return t;
-}
-
-/// JSON has no infinity and no NaN.
-std::string number_json(double v) {
-  return std::isfinite(v) ? fmt::format("{:.6g}", v) : "null";
-}
-
 std::string sqnr_text(double v) {
   return std::isfinite(v) ? fmt::format("{:.1f}", v) : v > 0 ? "exact" : "-";
 }
 
 }  // namespace
 
-std::string quantize_text(const QuantizeReport& r) {
+std::string weights_text(const QuantizeReport& r) {
   using Align = TextTable::Align;
   TextTable table({{"weight"},
                    {"format"},
@@ -71,27 +51,9 @@ std::string quantize_text(const QuantizeReport& r) {
     }
     text += fmt::format("not quantized: {}: {}\n", escape_name(k.name), escape_name(k.reason, 400));
   }
-  const Totals t = totals_of(r);
   return text + fmt::format("{} weight{} quantized: {} instead of {}\n", r.weights.size(),
-                            r.weights.size() == 1 ? "" : "s", human_bytes(t.after), human_bytes(t.before));
-}
-
-std::string quantize_json(const QuantizeReport& r) {
-  std::string weights, kept;
-  for (const QuantizedWeight& w : r.weights) {
-    weights += fmt::format(
-        "{}{{\"weight\": \"{}\", \"module\": \"{}\", \"format\": \"{}\", \"rows\": {}, \"columns\": {}, "
-        "\"sqnr_db\": {}, \"cosine\": {}, \"bytes_before\": {}, \"bytes\": {}}}",
-        weights.empty() ? "" : ", ", json_escape(w.name), json_escape(w.module), w.format, w.rows, w.columns,
-        number_json(w.sqnr), number_json(w.cosine), w.before, w.after);
-  }
-  for (const KeptWeight& k : r.kept) {
-    kept += fmt::format("{}{{\"weight\": \"{}\", \"reason\": \"{}\", \"bytes\": {}}}", kept.empty() ? "" : ", ",
-                        json_escape(k.name), json_escape(k.reason), k.bytes);
-  }
-  const Totals t = totals_of(r);
-  return fmt::format(", \"quantized\": {{\"bytes_before\": {}, \"bytes\": {}, \"weights\": [{}], \"kept\": [{}]}}",
-                     t.before, t.after, weights, kept);
+                            r.weights.size() == 1 ? "" : "s", human_bytes(r.bytes_after()),
+                            human_bytes(r.bytes_before()));
 }
 
 }  // namespace tern

@@ -1,0 +1,74 @@
+// Lists of formats, and options that need others.
+#include "tools/quantize/options.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/support.h"
+
+namespace tern {
+namespace {
+
+using test::error_of;
+
+QuantizeArguments for_target(std::vector<std::string> formats) {
+  QuantizeArguments a;
+  a.formats = std::move(formats);
+  a.calibrate = {"samples"};
+  a.target = 30;
+  return a;
+}
+
+std::vector<std::string> names_of(const std::vector<QuantizeRule>& rules) {
+  std::vector<std::string> names;
+  names.reserve(rules.size());
+  for (const QuantizeRule& r : rules) names.push_back(std::string(r.recipe.format->name) + ":" + r.pattern);
+  return names;
+}
+
+TEST(QuantizeOptions, EachLadderEndsWithItsLastFormat) {
+  const std::vector<FormatLadder> ladders = parse_quantize(for_target({"mxfp4,int4,int8", "int8:lm_head"}));
+  EXPECT_EQ(rungs_of(ladders), 3u);
+  EXPECT_EQ(names_of(rules_at(ladders, 0)), (std::vector<std::string>{"mxfp4:", "int8:lm_head"}));
+  EXPECT_EQ(names_of(rules_at(ladders, 2)), (std::vector<std::string>{"int8:", "int8:lm_head"}));
+}
+
+TEST(QuantizeOptions, ATargetAloneHasALadder) {
+  const std::vector<FormatLadder> ladders = parse_quantize(for_target({}));
+  ASSERT_EQ(ladders.size(), 1u);
+  EXPECT_EQ(names_of(rules_at(ladders, 0)), std::vector<std::string>{"mxfp4:"});
+  EXPECT_EQ(names_of(rules_at(ladders, 9)), std::vector<std::string>{"int8:"});
+}
+
+TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
+  QuantizeArguments a = for_target({"mxfp4,int4,int8"});
+  a.group = 64;
+  a.mx_scales = "even";
+  a.activations = "int8";
+  const std::vector<quantize::Recipe> recipes = parse_quantize(a)[0].recipes;
+  EXPECT_EQ(recipes[0].mx_scales, quantize::MxScales::even);
+  EXPECT_EQ(recipes[1].block, 64);
+  EXPECT_FALSE(recipes[1].integer_activations);
+  EXPECT_TRUE(recipes[2].integer_activations);
+}
+
+TEST(QuantizeOptions, Refused) {
+  const auto refused = [](const QuantizeArguments& a) {
+    return error_of([&] { parse_quantize(a); }, ErrorCode::invalid_argument);
+  };
+  EXPECT_EQ(refused(for_target({"int8,"})).find("--quantize takes int8, int4"), 0u);
+  EXPECT_EQ(refused(for_target({"int8,int9"})).find("--quantize takes int8, int4"), 0u);
+  EXPECT_NE(refused(for_target({"int8,int4,int8"})).find("'int8' is there twice"), std::string::npos);
+  EXPECT_NE(refused(for_target({"int8:"})).find("a pattern must follow"), std::string::npos);
+  QuantizeArguments list = for_target({"int8,int4"});
+  list.target.reset();
+  EXPECT_NE(refused(list).find("give --target-sqnr"), std::string::npos);
+  QuantizeArguments no_data = for_target({"int8"});
+  no_data.calibrate.clear();
+  EXPECT_NE(refused(no_data).find("give example inputs with --calibrate"), std::string::npos);
+  QuantizeArguments drawn;
+  drawn.draws = true;
+  EXPECT_NE(refused(drawn).find("give --quantize with it"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,76 @@
+#include "tools/quantize/float_program.h"
+
+#include "exporter/constants.h"
+#include "exporter/quantize/weights.h"
+#include "schema/passes/dead_code.h"
+#include "tools/inputs.h"
+
+namespace tern {
+namespace {
+
+/// A copy that may be changed: what is added to its source and replaced there is not seen by the others.
+std::shared_ptr<Program> branch_of(const Program& program) {
+  auto copy = std::make_shared<Program>(program);
+  copy->source =
+      std::make_shared<ExtendableSource>(program.source, static_cast<std::uint32_t>(program.storages.size()));
+  return copy;
+}
+
+}  // namespace
+
+FloatProgram::FloatProgram(std::shared_ptr<const Program> program, ImportOptions options, const std::string& function)
+    : program_(std::move(program)), options_(std::move(options)) {
+  const Model all = model();
+  const std::vector<FunctionInfo>& functions = all.functions();
+  function_ = static_cast<std::uint32_t>(program_->find_entry(choose_function(functions, function).name));
+}
+
+QuantizeReport FloatProgram::quantized_by(const std::vector<QuantizeRule>& rules,
+                                          const QuantizeChoices& choices) const {
+  return quantize_weights(*branch_of(*program_), rules, options_.keep, choices);
+}
+
+Side FloatProgram::reference() const {
+  Side side;
+  side.program = program_;
+  side.function = function_;
+  side.options.weight_cache = "off";  // most of these programs run once
+  side.title = "floats";
+  return side;
+}
+
+Side FloatProgram::quantized(QuantizeChoices choices) const {
+  Side side = reference();
+  side.title = "quantized";
+  side.finish = [choices = std::move(choices)](const std::shared_ptr<const Program>& program) {
+    std::shared_ptr<Program> branch = branch_of(*program);
+    remove_dead_code(*branch);  // of other results: their weights need no work
+    quantize_weights(*branch, {}, {}, choices);
+    return branch;
+  };
+  return side;
+}
+
+Side FloatProgram::exported(QuantizeChoices choices) const {
+  Side side = reference();
+  side.title = "exported";
+  ImportOptions options = options_;
+  options.quantize.clear();
+  options.choices = std::move(choices);
+  if (options.precision == DType::invalid) options.keep.clear();  // the choices say it
+  side.finish = [options = std::move(options)](const std::shared_ptr<const Program>& program) {
+    std::shared_ptr<Program> branch = branch_of(*program);
+    store_weights(*branch, options);
+    return branch;
+  };
+  return side;
+}
+
+QuantizeChoices choices_of(const QuantizeReport& report) {
+  QuantizeChoices choices;
+  for (const QuantizedWeight& w : report.weights) choices[w.source] = {w.recipe, {}};
+  for (const KeptWeight& k : report.kept) choices[k.name] = {{}, k.reason};
+  return choices;
+}
+
+}  // namespace tern

@@ -1,0 +1,11 @@
+// Whether a tensor holds NaN.
+#pragma once
+
+#include <tern/tensor.h>
+
+namespace tern {
+
+/// False for types without NaN.
+bool has_nan(const Tensor& t);
+
+}  // namespace tern

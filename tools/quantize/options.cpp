@@ -1,0 +1,163 @@
+#include "tools/quantize/options.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "tools/bounds.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+using namespace quantize;
+
+constexpr int kLeastGroup = 8, kMostGroup = 4096;
+/// What --target-sqnr chooses from: each takes more bytes than the one before, and has less error.
+constexpr const char* kLadder = "mxfp4,nvfp4,int4,int8";
+
+MxScales parse_scales(const std::string& text) {
+  if (text == "floor" || text.empty()) return MxScales::floor;
+  if (text == "even") return MxScales::even;
+  if (text == "ceil") return MxScales::ceil;
+  fail(ErrorCode::invalid_argument, fmt::format("--mx-scales takes floor, even or ceil, not '{}'", escape_name(text)));
+}
+
+Recipe parse_format(std::string_view name, const QuantizeArguments& a) {
+  const Format* const format = find_format(name);
+  if (format == nullptr)
+    fail(ErrorCode::invalid_argument, fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
+  const bool grouped = format->scheme == Scheme::integers && format->block != 0;
+  return {format, grouped ? a.group.value_or(format->block) : format->block, parse_scales(a.mx_scales),
+          !a.activations.empty() && format->element == DType::i8};
+}
+
+FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
+  const std::size_t colon = text.find(':');
+  FormatLadder ladder{{}, colon == std::string::npos ? "" : text.substr(colon + 1)};
+  std::string_view names = std::string_view(text).substr(0, colon);
+  while (true) {
+    const std::size_t comma = names.find(',');
+    const Recipe recipe = parse_format(names.substr(0, comma), a);
+    if (std::ranges::find(ladder.recipes, recipe.format, &Recipe::format) != ladder.recipes.end())
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--quantize {}: '{}' is there twice", escape_name(text), recipe.format->name));
+    ladder.recipes.push_back(recipe);
+    if (comma == std::string_view::npos) break;
+    names.remove_prefix(comma + 1);
+  }
+  if (colon != std::string::npos && ladder.pattern.empty())
+    fail(ErrorCode::invalid_argument, fmt::format("--quantize {}: a pattern must follow the colon", escape_name(text)));
+  if (ladder.recipes.size() > 1 && !a.target)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--quantize {}: with several formats give --target-sqnr, which chooses from them",
+                     escape_name(text)));
+  return ladder;
+}
+
+/// Options that only others give a meaning.
+void check_company(const QuantizeArguments& a) {
+  if (!a.calibrate.empty() && !a.any())
+    fail(ErrorCode::invalid_argument,
+         "--calibrate measures what --quantize does: give --quantize or --target-sqnr with it");
+  if (a.target && a.calibrate.empty())
+    fail(ErrorCode::invalid_argument, "--target-sqnr runs the program: give example inputs with --calibrate");
+  if (a.draws && !a.any())
+    fail(ErrorCode::invalid_argument, "--report draws what --quantize does: give --quantize with it");
+  if (!a.function.empty() && a.calibrate.empty())
+    fail(ErrorCode::invalid_argument, "--function says what the inputs of --calibrate are for: give them with it");
+}
+
+void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& ladders) {
+  const auto any = [&](auto is) {
+    return std::ranges::any_of(ladders, [&](const FormatLadder& l) {
+      return std::ranges::any_of(l.recipes, [&](const Recipe& r) { return is(*r.format); });
+    });
+  };
+  if (!a.mx_scales.empty() && !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
+    fail(ErrorCode::invalid_argument, "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one");
+  }
+  if (a.group && !any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; }))
+    fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
+  if (!a.activations.empty() && !any([](const Format& f) { return f.element == DType::i8; }))
+    fail(ErrorCode::invalid_argument, "--activations int8 is for int8 weights: give it with --quantize int8");
+}
+
+}  // namespace
+
+std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
+  check_company(a);
+  parse_scales(a.mx_scales);
+  if (a.group && (*a.group < kLeastGroup || *a.group > kMostGroup || *a.group % 2 != 0)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--group takes an even number from {} to {}, not {}", kLeastGroup, kMostGroup, *a.group));
+  }
+  if (!a.activations.empty() && a.activations != "int8") {
+    fail(ErrorCode::invalid_argument, fmt::format("--activations takes int8, not '{}'", escape_name(a.activations)));
+  }
+  std::vector<FormatLadder> ladders;
+  for (const std::string& text : a.formats) ladders.push_back(parse_ladder(text, a));
+  if (ladders.empty() && a.target) ladders.push_back(parse_ladder(kLadder, a));
+  check_formats(a, ladders);
+  return ladders;
+}
+
+std::vector<QuantizeRule> rules_at(const std::vector<FormatLadder>& ladders, std::size_t rung) {
+  std::vector<QuantizeRule> rules;
+  rules.reserve(ladders.size());
+  for (const FormatLadder& l : ladders) rules.push_back({l.recipes[std::min(rung, l.recipes.size() - 1)], l.pattern});
+  return rules;
+}
+
+std::size_t rungs_of(const std::vector<FormatLadder>& ladders) {
+  std::size_t rungs = 0;
+  for (const FormatLadder& l : ladders) rungs = std::max(rungs, l.recipes.size());
+  return rungs;
+}
+
+void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
+  c->add_option("--quantize", a.formats,
+                "Store the weights of products and embeddings in FORMAT: int8, int4, float8, mxfp4, mxfp6_e2m3, "
+                "mxfp6_e3m2, mxfp8_e4m3, mxfp8_e5m2 or nvfp4. FORMAT:PATTERN is for the nodes whose module path, ATen "
+                "operator or op matches PATTERN (* ? []). May be repeated: the last one that matches holds. With "
+                "--target-sqnr, FORMAT,FORMAT is a choice")
+      ->type_name("FORMAT[:PATTERN]");
+  c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
+      ->type_name("NUMBER");
+  c->add_option("--mx-scales", a.mx_scales,
+                "With an MX format: floor, even or ceil, how a block's scale follows from its largest magnitude "
+                "(default: floor)")
+      ->type_name("MODE");
+  c->add_option("--activations", a.activations,
+                "int8: with --quantize int8, each run quantizes the rows that such weights multiply, too, and products "
+                "multiply integers")
+      ->type_name("int8");
+  c->add_option("--calibrate", a.calibrate,
+                "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
+                "each layer and result. A .safetensors, .npz or .npy file holds a sample (or several: call0.NAME, "
+                "call1.NAME), a folder one in each file; NAME=FILE is an input that all samples share. May be repeated")
+      ->type_name("[NAME=]DATA");
+  within(c->add_option("--target-sqnr", a.target,
+                       "With --calibrate: give each weight the smallest format with which all results keep this SQNR, "
+                       "in dB, of those that --quantize lists (default: mxfp4,nvfp4,int4,int8), or leave it as it is"),
+         bounds::kDecibels);
+  c->add_option("-f,--function", a.function, "With --calibrate: the function to run, if there are several")
+      ->type_name("NAME");
+  CLI::Option* report = c->add_option("--report", a.chart,
+                                      "Draw the error by layer, or by weight without --calibrate: here, or as an SVG "
+                                      "image if a FILE.svg is given");
+  report->expected(0, 1)
+      ->type_name("[FILE.svg]")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text.empty() || text.ends_with(".svg")
+                       ? std::string()
+                       : fmt::format("takes a name that ends in .svg, not '{}'; without one, it stands last",
+                                     escape_name(text));
+          },
+          ""));
+}
+
+}  // namespace tern

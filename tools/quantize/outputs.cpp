@@ -1,0 +1,96 @@
+#include "tools/quantize/outputs.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tools/quantize/nan.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uint64_t kMostKept = std::uint64_t{256} << 20;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+bool has_numbers(DType t) {
+  return is_floating(t) || is_complex(t);
+}
+
+std::vector<Left> left_by(const Side& side, Session& session, const Calls& calls, std::size_t call,
+                          std::vector<Tensor>& inputs) {
+  try {
+    CallResults results = run_call(side, session, calls[call], call + 1 == calls.size());
+    inputs = std::move(results.inputs);
+    return std::move(results.left);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("--calibrate: sample {}: {}", call, e.what()));
+  }
+}
+
+}  // namespace
+
+OutputErrors::OutputErrors(Side reference, const Calls& calls)
+    : reference_(std::move(reference)),
+      calls_(calls),
+      prepared_(Model(reference_.program).prepare(reference_.options)) {
+  Session session(prepared_);
+  session.set_seed(reference_.seed);
+  bool any = false;
+  std::uint64_t bytes = 0;
+  for (std::size_t c = 0; c < calls_.size(); ++c) {
+    std::vector<Tensor> inputs;
+    std::vector<Left> left = left_by(reference_, session, calls_, c, inputs);
+    for (Left& l : left) {
+      any = any || has_numbers(l.tensor.dtype());
+      if (has_nan(l.tensor))
+        fail(ErrorCode::invalid_argument,
+             fmt::format("--calibrate: sample {}: '{}' has NaN in the program of floats, too; calibrate with inputs "
+                         "that give numbers",
+                         c, escape_name(l.name)));
+      bytes += l.tensor.dtype() == DType::invalid ? 0 : l.tensor.byte_size();
+      if (bytes <= kMostKept && l.tensor.dtype() != DType::invalid) l.tensor = l.tensor.clone();
+    }
+    if (bytes <= kMostKept) kept_.push_back(std::move(left));
+  }
+  if (bytes > kMostKept) kept_.clear();
+  if (!any)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--calibrate: '{}' gives no floating tensor, so its results have no error in decibels; export a "
+                     "program that gives what is before rounding or argmax",
+                     escape_name(reference_.f().name)));
+}
+
+std::vector<ResultDeviation> OutputErrors::measure(const Side& side) const {
+  Session actual = side.session(side.program), exact(prepared_);
+  actual.set_seed(side.seed);
+  exact.set_seed(reference_.seed);
+  Compared compared;
+  for (std::size_t c = 0; c < calls_.size(); ++c) {
+    std::vector<Tensor> of_actual, of_exact;
+    const std::vector<Left> a = left_by(side, actual, calls_, c, of_actual);
+    compare_call(a, kept_.empty() ? left_by(reference_, exact, calls_, c, of_exact) : kept_[c], c, compared);
+  }
+  std::vector<ResultDeviation> all = over_calls(compared.results);
+  std::erase_if(all, [](const ResultDeviation& r) { return !has_numbers(r.dtype); });
+  return all;
+}
+
+double worst_sqnr(const std::vector<ResultDeviation>& results) {
+  double worst = kInfinite;
+  for (const ResultDeviation& r : results) {
+    const bool broken = !r.mismatch.empty() || r.deviation.not_finite > 0;
+    worst = std::min(worst, broken ? -kInfinite : r.deviation.sqnr());
+  }
+  return worst;
+}
+
+double worst_noise(const std::vector<ResultDeviation>& results) {
+  const double sqnr = worst_sqnr(results);
+  return sqnr == kInfinite ? 0 : std::pow(10.0, -sqnr / 10);
+}
+
+}  // namespace tern

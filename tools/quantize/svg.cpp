@@ -1,0 +1,166 @@
+// The chart as an SVG document.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "tools/quantize/chart.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+// In pixels.
+constexpr double kWidth = 960, kMargin = 16, kRow = 22, kBar = 14, kLetter = 7, kValue = 96;
+constexpr std::size_t kMostLetters = 44;
+
+/// One for each format, in the order of its first bar: readable on white and on black, also without colour vision. The
+/// format stands beside each bar, too.
+constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a63d2",
+                                 "#b8860b", "#56a0d3", "#7f7f7f", "#a0522d"};
+
+/// Without a style sheet (some viewers) all text is grey, which both backgrounds show.
+constexpr const char* kStyle =
+    "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:#1f2328}"
+    ".page{fill:#ffffff}.grid{stroke:#d0d7de}.faint{fill:#59636e}.head{font-size:15px;font-weight:600}"
+    "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.grid{stroke:#3d444d}.faint{fill:#9198a1}}";
+
+/// Text from files for XML: what a terminal must not get is escaped as there, and so are the two characters that XML
+/// does not have.
+std::string xml(std::string_view text) {
+  std::string out;
+  const std::string safe = escape_name(text, 400);
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    if (safe.compare(i, 2, "\xef\xbf") == 0 && i + 2 < safe.size() &&
+        (safe[i + 2] == '\xbe' || safe[i + 2] == '\xbf')) {
+      out += safe[i + 2] == '\xbe' ? "\\ufffe" : "\\uffff";
+      i += 2;
+      continue;
+    }
+    switch (safe[i]) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += safe[i];
+    }
+  }
+  return out;
+}
+
+/// The first characters, whole ones, of a name as people see it.
+std::string shortened(const std::string& name) {
+  if (display_width(name) <= kMostLetters) return name;
+  std::string start;
+  for (std::size_t i = 0; i < name.size() && (display_width(start) < kMostLetters - 1 || !is_utf8(start)); ++i)
+    start += name[i];
+  return start + "…";
+}
+
+std::string_view colour_of(const std::vector<std::string>& formats, const std::string& format) {
+  const auto at = static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
+  return kColours[at % kColours.size()];
+}
+
+std::vector<std::string> formats_of(const Chart& chart) {
+  std::vector<std::string> formats;
+  for (const Bar& b : chart.bars) {
+    if (std::ranges::find(formats, b.format) == formats.end()) formats.push_back(b.format);
+  }
+  return formats;
+}
+
+const char* unit_of(const Bar& b) {
+  return b.text.find_first_of("0123456789") == 0 || b.text.starts_with('-') ? " dB" : "";
+}
+
+/// For those who do not see the bars: each has its own title.
+std::string description_of(const Chart& chart) {
+  const auto worst = std::ranges::min_element(chart.bars, {}, &Bar::decibels);
+  return worst == chart.bars.end()
+             ? "A bar chart without bars."
+             : fmt::format("A horizontal bar chart of {} bars. {}. The shortest: {}, {}, {}{}.", chart.bars.size(),
+                           chart.axis, worst->name, worst->format, worst->text, unit_of(*worst));
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const Chart& chart) : chart_(chart), formats_(formats_of(chart)) {
+    for (const Bar& b : chart_.bars)
+      left_ = std::max(left_, static_cast<double>(display_width(shortened(b.name))) * kLetter);
+    left_ += 2 * kMargin;
+    right_ = kWidth - kMargin - kValue;
+    top_ = 84;
+    bottom_ = top_ + kRow * static_cast<double>(chart_.bars.size());
+  }
+
+  std::string str() {
+    const double height = bottom_ + 56;
+    out_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:g} {1:g}\" width=\"{0:g}\" height=\"{1:g}\" "
+        "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">{2}</title>\n<desc id=\"desc\">{3}</desc>\n"
+        "<style>{4}</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\" fill=\"none\"/>\n",
+        kWidth, height, xml(chart_.title), xml(description_of(chart_)), kStyle);
+    put_text(kMargin, 28, "head", "start", chart_.title);
+    legend();
+    axis();
+    for (std::size_t i = 0; i < chart_.bars.size(); ++i) bar(chart_.bars[i], top_ + kRow * static_cast<double>(i));
+    return out_ + "</svg>\n";
+  }
+
+ private:
+  double x_of(double decibels) const { return left_ + (right_ - left_) * decibels / chart_.end; }
+
+  void put_text(double x, double y, std::string_view style, std::string_view anchor, std::string_view text) {
+    out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\" fill=\"#7d8590\">{}</text>\n",
+                        x, y, style, anchor, xml(text));
+  }
+
+  void legend() {
+    double x = kMargin;
+    for (const std::string& f : formats_) {
+      out_ += fmt::format("<rect class=\"key\" x=\"{:.1f}\" y=\"44\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x,
+                          colour_of(formats_, f));
+      put_text(x + 18, 54, "faint", "start", f);
+      x += 36 + kLetter * static_cast<double>(f.size());
+    }
+  }
+
+  void axis() {
+    for (double at = 0; at <= chart_.end; at += chart_.tick) {
+      out_ += fmt::format(
+          "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#7d8590\" "
+          "stroke-opacity=\"0.6\"/>\n",
+          x_of(at), top_ - 4, bottom_ + 4);
+      put_text(x_of(at), bottom_ + 20, "faint", "middle", fmt::format("{:g}", at));
+    }
+    put_text((left_ + right_) / 2, bottom_ + 42, "faint", "middle", chart_.axis);
+  }
+
+  void bar(const Bar& b, double y) {
+    const double middle = y + kRow / 2 + 4, length = x_of(b.decibels) - left_;
+    out_ +=
+        fmt::format("<g><title>{}</title>\n", xml(fmt::format("{}, {}: {}{}", b.name, b.format, b.text, unit_of(b))));
+    put_text(left_ - 8, middle, "name", "end", shortened(b.name));
+    out_ += fmt::format(
+        "<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:g}\" rx=\"2\" fill=\"{}\"/>\n",
+        left_, y + (kRow - kBar) / 2, length, kBar, colour_of(formats_, b.format));
+    put_text(left_ + length + 6, middle, "faint", "start", fmt::format("{}{}, {}", b.text, unit_of(b), b.format));
+    out_ += "</g>\n";
+  }
+
+  const Chart& chart_;
+  std::vector<std::string> formats_;
+  double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string chart_svg(const Chart& chart) {
+  return Drawing(chart).str();
+}
+
+}  // namespace tern

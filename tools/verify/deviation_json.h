@@ -1,0 +1,15 @@
+// Errors as JSON, for the reports of several commands.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/verify/results.h"
+
+namespace tern {
+
+nlohmann::ordered_json json_of(const Deviation& deviation);
+nlohmann::ordered_json json_of(const ResultDeviation& result);
+/// Null for what JSON has no number for: infinity and NaN.
+nlohmann::ordered_json json_number(double value);
+
+}  // namespace tern
