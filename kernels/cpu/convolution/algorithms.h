@@ -27,6 +27,8 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
+/// Only a quantized weight.
+std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCall& c);
 /// Windows are copied into the columns of a matrix, which is multiplied by the weight: takes every node.
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 
