@@ -45,7 +45,8 @@ class Rewriter {
     const DType x = producers_.type(n.inputs[0]).dtype, w = producers_.type(n.inputs[1]).dtype;
     if (x != w || (x != DType::f32 && x != DType::f16 && x != DType::bf16)) return kNoValue;
     const auto operand = trace(producers_, n.inputs[1]);
-    if (!operand || (operand->scale && n.op != Op::matmul)) return kNoValue;
+    const bool one = n.op == Op::matmul && producers_.type(n.inputs[1]).rank() == 2;
+    if (!operand || (operand->scale && !one)) return kNoValue;  // other matrices become quantized values
     return product(n, *operand);
   }
 

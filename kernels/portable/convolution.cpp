@@ -196,6 +196,9 @@ void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Proble
 
 void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
   const TensorView& out = c.out[0];
+  const bool once = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
+  if (c.in[1].blocks.columns != 0)
+    list.widening = {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), once};
   const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
   const Tiles tiles = tiles_of(problem, list.target());
   const std::int64_t blocks = (positions + tiles.tile.rows - 1) / tiles.tile.rows;

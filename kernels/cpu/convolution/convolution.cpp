@@ -88,6 +88,12 @@ bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
          !p.transposed && c.in[1].numel() != 0 && planes::is_direct(direct(p));
 }
 
+/// Columns make floats of a quantized weight.
+Widening widening(const KernelCall& c) {
+  if (!is_quantized(c) || c.state == nullptr || c.state->algorithm.algorithm == Algorithm::quantized) return {};
+  return {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), false};
+}
+
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
                                            {Algorithm::integer_rows},
@@ -134,7 +140,8 @@ Kernel convolution_kernel() {
           .defers_weights = true,
           .algorithms = kAlgorithms,
           .rounds = rounds,
-          .stores_rounded = takes_rounded};
+          .stores_rounded = takes_rounded,
+          .widening = widening};
 }
 
 }  // namespace tern::cpu
