@@ -13,8 +13,8 @@ namespace tern {
 struct WidenedNode {
   std::string function;
   std::uint32_t node = 0;
-  std::string op, module;  ///< of the exported program
-  std::string weight;      ///< the state; empty for a value that a run makes
+  std::string op, module;   ///< of the exported program
+  std::string weight;       ///< the state; empty for a value that a run makes
   std::uint64_t bytes = 0;  ///< of floats; 0: not known before a run
   bool once = false;        ///< when the program is prepared; else in each run
 };

@@ -20,7 +20,8 @@ bool is_narrow(const State& s) {
 std::uint64_t elements(const TensorType& t) {
   std::uint64_t n = 1;
   for (const Dim& d : t.shape) {
-    if (!d.is_const() || d.value() < 0 || __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n)) return 0;
+    if (!d.is_const() || d.value() < 0 || __builtin_mul_overflow(n, static_cast<std::uint64_t>(d.value()), &n))
+      return 0;
   }
   return n;
 }

@@ -40,7 +40,8 @@ std::vector<std::shared_ptr<const Plan>> Plans::all() {
   std::vector<std::shared_ptr<Entry>> entries;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [section, of_section] : sections_) entries.insert(entries.end(), of_section.begin(), of_section.end());
+    for (const auto& [section, of_section] : sections_)
+      entries.insert(entries.end(), of_section.begin(), of_section.end());
   }
   std::vector<std::shared_ptr<const Plan>> plans;
   for (const std::shared_ptr<Entry>& e : entries) {

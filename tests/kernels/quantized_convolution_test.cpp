@@ -1,5 +1,5 @@
-// Convolutions by quantized weights against sums in double of the numbers that dequantize_row gives: by the native kernel,
-// the definition and the reproducible kernel.
+// Convolutions by quantized weights against sums in double of the numbers that dequantize_row gives: by the native
+// kernel, the definition and the reproducible kernel.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,11 +16,11 @@ struct Case {
   DType type = DType::f32;
 };
 const Case kCases[] = {
-    {2, 1, 64, 24, {7, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},                    // a product of every position
-    {1, 1, 64, 40, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},                    // padding
-    {2, 2, 32, 9, {8, 7}, {2, 3}, {2, 1}, {1, 2}, {0, 2}, DType::bf16},        // groups, strides, dilations
-    {1, 1, 64, 16, {21}, {5}, {3}, {1}, {2}},                                  // one axis
-    {1, 1, 32, 8, {4, 3, 5}, {2, 1, 3}, {1, 1, 2}, {1, 1, 1}, {1, 0, 1}}};     // three
+    {2, 1, 64, 24, {7, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}},                 // a product of every position
+    {1, 1, 64, 40, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},                 // padding
+    {2, 2, 32, 9, {8, 7}, {2, 3}, {2, 1}, {1, 2}, {0, 2}, DType::bf16},     // groups, strides, dilations
+    {1, 1, 64, 16, {21}, {5}, {3}, {1}, {2}},                               // one axis
+    {1, 1, 32, 8, {4, 3, 5}, {2, 1, 3}, {1, 1, 2}, {1, 1, 1}, {1, 0, 1}}};  // three
 
 /// The result's numbers, plane by plane, as sums in double, and the sizes of their terms.
 struct Sums {

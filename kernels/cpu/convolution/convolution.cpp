@@ -117,6 +117,13 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
              static_cast<double>(problem.in * plane(problem.window, &WindowAxis::kernel));
 }
 
+std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call) {
+  ConvolutionCall c(call);
+  c.packs = true;
+  std::unique_ptr<KernelState> best = prepare_best(kTable, c);
+  return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
+}
+
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
   if (c.problem.transposed) return nullptr;
   return ChannelsLastConvolution::make(c.call, with_channels_last(c.problem));

@@ -1,11 +1,12 @@
-// Convolutions by a quantized weight, read in its own bits: windows become the rows of a matrix, some of them at a
-// time, which is multiplied by the weight's matrix.
+// Convolutions by a quantized weight, read in its own bits: kernels of some channels of the result at a time become
+// floats, which stay in the second cache while the algorithms of float convolutions multiply them.
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/operands.h"
-#include "kernels/cpu/convolution/windows.h"
-#include "kernels/cpu/matmul/quantized_rows.h"
+#include "kernels/cpu/quantized/product.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/quantized_view.h"
 #include "threads/parallel.h"
@@ -13,120 +14,182 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::int64_t kFloats = 1 << 20;  // of rows at a time: the weight is widened again for each such part
-constexpr std::int64_t kTogether = 16;     // rows whose elements are copied together: neighbours of the image
+constexpr std::int64_t kFloats = 1 << 19;    // at a time
+constexpr std::int64_t kLeastChannels = 16;  // at a time: fewer are slow, however large their kernels are
+
+/// A call by the numbers of some kernels. It refers to itself.
+class FloatPart {
+ public:
+  FloatPart(const KernelCall& c, const Node& node) : call_(c) {
+    call_.node = &node;
+    call_.constant = constant_.data();
+    call_.weights = nullptr;
+    call_.algorithm = {};
+    call_.scratch = {};
+  }
+  FloatPart(const FloatPart&) = delete;
+  FloatPart& operator=(const FloatPart&) = delete;
+
+  KernelCall& call() { return call_; }
+
+  /// All of the convolution, with its epilogue.
+  void take_all(const KernelCall& c) {
+    in_.assign(c.in.begin(), c.in.end());
+    out_ = c.out[0];
+    in_[1] = convolution_weight(c);
+    finish();
+  }
+
+  /// `count` channels of one image and group.
+  void take(const KernelCall& c, const ConvolutionProblem& p, std::int64_t count) {
+    in_.assign(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(c.has(2) ? 3 : 2));
+    out_ = c.out[0];
+    in_[0].sizes[0] = out_.sizes[0] = 1;
+    in_[0].sizes[1] = p.in;
+    in_[1] = convolution_weight(c);
+    in_[1].sizes[0] = out_.sizes[1] = count;
+    if (c.has(2)) in_[2].sizes[0] = count;
+    finish();
+  }
+
+  void set(const float* x, const float* weight, const float* bias, float* y) {
+    const auto at = [](const float* f) { return reinterpret_cast<std::byte*>(const_cast<float*>(f)); };
+    in_[0].data = at(x);
+    in_[1].data = at(weight);
+    if (in_.size() > 2) in_[2].data = at(bias);
+    out_.data = at(y);
+  }
+
+ private:
+  void finish() {
+    in_[1].blocks = {};
+    for (std::size_t i = 0; i < std::min<std::size_t>(in_.size(), 3); ++i) {
+      if (in_[i].dtype == DType::invalid) continue;
+      in_[i].dtype = DType::f32;
+      make_contiguous(in_[i]);
+      in_[i].data = nullptr;
+    }
+    out_.dtype = DType::f32;
+    make_contiguous(out_);
+    out_.data = nullptr;
+    call_.in = in_;
+    call_.out = {&out_, 1};
+  }
+
+  KernelCall call_;
+  std::vector<TensorView> in_;
+  TensorView out_;
+  std::array<bool, 64> constant_{};  ///< nothing is: no algorithm packs a weight ahead
+};
 
 class Quantized : public PreparedAlgorithm {
  public:
-  explicit Quantized(const ConvolutionProblem& p)
-      : p_(p),
-        elements_(plane(p.window, &WindowAxis::kernel)),
-        columns_(p.in * elements_),
-        positions_(plane(p.window, &WindowAxis::out)),
-        rows_(std::clamp<std::int64_t>(kFloats / std::max<std::int64_t>(columns_, 1), 1,
-                                       std::max<std::int64_t>(p.batch * positions_, 1))) {
+  explicit Quantized(const ConvolutionCall& c)
+      : p_(c.problem), columns_(c.call.in[1].size(1)), whole_(columns_ * c.call.in[1].size(0) <= kFloats) {
     choice = {Algorithm::quantized};
+    node_ = *c.call.node;
+    if (!whole_) {
+      node_.expr = {};
+      node_.set(AttrKey::groups, Dims{1});
+    }
+    channels_ = std::clamp<std::int64_t>(kFloats / columns_, std::min(kLeastChannels, p_.out), p_.out);
+    some_ = prepare(c.call, channels_);
+    if (!whole_ && p_.out % channels_ != 0) rest_ = prepare(c.call, p_.out % channels_);
   }
 
-  void reserve(const KernelCall& c, ScratchParts& parts) const override {
-    const ConvolutionOperands operands(c, DType::f32, false, parts);
-    take(parts);
-  }
+  void reserve(const KernelCall& c, ScratchParts& parts) const override { Room(*this, c, parts); }
 
-  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue*) const override {
-    ConvolutionOperands at(c, DType::f32, false, parts);
-    const Room room = take(parts);
-    at.convert();
-    const auto* x = reinterpret_cast<const float*>(at.x);
-    const auto* bias = reinterpret_cast<const float*>(at.bias);
-    auto* y = reinterpret_cast<float*>(at.sums);
-    quantized::Product product{
-        .matrix = quantized_matrix(c.in[1]), .n = p_.out, .weight = c.in[1].data, .x = room.rows, .y = room.sums};
-    for (std::int64_t g = 0; g < p_.groups; ++g) {
-      product.matrix.first = g * p_.out;
-      product.bias = bias == nullptr ? nullptr : bias + g * p_.out;
-      for (std::int64_t begin = 0; begin < p_.batch * positions_; begin += rows_) {
-        product.m = std::min(rows_, p_.batch * positions_ - begin);
-        gather(x, g, begin, product.m, room.rows);
-        multiply_quantized(product);
-        store(room.sums, g, begin, product.m, y);
+  Left run(KernelCall& c, ScratchParts& parts, const pointwise::Epilogue* epilogue) const override {
+    Room room(*this, c, parts);
+    room.operands.convert();
+    const auto floats = [](const std::byte* b) { return reinterpret_cast<const float*>(b); };
+    const float *x = floats(room.operands.x), *bias = floats(room.operands.bias);
+    auto* const y = reinterpret_cast<float*>(room.operands.sums);
+    QuantizedMatrix m = quantized_matrix(c.in[1]);
+    Left left = Left::epilogue;
+    if (whole_) {
+      widen(m, c.in[1].data, m.rows, room.weight);
+      FloatPart part(c, node_);
+      part.take_all(c);
+      part.set(x, room.weight, bias, y);
+      left = run(*some_, part, room, room.operands.sums == c.out[0].data ? epilogue : nullptr);
+    } else {
+      for (std::int64_t g = 0; g < p_.groups; ++g) {
+        for (std::int64_t o = 0; o < p_.out; o += channels_) {
+          m.first = g * p_.out + o;
+          run_some(c, m, x, bias == nullptr ? nullptr : bias + m.first, y, g, std::min(channels_, p_.out - o), room);
+        }
       }
     }
-    at.finish();
-    return Left::epilogue;
+    room.operands.finish();
+    return left;
   }
 
  private:
   struct Room {
-    float *rows, *sums;
+    Room(const Quantized& of, const KernelCall& c, ScratchParts& parts)
+        : operands(c, DType::f32, false, parts),
+          weight(parts.take<float>((of.whole_ ? c.in[1].size(0) : of.channels_) * of.columns_)),
+          scratch(parts.take<std::byte>(static_cast<std::int64_t>(of.scratch_))) {}
+    ConvolutionOperands operands;
+    float* weight;
+    std::byte* scratch;
   };
-  Room take(ScratchParts& parts) const {
-    return {parts.take<float>(rows_ * columns_), parts.take<float>(rows_ * p_.out)};
+
+  std::unique_ptr<AlgorithmState> prepare(const KernelCall& c, std::int64_t channels) {
+    FloatPart part(c, node_);
+    if (whole_) {
+      part.take_all(c);
+    } else {
+      part.take(c, p_, channels);
+    }
+    auto state = prepare_float_convolution(part.call());
+    ScratchParts probe;
+    state->prepared->reserve(part.call(), probe);
+    scratch_ = std::max(scratch_, probe.used());
+    return state;
   }
 
-  /// Where element `e` of the window of a position lies in a channel's plane, or -1 beside it.
-  std::int64_t place(std::int64_t position, std::int64_t d, std::int64_t h, std::int64_t k) const {
-    const Window& w = p_.window;
-    const std::int64_t iw = w[2].position(position % w[2].out, k),
-                       ih = w[1].position(position / w[2].out % w[1].out, h),
-                       id = w[0].position(position / (w[2].out * w[1].out), d);
-    const bool inside = iw >= 0 && iw < w[2].in && ih >= 0 && ih < w[1].in && id >= 0 && id < w[0].in;
-    return inside ? (id * w[1].in + ih) * w[2].in + iw : -1;
+  static Left run(const AlgorithmState& state, FloatPart& part, const Room& room, const pointwise::Epilogue* epilogue) {
+    ScratchParts scratch(room.scratch);
+    return state.prepared->run(part.call(), scratch, epilogue);
   }
 
-  /// Rows [begin, begin + count) of the windows of group `g`, of all images: channel after channel.
-  void gather(const float* x, std::int64_t g, std::int64_t begin, std::int64_t count, float* rows) const {
-    const std::int64_t size = plane(p_.window, &WindowAxis::in);
-    parallel_for((count + kTogether - 1) / kTogether, grain_for(kTogether * columns_),
-                 [&](std::int64_t first, std::int64_t last) {
-                   auto* const places = thread_buffer<std::int64_t>(static_cast<std::size_t>(elements_ * kTogether));
-                   for (std::int64_t b = first; b < last; ++b) {
-                     const std::int64_t row = b * kTogether, n = std::min(kTogether, count - row);
-                     const float* images[kTogether];
-                     for (std::int64_t r = 0; r < n; ++r)
-                       images[r] = x + ((begin + row + r) / positions_ * p_.groups + g) * p_.in * size;
-                     for_each_element(p_.window, [&](std::int64_t e, std::int64_t d, std::int64_t h, std::int64_t k) {
-                       for (std::int64_t r = 0; r < n; ++r)
-                         places[e * kTogether + r] = place((begin + row + r) % positions_, d, h, k);
-                     });
-                     float* const to = rows + row * columns_;
-                     for (std::int64_t c = 0; c < p_.in; ++c) {
-                       for (std::int64_t e = 0; e < elements_; ++e) {
-                         for (std::int64_t r = 0; r < n; ++r) {
-                           const std::int64_t at = places[e * kTogether + r];
-                           to[r * columns_ + c * elements_ + e] = at < 0 ? 0.0F : images[r][c * size + at];
-                         }
-                       }
-                     }
-                   }
-                 });
+  /// The channels of the result that are rows [m.first, m.first + count) of the weight, of all images.
+  void run_some(const KernelCall& c, const QuantizedMatrix& m, const float* x, const float* bias, float* y,
+                std::int64_t group, std::int64_t count, const Room& room) const {
+    const std::int64_t image = plane(p_.window, &WindowAxis::in), result = plane(p_.window, &WindowAxis::out);
+    widen(m, c.in[1].data, count, room.weight);
+    FloatPart part(c, node_);
+    part.take(c, p_, count);
+    for (std::int64_t n = 0; n < p_.batch; ++n) {
+      part.set(x + (n * p_.groups + group) * p_.in * image, room.weight, bias,
+               y + (n * p_.groups * p_.out + m.first) * result);
+      run(count == channels_ ? *some_ : *rest_, part, room, nullptr);
+    }
   }
 
-  /// The sums of those rows go to the planes of the result.
-  void store(const float* sums, std::int64_t g, std::int64_t begin, std::int64_t count, float* y) const {
-    parallel_for(p_.out, grain_for(count), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t o = first; o < last; ++o) {
-        for (std::int64_t r = 0; r < count;) {
-          const std::int64_t image = (begin + r) / positions_, position = (begin + r) % positions_,
-                             n = std::min(positions_ - position, count - r);
-          float* const to = y + ((image * p_.groups + g) * p_.out + o) * positions_ + position;
-          for (std::int64_t i = 0; i < n; ++i) to[i] = sums[(r + i) * p_.out + o];
-          r += n;
-        }
-      }
+  void widen(const QuantizedMatrix& m, const std::byte* at, std::int64_t rows, float* to) const {
+    parallel_for(rows, grain_for(columns_), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t r = begin; r < end; ++r) quantized::numbers_of_row(m, at, r, 0, columns_, to + r * columns_);
     });
   }
 
   ConvolutionProblem p_;
-  std::int64_t elements_, columns_, positions_;
-  std::int64_t rows_;  ///< at a time
+  std::int64_t columns_, channels_ = 0;  ///< of the weight; at a time
+  bool whole_;                           ///< all numbers at a time
+  Node node_;
+  std::unique_ptr<AlgorithmState> some_, rest_;
+  std::size_t scratch_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCall& c) {
-  if (c.call.in[1].blocks.columns == 0 || c.call.in[1].numel() == 0 || c.call.out[0].numel() == 0) return nullptr;
-  return std::make_unique<Quantized>(c.problem);
+  if (c.call.in[1].blocks.columns == 0 || c.call.in[0].numel() == 0 || c.call.in[1].numel() == 0 ||
+      c.call.out[0].numel() == 0)
+    return nullptr;
+  return std::make_unique<Quantized>(c);
 }
 
 }  // namespace tern::cpu
