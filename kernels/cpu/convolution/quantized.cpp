@@ -14,7 +14,7 @@
 namespace tern::cpu {
 namespace {
 
-constexpr std::int64_t kFloats = 1 << 19;    // at a time
+constexpr std::int64_t kFloats = 1 << 19;    // at a time: 2 MB
 constexpr std::int64_t kLeastChannels = 16;  // at a time: fewer are slow, however large their kernels are
 
 /// A call by the numbers of some kernels. It refers to itself.

@@ -10,8 +10,8 @@ namespace tern::cpu {
 
 class TileConvolution {
  public:
-  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another one
-  /// in each run, if `packs`.
+  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
+  /// one in each run, if `packs`.
   static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape,
                                                bool packs = false);
 
