@@ -94,7 +94,7 @@ void check_quantized(const QuantizedMatrix& m) {
 
 void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                      std::int64_t count, float* to) {
-  const std::byte* from = at + row * m.row_bytes() + begin / elements_per_byte(m.element);
+  const std::byte* from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);
   if (m.element == DType::i4) return unpack_integers<4>(reinterpret_cast<const std::uint8_t*>(from), count, to);
   if (m.element == DType::i2) return unpack_integers<2>(reinterpret_cast<const std::uint8_t*>(from), count, to);
   convert(from, m.element, to, DType::f32, count);
@@ -116,7 +116,7 @@ void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
   const std::int64_t block = m.blocks.columns, end = begin + count;
   for (std::int64_t k = begin; k < end;) {
     const std::int64_t next = std::min(end, (k / block + 1) * block);
-    const BlockScale s = block_scale(m, at, row / m.blocks.rows, k / block);
+    const BlockScale s = block_scale(m, at, (m.first + row) / m.blocks.rows, k / block);
     float* const numbers = to + (k - begin);
     const std::int64_t n = next - k;
     switch (m.blocks.zero_point) {

@@ -43,6 +43,9 @@ struct QuantizedMatrix {
   std::int64_t rows = 0;
   std::int64_t columns = 0;  ///< a multiple of blocks.columns and of elements_per_byte(element)
   Blocks blocks;
+  /// Of a part of the matrix, its first row: functions that take a number of a row count from it. Sizes and offsets
+  /// stay those of the whole matrix.
+  std::int64_t first = 0;
 
   ScaleGrid scales() const {
     return {(rows + blocks.rows - 1) / blocks.rows, (columns + blocks.columns - 1) / blocks.columns, blocks.layout};
@@ -75,7 +78,8 @@ void check_quantized(const QuantizedMatrix& m);
 /// first byte.
 void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                      std::int64_t count, float* to);
-/// The scale, times the outer one, and the zero point of a block, given by numbers of row and column of blocks.
+/// The scale, times the outer one, and the zero point of a block, given by numbers of row and column of blocks of the
+/// whole matrix.
 struct BlockScale {
   float scale = 1, zero = 0;
 };

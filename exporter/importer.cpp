@@ -64,6 +64,7 @@ class Importer {
     multiply_integers(program_);
     multiply_signed_integers(program_);
     take_float_sums(program_);
+    read_quantized_tables(program_);
     read_byte_weights(program_);
     read_quantized_weights(program_);
     remove_superseded_weights(program_);

@@ -153,7 +153,6 @@ set(sources
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
   quantize/activations.cpp
-  quantize/embedding.cpp
   quantize/format.cpp
   quantize/integers.cpp
   quantize/matrix.cpp
@@ -170,6 +169,7 @@ set(sources
   quantized/moves.cpp
   quantized/numbers.cpp
   quantized/products.cpp
+  quantized/reads.cpp
   quantized/shifted.cpp
   quantized/superseded.cpp
   rewrite.cpp

@@ -52,6 +52,12 @@ void make_contiguous(TensorView& v);
 /// A node whose sizes and integer attributes are numbers. `attrs` holds constants only.
 struct KernelCall;
 
+/// Floats that a kernel makes of a whole operand of small elements, which it does not read in its own bits.
+struct Widening {
+  std::uint64_t bytes = 0;  ///< 0: it makes none
+  bool once = false;        ///< when the plan is made; else in each run
+};
+
 /// What a kernel prepared for one plan (a oneDNN primitive, a resolved loop nest). Sessions on several threads run it
 /// at the same time, so a run changes nothing of it: what a run writes lies in KernelCall::scratch.
 class KernelState {
@@ -65,6 +71,7 @@ class KernelState {
   bool asks_ahead = false;
   /// About the bytes of tables that grow with the operands' sizes; PrepareOptions::max_memory limits their sum.
   std::uint64_t table_bytes = 0;
+  Widening widening;
 };
 
 /// A constant that a later node reads from end to end, each thread a part of it.
@@ -174,6 +181,8 @@ struct Kernel {
   /// Output 0 may have any strides except along its last axis, whose elements are adjacent: the strides that make the
   /// permutation that is its only reader contiguous.
   bool result_strided = false;
+  /// What it widens, where the state does not say it. The call has a state and no data. Null: nothing.
+  Widening (*widening)(const KernelCall&) = nullptr;
 };
 inline constexpr std::uint32_t kAllStrided = ~0u;
 

@@ -46,6 +46,7 @@ set(sources
   cpu/convolution/onednn.cpp
   cpu/convolution/operands.cpp
   cpu/convolution/planes.cpp
+  cpu/convolution/quantized.cpp
   cpu/convolution/tile_convolution.cpp
   cpu/convolution/tile_rows.cpp
   cpu/convolution/tiles.cpp
@@ -63,6 +64,7 @@ set(sources
   cpu/indexing/data_sized.cpp
   cpu/indexing/gather.cpp
   cpu/indexing/indexing.cpp
+  cpu/indexing/quantized_rows.cpp
   cpu/indexing/scatter.cpp
   cpu/indexing/unique.cpp
   cpu/integer/convolve.cpp
@@ -102,6 +104,7 @@ set(sources
   cpu/matmul/panels.cpp
   cpu/matmul/problem.cpp
   cpu/matmul/quantized.cpp
+  cpu/matmul/quantized_rows.cpp
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp

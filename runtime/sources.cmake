@@ -109,4 +109,5 @@ set(sources
   weights/replace.cpp
   weights/safetensors.cpp
   weights/safetensors_header.cpp
-  weights/safetensors_ranges.cpp)
+  weights/safetensors_ranges.cpp
+  widened.cpp)

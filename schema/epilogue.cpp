@@ -15,7 +15,7 @@ bool takes_epilogue(Op op) {
 }
 
 bool multiplies_bytes(const TensorType& a, const TensorType& b) {
-  return is_byte_integer(a.dtype) && is_byte_integer(b.dtype);
+  return is_byte_integer(a.dtype) && is_byte_integer(b.dtype) && !b.quantized();
 }
 
 std::vector<TensorType> infer_with_epilogue(const Program& program, ExprPool& pool, const Node& node,

@@ -13,6 +13,7 @@ set(sources
   infer/matrices.cpp
   kinds.cpp
   linear.cpp
+  narrow_weights.cpp
   node_pattern.cpp
   node_precision.cpp
   op.cpp

@@ -21,6 +21,7 @@
 #include "tools/scaling/scaling.h"
 #include "tools/sessions.h"
 #include "tools/terminal.h"
+#include "tools/widened_text.h"
 
 namespace tern {
 namespace {
@@ -50,6 +51,7 @@ struct Result {
   double memory = 0, memory_before = 0;  ///< private bytes, and those before the archive was opened
   MachinePeaks peaks;
   Precision precision = Precision::exported;
+  std::vector<WidenedNode> widened;
 
   double percentile(double p) const { return tern::percentile(runs, p); }
   double mean() const {
@@ -205,6 +207,7 @@ void print_text(const BenchArguments& a, const std::string& function, int thread
                static_cast<double>(m.used) / 1e6, static_cast<double>(m.peak) / 1e6,
                static_cast<double>(m.reserved) / 1e6, m.segments);
   }
+  std::fputs(widened_text(r.widened).c_str(), stdout);
   if (r.stats.partitions > 0) {
     fmt::print("  compiled by the device    {} parts of the program, {} nodes\n", r.stats.partitions,
                r.stats.partitioned);
@@ -232,11 +235,11 @@ void print_json(const BenchArguments& a, const std::string& function, int thread
       "\"p99\": "
       "{:.4f}, \"max\": {:.4f}, \"mean\": {:.4f}}},\n \"peaks\": {{\"flops\": {:.0f}, \"copy_bytes\": {:.0f}, "
       "\"read_bytes\": {:.0f}}},\n \"memory\": {{\"private\": {:.0f}, \"before\": {:.0f}, \"arena\": {}, \"state\": "
-      "{}}},\n \"nodes\": [",
+      "{}}},\n \"widened\": {},\n \"nodes\": [",
       json_escape(a.model), json_escape(function), threads, name_of(r.precision), r.runs.size(), r.opened, r.prepared,
       r.first, r.runs.front(), r.percentile(50), r.percentile(90), r.percentile(99), r.runs.back(), r.mean(),
       r.peaks.flops, r.peaks.copy_bytes, r.peaks.read_bytes, r.memory, r.memory_before, r.stats.arena_bytes,
-      r.stats.state_bytes);
+      r.stats.state_bytes, widened_json(r.widened));
   const auto runs = static_cast<double>(r.profiled);
   for (std::size_t i = 0; i < r.nodes.size(); ++i) {
     const NodeTime& n = r.nodes[i];
@@ -359,6 +362,7 @@ int run_bench(const BenchArguments& a) {
   session.run(f.name, inputs);
   r.first = ms_since(start);
   measure(a, session, f.name, inputs, r);
+  r.widened = widened_by_plans(*prepared.impl());
   const int threads = Threads::chosen(a.threads.front()).count();
   (a.json ? print_json : print_text)(a, f.name, threads, r);
   return 0;

@@ -16,6 +16,7 @@
 #include "tools/files/any.h"
 #include "tools/inputs.h"
 #include "tools/text.h"
+#include "tools/widened_text.h"
 
 namespace tern {
 namespace {
@@ -115,10 +116,14 @@ class Results {
       if (!a_.output.empty() && outputs[i].dtype() != DType::invalid)
         named_.tensors.emplace_back(prefix + name, to_host(outputs[i]));
     }
-    if (a_.json) std::fputs("]}", out_);
+    if (a_.json) std::fputs(several_ ? "]}" : "]", out_);
   }
-  void finish() {
-    if (a_.json) std::fputs(several_ ? "]}\n" : "\n", out_);
+  void finish(const std::vector<WidenedNode>& widened) {
+    if (a_.json) {
+      fmt::print(out_, "{}, \"widened\": {}}}\n", several_ ? "]" : "", widened_json(widened));
+    } else {
+      std::fputs(widened_text(widened).c_str(), out_);
+    }
     if (!a_.output.empty()) write_tensors(a_.output, named_, a_.format);
   }
 
@@ -192,7 +197,7 @@ int run_run(RunArguments& a) {
     }
     for (std::size_t i = 0; i < calls.size(); ++i) results.add(i, session.run(f.name, calls[i]));
   }
-  results.finish();
+  results.finish(widened_by_plans(*prepared.impl()));
   if (a.verbose && a.device.name != "cpu") print_kernels(a.device.name);
   if (a.verbose && a.device.name == "cpu")
     fmt::print(stderr, "precision of products: {}\n", name_of(prepared.precision()));

@@ -101,4 +101,5 @@ set(sources
   verify/symbols.cpp
   verify/tensors.cpp
   verify/text.cpp
-  verify/weights.cpp)
+  verify/weights.cpp
+  widened_text.cpp)

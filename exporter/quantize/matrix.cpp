@@ -27,7 +27,7 @@ class Reader {
   /// Row r of [begin, end), which is read in order. Valid until the next call.
   const float* row(std::int64_t r, std::int64_t end) {
     if (m_.column_stride == 1) {
-      const std::byte* const at = m_.at + r * m_.row_stride * element_size(m_.type);
+      const std::byte* const at = m_.at + m_.offset(r) * element_size(m_.type);
       if (m_.type == DType::f32) return reinterpret_cast<const float*>(at);
       numbers_.resize(static_cast<std::size_t>(m_.columns));
       convert(at, m_.type, numbers_.data(), DType::f32, m_.columns);
@@ -51,10 +51,11 @@ class Reader {
 
   template <class T>
   void gather_as(T* to) const {
-    const T* const from = reinterpret_cast<const T*>(m_.at) + first_ * m_.row_stride;
+    const T* from[kTogether];
+    for (std::int64_t r = 0; r < last_ - first_; ++r)
+      from[r] = reinterpret_cast<const T*>(m_.at) + m_.offset(first_ + r);
     for (std::int64_t k = 0; k < m_.columns; ++k) {
-      for (std::int64_t r = 0; r < last_ - first_; ++r)
-        to[r * m_.columns + k] = from[r * m_.row_stride + k * m_.column_stride];
+      for (std::int64_t r = 0; r < last_ - first_; ++r) to[r * m_.columns + k] = from[r][k * m_.column_stride];
     }
   }
 

@@ -8,12 +8,18 @@
 
 namespace tern::quantize {
 
-/// A matrix in memory; strides in elements.
+/// A matrix in memory, perhaps in planes of `plane_rows` rows each; strides in elements.
 struct FloatMatrix {
   const std::byte* at = nullptr;  ///< of its first number
   DType type = DType::f32;        ///< float32, float16 or bfloat16
   std::int64_t rows = 0, columns = 0;
   std::int64_t row_stride = 0, column_stride = 1;
+  std::int64_t plane_rows = 0, plane_stride = 0;  ///< 0: one plane
+
+  /// Of the first number of a row.
+  std::int64_t offset(std::int64_t row) const {
+    return plane_rows == 0 ? row * row_stride : row / plane_rows * plane_stride + row % plane_rows * row_stride;
+  }
 };
 
 /// Sums over all numbers x of a weight and y of its quantized value.

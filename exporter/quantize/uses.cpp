@@ -114,18 +114,45 @@ class Reads {
         return follow(result, *next, depth + 1);
       return obstacle(fmt::format("{} lies between it and what reads it", op_name(n.op)));
     }
-    const bool matrix = view.sizes.size() == 2;
-    if (n.op == Op::matmul && operand == 1) {
+    const bool product = n.op == Op::matmul || n.op == Op::grouped_matmul;
+    if ((product || n.op == Op::convolution) && operand == 1) {
       const DType x = f_.values[static_cast<std::size_t>(n.inputs[0])].type.dtype;
       if (!is_weight_type(x)) return obstacle(fmt::format("it is multiplied by {}", name_of(x)));
-      if (!matrix) return obstacle("it is a batch of matrices");
-      return use(node, true, {storage_, view.offset, view.sizes[1], view.sizes[0], view.strides[1], view.strides[0]});
+      return product ? factor(node, view) : kernels(node, n, view);
     }
-    if (n.op == Op::index_select && operand == 0 && matrix && n.integer(AttrKey::axis) == 0) {
+    if (n.op == Op::index_select && operand == 0 && view.sizes.size() == 2 && n.integer(AttrKey::axis) == 0) {
       return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
-    obstacle(n.op == Op::matmul ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
-                                : fmt::format("{} reads it", op_name(n.op)));
+    obstacle(product ? fmt::format("it is operand {} of {}", operand, op_name(n.op))
+                     : fmt::format("{} reads it", op_name(n.op)));
+  }
+
+  /// [.., k, n] of a product.
+  void factor(std::size_t node, const View& view) {
+    const std::size_t k = view.sizes.size() - 2, n = k + 1;
+    MatrixPart part{storage_, view.offset, view.sizes[n], view.sizes[k], view.strides[n], view.strides[k]};
+    if (k > 1) return obstacle("it is a batch of more than three axes");
+    if (k == 1) {
+      part.batched = true;
+      part.planes = view.sizes[0];
+      part.plane_stride = view.strides[0];
+    }
+    use(node, true, part);
+  }
+
+  /// [o, i, kernel...] of a convolution.
+  void kernels(std::size_t node, const Node& n, const View& view) {
+    constexpr std::int64_t kFewChannels = 8;  // of a group
+    if (n.integer(AttrKey::transposed) != 0) return obstacle("it belongs to a transposed convolution");
+    const std::int64_t groups = n.integer(AttrKey::groups);
+    if (groups > 1 && view.sizes[0] / groups < kFewChannels)
+      return obstacle(fmt::format("it belongs to a convolution with fewer than {} channels in a group", kFewChannels));
+    std::int64_t columns = 1;
+    for (std::size_t i = view.sizes.size(); i-- > 1;) {
+      if (view.sizes[i] != 1 && view.strides[i] != columns) return obstacle("its kernels do not lie in one piece each");
+      columns *= view.sizes[i];
+    }
+    use(node, true, {storage_, view.offset, view.sizes[0], columns, view.strides[0], 1});
   }
 
   void use(std::size_t node, bool product, const MatrixPart& part) {

@@ -9,11 +9,13 @@
 
 namespace tern::quantize {
 
-/// Part of a state that a node reads as a matrix: [n, k] for products, [rows, columns] for embeddings. In elements of
-/// the storage.
+/// Part of a state that a node reads as a matrix: [n, k] for products, [rows, columns] for embeddings, [o, i * kernel]
+/// for convolutions. Experts and batches of products have several, one below the other. In elements of the storage.
 struct MatrixPart {
   std::uint32_t storage = 0;
   std::int64_t offset = 0, rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+  std::int64_t planes = 1, plane_stride = 0;  ///< matrices of `rows` rows
+  bool batched = false;                       ///< the quantized value has an axis of planes
 
   friend auto operator<=>(const MatrixPart&, const MatrixPart&) = default;
 };
@@ -22,7 +24,7 @@ struct MatrixPart {
 struct Use {
   std::uint32_t function = 0;
   std::size_t node = 0;
-  bool product = false;  ///< else an embedding
+  bool product = false;  ///< also of groups, and a convolution; else an embedding
   MatrixPart part;
 };
 

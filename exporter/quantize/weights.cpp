@@ -12,9 +12,9 @@
 #include "exporter/builder.h"
 #include "exporter/constants.h"
 #include "exporter/quantize/activations.h"
-#include "exporter/quantize/embedding.h"
 #include "exporter/quantize/matrix.h"
 #include "exporter/quantize/uses.h"
+#include "exporter/quantized/reads.h"
 #include "exporter/rewrite.h"
 #include "schema/node_pattern.h"
 #include "schema/node_precision.h"
@@ -29,12 +29,11 @@ using namespace quantize;
 
 constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
 
-/// Numbers of states that one matrix has become; those that are not needed are absent.
+/// Numbers of states that one matrix has become, all views of one storage; those that are not needed are absent.
 struct Made {
   TensorType type;
-  std::optional<std::uint32_t> quantized, elements, scales;
-  std::optional<std::uint32_t> channel_scales;  ///< of elements that are multiplied as integers
-  float outer = 1;
+  std::optional<std::uint32_t> quantized;
+  std::optional<std::uint32_t> elements, scales;  ///< that are multiplied as integers, and a scale for each row
 };
 
 const Node& node_of(const Program& program, const Use& u) {
@@ -123,6 +122,10 @@ class Quantizer {
     return found;
   }
 
+  bool multiplies_integers(const Use& u, const Recipe& recipe) const {
+    return recipe.integer_activations && node_of(program_, u).op == Op::matmul && !u.part.batched;
+  }
+
   std::int64_t elements(const Weight& w, std::uint32_t storage) const {
     return static_cast<std::int64_t>(program_.storages[storage].size) / element_size(w.type);
   }
@@ -141,14 +144,15 @@ class Quantizer {
     std::map<MatrixPart, std::int64_t> bytes;
     for (const Use& u : w.uses) {
       const MatrixPart& p = u.part;
-      if (p.rows < 1 || p.columns < 1) return "it is empty";
-      const std::int64_t last = p.offset + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
+      if (p.rows < 1 || p.columns < 1 || p.planes < 1) return "it is empty";
+      const std::int64_t last =
+          p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
       if (last >= elements(w, storage)) return "it is larger than its storage";
       const Blocks blocks = blocks_of(recipe, w.type, p.columns);
       if (p.columns % blocks.columns != 0)
         return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
       if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
-      bytes[p] = QuantizedMatrix{recipe.format->element, p.rows, p.columns, blocks}.bytes();
+      bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();
     }
     std::int64_t all = 0;
     for (const auto& [part, size] : bytes) all += size;
@@ -171,15 +175,22 @@ class Quantizer {
       const auto [at, fresh] = made_.try_emplace(p);
       Made& m = at->second;
       if (fresh) {
-        const FloatMatrix matrix{
-            bytes + p.offset * element_size(w.type), w.type, p.rows, p.columns, p.row_stride, p.column_stride};
+        const FloatMatrix matrix{bytes + p.offset * element_size(w.type),
+                                 w.type,
+                                 p.planes * p.rows,
+                                 p.columns,
+                                 p.row_stride,
+                                 p.column_stride,
+                                 p.rows,
+                                 p.plane_stride};
         Quantized q = quantize::quantize(matrix, recipe);
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
+        if (p.batched) m.type.shape.insert(m.type.shape.begin(), Dim(p.planes));
         const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
         report_.weights.push_back(
             {name, module_of(program_, node_of(program_, u)), before.name, readers_of(w, p), recipe,
-             std::string(recipe.format->name), p.rows, p.columns, q.error.sqnr(), q.error.cosine(),
-             static_cast<std::uint64_t>(p.rows * p.columns * element_size(w.type)), q.bytes.size()});
+             std::string(recipe.format->name), matrix.rows, p.columns, q.error.sqnr(), q.error.cosine(),
+             static_cast<std::uint64_t>(matrix.rows * p.columns * element_size(w.type)), q.bytes.size()});
         add_states(m, w, p, name, before, recipe, std::move(q.bytes));
       }
     }
@@ -194,11 +205,10 @@ class Quantizer {
     return readers;
   }
 
-  /// One for products, and one each for the elements and scales where embeddings read them: all views of one storage.
+  /// One quantized value, and one each for the elements and scales of products of integers: all views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
                   const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
-    if (m.type.blocks.outer) std::memcpy(&m.outer, bytes.data() + layout.outer_offset(), sizeof m.outer);
     const std::uint32_t storage = add_storage(program_, std::move(bytes));
     const auto add = [&](const std::string& called, const TensorType& type, std::int64_t offset) {
       State s;
@@ -207,28 +217,22 @@ class Quantizer {
       s.kind = before.kind;
       s.persistent = before.persistent;
       s.type = type;
-      s.strides = {1};
-      if (type.rank() == 2) s.strides.insert(s.strides.begin(), type.shape[1].value());
+      s.strides.assign(type.shape.size(), 1);
+      for (std::size_t i = s.strides.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * type.shape[i].value();
       s.offset = offset;
       s.storage = storage;
       program_.states.push_back(std::move(s));
       return static_cast<std::uint32_t>(program_.states.size() - 1);
     };
-    const auto reads = [&](bool product) {
-      return std::ranges::any_of(w.uses, [&](const Use& u) { return u.part == part && u.product == product; });
+    const auto reads = [&](bool integers) {
+      return std::ranges::any_of(
+          w.uses, [&](const Use& u) { return u.part == part && multiplies_integers(u, recipe) == integers; });
     };
-    const bool integers = reads(true) && recipe.integer_activations;
-    if (reads(true) && !integers) m.quantized = add(name, m.type, 0);
-    if (!reads(false) && !integers) return;
-    const int per_byte = elements_per_byte(m.type.dtype);
-    m.elements = add(name + ".qdata",
-                     {per_byte == 1 ? m.type.dtype : DType::u8, {layout.rows, layout.columns / per_byte}, {}}, 0);
-    const std::int64_t offset = layout.scale_offset() / element_size(m.type.blocks.scale);
-    if (integers)
-      m.channel_scales =
-          add(name + (reads(false) ? ".channel_scale" : ".scale"), {m.type.blocks.scale, {layout.rows}, {}}, offset);
-    if (reads(false))
-      m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows, layout.scales().columns}, {}}, offset);
+    if (reads(false)) m.quantized = add(name, m.type, 0);
+    if (!reads(true)) return;
+    m.elements = add(name + ".qdata", {m.type.dtype, {layout.rows, layout.columns}, {}}, 0);
+    m.scales = add(name + ".scale", {m.type.blocks.scale, {layout.rows}, {}},
+                   layout.scale_offset() / element_size(m.type.blocks.scale));
   }
 
   void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
@@ -243,22 +247,17 @@ class Quantizer {
       }
       const Made& m = made_.at(at->second->part);
       Node n = before[i];
-      if (m.quantized && at->second->product) {
-        n.inputs[1] = value_of_state(program_, b.function(), *m.quantized);
+      if (!m.elements || n.op != Op::matmul || at->second->part.batched) {
+        const ValueId weight = value_of_state(program_, b.function(), *m.quantized);
+        quantized::read_instead(b.function(), n, at->second->product ? 1 : 0, weight);
         b.function().nodes.push_back(std::move(n));
         continue;
       }
       b.set_origin(n.origin, n.annotations);
-      if (at->second->product) {
-        const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
-        if (fresh) x->second = quantize_rows(b, n.inputs[0]);
-        integer_product(b, n, x->second, value_of_state(program_, b.function(), *m.elements),
-                        value_of_state(program_, b.function(), *m.channel_scales));
-      } else {
-        const PlainParts parts{value_of_state(program_, b.function(), *m.elements),
-                               value_of_state(program_, b.function(), *m.scales), m.outer};
-        select_rows(b, m.type, parts, n.inputs[1], b.dtype(n.outputs[0]));
-      }
+      const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
+      if (fresh) x->second = quantize_rows(b, n.inputs[0]);
+      integer_product(b, n, x->second, value_of_state(program_, b.function(), *m.elements),
+                      value_of_state(program_, b.function(), *m.scales));
       b.function().nodes.back().outputs = n.outputs;
     }
   }

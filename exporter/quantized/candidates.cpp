@@ -24,18 +24,19 @@ std::vector<std::int64_t> sizes_of(const TensorType& t) {
 
 struct Shape {
   std::int64_t rows, columns;
-  bool by_columns;  ///< the value has the blocks' columns first
+  bool by_columns;  ///< the value has the blocks' columns first, in each plane
+  std::int64_t planes = 1;
 };
 
 /// The grids of blocks that a value of these sizes may be: one number, one for each row, rows by groups, groups by
 /// rows.
 std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w) {
   std::vector<Shape> found;
-  const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns) {
+  const auto add = [&](std::int64_t rows, std::int64_t columns, bool by_columns, std::int64_t planes = 1) {
     if (rows < 1 || columns < 1 || w.columns % columns != 0) return;
     const std::int64_t height = (w.rows + rows - 1) / rows;
     if ((w.rows + height - 1) / height != rows || height * (w.columns / columns) < kLeastBlock) return;
-    found.push_back({rows, columns, by_columns});
+    found.push_back({rows, columns, by_columns, planes});
   };
   if (sizes.empty()) {
     add(1, 1, false);
@@ -47,15 +48,23 @@ std::vector<Shape> shapes(const std::vector<std::int64_t>& sizes, WeightSizes w)
     add(sizes[0], sizes[1], false);
     if (sizes[0] != sizes[1]) add(sizes[1], sizes[0], true);
   }
+  if (w.planes > 1 && sizes.size() > 1 && sizes[0] == w.planes) {
+    // One for each row, groups of rows, or groups that come first in each matrix.
+    if (sizes.size() == 2) add(sizes[0] * sizes[1], 1, false);
+    if (sizes.size() == 3) add(sizes[0] * sizes[1], sizes[2], false);
+    if (sizes.size() == 3) add(sizes[0] * sizes[2], sizes[1], true, w.planes);
+  }
   return found;
 }
 
 PerBlock arranged(const std::vector<float>& values, DType type, Shape s) {
   PerBlock p{values, type, s.rows, s.columns};
   if (!s.by_columns) return p;
+  const std::int64_t rows = s.rows / s.planes;  // of a plane
   for (std::int64_t r = 0; r < s.rows; ++r) {
     for (std::int64_t c = 0; c < s.columns; ++c)
-      p.values[static_cast<std::size_t>(r * s.columns + c)] = values[static_cast<std::size_t>(c * s.rows + r)];
+      p.values[static_cast<std::size_t>(r * s.columns + c)] =
+          values[static_cast<std::size_t>((r / rows * s.columns + c) * rows + r % rows)];
   }
   return p;
 }

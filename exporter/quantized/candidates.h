@@ -10,7 +10,8 @@ namespace tern::quantized {
 
 /// The weight as products read it by columns.
 struct WeightSizes {
-  std::int64_t rows = 0, columns = 0;  ///< n, k
+  std::int64_t rows = 0, columns = 0;  ///< n, k; of all planes
+  std::int64_t planes = 1;             ///< matrices, one below the other
   bool operator==(const WeightSizes&) const = default;
 };
 

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "exporter/constant_part.h"
 #include "exporter/constants.h"
 #include "exporter/quantized/candidates.h"
 #include "exporter/quantized/fit.h"
 #include "exporter/quantized/numbers.h"
+#include "exporter/quantized/reads.h"
 #include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
@@ -25,17 +27,18 @@ constexpr std::int64_t kLeast = 16;  // elements of a weight that is worth it
 constexpr int kMostPairs = 16;       // of scales and zero points
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 40;
 
-class Products {
+class Weights {
  public:
-  explicit Products(Program& program) : program_(program), candidates_(program.states.size()) {
+  explicit Weights(Program& program) : program_(program), candidates_(program.states.size()) {
     std::uint64_t weights = 0;
     for (const Storage& s : program.storages) weights += std::min(s.size, kMostWork);
     budget_ = (std::uint64_t{1} << 24) + weights * 1024;
   }
 
-  void run() {
+  /// Of all nodes, or of those that read tables.
+  void run(bool tables) {
     bool any = false;
-    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f) || any;
+    for (std::uint32_t f = 0; f < program_.functions.size(); ++f) any = run(f, tables) || any;
     if (!any) return;
     remove_dead_code(program_);
     candidates_.resize(program_.states.size());
@@ -47,59 +50,65 @@ class Products {
  private:
   struct Found {
     std::size_t node;
+    Read read;
     std::uint32_t state;
   };
 
-  bool run(std::uint32_t number) {
+  bool run(std::uint32_t number, bool tables) {
     const Function f = program_.functions[number];  // as it was: states are added to it
     const ConstantPart part(program_, f);
     std::vector<Found> all;
     made_.clear();
+    const std::vector<bool> chosen = tables ? table_readers(f, part) : std::vector<bool>(f.nodes.size(), true);
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       const Node& n = f.nodes[i];
-      if (n.op != Op::matmul || !part.constant(n.inputs[1]) || part.producer(n.inputs[1]) < 0) continue;
-      const DType a = type(f, n.inputs[0]).dtype;
-      if (a != DType::f32 && a != DType::f16 && a != DType::bf16) continue;
-      if (const std::int64_t state = state_of(f, part, n.inputs[1]); state >= 0)
-        all.push_back({i, static_cast<std::uint32_t>(state)});
+      const std::optional<Read> read = chosen[i] ? read_of(f, n) : std::nullopt;
+      if (!read) continue;
+      const ValueId v = n.inputs[read->operand];
+      if (!part.constant(v) || part.producer(v) < 0) continue;
+      if (const std::int64_t state = state_of(f, part, v, *read); state >= 0)
+        all.push_back({i, *read, static_cast<std::uint32_t>(state)});
     }
     Function& now = program_.functions[number];
-    for (const Found& found : all) now.nodes[found.node].inputs[1] = value_of_state(program_, now, found.state);
+    for (const Found& found : all) {
+      const ValueId weight = value_of_state(program_, now, found.state);
+      read_instead(now, now.nodes[found.node], found.read.operand, weight);
+    }
     return !all.empty();
   }
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }
 
-  /// The quantized state that is `v` by columns, or -1. It is made if there is none yet.
-  std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v) {
-    const TensorType& t = type(f, v);
-    if (t.rank() != 2 || !is_floating(t.dtype) || element_size(t.dtype) > 4) return -1;
-    if (const std::int64_t state = dequantized(f, part, v); state >= 0) return state;
+  /// The quantized state that has the numbers of `v` as the node reads them, or -1. It is made if there is none yet.
+  std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
+    if (const std::int64_t state = dequantized(f, part, v, read); state >= 0) return state;
     const ConstantSlice slice = part.slice(v);
     if (slice.nodes.empty()) return -1;
     for (std::uint32_t s : slice.states) candidates_[s] = true;
-    if (const auto known = made_.find(v); known != made_.end()) return known->second;
+    const std::pair key{v, read.by_columns};
+    if (const auto known = made_.find(key); known != made_.end()) return known->second;
     const std::uint64_t work = part.work(slice);
-    if (work > budget_ || t.shape[0].value() * t.shape[1].value() < kLeast) return -1;
+    if (work > budget_ || read.rows * read.columns < kLeast) return -1;
     budget_ -= work;
-    const std::optional<Fitted> fitted = find(f, part, slice, v);
-    const std::int64_t state =
-        fitted ? add_state(*fitted, {t.shape[1].value(), t.shape[0].value()}, slice) : std::int64_t{-1};
-    made_.emplace(v, state);
+    const std::optional<Fitted> fitted = find(f, part, slice, v, read);
+    const std::int64_t state = fitted ? add_state(*fitted, read, slice) : std::int64_t{-1};
+    made_.emplace(key, state);
     return state;
   }
 
-  /// The state behind dequantize, where only a transposition lies between.
-  std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v) {
+  /// The state behind dequantize, where only views lie between that give the node its matrix.
+  std::int64_t dequantized(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     bool transposed = false;
     for (std::int64_t at = part.producer(v); at >= 0;) {
       const Node& n = f.nodes[static_cast<std::size_t>(at)];
-      if (n.op == Op::permute && type(f, n.inputs[0]).rank() == 2) {
-        const Dims& axes = n.dims(AttrKey::axes);
-        transposed = transposed != ((axes[0].value() + 2) % 2 == 1);
+      if (n.op == Op::permute && read.by_columns && swaps_last_axes(n)) {
+        transposed = !transposed;
+      } else if (n.op == Op::reshape && !read.by_columns && type(f, n.inputs[0]).shape == shape_of(read)) {
+        // A convolution's kernel as a row.
       } else if (n.op == Op::dequantize || n.op == Op::mx_dequantize) {
         const std::int64_t state = part.state(n.inputs[0]);
-        return transposed && state >= 0 && type(f, n.inputs[0]).rank() == 2 ? state : -1;
+        const bool fits = transposed == read.by_columns && type(f, n.inputs[0]).shape == shape_of(read);
+        return fits ? state : -1;
       } else {
         return -1;
       }
@@ -108,13 +117,30 @@ class Products {
     return -1;
   }
 
-  std::optional<Fitted> find(const Function& f, const ConstantPart& part, const ConstantSlice& slice, ValueId v) {
+  static Dims shape_of(const Read& read) { return {read.shape.begin(), read.shape.end()}; }
+
+  static bool swaps_last_axes(const Node& n) {
+    const Dims& axes = n.dims(AttrKey::axes);
+    const auto rank = std::ssize(axes);
+    if (rank < 2) return false;
+    for (std::ptrdiff_t i = 0; i < rank; ++i) {
+      const std::ptrdiff_t from = i < rank - 2 ? i : 2 * rank - 3 - i;
+      if ((axes[static_cast<std::size_t>(i)].value() + rank) % rank != from) return false;
+    }
+    return true;
+  }
+
+  std::optional<Fitted> find(const Function& f, const ConstantPart& part, const ConstantSlice& slice, ValueId v,
+                             const Read& read) {
     const TensorType& t = type(f, v);
-    Numbers numbers{{}, t.dtype, t.shape[1].value(), t.shape[0].value()};
-    const std::vector<PerBlock> scales = scale_candidates(program_, f, part, slice, {numbers.rows, numbers.columns});
+    Numbers numbers{{}, t.dtype, read.rows, read.columns};
+    const std::vector<PerBlock> scales =
+        scale_candidates(program_, f, part, slice, {read.rows, read.columns, read.planes});
     if (scales.empty()) return std::nullopt;
     try {
-      part.evaluate(v, slice, [&](const Tensor& value) { numbers.values = numbers_by_columns(value); });
+      part.evaluate(v, slice, [&](const Tensor& value) {
+        numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
+      });
     } catch (const Error&) {
       return std::nullopt;  // whatever is wrong with the program, its user will be told when it runs
     }
@@ -132,7 +158,18 @@ class Products {
     return std::nullopt;
   }
 
-  std::uint32_t add_state(const Fitted& fitted, WeightSizes sizes, const ConstantSlice& slice) {
+  /// Tied weights are one state.
+  std::optional<std::uint32_t> equal_state(const TensorType& type, const std::vector<std::byte>& bytes) const {
+    for (const std::uint32_t s : added_) {
+      const State& state = program_.states[s];
+      if (state.type == type && std::ranges::equal(program_.source->bytes(state.storage), bytes)) return s;
+    }
+    return std::nullopt;
+  }
+
+  std::uint32_t add_state(const Fitted& fitted, const Read& read, const ConstantSlice& slice) {
+    const TensorType type{fitted.element, shape_of(read), fitted.blocks};
+    if (const auto equal = equal_state(type, fitted.bytes)) return *equal;
     // Named after the largest of the states that it stands for.
     const State* largest = nullptr;
     for (std::uint32_t s : slice.states) {
@@ -145,11 +182,13 @@ class Products {
     names_.emplace_back(state.name, largest->name);
     state.kind = largest->kind;
     state.persistent = largest->persistent;
-    state.type = {fitted.element, {sizes.rows, sizes.columns}, fitted.blocks};
-    state.strides = {sizes.columns, 1};
+    state.type = type;
+    state.strides.assign(read.shape.size(), 1);
+    for (std::size_t i = read.shape.size() - 1; i > 0; --i) state.strides[i - 1] = state.strides[i] * read.shape[i];
     state.storage = add_storage(program_, fitted.bytes);
     program_.states.push_back(std::move(state));
-    return static_cast<std::uint32_t>(program_.states.size() - 1);
+    added_.push_back(static_cast<std::uint32_t>(program_.states.size() - 1));
+    return added_.back();
   }
 
   /// The quantized state takes the name of the one whose numbers it has, if that is gone.
@@ -167,14 +206,20 @@ class Products {
   Program& program_;
   std::vector<bool> candidates_;  ///< states that may be unread then
   std::uint64_t budget_ = 0;
-  std::map<ValueId, std::int64_t> made_;  ///< of the function that is looked at: the state of a value, or -1
+  /// Of the function that is looked at: the state of a value, by columns or not, or -1.
+  std::map<std::pair<ValueId, bool>, std::int64_t> made_;
+  std::vector<std::uint32_t> added_;
   std::vector<std::pair<std::string, std::string>> names_;
 };
 
 }  // namespace
 
+void read_quantized_tables(Program& program) {
+  Weights(program).run(true);
+}
+
 void read_quantized_weights(Program& program) {
-  Products(program).run();
+  Weights(program).run(false);
 }
 
 }  // namespace tern

@@ -45,8 +45,14 @@ class Rewriter {
     const DType x = producers_.type(n.inputs[0]).dtype, w = producers_.type(n.inputs[1]).dtype;
     if (x != w || (x != DType::f32 && x != DType::f16 && x != DType::bf16)) return kNoValue;
     const auto operand = trace(producers_, n.inputs[1]);
-    if (!operand || (operand->scale && n.op != Op::matmul)) return kNoValue;
+    if (!operand || (operand->scale && (n.op != Op::matmul || !is_one_matrix(producers_.type(n.inputs[1])))))
+      return kNoValue;
     return product(n, *operand);
+  }
+
+  /// Batches of matrices with scales become quantized values: exporter/quantized/.
+  static bool is_one_matrix(const TensorType& t) {
+    return std::ranges::all_of(t.shape.begin(), t.shape.end() - 2, [](const Dim& d) { return d.is(1); });
   }
 
   ValueId product(const Node& n, const ByteOperand& operand) {

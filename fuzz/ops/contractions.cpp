@@ -38,6 +38,10 @@ void weight(Make& m, DType dtype, std::int64_t rows, std::int64_t columns) {
   m.node.inputs.push_back(m.b.permute(m.tensor(dtype, {columns, rows}), {1, 0}));
 }
 
+bool is_float(DType t) {
+  return t == DType::f32 || t == DType::bf16 || t == DType::f16;
+}
+
 bool is_byte(DType t) {
   return t == DType::i8 || t == DType::u8;
 }
@@ -50,10 +54,11 @@ void matmul(Make& m) {
   if (m.chance(40)) b.clear();
   a.insert(a.end(), {rows, depth});
   // A quantized matrix lies by columns.
-  const bool quantized = !m.tame() && depth % 4 == 0 && m.chance(25) && (dtype == DType::f32 || dtype == DType::bf16);
+  const bool quantized = !m.tame() && depth % 4 == 0 && m.chance(25) && is_float(dtype);
   m.operand(dtype, a);
   if (quantized) {
-    m.node.inputs.push_back(m.quantized({columns, depth}));
+    b.insert(b.end(), {columns, depth});
+    m.node.inputs.push_back(m.quantized(b));
   } else if (b.empty()) {
     weight(m, narrow, depth, columns);
   } else {
@@ -66,10 +71,15 @@ void matmul(Make& m) {
   if (m.chance(integers ? 80 : 30)) m.set(Key::dtype, m.pick({integers ? DType::i32 : dtype, DType::f32}));
 }
 void grouped_matmul(Make& m) {
-  const std::int64_t depth = m.extent(0, 5), groups = m.in(0, 5);
-  const DType dtype = m.floating();
+  const bool quantized = !m.tame() && m.chance(30);
+  const std::int64_t depth = quantized ? 4 * m.in(1, 16) : m.extent(0, 5), groups = m.in(0, 5);
+  const DType dtype = quantized ? m.pick({DType::f32, DType::bf16, DType::f16}) : m.floating();
   m.operand(dtype, {m.extent(0, 5), depth});
-  m.operand(weight_dtype(m, dtype), {groups, depth, m.extent(0, 5)});
+  if (quantized) {
+    m.node.inputs.push_back(m.quantized({groups, m.extent(0, 5), depth}));
+  } else {
+    m.operand(weight_dtype(m, dtype), {groups, depth, m.extent(0, 5)});
+  }
   m.operand(m.index(), {groups});
 }
 void convolution(Make& m) {
@@ -88,7 +98,14 @@ void convolution(Make& m) {
   const std::initializer_list<std::int64_t> plain = {out, in / groups}, reversed = {in, out / groups};
   kernel.insert(kernel.begin(), transposed ? reversed : plain);
   m.operand(dtype, image);
-  m.operand(is_byte(dtype) ? m.pick({DType::i8, DType::u8}) : dtype, kernel);
+  std::int64_t row = in / groups;  // of the weight as a matrix
+  for (const std::int64_t k : reach) row *= k;
+  if (!m.tame() && !transposed && is_float(dtype) && row % 4 == 0 && row > 0 && m.chance(40)) {
+    m.node.inputs.push_back(m.quantized({out, row}));
+    m.set(Key::kernel, reach);
+  } else {
+    m.operand(is_byte(dtype) ? m.pick({DType::i8, DType::u8}) : dtype, kernel);
+  }
   if (m.chance(40)) m.operand(result, {out});
   if (result != dtype) m.set(Key::dtype, result);
   if (integers && !transposed && m.chance(60)) m.set(Key::fill, dtype == DType::i8 ? m.in(-128, 127) : m.in(0, 255));

@@ -16,7 +16,17 @@ void gather(Make& m) {
   m.operand(m.index(), index);
   m.set(Key::axis, axis);
 }
+/// Rows of a quantized table.
+void select_quantized(Make& m) {
+  Sizes s = m.shape(m.in(1, 3));
+  s.push_back(m.in(1, 40));
+  m.node.inputs.push_back(m.quantized(s));
+  m.operand(m.index(), m.shape(m.in(0, 2)));
+  m.set(Key::axis, m.in(0, static_cast<std::int64_t>(s.size()) - 2));
+  m.set(Key::dtype, m.floating());
+}
 void index_select(Make& m) {
+  if (m.chance(25)) return select_quantized(m);
   const Sizes s = m.shape(m.in(1, 4));
   m.operand(m.any(), s);
   m.operand(m.index(), m.shape(m.in(0, 2)));

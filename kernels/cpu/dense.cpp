@@ -1,7 +1,6 @@
 #include "kernels/cpu/dense.h"
 
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -51,24 +50,15 @@ void convert_rows(const TensorView& from, DType dtype, std::byte* to) {
   });
 }
 
-/// The numbers of a quantized value, or of a matrix that one holds by columns.
+/// The numbers of a quantized value, row by row.
 void dequantize(const TensorView& from, DType dtype, std::byte* to) {
-  TensorView v = from;
-  const int last = v.rank - 1;
-  const bool by_columns = v.rank > 1 && v.stride(last) != 1 && v.size(last) > 1;
-  if (by_columns) std::swap(v.sizes[static_cast<std::size_t>(last)], v.sizes[static_cast<std::size_t>(last) - 1]);
-  const QuantizedMatrix m = quantized_matrix(v);
-  const std::int64_t size = element_size(dtype), step = by_columns ? m.rows : 1;
+  const QuantizedMatrix m = quantized_matrix(from);
+  const std::int64_t size = element_size(dtype);
   parallel_for(m.rows, std::max<std::int64_t>(1, kGrain / m.columns), [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> row(static_cast<std::size_t>(m.columns));
     for (std::int64_t r = begin; r < end; ++r) {
       dequantize_row(m, from.data, r, 0, m.columns, row.data());
-      if (step == 1) {
-        convert(row.data(), DType::f32, to + r * m.columns * size, dtype, m.columns);
-        continue;
-      }
-      for (std::int64_t c = 0; c < m.columns; ++c)
-        convert(&row[static_cast<std::size_t>(c)], DType::f32, to + (c * step + r) * size, dtype, 1);
+      convert(row.data(), DType::f32, to + r * m.columns * size, dtype, m.columns);
     }
   });
 }

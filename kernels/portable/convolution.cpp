@@ -1,10 +1,13 @@
 // convolution: float32 in tiles of channels and positions, other types element by element.
 #include <algorithm>
 
+#include "kernels/convolution_weight.h"
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/quantized.h"
 #include "kernels/portable/vectors.h"
 #include "kernels/portable/window.h"
+#include "kernels/quantized_view.h"
 
 namespace tern::portable {
 namespace {
@@ -25,7 +28,7 @@ struct Problem {
 };
 
 Problem describe(const KernelCall& c) {
-  const TensorView& w = c.in[1];
+  const TensorView w = convolution_weight(c);
   Problem p{c.node->integer(AttrKey::groups), 0, 0, 1, c.node->integer(AttrKey::transposed) != 0, 0, 0};
   p.in = c.in[0].size(1) / p.groups;
   p.out = c.out[0].size(1) / p.groups;
@@ -64,20 +67,31 @@ void declare(Launch& k, const KernelCall& c, const Problem& problem, DType sum) 
   parameter(k, "x_sizes", last_sizes(x, n));
   parameter(k, "x_strides", last_strides(x, n));
   parameter(k, "out_sizes", last_sizes(out, n));
-  parameter(k, "extent", last_sizes(c.in[1], n));
+  parameter(k, "extent", last_sizes(convolution_weight(c), n));
   parameter(k, "strides", three_of(node, AttrKey::strides, n, 1));
   parameter(k, "dilations", three_of(node, AttrKey::dilations, n, 1));
   parameter(k, "before", three_of(node, AttrKey::before, n, 0));
 }
 
+/// LOAD_W(w, i) is the number at place i of the weight.
+void declare_weight(Launch& k, const KernelCall& c, DType sum) {
+  if (c.in[1].blocks.columns == 0) {
+    k.input("w", 1, c.in[1].dtype);
+    return k.load("LOAD_W", c.in[1].dtype, sum);
+  }
+  declare_quantized(k, "w", 1, quantized_matrix(c.in[1]));
+  k.parameter("w_row", c.in[1].size(1));
+  k.source.define("LOAD_W(from, i)", "W((i) / p.w_row, (i) % p.w_row)");
+}
+
 void by_elements(const KernelCall& c, Launches& list, const Problem& problem, DType sum) {
-  const TensorView &w = c.in[1], &out = c.out[0];
+  const TensorView& out = c.out[0];
+  const TensorView w = convolution_weight(c);
   Launch k("convolution");
   declare(k, c, problem, sum);
   k.source.define("TRANSPOSED", problem.transposed ? 1 : 0);
   k.source.define("PLACE(a, k)", problem.transposed ? kTransposedPlace : kPlace);
-  k.input("w", 1, w.dtype);
-  k.load("LOAD_W", w.dtype, sum);
+  declare_weight(k, c, sum);
   k.source.arithmetic("TOTAL", total_type(c, sum));
   k.source.define("TO_TOTAL(v)", converted(sum, total_type(c, sum), "(v)"));
   if (sum == DType::i64) {
@@ -139,12 +153,11 @@ Tiles tiles_of(const Problem& problem, const Target& target) {
 
 /// The weight with the channels of a tile side by side. Lacks only where it goes to.
 Launch pack(const KernelCall& c, const Problem& problem, const Tiles& tiles) {
-  const TensorView& w = c.in[1];
+  const TensorView w = convolution_weight(c);
   Launch k("pack_weight");
   k.type("SUM_T", DType::f32);
   k.source.define("WIDTH", tiles.width);
-  k.input("w", 1, w.dtype);
-  k.load("LOAD_W", w.dtype, DType::f32);
+  declare_weight(k, c, DType::f32);
   Axes element;
   for (int i = 2; i < w.rank; ++i) element.add(w.size(i), w.stride(i));
   element.declare(k.source, "element");
@@ -183,6 +196,9 @@ void declare_packed(Launch& k, const KernelCall& c, Launches& list, const Proble
 
 void tiled(const KernelCall& c, Launches& list, const Problem& problem) {
   const TensorView& out = c.out[0];
+  const bool once = c.constant != nullptr && c.constant[1] && c.in[1].data != nullptr;
+  if (c.in[1].blocks.columns != 0)
+    list.widening = {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), once};
   const std::int64_t positions = out.numel() / (out.size(0) * out.size(1));
   const Tiles tiles = tiles_of(problem, list.target());
   const std::int64_t blocks = (positions + tiles.tile.rows - 1) / tiles.tile.rows;
@@ -210,7 +226,7 @@ bool fits(std::int64_t a, std::int64_t b) {
 /// Whether positions fit 32 bits, as the tiled kernel counts them.
 bool is_small(const KernelCall& c) {
   const auto n = static_cast<std::size_t>(c.in[0].rank - 2);
-  const Three in = last_sizes(c.in[0], n), out = last_sizes(c.out[0], n), window = last_sizes(c.in[1], n);
+  const Three in = last_sizes(c.in[0], n), out = last_sizes(c.out[0], n), window = last_sizes(convolution_weight(c), n);
   const Three strides = three_of(*c.node, AttrKey::strides, n, 1);
   const Three dilations = three_of(*c.node, AttrKey::dilations, n, 1);
   const Three before = three_of(*c.node, AttrKey::before, n, 0);

@@ -1,6 +1,8 @@
 // grouped_matmul: an element for each item.
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/quantized.h"
+#include "kernels/quantized_view.h"
 
 namespace tern::portable {
 namespace {
@@ -12,10 +14,20 @@ void grouped_matmul(const KernelCall& c, Launches& list) {
   Launch k("grouped_matmul");
   k.source.arithmetic("SUM", sum);
   k.input("x", 0, x.dtype);
-  k.input("w", 1, w.dtype);
+  if (w.blocks.columns != 0) {
+    declare_quantized(k, "w", 1, quantized_matrix(w));
+    k.source.define("WEIGHT(group, k, column)", "W((group) * p.columns + (column), k)");
+  } else {
+    k.input("w", 1, w.dtype);
+    k.load("LOAD_W", w.dtype, sum);
+    k.source.define("WEIGHT(group, k, column)",
+                    "LOAD_W(w, (group) * p.w_group + (k) * p.w_depth + (column) * p.w_column)");
+    k.parameter("w_group", w.stride(0));
+    k.parameter("w_depth", w.stride(1));
+    k.parameter("w_column", w.stride(2));
+  }
   k.input("offsets", 2, offsets.dtype);
   k.load("LOAD_X", x.dtype, sum);
-  k.load("LOAD_W", w.dtype, sum);
   k.may_fail();
   k.parameter("count", out.numel());
   k.parameter("rows", out.size(0));
@@ -24,9 +36,6 @@ void grouped_matmul(const KernelCall& c, Launches& list) {
   k.parameter("groups", offsets.size(0));
   k.parameter("x_row", x.stride(0));
   k.parameter("x_depth", x.stride(1));
-  k.parameter("w_group", w.stride(0));
-  k.parameter("w_depth", w.stride(1));
-  k.parameter("w_column", w.stride(2));
   k.parameter("offsets_step", offsets.stride(0));
   k.output("out", 0, out.dtype);
   k.store("STORE", sum, out.dtype);

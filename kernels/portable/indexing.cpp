@@ -4,6 +4,8 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/movement.h"
+#include "kernels/portable/quantized.h"
+#include "kernels/quantized_view.h"
 #include "schema/kinds.h"
 
 namespace tern::portable {
@@ -28,7 +30,30 @@ void gather(const KernelCall& c, Launches& list) {
   list.add(std::move(k), index.numel());
 }
 
+/// The numbers of rows of a quantized value.
+void select_quantized(const KernelCall& c, Launches& list) {
+  const TensorView &x = c.in[0], &index = c.in[1], &out = c.out[0];
+  const QuantizedMatrix m = quantized_matrix(x);
+  const int axis = axis_of(*c.node, x.rank);
+  std::int64_t inner = 1;
+  for (int i = axis + 1; i + 1 < x.rank; ++i) inner *= x.size(i);
+  Launch k("index_select_quantized");
+  declare_quantized(k, "x", 0, m);
+  k.input("index", 1, index.dtype);
+  k.output("out", 0, out.dtype);
+  k.store("STORE", DType::f32, out.dtype);
+  k.may_fail();
+  k.source.view("index", index);
+  k.parameter("count", out.numel());
+  k.parameter("columns", m.columns);
+  k.parameter("inner", inner);
+  k.parameter("entries", index.numel());
+  k.parameter("size", x.size(axis));
+  list.add(std::move(k), out.numel());
+}
+
 void index_select(const KernelCall& c, Launches& list) {
+  if (c.in[0].blocks.columns != 0) return select_quantized(c, list);
   const TensorView x = as_line(c.in[0]);
   const TensorView& index = c.in[1];
   const int axis = axis_of(*c.node, x.rank);

@@ -163,7 +163,7 @@ void tiled(const KernelCall& c, Launches& list) {
   list.add(std::move(k), a.planes.numel() * row_blocks * panels * tile.items, static_cast<std::uint32_t>(tile.items));
 }
 
-/// By a quantized matrix, which lies by columns.
+/// By quantized matrices, which lie by columns.
 void quantized(const KernelCall& c, Launches& list) {
   const TensorView& out = c.out[0];
   const Operand a = left(c);
@@ -172,9 +172,14 @@ void quantized(const KernelCall& c, Launches& list) {
   k.input("a", 0, a.planes.dtype);
   k.load("LOAD_A", a.planes.dtype, DType::f32);
   k.source.view("a", a.planes);
-  declare_quantized(k, "b", 1, quantized_matrix(c.in[1]));
+  const TensorView& b = c.in[1];
+  TensorView matrices = planes(b, out);  // by number
+  const std::int64_t each = std::max<std::int64_t>(1, b.size(b.rank - 2) * b.size(b.rank - 1));
+  for (std::int64_t& stride : matrices.strides) stride /= each;
+  declare_quantized(k, "b", 1, quantized_matrix(b));
+  k.source.view("b", matrices);
   k.parameter("rows", a.length);
-  k.parameter("columns", c.in[1].size(0));
+  k.parameter("columns", b.size(b.rank - 2));
   k.parameter("depth", a.depth);
   k.parameter("a_row", a.step);
   k.parameter("a_depth", a.depth_step);

@@ -36,4 +36,19 @@ void Plans::drop_one(Entries& entries) {
   entries.erase(std::ranges::min_element(entries, std::less<>(), order));
 }
 
+std::vector<std::shared_ptr<const Plan>> Plans::all() {
+  std::vector<std::shared_ptr<Entry>> entries;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [section, of_section] : sections_)
+      entries.insert(entries.end(), of_section.begin(), of_section.end());
+  }
+  std::vector<std::shared_ptr<const Plan>> plans;
+  for (const std::shared_ptr<Entry>& e : entries) {
+    const std::lock_guard lock(e->making);
+    if (e->plan != nullptr) plans.push_back(e->plan);
+  }
+  return plans;
+}
+
 }  // namespace tern

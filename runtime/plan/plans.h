@@ -22,6 +22,8 @@ class Plans {
   /// *made is set. What `make` throws goes to its caller, and the next one tries anew. From any thread.
   std::shared_ptr<const Plan> get(const PlanKey& key, const std::function<std::shared_ptr<const Plan>()>& make,
                                   bool* made);
+  /// Those that are kept now.
+  std::vector<std::shared_ptr<const Plan>> all();
 
  private:
   struct Entry {

@@ -20,6 +20,12 @@ void require_same_dtype(const Inference& c, std::size_t a, std::size_t b) {
   if (c.in(a).dtype != c.in(b).dtype) c.fail(fmt::format("operands {} and {} must have the same type", a, b));
 }
 
+void require_numbers_type(const Inference& c) {
+  const DType t = c.dtype();
+  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
+            "the dtype must be a floating one");
+}
+
 void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what) {
   if (c.pool.bounds(d).max < min) c.fail(fmt::format("{} is {}, less than {}", what, c.pool.text(d), min));
 }

@@ -5,10 +5,10 @@
 
 namespace tern {
 
-/// Operand i, which must not be an MX tensor (its elements mean nothing without their scales).
+/// Operand i, which must not be a quantized value (its elements mean nothing without their scales).
 inline const TensorType& plain(const Inference& c, std::size_t i) {
   const TensorType& t = c.in(i);
-  c.require(!t.quantized(), "an MX operand is not allowed here");
+  c.require(!t.quantized(), "a quantized operand is not allowed here");
   return t;
 }
 
@@ -59,10 +59,12 @@ inline void parameter(const Inference& c, std::size_t i, const Dims& shape, cons
   for (std::size_t k = 0; k < shape.size(); ++k) c.same(t.shape[k], shape[k], what);
 }
 
-/// One element can be addressed, and it is a plain tensor: neither packed float4 nor an MX value.
+/// One element can be addressed, and it is a plain tensor: neither packed float4 nor a quantized value.
 void require_plain(const Inference& c, std::size_t input);
 void require_floating(const Inference& c, std::size_t input);               ///< real floating
 void require_same_dtype(const Inference& c, std::size_t a, std::size_t b);  ///< of two inputs
+/// Attribute `dtype` must be a type that the numbers of a quantized value are given in.
+void require_numbers_type(const Inference& c);
 /// Fails when `d` cannot be at least `min`.
 void require_at_least(const Inference& c, Dim d, std::int64_t min, const char* what);
 

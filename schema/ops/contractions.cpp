@@ -24,29 +24,34 @@ bool are_factors(DType a, DType b) {
   return (a == DType::f16 || a == DType::bf16) && (is_byte_float(b) || is_byte_integer(b));
 }
 
+/// Operand 1 as what operand 0 is multiplied by.
+void require_weight(const Inference& c) {
+  const DType a = c.in(0).dtype;
+  if (c.in(1).quantized()) {
+    c.require(a == DType::f32 || a == DType::f16 || a == DType::bf16,
+              "a quantized value is multiplied by float32, float16 or bfloat16");
+  } else {
+    require_plain(c, 1);
+    if (!are_factors(a, c.in(1).dtype)) require_same_dtype(c, 0, 1);
+  }
+}
+
 // a [..., m, k] x b [..., k, n] (+ bias) -> [..., m, n]. The leading axes broadcast; so does the bias, to the result.
 // dtype: of the result; that of `a` where absent. a and b have one dtype, or are_factors says that theirs differ
 // lawfully. Products are summed in float32 (f16, bf16 and the small floats, integers of b beside a float), in the type
 // itself (f32, f64, complex), or in 64 bits with the low bits kept (integers). The bias is added before the one
 // rounding to the result.
-// A quantized b is the matrix by columns: [n, k], blocks along k, beside a float a of at most 32 bits. Its numbers are
-// those of dequantize to float32.
+// A quantized b holds the matrices by columns: [..., n, k], blocks along k, beside a float a of at most 32 bits. Its
+// numbers are those of dequantize to float32.
 void matmul(Inference& c) {
   require_plain(c, 0);
   const TensorType& a = c.in(0);
   const TensorType& b = c.in(1);
   c.require(a.rank() >= 2 && b.rank() >= 2, "both operands need at least two axes");
   const bool by_columns = b.quantized();
-  if (by_columns) {
-    c.require(a.dtype == DType::f32 || a.dtype == DType::f16 || a.dtype == DType::bf16,
-              "a quantized value is multiplied by float32, float16 or bfloat16");
-    c.require(b.rank() == 2, "a quantized matrix has two axes");
-  } else {
-    require_plain(c, 1);
-    if (!are_factors(a.dtype, b.dtype)) require_same_dtype(c, 0, 1);
-  }
-  const Dim depth = by_columns ? b.shape[1] : b.shape[b.shape.size() - 2],
-            columns = by_columns ? b.shape[0] : b.shape.back();
+  require_weight(c);
+  const std::size_t last = b.shape.size() - 1;
+  const Dim depth = b.shape[by_columns ? last : last - 1], columns = b.shape[by_columns ? last - 1 : last];
   c.same(a.shape.back(), depth, "the contracted sizes");
   Dims shape = c.broadcast(Dims(a.shape.begin(), a.shape.end() - 2), Dims(b.shape.begin(), b.shape.end() - 2));
   shape.push_back(a.shape[a.shape.size() - 2]);
@@ -65,22 +70,22 @@ void matmul(Inference& c) {
 
 // x [s, k], weight [e, k, n], offsets [e] -> [s, n]: row r of x is multiplied by weight[g] for the first g with r <
 // offsets[g]. Offsets are cumulative; rows from the last offset on give zeros. dtype, and the dtypes of x and weight,
-// as of matmul.
+// as of matmul. A quantized weight holds its matrices by columns: [e, n, k].
 void grouped_matmul(Inference& c) {
   require_plain(c, 0);
-  require_plain(c, 1);
+  require_weight(c);
   const TensorType& x = c.in(0);
   const TensorType& w = c.in(1);
-  if (!are_factors(x.dtype, w.dtype)) require_same_dtype(c, 0, 1);
   const TensorType& offsets = c.in(2);
   c.require(x.rank() == 2 && w.rank() == 3 && offsets.rank() == 1, "the operands must have 2, 3 and 1 axes");
   c.require(offsets.dtype == DType::i32 || offsets.dtype == DType::i64, "offsets must be int32 or int64");
-  c.same(x.shape[1], w.shape[1], "the contracted sizes");
+  const std::size_t depth = w.quantized() ? 2 : 1, columns = 3 - depth;
+  c.same(x.shape[1], w.shape[depth], "the contracted sizes");
   c.same(w.shape[0], offsets.shape[0], "the numbers of groups");
   const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype != DType::f4_e2m1, "a result of float4 must be packed from another type");
   c.require(is_complex(dtype) == is_complex(x.dtype), "a complex product needs a complex result");
-  c.out(dtype, {x.shape[0], w.shape[2]});
+  c.out(dtype, {x.shape[0], w.shape[columns]});
 }
 
 // softmax(q k^T * scale + mask) v. q [..., h, l, d], k [..., g, s, d], v [..., g, s, e] -> [..., h, l, e]; g divides h,

@@ -24,16 +24,24 @@ void infer_gather(Inference& c) {
   c.out(x.dtype, index.shape);
 }
 
-/// index_select(x, index; axis): x.shape[:axis] + index.shape + x.shape[axis+1:]. A position outside 0..size-1 is an
-/// error when running.
+/// index_select(x, index; axis, dtype): x.shape[:axis] + index.shape + x.shape[axis+1:]. A position outside 0..size-1
+/// is an error when running. Of a quantized x, whose rows lie along the last axis, the result has the numbers of the
+/// selected rows, as dequantize to `dtype` gives them.
 void infer_index_select(Inference& c) {
-  const TensorType& x = movable_operand(c, 0);
+  const bool quantized = c.in(0).quantized();
+  const TensorType& x = quantized ? c.in(0) : movable_operand(c, 0);
   const TensorType& index = index_operand(c, 1);
   const auto axis = static_cast<std::ptrdiff_t>(c.axis(AttrKey::axis, x.rank()));
+  c.require(c.node.has(AttrKey::dtype) == quantized,
+            "a quantized operand, and no other, needs the dtype of the result");
+  if (quantized) {
+    c.require(axis + 1 < x.rank(), "rows of a quantized value are selected, not parts of them");
+    require_numbers_type(c);
+  }
   Dims shape(x.shape.begin(), x.shape.begin() + axis);
   shape.insert(shape.end(), index.shape.begin(), index.shape.end());
   shape.insert(shape.end(), x.shape.begin() + axis + 1, x.shape.end());
-  c.out(x.dtype, std::move(shape));
+  c.out(quantized ? c.dtype() : x.dtype, std::move(shape));
 }
 
 /// The shape of x[idx...]: that of the indices (all alike; operands first, first + 1, ...) + x.shape[k:].
@@ -197,7 +205,10 @@ void infer_repeat_interleave(Inference& c) {
 constexpr Attribute kIndexedAxis = need(AttrKey::axis, AttrType::axis, "that is indexed");
 constexpr Attribute kCount = need(AttrKey::symbols, AttrType::symbols, "how many there are").exactly(1);
 constexpr AttrRecord kGather[] = {kIndexedAxis};
-constexpr AttrRecord kIndexSelect[] = {kIndexedAxis};
+constexpr AttrRecord kIndexSelect[] = {
+    kIndexedAxis,
+    may(AttrKey::dtype, AttrType::dtype, "that of x", "of the numbers of a quantized x"),
+};
 constexpr AttrRecord kIndexPut[] = {flag(AttrKey::accumulate, "adds the values to x, instead of replacing it")};
 constexpr AttrRecord kScatter[] = {
     kIndexedAxis,

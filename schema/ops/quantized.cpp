@@ -62,20 +62,16 @@ void mx_dequantize_rule(Inference& c) {
   const TensorType& x = c.in(0);
   c.require(x.quantized(), "the operand is not an MX value");
   c.require(x.blocks.columns == mx.block && x.blocks.layout == mx.layout, "block or layout is not that of the operand");
-  const DType t = c.dtype();
-  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
-            "the dtype must be a floating one");
-  c.out(t, x.shape);
+  require_numbers_type(c);
+  c.out(c.dtype(), x.shape);
 }
 
 /// dequantize(x; dtype): the numbers of a quantized value, computed in float32 as its zero points say
 /// (dtypes/blocks.h), and rounded to dtype.
 void dequantize_rule(Inference& c) {
   c.require(c.in(0).quantized(), "the operand is not a quantized value");
-  const DType t = c.dtype();
-  c.require(t == DType::f16 || t == DType::bf16 || t == DType::f32 || t == DType::f64,
-            "the dtype must be a floating one");
-  c.out(t, c.in(0).shape);
+  require_numbers_type(c);
+  c.out(c.dtype(), c.in(0).shape);
 }
 
 constexpr Attribute kBlock = need(AttrKey::block, AttrType::integer, "elements that share a scale").within(1, 1 << 20);

@@ -30,6 +30,20 @@ void require_channels(const Inference& c, const TensorType& x, std::size_t spati
   c.require(x.shape.size() >= spatial, "the input has fewer axes than the window");
 }
 
+/// The sizes [o, c / groups, kernel...] of a weight that is a matrix.
+Dims kernel_matrix(const Inference& c, std::size_t spatial) {
+  const TensorType& w = c.in(1);
+  const auto kernel = c.integers(AttrKey::kernel, spatial);
+  std::int64_t elements = 1;
+  for (const std::int64_t k : kernel) {
+    if (__builtin_mul_overflow(elements, k, &elements)) c.fail("the kernel is too large");
+  }
+  Dims sizes{w.shape[0], c.pool.floordiv(w.shape[1], elements)};
+  c.same(c.pool.mul(sizes[1], elements), w.shape[1], "the columns of the weight and whole kernels");
+  sizes.insert(sizes.end(), kernel.begin(), kernel.end());
+  return sizes;
+}
+
 // x [n, c, spatial...], weight, bias [o]? -> [n, o, spatial...] over 1 to 3 spatial axes.
 // weight is [o, c / groups, kernel...], or with `transposed` [c, o / groups, kernel...].
 // Attributes: strides, dilations (1 where absent), before and after (elements added at each end; 0 where absent), fill
@@ -37,12 +51,23 @@ void require_channels(const Inference& c, const TensorType& x, std::size_t spati
 // result; that of x where absent). Cross-correlation, as PyTorch; f16 and bf16 are summed in float32. Integers of 8
 // bits of any signs multiply each other: sums are exact in 64 bits, and become int32 (the low bits) or float32 before
 // the bias is added. Padding adds a fill, a zero point, to such an image alone.
+// A quantized weight is a matrix [o, c / groups * kernel...], never transposed, beside a float x of at most 32 bits;
+// attribute kernel then has the sizes of the kernel. Its numbers are those of dequantize to float32.
 void convolution(Inference& c) {
   require_plain(c, 0);
-  require_plain(c, 1);
   const TensorType& x = c.in(0);
+  const bool quantized = c.in(1).quantized();
+  c.require(c.node.has(AttrKey::kernel) == quantized,
+            "a quantized weight, and no other, needs the sizes of its kernel");
+  if (quantized) {
+    c.require(x.dtype == DType::f32 || x.dtype == DType::f16 || x.dtype == DType::bf16,
+              "a quantized weight is multiplied by float32, float16 or bfloat16");
+    c.require(!c.flag(AttrKey::transposed), "a transposed convolution by a quantized weight");
+  } else {
+    require_plain(c, 1);
+  }
   const bool bytes = is_byte_integer(x.dtype) && is_byte_integer(c.in(1).dtype);
-  if (!bytes) require_same_dtype(c, 0, 1);
+  if (!bytes && !quantized) require_same_dtype(c, 0, 1);
   const DType dtype = c.dtype_or(x.dtype);
   c.require(dtype == x.dtype || (bytes && (dtype == DType::i32 || dtype == DType::f32)),
             "integers of 8 bits alone have a result of another type, int32 or float32");
@@ -51,9 +76,10 @@ void convolution(Inference& c) {
   c.require(
       fill == 0 || (bytes && fill >= least && fill <= most && !c.flag(AttrKey::transposed)),
       "padding adds a number other than 0 to images of 8-bit integers alone, one of theirs, and never transposed");
-  const TensorType& w = c.in(1);
-  c.require(x.rank() >= 3 && x.rank() <= 5 && w.rank() == x.rank(), "input and weight need 3 to 5 axes, as many each");
+  c.require(x.rank() >= 3 && x.rank() <= 5 && (quantized ? c.in(1).rank() == 2 : c.in(1).rank() == x.rank()),
+            "input and weight need 3 to 5 axes, as many each, and a quantized weight two");
   const std::size_t n = x.shape.size() - 2;
+  const Dims w = quantized ? kernel_matrix(c, n) : c.in(1).shape;
   const auto strides = c.integers(AttrKey::strides, n);
   const auto dilations = c.integers(AttrKey::dilations, n);
   const auto before = c.integers(AttrKey::before, n);
@@ -64,13 +90,13 @@ void convolution(Inference& c) {
   ExprPool& pool = c.pool;
   Dim out_channels;
   if (transposed) {
-    c.same(x.shape[1], w.shape[0], "the channels of input and weight");
-    out_channels = pool.mul(w.shape[1], groups);
+    c.same(x.shape[1], w[0], "the channels of input and weight");
+    out_channels = pool.mul(w[1], groups);
   } else {
-    c.same(x.shape[1], pool.mul(w.shape[1], groups), "the channels of input and weight");
-    out_channels = w.shape[0];
+    c.same(x.shape[1], pool.mul(w[1], groups), "the channels of input and weight");
+    out_channels = w[0];
   }
-  for (const Dim d : {x.shape[1], w.shape[0]}) {
+  for (const Dim d : {x.shape[1], w[0]}) {
     if (d.is_const()) c.require(d.value() % groups == 0, "the channels are not a multiple of the groups");
   }
   if (c.has(2)) {
@@ -81,7 +107,7 @@ void convolution(Inference& c) {
   }
   Dims shape{x.shape[0], out_channels};
   for (std::size_t i = 0; i < n; ++i) {
-    const Dim in = x.shape[i + 2], kernel = w.shape[i + 2];
+    const Dim in = x.shape[i + 2], kernel = w[i + 2];
     require_at_least(c, kernel, 1, "a kernel size");
     c.require(pool.bounds(kernel).min <= kMaxWindow, "a kernel size is too large");
     const Dim reach = pool.mul(dilations[i], pool.sub(kernel, 1));
@@ -245,6 +271,8 @@ constexpr AttrRecord kConvolution[] = {
          "what is added in front and behind: other than 0 for 8-bit integers alone")
         .within(-128, 255),
     may(AttrKey::dtype, AttrType::dtype, "the dtype of x", "of the result: of 8-bit integers also int32 or float32"),
+    may(AttrKey::kernel, AttrType::integers, "that of the weight's axes", "sizes of the kernel of a quantized weight")
+        .within(1, kMaxWindow),
 };
 constexpr AttrRecord kPool[] = {
     need(AttrKey::kind, kPoolNames, "the largest element of a window, or the mean"),

@@ -28,6 +28,7 @@ set(sources
   quantization_test.cpp
   quantize_arithmetic_test.cpp
   quantize_test.cpp
+  quantize_uses_test.cpp
   quantized_fit_test.cpp
   quantized_products_test.cpp
   simplify_test.cpp

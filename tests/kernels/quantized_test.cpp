@@ -3,66 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
-#include "dtypes/convert.h"
 #include "kernels/cpu/quantized/loops.h"
 #include "kernels/cpu/quantized/product.h"
 #include "tests/kernels/node_run.h"
+#include "tests/kernels/quantized_value.h"
 #include "threads/threads.h"
 
 namespace tern::test {
 namespace {
 
-/// Elements of any code but NaN and infinity, scales and zero points near 1.
-std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32_t seed) {
-  std::mt19937 engine(seed);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
-  for (std::int64_t i = 0; i < m.element_bytes(); ++i) {
-    auto code = static_cast<std::uint8_t>(engine());
-    if (m.element == DType::f6_e2m3 || m.element == DType::f6_e3m2) code &= 63;
-    if (m.element == DType::f8_e4m3fn && (code & 0x7f) == 0x7f) code = 0x55;
-    if (m.element == DType::f8_e5m2 && (code & 0x7c) == 0x7c) code = 0x2a;
-    bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(code);
-  }
-  const auto fill = [&](std::int64_t at, DType t, std::int64_t count, float least, float most) {
-    std::uniform_real_distribution<float> draw(least, most);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float x = draw(engine);
-      convert(&x, DType::f32, bytes.data() + at + i * element_size(t), t, 1);
-    }
-  };
-  fill(m.scale_offset(), m.blocks.scale, m.scales().size(), .5F, 2);
-  if (m.blocks.zero_point != ZeroPoint::none)
-    fill(m.zero_offset(), m.blocks.zero, m.scales().size(), m.blocks.zero == DType::i8 ? -9 : -1, 9);
-  if (m.blocks.outer) fill(m.outer_offset(), DType::f32, 1, .25F, .5F);
-  return bytes;
-}
-
-struct Format {
-  DType element;
-  Blocks blocks;
-};
-constexpr std::int32_t kRow = 0;  // one block in a row
-const Format kFormats[] = {
-    {DType::i4, {.columns = 32, .scale = DType::f32}},
-    {DType::i4, {.columns = 32, .scale = DType::bf16, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
-    {DType::i4, {.columns = 16, .scale = DType::f16, .zero_point = ZeroPoint::added, .zero = DType::f32}},
-    {DType::i4, {.columns = kRow, .scale = DType::f32}},
-    {DType::i2, {.columns = 32, .scale = DType::f32}},
-    {DType::i2, {.columns = 64, .scale = DType::f32, .zero_point = ZeroPoint::subtracted, .zero = DType::f32}},
-    {DType::i8, {.columns = kRow, .scale = DType::f32}},
-    {DType::i8, {.columns = 8, .scale = DType::f32}},
-    {DType::u8, {.columns = kRow, .scale = DType::f32, .zero_point = ZeroPoint::subtracted, .zero = DType::i8}},
-    {DType::i8, {.columns = 32, .rows = 3, .scale = DType::f32}},
-    {DType::f8_e4m3fn, {.columns = 32}},
-    {DType::f8_e4m3fn, {.columns = 32, .layout = ScaleLayout::swizzled_32_4_4}},
-    {DType::f8_e5m2, {.columns = 32}},
-    {DType::f6_e2m3, {.columns = 32}},
-    {DType::f6_e3m2, {.columns = 32}},
-    {DType::f4_e2m1, {.columns = 32}},
-    {DType::f4_e2m1, {.columns = 16, .scale = DType::f8_e4m3fn, .outer = true}},
-};
 struct Extent {
   std::int64_t m, n, k;
 };

@@ -32,6 +32,8 @@ set(sources
   pointwise_table_test.cpp
   pointwise_views_test.cpp
   pool_test.cpp
+  quantized_convolution_test.cpp
+  quantized_rows_test.cpp
   quantized_test.cpp
   random_test.cpp
   reduce_test.cpp

@@ -41,4 +41,5 @@ set(sources
   weight_cache/prepared_test.cpp
   weight_cache/room_test.cpp
   weight_cache/weight_cache_test.cpp
-  weights_test.cpp)
+  weights_test.cpp
+  widened_test.cpp)

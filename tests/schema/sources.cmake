@@ -9,4 +9,5 @@ set(sources
   op_record_test.cpp
   pointwise_check_test.cpp
   pointwise_rules_test.cpp
+  quantized_rules_test.cpp
   reduction_rules_test.cpp)

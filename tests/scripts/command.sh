@@ -82,7 +82,7 @@ try 'quantize, formats' ends 2 '--quantize takes int8, int4, float8' "${quantize
 try 'quantize, an empty pattern' ends 2 'a pattern must follow the colon' "${quantize[@]}" int8:
 try 'quantize, no such module' ends 2 "matches 'lm_head'" "${quantize[@]}" int8:lm_head
 try 'quantize, --keep without a match' ends 2 "matches 'lm_head'" "${quantize[@]}" int8 --keep lm_head
-try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*'
+try 'quantize, nothing is left' ends 2 "'classifier*' keeps it" "${quantize[@]}" int8 --keep 'classifier*' --keep 'features*'
 try '--group without int4' ends 2 '--group is for int4' "${quantize[@]}" int8 --group 64
 try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
 try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
@@ -91,18 +91,29 @@ try '--activations' ends 2 '--activations takes int8' "${quantize[@]}" int8 --ac
 try '--activations without int8' ends 2 'is for int8 weights' "${quantize[@]}" int4 --activations int8
 try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
-try 'quantize, the report' ends 0 'features.3.weight: convolution reads it' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
+try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements do not divide into blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil
 quantized_json() {
   "${quantize[@]}" int4 --json | py 'import json, sys
 q = json.load(sys.stdin)["quantized"]
 w = q["weights"][0]
 assert (w["weight"], w["rows"], w["columns"], w["bytes"]) == ("classifier.1.weight", 64, 512, 64 * 512 // 2 + 64 * 16 * 4)
 assert 15 < w["sqnr_db"] < 30 and .99 < w["cosine"] < 1 and q["bytes"] < q["bytes_before"] / 6
-assert q["kept"][0]["reason"] == "convolution reads it"'
+assert q["kept"][0]["reason"] == "its rows of 144 elements do not divide into blocks of 32"'
 }
 try 'quantize, JSON' quantized_json
 reads_quantized() { "$tern" inspect "$out/quantized.tern" --nodes | grep -c '= matmul(' | grep -qx 2; }
 try 'quantize, products' reads_quantized
+widened() { # what only reproducible products make floats of
+  local run=("$tern" run "$out/quantized.tern" --random --size s34=2)
+  ! "${run[@]}" | grep -q widened && "${run[@]}" --json | py 'import json, sys
+assert json.load(sys.stdin)["widened"] == []' && "${run[@]}" --reproducible --json | py 'import json, sys
+w = json.load(sys.stdin)["widened"]
+assert [(n["weight"], n["op"], n["bytes"], n["when"]) for n in w] == [("classifier.1.weight", "matmul", 64 * 512 * 4, "each run"), ("classifier.4.weight", "matmul", 10 * 64 * 4, "each run")], w' &&
+    "${run[@]}" --reproducible | grep -q "^widened: 'classifier.1.weight' by forward:[0-9]* (matmul), 131.1 kB of floats in each run$" &&
+    "$tern" bench "$out/quantized.tern" --runs 1 --size s34=2 --json | py 'import json, sys
+assert json.load(sys.stdin)["widened"] == []'
+}
+try 'widened weights' widened
 
 # Numbers.
 try '--threads' ends 2 '--threads: takes a whole number from 0 to 1024' "$tern" run "$model" --random --size s34=2 --threads 99999

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Quantized programs keep their weights in their own bits: no float copy of one in the archive, and each product reads it.
+"""Quantized programs keep their weights in their own bits: no float copy of one in the archive, and each node reads it.
 
   quantized.py --tern TERN FOLDER
 
-Exports the cases of FOLDER (build/test-data/quantized) whose tools quantize every product, and looks at what
-`tern inspect --json` says. Prints what is wrong, and ends with `N passed, N failed`.
+Exports the cases of FOLDER (build/test-data/quantized) whose tools quantize every weight: products, experts, batches of
+matrices, convolutions and tables of embeddings. Looks at what `tern inspect --json` says, and at what `tern run --json`
+says that the CPU does. Prints what is wrong, and ends with `N passed, N failed`.
 """
 import argparse
 import json
@@ -15,9 +16,13 @@ import sys
 import tempfile
 
 # The first part of a name says what made the case. Products of activations by activations have no weight.
-QUANTIZED = re.compile(r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int)")
+QUANTIZED = re.compile(
+    r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int"
+    r"|all_(int8|int4|mxfp8)_(embedding|tied|experts|bmm|conv2d|conv1d))"
+)
 FLOATS = {"float64", "float32", "bfloat16", "float16"}
 LEAST = 16  # rows and columns of a weight; scales and biases have fewer
+WEIGHT = {"matmul": 1, "grouped_matmul": 1, "convolution": 1, "index_select": 0}  # operand
 
 
 def is_matrix(state):
@@ -26,7 +31,7 @@ def is_matrix(state):
 
 
 def wrong_of(program):
-    """Float weights that a product or convolution reads, and conversions of weights to floats."""
+    """Float weights that a node reads, and conversions of weights to floats."""
     states = {s["name"]: s for s in program["states"]}
     for function in program["functions"]:
         made = {}  # value: the state that it is, by views alone
@@ -37,8 +42,8 @@ def wrong_of(program):
             operands = [v for v in node["inputs"] if v is not None and v >= 0]
             if node["op"] in ("reshape", "permute") and operands and operands[0] in made:
                 made[node["outputs"][0]] = made[operands[0]]
-            elif node["op"] in ("matmul", "convolution"):
-                weight = made.get(node["inputs"][1])
+            elif node["op"] in WEIGHT:
+                weight = made.get(node["inputs"][WEIGHT[node["op"]]])
                 if weight is None:
                     yield f"{node['op']} reads a weight that is computed in each run"
                 elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):
@@ -47,6 +52,15 @@ def wrong_of(program):
                 for v in operands:
                     if v in made and is_matrix(made[v]):
                         yield f"{node['op']} computes with all of the weight {made[v]['name']}"
+    for node in program["widened"]:
+        yield f"inspect: {node['op']} widens {node['weight']}"
+
+
+def untied(program):
+    """Tied weights are one state."""
+    quantized = [s["name"] for s in program["states"] if "block" in s["type"]]
+    if len(quantized) != 1 or len(program["states"]) != 1:
+        yield f"a tied weight is {len(program['states'])} states"
 
 
 def main():
@@ -64,7 +78,14 @@ def main():
             wrong = [export.stderr.strip()] if export.returncode else []
             if not wrong:
                 shown = subprocess.run([a.tern, "inspect", "--json", archive], capture_output=True, text=True, check=True)
-                wrong = list(wrong_of(json.loads(shown.stdout)))
+                program = json.loads(shown.stdout)
+                wrong = list(wrong_of(program))
+                wrong += untied(program) if "_tied" in case.stem else []
+            if not wrong and case.stem.startswith("all_"):
+                run = subprocess.run([a.tern, "run", "--json", archive, "--input", case.with_suffix(".safetensors")], capture_output=True, text=True)
+                if run.returncode:
+                    run = subprocess.run([a.tern, "run", "--json", archive, "--random"], capture_output=True, text=True, check=True)
+                wrong = [f"run: {n['op']} widens {n['weight']}" for n in json.loads(run.stdout)["widened"]]
             for text in wrong:
                 print(f"FAIL {case.stem}: {text}")
             passed, failed = passed + (not wrong), failed + bool(wrong)

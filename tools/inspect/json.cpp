@@ -7,6 +7,7 @@
 #include "tools/inspect/nodes.h"
 #include "tools/sizes.h"
 #include "tools/text.h"
+#include "tools/widened_text.h"
 
 namespace tern {
 namespace {
@@ -204,6 +205,7 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
     if (a.stage == ReadStage::program && findings.empty()) {
       const auto sizes = parse_sizes(options.sizes, p, size_names(p));
       out += ",\n \"cost\": " + cost_json(cost_of(a.program, last_sizes(sizes)));
+      out += ",\n \"widened\": " + widened_json(widened_by_nodes(p));
     }
     if (a.stage == ReadStage::program) {
       out +=

@@ -11,6 +11,7 @@
 #include "tools/inspect/nodes.h"
 #include "tools/sizes.h"
 #include "tools/text_table.h"
+#include "tools/widened_text.h"
 
 namespace tern {
 namespace {
@@ -282,6 +283,10 @@ std::string inspect_text(const std::string& path, const ReadArchive& a, const st
     add_tunings(out, *a.program);
     add_ops(out, *a.program);
     add_origins(out, *a.program);
+  }
+  if (a.stage == ReadStage::program && findings.empty()) {
+    const std::string widened = widened_text(widened_by_nodes(*a.program));
+    if (!widened.empty()) out += "\n" + widened;
   }
   return out;
 }

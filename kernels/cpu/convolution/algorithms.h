@@ -18,6 +18,7 @@ struct ConvolutionCall {
   bool direct = false;  ///< depthwise, of few input channels, or of an image that is one window: by loops of its own
   bool floats = false;  ///< and not transposed: blocks can do it
   double products = 0;
+  bool packs = false;  ///< a weight that changes may be put in order in each run
 };
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c);
@@ -27,6 +28,10 @@ std::unique_ptr<PreparedAlgorithm> convolution_on_tiles(const ConvolutionCall& c
 std::unique_ptr<PreparedAlgorithm> convolution_by_onednn(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_planes(const ConvolutionCall& c);
 std::unique_ptr<PreparedAlgorithm> convolution_by_blocks(const ConvolutionCall& c);
+/// Only a quantized weight.
+std::unique_ptr<PreparedAlgorithm> convolution_by_quantized(const ConvolutionCall& c);
+/// The best of the others, for a weight of floats that changes.
+std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call);
 /// Windows are copied into the columns of a matrix, which is multiplied by the weight: takes every node.
 std::unique_ptr<PreparedAlgorithm> convolution_by_columns(const ConvolutionCall& c);
 

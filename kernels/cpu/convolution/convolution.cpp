@@ -1,5 +1,5 @@
 // convolution, by the algorithm that costs least: channels last, where the planner laid the image so; tiles; planes,
-// where each output has few input channels; own products of floats; oneDNN; columns.
+// where each output has few input channels; own products of floats; oneDNN; columns. Quantized weights have their own.
 #include "kernels/cpu/contractions.h"
 #include "kernels/cpu/convolution/algorithms.h"
 #include "kernels/cpu/convolution/channels_last.h"
@@ -17,6 +17,10 @@ constexpr std::int64_t kOwnChannels = 8;
 
 // Shares of the machine's products that the algorithms reach.
 constexpr double kOfPlanes = 0.8, kOfBlocks = 0.8, kOfOneDnn = 0.4, kOfColumns = 0.1, kOfFewChannels = 0.05;
+
+bool is_quantized(const KernelCall& c) {
+  return c.in[1].blocks.columns != 0;
+}
 
 double on_vectors(const ConvolutionCall& c, const Machine& m, double share) {
   return c.products / m.products / share;
@@ -53,12 +57,18 @@ constexpr AlgorithmEntry<ConvolutionCall> kTable[] = {
     {Algorithm::onednn, onednn, convolution_by_onednn},
     {Algorithm::none, columns, convolution_by_columns}};
 
-/// Of them, those that store integers of 8 bits as an epilogue makes them.
+/// Of quantized weights, which the others do not read: columns make floats of them first.
+constexpr AlgorithmEntry<ConvolutionCall> kOfQuantized[] = {
+    {Algorithm::quantized, channels_last, convolution_by_quantized},
+    {Algorithm::none, columns, convolution_by_columns}};
+
+/// Those that store integers of 8 bits as an epilogue makes them.
 constexpr AlgorithmEntry<ConvolutionCall> kStoringBytes[] = {
     {Algorithm::integer_rows, channels_last, convolution_of_integers}};
 
 std::unique_ptr<KernelState> prepare_best_of_all(const KernelCall& c) {
-  return prepare_best(kTable, ConvolutionCall(c));
+  const ConvolutionCall call(c);
+  return is_quantized(c) ? prepare_best(kOfQuantized, call) : prepare_best(kTable, call);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelCall& c) {
@@ -68,13 +78,13 @@ std::unique_ptr<KernelState> prepare(const KernelCall& c) {
 }
 
 bool makes_channels_last(const KernelCall& c) {
-  if (c.node->integer(AttrKey::transposed) != 0) return false;
+  if (is_quantized(c) || c.node->integer(AttrKey::transposed) != 0) return false;
   const ConvolutionProblem problem = describe_convolution(c);
   return IntegerConvolution::serves(c, problem) || wants_channels_last(c, with_channels_last(problem));
 }
 
 bool takes_rounded(const KernelCall& c) {
-  if (c.node->integer(AttrKey::transposed) != 0) return false;
+  if (is_quantized(c) || c.node->integer(AttrKey::transposed) != 0) return false;
   const channels_last::Convolution convolution = with_channels_last(describe_convolution(c));
   return TileRowsConvolution::serves(c, convolution) || rounds_depthwise(c, convolution);
 }
@@ -85,8 +95,14 @@ bool rounds(const KernelCall& c, std::size_t k) {
 
 bool is_direct(const KernelCall& c, const ConvolutionProblem& p) {
   const DType type = c.in[0].dtype;
-  return gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) && !p.transposed &&
-         c.in[1].numel() != 0 && planes::is_direct(direct(p));
+  return !is_quantized(c) && gemm_type(type) == DType::f32 && !(type == DType::bf16 && dnnl_cpu::native_bf16()) &&
+         !p.transposed && c.in[1].numel() != 0 && planes::is_direct(direct(p));
+}
+
+/// Columns make floats of a quantized weight.
+Widening widening(const KernelCall& c) {
+  if (!is_quantized(c) || c.state == nullptr || c.state->algorithm.algorithm == Algorithm::quantized) return {};
+  return {static_cast<std::uint64_t>(c.in[1].numel() * element_size(DType::f32)), false};
 }
 
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
@@ -100,6 +116,7 @@ constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::winograd},
                                            {Algorithm::planes},
                                            {Algorithm::blocks},
+                                           {Algorithm::quantized},
                                            {Algorithm::onednn}};
 
 }  // namespace
@@ -109,6 +126,13 @@ ConvolutionCall::ConvolutionCall(const KernelCall& c)
   floats = c.in[0].dtype == DType::f32 && c.in[1].dtype == DType::f32 && !problem.transposed;
   products = static_cast<double>(c.out[0].numel()) *
              static_cast<double>(problem.in * plane(problem.window, &WindowAxis::kernel));
+}
+
+std::unique_ptr<AlgorithmState> prepare_float_convolution(const KernelCall& call) {
+  ConvolutionCall c(call);
+  c.packs = true;
+  std::unique_ptr<KernelState> best = prepare_best(kTable, c);
+  return std::unique_ptr<AlgorithmState>(static_cast<AlgorithmState*>(best.release()));
 }
 
 std::unique_ptr<PreparedAlgorithm> convolution_channels_last(const ConvolutionCall& c) {
@@ -134,7 +158,8 @@ Kernel convolution_kernel() {
           .defers_weights = true,
           .algorithms = kAlgorithms,
           .rounds = rounds,
-          .stores_rounded = takes_rounded};
+          .stores_rounded = takes_rounded,
+          .widening = widening};
 }
 
 }  // namespace tern::cpu

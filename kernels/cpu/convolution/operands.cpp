@@ -4,10 +4,11 @@ namespace tern::cpu {
 
 ConvolutionOperands::ConvolutionOperands(const KernelCall& call, DType type, bool reads_weight, ScratchParts& parts)
     : call_(call), type_(type) {
-  if (call.in[0].dtype == type) return;
   const std::int64_t size = element_size(type);
+  if (reads_weight && call.in[1].blocks.columns != 0) weight_ = parts.take<std::byte>(call.in[1].numel() * size);
+  if (call.in[0].dtype == type) return;
   x_ = parts.take<std::byte>(call.in[0].numel() * size);
-  if (reads_weight) weight_ = parts.take<std::byte>(call.in[1].numel() * size);
+  if (reads_weight && weight_ == nullptr) weight_ = parts.take<std::byte>(call.in[1].numel() * size);
   if (call.has(2)) bias_ = parts.take<std::byte>(call.in[2].numel() * size);
   y_ = parts.take<std::byte>(call.out[0].numel() * size);
 }

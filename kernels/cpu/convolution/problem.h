@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/convolution_weight.h"
 #include "kernels/cpu/windows/window.h"
 #include "kernels/kernel.h"
 
@@ -17,7 +18,8 @@ struct ConvolutionProblem {
 
 inline ConvolutionProblem describe_convolution(const KernelCall& c) {
   const Node& node = *c.node;
-  const TensorView &x = c.in[0], &y = c.out[0], &w = c.in[1];
+  const TensorView &x = c.in[0], &y = c.out[0];
+  const TensorView w = convolution_weight(c);
   ConvolutionProblem p{x.size(0), node.integer(AttrKey::groups), 0, 0, node.integer(AttrKey::transposed) != 0,
                        {},        node.integer(AttrKey::fill)};
   p.in = x.size(1) / p.groups;

@@ -6,7 +6,21 @@
 
 namespace tern::cpu {
 
-std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const amx::ConvolutionShape& shape) {
+namespace {
+
+/// In whole lines of the cache.
+std::size_t packed_bytes(const amx::Convolution& c) {
+  return (static_cast<std::size_t>(c.packed_size()) * sizeof(float) + 63) / 64 * 64;
+}
+
+}  // namespace
+
+std::size_t TileConvolution::scratch() const {
+  return convolution_.scratch() + (packs_ ? packed_bytes(convolution_) : 0);
+}
+
+std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, const amx::ConvolutionShape& shape,
+                                                       bool packs) {
   const bool floats = call.in[0].dtype == DType::f32 && call.in[1].dtype == DType::f32 &&
                       call.out[0].dtype == DType::f32 && (!call.has(2) || call.in[2].dtype == DType::f32);
   if (!floats || !amx::available() || call.out[0].numel() == 0 || !amx::Convolution::suits(shape)) return nullptr;
@@ -18,7 +32,10 @@ std::unique_ptr<TileConvolution> TileConvolution::make(const KernelCall& call, c
   const std::string key = fmt::format("by 32 x 32: {} of {}, {} x {}", shape.groups * shape.out, shape.in,
                                       shape.window[1].kernel, shape.window[2].kernel);
   if (convolution.reads_in_place()) return made;
-  if (!constant) return nullptr;
+  if (!constant) {
+    made->packs_ = packs;
+    return packs ? std::move(made) : nullptr;
+  }
   const auto packed =
       amx::packed_weight(call, 1, key, convolution.packed_size() * static_cast<std::int64_t>(sizeof(float)),
                          [&](std::byte* to) { convolution.pack(weight, reinterpret_cast<float*>(to)); });
@@ -32,6 +49,12 @@ void TileConvolution::unpack(float* to) const {
 
 bool TileConvolution::run(KernelCall& call, const pointwise::Epilogue* epilogue, std::byte* scratch) const {
   const float* weight = packed_ != nullptr ? packed_.get() : call.in[1].as<const float>();
+  if (packs_) {
+    auto* const packed = reinterpret_cast<float*>(scratch);
+    convolution_.pack(weight, packed);
+    weight = packed;
+    scratch += packed_bytes(convolution_);
+  }
   const float* bias = call.has(2) ? call.in[2].as<const float>() : nullptr;
   return convolution_.run({call.in[0].as<const float>(), weight, bias, call.out[0].as<float>(), {epilogue, &call}},
                           scratch);

@@ -10,10 +10,12 @@ namespace tern::cpu {
 
 class TileConvolution {
  public:
-  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order.
-  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape);
+  /// Null where tiles are not there or gain nothing. A constant weight with a larger kernel is put in order; another
+  /// one in each run, if `packs`.
+  static std::unique_ptr<TileConvolution> make(const KernelCall& call, const amx::ConvolutionShape& shape,
+                                               bool packs = false);
 
-  std::size_t scratch() const { return convolution_.scratch(); }
+  std::size_t scratch() const;
   /// The exported weight is not read, unless `run` fails.
   bool is_packed() const { return packed_ != nullptr; }
   /// With the epilogue. False when the result is to be computed in another way.
@@ -25,6 +27,7 @@ class TileConvolution {
   explicit TileConvolution(const amx::ConvolutionShape& shape) : convolution_(shape) {}
   amx::Convolution convolution_;
   std::shared_ptr<const float> packed_;
+  bool packs_ = false;  ///< in each run
 };
 
 }  // namespace tern::cpu

@@ -76,6 +76,7 @@ void cpu_gather(KernelCall& c) {
 void cpu_index_select(KernelCall& c) {
   const TensorView &x = c.in[0], &index = c.in[1], &out = c.out[0];
   if (out.numel() == 0) return;
+  if (x.blocks.columns != 0) return cpu_select_quantized_rows(c);
   const Positions positions(index);
   const int axis = axis_of(*c.node, x.rank);
   const std::int64_t along = x.size(axis), count = index.numel(), inner = product(x, axis + 1, x.rank);

@@ -7,6 +7,8 @@ namespace tern {
 
 void cpu_gather(KernelCall& c);
 void cpu_index_select(KernelCall& c);
+/// Of a quantized value. The result is not empty.
+void cpu_select_quantized_rows(KernelCall& c);
 void cpu_index(KernelCall& c);
 void cpu_index_put(KernelCall& c);
 void cpu_scatter(KernelCall& c);

@@ -69,7 +69,7 @@ class Blocks : public PreparedAlgorithm {
     const Problem p = describe(c);
     const Buffers at = buffers(p, out.numel(), parts);
     if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
-    if (p.convert_b) to_dense(planes_without_repeats(with_rank(right_operand(c), out.rank)), p.type, at.b);
+    if (p.convert_b) convert_right(c, p.type, at.b);
     void* sums = p.convert_c ? at.c : out.data;
     const bool accumulate = start_with_bias(c, p.type, sums);
     visit_gemm_type(p.type, [&](auto tag) {

@@ -7,7 +7,11 @@
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/matmul/gemm.h"
+#include "kernels/cpu/matmul/quantized_rows.h"
 #include "kernels/cpu/reproducible/product.h"
+#include "kernels/cpu/scratch.h"
+#include "kernels/quantized_view.h"
+#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {
@@ -22,8 +26,28 @@ bool in_place(const KernelCall& c, DType type) {
 template <bool InOrder>
 bool direct(const KernelCall& c, DType type) {
   const TensorView& w = c.in[1];
+  if (w.blocks.columns != 0) return !InOrder;
   if (!InOrder && in_place(c, type)) return true;
   return w.dtype == type && gemm_layout(w.size(1), w.size(2), w.stride(1), w.stride(2));
+}
+
+/// The matrix of group `g` of a quantized weight.
+QuantizedMatrix matrix_of(const TensorView& w, std::int64_t g) {
+  QuantizedMatrix m = quantized_matrix(w);
+  m.first = g * w.size(1);
+  return m;
+}
+
+/// Its numbers, [n, k].
+template <class T>
+MatrixView<T> numbers_of(const TensorView& w, std::int64_t g, T* to) {
+  const QuantizedMatrix m = matrix_of(w, g);
+  if constexpr (std::is_same_v<T, float>) {
+    parallel_for(w.size(1), grain_for(m.columns), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j) dequantize_row(m, w.data, j, 0, m.columns, to + j * m.columns);
+    });
+  }
+  return {to, 1, m.columns};
 }
 
 struct Buffers {
@@ -57,7 +81,8 @@ void run(KernelCall& c) {
   std::byte* sums = at.y != nullptr ? at.y : y.data;
   visit_gemm_type(type, [&](auto tag) {
     using T = decltype(tag);
-    const std::int64_t k = w.size(1), n = w.size(2);
+    const bool quantized = w.blocks.columns != 0;  // by columns
+    const std::int64_t k = w.size(quantized ? 2 : 1), n = w.size(quantized ? 1 : 2);
     const auto* rows = reinterpret_cast<const T*>(at.x != nullptr ? at.x : x.data);
     auto* out = reinterpret_cast<T*>(sums);
     std::int64_t begin = 0;
@@ -69,6 +94,18 @@ void run(KernelCall& c) {
                                      std::to_string(begin) + ".." + std::to_string(x.size(0)));
       }
       if (end == begin) continue;
+      if constexpr (!InOrder && std::is_same_v<T, float>) {
+        if (quantized && k > 0) {
+          multiply_quantized({.matrix = matrix_of(w, g),
+                              .n = n,
+                              .weight = w.data,
+                              .x = rows + begin * k,
+                              .m = end - begin,
+                              .y = out + begin * n});
+          begin = end;
+          continue;
+        }
+      }
       TensorView group = w;
       group.rank = 2;
       for (std::size_t i = 0; i < 2; ++i) {
@@ -85,7 +122,9 @@ void run(KernelCall& c) {
         }
       }
       MatrixView<T> weight{group.as<const T>(), group.stride(0), group.stride(1)};
-      if (at.weight != nullptr) {
+      if (quantized) {
+        weight = numbers_of<T>(w, g, reinterpret_cast<T*>(at.weight));
+      } else if (at.weight != nullptr) {
         to_dense(group, type, at.weight);
         weight = {reinterpret_cast<const T*>(at.weight), n, 1};
       }

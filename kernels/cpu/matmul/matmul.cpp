@@ -90,6 +90,21 @@ bool rounds(const KernelCall& c, std::size_t k) {
   return k == 0 && takes_rows(c);
 }
 
+/// Weights of small elements that the algorithm makes floats of: blocks and oneDNN convert what they do not multiply,
+/// and packed rows have two bytes for an element of 8 bits.
+Widening widening(const KernelCall& c) {
+  const TensorView& w = c.in[1];
+  const bool narrow = w.blocks.columns != 0 || (element_size(w.dtype) == 1 && w.dtype != c.in[0].dtype);
+  if (!narrow || c.state == nullptr || !is_floating(c.in[0].dtype)) return {};
+  const auto floats = [&](std::int64_t size) { return static_cast<std::uint64_t>(w.numel() * size); };
+  switch (c.state->algorithm.algorithm) {
+    case Algorithm::tile_rows: return {floats(2), true};
+    case Algorithm::onednn: return {floats(4), true};
+    case Algorithm::blocks: return {floats(4), false};
+    default: return {};
+  }
+}
+
 constexpr AlgorithmChoice kAlgorithms[] = {{Algorithm::tiles},
                                            {Algorithm::tile_rows},
                                            {Algorithm::panels},
@@ -114,7 +129,8 @@ Kernel matmul_kernel() {
           .defers_weights = true,
           .algorithms = kAlgorithms,
           .rounds = rounds,
-          .stores_rounded = takes_rows};
+          .stores_rounded = takes_rows,
+          .widening = widening};
 }
 
 }  // namespace tern::cpu

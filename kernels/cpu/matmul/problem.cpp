@@ -1,5 +1,7 @@
 #include "kernels/cpu/matmul/problem.h"
 
+#include <utility>
+
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/matmul/gemm.h"
 
@@ -9,14 +11,12 @@ namespace {
 /// A view that gemm can read, or the dense one that `v` has to be copied to.
 bool needs_copy(const TensorView& v, DType type) {
   const int r = v.rank;
-  return v.dtype != type || v.blocks.columns != 0 ||
-         !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
+  return v.dtype != type || !gemm_layout(v.size(r - 2), v.size(r - 1), v.stride(r - 2), v.stride(r - 1));
 }
 
 TensorView dense_like(const TensorView& v, DType type) {
   TensorView d = planes_without_repeats(v);
   d.dtype = type;
-  d.blocks = {};
   make_contiguous(d);
   return d;
 }
@@ -26,9 +26,16 @@ TensorView dense_like(const TensorView& v, DType type) {
 TensorView right_operand(const KernelCall& c) {
   TensorView b = c.in[1];
   if (b.blocks.columns == 0) return b;
-  b.sizes = {c.in[1].size(1), c.in[1].size(0)};
-  b.strides = {1, c.in[1].size(1)};
+  const auto row = static_cast<std::size_t>(b.rank - 2), column = row + 1;
+  std::swap(b.sizes[row], b.sizes[column]);
+  b.strides[row] = 1;
+  b.strides[column] = b.sizes[row];
   return b;
+}
+
+void convert_right(const KernelCall& c, DType type, void* to) {
+  if (c.in[1].blocks.columns != 0) return to_dense(c.in[1], type, to);
+  to_dense(planes_without_repeats(with_rank(c.in[1], c.out[0].rank)), type, to);
 }
 
 Problem describe(const KernelCall& c, bool converts) {
@@ -39,10 +46,15 @@ Problem describe(const KernelCall& c, bool converts) {
   const TensorView a = with_rank(c.in[0], rank), b = with_rank(right_operand(c), rank);
   const DType of_a = converts ? p.type : a.dtype, of_b = converts ? p.type : b.dtype;
   p.convert_a = needs_copy(a, of_a);
-  p.convert_b = needs_copy(b, of_b);
+  const bool quantized = b.blocks.columns != 0;
+  p.convert_b = quantized || needs_copy(b, of_b);
   p.convert_c = out.dtype != p.type;
   p.a = p.convert_a ? dense_like(a, of_a) : a;
-  p.b = p.convert_b ? dense_like(b, of_b) : b;
+  p.b = p.convert_b && !quantized ? dense_like(b, of_b) : b;
+  if (quantized) {
+    p.b.dtype = p.type;
+    p.b.blocks = {};
+  }
   p.m = a.size(rank - 2);
   p.k = a.size(rank - 1);
   p.n = b.size(rank - 1);

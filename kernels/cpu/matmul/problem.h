@@ -23,8 +23,11 @@ struct Problem {
   Batch batch;
 };
 
-/// The second operand as a matrix: a quantized one lies by columns.
+/// The second operand as matrices [k, n]: quantized ones lie by columns, and so do their numbers.
 TensorView right_operand(const KernelCall& c);
+/// Those matrices, each that repeats once, as elements of `type`: dense, or in the order of right_operand for the
+/// numbers of a quantized value.
+void convert_right(const KernelCall& c, DType type, void* to);
 
 /// `converts`: operands of another type than the sums' are converted; otherwise the product reads both types.
 Problem describe(const KernelCall& c, bool converts = true);

@@ -1,38 +1,54 @@
-// Products by a quantized matrix, read in its own bits.
-#include <algorithm>
+// Products by quantized matrices, read in their own bits.
 #include <optional>
 
-#include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/row_linear.h"
 #include "kernels/cpu/matmul/algorithms.h"
 #include "kernels/cpu/matmul/problem.h"
-#include "kernels/cpu/quantized/product.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/cpu/matmul/quantized_rows.h"
 #include "kernels/quantized_view.h"
-#include "threads/parallel.h"
 
 namespace tern::cpu {
 namespace {
 
-constexpr std::size_t kScalesSlot = 2;
+struct Matrix {
+  std::int64_t n, k;
+};
+Matrix matrix_of(const TensorView& w) {
+  return {w.size(w.rank - 2), w.size(w.rank - 1)};
+}
 
+/// Whether all rows are multiplied by one matrix.
+bool is_one_matrix(const KernelCall& c) {
+  const auto [n, k] = matrix_of(c.in[1]);
+  return c.in[1].numel() == n * k && c.in[0].numel() / k == c.out[0].numel() / n;
+}
+
+/// Of one product.
 amx::LinearShape shape_of(const KernelCall& c, int parts) {
-  const std::int64_t n = c.in[1].size(0), k = c.in[1].size(1);
-  return {c.in[0].numel() / k, n, k, k, k, parts};
+  const auto [n, k] = matrix_of(c.in[1]);
+  return {is_one_matrix(c) ? c.in[0].numel() / k : c.in[0].size(c.in[0].rank - 2), n, k, k, k, parts};
+}
+
+/// The plane of `v`, of those that lie one after the other, that belongs to plane `i` of `out`.
+std::int64_t plane_of(const TensorView& v, const TensorView& out, std::int64_t i) {
+  std::int64_t plane = 0, each = 1;
+  for (int axis = out.rank - 3; axis >= 0; --axis) {
+    const std::int64_t at = i % out.size(axis);
+    i /= out.size(axis);
+    const int own = axis - (out.rank - v.rank);
+    if (own < 0) break;
+    if (v.size(own) != 1) plane += at * each;
+    each *= v.size(own);
+  }
+  return plane;
 }
 
 /// Many rows in bfloat16, where the program or its user rounds products so.
 bool rounds(const KernelCall& c) {
   const bool narrow = c.in[0].dtype == DType::bf16, fits = narrow || c.in[0].dtype == DType::f32;
   const DType y = c.out[0].dtype;
-  return (narrow || c.precision == Precision::bfloat16) && fits && (y == DType::f32 || y == DType::bf16) &&
-         rows_pay() && amx::RowLinear::suits(shape_of(c, amx::kRounded));
-}
-
-/// Whether a tile reads the elements as they lie: of 8 bits, with nothing but a scale for each row.
-bool scales_rows(const TensorView& w) {
-  return amx::is_one_part(w.dtype) && w.blocks.columns == w.size(1) && w.blocks.rows == 1 &&
-         w.blocks.zero_point == ZeroPoint::none;
+  return is_one_matrix(c) && (narrow || c.precision == Precision::bfloat16) && fits &&
+         (y == DType::f32 || y == DType::bf16) && rows_pay() && amx::RowLinear::suits(shape_of(c, amx::kRounded));
 }
 
 /// The other operands and the result are float32 and dense while the product is made, unless it is of bfloat16.
@@ -48,7 +64,6 @@ class Quantized : public PreparedAlgorithm {
       rounded_.emplace(shape_of(c, amx::kRounded), true);
     } else if (amx::Linear::suits(shape_of(c, amx::kAllParts))) {
       tiles_.emplace(shape_of(c, amx::kAllParts));
-      in_place_ = scales_rows(c.in[1]);
     }
   }
 
@@ -62,22 +77,23 @@ class Quantized : public PreparedAlgorithm {
     const QuantizedMatrix matrix = quantized_matrix(c.in[1]);
     if (rounded_ && run_rounded(c, room, matrix, bias, epilogue)) return Left::nothing;
     if (convert_x_) to_dense(c.in[0], DType::f32, room.x);
-    const quantized::Product p{.matrix = matrix,
-                               .weight = c.in[1].data,
-                               .x = convert_x_ ? room.x : c.in[0].as<const float>(),
-                               .m = c.in[0].numel() / matrix.columns,
-                               .bias = bias,
-                               .y = convert_y_ ? room.y : c.out[0].as<float>(),
-                               .finish = convert_y_ ? pointwise::Finish{} : pointwise::Finish{epilogue, &c}};
-    const bool done =
-        tiles_ &&
-        tiles_->run(
-            {.x = p.x, .weight = p.weight, .bias = p.bias, .y = p.y, .finish = p.finish, .quantized = &p.matrix},
-            nullptr);
-    if (!done) quantized::multiply(p);
-    if (!convert_y_) return Left::nothing;
-    from_dense(room.y, DType::f32, c.out[0]);
-    return Left::epilogue;
+    const bool finishes = !convert_y_ && is_one_matrix(c);
+    quantized::Product p{.matrix = matrix,
+                         .n = matrix_of(c.in[1]).n,
+                         .weight = c.in[1].data,
+                         .x = convert_x_ ? room.x : c.in[0].as<const float>(),
+                         .m = shape_of(c, amx::kAllParts).m,
+                         .bias = bias,
+                         .y = convert_y_ ? room.y : c.out[0].as<float>(),
+                         .finish = finishes ? pointwise::Finish{epilogue, &c} : pointwise::Finish{}};
+    const amx::Linear* const tiles = tiles_ ? &*tiles_ : nullptr;
+    if (is_one_matrix(c)) {
+      multiply_quantized(p, tiles);
+    } else {
+      multiply_planes(c, p, tiles);
+    }
+    if (convert_y_) from_dense(room.y, DType::f32, c.out[0]);
+    return finishes ? Left::nothing : Left::epilogue;
   }
 
  private:
@@ -91,19 +107,15 @@ class Quantized : public PreparedAlgorithm {
     std::byte* rows;
   };
 
-  /// The elements as a weight, then its scales and the bias. False where a result is not finite.
-  bool run_in_place(const quantized::Product& p) const {
-    if (!tiles_->run({.x = p.x, .weight = p.weight, .y = p.y, .type = p.matrix.element}, nullptr)) return false;
-    const std::int64_t n = p.matrix.rows;
-    float* const scales = thread_buffer<float>(static_cast<std::size_t>(n), kScalesSlot);
-    quantized::scales_of_rows(p.matrix, p.weight, 0, n, scales);
-    parallel_for(p.m, std::max<std::int64_t>(1, (1 << 15) / n), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        float* y = p.y + i * n;
-        for (std::int64_t j = 0; j < n; ++j) y[j] = y[j] * scales[j] + (p.bias == nullptr ? 0.0F : p.bias[j]);
-      }
-    });
-    return true;
+  static void multiply_planes(const KernelCall& c, quantized::Product p, const amx::Linear* tiles) {
+    const TensorView& out = c.out[0];
+    const float* const x = p.x;
+    for (std::int64_t i = 0; i < out.numel() / (p.m * p.n); ++i) {
+      p.x = x + plane_of(c.in[0], out, i) * p.m * p.matrix.columns;
+      p.matrix.first = plane_of(c.in[1], out, i) * p.n;
+      multiply_quantized(p, tiles);
+      p.y += p.m * p.n;
+    }
   }
 
   /// False where a result is not finite.
@@ -124,7 +136,7 @@ class Quantized : public PreparedAlgorithm {
                          room.rows);
   }
 
-  bool convert_x_, convert_bias_, convert_y_, in_place_ = false;
+  bool convert_x_, convert_bias_, convert_y_;
   std::optional<amx::RowLinear> rounded_;  ///< of many rows, in bfloat16
   std::optional<amx::Linear> tiles_;       ///< of many rows, in float32
 };
@@ -133,8 +145,8 @@ class Quantized : public PreparedAlgorithm {
 
 std::unique_ptr<PreparedAlgorithm> product_of_quantized(const Product& p) {
   const KernelCall& c = p.call;
-  if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].size(1) == 0) return nullptr;
-  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != c.in[1].size(0))) return nullptr;
+  if (c.in[1].blocks.columns == 0 || c.out[0].numel() == 0 || c.in[1].numel() == 0) return nullptr;
+  if (c.has(2) && (c.in[2].rank != 1 || c.in[2].size(0) != matrix_of(c.in[1]).n)) return nullptr;
   return std::make_unique<Quantized>(c);
 }
 

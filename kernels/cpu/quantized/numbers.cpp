@@ -14,6 +14,7 @@ constexpr std::size_t kScalesSlot = 4, kZerosSlot = 5;
 /// Of values in the order of scales, `type` elements from `first` on.
 void of_rows(const QuantizedMatrix& m, const std::byte* first, DType type, std::int64_t row, std::int64_t rows,
              float* to) {
+  row += m.first;
   const ScaleGrid grid = m.scales();
   const std::int64_t size = element_size(type);
   if (grid.layout == ScaleLayout::plain && m.blocks.rows == 1)
@@ -47,7 +48,7 @@ void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t 
                     std::int64_t count, float* to) {
   const ElementLoops* const elements = loops().of(m.element);
   if (elements == nullptr) return dequantize_row(m, at, row, begin, count, to);
-  const std::byte* const from = at + row * m.row_bytes() + begin / elements_per_byte(m.element);
+  const std::byte* const from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);
   elements->numbers(reinterpret_cast<const std::uint8_t*>(from), count, to);
   const auto blocks = static_cast<std::size_t>(m.scales().columns);
   auto* const scales = thread_buffer<float>(blocks, kScalesSlot);

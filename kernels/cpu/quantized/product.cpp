@@ -67,7 +67,7 @@ class FewRows {
         }
       }
       for (std::size_t r = 0; r < kMostRows; ++r) {
-        d.elements[r] = reinterpret_cast<const std::uint8_t*>(p_.weight) + rows[r] * m_.row_bytes();
+        d.elements[r] = reinterpret_cast<const std::uint8_t*>(p_.weight) + (m_.first + rows[r]) * m_.row_bytes();
         d.scales[r] = scales + static_cast<std::int64_t>(r) * blocks_;
       }
     } else {
@@ -122,7 +122,7 @@ class FewRows {
   }
 
   void store(std::int64_t i, std::int64_t row, float sum) const {
-    p_.y[i * m_.rows + row] = sum + (p_.bias == nullptr ? 0.0F : p_.bias[row]);
+    p_.y[i * p_.n + row] = sum + (p_.bias == nullptr ? 0.0F : p_.bias[row]);
   }
 
   const Product& p_;
@@ -135,7 +135,7 @@ class FewRows {
 }  // namespace
 
 void multiply(const Product& p) {
-  const std::int64_t n = p.matrix.rows, k = p.matrix.columns;
+  const std::int64_t n = p.n, k = p.matrix.columns;
   if (p.m > kFewRows) {
     return linear({p.m, n, k, k, k}, {.x = p.x,
                                       .weight = p.weight,

@@ -7,7 +7,8 @@
 namespace tern::quantized {
 
 struct Product {
-  QuantizedMatrix matrix;             ///< [n, k]
+  QuantizedMatrix matrix;  ///< n rows of k from matrix.first on
+  std::int64_t n = 0;
   const std::byte* weight = nullptr;  ///< the value's first byte
   const float* x = nullptr;           ///< [m, k], dense
   std::int64_t m = 0;

@@ -19,7 +19,6 @@ struct Problem {
 TensorView dense_like(const TensorView& v, DType type) {
   TensorView d = planes_without_repeats(v);
   d.dtype = type;
-  d.blocks = {};
   make_contiguous(d);
   return d;
 }
@@ -28,10 +27,15 @@ Problem describe(const KernelCall& c) {
   const int rank = c.out[0].rank;
   Problem p{gemm_type(c.in[0].dtype), with_rank(c.in[0], rank), with_rank(cpu::right_operand(c), rank)};
   p.convert_a = p.a.dtype != p.type;
-  p.convert_b = p.b.dtype != p.type || p.b.blocks.columns != 0;
+  const bool quantized = p.b.blocks.columns != 0;
+  p.convert_b = quantized || p.b.dtype != p.type;
   p.convert_c = c.out[0].dtype != p.type;
   if (p.convert_a) p.a = dense_like(p.a, p.type);
-  if (p.convert_b) p.b = dense_like(p.b, p.type);
+  if (p.convert_b && !quantized) p.b = dense_like(p.b, p.type);
+  if (quantized) {  // its numbers lie as right_operand says
+    p.b.dtype = p.type;
+    p.b.blocks = {};
+  }
   return p;
 }
 
@@ -133,7 +137,7 @@ void run(KernelCall& c) {
   const Problem p = describe(c);
   const Buffers at = buffers(c, p, parts);
   if (p.convert_a) to_dense(planes_without_repeats(with_rank(c.in[0], out.rank)), p.type, at.a);
-  if (p.convert_b) to_dense(planes_without_repeats(with_rank(cpu::right_operand(c), out.rank)), p.type, at.b);
+  if (p.convert_b) cpu::convert_right(c, p.type, at.b);
   std::byte* sums = p.convert_c ? at.c : out.data;
   visit_gemm_type(p.type, [&](auto tag) {
     using T = decltype(tag);

@@ -456,6 +456,37 @@ def by_hand():
         case(f"hand_int4_{short(t)}", int4, (torch.randn(4, 32).to(t),), w=pairs, s=scales(24, 2, 1), z=integers(24, 2, 1, dtype=i32, least=6, most=9).float(), share=1e-5 if t == f32 else 2e-2)
 
 
-for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand):
+def everywhere():
+    """Weights that other nodes than linear layers read: rows of tables, experts, batches of matrices, convolutions."""
+    def int8(rows, columns, *lead, dtype=f32):  # a scale for each row
+        return {"q": integers(*lead, rows, columns), "s": scales(*lead, rows, 1, dtype=dtype)}, lambda m: m.q.to(dtype) * m.s
+    def int4(rows, columns, *lead, dtype=f32):  # pairs in a byte, groups of 32, zero points
+        unpacked = lambda m: torch.stack((m.q & 15, m.q >> 4), -1).flatten(-2).unflatten(-1, (-1, 32)).to(dtype)
+        return ({"q": integers(*lead, rows, columns // 2, dtype=u8), "s": scales(*lead, rows, columns // 32, 1, dtype=dtype), "z": integers(*lead, rows, columns // 32, 1, dtype=i8, least=6, most=9)},
+                lambda m: ((unpacked(m) - m.z.to(dtype)) * m.s).flatten(-2))
+    def mx(rows, columns, *lead, dtype=f32):
+        return ({"q": (torch.randn(*lead, rows, columns) * 2).to(e4m3), "s": torch.randint(120, 130, (*lead, rows, columns // 32), dtype=u8).view(e8m0)},
+                lambda m: (m.q.to(dtype).unflatten(-1, (-1, 32)) * m.s.to(dtype).unsqueeze(-1)).flatten(-2))
+    formats = {"int8": int8, "int4": int4, "mxfp8": mx}
+    ids = torch.tensor([[0, 11, 3], [7, 7, 2]])
+    ends = torch.tensor([2, 2, 9], dtype=i32)  # an expert without rows
+    for name, make in formats.items():
+        for t in (f32, bf16):
+            end = "" if t == f32 else "_bf16"
+            share = 1e-5 if t == f32 else 2e-2
+            buffers, table = make(12, 64, dtype=t)
+            case(f"all_{name}_embedding{end}", lambda m, i: nn.functional.embedding(i, table(m)), (ids,), **buffers)
+            case(f"all_{name}_tied{end}", lambda m, i: nn.functional.linear(nn.functional.embedding(i, table(m)), table(m)), (ids,), share=share, **buffers)
+            buffers, experts = make(24, 64, 3, dtype=t)
+            if t == bf16:  # the only type of PyTorch's kernel
+                case(f"all_{name}_experts", lambda m, x, e: torch._grouped_mm(x, experts(m).transpose(1, 2), offs=e), (torch.randn(9, 64).to(t), ends), share=share, **buffers)
+            case(f"all_{name}_bmm{end}", lambda m, x: torch.bmm(x, experts(m).transpose(1, 2)), (torch.randn(3, 4, 64).to(t),), share=share, **buffers)
+            buffers, kernels = make(16, 32 * 9, dtype=t)
+            case(f"all_{name}_conv2d{end}", lambda m, x: nn.functional.conv2d(x, kernels(m).view(16, 32, 3, 3), m.b, stride=2, padding=1), (torch.randn(2, 32, 9, 7).to(t),), share=share, b=torch.randn(16).to(t), **buffers)
+            buffers, ones = make(16, 64, dtype=t)
+            case(f"all_{name}_conv1d_groups{end}", lambda m, x: nn.functional.conv1d(x, ones(m).view(16, 64, 1), groups=2), (torch.randn(1, 128, 10).to(t),), share=share, **buffers)
+
+
+for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand, everywhere):
     part()
 print(made, "cases")

@@ -1,0 +1,112 @@
+// Where nodes may read quantized values, and what they refuse: a hostile file may have any type anywhere.
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include "schema/infer.h"
+
+namespace tern {
+namespace {
+
+class Rule {
+ public:
+  explicit Rule(Op op) { node_.op = op; }
+  Rule& in(Dims shape, DType dtype = DType::f32) {
+    types_.push_back({dtype, std::move(shape)});
+    return *this;
+  }
+  /// int8 in blocks of 8.
+  Rule& quantized(Dims shape) {
+    types_.push_back({DType::i8, std::move(shape), {.columns = 8, .scale = DType::f32}});
+    return *this;
+  }
+  Rule& set(AttrKey key, std::vector<std::int64_t> v) {
+    node_.set(key, Dims(v.begin(), v.end()));
+    return *this;
+  }
+  Rule& dtype(DType t) { return set(AttrKey::dtype, {static_cast<std::int64_t>(t)}); }
+  TensorType type() {
+    std::vector<const TensorType*> inputs;
+    for (const TensorType& t : types_) inputs.push_back(&t);
+    return infer(program_, program_.pool, node_, inputs).at(0);
+  }
+  /// The message, or nothing.
+  std::string refusal() {
+    try {
+      type();
+      return {};
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+
+ private:
+  Program program_;
+  Node node_;
+  std::vector<TensorType> types_;
+};
+
+void expect_refused(Rule rule, std::string_view why) {
+  const std::string message = rule.refusal();
+  EXPECT_FALSE(message.empty()) << "no error";
+  EXPECT_NE(message.find(why), std::string::npos) << "'" << message << "' does not say '" << why << "'";
+}
+
+Rule rows() {
+  return Rule(Op::index_select).quantized({4, 3, 16}).in({2, 5}, DType::i64);
+}
+
+TEST(QuantizedRules, RowsOfTables) {
+  EXPECT_EQ(rows().set(AttrKey::axis, {0}).dtype(DType::bf16).type(), (TensorType{DType::bf16, {2, 5, 3, 16}}));
+  EXPECT_EQ(rows().set(AttrKey::axis, {-2}).dtype(DType::f32).type(), (TensorType{DType::f32, {4, 2, 5, 16}}));
+  expect_refused(rows().set(AttrKey::axis, {0}), "needs the dtype of the result");
+  expect_refused(rows().set(AttrKey::axis, {2}).dtype(DType::f32), "not parts of them");
+  expect_refused(rows().set(AttrKey::axis, {-1}).dtype(DType::f32), "not parts of them");
+  expect_refused(rows().set(AttrKey::axis, {0}).dtype(DType::i8), "must be a floating one");
+  expect_refused(Rule(Op::index_select).in({4, 16}).in({2}, DType::i64).set(AttrKey::axis, {0}).dtype(DType::f32),
+                 "and no other");
+  expect_refused(Rule(Op::index_select).in({4, 16}).quantized({2, 8}).set(AttrKey::axis, {0}), "not allowed here");
+}
+
+TEST(QuantizedRules, BatchesOfMatrices) {
+  EXPECT_EQ(Rule(Op::matmul).in({5, 1, 2, 16}).quantized({3, 7, 16}).type(), (TensorType{DType::f32, {5, 3, 2, 7}}));
+  EXPECT_EQ(Rule(Op::matmul).in({2, 16}, DType::bf16).quantized({3, 7, 16}).type().shape, (Dims{3, 2, 7}));
+  expect_refused(Rule(Op::matmul).in({2, 7}).quantized({7, 16}), "contracted sizes");
+  expect_refused(Rule(Op::matmul).in({2, 2, 16}).quantized({3, 7, 16}), "");
+  expect_refused(Rule(Op::matmul).in({2, 16}, DType::f64).quantized({7, 16}), "float32, float16 or bfloat16");
+  expect_refused(Rule(Op::matmul).in({2, 16}).quantized({16}), "two axes");
+  expect_refused(Rule(Op::matmul).quantized({2, 16}).in({16, 3}), "");
+}
+
+TEST(QuantizedRules, Experts) {
+  const auto experts = [](DType x) { return Rule(Op::grouped_matmul).in({9, 16}, x).quantized({3, 7, 16}); };
+  EXPECT_EQ(experts(DType::bf16).in({3}, DType::i32).type(), (TensorType{DType::bf16, {9, 7}}));
+  expect_refused(experts(DType::i8).in({3}, DType::i32), "float32, float16 or bfloat16");
+  expect_refused(experts(DType::f32).in({2}, DType::i32), "numbers of groups");
+  expect_refused(Rule(Op::grouped_matmul).in({9, 7}).quantized({3, 7, 16}).in({3}, DType::i32), "contracted sizes");
+  expect_refused(Rule(Op::grouped_matmul).in({9, 16}).quantized({7, 16}).in({3}, DType::i32), "2, 3 and 1 axes");
+}
+
+TEST(QuantizedRules, Convolutions) {
+  const auto rule = [](Dims image, Dims weight) {
+    return Rule(Op::convolution).in(std::move(image)).quantized(std::move(weight));
+  };
+  const Dims image{2, 8, 5, 4}, weight{6, 8 * 9};
+  EXPECT_EQ(rule(image, weight).set(AttrKey::kernel, {3, 3}).type(), (TensorType{DType::f32, {2, 6, 3, 2}}));
+  EXPECT_EQ(rule({2, 16, 5, 4}, weight).set(AttrKey::kernel, {3, 3}).set(AttrKey::groups, {2}).type().shape,
+            (Dims{2, 6, 3, 2}));
+  expect_refused(rule(image, weight), "needs the sizes of its kernel");
+  expect_refused(Rule(Op::convolution).in(image).in({6, 8, 3, 3}).set(AttrKey::kernel, {3, 3}), "and no other");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {3}), "kernel");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {2, 3}), "channels");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {5, 3}), "whole kernels");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 0}), "kernel");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {1 << 30, 1 << 30}), "");
+  expect_refused(rule(image, {6, 8, 3, 8}).set(AttrKey::kernel, {3, 3}), "a quantized weight two");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 3}).set(AttrKey::transposed, {1}), "transposed");
+  expect_refused(rule(image, weight).set(AttrKey::kernel, {3, 3}).set(AttrKey::groups, {3}), "");
+  expect_refused(Rule(Op::convolution).in(image, DType::i8).quantized(weight).set(AttrKey::kernel, {3, 3}),
+                 "float32, float16 or bfloat16");
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,16 @@
+// Weights that do not stay in their own bits, for people and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/widened.h"
+
+namespace tern {
+
+/// A line for each, or nothing.
+std::string widened_text(const std::vector<WidenedNode>& nodes);
+/// An array.
+std::string widened_json(const std::vector<WidenedNode>& nodes);
+
+}  // namespace tern
