@@ -73,6 +73,7 @@ std::vector<WidenedNode> widened_by_plans(const PreparedProgram& prepared) {
     }
   }
   std::vector<WidenedNode> list;
+  list.reserve(found.size());
   for (const auto& [at, w] : found) list.push_back(describe(p, p.functions[at.first], at.second, weights(at.first), w));
   return list;
 }

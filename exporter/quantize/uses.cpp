@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "exporter/quantized/reads.h"
 #include "schema/op_record.h"
 
 namespace tern::quantize {
@@ -121,6 +122,9 @@ class Reads {
       return product ? factor(node, view) : kernels(node, n, view);
     }
     if (n.op == Op::index_select && operand == 0 && view.sizes.size() == 2 && n.integer(AttrKey::axis) == 0) {
+      return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
+    }
+    if (n.op == Op::embedding_bag && operand == 0 && view.sizes.size() == 2 && quantized::read_of(f_, n)) {
       return use(node, false, {storage_, view.offset, view.sizes[0], view.sizes[1], view.strides[0], view.strides[1]});
     }
     obstacle(product ? fmt::format("it is operand {} of {}", operand, op_name(n.op))

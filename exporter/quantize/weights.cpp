@@ -67,7 +67,7 @@ class Quantizer {
 
   QuantizeReport run() {
     const auto reads_weight = [](const Node& n) {
-      return has_precision(n.op) || n.op == Op::index_select || n.op == Op::grouped_matmul;
+      return has_precision(n.op) || n.op == Op::index_select || n.op == Op::grouped_matmul || n.op == Op::embedding_bag;
     };
     for (const std::string& k : keep_)
       check_pattern(program_, "keep", k, reads_weight, "product, convolution, attention or embedding");
@@ -249,7 +249,7 @@ class Quantizer {
       Node n = before[i];
       if (!m.elements || n.op != Op::matmul || at->second->part.batched) {
         const ValueId weight = value_of_state(program_, b.function(), *m.quantized);
-        quantized::read_instead(b.function(), n, at->second->product ? 1 : 0, weight);
+        quantized::read_instead(b, n, at->second->product ? 1 : 0, weight);
         b.function().nodes.push_back(std::move(n));
         continue;
       }

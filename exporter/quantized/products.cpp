@@ -69,12 +69,18 @@ class Weights {
       if (const std::int64_t state = state_of(f, part, v, *read); state >= 0)
         all.push_back({i, *read, static_cast<std::uint32_t>(state)});
     }
-    Function& now = program_.functions[number];
-    for (const Found& found : all) {
-      const ValueId weight = value_of_state(program_, now, found.state);
-      read_instead(now, now.nodes[found.node], found.read.operand, weight);
+    if (all.empty()) return false;
+    Builder b(program_, number);
+    std::vector<Node> nodes = std::exchange(b.function().nodes, {});
+    auto next = all.begin();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (next != all.end() && next->node == i) {
+        read_instead(b, nodes[i], next->read.operand, value_of_state(program_, b.function(), next->state));
+        ++next;
+      }
+      b.function().nodes.push_back(std::move(nodes[i]));
     }
-    return !all.empty();
+    return true;
   }
 
   static const TensorType& type(const Function& f, ValueId v) { return f.values[static_cast<std::size_t>(v)].type; }

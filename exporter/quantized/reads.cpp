@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "schema/kinds.h"
+
 namespace tern::quantized {
 namespace {
 
@@ -35,6 +37,13 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
     case Op::grouped_matmul:
     case Op::convolution: r.operand = 1; break;
     case Op::index_select: r.operand = 0; break;
+    case Op::embedding_bag:
+      // Rows that are left out, and the numbers of those that a maximum comes from, are known of whole tables alone.
+      if (n.integer(AttrKey::padding_index) != -1 ||
+          n.integer(AttrKey::kind) == static_cast<std::int64_t>(BagKind::max))
+        return std::nullopt;
+      r.operand = 0;
+      break;
     default: return std::nullopt;
   }
   const TensorType& t = type(f, n.inputs[r.operand]);
@@ -44,8 +53,8 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
   if (std::ranges::find_if(sizes, [](std::int64_t s) { return s < 1; }) != sizes.end()) return std::nullopt;
   const std::size_t last = sizes.size() - 1;
   r.shape = sizes;
-  if (n.op == Op::index_select) {
-    const std::int64_t axis = n.integer(AttrKey::axis);
+  if (r.operand == 0) {
+    const std::int64_t axis = n.op == Op::index_select ? n.integer(AttrKey::axis) : 0;
     if ((axis < 0 ? axis + t.rank() : axis) == t.rank() - 1) return std::nullopt;
     r.rows = product(sizes, 0, last);
     r.columns = sizes[last];
@@ -64,11 +73,22 @@ std::optional<Read> read_of(const Function& f, const Node& n) {
   return r;
 }
 
-void read_instead(const Function& f, Node& n, std::size_t operand, ValueId weight) {
-  if (n.op == Op::index_select) n.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(type(f, n.outputs[0]).dtype)});
-  if (n.op == Op::convolution) {
-    const Dims& sizes = type(f, n.inputs[1]).shape;
-    n.set(AttrKey::kernel, Dims(sizes.begin() + 2, sizes.end()));
+void read_instead(Builder& b, Node& n, std::size_t operand, ValueId weight) {
+  switch (n.op) {
+    case Op::index_select: n.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(b.dtype(n.outputs[0]))}); break;
+    case Op::convolution: {
+      const Dims& sizes = b.shape(n.inputs[1]);
+      n.set(AttrKey::kernel, Dims(sizes.begin() + 2, sizes.end()));
+      break;
+    }
+    case Op::embedding_bag: {
+      const DType numbers = b.dtype(n.inputs[0]);
+      b.set_origin(n.origin, n.annotations);
+      weight = b.add(Op::index_select, {weight, n.inputs[1]}, {attr(AttrKey::axis, Dim(0)), attr_dtype(numbers)});
+      n.inputs[1] = b.iota(b.size(n.inputs[1], 0), DType::i64);
+      break;
+    }
+    default: break;
   }
   n.inputs[operand] = weight;
 }
@@ -78,8 +98,8 @@ std::vector<bool> table_readers(const Function& f, const ConstantPart& part) {
   std::set<std::uint32_t> tables;
   const auto states_of = [&](ValueId v) { return part.slice(v).states; };
   for (const Node& n : f.nodes) {
-    if (n.op != Op::index_select || !part.constant(n.inputs[0]) || part.constant(n.outputs[0]) || !read_of(f, n))
-      continue;
+    const bool table = n.op == Op::index_select || n.op == Op::embedding_bag;
+    if (!table || !part.constant(n.inputs[0]) || part.constant(n.outputs[0]) || !read_of(f, n)) continue;
     const std::vector<std::uint32_t> states = states_of(n.inputs[0]);
     tables.insert(states.begin(), states.end());
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "exporter/builder.h"
 #include "exporter/constant_part.h"
 #include "schema/program.h"
 
@@ -19,12 +20,13 @@ struct Read {
   std::vector<std::int64_t> shape;  ///< of the quantized value
 };
 
-/// Of products of floats, also of batches and groups, of convolutions, and of tables whose rows are selected; nothing
-/// for other nodes, and for weights whose sizes are not known.
+/// Of products of floats, also of batches and groups, of convolutions, and of tables whose rows are selected or added
+/// up in bags; nothing for other nodes, and for weights whose sizes are not known.
 std::optional<Read> read_of(const Function& f, const Node& n);
 
-/// The node reads `weight`, the quantized value, as that operand from now on.
-void read_instead(const Function& f, Node& n, std::size_t operand, ValueId weight);
+/// The node reads `weight`, the quantized value, as that operand from now on. Adds the nodes that have to go before it:
+/// a bag reads the rows of its indices, which are selected first.
+void read_instead(Builder& b, Node& n, std::size_t operand, ValueId weight);
 
 /// By node: whether it selects rows of a constant table, or is a product that reads the same states. Not where other
 /// nodes read those: then they stay as they are, and are stored once.

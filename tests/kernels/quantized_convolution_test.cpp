@@ -69,45 +69,57 @@ Sums sums_of(const Case& c, const std::vector<double>& x, const std::vector<floa
   return s;
 }
 
+/// One format and case: native, by the definition and reproducible.
+void expect_sums(const Format& f, const Case& c, std::uint32_t seed) {
+  std::int64_t columns = c.in, pixels = 1;
+  for (const std::int64_t k : c.kernel) columns *= k;
+  for (const std::int64_t i : c.image) pixels *= i;
+  if (f.blocks.columns != kRow && columns % f.blocks.columns != 0) return;
+  const QuantizedMatrix m = matrix_of(f, c.groups * c.out, columns);
+  const std::vector<std::byte> bytes = random_value(m, ++seed);
+  const std::vector<double> x = random_numbers(c.batch * c.groups * c.in * pixels, ++seed, 2, 16),
+                            bias = random_numbers(c.groups * c.out, ++seed, 2, 16);
+  std::vector<std::int64_t> sizes = {c.batch, c.groups * c.in};
+  sizes.insert(sizes.end(), c.image.begin(), c.image.end());
+  Sums expected;
+  for (const int way : {0, 1, 2}) {
+    NodeRun r(Op::convolution);
+    r.input(c.type, sizes, x);
+    r.quantized_input(f.element, m.blocks, {m.rows, columns}, bytes);
+    r.input(c.type, {m.rows}, bias);
+    r.set(AttrKey::kernel, c.kernel);
+    r.set(AttrKey::strides, c.strides);
+    r.set(AttrKey::dilations, c.dilations);
+    r.set(AttrKey::before, c.before);
+    r.set(AttrKey::after, c.before);
+    r.set(AttrKey::groups, c.groups);
+    if (way == 1) r.on(&HostLauncher::instance());
+    if (way == 2) r.reproducible();
+    const std::vector<Number> y = r.run().output();
+    if (way == 0) expected = sums_of(c, x, numbers_of(m, bytes), bias, r.shape());
+    ASSERT_EQ(y.size(), expected.values.size());
+    const double last_bit = c.type == DType::bf16 ? 0x1p-8 : 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      ASSERT_NEAR(y[i].real(), expected.values[i],
+                  expected.sizes[i] * 1e-4 + std::fabs(expected.values[i]) * last_bit + 1e-6)
+          << name_of(f.element) << ' ' << columns << " columns, way " << way << ", at " << i;
+  }
+}
+
 TEST(QuantizedConvolution, SumsOfTheNumbersInEveryWay) {
   std::uint32_t seed = 1;
   for (const Format& f : kFormats) {
-    for (const Case& c : kCases) {
-      std::int64_t columns = c.in, pixels = 1;
-      for (const std::int64_t k : c.kernel) columns *= k;
-      for (const std::int64_t i : c.image) pixels *= i;
-      if (f.blocks.columns != kRow && columns % f.blocks.columns != 0) continue;
-      const QuantizedMatrix m = matrix_of(f, c.groups * c.out, columns);
-      const std::vector<std::byte> bytes = random_value(m, ++seed);
-      const std::vector<double> x = random_numbers(c.batch * c.groups * c.in * pixels, ++seed, 2, 16),
-                                bias = random_numbers(c.groups * c.out, ++seed, 2, 16);
-      std::vector<std::int64_t> sizes = {c.batch, c.groups * c.in};
-      sizes.insert(sizes.end(), c.image.begin(), c.image.end());
-      Sums expected;
-      for (const int way : {0, 1, 2}) {
-        NodeRun r(Op::convolution);
-        r.input(c.type, sizes, x);
-        r.quantized_input(f.element, m.blocks, {m.rows, columns}, bytes);
-        r.input(c.type, {m.rows}, bias);
-        r.set(AttrKey::kernel, c.kernel);
-        r.set(AttrKey::strides, c.strides);
-        r.set(AttrKey::dilations, c.dilations);
-        r.set(AttrKey::before, c.before);
-        r.set(AttrKey::after, c.before);
-        r.set(AttrKey::groups, c.groups);
-        if (way == 1) r.on(&HostLauncher::instance());
-        if (way == 2) r.reproducible();
-        const std::vector<Number> y = r.run().output();
-        if (way == 0) expected = sums_of(c, x, numbers_of(m, bytes), bias, r.shape());
-        ASSERT_EQ(y.size(), expected.values.size());
-        const double last_bit = c.type == DType::bf16 ? 0x1p-8 : 0;
-        for (std::size_t i = 0; i < y.size(); ++i)
-          ASSERT_NEAR(y[i].real(), expected.values[i],
-                      expected.sizes[i] * 1e-4 + std::fabs(expected.values[i]) * last_bit + 1e-6)
-              << name_of(f.element) << ' ' << columns << " columns, way " << way << ", at " << i;
-      }
-    }
+    for (const Case& c : kCases) expect_sums(f, c, seed += 3);
   }
+}
+
+TEST(QuantizedConvolution, LargeWeightsAreMultipliedInParts) {
+  // 4608 elements of a row and 120 channels: 113 at a time, then 7, of each group and image.
+  const Case large{2, 2, 512, 120, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  expect_sums(kFormats[0], large, 5);
+  Case narrow = large;
+  narrow.type = DType::bf16;
+  expect_sums(kFormats[6], narrow, 7);
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ class Quantized : public PreparedAlgorithm {
       FloatPart part(c, node_);
       part.take_all(c);
       part.set(x, room.weight, bias, y);
-      left = run(*some_, part, room, room.operands.sums == c.out[0].data ? epilogue : nullptr);
+      const bool in_place = room.operands.sums == c.out[0].data;
+      left = run(*some_, part, room, in_place ? epilogue : nullptr);
+      if (!in_place) left = Left::epilogue;
     } else {
       for (std::int64_t g = 0; g < p_.groups; ++g) {
         for (std::int64_t o = 0; o < p_.out; o += channels_) {

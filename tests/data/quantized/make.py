@@ -477,6 +477,9 @@ def everywhere():
             buffers, table = make(12, 64, dtype=t)
             case(f"all_{name}_embedding{end}", lambda m, i: nn.functional.embedding(i, table(m)), (ids,), **buffers)
             case(f"all_{name}_tied{end}", lambda m, i: nn.functional.linear(nn.functional.embedding(i, table(m)), table(m)), (ids,), share=share, **buffers)
+            if t == f32:
+                for mode in ("sum", "mean"):
+                    case(f"all_{name}_bag_{mode}", lambda m, i, o: nn.functional.embedding_bag(i, table(m), o, mode=mode), (ids.flatten(), torch.tensor([0, 2, 2, 5])), share=1e-5, **buffers)
             buffers, experts = make(24, 64, 3, dtype=t)
             if t == bf16:  # the only type of PyTorch's kernel
                 case(f"all_{name}_experts", lambda m, x, e: torch._grouped_mm(x, experts(m).transpose(1, 2), offs=e), (torch.randn(9, 64).to(t), ends), share=share, **buffers)
