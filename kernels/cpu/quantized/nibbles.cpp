@@ -19,6 +19,12 @@ bool NibbleLoops::takes(const QuantizedMatrix& m) {
          (block == 16 || block == 32 || block == 64 || block % NibbleStep::kColumns == 0 || block == m.columns);
 }
 
+bool NibbleLoops::takes_scales(const QuantizedMatrix& m) {
+  const Blocks& b = m.blocks;
+  return b.columns == 32 && b.rows == 1 && b.layout == ScaleLayout::plain && !b.outer &&
+         (b.scale == DType::bf16 || b.scale == DType::f8_e8m0);
+}
+
 const NibbleLoops* nibble_loops() {
 #if TERN_X86_LEVELS
   static const NibbleLoops loops = [] {

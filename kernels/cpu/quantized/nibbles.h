@@ -31,21 +31,32 @@ struct NibbleType {
 /// Null where the type has none.
 const NibbleType* nibble_type(DType element);
 
-/// Of kMostRows rows of the matrix; `x` of Dots is not read.
-struct NibbleDots {
-  Dots rows;
+/// Rows of the matrix in pairs from two places: `count` rows from each, an even number. Rows past `last` are `last`.
+struct NibbleRows {
   const NibbleStep* x = nullptr;
   const NibbleType* type = nullptr;
+  const std::uint8_t* elements = nullptr;  ///< of row 0
+  std::ptrdiff_t row_bytes = 0, columns = 0, block = 0;
+  std::ptrdiff_t first = 0, second = 0, count = 0, last = 0;
+  const std::byte* scales[2] = {};  ///< of the rows `first` and `second`
+  std::ptrdiff_t scale_bytes = 0;   ///< of a row
+  DType scale = DType::f32;
+  std::ptrdiff_t ahead = 0;  ///< bytes between what is multiplied and what is asked for
 };
 
 struct NibbleLoops {
-  /// x [columns] in (columns + 127) / 128 steps. False, and nothing usable, where a number is not finite.
+  /// x [columns] in (columns + 127) / 128 steps. False, and nothing usable, where a number is not finite,
+  /// or eight neighbours are all below 2^-105.
   bool (*arrange)(const float* x, std::ptrdiff_t columns, const NibbleType& type, NibbleStep* to) = nullptr;
-  /// sums[j] = x times row j.
-  void (*dots)(const NibbleDots& d, float* sums) = nullptr;
+  /// sums[r] = x times row first + r, sums[count + r] = x times row second + r.
+  void (*dots)(const NibbleRows& rows, float* sums) = nullptr;
+  /// Whether e8m0 scales are normal numbers.
+  bool (*normal)(const std::byte* scales, std::ptrdiff_t count) = nullptr;
 
   /// Blocks of 16, 32, 64 or whole steps of columns, or one block in a row.
   static bool takes(const QuantizedMatrix& m);
+  /// Whether `dots` reads the scales as they lie; e8m0 ones if they are normal. It reads float32 in any blocks.
+  static bool takes_scales(const QuantizedMatrix& m);
 };
 /// Null where the processor has no AVX512_VBMI and AVX512_VNNI.
 const NibbleLoops* nibble_loops();

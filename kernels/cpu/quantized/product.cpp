@@ -13,17 +13,11 @@ namespace tern::quantized {
 namespace {
 
 constexpr std::size_t kXSlot = 7, kSumsSlot = 1, kRowScalesSlot = 2, kRowZerosSlot = 3, kNumbersSlot = 6;
-constexpr std::int64_t kWorthAThread = 1 << 17;                 // multiplications
-constexpr std::ptrdiff_t kAhead = 1 << 10;                      // bytes
+constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
+// Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
+constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfNibbles = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
 constexpr std::int64_t kMostNibbleRows = 2;  // of x: more take less time in floats, which widen the matrix once
-
-/// Bytes between what is multiplied and what is asked for. Intel's processors fetch ahead by themselves where lines are
-/// asked for shortly before (kernels/cpu/linear): in the next two rows, if these are short.
-std::ptrdiff_t bytes_ahead(const QuantizedMatrix& m) {
-  const std::ptrdiff_t two_rows = 2 * m.row_bytes();
-  return two_rows <= 2 * kAhead ? two_rows * std::max<std::ptrdiff_t>(1, kAhead / two_rows) : kAhead;
-}
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
@@ -40,48 +34,47 @@ class FewRows {
   void run(std::int64_t begin, std::int64_t end) const {
     const std::int64_t half = (end - begin) / kMostRows * 2;
     const Memory memory(*this);
-    for (std::int64_t j = 0; j < half; j += memory.rows) {
-      const std::int64_t count = std::min(memory.rows, half - j), first = begin + j, second = begin + half + j;
-      memory.read(*this, first, 0, count);
-      memory.read(*this, second, count, count);
-      for (std::int64_t r = 0; r < count; r += 2)
-        multiply({first + r, first + r + 1, second + r, second + r + 1}, {r, r + 1, count + r, count + r + 1}, memory);
-    }
-    // The last rows, some of them repeated.
-    for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) {
-      memory.read(*this, j, 0, std::min<std::int64_t>(end - j, kMostRows));
-      Rows rows, places;
-      for (std::size_t r = 0; r < kMostRows; ++r) {
-        places[r] = std::min(static_cast<std::int64_t>(r), end - 1 - j);
-        rows[r] = j + places[r];
-      }
-      multiply(rows, places, memory);
-    }
+    for (std::int64_t j = 0; j < half; j += memory.rows)
+      multiply({begin + j, begin + half + j, std::min(memory.rows, half - j), end - 1}, memory);
+    for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) multiply({j, j + 2, 2, end - 1}, memory);
   }
 
  private:
-  using Rows = std::array<std::int64_t, kMostRows>;
-
   enum class Way { nibbles, floats, numbers };
 
-  /// Scales and zero points of rows, as float32; of many rows at once, since finding out how they lie takes as long as
+  /// `count` rows from each of two places, an even number; rows past `last` are `last`.
+  struct Pairs {
+    std::int64_t first, second, count, last;
+
+    std::int64_t row(std::int64_t place) const {
+      return std::min(place < count ? first + place : second + place - count, last);
+    }
+  };
+
+  /// Scales and zero points of pairs, as float32; of many rows at once, since finding out how they lie takes as long as
   /// a short row.
   struct Memory {
     explicit Memory(const FewRows& of)
         : rows(std::clamp<std::int64_t>(kScales / of.blocks_ / 2 * 2, 2, kMostScaleRows)) {
-      if (of.way_ == Way::numbers) return;
-      const auto count = static_cast<std::size_t>(std::max<std::int64_t>(2 * rows, kMostRows) * of.blocks_);
-      scales = thread_buffer<float>(count, kRowScalesSlot);
+      const auto count = static_cast<std::size_t>(2 * rows * of.blocks_);
+      if (of.way_ != Way::numbers) scales = thread_buffer<float>(count, kRowScalesSlot);
       if (of.sums_ != nullptr) zeros = thread_buffer<float>(count, kRowZerosSlot);
     }
-    void read(const FewRows& of, std::int64_t row, std::int64_t place, std::int64_t count) const {
-      if (scales != nullptr) scales_of_rows(of.m_, of.p_.weight, row, count, scales + place * of.blocks_);
-      if (zeros != nullptr) zeros_of_rows(of.m_, of.p_.weight, row, count, zeros + place * of.blocks_);
-    }
 
-    std::int64_t rows;  ///< of each half
-    float *scales = nullptr, *zeros = nullptr;
+    std::int64_t rows;  ///< from each place
+    float *scales, *zeros = nullptr;
   };
+
+  using ReadRows = void (*)(const QuantizedMatrix&, const std::byte*, std::int64_t, std::int64_t, float*);
+  void read(ReadRows rows, const Pairs& pairs, float* to) const {
+    for (std::int64_t place = 0; place < 2 * pairs.count; place += pairs.count) {
+      const std::int64_t row = pairs.row(place), count = std::min(pairs.count, pairs.last - row + 1);
+      rows(m_, p_.weight, row, count, to + place * blocks_);
+      // Of rows past the last.
+      for (std::int64_t r = count; r < pairs.count; ++r)
+        std::copy_n(to + (place + count - 1) * blocks_, blocks_, to + (place + r) * blocks_);
+    }
+  }
 
   /// x in the order in which the loops read it.
   void arrange() {
@@ -107,34 +100,76 @@ class FewRows {
     return true;
   }
 
-  /// `places` of the rows in the memory of scales.
-  void multiply(const Rows& rows, const Rows& places, const Memory& memory) const {
-    if (way_ == Way::numbers) return multiply_numbers(rows);
-    Dots d;
-    d.x_row = x_row_;
-    d.columns = m_.columns;
-    d.ahead = ahead_;
-    d.block = m_.blocks.columns;
-    for (std::size_t r = 0; r < kMostRows; ++r) {
-      d.elements[r] = reinterpret_cast<const std::uint8_t*>(p_.weight) + rows[r] * m_.row_bytes();
-      d.scales[r] = memory.scales + places[r] * blocks_;
+  void multiply(const Pairs& pairs, const Memory& memory) const {
+    if (way_ == Way::numbers) {
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) multiply_numbers(pairs.row(place));
+      return;
     }
-    const std::int64_t most = way_ == Way::nibbles ? 1 : kMostRows;
-    for (std::int64_t i = 0; i < p_.m; i += most) {
-      const std::int64_t count = std::min<std::int64_t>(most, p_.m - i);
-      float sums[kMostRows * kMostRows];
-      if (way_ == Way::nibbles) {
-        nibble_loops()->dots({d, x_steps_ + i * steps_, nibble_type(m_.element)}, sums);
-      } else {
-        d.x = x_ + i * x_row_;
-        loops().of(m_.element)->dots[count - 1](d, sums);
+    if (memory.zeros != nullptr) read(zeros_of_rows, pairs, memory.zeros);
+    if (way_ == Way::nibbles) return multiply_nibbles(pairs, memory);
+    read(scales_of_rows, pairs, memory.scales);
+    multiply_floats(pairs, memory);
+  }
+
+  void multiply_nibbles(const Pairs& pairs, const Memory& memory) const {
+    NibbleRows rows{.type = nibble_type(m_.element),
+                    .elements = reinterpret_cast<const std::uint8_t*>(p_.weight),
+                    .row_bytes = m_.row_bytes(),
+                    .columns = m_.columns,
+                    .block = m_.blocks.columns,
+                    .first = pairs.first,
+                    .second = pairs.second,
+                    .count = pairs.count,
+                    .last = pairs.last,
+                    .ahead = kAheadOfNibbles};
+    if (scales_in_place(pairs)) {
+      rows.scale = m_.blocks.scale;
+      rows.scale_bytes = blocks_ * element_size(rows.scale);
+      const std::byte* const scales = p_.weight + m_.scale_offset();
+      rows.scales[0] = scales + pairs.first * rows.scale_bytes;
+      rows.scales[1] = scales + pairs.second * rows.scale_bytes;
+    } else {
+      read(scales_of_rows, pairs, memory.scales);
+      rows.scale_bytes = blocks_ * std::int64_t{sizeof(float)};
+      rows.scales[0] = reinterpret_cast<const std::byte*>(memory.scales);
+      rows.scales[1] = rows.scales[0] + pairs.count * rows.scale_bytes;
+    }
+    float sums[2 * kMostScaleRows];
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      rows.x = x_steps_ + i * steps_;
+      nibble_loops()->dots(rows, sums);
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) store(i, pairs, place, memory, sums[place]);
+    }
+  }
+
+  bool scales_in_place(const Pairs& pairs) const {
+    // What the zero points add is multiplied by the scales outside of the loop.
+    if (sums_ != nullptr || !NibbleLoops::takes_scales(m_)) return false;
+    if (m_.blocks.scale != DType::f8_e8m0) return true;
+    const auto normal = [&](std::int64_t row) {
+      const std::int64_t rows = std::min(pairs.count, pairs.last - row + 1);
+      return nibble_loops()->normal(p_.weight + m_.scale_offset() + row * blocks_, rows * blocks_);
+    };
+    return normal(pairs.row(0)) && normal(pairs.row(pairs.count));
+  }
+
+  void multiply_floats(const Pairs& pairs, const Memory& memory) const {
+    Dots d{.x_row = x_row_, .columns = m_.columns, .block = m_.blocks.columns, .ahead = kAhead};
+    const ElementLoops& loop = *loops().of(m_.element);
+    for (std::int64_t r = 0; r < pairs.count; r += 2) {
+      const std::array<std::int64_t, kMostRows> places{r, r + 1, pairs.count + r, pairs.count + r + 1};
+      for (std::size_t j = 0; j < kMostRows; ++j) {
+        d.elements[j] = reinterpret_cast<const std::uint8_t*>(p_.weight) + pairs.row(places[j]) * m_.row_bytes();
+        d.scales[j] = memory.scales + places[j] * blocks_;
       }
-      for (std::int64_t q = 0; q < count; ++q) {
-        for (std::size_t r = 0; r < kMostRows; ++r) {
-          float sum = sums[q * kMostRows + static_cast<std::int64_t>(r)];
-          if (memory.zeros != nullptr)
-            sum += shift(sums_ + (i + q) * blocks_, memory.zeros + places[r] * blocks_, d.scales[r]);
-          store(i + q, rows[r], sum);
+      for (std::int64_t i = 0; i < p_.m; i += kMostRows) {
+        const std::int64_t count = std::min<std::int64_t>(kMostRows, p_.m - i);
+        float sums[kMostRows * kMostRows];
+        d.x = x_ + i * x_row_;
+        loop.dots[count - 1](d, sums);
+        for (std::int64_t q = 0; q < count; ++q) {
+          for (std::size_t j = 0; j < kMostRows; ++j)
+            store(i + q, pairs, places[j], memory, sums[q * kMostRows + static_cast<std::int64_t>(j)]);
         }
       }
     }
@@ -151,24 +186,28 @@ class FewRows {
     return sum;
   }
 
-  /// Blocks that the loops do not take: the rows are made numbers first.
-  void multiply_numbers(const Rows& rows) const {
+  /// Blocks that the loops do not take: the row becomes numbers first.
+  void multiply_numbers(std::int64_t row) const {
     auto* numbers = thread_buffer<float>(static_cast<std::size_t>(m_.columns), kNumbersSlot);
-    for (const std::int64_t row : rows) {
-      numbers_of_row(m_, p_.weight, row, 0, m_.columns, numbers);
-      for (std::int64_t i = 0; i < p_.m; ++i) {
-        const float* x = p_.x + i * m_.columns;
-        float parts[16] = {};
-        std::int64_t k = 0;
-        for (; k + 16 <= m_.columns; k += 16) {
-          for (std::int64_t l = 0; l < 16; ++l) parts[l] += x[k + l] * numbers[k + l];
-        }
-        float sum = 0;
-        for (; k < m_.columns; ++k) sum += x[k] * numbers[k];
-        for (const float part : parts) sum += part;
-        store(i, row, sum);
+    numbers_of_row(m_, p_.weight, row, 0, m_.columns, numbers);
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      const float* x = p_.x + i * m_.columns;
+      float parts[16] = {};
+      std::int64_t k = 0;
+      for (; k + 16 <= m_.columns; k += 16) {
+        for (std::int64_t l = 0; l < 16; ++l) parts[l] += x[k + l] * numbers[k + l];
       }
+      float sum = 0;
+      for (; k < m_.columns; ++k) sum += x[k] * numbers[k];
+      for (const float part : parts) sum += part;
+      store(i, row, sum);
     }
+  }
+
+  void store(std::int64_t i, const Pairs& pairs, std::int64_t place, const Memory& memory, float sum) const {
+    if (memory.zeros != nullptr)
+      sum += shift(sums_ + i * blocks_, memory.zeros + place * blocks_, memory.scales + place * blocks_);
+    store(i, pairs.row(place), sum);
   }
 
   void store(std::int64_t i, std::int64_t row, float sum) const {
@@ -178,7 +217,6 @@ class FewRows {
   const Product& p_;
   const QuantizedMatrix& m_;
   Way way_ = Way::numbers;
-  std::ptrdiff_t ahead_ = bytes_ahead(m_);
   std::int64_t blocks_ = m_.scales().columns, x_row_ = 0, steps_ = 0;
   float *x_ = nullptr, *sums_ = nullptr;
   NibbleStep* x_steps_ = nullptr;  ///< instead of x_, in integers
