@@ -171,6 +171,7 @@ set(sources
   quantized/products.cpp
   quantized/shifted.cpp
   quantized/superseded.cpp
+  raw_bytes.cpp
   rewrite.cpp
   subclasses/affine.cpp
   subclasses/families.cpp

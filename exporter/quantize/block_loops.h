@@ -41,11 +41,27 @@ TERN_INLINE void multiply_clamped(const float* x, std::int64_t n, float by, floa
   for (std::int64_t i = 0; i < n; ++i) to[i] = clamped(x[i] * by, kLargest<F>);
 }
 
-/// Codes of numbers, rounded to nearest, ties to even; the numbers become those of the codes.
+/// The code of a number whose magnitude is at most the format's largest, rounded to nearest, ties to even; the number
+/// becomes that of the code. As float_codec's, in fewer instructions: adding 2^23 steps leaves the number of steps in
+/// the last bits. NaN stays, and its code is that of no number.
+template <class F>
+TERN_INLINE std::uint32_t round_number(float& v) {
+  constexpr int kShift = 23 - F::mantissa, kSign = F::exponent + F::mantissa;
+  constexpr std::uint32_t kLeast = static_cast<std::uint32_t>(128 - F::bias) << 23;  // exponent of subnormal numbers
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(v), a = bits & kMagnitude, sign = bits ^ a;
+  const std::uint32_t exponent = std::max(a & 0x7f800000u, kLeast);
+  const std::uint32_t ones = exponent + (static_cast<std::uint32_t>(kShift) << 23);
+  const float sum = std::bit_cast<float>(a) + std::bit_cast<float>(ones);
+  v = std::bit_cast<float>(std::bit_cast<std::uint32_t>(sum - std::bit_cast<float>(ones)) | sign);
+  std::uint32_t code = (std::bit_cast<std::uint32_t>(sum) - ones) + ((exponent - kLeast) >> kShift);
+  if constexpr (F::special != Special::finite) code = a > float_codec::kInfinity32 ? Codes<F>::magnitude : code;
+  return code | sign >> (31 - kSign);
+}
+
+/// Codes of numbers; the numbers become those of the codes.
 template <class F>
 TERN_INLINE void encode_numbers(float* x, std::int64_t n, std::uint8_t* codes) {
-  for (std::int64_t i = 0; i < n; ++i) codes[i] = float_codec::encode<F>(x[i], Overflow::saturate);
-  for (std::int64_t i = 0; i < n; ++i) x[i] = float_codec::decode<F>(codes[i]);
+  for (std::int64_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>(round_number<F>(x[i]));
 }
 
 /// The code that torchao gives a NaN in a format that has none: the arithmetic of its rounding, applied to the bits.
@@ -71,8 +87,11 @@ void encode_nans(const float* x, std::int64_t n, float by, std::uint8_t* codes) 
 
 /// Pairs of codes of four bits, the first in the low ones.
 TERN_INLINE void pack_nibbles(const std::uint8_t* codes, std::int64_t n, std::uint8_t* to) {
-  for (std::int64_t i = 0; i < n / 2; ++i)
-    to[i] = static_cast<std::uint8_t>((codes[2 * i] & 0xf) | codes[2 * i + 1] << 4);
+  for (std::int64_t i = 0; i < n / 2; ++i) {
+    std::uint16_t pair = 0;
+    std::memcpy(&pair, codes + 2 * i, sizeof pair);
+    to[i] = static_cast<std::uint8_t>((pair & 0xf) | (pair >> 4 & 0xf0));
+  }
 }
 
 /// The number in a type of 16 bits, or as it is.

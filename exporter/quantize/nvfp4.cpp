@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kBlock = 16, kChunk = 1024;
 constexpr float kLeastScale = 0x1p-6F;
 
-std::uint8_t scale_code(float largest, float outer) {
+TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
   const float scaled = outer == 0 ? 0.0F : largest / kLargest<E2M1> / outer;
   const float scale = scaled < kLeastScale ? kLeastScale : clamped(scaled, kLargest<E4M3FN>);
   return float_codec::encode<E4M3FN>(scale, Overflow::saturate);
@@ -29,8 +29,7 @@ TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
 }
 
 /// The codes of a block in which something is no number.
-TERN_INLINE void fix_nans(const float* x, std::uint8_t scale, float outer, std::uint8_t* codes) {
-  const float by = reciprocal(scale, outer);
+TERN_INLINE void fix_nans(const float* x, float by, float outer, std::uint8_t* codes) {
   if (outer != outer) {
     std::fill_n(codes, kBlock, code_of_nan<E2M1>(std::bit_cast<float>(0x7fc00000u)));
   } else if (by != by || by == std::bit_cast<float>(float_codec::kInfinity32)) {
@@ -47,23 +46,25 @@ float nvfp4_outer(float largest) {
 void encode_nvfp4(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scale_codes = reinterpret_cast<std::uint8_t*>(row.scales);
-  const std::int64_t block = row.recipe.block;
   std::array<std::uint8_t, kChunk> chunk;
+  std::array<float, kChunk / kBlock> largest, by, scale;
   at_cpu_level([&]() __attribute__((always_inline)) {
     std::uint8_t* const codes = chunk.data();
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
-      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / block;
+      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      const auto blocks = static_cast<std::size_t>(n / kBlock);
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
-      std::uint8_t* const scales = scale_codes + begin / block;
-      for (std::int64_t b = 0; b < blocks; ++b) {
-        scales[b] = scale_code(std::bit_cast<float>(largest_bits(x + b * block, block)), row.outer);
-        multiply_clamped<E2M1>(x + b * block, block, reciprocal(scales[b], row.outer), back + b * block);
-      }
+      std::uint8_t* const scales = scale_codes + begin / kBlock;
+      for (std::size_t b = 0; b < blocks; ++b) largest[b] = std::bit_cast<float>(largest_bits(x + b * kBlock, kBlock));
+      for (std::size_t b = 0; b < blocks; ++b) scales[b] = scale_code(largest[b], row.outer);
+      for (std::size_t b = 0; b < blocks; ++b) by[b] = reciprocal(scales[b], row.outer);
+      for (std::size_t b = 0; b < blocks; ++b) scale[b] = float_codec::decode<E4M3FN>(scales[b]) * row.outer;
+      for (std::size_t b = 0; b < blocks; ++b) multiply_clamped<E2M1>(x + b * kBlock, kBlock, by[b], back + b * kBlock);
       encode_numbers<E2M1>(back, n, codes);
-      for (std::int64_t b = 0; b < blocks; ++b) {
-        multiply(back + b * block, block, float_codec::decode<E4M3FN>(scales[b]) * row.outer);
-        fix_nans(x + b * block, scales[b], row.outer, codes + b * block);
+      for (std::size_t b = 0; b < blocks; ++b) {
+        multiply(back + b * kBlock, kBlock, scale[b]);
+        fix_nans(x + b * kBlock, by[b], row.outer, codes + b * kBlock);
       }
       pack_nibbles(codes, n, to + begin / 2);
     }
