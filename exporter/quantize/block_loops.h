@@ -96,7 +96,11 @@ TERN_INLINE void pack_nibbles(const std::uint8_t* codes, std::int64_t n, std::ui
 
 /// The number in a type of 16 bits, or as it is.
 TERN_INLINE float rounded_to(DType t, float v) {
-  if (t == DType::bf16) return float_codec::decode<Brain16>(float_codec::encode<Brain16>(v, Overflow::saturate));
+  if (t == DType::bf16) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(v), odd = bits >> 16 & 1;
+    const float rounded = std::bit_cast<float>((bits + 0x7fff + odd) & 0xffff0000u);
+    return v == v ? rounded : v;
+  }
   if (t == DType::f16) return float_codec::decode<Binary16>(float_codec::encode<Binary16>(v, Overflow::saturate));
   return v;
 }

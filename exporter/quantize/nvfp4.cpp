@@ -28,6 +28,16 @@ TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
   return outer == 0 ? 0.0F : 1.0F / outer / float_codec::decode<E4M3FN>(scale);
 }
 
+/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+TERN_INLINE void encode_scales(const float* __restrict largest, std::size_t blocks, float outer,
+                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  for (std::size_t b = 0; b < blocks; ++b) {
+    codes[b] = scale_code(largest[b], outer);
+    by[b] = reciprocal(codes[b], outer);
+    scale[b] = float_codec::decode<E4M3FN>(codes[b]) * outer;
+  }
+}
+
 /// The codes of a block in which something is no number.
 TERN_INLINE void fix_nans(const float* x, float by, float outer, std::uint8_t* codes) {
   if (outer != outer) {
@@ -55,11 +65,9 @@ void encode_nvfp4(const Row& row) {
       const auto blocks = static_cast<std::size_t>(n / kBlock);
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
-      std::uint8_t* const scales = scale_codes + begin / kBlock;
       for (std::size_t b = 0; b < blocks; ++b) largest[b] = std::bit_cast<float>(largest_bits(x + b * kBlock, kBlock));
-      for (std::size_t b = 0; b < blocks; ++b) scales[b] = scale_code(largest[b], row.outer);
-      for (std::size_t b = 0; b < blocks; ++b) by[b] = reciprocal(scales[b], row.outer);
-      for (std::size_t b = 0; b < blocks; ++b) scale[b] = float_codec::decode<E4M3FN>(scales[b]) * row.outer;
+      encode_scales(largest.data(), blocks, row.outer, codes, by.data(), scale.data());
+      std::memcpy(scale_codes + begin / kBlock, codes, blocks);
       for (std::size_t b = 0; b < blocks; ++b) multiply_clamped<E2M1>(x + b * kBlock, kBlock, by[b], back + b * kBlock);
       encode_numbers<E2M1>(back, n, codes);
       for (std::size_t b = 0; b < blocks; ++b) {
