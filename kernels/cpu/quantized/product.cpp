@@ -138,7 +138,7 @@ class FewRows {
     for (std::int64_t i = 0; i < p_.m; ++i) {
       rows.x = x_steps_ + i * steps_;
       nibble_loops()->dots(rows, sums);
-      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) store(i, pairs, place, memory, sums[place]);
+      store(i, pairs, memory, sums);
     }
   }
 
@@ -201,6 +201,19 @@ class FewRows {
       for (; k < m_.columns; ++k) sum += x[k] * numbers[k];
       for (const float part : parts) sum += part;
       store(i, row, sum);
+    }
+  }
+
+  /// Sums of all rows.
+  void store(std::int64_t i, const Pairs& pairs, const Memory& memory, const float* sums) const {
+    if (memory.zeros != nullptr) {
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) store(i, pairs, place, memory, sums[place]);
+      return;
+    }
+    for (std::int64_t place = 0; place < 2 * pairs.count; place += pairs.count) {
+      const std::int64_t row = pairs.row(place), count = std::min(pairs.count, pairs.last - row + 1);
+      float* const y = p_.y + i * m_.rows + row;
+      for (std::int64_t r = 0; r < count; ++r) y[r] = sums[place + r] + (p_.bias == nullptr ? 0.0F : p_.bias[row + r]);
     }
   }
 
