@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -58,16 +59,20 @@ void measure_quantize() {
     const RawBytes weight = random_weight(type);
     RawBytes other(weight.size());
     copy(weight, other.data());  // its pages are there
-    for (const quantize::Format& f : quantize::formats()) {if (getenv("ONLY") && f.name != getenv("ONLY")) continue;
-      const quantize::Recipe recipe{.format = &f, .block = f.block};
-      const quantize::FloatMatrix m{
-          .at = weight.data(), .type = type, .rows = kRows, .columns = kColumns, .row_stride = kColumns};
-      std::vector<double> times, copies;
-      for (int i = 0; i < kTurns; ++i) {
-        times.push_back(ms_of([&] { quantize::quantize(m, recipe); }));
-        copies.push_back(ms_of([&] { copy(weight, other.data()); }));
+    std::map<std::string_view, std::vector<double>> times;
+    std::vector<double> copies;
+    for (int i = 0; i < kTurns; ++i) {
+      copies.push_back(ms_of([&] { copy(weight, other.data()); }));
+      for (const quantize::Format& f : quantize::formats()) {
+        const quantize::FloatMatrix m{
+            .at = weight.data(), .type = type, .rows = kRows, .columns = kColumns, .row_stride = kColumns};
+        const quantize::Recipe recipe{.format = &f, .block = f.block};
+        times[f.name].push_back(ms_of([&] { quantize::quantize(m, recipe); }));
       }
-      const double ms = median(times), copied = median(copies);
+    }
+    const double copied = median(copies);
+    for (const quantize::Format& f : quantize::formats()) {
+      const double ms = median(times[f.name]);
       fmt::print("{:12} {:9} {:8.1f} {:9.1f} {:16.0f} %\n", f.name, name_of(type), ms, copied, 100 * copied / ms);
     }
   }

@@ -21,6 +21,31 @@ TERN_INLINE std::uint32_t largest_bits(const float* x, std::int64_t n) {
   return largest;
 }
 
+/// Of neighbours in pairs.
+TERN_INLINE void larger_of_pairs(const std::uint32_t* __restrict x, std::int64_t pairs, std::uint32_t* __restrict to) {
+  for (std::int64_t i = 0; i < pairs; ++i) to[i] = std::max(x[2 * i], x[2 * i + 1]);
+}
+
+/// The largest magnitudes, as bits, of all blocks of at most kMost numbers: pairs of neighbours, then pairs of these,
+/// and so on, are faster than the largest of one register after the other.
+template <std::int64_t kBlock, std::int64_t kMost>
+TERN_INLINE void largest_of_blocks(const float* __restrict x, std::int64_t n, std::uint32_t* __restrict to) {
+  static_assert(kBlock == 16 || kBlock == 32);
+  std::uint32_t first[kMost / 2], second[kMost / 4];
+  for (std::int64_t i = 0; i < n / 2; ++i) {
+    first[i] = std::max(std::bit_cast<std::uint32_t>(x[2 * i]) & kMagnitude,
+                        std::bit_cast<std::uint32_t>(x[2 * i + 1]) & kMagnitude);
+  }
+  larger_of_pairs(first, n / 4, second);
+  larger_of_pairs(second, n / 8, first);
+  if constexpr (kBlock == 16) {
+    larger_of_pairs(first, n / 16, to);
+  } else {
+    larger_of_pairs(first, n / 16, second);
+    larger_of_pairs(second, n / 32, to);
+  }
+}
+
 TERN_INLINE float clamped(float v, float most) {
   return v > most ? most : v < -most ? -most : v;
 }
@@ -34,11 +59,21 @@ TERN_INLINE void multiply(float* x, std::int64_t n, float by) {
 }
 
 // Blocks are scaled one by one, and the numbers of many blocks encoded at once: short loops over bytes use half of the
-// processor's lanes.
+// processor's lanes. `by`: for each block.
 
-template <class F>
-TERN_INLINE void multiply_clamped(const float* x, std::int64_t n, float by, float* to) {
-  for (std::int64_t i = 0; i < n; ++i) to[i] = clamped(x[i] * by, kLargest<F>);
+template <class F, std::int64_t kBlock>
+TERN_INLINE void multiply_clamped(const float* __restrict x, std::int64_t blocks, const float* __restrict by,
+                                  float* __restrict to) {
+  for (std::int64_t b = 0; b < blocks; ++b, x += kBlock, to += kBlock) {
+    for (std::int64_t i = 0; i < kBlock; ++i) to[i] = clamped(x[i] * by[b], kLargest<F>);
+  }
+}
+
+template <std::int64_t kBlock>
+TERN_INLINE void multiply(float* __restrict x, std::int64_t blocks, const float* __restrict by) {
+  for (std::int64_t b = 0; b < blocks; ++b, x += kBlock) {
+    for (std::int64_t i = 0; i < kBlock; ++i) x[i] *= by[b];
+  }
 }
 
 /// The code of a number whose magnitude is at most the format's largest, rounded to nearest, ties to even; the number

@@ -66,14 +66,13 @@ void encode(const Row& row) {
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
       std::uint8_t* const codes = kPacks ? chunk.data() : to + begin;
-      for (std::int64_t b = 0; b < blocks; ++b) largest[at(b)] = largest_bits(x + b * kBlock, kBlock);
+      largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
       std::memcpy(row.scales + begin / kBlock, scale_codes.data(), at(blocks));
-      for (std::int64_t b = 0; b < blocks; ++b)
-        multiply_clamped<F>(x + b * kBlock, kBlock, by[at(b)], back + b * kBlock);
+      multiply_clamped<F, kBlock>(x, blocks, by.data(), back);
       encode_numbers<F>(back, n, codes);
+      multiply<kBlock>(back, blocks, scale.data());
       for (std::int64_t b = 0; b < blocks; ++b) {
-        multiply(back + b * kBlock, kBlock, scale[at(b)]);
         if (scale_codes[at(b)] == kNaN) encode_nans<F>(x + b * kBlock, kBlock, reciprocal(kNaN), codes + b * kBlock);
       }
       if (kPacks) pack_nibbles(codes, n, to + begin / 2);

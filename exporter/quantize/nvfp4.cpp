@@ -29,10 +29,10 @@ TERN_INLINE float reciprocal(std::uint8_t scale, float outer) {
 }
 
 /// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
-TERN_INLINE void encode_scales(const float* __restrict largest, std::size_t blocks, float outer,
+TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::size_t blocks, float outer,
                                std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
   for (std::size_t b = 0; b < blocks; ++b) {
-    codes[b] = scale_code(largest[b], outer);
+    codes[b] = scale_code(std::bit_cast<float>(largest[b]), outer);
     by[b] = reciprocal(codes[b], outer);
     scale[b] = float_codec::decode<E4M3FN>(codes[b]) * outer;
   }
@@ -57,7 +57,8 @@ void encode_nvfp4(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   auto* const scale_codes = reinterpret_cast<std::uint8_t*>(row.scales);
   std::array<std::uint8_t, kChunk> chunk;
-  std::array<float, kChunk / kBlock> largest, by, scale;
+  std::array<std::uint32_t, kChunk / kBlock> largest;
+  std::array<float, kChunk / kBlock> by, scale;
   at_cpu_level([&]() __attribute__((always_inline)) {
     std::uint8_t* const codes = chunk.data();
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
@@ -65,15 +66,17 @@ void encode_nvfp4(const Row& row) {
       const auto blocks = static_cast<std::size_t>(n / kBlock);
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
-      for (std::size_t b = 0; b < blocks; ++b) largest[b] = std::bit_cast<float>(largest_bits(x + b * kBlock, kBlock));
+      largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
       encode_scales(largest.data(), blocks, row.outer, codes, by.data(), scale.data());
       std::memcpy(scale_codes + begin / kBlock, codes, blocks);
-      for (std::size_t b = 0; b < blocks; ++b) multiply_clamped<E2M1>(x + b * kBlock, kBlock, by[b], back + b * kBlock);
+      const auto count = static_cast<std::int64_t>(blocks);
+      multiply_clamped<E2M1, kBlock>(x, count, by.data(), back);
       encode_numbers<E2M1>(back, n, codes);
-      for (std::size_t b = 0; b < blocks; ++b) {
-        multiply(back + b * kBlock, kBlock, scale[b]);
+      multiply<kBlock>(back, count, scale.data());
+      bool finite = true;
+      for (std::size_t b = 0; b < blocks; ++b) finite &= by[b] < std::bit_cast<float>(float_codec::kInfinity32);
+      for (std::size_t b = 0; !finite && b < blocks; ++b)
         fix_nans(x + b * kBlock, by[b], row.outer, codes + b * kBlock);
-      }
       pack_nibbles(codes, n, to + begin / 2);
     }
   });
