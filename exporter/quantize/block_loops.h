@@ -46,8 +46,10 @@ TERN_INLINE void largest_of_blocks(const float* __restrict x, std::int64_t n, st
   }
 }
 
+/// NaN stays. In the order of the processor's minimum and maximum.
 TERN_INLINE float clamped(float v, float most) {
-  return v > most ? most : v < -most ? -most : v;
+  const float low = most < v ? most : v;
+  return -most > low ? -most : low;
 }
 
 /// The format's largest finite number.
@@ -61,10 +63,18 @@ TERN_INLINE void multiply(float* x, std::int64_t n, float by) {
 // Blocks are scaled one by one, and the numbers of many blocks encoded at once: short loops over bytes use half of the
 // processor's lanes. `by`: for each block.
 
+/// In a loop over blocks: lanes hold numbers of one block. Otherwise GCC gives each lane a block, and transposes. A loop
+/// within must not be unrolled before it becomes vectors.
+TERN_INLINE void one_block_at_a_time() {
+  __asm__ volatile("");
+}
+
 template <class F, std::int64_t kBlock>
 TERN_INLINE void multiply_clamped(const float* __restrict x, std::int64_t blocks, const float* __restrict by,
                                   float* __restrict to) {
   for (std::int64_t b = 0; b < blocks; ++b, x += kBlock, to += kBlock) {
+    one_block_at_a_time();
+#pragma GCC unroll 1
     for (std::int64_t i = 0; i < kBlock; ++i) to[i] = clamped(x[i] * by[b], kLargest<F>);
   }
 }
@@ -72,6 +82,8 @@ TERN_INLINE void multiply_clamped(const float* __restrict x, std::int64_t blocks
 template <std::int64_t kBlock>
 TERN_INLINE void multiply(float* __restrict x, std::int64_t blocks, const float* __restrict by) {
   for (std::int64_t b = 0; b < blocks; ++b, x += kBlock) {
+    one_block_at_a_time();
+#pragma GCC unroll 1
     for (std::int64_t i = 0; i < kBlock; ++i) x[i] *= by[b];
   }
 }
