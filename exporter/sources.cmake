@@ -154,6 +154,7 @@ set(sources
   pt2/zip_library.cpp
   quantize/activations.cpp
   quantize/embedding.cpp
+  quantize/error.cpp
   quantize/format.cpp
   quantize/integers.cpp
   quantize/matrix.cpp

@@ -9,10 +9,24 @@
 
 #include "dtypes/float_codec.h"
 #include "exporter/quantize/levels.h"
+#include "exporter/quantize/row.h"
 
 namespace tern::quantize {
 
 constexpr std::uint32_t kMagnitude = 0x7fffffffu;
+
+/// Numbers of a row that are encoded together, a multiple of the blocks of floats.
+inline constexpr std::int64_t kChunk = 1024;
+inline constexpr std::int64_t kParts = 4;
+
+/// Asks for a part, of kParts, of what lies in the next row as numbers [begin, begin + n) do in this one. Memory then
+/// delivers it meanwhile; asked for at once, the lines of a chunk would hold up this one's.
+TERN_INLINE void ask_for_next(const Row& row, std::int64_t begin, std::int64_t n, std::int64_t part) {
+  if (row.next.empty()) return;
+  const std::int64_t size = static_cast<std::int64_t>(row.next.size()) / row.columns;
+  const std::byte* const from = row.next.data() + (begin + n * part / kParts) * size;
+  for (std::int64_t i = 0; i < n / kParts * size; i += 64) __builtin_prefetch(from + i, 0, 2);
+}
 
 /// The largest magnitude as bits: NaN is larger than every number.
 TERN_INLINE std::uint32_t largest_bits(const float* x, std::int64_t n) {
@@ -63,8 +77,8 @@ TERN_INLINE void multiply(float* x, std::int64_t n, float by) {
 // Blocks are scaled one by one, and the numbers of many blocks encoded at once: short loops over bytes use half of the
 // processor's lanes. `by`: for each block.
 
-/// In a loop over blocks: lanes hold numbers of one block. Otherwise GCC gives each lane a block, and transposes. A loop
-/// within must not be unrolled before it becomes vectors.
+/// In a loop over blocks: lanes hold numbers of one block. Otherwise GCC gives each lane a block, and transposes. A
+/// loop within must not be unrolled before it becomes vectors.
 TERN_INLINE void one_block_at_a_time() {
   __asm__ volatile("");
 }

@@ -15,8 +15,6 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // elements, of one block at least
-
 struct Range {
   float steps;  // of the largest magnitude
   float least, most;
@@ -58,9 +56,17 @@ void encode_bytes(const Row& row) {
   const float least = least_scale(row);
   at_cpu_level([&]() __attribute__((always_inline)) {
     const float scale = scale_of(row, largest_bits(row.numbers, row.columns), kBytes, least);
-    round_block<DType::f32>(row.numbers, row.columns, scale, kBytes, row.back);
-    codes_of(row.back, row.columns, reinterpret_cast<std::uint8_t*>(row.elements));
-    multiply(row.back, row.columns, scale);
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      float* const back = row.back + begin;
+      ask_for_next(row, begin, n, 0);
+      ask_for_next(row, begin, n, 1);
+      round_block<DType::f32>(row.numbers + begin, n, scale, kBytes, back);
+      ask_for_next(row, begin, n, 2);
+      codes_of(back, n, reinterpret_cast<std::uint8_t*>(row.elements) + begin);
+      ask_for_next(row, begin, n, 3);
+      multiply(back, n, scale);
+    }
     std::memcpy(row.scales, &scale, sizeof scale);
   });
 }
@@ -76,13 +82,17 @@ void encode_nibbles(const Row& row) {
     for (std::int64_t begin = 0; begin < row.columns; begin += together) {
       const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
       float* const back = row.back + begin;
+      ask_for_next(row, begin, n, 0);
+      ask_for_next(row, begin, n, 1);
       for (std::int64_t b = 0; b < blocks; ++b) {
         const float* const x = row.numbers + begin + b * block;
         const float scale = scale_of(row, largest_bits(x, block), kNibbles, least);
         round_block<type>(x, block, scale, kNibbles, back + b * block);
         scales[static_cast<std::size_t>(b)] = scale;
       }
+      ask_for_next(row, begin, n, 2);
       codes_of(back, n, codes.data());
+      ask_for_next(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
       for (std::int64_t b = 0; b < blocks; ++b) multiply(back + b * block, block, scales[static_cast<std::size_t>(b)]);
       convert(scales.data(), DType::f32, row.scales + begin / block * element_size(type), type, blocks);

@@ -16,7 +16,7 @@ namespace tern::quantize {
 namespace {
 
 constexpr std::uint8_t kNaN = 255;
-constexpr std::int64_t kBlock = 32, kChunk = 1024;  // elements
+constexpr std::int64_t kBlock = 32;
 
 template <class F>
 TERN_INLINE std::uint8_t scale_code(std::uint32_t largest, MxScales mode) {
@@ -66,11 +66,15 @@ void encode(const Row& row) {
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
       std::uint8_t* const codes = kPacks ? chunk.data() : to + begin;
+      ask_for_next(row, begin, n, 0);
       largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
       encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
       std::memcpy(row.scales + begin / kBlock, scale_codes.data(), at(blocks));
+      ask_for_next(row, begin, n, 1);
       multiply_clamped<F, kBlock>(x, blocks, by.data(), back);
+      ask_for_next(row, begin, n, 2);
       encode_numbers<F>(back, n, codes);
+      ask_for_next(row, begin, n, 3);
       multiply<kBlock>(back, blocks, scale.data());
       for (std::int64_t b = 0; b < blocks; ++b) {
         if (scale_codes[at(b)] == kNaN) encode_nans<F>(x + b * kBlock, kBlock, reciprocal(kNaN), codes + b * kBlock);

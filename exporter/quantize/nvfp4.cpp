@@ -14,7 +14,7 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kBlock = 16, kChunk = 1024;
+constexpr std::int64_t kBlock = 16;
 constexpr float kLeastScale = 0x1p-6F;
 
 TERN_INLINE std::uint8_t scale_code(float largest, float outer) {
@@ -66,12 +66,16 @@ void encode_nvfp4(const Row& row) {
       const auto blocks = static_cast<std::size_t>(n / kBlock);
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
+      ask_for_next(row, begin, n, 0);
       largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
       encode_scales(largest.data(), blocks, row.outer, codes, by.data(), scale.data());
       std::memcpy(scale_codes + begin / kBlock, codes, blocks);
       const auto count = static_cast<std::int64_t>(blocks);
+      ask_for_next(row, begin, n, 1);
       multiply_clamped<E2M1, kBlock>(x, count, by.data(), back);
+      ask_for_next(row, begin, n, 2);
       encode_numbers<E2M1>(back, n, codes);
+      ask_for_next(row, begin, n, 3);
       multiply<kBlock>(back, count, scale.data());
       bool finite = true;
       for (std::size_t b = 0; b < blocks; ++b) finite &= by[b] < std::bit_cast<float>(float_codec::kInfinity32);
