@@ -5,6 +5,7 @@
 //   tern_bench --sessions ARCHIVE...  eight sessions of a program: first runs, memory
 //   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
+//   tern_bench --quantize             the formats of tern export --quantize, beside copying
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
 // The figure is the time from before open to after the first output, less the median of later runs; the share of
@@ -27,6 +28,7 @@
 #include "bench/definitions.h"
 #include "bench/inputs.h"
 #include "bench/models.h"
+#include "bench/quantize.h"
 #include "bench/sessions.h"
 #include "exporter/archive_writer.h"
 #include "tools/machine.h"
@@ -219,6 +221,10 @@ int main(int argc, char** argv) {
     }
     if (argc > 1 && std::string_view(argv[1]) == "--definitions") {
       tern::bench::measure_definitions(argc > 2 ? argv[2] : "");
+      return 0;
+    }
+    if (argc > 1 && std::string_view(argv[1]) == "--quantize") {
+      tern::bench::measure_quantize();
       return 0;
     }
     if (argc > 2 && std::string_view(argv[1]) == "--sessions") {

@@ -5,4 +5,5 @@ set(sources
   inputs.cpp
   main.cpp
   models.cpp
+  quantize.cpp
   sessions.cpp)

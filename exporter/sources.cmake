@@ -153,6 +153,7 @@ set(sources
   pt2/zip_entries.cpp
   pt2/zip_library.cpp
   quantize/activations.cpp
+  quantize/error.cpp
   quantize/format.cpp
   quantize/integers.cpp
   quantize/matrix.cpp
@@ -172,6 +173,7 @@ set(sources
   quantized/reads.cpp
   quantized/shifted.cpp
   quantized/superseded.cpp
+  raw_bytes.cpp
   rewrite.cpp
   simplify/common.cpp
   simplify/numbers.cpp

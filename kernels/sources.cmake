@@ -137,6 +137,8 @@ set(sources
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
   cpu/quantized/loops.cpp
+  cpu/quantized/nibbles.cpp
+  cpu/quantized/nibbles_avx512vbmi.cpp
   cpu/quantized/numbers.cpp
   cpu/quantized/product.cpp
   cpu/reductions/histogram.cpp

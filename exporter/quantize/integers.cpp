@@ -15,7 +15,7 @@
 namespace tern::quantize {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // elements, of one block at least
+constexpr std::int64_t kUsualBlock = 32;
 
 struct Range {
   float steps;  // of the largest magnitude
@@ -29,8 +29,8 @@ float least_scale(const Row& row) {
   return row.type == DType::f16 ? 0x1p-14F : 0x1p-126F;
 }
 
-TERN_INLINE float scale_of(const Row& row, std::uint32_t largest, const Range& range, float least) {
-  const float scale = rounded_to(row.type, std::bit_cast<float>(largest) / range.steps);
+TERN_INLINE float scale_of(DType type, std::uint32_t largest, const Range& range, float least) {
+  const float scale = rounded_to(type, std::bit_cast<float>(largest) / range.steps);
   return scale < least ? least : scale;  // NaN stays
 }
 
@@ -40,10 +40,15 @@ TERN_INLINE float whole(float v) {
   return v + kOnes - kOnes;
 }
 
+/// What numbers are multiplied by.
+template <DType type>
+TERN_INLINE float reciprocal(float scale) {
+  return rounded_to(type, 1.0F / scale);
+}
+
 /// Elements as floats. `type`: in which products are rounded.
 template <DType type>
-TERN_INLINE void round_block(const float* x, std::int64_t n, float scale, const Range& range, float* elements) {
-  const float by = rounded_to(type, 1.0F / scale);
+TERN_INLINE void round_block(const float* x, std::int64_t n, float by, const Range& range, float* elements) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float v = whole(rounded_to(type, x[i] * by));
     elements[i] = v > range.least ? (v < range.most ? v : range.most) : v == v ? range.least : 0;
@@ -57,12 +62,31 @@ TERN_INLINE void codes_of(const float* elements, std::int64_t n, std::uint8_t* c
 void encode_bytes(const Row& row) {
   const float least = least_scale(row);
   at_cpu_level([&]() __attribute__((always_inline)) {
-    const float scale = scale_of(row, largest_bits(row.numbers, row.columns), kBytes, least);
-    round_block<DType::f32>(row.numbers, row.columns, scale, kBytes, row.back);
-    codes_of(row.back, row.columns, reinterpret_cast<std::uint8_t*>(row.elements));
-    multiply(row.back, row.columns, scale);
+    const float scale = scale_of(row.type, largest_bits(row.numbers, row.columns), kBytes, least),
+                by = reciprocal<DType::f32>(scale);
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      float* const back = row.back + begin;
+      ask_for_next(row, begin, n, 0);
+      ask_for_next(row, begin, n, 1);
+      round_block<DType::f32>(row.numbers + begin, n, by, kBytes, back);
+      ask_for_next(row, begin, n, 2);
+      codes_of(back, n, reinterpret_cast<std::uint8_t*>(row.elements) + begin);
+      ask_for_next(row, begin, n, 3);
+      multiply(back, n, scale);
+    }
     std::memcpy(row.scales, &scale, sizeof scale);
   });
+}
+
+/// Of many blocks: scales, and what numbers are multiplied by.
+template <DType type>
+TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, float least,
+                               float* __restrict scales, float* __restrict by) {
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    scales[b] = scale_of(type, largest[b], kNibbles, least);
+    by[b] = reciprocal<type>(scales[b]);
+  }
 }
 
 template <DType type>
@@ -70,19 +94,28 @@ void encode_nibbles(const Row& row) {
   auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
   const std::int64_t block = row.recipe.block, together = std::max<std::int64_t>(1, kChunk / block) * block;
   const float least = least_scale(row);
-  std::array<float, kChunk> scales;  // at least two elements for each
+  std::array<std::uint32_t, kChunk> largest;  // at least two elements for each
+  std::array<float, kChunk> scales, by;
   std::vector<std::uint8_t> codes(static_cast<std::size_t>(std::min(together, row.columns)));
   at_cpu_level([&]() __attribute__((always_inline)) {
     for (std::int64_t begin = 0; begin < row.columns; begin += together) {
       const std::int64_t n = std::min(together, row.columns - begin), blocks = n / block;
       float* const back = row.back + begin;
-      for (std::int64_t b = 0; b < blocks; ++b) {
-        const float* const x = row.numbers + begin + b * block;
-        const float scale = scale_of(row, largest_bits(x, block), kNibbles, least);
-        round_block<type>(x, block, scale, kNibbles, back + b * block);
-        scales[static_cast<std::size_t>(b)] = scale;
+      const float* const x = row.numbers + begin;
+      ask_for_next(row, begin, n, 0);
+      if (block == kUsualBlock) {
+        largest_of_blocks<kUsualBlock, kChunk>(x, n, largest.data());
+      } else {
+        for (std::int64_t b = 0; b < blocks; ++b)
+          largest[static_cast<std::size_t>(b)] = largest_bits(x + b * block, block);
       }
+      ask_for_next(row, begin, n, 1);
+      encode_scales<type>(largest.data(), blocks, least, scales.data(), by.data());
+      for (std::int64_t b = 0; b < blocks; ++b)
+        round_block<type>(x + b * block, block, by[static_cast<std::size_t>(b)], kNibbles, back + b * block);
+      ask_for_next(row, begin, n, 2);
       codes_of(back, n, codes.data());
+      ask_for_next(row, begin, n, 3);
       pack_nibbles(codes.data(), n, to + begin / 2);
       for (std::int64_t b = 0; b < blocks; ++b) multiply(back + b * block, block, scales[static_cast<std::size_t>(b)]);
       convert(scales.data(), DType::f32, row.scales + begin / block * element_size(type), type, blocks);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "dtypes/convert.h"
@@ -16,7 +17,6 @@ namespace tern::quantize {
 namespace {
 
 constexpr std::int64_t kTogether = 16;    // rows that are gathered at once
-constexpr std::int64_t kSummed = 4096;    // numbers that are summed in float32
 constexpr std::int64_t kGrain = 1 << 14;  // numbers for a thread
 
 /// Rows of a matrix as float32, one after another.
@@ -35,6 +35,13 @@ class Reader {
     }
     if (r < first_ || r >= last_) gather(r, std::min(end, r + kTogether));
     return numbers_.data() + (r - first_) * m_.columns;
+  }
+
+  /// Where row r + 1 lies in order, or nothing.
+  std::span<const std::byte> after(std::int64_t r, std::int64_t end) const {
+    if (m_.column_stride != 1 || r + 1 >= end) return {};
+    const std::int64_t size = element_size(m_.type);
+    return {m_.at + m_.offset(r + 1) * size, static_cast<std::size_t>(m_.columns * size)};
   }
 
  private:
@@ -64,47 +71,6 @@ class Reader {
   std::vector<float> numbers_;
 };
 
-/// Sums in lanes, which the compiler does not make of a loop that adds in order.
-constexpr std::int64_t kLanes = 16;
-using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
-
-TERN_INLINE double sum_of(const Lanes& lanes) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < kLanes; ++i) sum += static_cast<double>(lanes[i]);
-  return sum;
-}
-
-/// Of numbers [begin, end), fewer than float32 sums well.
-TERN_INLINE Error error_of(const float* x, const float* y, std::int64_t begin, std::int64_t end) {
-  Lanes xx{}, yy{}, xy{}, noise{};
-  for (std::int64_t i = begin; i < end; i += kLanes) {
-    Lanes a{}, b{};
-    const auto bytes = static_cast<std::size_t>(std::min(kLanes, end - i)) * sizeof(float);
-    if (bytes == sizeof a) {
-      std::memcpy(&a, x + i, sizeof a);
-      std::memcpy(&b, y + i, sizeof b);
-    } else {
-      std::memcpy(&a, x + i, bytes);
-      std::memcpy(&b, y + i, bytes);
-    }
-    const Lanes d = a - b;
-    xx += a * a;
-    yy += b * b;
-    xy += a * b;
-    noise += d * d;
-  }
-  return {sum_of(xx), sum_of(yy), sum_of(xy), sum_of(noise)};
-}
-
-Error error_of(const float* x, const float* y, std::int64_t count) {
-  Error e;
-  at_cpu_level([&]() __attribute__((always_inline)) {
-    for (std::int64_t begin = 0; begin < count; begin += kSummed)
-      e.add(error_of(x, y, begin, std::min(count, begin + kSummed)));
-  });
-  return e;
-}
-
 /// The largest magnitude; NaN where there is one.
 float largest_of(const FloatMatrix& m) {
   std::uint32_t largest = 0;
@@ -133,21 +99,6 @@ void encode(const Row& row) {
 
 }  // namespace
 
-void Error::add(const Error& e) {
-  xx += e.xx;
-  yy += e.yy;
-  xy += e.xy;
-  noise += e.noise;
-}
-
-double Error::sqnr() const {
-  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(xx / noise);
-}
-
-double Error::cosine() const {
-  return xx == 0 && yy == 0 ? 1 : std::min(1.0, xy / std::sqrt(xx * yy));
-}
-
 Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
   Quantized q{blocks_of(recipe, m.type, m.columns), {}, {}};
   const QuantizedMatrix layout{recipe.format->element, m.rows, m.columns, q.blocks};
@@ -173,7 +124,7 @@ Quantized quantize(const FloatMatrix& m, const Recipe& recipe) {
     for (std::int64_t r = begin; r < end; ++r) {
       const float* const numbers = reader.row(r, end);
       encode({numbers, m.columns, m.type, recipe, outer, q.bytes.data() + r * layout.row_bytes(),
-              q.bytes.data() + layout.scale_offset() + r * scale_bytes, back.data()});
+              q.bytes.data() + layout.scale_offset() + r * scale_bytes, back.data(), reader.after(r, end)});
       error.add(error_of(numbers, back.data(), m.columns));
     }
     const std::lock_guard lock(mutex);

@@ -34,6 +34,9 @@ struct Error {
   double cosine() const;
 };
 
+/// Of rows of numbers.
+Error error_of(const float* x, const float* y, std::int64_t count);
+
 struct Quantized {
   Blocks blocks;
   RawBytes bytes;  ///< as QuantizedMatrix says (dtypes/blocks.h)

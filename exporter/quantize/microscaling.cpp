@@ -16,7 +16,7 @@ namespace tern::quantize {
 namespace {
 
 constexpr std::uint8_t kNaN = 255;
-constexpr std::int64_t kChunk = 1024;  // elements, a multiple of the block
+constexpr std::int64_t kBlock = 32;
 
 template <class F>
 TERN_INLINE std::uint8_t scale_code(std::uint32_t largest, MxScales mode) {
@@ -38,27 +38,46 @@ TERN_INLINE float reciprocal(std::uint32_t code) {
   return std::bit_cast<float>(code == 254 ? 0x00400000u : (254 - std::max(code, 1u)) << 23);
 }
 
+/// Of many blocks: codes of scales, what numbers are multiplied by, and what elements are.
+template <class F>
+TERN_INLINE void encode_scales(const std::uint32_t* __restrict largest, std::int64_t blocks, MxScales mode,
+                               std::uint8_t* __restrict codes, float* __restrict by, float* __restrict scale) {
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    codes[b] = scale_code<F>(largest[b], mode);
+    by[b] = reciprocal(codes[b]);
+    scale[b] = scale_value(codes[b]);
+  }
+}
+
 template <class F>
 void encode(const Row& row) {
   constexpr bool kPacks = 1 + F::exponent + F::mantissa == 4;
-  const std::int64_t block = row.recipe.block;
   std::array<std::uint8_t, kChunk> chunk;
+  std::array<std::uint32_t, kChunk / kBlock> largest;
+  std::array<std::uint8_t, kChunk / kBlock> scale_codes;
+  std::array<float, kChunk / kBlock> by, scale;
+  const auto at = [](std::int64_t b) __attribute__((always_inline)) {
+    return static_cast<std::size_t>(b);
+  };
   at_cpu_level([&]() __attribute__((always_inline)) {
     auto* const to = reinterpret_cast<std::uint8_t*>(row.elements);
     for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
-      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / block;
+      const std::int64_t n = std::min(kChunk, row.columns - begin), blocks = n / kBlock;
       const float* const x = row.numbers + begin;
       float* const back = row.back + begin;
       std::uint8_t* const codes = kPacks ? chunk.data() : to + begin;
-      std::uint8_t* const scales = reinterpret_cast<std::uint8_t*>(row.scales) + begin / block;
-      for (std::int64_t b = 0; b < blocks; ++b) {
-        scales[b] = scale_code<F>(largest_bits(x + b * block, block), row.recipe.mx_scales);
-        multiply_clamped<F>(x + b * block, block, reciprocal(scales[b]), back + b * block);
-      }
+      ask_for_next(row, begin, n, 0);
+      largest_of_blocks<kBlock, kChunk>(x, n, largest.data());
+      encode_scales<F>(largest.data(), blocks, row.recipe.mx_scales, scale_codes.data(), by.data(), scale.data());
+      std::memcpy(row.scales + begin / kBlock, scale_codes.data(), at(blocks));
+      ask_for_next(row, begin, n, 1);
+      multiply_clamped<F, kBlock>(x, blocks, by.data(), back);
+      ask_for_next(row, begin, n, 2);
       encode_numbers<F>(back, n, codes);
+      ask_for_next(row, begin, n, 3);
+      multiply<kBlock>(back, blocks, scale.data());
       for (std::int64_t b = 0; b < blocks; ++b) {
-        multiply(back + b * block, block, scale_value(scales[b]));
-        if (scales[b] == kNaN) encode_nans<F>(x + b * block, block, reciprocal(kNaN), codes + b * block);
+        if (scale_codes[at(b)] == kNaN) encode_nans<F>(x + b * kBlock, kBlock, reciprocal(kNaN), codes + b * kBlock);
       }
       if (kPacks) pack_nibbles(codes, n, to + begin / 2);
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "exporter/quantize/format.h"
 
@@ -15,8 +16,9 @@ struct Row {
   Recipe recipe;
   float outer = 0;  ///< nvfp4: the scale above the blocks' scales
   std::byte* elements = nullptr;
-  std::byte* scales = nullptr;  ///< of the row's blocks
-  float* back = nullptr;        ///< [columns]: what the elements and scales stand for
+  std::byte* scales = nullptr;        ///< of the row's blocks
+  float* back = nullptr;              ///< [columns]: what the elements and scales stand for
+  std::span<const std::byte> next{};  ///< what is read after this row
 };
 
 // Each writes the elements, the scales and `back`, with the bits of torchao 0.18; its file says how, and where not.

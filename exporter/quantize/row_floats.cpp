@@ -15,10 +15,18 @@ void encode_row_floats(const Row& row) {
     const float largest = std::bit_cast<float>(largest_bits(row.numbers, row.columns));
     const float scale = rounded_to(row.type, largest / kLargest<E4M3FN>);
     const float by = scale == 0 ? std::bit_cast<float>(float_codec::kInfinity32) : scale;
-    float* const back = row.back;
-    for (std::int64_t k = 0; k < row.columns; ++k) back[k] = clamped(row.numbers[k] / by, kLargest<E4M3FN>);
-    encode_numbers<E4M3FN>(back, row.columns, codes);
-    multiply(back, row.columns, scale);
+    for (std::int64_t begin = 0; begin < row.columns; begin += kChunk) {
+      const std::int64_t n = std::min(kChunk, row.columns - begin);
+      const float* const x = row.numbers + begin;
+      float* const back = row.back + begin;
+      ask_for_next(row, begin, n, 0);
+      ask_for_next(row, begin, n, 1);
+      for (std::int64_t k = 0; k < n; ++k) back[k] = clamped(x[k] / by, kLargest<E4M3FN>);
+      ask_for_next(row, begin, n, 2);
+      encode_numbers<E4M3FN>(back, n, codes + begin);
+      ask_for_next(row, begin, n, 3);
+      multiply(back, n, scale);
+    }
     std::memcpy(row.scales, &scale, sizeof scale);
   });
 }

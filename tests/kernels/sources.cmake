@@ -20,6 +20,7 @@ set(sources
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp
+  nibbles_test.cpp
   normalization_test.cpp
   optim_test.cpp
   order_test.cpp

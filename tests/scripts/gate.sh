@@ -169,6 +169,7 @@ part 'fuzz, every op' build/fuzz_fixed --count 400 --save "$logs"
 check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
 check 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build/fuzz-seeds/*.tern fuzz/corpus/fuzz_run/*.tern
 part 'benchmark turns, report' $scripts/peers_test.py
+part 'decoder benchmark' $scripts/decoder_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part 'quantizing by data' $scripts/calibrate.py --tern build/tern

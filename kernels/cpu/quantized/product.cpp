@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/linear/linear.h"
 #include "kernels/cpu/quantized/loops.h"
+#include "kernels/cpu/quantized/nibbles.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -13,18 +14,18 @@ namespace {
 
 constexpr std::size_t kXSlot = 7, kSumsSlot = 1, kRowScalesSlot = 2, kRowZerosSlot = 3, kNumbersSlot = 6;
 constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
-constexpr std::ptrdiff_t kAhead = 1 << 10;       // bytes: the processor fetches by itself where lines are asked for
+// Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
+constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfNibbles = 5 << 10;
+constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
+constexpr std::int64_t kMostNibbleRows = 2;  // of x: more take less time in floats, which widen the matrix once
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
 class FewRows {
  public:
-  explicit FewRows(const Product& p) : p_(p), m_(p.matrix), direct_(loops().takes(m_)) {
-    const int together = direct_ ? elements_per_byte(m_.element) : 1;
-    x_row_ = loops().arranged_size(m_.columns, together);
-    x_ = thread_buffer<float>(static_cast<std::size_t>(p.m * x_row_), kXSlot);
-    for (std::int64_t i = 0; i < p.m; ++i) loops().arrange(p.x + i * m_.columns, m_.columns, together, x_ + i * x_row_);
-    if (m_.blocks.zero_point == ZeroPoint::none || !direct_) return;
+  explicit FewRows(const Product& p) : p_(p), m_(p.matrix) {
+    arrange();
+    if (m_.blocks.zero_point == ZeroPoint::none || way_ == Way::numbers) return;
     sums_ = thread_buffer<float>(static_cast<std::size_t>(p.m * blocks_), kSumsSlot);
     for (std::int64_t i = 0; i < p.m; ++i)
       loops().block_sums(p.x + i * m_.columns, m_.columns, m_.blocks.columns, sums_ + i * blocks_);
@@ -32,59 +33,147 @@ class FewRows {
 
   void run(std::int64_t begin, std::int64_t end) const {
     const std::int64_t half = (end - begin) / kMostRows * 2;
-    for (std::int64_t j = 0; j < half; j += 2) {
-      const std::int64_t first = begin + j, second = begin + half + j;
-      multiply({first, first + 1, second, second + 1});
-    }
-    // The last rows, some of them repeated.
-    for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) {
-      std::array<std::int64_t, kMostRows> rows;
-      for (int r = 0; r < kMostRows; ++r) rows[static_cast<std::size_t>(r)] = std::min(j + r, end - 1);
-      multiply(rows);
-    }
+    const Memory memory(*this);
+    for (std::int64_t j = 0; j < half; j += memory.rows)
+      multiply({begin + j, begin + half + j, std::min(memory.rows, half - j), end - 1}, memory);
+    for (std::int64_t j = begin + 2 * half; j < end; j += kMostRows) multiply({j, j + 2, 2, end - 1}, memory);
   }
 
  private:
-  using Rows = std::array<std::int64_t, kMostRows>;
+  enum class Way { nibbles, floats, numbers };
 
-  void multiply(const Rows& rows) const {
-    Dots d;
-    d.x_row = x_row_;
-    d.columns = m_.columns;
-    d.ahead = kAhead;
-    float* zeros = nullptr;
-    const ElementLoops* loop = loops().of(m_.element);
-    if (direct_) {
-      d.block = m_.blocks.columns;
-      auto* scales = thread_buffer<float>(static_cast<std::size_t>(kMostRows * blocks_), kRowScalesSlot);
-      if (sums_ != nullptr) zeros = thread_buffer<float>(static_cast<std::size_t>(kMostRows * blocks_), kRowZerosSlot);
-      for (std::size_t r = 0; r < kMostRows; r += 2) {
-        const bool together = rows[r + 1] == rows[r] + 1;
-        for (std::size_t q = r; q < r + 2; q += together ? 2 : 1) {
-          const auto at = static_cast<std::int64_t>(q) * blocks_;
-          scales_of_rows(m_, p_.weight, rows[q], together ? 2 : 1, scales + at);
-          if (zeros != nullptr) zeros_of_rows(m_, p_.weight, rows[q], together ? 2 : 1, zeros + at);
-        }
-      }
-      for (std::size_t r = 0; r < kMostRows; ++r) {
-        d.elements[r] = reinterpret_cast<const std::uint8_t*>(p_.weight) + (m_.first + rows[r]) * m_.row_bytes();
-        d.scales[r] = scales + static_cast<std::int64_t>(r) * blocks_;
-      }
-    } else {
-      multiply_numbers(rows);
+  /// `count` rows from each of two places, an even number; rows past `last` are `last`.
+  struct Pairs {
+    std::int64_t first, second, count, last;
+
+    std::int64_t row(std::int64_t place) const {
+      return std::min(place < count ? first + place : second + place - count, last);
+    }
+  };
+
+  /// Scales and zero points of pairs, as float32; of many rows at once, since finding out how they lie takes as long as
+  /// a short row.
+  struct Memory {
+    explicit Memory(const FewRows& of)
+        : rows(std::clamp<std::int64_t>(kScales / of.blocks_ / 2 * 2, 2, kMostScaleRows)) {
+      const auto count = static_cast<std::size_t>(2 * rows * of.blocks_);
+      if (of.way_ != Way::numbers) scales = thread_buffer<float>(count, kRowScalesSlot);
+      if (of.sums_ != nullptr) zeros = thread_buffer<float>(count, kRowZerosSlot);
+    }
+
+    std::int64_t rows;  ///< from each place
+    float *scales, *zeros = nullptr;
+  };
+
+  using ReadRows = void (*)(const QuantizedMatrix&, const std::byte*, std::int64_t, std::int64_t, float*);
+  void read(ReadRows rows, const Pairs& pairs, float* to) const {
+    for (std::int64_t place = 0; place < 2 * pairs.count; place += pairs.count) {
+      const std::int64_t row = pairs.row(place), count = std::min(pairs.count, pairs.last - row + 1);
+      rows(m_, p_.weight, row, count, to + place * blocks_);
+      // Of rows past the last.
+      for (std::int64_t r = count; r < pairs.count; ++r)
+        std::copy_n(to + (place + count - 1) * blocks_, blocks_, to + (place + r) * blocks_);
+    }
+  }
+
+  /// x in the order in which the loops read it.
+  void arrange() {
+    if (arrange_nibbles()) return;
+    way_ = loops().takes(m_) ? Way::floats : Way::numbers;
+    const int together = way_ == Way::floats ? elements_per_byte(m_.element) : 1;
+    x_row_ = loops().arranged_size(m_.columns, together);
+    x_ = thread_buffer<float>(static_cast<std::size_t>(p_.m * x_row_), kXSlot);
+    for (std::int64_t i = 0; i < p_.m; ++i)
+      loops().arrange(p_.x + i * m_.columns, m_.columns, together, x_ + i * x_row_);
+  }
+
+  bool arrange_nibbles() {
+    const NibbleLoops* const nibbles = nibble_loops();
+    if (nibbles == nullptr || p_.m > kMostNibbleRows || !NibbleLoops::takes(m_)) return false;
+    steps_ = (m_.columns + NibbleStep::kColumns - 1) / NibbleStep::kColumns;
+    x_steps_ = thread_buffer<NibbleStep>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      if (!nibbles->arrange(p_.x + i * m_.columns, m_.columns, *nibble_type(m_.element), x_steps_ + i * steps_))
+        return false;
+    }
+    way_ = Way::nibbles;
+    return true;
+  }
+
+  void multiply(const Pairs& pairs, const Memory& memory) const {
+    if (way_ == Way::numbers) {
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) multiply_numbers(pairs.row(place));
       return;
     }
-    for (std::int64_t i = 0; i < p_.m; i += kMostRows) {
-      const std::int64_t count = std::min<std::int64_t>(kMostRows, p_.m - i);
-      float sums[kMostRows * kMostRows];
-      d.x = x_ + i * x_row_;
-      loop->dots[count - 1](d, sums);
-      for (std::int64_t q = 0; q < count; ++q) {
-        for (std::size_t r = 0; r < kMostRows; ++r) {
-          const auto row = static_cast<std::int64_t>(r);
-          float sum = sums[q * kMostRows + row];
-          if (zeros != nullptr) sum += shift(sums_ + (i + q) * blocks_, zeros + row * blocks_, d.scales[r]);
-          store(i + q, rows[r], sum);
+    if (memory.zeros != nullptr) read(zeros_of_rows, pairs, memory.zeros);
+    if (way_ == Way::nibbles) return multiply_nibbles(pairs, memory);
+    read(scales_of_rows, pairs, memory.scales);
+    multiply_floats(pairs, memory);
+  }
+
+  void multiply_nibbles(const Pairs& pairs, const Memory& memory) const {
+    NibbleRows rows{.type = nibble_type(m_.element),
+                    .elements = elements_of(0),
+                    .row_bytes = m_.row_bytes(),
+                    .columns = m_.columns,
+                    .block = m_.blocks.columns,
+                    .first = pairs.first,
+                    .second = pairs.second,
+                    .count = pairs.count,
+                    .last = pairs.last,
+                    .ahead = kAheadOfNibbles};
+    if (scales_in_place(pairs)) {
+      rows.scale = m_.blocks.scale;
+      rows.scale_bytes = blocks_ * element_size(rows.scale);
+      const std::byte* const scales = p_.weight + m_.scale_offset();
+      rows.scales[0] = scales + (m_.first + pairs.first) * rows.scale_bytes;
+      rows.scales[1] = scales + (m_.first + pairs.second) * rows.scale_bytes;
+    } else {
+      read(scales_of_rows, pairs, memory.scales);
+      rows.scale_bytes = blocks_ * std::int64_t{sizeof(float)};
+      rows.scales[0] = reinterpret_cast<const std::byte*>(memory.scales);
+      rows.scales[1] = rows.scales[0] + pairs.count * rows.scale_bytes;
+    }
+    float sums[2 * kMostScaleRows];
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      rows.x = x_steps_ + i * steps_;
+      nibble_loops()->dots(rows, sums);
+      store(i, pairs, memory, sums);
+    }
+  }
+
+  const std::uint8_t* elements_of(std::int64_t row) const {
+    return reinterpret_cast<const std::uint8_t*>(p_.weight) + (m_.first + row) * m_.row_bytes();
+  }
+
+  bool scales_in_place(const Pairs& pairs) const {
+    // What the zero points add is multiplied by the scales outside of the loop.
+    if (sums_ != nullptr || !NibbleLoops::takes_scales(m_)) return false;
+    if (m_.blocks.scale != DType::f8_e8m0) return true;
+    const auto normal = [&](std::int64_t row) {
+      const std::int64_t rows = std::min(pairs.count, pairs.last - row + 1);
+      return nibble_loops()->normal(p_.weight + m_.scale_offset() + (m_.first + row) * blocks_, rows * blocks_);
+    };
+    return normal(pairs.row(0)) && normal(pairs.row(pairs.count));
+  }
+
+  void multiply_floats(const Pairs& pairs, const Memory& memory) const {
+    Dots d{.x_row = x_row_, .columns = m_.columns, .block = m_.blocks.columns, .ahead = kAhead};
+    const ElementLoops& loop = *loops().of(m_.element);
+    for (std::int64_t r = 0; r < pairs.count; r += 2) {
+      const std::array<std::int64_t, kMostRows> places{r, r + 1, pairs.count + r, pairs.count + r + 1};
+      for (std::size_t j = 0; j < kMostRows; ++j) {
+        d.elements[j] = elements_of(pairs.row(places[j]));
+        d.scales[j] = memory.scales + places[j] * blocks_;
+      }
+      for (std::int64_t i = 0; i < p_.m; i += kMostRows) {
+        const std::int64_t count = std::min<std::int64_t>(kMostRows, p_.m - i);
+        float sums[kMostRows * kMostRows];
+        d.x = x_ + i * x_row_;
+        loop.dots[count - 1](d, sums);
+        for (std::int64_t q = 0; q < count; ++q) {
+          for (std::size_t j = 0; j < kMostRows; ++j)
+            store(i + q, pairs, places[j], memory, sums[q * kMostRows + static_cast<std::int64_t>(j)]);
         }
       }
     }
@@ -101,24 +190,41 @@ class FewRows {
     return sum;
   }
 
-  /// Blocks that the loops do not take: the rows are made numbers first.
-  void multiply_numbers(const Rows& rows) const {
+  /// Blocks that the loops do not take: the row becomes numbers first.
+  void multiply_numbers(std::int64_t row) const {
     auto* numbers = thread_buffer<float>(static_cast<std::size_t>(m_.columns), kNumbersSlot);
-    for (const std::int64_t row : rows) {
-      numbers_of_row(m_, p_.weight, row, 0, m_.columns, numbers);
-      for (std::int64_t i = 0; i < p_.m; ++i) {
-        const float* x = p_.x + i * m_.columns;
-        float parts[16] = {};
-        std::int64_t k = 0;
-        for (; k + 16 <= m_.columns; k += 16) {
-          for (std::int64_t l = 0; l < 16; ++l) parts[l] += x[k + l] * numbers[k + l];
-        }
-        float sum = 0;
-        for (; k < m_.columns; ++k) sum += x[k] * numbers[k];
-        for (const float part : parts) sum += part;
-        store(i, row, sum);
+    numbers_of_row(m_, p_.weight, row, 0, m_.columns, numbers);
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      const float* x = p_.x + i * m_.columns;
+      float parts[16] = {};
+      std::int64_t k = 0;
+      for (; k + 16 <= m_.columns; k += 16) {
+        for (std::int64_t l = 0; l < 16; ++l) parts[l] += x[k + l] * numbers[k + l];
       }
+      float sum = 0;
+      for (; k < m_.columns; ++k) sum += x[k] * numbers[k];
+      for (const float part : parts) sum += part;
+      store(i, row, sum);
     }
+  }
+
+  /// Sums of all rows.
+  void store(std::int64_t i, const Pairs& pairs, const Memory& memory, const float* sums) const {
+    if (memory.zeros != nullptr) {
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) store(i, pairs, place, memory, sums[place]);
+      return;
+    }
+    for (std::int64_t place = 0; place < 2 * pairs.count; place += pairs.count) {
+      const std::int64_t row = pairs.row(place), count = std::min(pairs.count, pairs.last - row + 1);
+      float* const y = p_.y + i * p_.n + row;
+      for (std::int64_t r = 0; r < count; ++r) y[r] = sums[place + r] + (p_.bias == nullptr ? 0.0F : p_.bias[row + r]);
+    }
+  }
+
+  void store(std::int64_t i, const Pairs& pairs, std::int64_t place, const Memory& memory, float sum) const {
+    if (memory.zeros != nullptr)
+      sum += shift(sums_ + i * blocks_, memory.zeros + place * blocks_, memory.scales + place * blocks_);
+    store(i, pairs.row(place), sum);
   }
 
   void store(std::int64_t i, std::int64_t row, float sum) const {
@@ -127,9 +233,10 @@ class FewRows {
 
   const Product& p_;
   const QuantizedMatrix& m_;
-  bool direct_;
-  std::int64_t blocks_ = m_.scales().columns, x_row_ = 0;
+  Way way_ = Way::numbers;
+  std::int64_t blocks_ = m_.scales().columns, x_row_ = 0, steps_ = 0;
   float *x_ = nullptr, *sums_ = nullptr;
+  NibbleStep* x_steps_ = nullptr;  ///< instead of x_, in integers
 };
 
 }  // namespace

@@ -1,0 +1,26 @@
+#include "exporter/raw_bytes.h"
+
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace tern {
+namespace {
+
+constexpr std::size_t kLargePage = 2 << 20, kLarge = 2 * kLargePage, kLine = 64;
+
+}  // namespace
+
+RawBytes::RawBytes(std::size_t size) : size_(size) {
+  const std::size_t page = size >= kLarge ? kLargePage : kLine;
+  if (size > SIZE_MAX - page) throw std::bad_alloc();
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(page, (size + page) / page * page)));
+  if (data_ == nullptr) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (page == kLargePage) ::madvise(data_.get(), size, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace tern
