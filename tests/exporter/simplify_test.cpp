@@ -37,7 +37,7 @@ TEST(Simplify, TheSameOfTheSameIsComputedOnce) {
   simplify(program);
   EXPECT_EQ(count(program, Op::permute), 2U);
   EXPECT_EQ(count(program, Op::pointwise), 3U);
-  Session session(Prepared(p.model()));
+  Session session(p.model().prepare());
   const std::vector<float> got =
       values_of(session.run({floats({2, 3}, {0, 0, 0, 0, 0, 0}), floats({2, 3}, {0, 0, 0, 0, 0, 0})})[0]);
   EXPECT_EQ(got, std::vector<float>(6, 6.0F));
@@ -62,7 +62,7 @@ TEST(Simplify, FilledOperandsBecomeNumbers) {
   EXPECT_EQ(count(program, Op::full), 0U);
   ASSERT_EQ(count(program, Op::pointwise), 1U);
   EXPECT_EQ(program.functions[0].nodes.back().inputs.size(), 1U);
-  Session session(Prepared(p.model()));
+  Session session(p.model().prepare());
   EXPECT_EQ(values_of(session.run({floats({4, 1}, {1, 2, 3, 4})})[0]),
             (std::vector<float>{-1.5F, -1.5F, -0.5F, -0.5F, 0.5F, 0.5F, 1.5F, 1.5F}));
 }
