@@ -1,5 +1,6 @@
 #include "exporter/raw_bytes.h"
 
+#include <cstdint>
 #include <new>
 
 #if defined(__linux__)

@@ -136,6 +136,8 @@ set(sources
   cpu/pointwise/tile_program.cpp
   cpu/pointwise/worker.cpp
   cpu/processor.cpp
+  cpu/quantized/bytes.cpp
+  cpu/quantized/bytes_avx512vnni.cpp
   cpu/quantized/loops.cpp
   cpu/quantized/nibbles.cpp
   cpu/quantized/nibbles_avx512vbmi.cpp

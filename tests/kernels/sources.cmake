@@ -13,6 +13,7 @@ set(sources
   indexing_test.cpp
   integer_convolution_test.cpp
   integer_products_test.cpp
+  integer_rows_test.cpp
   linalg_factor_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
@@ -20,7 +21,6 @@ set(sources
   math_text_test.cpp
   matmul_test.cpp
   mx_values_test.cpp
-  nibbles_test.cpp
   normalization_test.cpp
   optim_test.cpp
   order_test.cpp

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/cpu/linear/linear.h"
+#include "kernels/cpu/quantized/bytes.h"
 #include "kernels/cpu/quantized/loops.h"
 #include "kernels/cpu/quantized/nibbles.h"
 #include "kernels/cpu/scratch.h"
@@ -15,9 +16,9 @@ namespace {
 constexpr std::size_t kXSlot = 7, kSumsSlot = 1, kRowScalesSlot = 2, kRowZerosSlot = 3, kNumbersSlot = 6;
 constexpr std::int64_t kWorthAThread = 1 << 17;  // multiplications
 // Bytes between what is multiplied and what is asked for, best of 1 to 16 KB on an Intel Xeon with AMX.
-constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfNibbles = 5 << 10;
+constexpr std::ptrdiff_t kAhead = 8 << 10, kAheadOfIntegers = 5 << 10;
 constexpr std::int64_t kScales = 1 << 11, kMostScaleRows = 64;  // read at once
-constexpr std::int64_t kMostNibbleRows = 2;  // of x: more take less time in floats, which widen the matrix once
+constexpr std::int64_t kMostIntegerRows = 2;  // of x: more take less time in floats, which widen the matrix once
 
 /// Few rows of x: every row of the matrix is read once. Four rows at a time, two from each half of a thread's share:
 /// memory comes sooner where a core reads two places of it in turn.
@@ -40,7 +41,7 @@ class FewRows {
   }
 
  private:
-  enum class Way { nibbles, floats, numbers };
+  enum class Way { nibbles, bytes, floats, numbers };
 
   /// `count` rows from each of two places, an even number; rows past `last` are `last`.
   struct Pairs {
@@ -78,7 +79,7 @@ class FewRows {
 
   /// x in the order in which the loops read it.
   void arrange() {
-    if (arrange_nibbles()) return;
+    if (arrange_nibbles() || arrange_bytes()) return;
     way_ = loops().takes(m_) ? Way::floats : Way::numbers;
     const int together = way_ == Way::floats ? elements_per_byte(m_.element) : 1;
     x_row_ = loops().arranged_size(m_.columns, together);
@@ -89,7 +90,7 @@ class FewRows {
 
   bool arrange_nibbles() {
     const NibbleLoops* const nibbles = nibble_loops();
-    if (nibbles == nullptr || p_.m > kMostNibbleRows || !NibbleLoops::takes(m_)) return false;
+    if (nibbles == nullptr || p_.m > kMostIntegerRows || !NibbleLoops::takes(m_)) return false;
     steps_ = (m_.columns + NibbleStep::kColumns - 1) / NibbleStep::kColumns;
     x_steps_ = thread_buffer<NibbleStep>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
     for (std::int64_t i = 0; i < p_.m; ++i) {
@@ -97,6 +98,19 @@ class FewRows {
         return false;
     }
     way_ = Way::nibbles;
+    return true;
+  }
+
+  bool arrange_bytes() {
+    const ByteLoops* const bytes = byte_loops();
+    if (bytes == nullptr || p_.m > kMostIntegerRows || !ByteLoops::takes(m_)) return false;
+    steps_ = (m_.columns + ByteSteps::kColumns - 1) / ByteSteps::kColumns;
+    x_bytes_ = thread_buffer<ByteSteps>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      if (!bytes->arrange(p_.x + i * m_.columns, m_.columns, m_.element == DType::i8, x_bytes_ + i * steps_))
+        return false;
+    }
+    way_ = Way::bytes;
     return true;
   }
 
@@ -108,6 +122,7 @@ class FewRows {
     if (memory.zeros != nullptr) read(zeros_of_rows, pairs, memory.zeros);
     if (way_ == Way::nibbles) return multiply_nibbles(pairs, memory);
     read(scales_of_rows, pairs, memory.scales);
+    if (way_ == Way::bytes) return multiply_bytes(pairs, memory);
     multiply_floats(pairs, memory);
   }
 
@@ -121,7 +136,7 @@ class FewRows {
                     .second = pairs.second,
                     .count = pairs.count,
                     .last = pairs.last,
-                    .ahead = kAheadOfNibbles};
+                    .ahead = kAheadOfIntegers};
     if (scales_in_place(pairs)) {
       rows.scale = m_.blocks.scale;
       rows.scale_bytes = blocks_ * element_size(rows.scale);
@@ -144,6 +159,24 @@ class FewRows {
 
   const std::uint8_t* elements_of(std::int64_t row) const {
     return reinterpret_cast<const std::uint8_t*>(p_.weight) + (m_.first + row) * m_.row_bytes();
+  }
+
+  void multiply_bytes(const Pairs& pairs, const Memory& memory) const {
+    ByteRows rows{.with_sign = m_.element == DType::i8,
+                  .elements = elements_of(0),
+                  .columns = m_.columns,
+                  .first = pairs.first,
+                  .second = pairs.second,
+                  .count = pairs.count,
+                  .last = pairs.last,
+                  .ahead = kAheadOfIntegers};
+    float sums[2 * kMostScaleRows];
+    for (std::int64_t i = 0; i < p_.m; ++i) {
+      rows.x = x_bytes_ + i * steps_;
+      byte_loops()->dots(rows, sums);
+      for (std::int64_t place = 0; place < 2 * pairs.count; ++place) sums[place] *= memory.scales[place];
+      store(i, pairs, memory, sums);
+    }
   }
 
   bool scales_in_place(const Pairs& pairs) const {
@@ -237,6 +270,7 @@ class FewRows {
   std::int64_t blocks_ = m_.scales().columns, x_row_ = 0, steps_ = 0;
   float *x_ = nullptr, *sums_ = nullptr;
   NibbleStep* x_steps_ = nullptr;  ///< instead of x_, in integers
+  ByteSteps* x_bytes_ = nullptr;
 };
 
 }  // namespace
