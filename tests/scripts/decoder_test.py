@@ -42,4 +42,9 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    result = unittest.main(exit=False, verbosity=0).result
+    wrong = result.failures + result.errors
+    for test, trace in wrong:
+        print("FAIL", test, trace.strip().splitlines()[-1])
+    print(f"{result.testsRun - len(wrong)} passed, {len(wrong)} failed")
+    sys.exit(bool(wrong))
