@@ -1,6 +1,7 @@
 // The loop of requantized results, compiled once for each instruction set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cpu/pointwise/leaf_loops.h"
