@@ -15,6 +15,12 @@ ValueId value_of_state(const Program& program, Function& f, std::uint32_t state)
   return v;
 }
 
+std::vector<std::int64_t> row_major(const Dims& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i].value();
+  return strides;
+}
+
 void use_instead(Function& f, ValueId old, ValueId v) {
   for (Node& n : f.nodes) std::ranges::replace(n.inputs, old, v);
   for (FunctionOutput& o : f.outputs) o.value = o.value == old ? v : o.value;

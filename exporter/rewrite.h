@@ -1,12 +1,17 @@
 // What passes that rewrite a function have in common.
 #pragma once
 
+#include <vector>
+
 #include "schema/program.h"
 
 namespace tern {
 
 /// The value that the state is in a function of the program: an input, which is added if there is none yet.
 ValueId value_of_state(const Program& program, Function& f, std::uint32_t state);
+
+/// Strides of a state that lies row by row, of known sizes.
+std::vector<std::int64_t> row_major(const Dims& shape);
 
 /// Nodes, outputs and write-backs that read `old` read `v`.
 void use_instead(Function& f, ValueId old, ValueId v);

@@ -171,10 +171,7 @@ class Packer {
     state.kind = elements.kind;
     state.persistent = elements.persistent;
     state.type = form.type;
-    state.strides.assign(form.type.shape.size(), 1);
-    for (std::size_t i = form.type.shape.size(); i-- > 1;) {
-      state.strides[i - 1] = state.strides[i] * form.type.shape[i].value();
-    }
+    state.strides = row_major(form.type.shape);
     state.storage = add_storage(program_, packed_bytes(program_, form));
     const auto number = static_cast<std::uint32_t>(program_.states.size());
     program_.states.push_back(std::move(state));

@@ -217,8 +217,7 @@ class Quantizer {
       s.kind = before.kind;
       s.persistent = before.persistent;
       s.type = type;
-      s.strides.assign(type.shape.size(), 1);
-      for (std::size_t i = s.strides.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * type.shape[i].value();
+      s.strides = row_major(type.shape);
       s.offset = offset;
       s.storage = storage;
       program_.states.push_back(std::move(s));

@@ -1,5 +1,7 @@
 #include "exporter/quantized/affine.h"
 
+#include "dtypes/byte_integers.h"
+
 namespace tern::quantized {
 namespace {
 
@@ -48,8 +50,7 @@ class Reader {
     const Instruction* x = behind_conversions(i);
     if (x == nullptr || x->op != Scalar::load) return false;
     a->integers = n_.inputs[static_cast<std::size_t>(x->integer)];
-    const DType t = f_.values[static_cast<std::size_t>(a->integers)].type.dtype;
-    return t == DType::i8 || t == DType::u8;
+    return is_byte_integer(f_.values[static_cast<std::size_t>(a->integers)].type.dtype);
   }
 
   bool parameter(Place i, Parameter* p) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "dtypes/byte_integers.h"
 #include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 
@@ -37,7 +38,7 @@ class FloatSums {
 
  private:
   TensorType& type(ValueId v) { return f_.values[static_cast<std::size_t>(v)].type; }
-  bool is_byte(ValueId v) { return type(v).dtype == DType::i8 || type(v).dtype == DType::u8; }
+  bool is_byte(ValueId v) { return is_byte_integer(type(v).dtype); }
   void mark(ValueId v) {
     if (v != kNoValue) readers_[static_cast<std::size_t>(v)].push_back(f_.nodes.size());
   }

@@ -249,8 +249,7 @@ class IntegerProducts {
   std::uint32_t add_state(const std::vector<std::int8_t>& bytes, const Dims& shape, const ConstantSlice& slice) {
     State state;
     state.type = {DType::i8, shape};
-    state.strides.assign(shape.size(), 1);
-    for (std::size_t i = shape.size(); i-- > 1;) state.strides[i - 1] = state.strides[i] * shape[i].value();
+    state.strides = row_major(shape);
     const State* largest = nullptr;
     for (std::uint32_t s : slice.states) {
       const State& known = program_.states[s];

@@ -189,8 +189,7 @@ class Weights {
     state.kind = largest->kind;
     state.persistent = largest->persistent;
     state.type = type;
-    state.strides.assign(read.shape.size(), 1);
-    for (std::size_t i = read.shape.size() - 1; i > 0; --i) state.strides[i - 1] = state.strides[i] * read.shape[i];
+    state.strides = row_major(type.shape);
     state.storage = add_storage(program_, fitted.bytes);
     program_.states.push_back(std::move(state));
     added_.push_back(static_cast<std::uint32_t>(program_.states.size() - 1));

@@ -8,7 +8,6 @@
 
 #include "dtypes/byte_integers.h"
 #include "kernels/channels_last.h"
-#include "kernels/cpu/pointwise/kernels.h"
 #include "schema/epilogue.h"
 
 namespace tern::cpu {
@@ -17,12 +16,7 @@ namespace {
 constexpr std::size_t kMostOperands = 32;
 
 const Kernel& pointwise_kernel() {
-  static const KernelTable table = [] {
-    KernelTable t;
-    pointwise::register_pointwise(t);
-    return t;
-  }();
-  return table.kernels[static_cast<std::size_t>(Op::pointwise)];
+  return cpu_kernels().kernels[static_cast<std::size_t>(Op::pointwise)];
 }
 
 /// The two nodes of a call, and the calls of them.

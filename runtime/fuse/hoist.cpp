@@ -145,7 +145,7 @@ class Rows {
   }
 
   Function& f_;
-  const Node n_;
+  const Node& n_;
   const Dims shape_;
   std::vector<bool> once_;   ///< the instruction's value is the same along a row
   std::vector<bool> worth_;  ///< something costly is behind it

@@ -1,50 +1,15 @@
 // Attributes that a hostile file may hold: every one must be refused, and none may crash or hang.
 #include <gtest/gtest.h>
-#include <tern/error.h>
 
-#include "schema/infer.h"
 #include "schema/window_kinds.h"
+#include "tests/schema/rule.h"
 
 namespace tern {
 namespace {
 
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
-class Rule {
- public:
-  explicit Rule(Op op) { node_.op = op; }
-  Rule& in(Dims shape, DType dtype = DType::f32) {
-    types_.push_back({dtype, std::move(shape)});
-    return *this;
-  }
-  Rule& set(AttrKey key, std::vector<std::int64_t> v) {
-    node_.set(key, Dims(v.begin(), v.end()));
-    return *this;
-  }
-  Rule& number(AttrKey key, double v) {
-    node_.set(key, std::vector<double>{v});
-    return *this;
-  }
-  Dims shape(std::size_t output = 0) {
-    std::vector<const TensorType*> inputs;
-    for (const TensorType& t : types_) inputs.push_back(&t);
-    return infer(program_, program_.pool, node_, inputs).at(output).shape;
-  }
-  bool refused() {
-    try {
-      shape();
-      return false;
-    } catch (const Error&) {
-      return true;
-    }
-  }
-  ExprPool& pool() { return program_.pool; }
-
- private:
-  Program program_;
-  Node node_;
-  std::vector<TensorType> types_;
-};
+using test::Rule;
 
 Rule conv() {
   return Rule(Op::convolution).in({1, 4, 8, 8}).in({6, 4, 3, 3});

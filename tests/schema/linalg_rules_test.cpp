@@ -1,11 +1,10 @@
 // The rules of linear algebra and transforms: shapes, and what a hostile file may hold.
 #include <gtest/gtest.h>
-#include <tern/error.h>
 
 #include <limits>
 
-#include "schema/infer.h"
 #include "schema/linalg_kinds.h"
+#include "tests/schema/rule.h"
 
 namespace tern {
 namespace {
@@ -13,38 +12,7 @@ namespace {
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 
-class Rule {
- public:
-  explicit Rule(Op op) { node_.op = op; }
-  Rule& in(Dims shape, DType dtype = DType::f32) {
-    types_.push_back({dtype, std::move(shape)});
-    return *this;
-  }
-  Rule& set(AttrKey key, std::vector<std::int64_t> v) {
-    node_.set(key, Dims(v.begin(), v.end()));
-    return *this;
-  }
-  TensorType type(std::size_t output = 0) {
-    std::vector<const TensorType*> inputs;
-    for (const TensorType& t : types_) inputs.push_back(&t);
-    return infer(program_, program_.pool, node_, inputs).at(output);
-  }
-  Dims shape(std::size_t output = 0) { return type(output).shape; }
-  bool refused() {
-    try {
-      shape();
-      return false;
-    } catch (const Error&) {
-      return true;
-    }
-  }
-  ExprPool& pool() { return program_.pool; }
-
- private:
-  Program program_;
-  Node node_;
-  std::vector<TensorType> types_;
-};
+using test::Rule;
 
 constexpr Op kSquare[] = {Op::cholesky, Op::eigh, Op::eig, Op::ldl_factor, Op::matrix_exp};
 

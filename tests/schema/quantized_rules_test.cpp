@@ -1,49 +1,12 @@
 // Where nodes may read quantized values, and what they refuse: a hostile file may have any type anywhere.
 #include <gtest/gtest.h>
-#include <tern/error.h>
 
-#include "schema/infer.h"
+#include "tests/schema/rule.h"
 
 namespace tern {
 namespace {
 
-class Rule {
- public:
-  explicit Rule(Op op) { node_.op = op; }
-  Rule& in(Dims shape, DType dtype = DType::f32) {
-    types_.push_back({dtype, std::move(shape)});
-    return *this;
-  }
-  /// int8 in blocks of 8.
-  Rule& quantized(Dims shape) {
-    types_.push_back({DType::i8, std::move(shape), {.columns = 8, .scale = DType::f32}});
-    return *this;
-  }
-  Rule& set(AttrKey key, std::vector<std::int64_t> v) {
-    node_.set(key, Dims(v.begin(), v.end()));
-    return *this;
-  }
-  Rule& dtype(DType t) { return set(AttrKey::dtype, {static_cast<std::int64_t>(t)}); }
-  TensorType type() {
-    std::vector<const TensorType*> inputs;
-    for (const TensorType& t : types_) inputs.push_back(&t);
-    return infer(program_, program_.pool, node_, inputs).at(0);
-  }
-  /// The message, or nothing.
-  std::string refusal() {
-    try {
-      type();
-      return {};
-    } catch (const Error& e) {
-      return e.what();
-    }
-  }
-
- private:
-  Program program_;
-  Node node_;
-  std::vector<TensorType> types_;
-};
+using test::Rule;
 
 void expect_refused(Rule rule, std::string_view why) {
   const std::string message = rule.refusal();

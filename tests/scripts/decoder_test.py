@@ -4,6 +4,8 @@ import pathlib
 import sys
 import unittest
 
+import counted
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 from decoder import report, runtimes  # noqa: E402
 
@@ -42,9 +44,4 @@ class Report(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.main(exit=False, verbosity=0).result
-    wrong = result.failures + result.errors
-    for test, trace in wrong:
-        print("FAIL", test, trace.strip().splitlines()[-1])
-    print(f"{result.testsRun - len(wrong)} passed, {len(wrong)} failed")
-    sys.exit(bool(wrong))
+    counted.main()

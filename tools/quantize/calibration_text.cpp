@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/quantize/report.h"
+#include "tools/quantize/worst.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 #include "tools/verify/report.h"
@@ -16,20 +17,10 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kMostRows = 40;  // of a table
-
 /// Smaller is worse; layers without a number of their own come last.
 double rank(const LayerError& l) {
   if (!l.own) return std::numeric_limits<double>::infinity();
   return l.own->not_finite > 0 ? -std::numeric_limits<double>::infinity() : l.own->sqnr();
-}
-
-std::set<const LayerError*> worst_of(const std::vector<LayerError>& layers) {
-  std::vector<const LayerError*> order;
-  for (const LayerError& l : layers) order.push_back(&l);
-  std::ranges::stable_sort(order, std::less<>(), [](const LayerError* l) { return rank(*l); });
-  order.resize(std::min(order.size(), kMostRows));
-  return {order.begin(), order.end()};
 }
 
 std::string layers_text(const Calibration& c) {
@@ -40,7 +31,7 @@ std::string layers_text(const Calibration& c) {
                    {"cosine", Align::right},
                    {"accumulated dB", Align::right},
                    {""}});
-  const std::set<const LayerError*> shown = worst_of(c.layers);
+  const std::set<const LayerError*> shown = worst_of(c.layers, rank);
   for (const LayerError& l : c.layers) {
     if (!shown.contains(&l)) continue;
     const std::int64_t odd = l.accumulated ? l.accumulated->not_finite : 0;
@@ -48,10 +39,7 @@ std::string layers_text(const Calibration& c) {
                    l.own ? fmt::format("{:.6f}", l.own->cosine()) : "-", l.accumulated ? decibels(*l.accumulated) : "-",
                    odd > 0 ? fmt::format("{} not finite", odd) : ""});
   }
-  std::string text = table.str();
-  if (shown.size() < c.layers.size())
-    text += fmt::format("and {} more with less error; --json lists all\n", c.layers.size() - shown.size());
-  return text;
+  return table.str() + others_text(shown.size(), c.layers.size());
 }
 
 std::string decibels_text(double v) {

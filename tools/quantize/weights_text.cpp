@@ -1,17 +1,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "tools/quantize/report.h"
+#include "tools/quantize/worst.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
 namespace tern {
 namespace {
-
-constexpr std::size_t kMostRows = 40;  // of a table
 
 std::string sqnr_text(double v) {
   return std::isfinite(v) ? fmt::format("{:.1f}", v) : v > 0 ? "exact" : "-";
@@ -27,22 +25,15 @@ std::string weights_text(const QuantizeReport& r) {
                    {"SQNR dB", Align::right},
                    {"cosine", Align::right},
                    {"bytes", Align::right}});
-  // The worst ones matter most when there are many.
-  std::multimap<double, const QuantizedWeight*> worst;
-  for (const QuantizedWeight& w : r.weights) worst.emplace(std::isnan(w.sqnr) ? -1e9 : w.sqnr, &w);
-  std::set<const QuantizedWeight*> shown;
-  for (const auto& [sqnr, w] : worst) {
-    if (shown.size() < kMostRows) shown.insert(w);
-  }
+  const std::set<const QuantizedWeight*> shown =
+      worst_of(r.weights, [](const QuantizedWeight& w) { return std::isnan(w.sqnr) ? -1e9 : w.sqnr; });
   for (const QuantizedWeight& w : r.weights) {
     if (shown.contains(&w)) {
       table.add_row({escape_name(w.name), w.format, fmt::format("{} x {}", w.rows, w.columns), sqnr_text(w.sqnr),
                      fmt::format("{:.5f}", w.cosine), human_bytes(w.after)});
     }
   }
-  std::string text = table.str();
-  if (shown.size() < r.weights.size())
-    text += fmt::format("and {} more with less error; --json lists all\n", r.weights.size() - shown.size());
+  std::string text = table.str() + others_text(shown.size(), r.weights.size());
   std::size_t kept = 0;
   for (const KeptWeight& k : r.kept) {
     if (kept++ == kMostRows) {

@@ -22,8 +22,8 @@ void larger(std::int8_t* y, const std::int8_t* x, std::int64_t count) {
 /// y = the largest of those of the window's elements along an axis that lie inside; x(i) has `count` elements.
 template <class T, class X>
 void reduce(const cpu::WindowAxis& a, std::int64_t window, std::int64_t count, T* y, const X& x) {
-  const std::int64_t start = a.position(window, 0), first = start >= 0 ? 0 : (a.dilation - 1 - start) / a.dilation,
-                     end = start >= a.in ? 0 : std::min(a.kernel, (a.in - 1 - start) / a.dilation + 1);
+  std::int64_t first = 0, end = 0;
+  cpu::elements_inside(a, window, &first, &end);
   if (first >= end) {
     std::fill_n(y, count, std::numeric_limits<T>::lowest());
     return;

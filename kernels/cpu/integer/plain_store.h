@@ -32,10 +32,7 @@ class PlainStore {
       ++results;
     }
     if (results == 0) return;
-    if (r_.finish.epilogue != nullptr) {
-      if (r_.finish.store(kept, kBlock, results, columns, number, r_.ld)) return;
-      r_.finish.apply(kept, kBlock, results, columns, number, r_.ld);
-    }
+    if (r_.finish.store_or_apply(kept, kBlock, results, columns, number, r_.ld)) return;
     std::byte* to = r_.y + number * 4;
     for (std::int64_t i = 0; i < results; ++i, to += r_.ld * 4)
       std::memcpy(to, kept + i * kBlock, static_cast<std::size_t>(columns) * 4);

@@ -80,10 +80,7 @@ class IntegerDots : public PreparedAlgorithm {
       }
     }
     if (p_.keeps) return;
-    if (finish.epilogue != nullptr) {
-      if (finish.store(block, kColumns, p.m, columns, column, p.n)) return;
-      finish.apply(block, kColumns, p.m, columns, column, p.n);
-    }
+    if (finish.store_or_apply(block, kColumns, p.m, columns, column, p.n)) return;
     for (std::int64_t r = 0; r < p.m; ++r)
       std::copy_n(block + r * kColumns, columns, c.out[0].as<float>() + r * p.n + column);
   }

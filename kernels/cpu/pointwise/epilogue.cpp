@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "dtypes/byte_integers.h"
 #include "kernels/cpu/pointwise/worker.h"
 #include "threads/parallel.h"
 
@@ -84,7 +85,7 @@ std::unique_ptr<Epilogue> Epilogue::make(const KernelCall& call) {
 Epilogue::Epilogue(const KernelCall& call) : number_(next_number()), program_(call, kBlock) {
   const DType result = call.out[0].dtype;
   const DType made = call.node->expr.code.back().dtype;
-  const bool bytes = made == result && (made == DType::u8 || made == DType::i8);
+  const bool bytes = made == result && is_byte_integer(made);
   bool fits = bytes || ((result == DType::f32 || result == DType::bf16) && made == DType::f32);
   for (const Load& l : program_.loads)
     fits = fits && (l.operand == kOwnResult || call.in[static_cast<std::size_t>(l.operand)].dtype != DType::f4_e2m1);

@@ -25,6 +25,14 @@ struct Finish {
              std::int64_t row_step) const {
     return epilogue->store_block(*call, block, ld, rows, columns, begin, row_step);
   }
+  /// Stores the block; false where the caller has to: then the epilogue, if there is one, was applied to it.
+  bool store_or_apply(float* block, std::int64_t ld, std::int64_t rows, std::int64_t columns, std::int64_t begin,
+                      std::int64_t row_step) const {
+    if (epilogue == nullptr) return false;
+    if (store(block, ld, rows, columns, begin, row_step)) return true;
+    apply(block, ld, rows, columns, begin, row_step);
+    return false;
+  }
 };
 
 }  // namespace tern::pointwise

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dtypes/byte_integers.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -145,7 +146,7 @@ class Requantizer::Reader {
 
 std::optional<Requantizer> Requantizer::of(const KernelCall& call, const TileProgram& program) {
   const DType result = call.node->expr.code.back().dtype;
-  if (result != DType::u8 && result != DType::i8) return std::nullopt;
+  if (!is_byte_integer(result)) return std::nullopt;
   auto [steps, of] = leaf_steps(call, program, call.node->expr.code.size() - 1);
   auto r = Reader(std::move(steps)).read(result);
   if (!r) return std::nullopt;

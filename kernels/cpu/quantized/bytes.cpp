@@ -1,11 +1,12 @@
 #include "kernels/cpu/quantized/bytes.h"
 
+#include "dtypes/byte_integers.h"
 #include "kernels/cpu/levels.h"
 
 namespace tern::quantized {
 
 bool ByteLoops::takes(const QuantizedMatrix& m) {
-  return (m.element == DType::i8 || m.element == DType::u8) && m.blocks.columns == m.columns;
+  return is_byte_integer(m.element) && m.blocks.columns == m.columns;
 }
 
 const ByteLoops* byte_loops() {

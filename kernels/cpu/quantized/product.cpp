@@ -88,30 +88,28 @@ class FewRows {
       loops().arrange(p_.x + i * m_.columns, m_.columns, together, x_ + i * x_row_);
   }
 
-  bool arrange_nibbles() {
-    const NibbleLoops* const nibbles = nibble_loops();
-    if (nibbles == nullptr || p_.m > kMostIntegerRows || !NibbleLoops::takes(m_)) return false;
-    steps_ = (m_.columns + NibbleStep::kColumns - 1) / NibbleStep::kColumns;
-    x_steps_ = thread_buffer<NibbleStep>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
+  /// x in steps of integers; false where the loops cannot, or a number of x is none that they take.
+  template <class Loops, class Step, class Arrange>
+  bool arrange_integers(const Loops* loops, Way way, Step*& to, const Arrange& arrange) {
+    if (loops == nullptr || p_.m > kMostIntegerRows || !Loops::takes(m_)) return false;
+    steps_ = (m_.columns + Step::kColumns - 1) / Step::kColumns;
+    to = thread_buffer<Step>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
     for (std::int64_t i = 0; i < p_.m; ++i) {
-      if (!nibbles->arrange(p_.x + i * m_.columns, m_.columns, *nibble_type(m_.element), x_steps_ + i * steps_))
-        return false;
+      if (!arrange(*loops, p_.x + i * m_.columns, to + i * steps_)) return false;
     }
-    way_ = Way::nibbles;
+    way_ = way;
     return true;
   }
-
+  bool arrange_nibbles() {
+    return arrange_integers(nibble_loops(), Way::nibbles, x_steps_,
+                            [&](const NibbleLoops& l, const float* x, auto* to) {
+                              return l.arrange(x, m_.columns, *nibble_type(m_.element), to);
+                            });
+  }
   bool arrange_bytes() {
-    const ByteLoops* const bytes = byte_loops();
-    if (bytes == nullptr || p_.m > kMostIntegerRows || !ByteLoops::takes(m_)) return false;
-    steps_ = (m_.columns + ByteSteps::kColumns - 1) / ByteSteps::kColumns;
-    x_bytes_ = thread_buffer<ByteSteps>(static_cast<std::size_t>(p_.m * steps_), kXSlot);
-    for (std::int64_t i = 0; i < p_.m; ++i) {
-      if (!bytes->arrange(p_.x + i * m_.columns, m_.columns, m_.element == DType::i8, x_bytes_ + i * steps_))
-        return false;
-    }
-    way_ = Way::bytes;
-    return true;
+    return arrange_integers(byte_loops(), Way::bytes, x_bytes_, [&](const ByteLoops& l, const float* x, auto* to) {
+      return l.arrange(x, m_.columns, m_.element == DType::i8, to);
+    });
   }
 
   void multiply(const Pairs& pairs, const Memory& memory) const {

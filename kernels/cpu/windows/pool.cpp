@@ -55,14 +55,9 @@ Problem describe(const KernelCall& c) {
 /// Calls f(line of the input, element k of the window, first and last window of the output line that it lies in).
 template <class F>
 void for_each_row(const Window& w, std::int64_t od, std::int64_t oh, F&& f) {
-  const auto range = [](const WindowAxis& a, std::int64_t o, std::int64_t* begin, std::int64_t* end) {
-    const std::int64_t start = a.position(o, 0);
-    *begin = start >= 0 ? 0 : (-start + a.dilation - 1) / a.dilation;
-    *end = start >= a.in ? 0 : std::min(a.kernel, (a.in - 1 - start) / a.dilation + 1);
-  };
   std::int64_t d0 = 0, d1 = 0, h0 = 0, h1 = 0;
-  range(w[0], od, &d0, &d1);
-  range(w[1], oh, &h0, &h1);
+  elements_inside(w[0], od, &d0, &d1);
+  elements_inside(w[1], oh, &h0, &h1);
   for (std::int64_t d = d0; d < d1; ++d) {
     for (std::int64_t h = h0; h < h1; ++h) {
       const std::int64_t line = w[0].position(od, d) * w[1].in + w[1].position(oh, h);

@@ -33,6 +33,13 @@ inline void windows_inside(const WindowAxis& a, std::int64_t k, std::int64_t* be
   *end = std::max(*begin, *end);
 }
 
+/// The elements k in [begin, end) of a window that lie inside the input.
+inline void elements_inside(const WindowAxis& a, std::int64_t window, std::int64_t* begin, std::int64_t* end) {
+  const std::int64_t start = a.position(window, 0);
+  *begin = start >= 0 ? 0 : (-start + a.dilation - 1) / a.dilation;
+  *end = start >= a.in ? 0 : std::min(a.kernel, (a.in - 1 - start) / a.dilation + 1);
+}
+
 /// Every window is one element of the image, in order, and every element is a window.
 inline bool is_every_position(const Window& w) {
   return std::ranges::all_of(

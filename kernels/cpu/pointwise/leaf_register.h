@@ -1,0 +1,18 @@
+// A register of a leaf's numbers, for the loops that are compiled once for each level.
+#pragma once
+
+#include "kernels/cpu/pointwise/leaf_loops.h"
+#include "kernels/cpu/simd/simd.h"
+
+namespace tern::pointwise {
+namespace {  // files of other instruction sets have their own
+
+/// Numbers of row `i` from column `j` on, of which `lanes` are there.
+inline simd::Floats numbers(const LeafNumbers& n, std::int64_t i, std::int64_t j, std::int64_t lanes) {
+  const float* at = n.at + i * n.row;
+  if (n.column == 0) return simd::spread(*at);
+  return lanes == simd::kLanes ? simd::load(at + j) : simd::load_some(at + j, lanes);
+}
+
+}  // namespace
+}  // namespace tern::pointwise

@@ -1,0 +1,31 @@
+// Long tables show their worst rows.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tern {
+
+inline constexpr std::size_t kMostRows = 40;  // of a table
+
+/// At most kMostRows items, those of the least rank; of equal ones, the first.
+template <class T, class Rank>
+std::set<const T*> worst_of(const std::vector<T>& items, const Rank& rank) {
+  std::vector<const T*> order;
+  for (const T& i : items) order.push_back(&i);
+  std::ranges::stable_sort(order, std::less<>(), [&](const T* i) { return rank(*i); });
+  order.resize(std::min(order.size(), kMostRows));
+  return {order.begin(), order.end()};
+}
+
+/// What follows a table of `shown` of `all` items.
+inline std::string others_text(std::size_t shown, std::size_t all) {
+  return shown < all ? fmt::format("and {} more with less error; --json lists all\n", all - shown) : "";
+}
+
+}  // namespace tern
