@@ -1,10 +1,27 @@
 # Written by ./dev sources.
 set(sources
+  gpu/compile.cpp
+  gpu/cuda/condition.cpp
+  gpu/cuda/conditional.cpp
+  gpu/cuda/vendor.cpp
+  gpu/devices.cpp
+  gpu/graph.cpp
+  gpu/hip/conditional.cpp
+  gpu/hip/vendor.cpp
+  gpu/library.cpp
+  gpu/memory.cpp
+  gpu/memory_segments.cpp
+  gpu/modules.cpp
+  gpu/pinned_memory.cpp
+  gpu/plugin.cpp
+  gpu/profiler.cpp
+  gpu/status.cpp
+  gpu/streams.cpp
   opencl/devices.cpp
   opencl/graph.cpp
   opencl/pinned_memory.cpp
   opencl/plugin.cpp
   opencl/profiler.cpp
   opencl/program.cpp
-  opencl/program_cache.cpp
-  opencl/status.cpp)
+  opencl/status.cpp
+  program_cache/program_cache.cpp)

@@ -1,19 +1,18 @@
 #include "devices/opencl/program.h"
 
 #include <string>
-#include <vector>
 
-#include "devices/opencl/program_cache.h"
 #include "devices/opencl/status.h"
+#include "devices/program_cache/program_cache.h"
 
 namespace tern::opencl {
 namespace {
 
 /// The program of a kept binary, built, or null.
 cl_program from_cache(const OpenClDevice& d, const std::string& identity, const std::string& options) {
-  const std::vector<unsigned char> binary = cached_program(identity);
+  const std::string binary = cached_program(identity);
   if (binary.empty()) return nullptr;
-  const unsigned char* data = binary.data();
+  const auto* data = reinterpret_cast<const unsigned char*>(binary.data());
   const std::size_t size = binary.size();
   cl_int error = CL_SUCCESS;
   cl_program program = clCreateProgramWithBinary(d.context, 1, &d.id, &size, &data, nullptr, &error);
@@ -27,8 +26,8 @@ void keep(cl_program program, const std::string& identity) {
   std::size_t size = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr) != CL_SUCCESS || size == 0)
     return;
-  std::vector<unsigned char> binary(size);
-  unsigned char* data = binary.data();
+  std::string binary(size, '\0');
+  auto* data = reinterpret_cast<unsigned char*>(binary.data());
   if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof data, static_cast<void*>(&data), nullptr) == CL_SUCCESS)
     keep_program(identity, binary);
 }

@@ -2,18 +2,16 @@
 // $XDG_CACHE_HOME/tern, else ~/.cache/tern.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
-namespace tern::opencl {
+namespace tern {
 
 /// `identity` is everything that decides what the program is: the text, the device, the driver's version, the options.
 /// Empty where there is none, or what is there is of something else or damaged.
-std::vector<unsigned char> cached_program(const std::string& identity);
+std::string cached_program(const std::string& identity);
 
 /// Keeps the program. Failures are no matter: then it is compiled again next time. The oldest programs go when all
 /// together are larger than 256 MiB.
-void keep_program(const std::string& identity, const std::vector<unsigned char>& program);
+void keep_program(const std::string& identity, const std::string& program);
 
-}  // namespace tern::opencl
+}  // namespace tern

@@ -1,4 +1,4 @@
-#include "devices/opencl/program_cache.h"
+#include "devices/program_cache/program_cache.h"
 
 #include <unistd.h>
 #include <xxhash.h>
@@ -10,8 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
-namespace tern::opencl {
+namespace tern {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,7 +76,7 @@ void trim(const fs::path& where) {
 
 }  // namespace
 
-std::vector<unsigned char> cached_program(const std::string& identity) {
+std::string cached_program(const std::string& identity) {
   const XXH128_hash_t key = hash(identity);
   const fs::path path = file_of(key);
   if (path.empty()) return {};
@@ -84,15 +85,15 @@ std::vector<unsigned char> cached_program(const std::string& identity) {
   if (!in.read(reinterpret_cast<char*>(&h), sizeof h) || std::memcmp(h.magic, kMagic, sizeof kMagic) != 0 ||
       !same(h.identity, key) || h.bytes > kMostBytes)
     return {};
-  std::vector<unsigned char> program(h.bytes);
-  if (!in.read(reinterpret_cast<char*>(program.data()), static_cast<std::streamsize>(h.bytes))) return {};
+  std::string program(h.bytes, 0);
+  if (!in.read(program.data(), static_cast<std::streamsize>(h.bytes))) return {};
   if (!same(XXH3_128bits(program.data(), program.size()), h.program)) return {};
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // the oldest go first
   return program;
 }
 
-void keep_program(const std::string& identity, const std::vector<unsigned char>& program) {
+void keep_program(const std::string& identity, const std::string& program) {
   static std::atomic<int> kept{0};
   const XXH128_hash_t key = hash(identity);
   const fs::path path = file_of(key);
@@ -109,7 +110,7 @@ void keep_program(const std::string& identity, const std::vector<unsigned char>&
   {
     std::ofstream out(temporary, std::ios::binary);
     out.write(reinterpret_cast<const char*>(&h), sizeof h);
-    out.write(reinterpret_cast<const char*>(program.data()), static_cast<std::streamsize>(program.size()));
+    out.write(program.data(), static_cast<std::streamsize>(program.size()));
     if (!out) {
       out.close();
       fs::remove(temporary, ignored);
@@ -121,4 +122,4 @@ void keep_program(const std::string& identity, const std::vector<unsigned char>&
   if (number % kTrimEvery == 0) trim(path.parent_path());
 }
 
-}  // namespace tern::opencl
+}  // namespace tern

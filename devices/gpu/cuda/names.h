@@ -1,0 +1,29 @@
+// What the sources of devices/gpu are for CUDA.
+#pragma once
+
+#include <tern/device.h>
+
+#define TERN_GPU_SYMBOL(cuda, hip) #cuda
+#define TERN_GPU_COMPILER_SYMBOL(cuda, hip) "nvrtc" #cuda
+
+namespace tern::gpu::names {
+
+constexpr const char* kPlugin = "cuda";
+constexpr int kDialect = TERN_DIALECT_CUDA;
+constexpr const char* kDriver = "the CUDA driver";
+constexpr const char* kDriverLibraries[] = {"libcuda.so.1", "libcuda.so"};
+constexpr const char* kDriverHint = "install NVIDIA's driver";
+constexpr const char* kCompiler = "NVRTC";
+constexpr const char* kCompilerVariable = "TERN_NVRTC";
+constexpr const char* kCompilerLibraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                              "/usr/local/cuda/lib64/libnvrtc.so"};
+constexpr unsigned kWarp = 32;
+constexpr bool kHasJitLog = true;
+// CU_DEVICE_ATTRIBUTE_...
+constexpr int kUnits = 16;      // MULTIPROCESSOR_COUNT
+constexpr int kLocalBytes = 8;  // MAX_SHARED_MEMORY_PER_BLOCK
+// CUresult and CUfunction_attribute
+constexpr int kNotReady = 600;
+constexpr int kMaxThreads = 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+
+}  // namespace tern::gpu::names

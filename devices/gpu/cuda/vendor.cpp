@@ -1,0 +1,156 @@
+// What CUDA has of its own.
+#include "devices/gpu/vendor.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tern::gpu {
+namespace {
+
+template <class F>
+F* symbol(const char* name) {
+  return reinterpret_cast<F*>(driver_symbol(name));
+}
+
+template <class F>
+F* symbol(const Compiler& compiler, const char* name) {
+  return reinterpret_cast<F*>(dlsym(compiler.library, name));
+}
+
+// CU_DEVICE_ATTRIBUTE_...
+constexpr int kMajor = 75, kMinor = 76;  // COMPUTE_CAPABILITY_MAJOR, MINOR
+constexpr int kSegments = 102;           // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+
+/// The first drivers that load kernels of a version of CUDA: tables 2 and 3 of the CUDA Toolkit's release notes.
+struct FirstDriver {
+  int major;
+  const char *linux, *windows;
+};
+constexpr FirstDriver kFirstDrivers[] = {{12, "525.60.13", "527.41"}, {13, "580.65.06", "580.88"}};
+
+/// The last toolkit with each generation that a later one dropped.
+struct LastToolkit {
+  int below;  ///< compute capability, times ten
+  const char* toolkit;
+};
+constexpr LastToolkit kLastToolkits[] = {{50, "11.8"}, {75, "12.6"}};
+
+int capability(const GpuDevice& d) {
+  return std::atoi(d.arch.c_str() + 3);  // "sm_90"
+}
+
+std::string dotted(int capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+std::string version_of(const Compiler& c) {
+  return "NVRTC " + std::to_string(c.major) + "." + std::to_string(c.minor);
+}
+
+/// Why the driver loads nothing of this compiler; empty if it does.
+std::string too_new(const GpuDevice& d, const Compiler& c) {
+  if (c.major <= d.driver_number / 1000) return {};
+  std::string first;
+  for (const FirstDriver& f : kFirstDrivers)
+    if (f.major == c.major) first = std::string(", from ") + f.linux + " (Linux) or " + f.windows + " (Windows) on";
+  return version_of(c) + " (" + c.path + ") makes kernels for drivers of CUDA " + std::to_string(c.major) + first +
+         "; this driver is of " + d.driver + ": update the driver, or name an NVRTC " +
+         std::to_string(d.driver_number / 1000) + " by TERN_NVRTC";
+}
+
+/// The architectures that the compiler knows, times ten; empty if it cannot tell (before 11.2).
+std::vector<int> architectures(const Compiler& c) {
+  const auto count = symbol<Status(int*)>(c, "nvrtcGetNumSupportedArchs");
+  const auto list = symbol<Status(int*)>(c, "nvrtcGetSupportedArchs");
+  int n = 0;
+  if (count == nullptr || list == nullptr || count(&n) != kSuccess) return {};
+  std::vector<int> all(static_cast<std::size_t>(n));
+  if (list(all.data()) != kSuccess) all.clear();
+  return all;
+}
+
+bool wants_ptx() {
+  const char* text = std::getenv("TERN_CUDA_PTX");
+  return text != nullptr && *text != 0 && std::string(text) != "0";
+}
+
+}  // namespace
+
+std::string vendor_error_text(Status error) {
+  const char* text = nullptr;
+  const auto get = symbol<Status(Status, const char**)>("cuGetErrorString");
+  if (get == nullptr || get(error, &text) != kSuccess || text == nullptr) text = "unknown error";
+  return std::string(text) + " (CUDA error " + std::to_string(error) + ")";
+}
+
+std::string open_device(GpuDevice& d) {
+  // Tern shares the context of the CUDA runtime, and so of PyTorch and others. It lives as long as the process.
+  const auto retain = symbol<Status(Context*, int)>("cuDevicePrimaryCtxRetain");
+  if (retain == nullptr) return "the driver lacks cuDevicePrimaryCtxRetain";
+  if (const Status error = retain(&d.context, d.id); error != kSuccess) return "no context: " + error_text(error);
+  int major = 0;
+  int minor = 0;
+  Status error = api().device_attribute(&major, kMajor, d.id);
+  if (error == kSuccess) error = api().device_attribute(&minor, kMinor, d.id);
+  d.arch = "sm_" + std::to_string(major * 10 + minor);
+  return error == kSuccess ? "" : "no compute capability: " + error_text(error);
+}
+
+Status enter_device(const GpuDevice& d) {
+  static const auto set = symbol<Status(Context)>("cuCtxSetCurrent");
+  return set(d.context);
+}
+
+std::string version_text(int version) {
+  return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+bool has_segments(const GpuDevice& d) {
+  int supported = 0;
+  return api().granularity != nullptr && api().reserve != nullptr && api().memory_create != nullptr &&
+         api().memory_map != nullptr && api().device_attribute(&supported, kSegments, d.id) == kSuccess &&
+         supported != 0;
+}
+
+CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
+  // -fmad and the others keep the bits of docs/reproducible.md.
+  CompileOptions o{
+      {"-std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-w"}, false, {}};
+  o.error = too_new(d, c);
+  if (!o.error.empty()) return o;
+  const int wanted = capability(d);
+  const std::vector<int> known = architectures(c);
+  int best = known.empty() ? wanted : 0;  // the newest that the device runs
+  for (const int a : known)
+    if (a <= wanted) best = std::max(best, a);
+  if (best == 0) {
+    o.error = version_of(c) + " (" + c.path + ") compiles for compute capability " +
+              dotted(*std::ranges::min_element(known)) + " and later; this device has " + dotted(wanted);
+    for (const LastToolkit& last : kLastToolkits)
+      if (wanted < last.below) {
+        o.error += std::string(": install the NVRTC of CUDA ") + last.toolkit + " and name it by TERN_NVRTC";
+        break;
+      }
+    return o;
+  }
+  // Machine code of one minor version runs on later ones of the same major version. Other devices need PTX, which the
+  // driver translates.
+  o.to_ptx = wants_ptx() || best / 10 != wanted / 10;
+  o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(best));
+  return o;
+}
+
+std::string ptx_of(const Compiler& c, Program program) {
+  const auto size = symbol<Status(Program, std::size_t*)>(c, "nvrtcGetPTXSize");
+  const auto get = symbol<Status(Program, char*)>(c, "nvrtcGetPTX");
+  std::size_t bytes = 0;
+  if (size == nullptr || get == nullptr || size(program, &bytes) != kSuccess) return {};
+  std::string text(bytes, '\0');
+  if (get(program, text.data()) != kSuccess) return {};
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,73 @@
+// "graph": captured launches that the device starts together.
+#include "devices/gpu/devices.h"
+#include "devices/gpu/handles.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+#include "devices/gpu/vendor.h"
+
+namespace tern::gpu {
+namespace {
+
+// CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: this plugin makes streams for bodies of control flow
+// meanwhile, and other threads may allocate and compile.
+constexpr int kRelaxed = 2;
+
+bool has_graphs() {
+  const Api& a = api();
+  return a.capture_begin != nullptr && a.capture_end != nullptr && a.graph_instantiate != nullptr &&
+         a.graph_launch != nullptr && a.graph_exec_destroy != nullptr && a.graph_destroy != nullptr;
+}
+
+tern_device_status begin(std::int32_t device, tern_device_stream stream) {
+  TERN_GPU_ENTER(device);
+  if (!has_graphs()) return failed(TERN_DEVICE_UNSUPPORTED, std::string(names::kDriver) + " is too old for graphs");
+  TERN_GPU_TRY(prepare_graphs(*d));
+  TERN_GPU_TRY(checked(api().capture_begin(stream->stream, kRelaxed), "beginning a graph"));
+  stream->recording = true;
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
+  TERN_GPU_ENTER(device);
+  stream->recording = false;
+  // Bodies are open only after an error; their graphs go with the graph around them.
+  while (!stream->bodies.empty()) close_body(stream->bodies);
+  Graph graph = nullptr;
+  const tern_device_status status = checked(api().capture_end(stream->stream, &graph), "ending a graph");
+  if (status != TERN_DEVICE_OK || result == nullptr) {
+    const std::string why = message();
+    if (graph != nullptr) api().graph_destroy(graph);
+    return status == TERN_DEVICE_OK ? status : failed(status, why);
+  }
+  GraphExec exec = nullptr;
+  if (const Status error = api().graph_instantiate(&exec, graph, 0); error != kSuccess) {
+    api().graph_destroy(graph);
+    return checked(error, "preparing a graph");
+  }
+  *result = new tern_device_graph_s{graph, exec};
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_device_graph graph) {
+  TERN_GPU_ENTER(device);
+  return checked(api().graph_launch(graph->exec, stream->stream), "launching a graph");
+}
+
+tern_device_status destroy(std::int32_t device, tern_device_graph graph) {
+  TERN_GPU_ENTER(device);
+  const Status exec = api().graph_exec_destroy(graph->exec);
+  const Status rest = api().graph_destroy(graph->graph);
+  delete graph;
+  return checked(exec != kSuccess ? exec : rest, "destroying a graph");
+}
+
+constexpr tern_device_graph_functions kGraphs = {sizeof kGraphs, 0, begin, end, launch, destroy, nullptr};
+
+}  // namespace
+
+const tern_device_graph_functions* graph_functions() {
+  return &kGraphs;
+}
+
+}  // namespace tern::gpu

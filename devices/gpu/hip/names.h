@@ -1,0 +1,32 @@
+// What the sources of devices/gpu are for ROCm.
+#pragma once
+
+#include <tern/device.h>
+
+#define TERN_GPU_SYMBOL(cuda, hip) #hip
+#define TERN_GPU_COMPILER_SYMBOL(cuda, hip) "hiprtc" #hip
+
+namespace tern::gpu::names {
+
+constexpr const char* kPlugin = "rocm";
+constexpr int kDialect = TERN_DIALECT_HIP;
+constexpr const char* kDriver = "the HIP runtime";
+constexpr const char* kDriverLibraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                            "libamdhip64.so", "/opt/rocm/lib/libamdhip64.so"};
+constexpr const char* kDriverHint = "install ROCm";
+constexpr const char* kCompiler = "hiprtc";
+constexpr const char* kCompilerVariable = "TERN_HIPRTC";
+// Before ROCm 5.3 its functions are in the runtime's library.
+constexpr const char* kCompilerLibraries[] = {
+    "libhiprtc.so.7",  "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", "/opt/rocm/lib/libhiprtc.so",
+    "libamdhip64.so.5"};
+constexpr unsigned kWarp = 64;
+constexpr bool kHasJitLog = false;
+// hipDeviceAttribute_t
+constexpr int kUnits = 63;       // hipDeviceAttributeMultiprocessorCount
+constexpr int kLocalBytes = 74;  // hipDeviceAttributeMaxSharedMemoryPerBlock
+// hipError_t and hipFunction_attribute
+constexpr int kNotReady = 600;
+constexpr int kMaxThreads = 0;  // HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+
+}  // namespace tern::gpu::names

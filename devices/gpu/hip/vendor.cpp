@@ -1,0 +1,69 @@
+// What ROCm has of its own.
+#include "devices/gpu/vendor.h"
+
+#include <cstring>
+
+namespace tern::gpu {
+namespace {
+
+template <class F>
+F* symbol(const char* name) {
+  return reinterpret_cast<F*>(driver_symbol(name));
+}
+
+// hipDriverGetVersion counts so: major * 10,000,000 + minor * 100,000 + patch.
+constexpr int kMajor = 10'000'000, kMinor = 100'000;
+
+// Mapping memory piece by piece loses pages on earlier versions.
+constexpr int kSegmentsFrom = 7 * kMajor + 2 * kMinor;
+
+/// The architecture as the compiler names it: "gfx90a:sramecc+:xnack-". The struct of properties differs between
+/// versions of ROCm (the function of version 6 has a name of its own), so this looks for the name in it.
+std::string architecture(int device) {
+  auto get = symbol<Status(void*, int)>("hipGetDevicePropertiesR0600");
+  if (get == nullptr) get = symbol<Status(void*, int)>("hipGetDeviceProperties");
+  constexpr std::size_t kRoom = 8192;  // about 1,500 bytes are used
+  std::string properties(kRoom, '\0');
+  if (get == nullptr || get(properties.data(), device) != kSuccess) return {};
+  const std::size_t at = properties.find("gfx", 256);  // the first 256 bytes are the device's name
+  return at == std::string::npos ? "" : properties.substr(at, std::strlen(properties.c_str() + at));
+}
+
+}  // namespace
+
+std::string vendor_error_text(Status error) {
+  const auto get = symbol<const char*(Status)>("hipGetErrorString");
+  const char* text = get == nullptr ? nullptr : get(error);
+  return std::string(text == nullptr ? "unknown error" : text) + " (HIP error " + std::to_string(error) + ")";
+}
+
+std::string open_device(GpuDevice& d) {
+  if (symbol<Status(int)>("hipSetDevice") == nullptr) return "the runtime lacks hipSetDevice";
+  d.arch = architecture(d.id);
+  return d.arch.empty() ? "the runtime does not tell its architecture" : "";
+}
+
+Status enter_device(const GpuDevice& d) {
+  static const auto set = symbol<Status(int)>("hipSetDevice");
+  return set(d.id);
+}
+
+std::string version_text(int version) {
+  return "HIP " + std::to_string(version / kMajor) + "." + std::to_string(version % kMajor / kMinor);
+}
+
+bool has_segments(const GpuDevice& d) {
+  return d.driver_number >= kSegmentsFrom && api().granularity != nullptr && api().reserve != nullptr &&
+         api().memory_create != nullptr && api().memory_map != nullptr;
+}
+
+CompileOptions compile_options(const GpuDevice& d, const Compiler&) {
+  // Division and square roots are correctly rounded unless an option says otherwise.
+  return {{"--offload-arch=" + d.arch, "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-w"}, false, {}};
+}
+
+std::string ptx_of(const Compiler&, Program) {
+  return {};
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,82 @@
+#include "devices/gpu/modules.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "devices/gpu/compile.h"
+#include "devices/gpu/devices.h"
+#include "devices/gpu/handles.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/profiler.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr unsigned kBlock = 256;  // threads, where the launch leaves it to the device
+
+tern_device_status load(const std::string& code, Module* module) {
+  if (!names::kHasJitLog)
+    return checked(api().module_load(module, code.c_str(), 0, nullptr, nullptr), "loading a kernel");
+  std::array<char, 2048> log{};
+  int options[] = {5, 6};  // CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  const Status error = api().module_load(module, code.c_str(), std::size(options), options, values);
+  const std::string what = std::string("loading a kernel") + (log[0] == 0 ? "" : " (" + std::string(log.data()) + ")");
+  return checked(error, what.c_str());
+}
+
+}  // namespace
+
+tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module) {
+  TERN_GPU_ENTER(device);
+  if (source->dialect != names::kDialect)
+    return failed(TERN_DEVICE_UNSUPPORTED,
+                  std::string("the plugin ") + names::kPlugin + " does not compile that language");
+  std::string code;
+  TERN_GPU_TRY(compile(*d, *source, &code));
+  Module loaded = nullptr;
+  TERN_GPU_TRY(load(code, &loaded));
+  *module = new tern_device_module_s{loaded, {}};
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status module_unload(std::int32_t device, tern_device_module module) {
+  TERN_GPU_ENTER(device);
+  const Status error = api().module_unload(module->module);
+  delete module;
+  return checked(error, "unloading a kernel");
+}
+
+tern_device_status module_kernel(std::int32_t device, tern_device_module module, const char* name,
+                                 tern_device_kernel* kernel) {
+  TERN_GPU_ENTER(device);
+  Function function = nullptr;
+  int most = 0;
+  TERN_GPU_TRY(checked(api().module_function(&function, module->module, name), "finding a kernel"));
+  TERN_GPU_TRY(checked(api().function_attribute(&most, names::kMaxThreads, function), "asking for a kernel's limits"));
+  *kernel = &module->kernels.emplace_back(tern_device_kernel_s{function, static_cast<unsigned>(std::max(most, 1))});
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_device_kernel kernel,
+                          const tern_device_launch* l) {
+  TERN_GPU_ENTER(device);
+  if (l->items == 0) return TERN_DEVICE_OK;
+  const unsigned block =
+      l->group != 0 ? l->group : std::min(kBlock, kernel->most_threads / names::kWarp * names::kWarp);
+  if (block == 0 || block > kernel->most_threads)
+    return failed(TERN_DEVICE_UNSUPPORTED, "a kernel wants blocks of " + std::to_string(l->group) +
+                                               " threads and can have " + std::to_string(kernel->most_threads));
+  const std::uint64_t blocks = (l->items + block - 1) / block;
+  if (blocks > 0x7fffffff) return failed(TERN_DEVICE_UNSUPPORTED, "a launch of more than 2^31 blocks");
+  std::vector<void*> parameters(l->argument_count);
+  for (std::uint32_t i = 0; i < l->argument_count; ++i) parameters[i] = const_cast<void*>(l->arguments[i].data);
+  const Timed timed(*stream);
+  return checked(api().launch(kernel->function, static_cast<unsigned>(blocks), 1, 1, block, 1, 1, 0, stream->current(),
+                              parameters.data(), nullptr),
+                 "launching a kernel");
+}
+
+}  // namespace tern::gpu

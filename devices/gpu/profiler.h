@@ -1,0 +1,35 @@
+// "profiler": times of launches and copies by events of the device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "devices/gpu/handles.h"
+
+namespace tern::gpu {
+
+/// What was put on a stream since `begin` and was not taken yet, in order.
+struct StreamProfile {
+  struct Command {
+    std::uint64_t id;
+    Event begin, end;
+  };
+  std::uint64_t id = 0;  ///< of the last mark
+  Event zero = nullptr;  ///< where the clock begins
+  std::vector<Command> commands;
+};
+
+/// Around work that is put on a stream: two events, if the stream is measured.
+class Timed {
+ public:
+  explicit Timed(tern_device_stream_s& stream);
+  ~Timed();
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  tern_device_stream_s& stream_;
+  Event begin_ = nullptr;
+};
+
+}  // namespace tern::gpu

@@ -1,0 +1,95 @@
+#include "devices/gpu/streams.h"
+
+#include "devices/gpu/devices.h"
+#include "devices/gpu/handles.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/profiler.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: no order with the default stream
+
+}  // namespace
+
+tern_device_status stream_create(std::int32_t device, tern_device_stream* stream) {
+  TERN_GPU_ENTER(device);
+  Stream made = nullptr;
+  TERN_GPU_TRY(checked(api().stream_create(&made, kNonBlocking), "making a stream"));
+  *stream = new tern_device_stream_s{made, false, {}, nullptr};
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
+  TERN_GPU_ENTER(device);
+  // The driver's own call does not wait.
+  const tern_device_status status = checked(api().stream_synchronize(stream->stream), "waiting for the stream");
+  const std::string why = status == TERN_DEVICE_OK ? "" : message();
+  const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
+  delete stream;
+  return status == TERN_DEVICE_OK ? destroyed : failed(status, why);
+}
+
+tern_device_status stream_synchronize(std::int32_t device, tern_device_stream stream) {
+  TERN_GPU_ENTER(device);
+  return checked(api().stream_synchronize(stream->stream), "waiting for the stream");
+}
+
+tern_device_status event_create(std::int32_t device, tern_device_event* event) {
+  TERN_GPU_ENTER(device);
+  Event made = nullptr;
+  TERN_GPU_TRY(checked(api().event_create(&made, 0), "making an event"));
+  *event = new tern_device_event_s{made};
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status event_destroy(std::int32_t device, tern_device_event event) {
+  TERN_GPU_ENTER(device);
+  const Status error = api().event_destroy(event->event);
+  delete event;
+  return checked(error, "destroying an event");
+}
+
+tern_device_status event_record(std::int32_t device, tern_device_event event, tern_device_stream stream) {
+  TERN_GPU_ENTER(device);
+  return checked(api().event_record(event->event, stream->stream), "recording an event");
+}
+
+tern_device_status event_synchronize(std::int32_t device, tern_device_event event) {
+  TERN_GPU_ENTER(device);
+  return checked(api().event_synchronize(event->event), "waiting for an event");
+}
+
+tern_device_status stream_wait(std::int32_t device, tern_device_stream stream, tern_device_event event) {
+  TERN_GPU_ENTER(device);
+  return checked(api().stream_wait(stream->stream, event->event, 0), "making a stream wait");
+}
+
+namespace {
+
+tern_device_status query(std::int32_t device, tern_device_event event, std::int32_t* happened) {
+  TERN_GPU_ENTER(device);
+  const Status error = api().event_query(event->event);
+  *happened = error == kSuccess ? 1 : 0;
+  return error == names::kNotReady ? TERN_DEVICE_OK : checked(error, "asking for an event");
+}
+
+tern_device_status elapsed(std::int32_t device, tern_device_event from, tern_device_event to, double* seconds) {
+  TERN_GPU_ENTER(device);
+  float milliseconds = 0;
+  TERN_GPU_TRY(checked(api().event_elapsed(&milliseconds, from->event, to->event), "the time between two events"));
+  *seconds = static_cast<double>(milliseconds) * 1e-3;
+  return TERN_DEVICE_OK;
+}
+
+constexpr tern_device_event_functions kEvents = {sizeof kEvents, 0, query, elapsed};
+
+}  // namespace
+
+const tern_device_event_functions* event_functions() {
+  return &kEvents;
+}
+
+}  // namespace tern::gpu

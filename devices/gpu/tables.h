@@ -1,0 +1,16 @@
+// The plugin's optional tables of functions.
+#pragma once
+
+#include <tern/device.h>
+
+namespace tern::gpu {
+
+const tern_device_event_functions* event_functions();
+const tern_device_graph_functions* graph_functions();
+const tern_device_pinned_memory_functions* pinned_memory_functions();
+const tern_device_memory_segment_functions* memory_segment_functions();
+const tern_device_profiler_functions* profiler_functions();
+/// Null where the driver has no conditional nodes.
+const tern_device_graph_conditional_functions* graph_conditional_functions();
+
+}  // namespace tern::gpu

@@ -1,0 +1,35 @@
+// Compiles if the declarations of devices/gpu are those of NVIDIA's headers: cuda.h and nvrtc.h.
+#include <cuda.h>
+#include <nvrtc.h>
+
+#include "devices/gpu/api.h"
+#include "tests/gpu/prototypes/same_call.h"
+
+namespace tern::testing {
+
+#define SAME(name, cuda, hip, parameters) \
+  static_assert(same_call<decltype(gpu::Api::name), decltype(&::cuda)>, "the parameters of " #cuda);
+TERN_GPU_FUNCTIONS(SAME)
+TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
+#undef SAME
+#define SAME(name, cuda, hip, parameters)                                              \
+  static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::nvrtc##cuda)>, \
+                "the parameters of "                                                   \
+                "nvrtc" #cuda);
+TERN_GPU_COMPILER_FUNCTIONS(SAME)
+#undef SAME
+
+static_assert(sizeof(gpu::MemoryProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(gpu::MemoryProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(gpu::MemoryProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(gpu::MemoryProperties{}.type == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(gpu::MemoryLocation{}.type == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(sizeof(gpu::MemoryAccess) == sizeof(CUmemAccessDesc));
+static_assert(gpu::MemoryAccess{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(gpu::kSuccess == CUDA_SUCCESS && gpu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(gpu::kNoDevice == CUDA_ERROR_NO_DEVICE && gpu::names::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(gpu::names::kUnits == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(gpu::names::kLocalBytes == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+static_assert(gpu::names::kMaxThreads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+
+}  // namespace tern::testing

@@ -1,0 +1,35 @@
+// Compiles if the declarations of devices/gpu are those of AMD's headers, of the version that is installed.
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DISABLE_CPP_FUNCTIONS__ 1  // templates of the same names
+#include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
+
+#include "devices/gpu/api.h"
+#include "tests/gpu/prototypes/same_call.h"
+
+namespace tern::testing {
+
+#define SAME(name, cuda, hip, parameters) static_assert(same_call<decltype(gpu::Api::name), decltype(&::hip)>, #hip);
+TERN_GPU_FUNCTIONS(SAME)
+TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
+#undef SAME
+#define SAME(name, cuda, hip, parameters) \
+  static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::hiprtc##hip)>, #hip);
+TERN_GPU_COMPILER_FUNCTIONS(SAME)
+#undef SAME
+
+#if HIP_VERSION_MAJOR >= 6  // Before, the struct was another one; the plugin maps memory from ROCm 7.2 on.
+static_assert(offsetof(gpu::MemoryProperties, location) == offsetof(hipMemAllocationProp, location));
+static_assert(sizeof(gpu::MemoryProperties) >= sizeof(hipMemAllocationProp));
+#endif
+static_assert(gpu::MemoryProperties{}.type == hipMemAllocationTypePinned);
+static_assert(gpu::MemoryLocation{}.type == hipMemLocationTypeDevice);
+static_assert(sizeof(gpu::MemoryAccess) == sizeof(hipMemAccessDesc));
+static_assert(gpu::MemoryAccess{}.flags == hipMemAccessFlagsProtReadWrite);
+static_assert(gpu::kSuccess == hipSuccess && gpu::kOutOfMemory == hipErrorOutOfMemory);
+static_assert(gpu::kNoDevice == hipErrorNoDevice && gpu::names::kNotReady == hipErrorNotReady);
+static_assert(gpu::names::kUnits == hipDeviceAttributeMultiprocessorCount);
+static_assert(gpu::names::kLocalBytes == hipDeviceAttributeMaxSharedMemoryPerBlock);
+static_assert(gpu::names::kMaxThreads == HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+
+}  // namespace tern::testing
