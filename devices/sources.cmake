@@ -8,6 +8,7 @@ set(sources
   gpu/graph.cpp
   gpu/hip/conditional.cpp
   gpu/hip/vendor.cpp
+  gpu/kernel_compiler.cpp
   gpu/library.cpp
   gpu/memory.cpp
   gpu/memory_segments.cpp

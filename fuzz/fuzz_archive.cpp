@@ -12,7 +12,7 @@
 #include "loader/archive.h"
 #include "loader/prologue.h"
 #include "loader/read_archive.h"
-#include "loader/spirv.h"
+#include "loader/kernel_modules.h"
 #include "loader/validate.h"
 #include "tools/inspect/inspect.h"
 
@@ -37,7 +37,7 @@ void attempt(std::span<const std::byte> bytes) {
       (void)last;
     }
     for (const DeviceKernel& k : program->kernels) {
-      if (program->storages[k.storage].size <= (1 << 26)) spirv_problem(program->source->bytes(k.storage));
+      if (program->storages[k.storage].size <= (1 << 26)) module_problem(k.target, program->source->bytes(k.storage));
     }
   } catch (const Error& e) {
     if (e.code() == ErrorCode::internal || e.code() == ErrorCode::invalid_argument) std::abort();

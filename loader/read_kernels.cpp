@@ -7,9 +7,9 @@
 
 #include "loader/format.h"
 #include "loader/index_reader.h"
+#include "loader/kernel_modules.h"
 #include "loader/read_archive.h"
 #include "loader/segment_source.h"
-#include "loader/spirv.h"
 
 namespace tern {
 namespace {
@@ -20,6 +20,13 @@ bool is_identifier(const std::string& name) {
   return !name.empty() && letter(name[0]) && std::ranges::all_of(name, [&](char c) { return letter(c) || digit(c); });
 }
 
+constexpr std::uint8_t kSpirv = 0, kNamed = 1;  // archive::Kernel::form
+
+std::string target_of(IndexReader& in, const archive::Kernel* row) {
+  if (row->form() == kSpirv) return "xpu:spirv";
+  return row->form() == kNamed ? in.name(row->target(), row) : fmt::format("form {}", row->form());
+}
+
 }  // namespace
 
 void read_kernels(IndexReader& in, Program& program) {
@@ -27,17 +34,18 @@ void read_kernels(IndexReader& in, Program& program) {
   const std::size_t n = in.count(rows);
   in.expand(n * sizeof(DeviceKernel));
   program.kernels.reserve(n);
-  std::set<std::tuple<std::uint8_t, std::uint64_t, std::uint64_t>> seen;
+  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> seen;
   for (std::size_t i = 0; i < n; ++i) {
     const auto* row = rows->Get(static_cast<flatbuffers::uoffset_t>(i));
     const auto wrong = [&](const char* rule, std::string message) {
       in.findings().add(rule, in.place(row), fmt::format("kernel {}", i), std::move(message));
     };
-    DeviceKernel k{in.name(row->name(), row), static_cast<DeviceKernel::Form>(row->form()), row->text_low(),
-                   row->text_high(), row->storage()};
+    DeviceKernel k{in.name(row->name(), row), target_of(in, row), row->text_low(), row->text_high(), row->storage()};
     if (!is_identifier(k.name)) wrong("kernels.name", "its name is not one of letters, digits and _");
-    if (!seen.emplace(row->form(), k.text_low, k.text_high).second)
-      wrong("kernels.once", "an earlier one has the same form and is of the same text");
+    if (row->form() == kNamed && !is_kernel_target(k.target))
+      wrong("kernels.target", "its target is none such as cuda:sm_90");
+    if (!seen.emplace(k.target, k.text_low, k.text_high).second)
+      wrong("kernels.once", "an earlier one has the same target and is of the same text");
     if (k.storage >= program.storages.size()) {
       wrong("kernels.storage",
             fmt::format("storage {} does not exist; there are {}", k.storage, program.storages.size()));
@@ -49,12 +57,11 @@ void read_kernels(IndexReader& in, Program& program) {
 }
 
 void check_modules(const ReadArchive& a, Findings& findings) {
-  std::vector<bool> seen(a.segments.size());  // each once, however many kernels name it
+  std::set<std::pair<std::size_t, std::string>> seen;  // each once, however many kernels name it
   for (std::size_t i = 0; i < a.program->kernels.size(); ++i) {
     const DeviceKernel& k = a.program->kernels[i];
     const auto number = static_cast<std::size_t>(a.segment_of[k.storage]);
-    if (k.form != DeviceKernel::Form::spirv || seen[number]) continue;
-    seen[number] = true;
+    if (!seen.emplace(number, k.target).second) continue;
     const SegmentInfo& segment = a.segments[number];
     auto bytes = stored_bytes(a.file->bytes(), segment);
     MemoryPages decoded;
@@ -68,7 +75,7 @@ void check_modules(const ReadArchive& a, Findings& findings) {
       if (!decode_frames(bytes, segment, decoded.bytes()).empty()) continue;  // has its finding already
       bytes = decoded.bytes();
     }
-    if (std::string problem = spirv_problem(bytes); !problem.empty())
+    if (std::string problem = module_problem(k.target, bytes); !problem.empty())
       findings.add("kernels.module", segment.offset, fmt::format("kernel {} '{}'", i, k.name), std::move(problem));
   }
 }

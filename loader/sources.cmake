@@ -13,6 +13,7 @@ set(sources
   findings.cpp
   hash.cpp
   index_reader.cpp
+  kernel_modules.cpp
   memory_pages.cpp
   prologue.cpp
   read_archive.cpp

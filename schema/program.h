@@ -177,9 +177,8 @@ struct Packing {
 
 /// A kernel of a device, compiled at export. It is found by the hash of the text that the runtime would have compiled.
 struct DeviceKernel {
-  enum class Form : std::uint8_t { spirv = 0 };  ///< forms that are not named here are for newer versions
-  std::string name;                              ///< of its entry point
-  Form form = Form::spirv;
+  std::string name;                           ///< of its entry point
+  std::string target;                         ///< "xpu:spirv", "cuda:sm_90"; targets that are not known are for others
   std::uint64_t text_low = 0, text_high = 0;  ///< XXH3-128 of the text
   std::uint32_t storage = 0;                  ///< the module's bytes
 };

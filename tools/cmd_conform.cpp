@@ -60,7 +60,7 @@ int run_conform(ConformArguments& a) {
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
   ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible, a.graph, a.device.native_code};
   if (!a.target.empty()) {
-    options.target = &kernel_target(a.target);
+    options.target = std::make_shared<KernelTarget>(kernel_target(a.target));
     options.native_code = true;  // it is of this command
   }
   Progress progress("conform", files.size());

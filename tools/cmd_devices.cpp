@@ -44,6 +44,7 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
     entry["driver"] = std::string(p.driver);
     entry["kernels"] = kDialects[p.dialect];
     entry["spirv"] = (p.features & TERN_DEVICE_SPIRV) != 0;
+    entry["kernel_targets"] = kernel_targets(p);
     entry["float64"] = (p.features & TERN_DEVICE_DOUBLE) != 0;
     entry["units"] = p.units;
     entry["memory_bytes"] = p.memory_bytes;

@@ -1,5 +1,7 @@
 #include "devices/gpu/compile.h"
 
+#include <mutex>
+
 #include "devices/gpu/library.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/vendor.h"
@@ -20,6 +22,9 @@ std::string log_of(const CompilerApi& c, Program program) {
 
 tern_device_status run_compiler(const Compiler& compiler, const CompileOptions& options,
                                 const tern_device_source& source, std::string* code) {
+  static std::mutex one_at_a_time;
+  std::unique_lock<std::mutex> lock;
+  if (!has_threads(compiler)) lock = std::unique_lock(one_at_a_time);
   const CompilerApi& c = compiler.functions;
   Program program = nullptr;
   if (c.create(&program, source.text, source.name, 0, nullptr, nullptr) != kSuccess)
@@ -43,6 +48,15 @@ tern_device_status run_compiler(const Compiler& compiler, const CompileOptions& 
 }
 
 }  // namespace
+
+tern_device_status compile_for(const std::string& target, const tern_device_source& source, std::string* code) {
+  std::string why;
+  const Compiler* c = compiler(&why);
+  if (c == nullptr) return failed(TERN_DEVICE_COMPILE, why);
+  const CompileOptions options = archive_options(target, *c);
+  if (!options.error.empty()) return failed(TERN_DEVICE_UNSUPPORTED, options.error);
+  return run_compiler(*c, options, source, code);
+}
 
 tern_device_status compile(const GpuDevice& d, const tern_device_source& source, std::string* code) {
   std::string why;

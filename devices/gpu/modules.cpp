@@ -31,11 +31,15 @@ tern_device_status load(const std::string& code, Module* module) {
 
 tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module) {
   TERN_GPU_ENTER(device);
-  if (source->dialect != names::kDialect)
+  std::string code;
+  if (source->dialect == TERN_DIALECT_COMPILED) {
+    code.assign(source->text, source->length);
+  } else if (source->dialect == names::kDialect) {
+    TERN_GPU_TRY(compile(*d, *source, &code));
+  } else {
     return failed(TERN_DEVICE_UNSUPPORTED,
                   std::string("the plugin ") + names::kPlugin + " does not compile that language");
-  std::string code;
-  TERN_GPU_TRY(compile(*d, *source, &code));
+  }
   Module loaded = nullptr;
   TERN_GPU_TRY(load(code, &loaded));
   *module = new tern_device_module_s{loaded, {}};

@@ -9,6 +9,7 @@
 #include "devices/gpu/status.h"
 #include "devices/gpu/streams.h"
 #include "devices/gpu/tables.h"
+#include "devices/gpu/vendor.h"
 
 using namespace tern::gpu;
 
@@ -34,6 +35,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   mine.units = d->units;
   std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
   std::strncpy(mine.driver, (d->driver + ", " + d->arch).c_str(), sizeof mine.driver - 1);
+  std::strncpy(mine.kernel_targets, device_targets(*d).c_str(), sizeof mine.kernel_targets - 1);
   std::memcpy(p, &mine, mine.size);
   return TERN_DEVICE_OK;
 }
@@ -46,6 +48,7 @@ constexpr Table kTables[] = {
     {"events", [] { return static_cast<const void*>(event_functions()); }},
     {"graph", [] { return static_cast<const void*>(graph_functions()); }},
     {"graph_conditional", [] { return static_cast<const void*>(graph_conditional_functions()); }},
+    {"kernel_compiler", [] { return static_cast<const void*>(kernel_compiler_functions()); }},
     {"memory_segments", [] { return static_cast<const void*>(memory_segment_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},
     {"profiler", [] { return static_cast<const void*>(profiler_functions()); }},

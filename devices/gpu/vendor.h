@@ -25,6 +25,9 @@ std::string version_text(int version);
 /// Whether the driver maps memory piece by piece.
 bool has_segments(const GpuDevice& d);
 
+/// Whether several threads may compile at once.
+bool has_threads(const Compiler& compiler);
+
 /// The options that compile a text for the device, or an error that says why this compiler cannot.
 struct CompileOptions {
   std::vector<std::string> options;
@@ -32,6 +35,15 @@ struct CompileOptions {
   std::string error;
 };
 CompileOptions compile_options(const GpuDevice& d, const Compiler& compiler);
+
+/// The targets of archives that this plugin compiles for, separated by spaces.
+const char* archive_targets();
+
+/// The options for one of them, or an error.
+CompileOptions archive_options(const std::string& target, const Compiler& compiler);
+
+/// The targets whose kernels the device runs, best first, separated by spaces.
+std::string device_targets(const GpuDevice& d);
 
 /// The compiled code of a program whose options asked for PTX.
 std::string ptx_of(const Compiler& compiler, Program program);

@@ -74,10 +74,16 @@ KernelReport add_kernels(Program& program, const KernelTarget& target, const Sym
   for (Module& m : modules) {
     const Hash128 hash = hash_of(std::as_bytes(std::span(m.text)));
     report.bytes += m.bytes.size();
-    program.kernels.push_back({m.name, target.form, hash.low, hash.high, add_storage(program, std::move(m.bytes))});
+    program.kernels.push_back({m.name, target.name, hash.low, hash.high, add_storage(program, std::move(m.bytes))});
   }
   report.kernels = modules.size();
-  program.metadata.emplace_back("kernels", fmt::format("{}, by {}", target.name, compiler));
+  const std::string made = fmt::format("{}, by {}", target.name, compiler);
+  const auto known = std::ranges::find(program.metadata, "kernels", [](const auto& m) { return m.first; });
+  if (known == program.metadata.end()) {
+    program.metadata.emplace_back("kernels", made);
+  } else {
+    known->second += "; " + made;  // of an earlier target
+  }
   return report;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/kernels/plugin_targets.h"
 #include "exporter/kernels/spirv.h"
 
 namespace tern {
@@ -19,16 +20,19 @@ constexpr DeviceKind kOpenClKinds[] = {
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
 };
 
-constexpr KernelTarget kTargets[] = {
-    {"xpu:spirv", DeviceKernel::Form::spirv, kOpenClKinds, compile_spirv, spirv_compiler},
-};
+std::vector<KernelTarget> all_targets() {
+  std::vector<KernelTarget> targets{
+      {"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler}};
+  for (KernelTarget& t : plugin_targets()) targets.push_back(std::move(t));
+  return targets;
+}
 
 }  // namespace
 
-const KernelTarget& kernel_target(std::string_view name) {
+KernelTarget kernel_target(std::string_view name) {
   std::string names = "cpu";
-  for (const KernelTarget& t : kTargets) {
-    if (t.name == name) return t;
+  for (KernelTarget& t : all_targets()) {
+    if (t.name == name) return std::move(t);
     names += fmt::format(", {}", t.name);
   }
   fail(ErrorCode::invalid_argument,

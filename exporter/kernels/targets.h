@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +13,14 @@
 namespace tern {
 
 struct KernelTarget {
-  std::string_view name;              ///< "xpu:spirv"
-  DeviceKernel::Form form;            ///< of its modules
-  std::span<const DeviceKind> kinds;  ///< of devices that take them
-  std::vector<std::byte> (*compile)(const std::string& name, const std::string& text);
-  std::string (*compiler)();  ///< for people
+  std::string name;               ///< "xpu:spirv", "cuda:sm_90"
+  std::vector<DeviceKind> kinds;  ///< of devices that take its modules
+  std::function<std::vector<std::byte>(const std::string& name, const std::string& text)> compile;
+  std::function<std::string()> compiler;  ///< for people; fails (unsupported) where it is missing
 };
 
-/// If the target does not exist, fails (invalid_argument) with the names of those that do.
-const KernelTarget& kernel_target(std::string_view name);
+/// The targets that Tern and the device plugins of this machine compile for; a plugin needs no device for that. If the
+/// target does not exist, fails (invalid_argument) with the names of those that do.
+KernelTarget kernel_target(std::string_view name);
 
 }  // namespace tern

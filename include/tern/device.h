@@ -64,7 +64,10 @@ enum {
   TERN_DIALECT_METAL = 4,
   /* Not a text: the bytes of a SPIR-V module, compiled from OpenCL C at export. Only devices with TERN_DEVICE_SPIRV get
    * it; their own dialect is TERN_DIALECT_OPENCL. */
-  TERN_DIALECT_SPIRV = 5
+  TERN_DIALECT_SPIRV = 5,
+  /* Not a text: a kernel of an archive, compiled for tern_device_source.target. Only devices that list the target in
+   * tern_device_properties.kernel_targets get it. */
+  TERN_DIALECT_COMPILED = 6
 };
 
 enum {                                   /* bits of tern_device_properties.features */
@@ -78,12 +81,14 @@ typedef struct tern_device_properties {
   uint32_t size; /* sizeof of the caller */
   int32_t dialect;
   uint64_t features;
-  uint64_t memory_bytes;  /* of the device; 0: unknown */
-  uint32_t units;         /* number of multiprocessors or cores; 0: unknown */
-  uint32_t vector_floats; /* if each item runs on its own (CPUs): floats in a vector register; 0 if neighbouring items
-                             run in lockstep (GPUs) and should read neighbouring addresses */
-  char name[128];         /* for people, ends with a zero: "Intel(R) Arc(TM) A770" */
-  char driver[128];       /* name and version of compiler and driver: part of the key of cached kernels */
+  uint64_t memory_bytes;    /* of the device; 0: unknown */
+  uint32_t units;           /* number of multiprocessors or cores; 0: unknown */
+  uint32_t vector_floats;   /* if each item runs on its own (CPUs): floats in a vector register; 0 if neighbouring items
+                               run in lockstep (GPUs) and should read neighbouring addresses */
+  char name[128];           /* for people, ends with a zero: "Intel(R) Arc(TM) A770" */
+  char driver[128];         /* name and version of compiler and driver: part of the key of cached kernels */
+  char kernel_targets[128]; /* the kernels of archives that module_load takes, best first, separated by spaces:
+                               "cuda:sm_90 cuda:ptx". Not those of TERN_DEVICE_SPIRV */
 } tern_device_properties;
 
 typedef struct tern_device_source {
@@ -92,6 +97,7 @@ typedef struct tern_device_source {
   const char* name; /* of the kernel */
   const char* text; /* `length` bytes, then a zero */
   uint64_t length;
+  const char* target; /* what a compiled kernel was compiled for: "cuda:sm_90"; null for texts */
 } tern_device_source;
 
 typedef struct tern_device_argument {
@@ -409,6 +415,22 @@ typedef struct tern_device_collective_functions {
    * ranks have made and this rank has not fail: stream_synchronize on those ranks reports it until they leave too. */
   tern_device_status (*leave)(int32_t device, tern_device_communicator communicator);
 } tern_device_collective_functions;
+
+/* "kernel_compiler": compiles kernels for archives (`tern export --target cuda:sm_90`), also on machines without a
+ * device. */
+typedef struct tern_device_kernel_compiler_functions {
+  uint32_t size;   /* sizeof(tern_device_kernel_compiler_functions) of the plugin */
+  int32_t dialect; /* of the texts, and tern_device_properties.features of devices that run the targets' kernels */
+  uint64_t features;
+  /* The targets, separated by spaces: "cuda:ptx cuda:sm_80". Valid while the library is loaded. */
+  const char* (*targets)(void);
+  /* The compiler, for people: "NVRTC 13.0"; valid until the thread's next call. Null if it is missing: last_message
+   * says what is. */
+  const char* (*compiler)(const char* target);
+  /* Compiles a text of the plugin's dialect, and calls `take` once with the result. Several threads may call it. */
+  tern_device_status (*compile)(const char* target, const tern_device_source* source,
+                                void (*take)(void* context, const void* bytes, uint64_t length), void* context);
+} tern_device_kernel_compiler_functions;
 
 #if defined(_WIN32)
 #define TERN_DEVICE_EXPORT __declspec(dllexport)

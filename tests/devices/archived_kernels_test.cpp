@@ -21,6 +21,8 @@ using namespace testing;
 struct Given {
   std::uint64_t features = TERN_DEVICE_DOUBLE | TERN_DEVICE_SPIRV;
   bool refuses_spirv = false;
+  const char* kernel_targets = "";
+  std::vector<std::string> targets;                           ///< of sources that are compiled kernels
   std::vector<std::pair<std::int32_t, std::string>> sources;  ///< dialect and bytes
   std::int64_t modules = 0;
 } given;
@@ -34,11 +36,13 @@ tern_device_status make(Handle* handle) {
 tern_device_status properties(std::int32_t, tern_device_properties* p) {
   p->dialect = TERN_DIALECT_OPENCL;
   p->features = given.features;
+  std::strncpy(p->kernel_targets, given.kernel_targets, sizeof p->kernel_targets - 1);
   return TERN_DEVICE_OK;
 }
 tern_device_status module_load(std::int32_t, const tern_device_source* source, tern_device_module* module) {
   if (source->dialect == TERN_DIALECT_SPIRV && given.refuses_spirv) return TERN_DEVICE_COMPILE;
   given.sources.emplace_back(source->dialect, std::string(source->text, source->length));
+  if (source->dialect == TERN_DIALECT_COMPILED) given.targets.emplace_back(source->target);
   EXPECT_EQ(source->text[source->length], 0);
   ++given.modules;
   return make(module);
@@ -92,13 +96,14 @@ std::shared_ptr<Program> two_kernels() {
 }
 
 /// The texts that the program needs there; `kept` of them, by name, become kernels of the program.
-std::map<std::string, std::string> add_modules(Program& program, const std::string& kept) {
+std::map<std::string, std::string> add_modules(Program& program, const std::string& kept,
+                                               const char* target = "xpu:spirv") {
   auto texts = record_kernels(program, {"test", TERN_DIALECT_OPENCL, TERN_DEVICE_DOUBLE, 0}, {});
   std::uint32_t ids = 1;
   for (const auto& [text, name] : texts) {
     if (name.find(kept) == std::string::npos) continue;
     const Hash128 hash = hash_of(std::as_bytes(std::span(text)));
-    program.kernels.push_back({name, {}, hash.low, hash.high, add_storage(program, smallest_module(ids++))});
+    program.kernels.push_back({name, target, hash.low, hash.high, add_storage(program, smallest_module(ids++))});
   }
   return texts;
 }
@@ -165,6 +170,23 @@ TEST_F(ArchivedKernelsTest, NotOnADeviceThatTakesNone) {
   auto program = two_kernels();
   add_modules(*program, "");
   EXPECT_EQ(of_archive(load(program)), 0u);
+}
+
+TEST_F(ArchivedKernelsTest, TheFirstTargetThatTheArchiveHas) {
+  given.features = TERN_DEVICE_DOUBLE;
+  given.kernel_targets = "test:best test:other";
+  auto program = two_kernels();
+  add_modules(*program, "", "test:other");
+  add_modules(*program, "pointwise", "test:best");
+  add_modules(*program, "", "test:unknown");
+  const std::vector<LoadedKernel> kernels = load(program);
+  EXPECT_EQ(of_archive(kernels), kernels.size());
+  std::size_t best = 0;
+  for (const LoadedKernel& k : kernels) best += k.name.find("pointwise") != std::string::npos ? 1 : 0;
+  EXPECT_GT(best, 0u);
+  EXPECT_LT(best, kernels.size());
+  EXPECT_EQ(std::ranges::count(given.targets, "test:best"), static_cast<std::ptrdiff_t>(best));
+  EXPECT_EQ(std::ranges::count(given.targets, "test:other"), static_cast<std::ptrdiff_t>(kernels.size() - best));
 }
 
 TEST_F(ArchivedKernelsTest, ADriverThatRefusesAModuleCompilesTheText) {

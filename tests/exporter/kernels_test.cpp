@@ -171,7 +171,7 @@ TEST(Targets, NamesThatAreNotThere) {
 TEST(AddKernels, AnArchiveBringsAModuleForEachText) {
   TestProgram p = product();
   const SymbolSizes sizes = {{"rows", {64}}};
-  const KernelTarget& target = kernel_target("xpu:spirv");
+  const KernelTarget target = kernel_target("xpu:spirv");
   std::map<std::string, std::string> texts;
   for (const DeviceKind& kind : target.kinds) texts.merge(record_kernels(p.program(), kind, sizes));
   const KernelReport report = add_kernels(p.program(), target, sizes);

@@ -5,6 +5,7 @@
 
 #include "loader/archive.h"
 #include "loader/hash.h"
+#include "loader/kernel_modules.h"
 #include "loader/spirv.h"
 #include "loader/validate.h"
 #include "tests/loader/sample.h"
@@ -79,9 +80,54 @@ TEST(ArchiveKernels, OneForEachText) {
 
 TEST(ArchiveKernels, FormsThatAreNotKnownAreIgnored) {
   EXPECT_TRUE(rules_broken(changed([](Program& p) {
-                p.kernels[0].form = static_cast<DeviceKernel::Form>(200);
-                p.kernels[1].form = static_cast<DeviceKernel::Form>(201);
+                p.kernels[0].target = "later:form";
+                p.kernels[1].target = "another:form";
               })).empty());
+}
+
+TEST(ArchiveKernels, TargetsHaveTheFormOfOne) {
+  for (const char* target : {"", "cuda", ":sm_90", "cuda:", "cuda:sm 90", "CUDA:sm_90", "cuda:sm_90:", "form 7"}) {
+    EXPECT_EQ(rules_broken(changed([&](Program& p) { p.kernels[0].target = target; })),
+              std::vector<std::string>{"kernels.target"})
+        << target;
+  }
+}
+
+TEST(ArchiveKernels, ModulesOfEachTarget) {
+  const auto bytes_of = [](std::string_view text) {
+    const auto view = std::as_bytes(std::span(text));
+    return std::vector<std::byte>(view.begin(), view.end());
+  };
+  // The header of an ELF file: 64 bits, its machine, tables of nothing.
+  const auto elf = [&](std::uint8_t machine, std::uint8_t table = 0, std::uint8_t sections = 0) {
+    std::string header(64, '\0');
+    header.replace(0, 6, "\177ELF\2\1");
+    header[18] = static_cast<char>(machine);
+    header[40] = static_cast<char>(table);
+    header[58] = 64;  // bytes of an entry
+    header[60] = static_cast<char>(sections);
+    return bytes_of(header);
+  };
+  constexpr std::uint8_t kCuda = 190, kAmd = 224;
+  struct Case {
+    const char* target;
+    std::vector<std::byte> good, bad;
+  };
+  const Case cases[] = {
+      {"cuda:ptx", bytes_of(".version 8.0\n.target sm_80\n"), bytes_of("\177ELF")},
+      {"cuda:ptx", bytes_of(".version 8.0\n.target sm_80\n"), bytes_of(std::string(".version\0.target", 16))},
+      {"cuda:sm_90", elf(kCuda), elf(kAmd)},
+      {"cuda:sm_90", elf(kCuda, 0, 1), elf(kCuda, 1, 1)},  // a table that ends behind the file
+      {"cuda:sm_90", elf(kCuda), bytes_of("\177ELF")},
+      {"rocm:gfx942", elf(kAmd), elf(kCuda)},
+      {"rocm:gfx942", bytes_of("__CLANG_OFFLOAD_BUNDLE__"), bytes_of("__CLANG_OFFLOAD")},
+      {"metal:msl", bytes_of("kernel void k() {}"), std::vector<std::byte>(3)},
+      {"later:form", std::vector<std::byte>(3), {}},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(module_problem(c.target, c.good), "") << c.target;
+    EXPECT_EQ(module_problem(c.target, c.bad).empty(), c.bad.empty()) << c.target;
+  }
 }
 
 TEST(ArchiveKernels, ModulesThatAreNone) {
@@ -95,7 +141,7 @@ TEST(ArchiveKernels, ManyOfOneModuleAreLookedAtOnce) {
   p.storages.push_back({std::uint64_t{16} << 20});
   static_cast<VectorSource&>(*p.source).storages.emplace_back(std::uint64_t{16} << 20);
   const auto large = static_cast<std::uint32_t>(p.storages.size() - 1);
-  for (std::uint64_t i = 0; i < (1 << 14); ++i) p.kernels.push_back({"k", {}, i, 99, large});
+  for (std::uint64_t i = 0; i < (1 << 14); ++i) p.kernels.push_back({"k", "xpu:spirv", i, 99, large});
   WriteOptions options;
   options.codec = WriteOptions::Codec::zstd;
   EXPECT_EQ(rules_broken(archive_bytes(p, options)), std::vector<std::string>{"kernels.module"});

@@ -158,7 +158,7 @@ Program sample_program() {
   add_forward(p);
   add_second(p);
   for (std::uint64_t text : {1, 2})
-    p.kernels.push_back({"tern_pointwise", {}, text, 7, add_storage(p, *source, spirv())});
+    p.kernels.push_back({"tern_pointwise", "xpu:spirv", text, 7, add_storage(p, *source, spirv())});
   p.tunings = {{"GenuineIntel 6.143.8 amx", 2, {{0, 1, "tiles"}, {0, 2, "an algorithm of later versions"}, {2, 0, ""}}},
                {"AuthenticAMD 25.17.1 avx512", 64, {}}};
   return p;
@@ -268,7 +268,7 @@ std::string difference(const Program& a, const Program& b) {
   TERN_SAME("kernels", a.kernels.size(), b.kernels.size());
   for (std::size_t i = 0; i < a.kernels.size(); ++i) {
     const DeviceKernel &x = a.kernels[i], &y = b.kernels[i];
-    const bool same = x.name == y.name && x.form == y.form && x.text_low == y.text_low && x.text_high == y.text_high &&
+    const bool same = x.name == y.name && x.target == y.target && x.text_low == y.text_low && x.text_high == y.text_high &&
                       x.storage == y.storage;
     TERN_SAME("kernel", same, true);
   }

@@ -83,17 +83,16 @@ TEST(Inspect, ShowsWhatThereIs) {
 // FIELD 18 and 26: escapes of the terminal, quotes and brackets of JSON.
 TEST(Inspect, ShowsNativeCode) {
   Program p = named_program("thing");
-  p.kernels = {{"tern_copy", {}, 0xabc, 1, 1},
-               {"tern_copy", {}, 2, 3, 1},
-               {"later", static_cast<DeviceKernel::Form>(7), 4, 5, 1}};
+  p.kernels = {
+      {"tern_copy", "xpu:spirv", 0xabc, 1, 1}, {"tern_copy", "xpu:spirv", 2, 3, 1}, {"later", "cuda:sm_90", 4, 5, 1}};
   p.storages.push_back({24});
   const Inspected i = inspect(archive_bytes(p));
   EXPECT_EQ(i.findings, 0u);  // what the modules hold is for validate to say
-  for (const char* part :
-       {"native code: 3 kernels", "2 x tern_copy (SPIR-V)", "1 x later (form 7)", "1 states, 24 B in 1 segments"})
+  for (const char* part : {"native code: 3 kernels of devices, 72 B", "  xpu:spirv: 2 kernels, 48 B: 2 x tern_copy\n",
+                           "  cuda:sm_90: 1 kernels, 24 B: 1 x later\n", "1 states, 24 B in 1 segments"})
     EXPECT_NE(i.text.find(part), std::string::npos) << part << "\n" << i.text;
   EXPECT_EQ(i.json["kernels"].size(), 3u);
-  EXPECT_EQ(i.json["kernels"][0]["form"], "SPIR-V");
+  EXPECT_EQ(i.json["kernels"][0]["target"], "xpu:spirv");
   EXPECT_EQ(i.json["kernels"][0]["text_xxh3"], "00000000000000010000000000000abc");
   EXPECT_EQ(i.json["kernels"][0]["bytes"], 24);
   EXPECT_TRUE(inspect(archive_bytes(named_program("thing"))).json["kernels"].empty());

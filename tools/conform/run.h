@@ -17,7 +17,7 @@ struct ConformOptions {
   bool reproducible = false;
   bool graph = false;        ///< capture each call as a graph and replay it, where its sizes do not depend on data
   bool native_code = false;  ///< PrepareOptions::native_code
-  const KernelTarget* target = nullptr;  ///< compile its kernels into the archive, if there is one
+  std::shared_ptr<const KernelTarget> target;  ///< compile its kernels into the archive, if there is one
 };
 
 struct ConformResult {

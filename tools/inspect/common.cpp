@@ -28,10 +28,6 @@ std::vector<std::pair<std::string, std::size_t>> count_ops(const Program& progra
   return result;
 }
 
-std::string form_text(DeviceKernel::Form form) {
-  return form == DeviceKernel::Form::spirv ? "SPIR-V" : fmt::format("form {}", static_cast<int>(form));
-}
-
 const char* kind_text(State::Kind kind) {
   switch (kind) {
     case State::Kind::parameter: return "parameter";

@@ -28,7 +28,5 @@ std::vector<std::pair<std::string, std::size_t>> count_ops(const Program& progra
 /// "matmul", and "op 200" for one that this version does not know.
 std::string op_text(Op op);
 const char* kind_text(State::Kind kind);
-/// "SPIR-V", and "form 7" for one that this version does not know.
-std::string form_text(DeviceKernel::Form form);
 
 }  // namespace tern

@@ -187,8 +187,8 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
     out +=
         ",\n \"kernels\": " + array(p.kernels, [&](const DeviceKernel& k) {
           return fmt::format(
-              "\n  {{\"name\": {}, \"form\": {}, \"text_xxh3\": \"{:016x}{:016x}\", \"storage\": {}, \"bytes\": {}}}",
-              quoted(k.name), quoted(form_text(k.form)), k.text_high, k.text_low, k.storage,
+              "\n  {{\"name\": {}, \"target\": {}, \"text_xxh3\": \"{:016x}{:016x}\", \"storage\": {}, \"bytes\": {}}}",
+              quoted(k.name), quoted(k.target), k.text_high, k.text_low, k.storage,
               p.storages[k.storage].size);
         });
     out += ",\n \"tunings\": " + array(p.tunings, [](const Tuning& t) {

@@ -176,16 +176,27 @@ void add_packings(std::string& out, const Program& p) {
 
 void add_kernels(std::string& out, const Program& p) {
   if (p.kernels.empty()) return;
-  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  struct Target {
+    std::size_t kernels = 0;
+    std::uint64_t bytes = 0;
+    std::map<std::string, std::size_t> counts;  ///< by name
+  };
+  std::map<std::string, Target> targets;
   std::uint64_t bytes = 0;
   for (const DeviceKernel& k : p.kernels) {
-    ++counts[{form_text(k.form), escape_name(k.name)}];
+    Target& t = targets[escape_name(k.target)];
+    ++t.kernels;
+    ++t.counts[escape_name(k.name)];
+    t.bytes += p.storages[k.storage].size;
     bytes += p.storages[k.storage].size;
   }
-  std::string line;
-  for (const auto& [what, count] : counts)
-    line += fmt::format("{}{} x {} ({})", line.empty() ? "" : ", ", count, what.second, what.first);
-  out += fmt::format("\nnative code: {} kernels of devices, {}: {}\n", p.kernels.size(), human_bytes(bytes), line);
+  out += fmt::format("\nnative code: {} kernels of devices, {}\n", p.kernels.size(), human_bytes(bytes));
+  for (const auto& [name, t] : targets) {
+    std::string line;
+    for (const auto& [kernel, count] : t.counts)
+      line += fmt::format("{}{} x {}", line.empty() ? "" : ", ", count, kernel);
+    out += fmt::format("  {}: {} kernels, {}: {}\n", name, t.kernels, human_bytes(t.bytes), line);
+  }
 }
 
 /// "  by winograd", where a tuning says so.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace tern::gpu {
 namespace {
@@ -71,6 +72,16 @@ std::vector<int> architectures(const Compiler& c) {
   return all;
 }
 
+// What `tern export --target` compiles for.
+constexpr const char* kTargets =
+    "cuda:ptx cuda:sm_75 cuda:sm_80 cuda:sm_86 cuda:sm_87 cuda:sm_89 cuda:sm_90 cuda:sm_100 cuda:sm_103 cuda:sm_110 "
+    "cuda:sm_120 cuda:sm_121";
+constexpr const char* kPtxTarget = "cuda:ptx";
+
+// They keep the bits of docs/reproducible.md.
+const std::vector<std::string> kOptions = {"-std=c++17",       "--fmad=false", "--prec-div=true",
+                                           "--prec-sqrt=true", "--ftz=false",  "-w"};
+
 bool wants_ptx() {
   const char* text = std::getenv("TERN_CUDA_PTX");
   return text != nullptr && *text != 0 && std::string(text) != "0";
@@ -114,10 +125,12 @@ bool has_segments(const GpuDevice& d) {
          supported != 0;
 }
 
+bool has_threads(const Compiler&) {
+  return true;
+}
+
 CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
-  // -fmad and the others keep the bits of docs/reproducible.md.
-  CompileOptions o{
-      {"-std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "-w"}, false, {}};
+  CompileOptions o{kOptions, false, {}};
   o.error = too_new(d, c);
   if (!o.error.empty()) return o;
   const int wanted = capability(d);
@@ -140,6 +153,35 @@ CompileOptions compile_options(const GpuDevice& d, const Compiler& c) {
   o.to_ptx = wants_ptx() || best / 10 != wanted / 10;
   o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(best));
   return o;
+}
+
+const char* archive_targets() {
+  return kTargets;
+}
+
+CompileOptions archive_options(const std::string& target, const Compiler& c) {
+  CompileOptions o{kOptions, target == kPtxTarget, {}};
+  const std::vector<int> known = architectures(c);
+  // PTX of the oldest architecture runs on every later device.
+  const int oldest = known.empty() ? 75 : *std::ranges::min_element(known);
+  const int wanted = o.to_ptx ? oldest : std::atoi(target.c_str() + std::strlen("cuda:sm_"));
+  if (!known.empty() && std::ranges::find(known, wanted) == known.end()) {
+    o.error = version_of(c) + " (" + c.path + ") does not compile for compute capability " + dotted(wanted) +
+              (wanted < oldest ? ": name an older one by TERN_NVRTC" : ": name a newer one by TERN_NVRTC");
+  }
+  o.options.push_back(std::string("--gpu-architecture=") + (o.to_ptx ? "compute_" : "sm_") + std::to_string(wanted));
+  return o;
+}
+
+std::string device_targets(const GpuDevice& d) {
+  // Machine code runs on devices of the same major version from its own minor version on.
+  std::string list;
+  const int wanted = capability(d);
+  for (int minor = wanted % 10; minor >= 0; --minor) {
+    const std::string target = "cuda:sm_" + std::to_string(wanted / 10 * 10 + minor);
+    if ((std::string(kTargets) + " ").find(target + " ") != std::string::npos) list += target + " ";
+  }
+  return list + kPtxTarget;
 }
 
 std::string ptx_of(const Compiler& c, Program program) {

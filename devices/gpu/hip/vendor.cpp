@@ -17,6 +17,23 @@ constexpr int kMajor = 10'000'000, kMinor = 100'000;
 // Mapping memory piece by piece loses pages on earlier versions.
 constexpr int kSegmentsFrom = 7 * kMajor + 2 * kMinor;
 
+// What `tern export --target` compiles for: devices that ROCm 6 and 7 support.
+constexpr const char* kTargets =
+    "rocm:gfx906 rocm:gfx908 rocm:gfx90a rocm:gfx942 rocm:gfx950 rocm:gfx1030 rocm:gfx1100 rocm:gfx1101 rocm:gfx1102 "
+    "rocm:gfx1200 rocm:gfx1201";
+
+// hiprtc of HIP 5 calls its version 9. It ends the process where it does not know an architecture, and where two
+// threads compile.
+bool is_old(const Compiler& c) {
+  return c.major < 6 || c.major == 9;
+}
+constexpr const char* kOldArchitectures = "gfx906 gfx908 gfx90a gfx1030";
+
+CompileOptions options_for(const std::string& arch) {
+  // Division and square roots are correctly rounded unless an option says otherwise.
+  return {{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-w"}, false, {}};
+}
+
 /// The architecture as the compiler names it: "gfx90a:sramecc+:xnack-". The struct of properties differs between
 /// versions of ROCm (the function of version 6 has a name of its own), so this looks for the name in it.
 std::string architecture(int device) {
@@ -57,9 +74,29 @@ bool has_segments(const GpuDevice& d) {
          api().memory_create != nullptr && api().memory_map != nullptr;
 }
 
+bool has_threads(const Compiler& c) {
+  return !is_old(c);
+}
+
 CompileOptions compile_options(const GpuDevice& d, const Compiler&) {
-  // Division and square roots are correctly rounded unless an option says otherwise.
-  return {{"--offload-arch=" + d.arch, "-std=c++17", "-O3", "-ffp-contract=off", "-fno-fast-math", "-w"}, false, {}};
+  return options_for(d.arch);
+}
+
+const char* archive_targets() {
+  return kTargets;
+}
+
+CompileOptions archive_options(const std::string& target, const Compiler& c) {
+  const std::string arch = target.substr(std::strlen("rocm:"));
+  CompileOptions o = options_for(arch);
+  if (is_old(c) && (kOldArchitectures + std::string(" ")).find(arch + " ") == std::string::npos)
+    o.error = "hiprtc of HIP 5 (" + c.path + ") compiles for " + kOldArchitectures +
+              " alone: name that of ROCm 6 or later by TERN_HIPRTC";
+  return o;
+}
+
+std::string device_targets(const GpuDevice& d) {
+  return "rocm:" + d.arch.substr(0, d.arch.find(':'));
 }
 
 std::string ptx_of(const Compiler&, Program) {

@@ -15,12 +15,12 @@ namespace tern {
 class ArchivedKernels {
  public:
   explicit ArchivedKernels(const Program& program);
-  /// The module of that form for the kernel `name` with this text; empty where the archive has none. Fails (bad_file)
+  /// The module of that target for the kernel `name` with this text; empty where the archive has none. Fails (bad_file)
   /// where its bytes are none. Thread-safe.
-  std::span<const std::byte> find(DeviceKernel::Form form, const std::string& name, const std::string& text) const;
+  std::span<const std::byte> find(const std::string& target, const std::string& name, const std::string& text) const;
 
  private:
-  using Key = std::tuple<DeviceKernel::Form, std::uint64_t, std::uint64_t>;
+  using Key = std::tuple<std::string, std::uint64_t, std::uint64_t>;
   std::shared_ptr<StorageSource> source_;
   std::map<Key, DeviceKernel> kernels_;
 };

@@ -77,7 +77,8 @@ class PluginDevice : public Device {
  private:
   friend class PluginStream;
   std::unique_ptr<BlockAllocator> make_allocator();
-  void load(const std::string& name, std::int32_t dialect, std::span<const char> bytes, ModuleKernel& kernel);
+  /// `target` is that of a compiled kernel, empty for a text.
+  void load(const std::string& name, const std::string& target, std::span<const char> bytes, ModuleKernel& kernel);
   bool load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel);
   void compile(const std::string& name, const std::string& text, ModuleKernel& kernel);
 
@@ -90,6 +91,7 @@ class PluginDevice : public Device {
   std::unique_ptr<BlockAllocator> allocator_;
   std::unordered_map<std::string, ModuleKernel> kernels_;
   std::vector<std::weak_ptr<const ArchivedKernels>> archived_;
+  std::vector<std::string> kernel_targets_;  ///< of archives' kernels that the device takes, best first
   bool may_compile_ = true;
   std::map<tern_device_stream, bool>
       streams_;  ///< that are open; true: the device is recording it, nothing is under way
@@ -97,6 +99,9 @@ class PluginDevice : public Device {
   PluginParts parts_{*this};
   bool maps_memory_ = false;
 };
+
+/// The targets of archives' kernels that a device takes, best first.
+std::vector<std::string> kernel_targets(const tern_device_properties& p);
 
 /// TERN_NO_COMPILE in the environment.
 bool compiling_is_forbidden();

@@ -6,11 +6,26 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "runtime/devices/plugin/archived_kernels.h"
 #include "runtime/devices/plugin/device.h"
 
 namespace tern {
+
+namespace {
+
+constexpr const char* kSpirvTarget = "xpu:spirv";
+
+}  // namespace
+
+std::vector<std::string> kernel_targets(const tern_device_properties& p) {
+  std::vector<std::string> targets;
+  if (p.dialect == TERN_DIALECT_OPENCL && (p.features & TERN_DEVICE_SPIRV) != 0) targets.emplace_back(kSpirvTarget);
+  std::istringstream words(std::string(p.kernel_targets, strnlen(p.kernel_targets, sizeof p.kernel_targets)));
+  for (std::string word; words >> word;) targets.push_back(word);
+  return targets;
+}
 
 bool compiling_is_forbidden() {
   const char* text = std::getenv("TERN_NO_COMPILE");
@@ -25,16 +40,19 @@ std::shared_ptr<const ArchivedKernels> PluginDevice::take_kernels(const Program&
   return kernels;
 }
 
-void PluginDevice::load(const std::string& name, std::int32_t dialect, std::span<const char> bytes,
+void PluginDevice::load(const std::string& name, const std::string& target, std::span<const char> bytes,
                         ModuleKernel& kernel) {
   tern_device_source source{};
   source.size = sizeof source;
-  source.dialect = dialect;
+  source.dialect = target.empty()           ? properties_.dialect
+                   : target == kSpirvTarget ? TERN_DIALECT_SPIRV
+                                            : TERN_DIALECT_COMPILED;
+  source.target = target.empty() ? nullptr : target.c_str();
   source.name = name.c_str();
   source.text = bytes.data();
   source.length = bytes.size();
   check(plugin_.module_load(index_, &source, &kernel.module),
-        ((dialect == properties_.dialect ? "compiling " : "loading the archive's ") + name).c_str());
+        ((target.empty() ? "compiling " : "loading the archive's ") + name).c_str());
   try {
     check(plugin_.module_kernel(index_, kernel.module, name.c_str(), &kernel.kernel), ("finding " + name).c_str());
   } catch (...) {
@@ -44,26 +62,28 @@ void PluginDevice::load(const std::string& name, std::int32_t dialect, std::span
 }
 
 bool PluginDevice::load_archived(const std::string& name, const std::string& text, ModuleKernel& kernel) {
-  if ((properties_.features & TERN_DEVICE_SPIRV) == 0 || properties_.dialect != TERN_DIALECT_OPENCL) return false;
+  if (kernel_targets_.empty()) return false;
   std::vector<std::shared_ptr<const ArchivedKernels>> places;
   {
     const std::lock_guard lock(kernels_mutex_);
     for (const auto& k : archived_) places.push_back(k.lock());
   }
-  for (const auto& place : places) {
-    if (place == nullptr) continue;
-    const std::span<const std::byte> module = place->find(DeviceKernel::Form::spirv, name, text);
-    if (module.empty()) continue;
-    // The interface promises a zero after the bytes.
-    std::vector<char> bytes(module.size() + 1);
-    std::memcpy(bytes.data(), module.data(), module.size());
-    try {
-      load(name, TERN_DIALECT_SPIRV, std::span(bytes).first(module.size()), kernel);
-      kernel.from_archive = true;
-      return true;
-    } catch (const Error& e) {  // a driver that cannot take it compiles the text
-      if (!may_compile_) throw;
-      kernel.refused = e.what();
+  for (const std::string& target : kernel_targets_) {
+    for (const auto& place : places) {
+      if (place == nullptr) continue;
+      const std::span<const std::byte> module = place->find(target, name, text);
+      if (module.empty()) continue;
+      // The interface promises a zero after the bytes.
+      std::vector<char> bytes(module.size() + 1);
+      std::memcpy(bytes.data(), module.data(), module.size());
+      try {
+        load(name, target, std::span(bytes).first(module.size()), kernel);
+        kernel.from_archive = true;
+        return true;
+      } catch (const Error& e) {  // a driver that cannot take it compiles the text
+        if (!may_compile_) throw;
+        kernel.refused = e.what();
+      }
     }
   }
   return false;
@@ -73,12 +93,13 @@ void PluginDevice::compile(const std::string& name, const std::string& text, Mod
   if (!may_compile_) {
     fail(ErrorCode::unsupported,
          fmt::format("{}: {} would have to be compiled, which TERN_NO_COMPILE forbids{}", this->name(), name,
-                     (properties_.features & TERN_DEVICE_SPIRV) == 0
+                     kernel_targets_.empty()
                          ? ", and this device takes no kernels of archives"
-                         : ": the archive has no such kernel, or may not be asked. Export it with --target xpu:spirv "
-                           "(and --size for sizes like these), and allow native code (--native-code)"));
+                         : fmt::format(": the archive has no such kernel, or may not be asked. Export it with --target "
+                                       "{} (and --size for sizes like these), and allow native code (--native-code)",
+                                       kernel_targets_.front())));
   }
-  load(name, properties_.dialect, text, kernel);
+  load(name, {}, text, kernel);
 }
 
 portable::KernelHandle PluginDevice::kernel(const std::string& key, const std::string& name,

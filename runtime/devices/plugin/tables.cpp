@@ -29,6 +29,7 @@ PluginTables::PluginTables(const tern_device_plugin& p)
       pinned_memory(table<tern_device_pinned_memory_functions>(p, "pinned_memory")),
       memory_segments(table<tern_device_memory_segment_functions>(p, "memory_segments")),
       partitions(table<tern_device_partition_functions>(p, "partition")),
-      collectives(table<tern_device_collective_functions>(p, "collective")) {}
+      collectives(table<tern_device_collective_functions>(p, "collective")),
+      kernel_compiler(table<tern_device_kernel_compiler_functions>(p, "kernel_compiler")) {}
 
 }  // namespace tern
