@@ -1,0 +1,125 @@
+#include "tests/gpu/amd/ir/translate.h"
+
+#include <array>
+#include <set>
+
+#include "tests/gpu/amd/error.h"
+#include "tests/gpu/amd/ir/entries.h"
+#include "tests/gpu/amd/ir/read_module.h"
+#include "tests/gpu/amd/ir/rewriter.h"
+#include "tests/gpu/amd/ir/wrappers.h"
+
+namespace tern::gpu::amd {
+namespace {
+
+constexpr std::string_view kHeader =
+    "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n"
+    "target triple = \"x86_64-pc-linux-gnu\"\n"
+    "declare void @tern_failed_assertion()\ndeclare void @tern_print_without_host()\n"
+    "declare ptr @tern_private_pointer(i32)\ndeclare ptr @tern_local_pointer(ptr, i32)\n";
+
+// Functions of HIP's headers and of the device libraries that need the host, and what is called instead.
+struct Replaced {
+  std::string_view name, by;
+};
+constexpr Replaced kReplaced[] = {
+    {"__assert_fail", "tern_failed_assertion"},
+    {"__assertfail", "tern_failed_assertion"},
+    {"__ockl_hostcall_internal", "tern_print_without_host"},
+};
+
+// Attributes that hold for the rewritten function, too. All others go: one that reads no memory may call one of
+// runtime/ that does.
+constexpr std::string_view kKept[] = {" convergent ", " noinline ", " alwaysinline ",
+                                      " noreturn ",   " nounwind ", " cold "};
+
+std::string attributes(std::string_view line) {
+  std::string text(line.substr(0, line.find('{') + 1));
+  for (const std::string_view word : kKept) {
+    if (line.find(word) != std::string_view::npos) text += word;
+  }
+  return text + " }";
+}
+
+// `define ... void @kernel(...) ... {` without what only GPUs have.
+std::string kernel_head(std::string_view line) {
+  std::string_view text = line.substr(line.find('@'));
+  std::string head = "define internal void @" + take_name(text);
+  std::string list(bracketed(text));
+  for (std::size_t at = list.find("byref("); at != std::string::npos; at = list.find("byref(")) {
+    list.erase(at, bracketed(std::string_view(list).substr(at + 5)).size() + 6);
+  }
+  return head + list + " {";
+}
+
+class Translation {
+ public:
+  explicit Translation(std::string_view ir)
+      : lines_(lines_of(ir)), module_(read_module(lines_)), local_bytes_(place_locals(module_)), rewriter_(module_) {}
+
+  std::string text() {
+    std::string body;
+    for (const std::string_view line : lines_) add(body, line);
+    // 64 KiB, and space behind them in which a write past the end is noticed (runtime/run.h).
+    const std::string locals = "@tern.locals = internal thread_local global [65792 x i8] zeroinitializer, align 128\n";
+    return std::string(kHeader) + locals + body + wrappers(module_) + entries(module_, local_bytes_);
+  }
+
+ private:
+  void add(std::string& body, std::string_view line) {
+    if (skipping_) {
+      skipping_ = line != "}";
+      return;
+    }
+    if (line.empty() || line[0] == ';' || line.starts_with("target ") || line.starts_with("source_filename ") ||
+        line.starts_with("module asm") || defines_local(line) || line.starts_with("@llvm.compiler.used ") ||
+        line.starts_with("@llvm.used ") || line.starts_with("@__hip_cuid_")) {
+      return;
+    }
+    if (line.starts_with("declare ")) {
+      declare(body, line);
+    } else if (line.starts_with("define ")) {
+      define(body, line);
+    } else if (line.starts_with("attributes ")) {
+      body += attributes(line) + '\n';
+    } else {
+      body += rewriter_.line(line, *references_) + '\n';
+    }
+  }
+
+  void declare(std::string& body, std::string_view line) {
+    std::string_view text = line.substr(line.find('@'));
+    const std::string name = portable_intrinsic(take_name(text));
+    // Overloads for several address spaces have become one.
+    if (!is_runtime_call(name) && declared_.insert(name).second) body += rewriter_.line(line, nothing_) + '\n';
+  }
+
+  void define(std::string& body, std::string_view line) {
+    std::string_view text = line.substr(line.find('@'));
+    const std::string name = take_name(text);
+    references_ = &module_.functions[name];
+    body += rewriter_.line(defines_kernel(line) ? kernel_head(line) : std::string(line), nothing_) + '\n';
+    for (const Replaced& replaced : kReplaced) {
+      if (name != replaced.name) continue;
+      body += "  call void @" + std::string(replaced.by) + "()\n  unreachable\n}\n";
+      skipping_ = true;
+    }
+  }
+
+  std::vector<std::string_view> lines_;
+  Module module_;
+  std::uint64_t local_bytes_;
+  Rewriter rewriter_;
+  std::set<std::string> declared_;
+  References nothing_;
+  References* references_ = &nothing_;
+  bool skipping_ = false;
+};
+
+}  // namespace
+
+std::string translate(std::string_view ir) {
+  return Translation(ir).text();
+}
+
+}  // namespace tern::gpu::amd
