@@ -26,6 +26,7 @@ std::vector<std::string> front_end(const CompileRequest& request, const fs::path
                                    "--rocm-device-lib-path=" + device_libraries().string(),
                                    "--cuda-device-only",
                                    "-D__HIPCC_RTC__",
+                                   "-fno-crash-diagnostics",
                                    "-O2"};
   if (std::none_of(request.options.begin(), request.options.end(),
                    [](const std::string& o) { return o.starts_with("-std="); })) {
@@ -56,6 +57,7 @@ std::vector<std::string> back_end(const fs::path& ir, const fs::path& library) {
           "-fPIC",
           "-shared",
           "-Wno-override-module",
+          "-fno-crash-diagnostics",
           "-Xclang",
           "-mlink-builtin-bitcode",
           "-Xclang",

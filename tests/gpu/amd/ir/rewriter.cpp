@@ -11,6 +11,8 @@ namespace tern::gpu::amd {
 namespace {
 
 constexpr std::string_view kAmd = "llvm.amdgcn.";
+// Kernels read one register by its name: "exec", the active lanes.
+constexpr std::string_view kRegister = "llvm.read_register.i64";
 // Functions of LLVM that a CPU would compute with other bits, or whose end is the machine's matter:
 // fma of 16 bits would be rounded twice, minnum and maxnum leave the sign of zero open.
 constexpr std::string_view kRuntime[] = {
@@ -107,6 +109,12 @@ void Rewriter::name(std::string_view& text, References& references) {
     return;
   }
   const std::string intrinsic = portable_intrinsic(original);
+  if (intrinsic == kRegister && text.starts_with('(')) {
+    references.groups = true;
+    text.remove_prefix(text.find(')') + 1);
+    out_ += "@tern_exec(i32 " + std::to_string(site_++) + ')';
+    return;
+  }
   if (!is_runtime_call(intrinsic)) {
     out_ += '@' + intrinsic;
     return;

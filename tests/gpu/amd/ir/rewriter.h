@@ -15,6 +15,9 @@ class Rewriter {
   explicit Rewriter(const Module& module) : module_(module) {}
   // `references` collects what the line mentions.
   std::string line(std::string_view text, References& references);
+  // Places in later lines are numbered from here on: lanes of a wave pass smaller numbers first.
+  void begin_block(unsigned order) { site_ = order * kSites; }
+  static constexpr unsigned kSites = 1 << 12;  // of a block
 
  private:
   void name(std::string_view& text, References& references);
@@ -24,7 +27,7 @@ class Rewriter {
 
   const Module& module_;
   std::string out_;
-  unsigned site_ = 0;  // places where threads wait for each other, in the order of the text
+  unsigned site_ = 0;  // the next place where threads wait for each other
 };
 
 // The name without the address spaces of operands, and of the operation that the GPU executes for it:

@@ -4,16 +4,13 @@
 
 #include "run.h"
 
-// "V_BFE_U32: D = (S0 >> S1[4:0]) & ((1 << S2[4:0]) - 1)"; LLVM: "a width of 32 or more gives the shifted operand".
+// "V_BFE_U32: D = (S0 >> S1[4:0]) & ((1 << S2[4:0]) - 1)"; "V_BFE_I32: ... sign extended".
 uint32_t tern_amdgcn_ubfe_i32(uint32_t x, uint32_t offset, uint32_t width) {
-  const uint32_t bits = width & 31, shifted = x >> (offset & 31);
-  return width >= 32 ? shifted : shifted & ((1u << bits) - 1);
+  return x >> (offset & 31) & ((1u << (width & 31)) - 1);
 }
 uint32_t tern_amdgcn_sbfe_i32(uint32_t x, uint32_t offset, uint32_t width) {
-  const uint32_t bits = width & 31;
-  const int32_t shifted = (int32_t)x >> (offset & 31);
-  if (width >= 32) return (uint32_t)shifted;
-  return bits == 0 ? 0 : (uint32_t)((int32_t)((uint32_t)shifted << (32 - bits)) >> (32 - bits));
+  const uint32_t bits = width & 31, shifted = (uint32_t)((int32_t)x >> (offset & 31));
+  return bits == 0 ? 0 : (uint32_t)((int32_t)(shifted << (32 - bits)) >> (32 - bits));
 }
 
 // "V_PERM_B32: byte permute of {S0, S1}: 0-7 a byte, 8-11 a sign of 16 bits, 12 zero, above 0xFF".

@@ -52,10 +52,10 @@ float tern_amdgcn_cos_f32(float x) {
 
 // "V_FRACT: return fractional portion of a number: S0 + -floor(S0)", below 1 also for tiny negative numbers.
 float tern_amdgcn_fract_f32(float x) {
-  return fminf(x - floorf(x), 0x1.fffffep-1f);
+  return x != x ? x : fminf(x - floorf(x), 0x1.fffffep-1f);
 }
 double tern_amdgcn_fract_f64(double x) {
-  return fmin(x - floor(x), 0x1.fffffffffffffp-1);
+  return x != x ? x : fmin(x - floor(x), 0x1.fffffffffffffp-1);
 }
 
 // "V_FREXP_MANT: if S0 is infinite or a NaN, D = S0; else the mantissa, in [0.5, 1)"; "V_FREXP_EXP: ... D = 0".

@@ -134,6 +134,9 @@ void tern_run(const tern_emulated_launch* launch, const struct tern_program* pro
   if (tern_local_bytes() > kLocalMemory)
     tern_fail("needs more than the 64 KiB of local memory that a compute unit has");
   const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+  if (threads == 0 || threads > kMostThreads)
+    tern_fail("is launched with no threads, or with more than 1,024 in a block");
+  if (program->groups) tern_make_stacks(threads);
   for (uint32_t z = 0; z < launch->grid[2]; ++z) {
     for (uint32_t y = 0; y < launch->grid[1]; ++y) {
       for (uint32_t x = 0; x < launch->grid[0]; ++x) {
@@ -144,6 +147,7 @@ void tern_run(const tern_emulated_launch* launch, const struct tern_program* pro
       }
     }
   }
+  if (program->groups) tern_remove_stacks(threads);
 }
 
 #endif
