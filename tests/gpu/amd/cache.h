@@ -1,0 +1,18 @@
+// Compiled libraries on disk, in the folder TERN_EMULATOR_CACHE; without it nothing is kept.
+#ifndef TERN_TESTS_GPU_AMD_CACHE_H
+#define TERN_TESTS_GPU_AMD_CACHE_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tern::gpu::amd {
+
+// Of everything that the library depends on: the text, the options, the emulator itself.
+std::string cache_key(std::string_view content);
+std::optional<std::string> find_cached(const std::string& key);
+void keep_cached(const std::string& key, std::string_view library);
+
+}  // namespace tern::gpu::amd
+
+#endif

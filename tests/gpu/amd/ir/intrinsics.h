@@ -1,0 +1,26 @@
+// The intrinsics of AMD GPUs that the emulator knows. The function that computes one has its name with underscores:
+// llvm.amdgcn.rcp.f32 is tern_amdgcn_rcp_f32 (runtime/).
+#ifndef TERN_TESTS_GPU_AMD_IR_INTRINSICS_H
+#define TERN_TESTS_GPU_AMD_IR_INTRINSICS_H
+
+#include <string>
+#include <string_view>
+
+namespace tern::gpu::amd {
+
+enum class Intrinsic {
+  unknown,
+  plain,    // a function of its operands and of the thread's place
+  wave,     // the lanes of a wave exchange values: the function gets the number of the place in the text, too
+  barrier,  // all threads of a block wait; it gets that number as well
+  nothing,  // a hint for the scheduler or the memory system, without effect here
+};
+
+// `name` without "llvm.amdgcn.".
+Intrinsic find_intrinsic(std::string_view name);
+// tern_amdgcn_...
+std::string runtime_function(std::string_view name);
+
+}  // namespace tern::gpu::amd
+
+#endif

@@ -1,0 +1,96 @@
+// Matrix products of a wave, on small integers that every order of a sum gives exactly. Where lanes hold elements is
+// what AMD's matrix instruction calculator prints for gfx942.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "tests/gpu/amd/tests/launcher.h"
+
+namespace tern::gpu::amd {
+namespace {
+
+struct Shape {
+  const char* builtin;
+  const char* operand;  // type of A and B in a lane
+  int size, depth, per_lane;
+  const char* element;  // of memory
+};
+
+// As memory of a GPU is aligned.
+template <class T>
+std::shared_ptr<T> aligned(const std::vector<T>& values) {
+  const std::size_t bytes = (values.size() * sizeof(T) + 255) / 256 * 256;
+  std::shared_ptr<T> copy(static_cast<T*>(std::aligned_alloc(256, bytes)), std::free);
+  std::copy(values.begin(), values.end(), copy.get());
+  return copy;
+}
+
+int value(int i, int k) {
+  return (i * 7 + k * 3) % 11 - 5;
+}
+
+void check(const Shape& shape) {
+  SCOPED_TRACE(shape.builtin);
+  const std::string results = std::to_string(shape.size * shape.size / 64);
+  const Library library(std::string("typedef ") + shape.element + " element; typedef " + shape.operand +
+                        " operand; typedef float result __attribute__((ext_vector_type(" + results + R"()));
+    extern "C" __global__ void k(const operand* a, const operand* b, const result* c, result* d) {
+      const int t = threadIdx.x;
+      d[t] = )" + shape.builtin +
+                        "(a[t], b[t], c[t], 0, 0, 0); }");
+  const auto bits = [&](int v) -> std::vector<std::uint8_t> {
+    std::vector<std::uint8_t> bytes(4);
+    const float f = static_cast<float>(v);
+    std::memcpy(bytes.data(), &f, 4);
+    if (shape.per_lane == 1) return bytes;
+    const std::string operand = shape.operand;
+    const _Float16 h = static_cast<_Float16>(v);
+    if (operand.find("_Float16") != std::string::npos)
+      std::memcpy(bytes.data(), &h, 2);
+    else
+      return {bytes[2], bytes[3]};  // a bfloat16 is the upper half; these numbers need no rounding
+    bytes.resize(2);
+    return bytes;
+  };
+  std::vector<std::uint8_t> a, b;
+  std::vector<float> c, d(static_cast<std::size_t>(shape.size * shape.size), -1);
+  for (int lane = 0; lane < 64; ++lane) {
+    for (int v = 0; v < shape.per_lane; ++v) {
+      const int k = shape.per_lane * (lane / shape.size) + v;
+      for (const auto byte : bits(value(lane % shape.size, k))) a.push_back(byte);
+      for (const auto byte : bits(value(k + 2, lane % shape.size))) b.push_back(byte);
+    }
+    for (std::size_t r = 0; r < d.size() / 64; ++r) c.push_back(static_cast<float>(lane) + 100 * static_cast<float>(r));
+  }
+  const auto da = aligned(a), db = aligned(b);
+  const auto dc = aligned(c), dd = aligned(d);
+  library.run("k", {}, da.get(), db.get(), dc.get(), dd.get());
+  std::copy_n(dd.get(), d.size(), d.begin());
+  for (int lane = 0; lane < 64; ++lane) {
+    for (int r = 0; r < shape.size * shape.size / 64; ++r) {
+      const int column = lane % shape.size;
+      const int row = shape.size == 32 ? r / 4 * 8 + lane / 32 * 4 + r % 4 : lane / 16 * 4 + r;
+      float sum = static_cast<float>(lane) + 100 * static_cast<float>(r);
+      for (int k = 0; k < shape.depth; ++k) sum += static_cast<float>(value(row, k) * value(k + 2, column));
+      ASSERT_EQ(d[static_cast<std::size_t>(lane * (shape.size * shape.size / 64) + r)], sum)
+          << "lane " << lane << " register " << r;
+    }
+  }
+}
+
+TEST(Matrices, ProductsOfAWave) {
+  const char* halfs = "__attribute__((ext_vector_type(4))) _Float16";
+  const char* shorts = "__attribute__((ext_vector_type(4))) short";
+  check({"__builtin_amdgcn_mfma_f32_32x32x8f16", halfs, 32, 8, 4, "_Float16"});
+  check({"__builtin_amdgcn_mfma_f32_16x16x16f16", halfs, 16, 16, 4, "_Float16"});
+  check({"__builtin_amdgcn_mfma_f32_32x32x8bf16_1k", shorts, 32, 8, 4, "short"});
+  check({"__builtin_amdgcn_mfma_f32_16x16x16bf16_1k", shorts, 16, 16, 4, "short"});
+  check({"__builtin_amdgcn_mfma_f32_32x32x2f32", "float", 32, 2, 1, "float"});
+  check({"__builtin_amdgcn_mfma_f32_16x16x4f32", "float", 16, 4, 1, "float"});
+}
+
+}  // namespace
+}  // namespace tern::gpu::amd

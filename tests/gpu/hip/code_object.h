@@ -1,0 +1,44 @@
+// What the stand-in for hiprtc gives as a code object, and the stand-in for HIP's runtime loads: a header, then a
+// shared library that exports tern_emulated_kernels (tests/gpu/kernel.h).
+#ifndef TERN_TESTS_GPU_HIP_CODE_OBJECT_H
+#define TERN_TESTS_GPU_HIP_CODE_OBJECT_H
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tern::gpu::hip {
+
+struct CodeObjectHeader {
+  char magic[8];
+  char architecture[24];
+  std::uint64_t bytes;  // of the library
+};
+inline constexpr char kCodeObjectMagic[] = "TERNHIP1";
+
+inline std::string code_object(const std::string& architecture, const std::string& library) {
+  CodeObjectHeader header{};
+  std::memcpy(header.magic, kCodeObjectMagic, sizeof header.magic);
+  architecture.copy(header.architecture, sizeof header.architecture - 1);
+  header.bytes = library.size();
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) + library;
+}
+
+struct CodeObject {
+  std::string architecture;
+  std::string_view library;
+};
+
+// Of an image whose size only its header tells, as that of hipModuleLoadData; nothing if it is none.
+inline std::optional<CodeObject> read_code_object(const void* image) {
+  CodeObjectHeader header;
+  if (std::memcmp(image, kCodeObjectMagic, sizeof header.magic) != 0) return std::nullopt;
+  std::memcpy(&header, image, sizeof header);
+  return CodeObject{header.architecture, {static_cast<const char*>(image) + sizeof header, header.bytes}};
+}
+
+}  // namespace tern::gpu::hip
+
+#endif

@@ -1,0 +1,61 @@
+// Counters for tests in process, and the report at exit (tests/gpu/machine/counters_api.h).
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tests/gpu/hip/call.h"
+#include "tests/gpu/machine/settings.h"
+
+#define TERN_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using tern::gpu::hip::Machine;
+
+// Runs `work` on the machine's counters, up to date.
+template <class Work>
+auto with_counters(const Work& work) {
+  Machine& machine = Machine::get();
+  const std::scoped_lock lock(machine.lock);
+  machine.count();
+  return work(machine.counters);
+}
+
+std::string report() {
+  return with_counters([](const auto& counters) { return counters.json(); });
+}
+
+// Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
+struct AtExit {
+  AtExit() { tern::emulator::settings(); }  // which has to outlive this
+  ~AtExit() {
+    const std::string& name = tern::emulator::settings().report;
+    if (name.empty()) return;
+    std::ofstream file(name);
+    file << report();
+    if (!file.flush()) std::fprintf(stderr, "emulated GPU: cannot write %s\n", name.c_str());
+  }
+} at_exit;
+
+}  // namespace
+
+TERN_EXPORT void tern_emulator_counters(tern_emulator_figures* figures) {
+  *figures = with_counters([](const auto& counters) { return counters.figures; });
+}
+TERN_EXPORT uint64_t tern_emulator_calls(const char* function) {
+  return with_counters([&](const auto& counters) { return counters.calls(function); });
+}
+TERN_EXPORT uint64_t tern_emulator_launches(const char* kernel) {
+  return with_counters([&](const auto& counters) { return counters.launches(kernel); });
+}
+TERN_EXPORT void tern_emulator_fail(const char* function, uint64_t n) {
+  with_counters([&](auto& counters) { counters.fail(function, n); });
+}
+TERN_EXPORT const char* tern_emulator_why(void) {
+  return tern::gpu::hip::last_why().c_str();
+}
+TERN_EXPORT const char* tern_emulator_report(void) {
+  thread_local std::string text;
+  text = report();
+  return text.c_str();
+}

@@ -1,0 +1,136 @@
+// A stand-in for libhiprtc.so: it really compiles, by clang, but its code objects are for the emulated GPU. The rules
+// are those of hip/hiprtc.h, quoted beside each.
+#include <hip/hiprtc.h>
+
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/gpu/amd/compile.h"
+#include "tests/gpu/amd/toolchain.h"
+#include "tests/gpu/hip/code_object.h"
+#include "tests/gpu/hip/rtc_options.h"
+
+struct _hiprtcProgram {
+  tern::gpu::amd::CompileRequest request;
+  bool compiled = false;
+  std::string log, code;
+};
+
+namespace {
+
+namespace amd = tern::gpu::amd;
+namespace hip = tern::gpu::hip;
+
+constexpr const char* kNames[] = {"HIPRTC_SUCCESS",
+                                  "HIPRTC_ERROR_OUT_OF_MEMORY",
+                                  "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE",
+                                  "HIPRTC_ERROR_INVALID_INPUT",
+                                  "HIPRTC_ERROR_INVALID_PROGRAM",
+                                  "HIPRTC_ERROR_INVALID_OPTION",
+                                  "HIPRTC_ERROR_COMPILATION",
+                                  "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE",
+                                  "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
+                                  "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+                                  "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
+                                  "HIPRTC_ERROR_INTERNAL_ERROR"};
+
+// `program`'s result of a compilation, copied with `bytes`.
+hiprtcResult give(hiprtcProgram program, char* to, const char* from, std::size_t bytes) {
+  if (program == nullptr || to == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  std::memcpy(to, from, bytes);
+  return HIPRTC_SUCCESS;
+}
+
+}  // namespace
+
+// "In HIP, this function returns the name of the error."
+const char* hiprtcGetErrorString(hiprtcResult result) {
+  const auto number = static_cast<std::size_t>(result);
+  return number < std::size(kNames) ? kNames[number] : "Invalid HIPRTC error code";
+}
+
+// "Sets the parameters as major and minor version": those of the interface, the same with all versions of ROCm so far.
+hiprtcResult hiprtcVersion(int* major, int* minor) {
+  if (major == nullptr || minor == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  *major = 9;
+  *minor = 0;
+  return HIPRTC_SUCCESS;
+}
+
+// "Any invalid input parameter, it will return HIPRTC_ERROR_INVALID_INPUT or HIPRTC_ERROR_INVALID_PROGRAM."
+hiprtcResult hiprtcCreateProgram(hiprtcProgram* prog, const char* src, const char* name, int numHeaders,
+                                 const char** headers, const char** includeNames) {
+  if (prog == nullptr) return HIPRTC_ERROR_INVALID_PROGRAM;
+  if (src == nullptr || numHeaders < 0 || (numHeaders > 0 && (headers == nullptr || includeNames == nullptr)))
+    return HIPRTC_ERROR_INVALID_INPUT;
+  auto program = std::make_unique<_hiprtcProgram>();
+  program->request.text = src;
+  if (name != nullptr && *name != 0) program->request.name = name;
+  for (int i = 0; i < numHeaders; ++i) {
+    if (headers[i] == nullptr || includeNames[i] == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+    program->request.headers.emplace_back(includeNames[i], headers[i]);
+  }
+  *prog = program.release();
+  return HIPRTC_SUCCESS;
+}
+
+// "If the compiler failed to build the runtime compilation program, it will return HIPRTC_ERROR_COMPILATION."
+hiprtcResult hiprtcCompileProgram(hiprtcProgram prog, int numOptions, const char** options) {
+  if (prog == nullptr || numOptions < 0 || (numOptions > 0 && options == nullptr)) return HIPRTC_ERROR_INVALID_INPUT;
+  prog->compiled = false;
+  const hip::RtcOptions read = hip::read_options({options, options + numOptions});
+  if (!read.refused.empty()) {
+    prog->log = read.refused;
+    return HIPRTC_ERROR_INVALID_OPTION;
+  }
+  if (!amd::known_architecture(read.architecture)) {
+    prog->log = "error: invalid target ID '" + read.architecture +
+                "': the emulated GPU is one of gfx9 that the device libraries know\n";
+    return HIPRTC_ERROR_COMPILATION;
+  }
+  prog->request.architecture = read.architecture;
+  prog->request.options = read.clang;
+  try {
+    const amd::CompileResult result = amd::compile(prog->request);
+    prog->log = result.log;
+    if (!result.ok) return HIPRTC_ERROR_COMPILATION;
+    prog->code = hip::code_object(read.architecture, result.library);
+  } catch (const std::exception& error) {  // no disk, no compiler
+    prog->log = std::string("error: ") + error.what() + '\n';
+    return HIPRTC_ERROR_INTERNAL_ERROR;
+  }
+  prog->compiled = true;
+  return HIPRTC_SUCCESS;
+}
+
+// "If prog is NULL, it will return HIPRTC_ERROR_INVALID_INPUT."
+hiprtcResult hiprtcDestroyProgram(hiprtcProgram* prog) {
+  if (prog == nullptr || *prog == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  delete std::exchange(*prog, nullptr);
+  return HIPRTC_SUCCESS;
+}
+
+// "Gets the size of log generated by the runtime compilation program instance": with the zero at its end.
+hiprtcResult hiprtcGetProgramLogSize(hiprtcProgram prog, size_t* logSizeRet) {
+  if (prog == nullptr || logSizeRet == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  *logSizeRet = prog->log.size() + 1;
+  return HIPRTC_SUCCESS;
+}
+hiprtcResult hiprtcGetProgramLog(hiprtcProgram prog, char* log) {
+  return prog == nullptr ? HIPRTC_ERROR_INVALID_INPUT : give(prog, log, prog->log.c_str(), prog->log.size() + 1);
+}
+
+hiprtcResult hiprtcGetCodeSize(hiprtcProgram prog, size_t* codeSizeRet) {
+  if (prog == nullptr || codeSizeRet == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  if (!prog->compiled) return HIPRTC_ERROR_INVALID_PROGRAM;
+  *codeSizeRet = prog->code.size();
+  return HIPRTC_SUCCESS;
+}
+hiprtcResult hiprtcGetCode(hiprtcProgram prog, char* code) {
+  if (prog == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  return prog->compiled ? give(prog, code, prog->code.data(), prog->code.size()) : HIPRTC_ERROR_INVALID_PROGRAM;
+}

@@ -1,0 +1,20 @@
+// The options of hiprtcCompileProgram.
+#ifndef TERN_TESTS_GPU_HIP_RTC_OPTIONS_H
+#define TERN_TESTS_GPU_HIP_RTC_OPTIONS_H
+
+#include <string>
+#include <vector>
+
+namespace tern::gpu::hip {
+
+struct RtcOptions {
+  std::string architecture;
+  std::vector<std::string> clang;
+  std::string refused;  // why; empty if all are fine
+};
+
+RtcOptions read_options(const std::vector<std::string>& options);
+
+}  // namespace tern::gpu::hip
+
+#endif
