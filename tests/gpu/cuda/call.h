@@ -1,0 +1,77 @@
+// What surrounds every function of the driver API: the lock, counters, failures that tests ask for, error codes.
+#pragma once
+
+#include <utility>
+
+#include "tests/gpu/cuda/header.h"
+#include "tests/gpu/machine/machine.h"
+
+namespace tern::emulator::cuda {
+
+CUresult code_of(Status status);
+
+// Why the last call of this thread was refused.
+const std::string& last_why();
+
+// The driver's version: TERN_EMULATOR_DRIVER, or that of the header.
+int driver_version();
+
+// Counts the call and decides whether it goes on. Ends in finish().
+class Call {
+ public:
+  // `since`: the CUDA version that has the function.
+  Call(const char* name, int since);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // CUDA_SUCCESS, or why the body must not run.
+  CUresult refused() const { return refused_; }
+  CUresult finish(const Failure& failure) const;
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  const char* name_;
+  const char* outer_;
+  CUresult refused_ = CUDA_SUCCESS;
+};
+
+// Runs the body of an API function.
+template <class Body>
+CUresult call(const char* name, int since, Body&& body) {
+  const Call call(name, since);
+  if (call.refused() != CUDA_SUCCESS) return call.refused();
+  try {
+    std::forward<Body>(body)(Machine::get());
+    return CUDA_SUCCESS;
+  } catch (const Failure& failure) {
+    return call.finish(failure);
+  }
+}
+
+// Handles are numbers that look like pointers.
+template <class T>
+uint64_t number(T* handle) {
+  return reinterpret_cast<uint64_t>(handle);
+}
+template <class T>
+T handle(uint64_t number) {
+  return reinterpret_cast<T>(number);
+}
+
+// Refuses null where the API needs an address for a result, or an array.
+template <class T>
+T& need(T* pointer, const char* what) {
+  if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);
+  return *pointer;
+}
+
+inline void need(const void* pointer, const char* what) {
+  if (pointer == nullptr) refuse(Status::invalid_value, "%s is null", what);
+}
+
+inline void need_zero(unsigned long long flags, const char* what) {
+  if (flags != 0) refuse(Status::invalid_value, "%s is 0x%llx; it has to be zero", what, flags);
+}
+
+}  // namespace tern::emulator::cuda

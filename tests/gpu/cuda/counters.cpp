@@ -1,0 +1,67 @@
+// Counters for tests in process, and the report at exit.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "tests/gpu/cuda/call.h"
+#include "tests/gpu/machine/settings.h"
+
+using namespace tern::emulator;
+
+#define TERN_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+std::string report() {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  machine.count();
+  return machine.counters.json();
+}
+
+// Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
+struct AtExit {
+  ~AtExit() {
+    if (settings().report.empty()) return;
+    std::ofstream file(settings().report);
+    file << report();
+    if (!file.flush()) std::fprintf(stderr, "emulated GPU: cannot write %s\n", settings().report.c_str());
+  }
+} at_exit;
+
+}  // namespace
+
+TERN_EXPORT void tern_emulator_counters(tern_emulator_figures* figures) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  machine.count();
+  *figures = machine.counters.figures;
+}
+
+TERN_EXPORT uint64_t tern_emulator_calls(const char* function) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  return machine.counters.calls(function);
+}
+
+TERN_EXPORT uint64_t tern_emulator_launches(const char* kernel) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  return machine.counters.launches(kernel);
+}
+
+TERN_EXPORT void tern_emulator_fail(const char* function, uint64_t n) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  machine.counters.fail(function, n);
+}
+
+TERN_EXPORT const char* tern_emulator_why(void) {
+  return cuda::last_why().c_str();
+}
+
+TERN_EXPORT const char* tern_emulator_report(void) {
+  thread_local std::string text;
+  text = report();
+  return text.c_str();
+}

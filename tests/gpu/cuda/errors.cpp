@@ -1,0 +1,69 @@
+// Names of errors, and addresses of functions.
+#include <cstring>
+
+#include "tests/gpu/cuda/call.h"
+
+namespace {
+
+struct Error {
+  CUresult code;
+  const char* name;
+};
+#define TERN_ERROR(code) \
+  { code, #code }
+constexpr Error kErrors[] = {
+    TERN_ERROR(CUDA_SUCCESS),
+    TERN_ERROR(CUDA_ERROR_INVALID_VALUE),
+    TERN_ERROR(CUDA_ERROR_OUT_OF_MEMORY),
+    TERN_ERROR(CUDA_ERROR_NOT_INITIALIZED),
+    TERN_ERROR(CUDA_ERROR_NO_DEVICE),
+    TERN_ERROR(CUDA_ERROR_INVALID_DEVICE),
+    TERN_ERROR(CUDA_ERROR_INVALID_IMAGE),
+    TERN_ERROR(CUDA_ERROR_INVALID_CONTEXT),
+    TERN_ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU),
+    TERN_ERROR(CUDA_ERROR_INVALID_PTX),
+    TERN_ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION),
+    TERN_ERROR(CUDA_ERROR_OPERATING_SYSTEM),
+    TERN_ERROR(CUDA_ERROR_INVALID_HANDLE),
+    TERN_ERROR(CUDA_ERROR_ILLEGAL_STATE),
+    TERN_ERROR(CUDA_ERROR_LOSSY_QUERY),
+    TERN_ERROR(CUDA_ERROR_NOT_FOUND),
+    TERN_ERROR(CUDA_ERROR_NOT_READY),
+    TERN_ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+    TERN_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED),
+    TERN_ERROR(CUDA_ERROR_NOT_SUPPORTED),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNJOINED),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT),
+    TERN_ERROR(CUDA_ERROR_CAPTURED_EVENT),
+    TERN_ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD),
+    TERN_ERROR(CUDA_ERROR_INVALID_RESOURCE_TYPE),
+    TERN_ERROR(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION),
+    TERN_ERROR(CUDA_ERROR_STREAM_DETACHED),
+    TERN_ERROR(CUDA_ERROR_UNKNOWN),
+};
+#undef TERN_ERROR
+
+// "If the error code is not recognized, CUDA_ERROR_INVALID_VALUE will be returned and *pStr will be set to the NULL
+// address."
+CUresult name_of(CUresult code, const char** text) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *text = nullptr;
+  for (const Error& error : kErrors) {
+    if (error.code == code) *text = error.name;
+  }
+  return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult CUDAAPI cuGetErrorName(CUresult code, const char** text) {
+  return name_of(code, text);
+}
+CUresult CUDAAPI cuGetErrorString(CUresult code, const char** text) {
+  return name_of(code, text);
+}

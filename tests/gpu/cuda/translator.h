@@ -1,0 +1,11 @@
+// The way from PTX to a shared library of kernels.
+#pragma once
+
+#include <string>
+
+namespace tern::emulator::cuda {
+
+// Refuses with Status::invalid_text, and the translator's message, PTX that cannot be translated.
+std::string library_of_ptx(const std::string& ptx);
+
+}  // namespace tern::emulator::cuda

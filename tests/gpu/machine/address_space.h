@@ -1,0 +1,58 @@
+// Addresses of the emulated device, and of pinned memory: no address is used twice, and every address has a history.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tern::emulator {
+
+// Fresh memory holds it: NaN in every float type, -1 in integers.
+constexpr int kFresh = 0xFF;
+
+class AddressSpace {
+ public:
+  struct Region {
+    uint64_t begin = 0, end = 0;
+    bool accessible = false;
+    std::string state;  // for messages: "allocated by cuMemAlloc_v2 (number 12)", "freed by cuMemFree_v2"
+  };
+
+  explicit AddressSpace(const char* what) : what_(what) {}
+
+  // An inaccessible range of addresses, followed by a page that stays inaccessible.
+  uint64_t reserve(uint64_t bytes, uint64_t alignment, const std::string& state);
+  // Readable and writable memory that holds kFresh; it ends as close to an inaccessible page as 256-byte alignment
+  // allows, so that kernels fault behind it.
+  uint64_t allocate(uint64_t bytes, const std::string& state);
+  // Makes the range inaccessible for good. Returns its bytes; 0 if no live region begins there.
+  uint64_t release(uint64_t begin, const std::string& state);
+
+  // For ranges of reserve(): the memory of a file appears there, and disappears again.
+  void map(uint64_t begin, uint64_t bytes, int file, const std::string& state);
+  void set_access(uint64_t begin, uint64_t bytes, bool read, bool write, const std::string& state);
+  void unmap(uint64_t begin, uint64_t bytes, const std::string& state);
+
+  bool contains(uint64_t address) const { return address >= base_ && address < base_ + kBytes && base_ != 0; }
+  // Empty if all of the range is accessible, or what is wrong with its first wrong address.
+  std::string wrong(uint64_t begin, uint64_t bytes) const;
+  // The history of one address. It takes no lock: for the handler of faults.
+  std::string history(uint64_t address) const;
+
+  // Makes accessible regions inaccessible to everybody, and accessible again.
+  void close();
+  void open();
+
+ private:
+  static constexpr uint64_t kBytes = 1ull << 43;
+
+  void begin_use();
+  void record(uint64_t begin, uint64_t end, bool accessible, const std::string& state);
+
+  const char* what_;
+  uint64_t base_ = 0, next_ = 0, serial_ = 0;
+  std::map<uint64_t, Region> regions_;  // by begin; they do not overlap
+};
+
+}  // namespace tern::emulator

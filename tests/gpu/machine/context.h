@@ -1,0 +1,27 @@
+// Contexts of the emulated machine, and which one is current on a thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace tern::emulator {
+
+struct Context {
+  uint64_t handle = 0;
+  uint64_t part = 0;  // of a green context: its handle as such
+  int device = 0;
+  bool alive = true;
+  uint64_t retained = 0;             // of a primary context
+  std::shared_ptr<Context> primary;  // of a green context; null in a primary one
+  unsigned multiprocessors = 0;
+};
+
+// The primary context behind either kind.
+inline const Context* primary_of(const Context& context) {
+  return context.primary ? context.primary.get() : &context;
+}
+inline bool same_primary(const Context& a, const Context& b) {
+  return primary_of(a) == primary_of(b);
+}
+
+}  // namespace tern::emulator

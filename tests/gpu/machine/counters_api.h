@@ -1,0 +1,45 @@
+/* The counters of the emulated machine, in process. The stand-ins export these functions (dlsym); plain C. */
+#ifndef TERN_TESTS_GPU_MACHINE_COUNTERS_API_H
+#define TERN_TESTS_GPU_MACHINE_COUNTERS_API_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_emulator_figures {
+  uint64_t calls;      /* of the API */
+  uint64_t refused;    /* calls that returned an error */
+  uint64_t mistakes;   /* of them, those that only a mistake of the caller explains */
+  uint64_t launches;   /* kernels that ran, in graphs and out of them */
+  uint64_t bytes_in;   /* copied from the host to a device */
+  uint64_t bytes_out;  /* copied from a device to the host */
+  uint64_t bytes_over; /* copied on a device */
+  uint64_t bytes_set;  /* set to a value */
+  uint64_t copies_in, copies_out;
+  uint64_t small_copies_in, small_copies_out; /* of at most 16 bytes: numbers, predicates */
+  uint64_t memory, peak_memory;               /* bytes of a device in use, in memory objects too */
+  uint64_t pinned, peak_pinned;
+  /* What is alive. */
+  uint64_t allocations, pinned_allocations, memory_objects, mappings, reservations;
+  uint64_t contexts, streams, events, modules, graphs, executables;
+  uint64_t queued; /* operations that wait in streams */
+} tern_emulator_figures;
+
+void tern_emulator_counters(tern_emulator_figures* figures);
+/* Calls of an API function, launches of a kernel. */
+uint64_t tern_emulator_calls(const char* function);
+uint64_t tern_emulator_launches(const char* kernel);
+/* The n-th call (from 1) of the function from now on fails once. n = 0: none does. */
+void tern_emulator_fail(const char* function, uint64_t n);
+/* Why the last call of this thread was refused. */
+const char* tern_emulator_why(void);
+/* The counters as JSON, as TERN_EMULATOR_REPORT gets them at exit. Valid until the next call on this thread. */
+const char* tern_emulator_report(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+// Graphs and their nodes, and captures into them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "tests/gpu/machine/context.h"
+#include "tests/gpu/machine/stream.h"
+#include "tests/gpu/machine/work.h"
+
+namespace tern::emulator {
+
+struct Graph;
+
+enum class Condition { if_, while_, switch_ };
+
+struct Empty {};
+struct Child {
+  std::shared_ptr<Graph> graph;  // the node's own copy
+};
+struct Conditional {
+  uint64_t condition = 0;  // handle
+  Condition type = Condition::if_;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::vector<uint64_t> handles;  // of the bodies: the array is given to callers
+};
+
+struct Node {
+  uint64_t handle = 0;
+  Graph* graph = nullptr;
+  std::shared_ptr<Context> context;  // of work
+  std::vector<uint64_t> dependencies;
+  std::variant<Empty, Work, Child, Conditional> what;
+  std::map<int, uint64_t> attributes;  // by the API's number; values are not interpreted
+};
+
+struct Graph {
+  uint64_t handle = 0;
+  Graph* parent = nullptr;  // of a body or a child: the graph that its node is in
+  bool owned = false;       // by a node: not to be destroyed by callers
+  std::vector<std::shared_ptr<Node>> nodes;
+  unsigned capturing = 0;    // captures that add to it
+  uint64_t executables = 0;  // that exist
+  Graph* root() { return parent == nullptr ? this : parent->root(); }
+};
+
+struct ConditionalHandle {
+  uint64_t handle = 0;
+  std::weak_ptr<Graph> graph;  // that it was created for
+  std::shared_ptr<Context> context;
+  bool assign = false;  // the default, at each launch
+  uint32_t first = 0;
+  bool used = false;  // by a node
+  // In a launch.
+  bool defined = false;
+  uint32_t value = 0;
+};
+
+enum class CaptureMode { global, thread_local_, relaxed };
+
+struct Capture {
+  uint64_t id = 0;
+  CaptureMode mode = CaptureMode::global;
+  std::thread::id thread;
+  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Stream> origin;
+  bool into = false;  // a graph of the caller's
+  bool invalid = false;
+  bool ended = false;
+  std::string why;
+};
+
+// A graph as it was when it was instantiated.
+struct Executable {
+  uint64_t handle = 0;
+  std::shared_ptr<Graph> graph;  // a copy, its bodies and children too, with nodes in the order of execution
+  std::weak_ptr<Graph> source;
+  std::vector<std::shared_ptr<ConditionalHandle>> conditions;
+  std::shared_ptr<Record> last;  // launch
+  bool destroyed = false;
+};
+
+}  // namespace tern::emulator

@@ -1,0 +1,294 @@
+// Graphs: nodes, conditional handles, instantiation.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+
+#include "tests/gpu/machine/machine.h"
+
+namespace tern::emulator {
+namespace {
+
+// All graphs in nodes of this one, at any depth, and itself.
+void for_graphs(const std::shared_ptr<Graph>& graph, const std::function<void(const std::shared_ptr<Graph>&)>& visit) {
+  visit(graph);
+  for (const auto& node : graph->nodes) {
+    if (const auto* child = std::get_if<Child>(&node->what)) for_graphs(child->graph, visit);
+    if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
+      for (const auto& body : conditional->bodies) for_graphs(body, visit);
+    }
+  }
+}
+
+bool has_conditional(const std::shared_ptr<Graph>& graph) {
+  bool result = false;
+  for_graphs(graph, [&](const auto& inner) {
+    for (const auto& node : inner->nodes) result |= std::holds_alternative<Conditional>(node->what);
+  });
+  return result;
+}
+
+// Only dependencies give an order: of the nodes that may run, the one that was added last goes first.
+void order(Graph& graph) {
+  std::map<uint64_t, size_t> place;
+  std::vector<std::vector<size_t>> after(graph.nodes.size());
+  std::vector<size_t> before(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) place[graph.nodes[i]->handle] = i;
+  std::priority_queue<size_t> ready;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    before[i] = graph.nodes[i]->dependencies.size();
+    for (uint64_t dependency : graph.nodes[i]->dependencies) after[place.at(dependency)].push_back(i);
+    if (before[i] == 0) ready.push(i);
+  }
+  std::vector<std::shared_ptr<Node>> result;
+  while (!ready.empty()) {
+    const size_t at = ready.top();
+    ready.pop();
+    result.push_back(graph.nodes[at]);
+    for (size_t next : after[at]) {
+      if (--before[next] == 0) ready.push(next);
+    }
+  }
+  graph.nodes = std::move(result);  // a node follows earlier ones only, so none is left
+}
+
+// A copy of all nodes, with the same handles: nobody looks these up again.
+std::shared_ptr<Graph> copy_of(const Graph& graph, Graph* parent) {
+  auto result = std::make_shared<Graph>();
+  result->handle = graph.handle;
+  result->parent = parent;
+  for (const auto& node : graph.nodes) {
+    auto copy = std::make_shared<Node>(*node);
+    copy->graph = result.get();
+    if (auto* child = std::get_if<Child>(&copy->what)) child->graph = copy_of(*child->graph, result.get());
+    if (auto* conditional = std::get_if<Conditional>(&copy->what)) {
+      for (auto& body : conditional->bodies) body = copy_of(*body, result.get());
+    }
+    result->nodes.push_back(copy);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<Graph> Machine::make_graph(Graph* parent) {
+  auto graph = std::make_shared<Graph>();
+  graph->parent = parent;
+  graph->owned = parent != nullptr;
+  graph->handle = graphs_.add(graph);
+  return graph;
+}
+
+uint64_t Machine::create_graph() {
+  return make_graph(nullptr)->handle;
+}
+
+void Machine::forget_graph(Graph& graph) {
+  const std::shared_ptr<Graph> keep = graphs_.get(graph.handle);
+  for (const auto& node : graph.nodes) {
+    nodes_.remove(node->handle);
+    if (const auto* child = std::get_if<Child>(&node->what)) forget_graph(*child->graph);
+    if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
+      for (const auto& body : conditional->bodies) forget_graph(*body);
+    }
+  }
+  conditions_.remove_if([&](const ConditionalHandle& condition) { return condition.graph.lock().get() == &graph; });
+  graphs_.remove(graph.handle);
+}
+
+// cuStreamGetCaptureInfo: "All operations other than destroy and node removal are permitted on the graph while the
+// capture sequence is in progress." Bodies are "CUDA-owned".
+void Machine::destroy_graph(uint64_t handle) {
+  const std::shared_ptr<Graph> graph = this->graph(handle);
+  if (graph->owned) refuse(Status::invalid_value, "the graph belongs to a node");
+  bool capturing = false;
+  for_graphs(graph, [&](const auto& inner) { capturing |= inner->capturing != 0; });
+  if (capturing) refuse(Status::illegal_state, "a capture adds to the graph");
+  forget_graph(*graph);
+}
+
+// cuGraphAddNode: "dependencies may not have any duplicate entries."
+uint64_t Machine::add_node(uint64_t graph_handle, std::span<const uint64_t> dependencies,
+                           const std::shared_ptr<Context>& context,
+                           std::variant<Empty, Work, Child, Conditional> what) {
+  const std::shared_ptr<Graph> graph = this->graph(graph_handle);
+  std::set<uint64_t> unique;
+  for (uint64_t dependency : dependencies) {
+    if (node(dependency)->graph != graph.get()) refuse(Status::invalid_value, "a dependency is in another graph");
+    if (!unique.insert(dependency).second) refuse(Status::invalid_value, "a dependency is named twice");
+  }
+  auto node = std::make_shared<Node>();
+  node->graph = graph.get();
+  node->context = context;
+  node->dependencies.assign(dependencies.begin(), dependencies.end());
+  node->what = std::move(what);
+  node->handle = nodes_.add(node);
+  graph->nodes.push_back(node);
+  return node->handle;
+}
+
+uint64_t Machine::create_condition(uint64_t graph_handle, const std::shared_ptr<Context>& context, uint32_t first,
+                                   bool assign) {
+  auto condition = std::make_shared<ConditionalHandle>();
+  condition->graph = graph(graph_handle);
+  condition->context = context;
+  condition->first = first;
+  condition->assign = assign;
+  condition->handle = conditions_.add(condition);
+  return condition->handle;
+}
+
+// CU_GRAPH_NODE_TYPE_CONDITIONAL: "The graph cannot be used in a child node. [...] The graph cannot be cloned."
+uint64_t Machine::add_child(uint64_t graph_handle, std::span<const uint64_t> dependencies, uint64_t child_handle) {
+  const std::shared_ptr<Graph> graph = this->graph(graph_handle), child = this->graph(child_handle);
+  if (graph == child) refuse(Status::invalid_value, "a graph cannot be a child of itself");
+  if (has_conditional(child)) refuse(Status::invalid_value, "a child graph must not contain conditional nodes");
+  std::shared_ptr<Graph> copy = copy_of(*child, graph.get());
+  for_graphs(copy, [&](const std::shared_ptr<Graph>& inner) {
+    inner->owned = true;
+    inner->handle = graphs_.add(inner);
+    std::map<uint64_t, uint64_t> renamed;
+    for (const auto& node : inner->nodes) {
+      const uint64_t before = node->handle;
+      node->handle = renamed[before] = nodes_.add(node);
+    }
+    for (const auto& node : inner->nodes) {
+      for (uint64_t& dependency : node->dependencies) dependency = renamed.at(dependency);
+    }
+  });
+  return add_node(graph_handle, dependencies, nullptr, Child{copy});
+}
+
+// cuGraphConditionalHandleCreate: "The conditional handle must be associated with a conditional node in this graph or
+// one of its children."
+std::shared_ptr<Node> Machine::add_conditional(uint64_t graph_handle, std::span<const uint64_t> dependencies,
+                                               uint64_t condition_handle, const std::shared_ptr<Context>& context,
+                                               Condition type, uint32_t bodies) {
+  const std::shared_ptr<Graph> graph = this->graph(graph_handle);
+  std::shared_ptr<ConditionalHandle> condition;
+  try {
+    condition = conditions_.get(condition_handle);
+  } catch (Failure& failure) {
+    failure.status = Status::invalid_value;
+    throw;
+  }
+  const std::shared_ptr<Graph> home = condition->graph.lock();
+  bool inside = false;
+  for (Graph* at = graph.get(); at != nullptr; at = at->parent) inside |= at == home.get();
+  if (!inside) refuse(Status::invalid_value, "the conditional handle was created for another graph");
+  if (condition->used) refuse(Status::invalid_value, "the conditional handle has a node already");
+  // CUDA_CONDITIONAL_NODE_PARAMS::ctx: "Must match context used to create the handle and all body nodes."
+  if (!same_primary(*condition->context, *context)) {
+    refuse(Status::invalid_value, "the conditional handle was created for another context");
+  }
+  // CUDA_CONDITIONAL_NODE_PARAMS::size: "Allowed values are 1 for CU_GRAPH_COND_TYPE_WHILE, 1 or 2 for
+  // CU_GRAPH_COND_TYPE_IF, or any value greater than zero for CU_GRAPH_COND_TYPE_SWITCH."
+  const uint32_t most = type == Condition::while_ ? 1 : type == Condition::if_ ? 2 : UINT32_MAX;
+  if (bodies == 0 || bodies > most)
+    refuse(Status::invalid_value, "a conditional node of this type with %u bodies", bodies);
+  const uint64_t handle = add_node(graph_handle, dependencies, context, Conditional{condition_handle, type, {}, {}});
+  std::shared_ptr<Node> node = nodes_.get(handle);
+  auto& conditional = std::get<Conditional>(node->what);
+  for (uint32_t i = 0; i < bodies; ++i) {
+    conditional.bodies.push_back(make_graph(graph.get()));
+    conditional.handles.push_back(conditional.bodies.back()->handle);
+  }
+  condition->used = true;
+  return node;
+}
+
+namespace {
+
+using ull = unsigned long long;
+
+// CUDA_CONDITIONAL_NODE_PARAMS::phGraph_out: "Allowed node types are kernel nodes, empty nodes, child graphs, memsets,
+// memcopies, and conditionals." (The machine has no others.) "All kernels, including kernels in nested conditionals or
+// child graphs at any level, must belong to the same device context."
+// CUDA programming guide, "Conditional Node Body Graph Requirements": "Only copies/memsets involving device memory
+// and/or pinned device-mapped host memory are permitted."
+void check_body(const std::shared_ptr<Graph>& body, const Context& context) {
+  for_graphs(body, [&](const std::shared_ptr<Graph>& graph) {
+    for (const auto& node : graph->nodes) {
+      const auto* work = std::get_if<Work>(&node->what);
+      if (work == nullptr) continue;
+      if (node->context && !same_primary(*node->context, context)) {
+        refuse(Status::invalid_value, "%s in the body of a conditional node belongs to another context",
+               text(*work).c_str());
+      }
+      const auto* copy = std::get_if<Copy>(work);
+      if (copy != nullptr && copy->direction != Direction::over && !copy->pinned) {
+        refuse(Status::invalid_value, "%s in the body of a conditional node touches pageable memory",
+               text(*work).c_str());
+      }
+    }
+  });
+}
+
+}  // namespace
+
+uint64_t Machine::instantiate(uint64_t handle) {
+  const std::shared_ptr<Graph> graph = this->graph(handle);
+  if (graph->owned) refuse(Status::invalid_value, "the graph belongs to a node");
+  // "Only one instantiation of the graph may exist at any point in time" if it contains conditional nodes.
+  if (graph->executables != 0 && has_conditional(graph)) {
+    refuse(Status::invalid_value, "a graph with conditional nodes has an executable graph already");
+  }
+  auto executable = std::make_shared<Executable>();
+  for_graphs(graph, [&](const std::shared_ptr<Graph>& inner) {
+    if (inner->capturing != 0) refuse(Status::invalid_value, "a capture still adds to the graph");
+    for (const auto& node : inner->nodes) {
+      if (const auto* conditional = std::get_if<Conditional>(&node->what)) {
+        for (const auto& body : conditional->bodies) check_body(body, *node->context);
+      }
+      const auto* work = std::get_if<Work>(&node->what);
+      if (work != nullptr && std::holds_alternative<Launch>(*work) && !std::get<Launch>(*work).module->loaded) {
+        refuse(Status::invalid_value, "the module of %s was unloaded", text(*work).c_str());
+      }
+    }
+    for (const auto& condition : conditions_.all()) {
+      if (condition->graph.lock() != inner) continue;
+      // "Handles not associated with a conditional node may cause graph instantiation to fail."
+      if (!condition->used) {
+        refuse(Status::invalid_value, "the conditional handle 0x%llx has no node", static_cast<ull>(condition->handle));
+      }
+      executable->conditions.push_back(condition);
+    }
+  });
+  executable->graph = copy_of(*graph, nullptr);
+  for_graphs(executable->graph, [](const std::shared_ptr<Graph>& inner) { order(*inner); });
+  executable->source = graph;
+  executable->handle = executables_.add(executable);
+  ++graph->executables;
+  return executable->handle;
+}
+
+// cuGraphExecDestroy: "If the executable graph is in-flight, it will not be terminated, but rather freed asynchronously
+// on completion."
+void Machine::destroy_executable(uint64_t handle) {
+  const std::shared_ptr<Executable> executable = executables_.remove(handle);
+  executable->destroyed = true;
+  if (const std::shared_ptr<Graph> source = executable->source.lock()) --source->executables;
+}
+
+// cuGraphLaunch: "Only one instance of hGraphExec may be executing at a time. Each launch is ordered behind both any
+// previous work in hStream and any previous launches of hGraphExec."
+void Machine::launch_graph(uint64_t handle, uint64_t stream_handle) {
+  const std::shared_ptr<Executable> executable = executables_.get(handle);
+  const std::shared_ptr<Stream> stream = this->stream(stream_handle);
+  if (stream->capture) {
+    if (!executable->conditions.empty()) {
+      invalidate(*stream->capture, "a graph with conditional nodes was launched into it");
+      refuse(Status::capture_unsupported, "a graph with conditional nodes cannot become a child graph");
+    }
+    refuse(Status::not_supported, "launching a graph into a capture is not emulated");
+  }
+  if (executable->last && !executable->last->done) stream->queue.emplace_back(Wait{executable->last});
+  stream->queue.emplace_back(GraphRun{executable});
+  executable->last = std::make_shared<Record>();
+  executable->last->stream = stream;
+  stream->queue.emplace_back(Signal{executable->last});
+  stream->asked = false;
+}
+
+}  // namespace tern::emulator

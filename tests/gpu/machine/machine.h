@@ -1,0 +1,152 @@
+// The emulated machine: one for a process. APIs of vendors are thin layers over it. Every function of Machine runs
+// under its lock, and refuses by throwing Failure.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/machine/counters.h"
+#include "tests/gpu/machine/graph.h"
+#include "tests/gpu/machine/handles.h"
+#include "tests/gpu/machine/memory.h"
+
+namespace tern::emulator {
+
+// The name of the API function that runs on this thread, for messages and histories.
+const char* current_call();
+
+class Machine {
+ public:
+  static Machine& get();
+
+  std::recursive_mutex lock;
+  Counters counters;
+  Memory memory{&counters};
+
+  // Contexts (contexts.cpp).
+  void initialize();
+  bool initialized() const { return initialized_; }
+  int check_device(int device) const;
+  uint64_t retain_primary(int device);
+  void release_primary(int device);
+  void set_current(uint64_t context);  // 0: none
+  void push_current(uint64_t context);
+  uint64_t pop_current();
+  uint64_t current_or_null() const;
+  // Refused on a thread without a current context.
+  std::shared_ptr<Context> current() const;
+  std::shared_ptr<Context> context(uint64_t handle) const;
+  // Of a part of a device's multiprocessors. Retains the primary context.
+  uint64_t create_part(int device, unsigned multiprocessors);
+  void destroy_part(uint64_t part);
+  std::shared_ptr<Context> part(uint64_t handle) const { return parts_.get(handle); }
+
+  // Streams and events (streams.cpp).
+  uint64_t create_stream(const std::shared_ptr<Context>& context, unsigned flags);
+  void destroy_stream(uint64_t stream);
+  std::shared_ptr<Stream> stream(uint64_t handle) const;  // that is not detached
+  void synchronize(uint64_t stream);
+  void query(uint64_t stream);  // refuses with not_ready
+  uint64_t create_event(const std::shared_ptr<Context>& context, unsigned flags, bool timing);
+  void destroy_event(uint64_t event);
+  std::shared_ptr<Event> event(uint64_t handle) const { return events_.get(handle); }
+  void record(uint64_t event, uint64_t stream);
+  void wait(uint64_t stream, uint64_t event);
+  void synchronize_event(uint64_t event);
+  void query_event(uint64_t event);
+  float elapsed(uint64_t start, uint64_t end);
+
+  // Work (submit.cpp). While the stream captures, it becomes a node.
+  void copy(Direction direction, uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream);
+  void fill(const Fill& fill, uint64_t stream);
+  void launch(Launch launch, uint64_t stream);
+  // Checks the limits of the device and of the function.
+  void check_launch(const Launch& launch) const;
+  void check_copy(Copy& copy) const;
+  void check_fill(const Fill& fill) const;
+
+  // Modules (modules.cpp).
+  uint64_t load(const std::shared_ptr<Context>& context, std::shared_ptr<Module> module);
+  void unload(uint64_t module);
+  uint64_t function(uint64_t module, const std::string& name);
+  std::shared_ptr<Function> function(uint64_t handle) const { return functions_.get(handle); }
+
+  // Capture (captures.cpp).
+  void begin_capture(uint64_t stream, CaptureMode mode, uint64_t graph, std::span<const uint64_t> dependencies);
+  // 0 if the capture was invalidated, with a refusal.
+  uint64_t end_capture(uint64_t stream);
+  CaptureMode exchange_mode(CaptureMode mode);
+  // Adds to or replaces what the next node of a capturing stream follows.
+  void update_dependencies(uint64_t stream, std::span<const uint64_t> nodes, bool replace);
+  // Refuses a call that is unsafe while a capture goes on, and invalidates the captures that forbid it.
+  void unsafe();
+
+  // Graphs (graphs.cpp).
+  uint64_t create_graph();
+  void destroy_graph(uint64_t graph);
+  std::shared_ptr<Graph> graph(uint64_t handle) const { return graphs_.get(handle); }
+  std::shared_ptr<Node> node(uint64_t handle) const { return nodes_.get(handle); }
+  uint64_t add_node(uint64_t graph, std::span<const uint64_t> dependencies, const std::shared_ptr<Context>& context,
+                    std::variant<Empty, Work, Child, Conditional> what);
+  uint64_t create_condition(uint64_t graph, const std::shared_ptr<Context>& context, uint32_t first, bool assign);
+  uint64_t add_child(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t child);
+  std::shared_ptr<Node> add_conditional(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t condition,
+                                        const std::shared_ptr<Context>& context, Condition type, uint32_t bodies);
+  uint64_t instantiate(uint64_t graph);
+  void destroy_executable(uint64_t executable);
+  void launch_graph(uint64_t executable, uint64_t stream);
+
+  // Execution (run.cpp).
+  void run_all(Stream& stream);
+  void run_until(const std::shared_ptr<Record>& record);
+  // The handler of cudaGraphSetConditional.
+  void set_condition(uint64_t handle, uint32_t value);
+
+  // Multiprocessors that a part will have; lives as long as the process.
+  uint64_t add_descriptor(unsigned multiprocessors);
+  unsigned descriptor(uint64_t handle) const { return *descriptors_.get(handle); }
+  void count();  // what is alive, into counters
+
+ private:
+  Machine();
+  ~Machine() = delete;  // lives until the process ends: other threads and handlers may still use it
+
+  void run_one(Stream& stream);
+  void run(const Work& work);
+  void run(const Graph& graph, const Executable& executable);
+  void run(const Node& node, const Executable& executable);
+  void run_launch(const Launch& launch);
+  void run_copy(const Copy& copy);
+  void submit(Work work, const std::shared_ptr<Stream>& stream);
+  void add_captured(const std::shared_ptr<Stream>& stream, Work work);
+  void invalidate(Capture& capture, const std::string& why);
+  void leave_capture(Capture& capture);
+  void forget_graph(Graph& graph);
+  void end_context(Context& context);
+  std::shared_ptr<Graph> make_graph(Graph* parent);
+
+  bool initialized_ = false;
+  std::map<int, std::shared_ptr<Context>> primaries_;
+  Handles<Context, Kind::context> contexts_;
+  Handles<Context, Kind::part> parts_;
+  Handles<Stream, Kind::stream> streams_;
+  Handles<Event, Kind::event> events_;
+  Handles<Module, Kind::module> modules_;
+  Handles<Function, Kind::function> functions_;
+  Handles<Graph, Kind::graph> graphs_;
+  Handles<Node, Kind::node> nodes_;
+  Handles<Executable, Kind::executable> executables_;
+  Handles<ConditionalHandle, Kind::conditional> conditions_;
+  Handles<unsigned, Kind::descriptor> descriptors_;
+  std::vector<std::shared_ptr<Stream>> orphans_;  // destroyed with work in them
+  std::vector<std::shared_ptr<Capture>> captures_;
+  const Executable* running_ = nullptr;
+  uint64_t clock_ = 0;  // microseconds that were counted
+  uint64_t last_capture_ = 0;
+};
+
+}  // namespace tern::emulator

@@ -1,0 +1,125 @@
+// Runs work: an operation of a stream after the other, and before a wait the work that it waits for.
+#include <cstring>
+
+#include "tests/gpu/machine/fault.h"
+#include "tests/gpu/machine/machine.h"
+#include "tests/gpu/machine/settings.h"
+
+namespace tern::emulator {
+namespace {
+
+template <class... F>
+struct Match : F... {
+  using F::operator()...;
+};
+
+void set_conditional(void* machine, uint64_t handle, uint32_t value) {
+  static_cast<Machine*>(machine)->set_condition(handle, value);
+}
+
+void trap(void* /*machine*/, const char* kernel, const char* why) {
+  fatal("kernel %s: %s", kernel, why);
+}
+
+constexpr tern_emulated_services kServices = {set_conditional, trap};
+
+// The counted clock: what work would take on a device of a simple kind, in microseconds.
+uint64_t duration(const Work& work) {
+  if (const auto* copy = std::get_if<Copy>(&work)) return 1 + copy->bytes / 50000;
+  if (const auto* fill = std::get_if<Fill>(&work)) return 1 + fill->count * fill->element / 1000000;
+  const auto& launch = std::get<Launch>(work);
+  return 2 + uint64_t{1} * launch.grid[0] * launch.grid[1] * launch.grid[2] / 132;
+}
+
+}  // namespace
+
+void Machine::run_all(Stream& stream) {
+  while (!stream.queue.empty()) run_one(stream);
+}
+
+void Machine::run_until(const std::shared_ptr<Record>& record) {
+  const std::shared_ptr<Stream> stream = record->stream;  // running may let go of it
+  while (!record->done) {
+    if (stream->queue.empty()) fatal("work waits for an event of a context that was destroyed");
+    run_one(*stream);
+  }
+}
+
+void Machine::run_one(Stream& stream) {
+  Operation operation = std::move(stream.queue.front());
+  stream.queue.pop_front();
+  std::visit(Match{[&](const Work& work) { run(work); },
+                   [&](const Signal& signal) {
+                     signal.record->done = true;
+                     signal.record->time = ++clock_;
+                     signal.record->stream = nullptr;
+                   },
+                   [&](const Wait& wait) { run_until(wait.record); },
+                   [&](const GraphRun& graph) {
+                     for (const auto& condition : graph.executable->conditions) {
+                       condition->defined = condition->assign;
+                       condition->value = condition->first;
+                     }
+                     running_ = graph.executable.get();
+                     run(*graph.executable->graph, *graph.executable);
+                     running_ = nullptr;
+                   }},
+             operation);
+  if (stream.queue.empty()) {
+    std::erase_if(orphans_, [&](const auto& orphan) { return orphan.get() == &stream; });
+  }
+}
+
+void Machine::run(const Work& work) {
+  const Running running(text(work));
+  if (settings().protect) memory.open();
+  clock_ += duration(work);
+  if (const auto* launch = std::get_if<Launch>(&work)) {
+    run_launch(*launch);
+  } else if (const auto* copy = std::get_if<Copy>(&work)) {
+    run_copy(*copy);
+  } else {
+    const Fill& fill = std::get<Fill>(work);
+    const std::string wrong = memory.wrong(fill.to, fill.count * fill.element);
+    if (!wrong.empty()) fatal("%s runs after its memory was given up: %s", text(work).c_str(), wrong.c_str());
+    for (uint64_t i = 0; i < fill.count; ++i) {
+      std::memcpy(reinterpret_cast<char*>(fill.to) + i * fill.element, &fill.value, fill.element);
+    }
+    counters.figures.bytes_set += fill.count * fill.element;
+  }
+  if (settings().protect) memory.close();
+}
+
+void Machine::run_launch(const Launch& launch) {
+  const tern_emulated_kernel& kernel = *launch.function->kernel;
+  if (!launch.module->loaded) fatal("kernel %s runs after its module was unloaded", kernel.name);
+  tern_emulated_launch call{};
+  call.parameters = launch.parameters.data();
+  for (int i = 0; i < 3; ++i) {
+    call.grid[i] = launch.grid[i];
+    call.block[i] = launch.block[i];
+  }
+  call.local_bytes = launch.local_bytes;
+  call.services = &kServices;
+  call.machine = this;
+  counters.launch(kernel.name);
+  kernel.run(&call);
+}
+
+void Machine::run_copy(const Copy& copy) {
+  auto check = [&](uint64_t address, const char* which) {
+    const std::string wrong = memory.wrong(address, copy.bytes);
+    if (!wrong.empty()) fatal("%s runs after its %s was given up: %s", text(copy).c_str(), which, wrong.c_str());
+  };
+  check(copy.to, "destination");
+  if (!copy.staged) check(copy.from, "source");
+  const void* from = copy.staged ? copy.staged->data() : reinterpret_cast<const void*>(copy.from);
+  std::memmove(reinterpret_cast<void*>(copy.to), from, copy.bytes);
+  switch (copy.direction) {
+    case Direction::in: counters.copy_in(copy.bytes); break;
+    case Direction::out: counters.copy_out(copy.bytes); break;
+    case Direction::over: counters.figures.bytes_over += copy.bytes; break;
+  }
+}
+
+}  // namespace tern::emulator

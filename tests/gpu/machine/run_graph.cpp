@@ -1,0 +1,72 @@
+// Runs executable graphs, and interprets conditional nodes.
+#include <algorithm>
+
+#include "tests/gpu/machine/machine.h"
+#include "tests/gpu/machine/settings.h"
+
+namespace tern::emulator {
+
+using ull = unsigned long long;
+
+// Its nodes are in the order of execution (instantiate()).
+void Machine::run(const Graph& graph, const Executable& executable) {
+  for (const auto& node : graph.nodes) run(*node, executable);
+}
+
+void Machine::run(const Node& node, const Executable& executable) {
+  if (const auto* work = std::get_if<Work>(&node.what)) {
+    run(*work);
+  } else if (const auto* child = std::get_if<Child>(&node.what)) {
+    run(*child->graph, executable);
+  } else if (const auto* conditional = std::get_if<Conditional>(&node.what)) {
+    auto at = std::find_if(executable.conditions.begin(), executable.conditions.end(),
+                           [&](const auto& condition) { return condition->handle == conditional->condition; });
+    if (at == executable.conditions.end()) fatal("a conditional node has no condition");
+    ConditionalHandle& condition = **at;
+    auto value = [&] {
+      // CUDA programming guide, "Conditional Handles": without a default "the condition value is initially undefined at
+      // the start of each graph execution".
+      if (!condition.defined) {
+        fatal("a conditional node reads condition 0x%llx, which this launch has not set and which has no default",
+              static_cast<ull>(condition.handle));
+      }
+      return condition.value;
+    };
+    switch (conditional->type) {
+      case Condition::if_:
+        if (value() != 0) {
+          run(*conditional->bodies[0], executable);
+        } else if (conditional->bodies.size() == 2) {
+          run(*conditional->bodies[1], executable);
+        }
+        break;
+      case Condition::while_:
+        for (uint64_t rounds = 0; value() != 0; ++rounds) {
+          if (rounds == settings().most_rounds) {
+            fatal("a WHILE node runs its body for the %lluth time: TERN_EMULATOR_ROUNDS allows no more",
+                  static_cast<ull>(rounds + 1));
+          }
+          run(*conditional->bodies[0], executable);
+        }
+        break;
+      case Condition::switch_:
+        if (value() < conditional->bodies.size()) run(*conditional->bodies[value()], executable);
+        break;
+    }
+  }
+}
+
+// Called by kernels (cudaGraphSetConditional). "Handles can only be set from the context with which they are
+// associated."
+void Machine::set_condition(uint64_t handle, uint32_t value) {
+  if (running_ == nullptr) fatal("a kernel outside of a graph sets condition 0x%llx", static_cast<ull>(handle));
+  for (const auto& condition : running_->conditions) {
+    if (condition->handle != handle) continue;
+    condition->defined = true;
+    condition->value = value;
+    return;
+  }
+  fatal("a kernel sets 0x%llx, which is no conditional handle of the graph that it runs in", static_cast<ull>(handle));
+}
+
+}  // namespace tern::emulator

@@ -1,0 +1,59 @@
+// The failures of the emulated machine, in words that no vendor's API owns.
+#pragma once
+
+#include <string>
+
+namespace tern::emulator {
+
+enum class Status {
+  ok,
+  invalid_value,
+  out_of_memory,
+  not_initialized,
+  no_device,
+  invalid_device,
+  invalid_context,
+  context_destroyed,
+  invalid_handle,
+  illegal_state,
+  not_ready,
+  not_found,
+  not_supported,
+  invalid_image,
+  no_binary,
+  invalid_text,
+  newer_text,
+  operating_system,
+  out_of_resources,
+  stream_detached,
+  invalid_resource_type,
+  invalid_resource_configuration,
+  lossy_query,
+  capture_unsupported,
+  capture_invalidated,
+  capture_merge,
+  capture_unmatched,
+  capture_unjoined,
+  capture_isolation,
+  capture_implicit,
+  capture_wrong_thread,
+  captured_event,
+  unknown,
+};
+
+// A call that is refused, with the reason.
+struct Failure {
+  Status status;
+  std::string why;
+};
+
+// Throws Failure.
+[[noreturn]] void refuse(Status status, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// Prints why the program is wrong in a way that a real device would not survive, and ends the process.
+[[noreturn]] void fatal(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// True where only a mistake of the caller leads to the status.
+bool is_mistake(Status status);
+
+}  // namespace tern::emulator

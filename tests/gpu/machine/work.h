@@ -1,0 +1,43 @@
+// What streams and graph nodes do: kernels, copies, fills.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/gpu/machine/module.h"
+
+namespace tern::emulator {
+
+struct Launch {
+  std::shared_ptr<Function> function;
+  std::shared_ptr<Module> module;
+  std::vector<char> parameters;
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  uint32_t local_bytes = 0;
+};
+
+enum class Direction { in, out, over };
+
+struct Copy {
+  Direction direction = Direction::over;
+  uint64_t to = 0, from = 0, bytes = 0;
+  // The source of a copy from pageable memory outside of a graph: it was read when the copy was queued.
+  std::shared_ptr<std::vector<char>> staged;
+  bool pinned = false;  // the host's side was pinned memory
+};
+
+struct Fill {
+  uint64_t to = 0;
+  uint32_t value = 0, element = 1;  // bytes of an element: 1, 2 or 4
+  uint64_t count = 0;
+};
+
+using Work = std::variant<Launch, Copy, Fill>;
+
+// For messages: "kernel scale", "a copy of 12 bytes to the host".
+std::string text(const Work& work);
+
+}  // namespace tern::emulator
