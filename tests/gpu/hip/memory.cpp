@@ -23,11 +23,22 @@ void check_location(const hipMemLocation& location, Machine& machine) {
   if (location.type != hipMemLocationTypeDevice) refuse(Status::invalid_value, "the location is no device");
   machine.check_device(location.id);
 }
-void check(const hipMemAllocationProp* prop, Machine& machine) {
-  required(prop, "prop");
-  if (prop->type != hipMemAllocationTypePinned)
+/// hipMemAllocationProp from ROCm 6 on; that of the headers of 5 has other members in another order.
+struct AllocationProperties {
+  hipMemAllocationType type;
+  hipMemAllocationHandleType handle_types;
+  hipMemLocation location;
+  void* windows;
+  unsigned char compression, rdma;
+  unsigned short usage;
+};
+
+const AllocationProperties& check(const hipMemAllocationProp* prop, Machine& machine) {
+  const auto& p = *reinterpret_cast<const AllocationProperties*>(required(prop, "prop"));
+  if (p.type != hipMemAllocationTypePinned)
     refuse(Status::invalid_value, "the allocation's type is not hipMemAllocationTypePinned");
-  check_location(prop->location, machine);
+  check_location(p.location, machine);
+  return p;
 }
 
 hipError_t copy(const char* name, Direction direction, const void* to, const void* from, size_t bytes,
@@ -136,9 +147,9 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* to, size_t size, const 
                         unsigned long long flags) {
   return call(__func__, Status::out_of_memory, [&](Machine& machine) {
     no_flags(flags);
-    check(prop, machine);
+    const AllocationProperties& p = check(prop, machine);
     machine.unsafe();
-    *required(to, "handle") = pointer<hipMemGenericAllocationHandle_t>(machine.memory.create(size, prop->location.id));
+    *required(to, "handle") = pointer<hipMemGenericAllocationHandle_t>(machine.memory.create(size, p.location.id));
   });
 }
 hipError_t hipMemRelease(hipMemGenericAllocationHandle_t memory) {

@@ -1,9 +1,10 @@
 // Modules, functions, launches.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/gpu/hip/call.h"
 #include "tests/gpu/hip/code_object.h"
@@ -14,24 +15,28 @@ using namespace tern::gpu::hip;
 
 namespace {
 
-// The dynamic loader wants a file.
-class MemoryFile {
+// The dynamic loader wants a file, and one of another name for each library: it takes a name that it knows for a library
+// that is loaded.
+class TemporaryFile {
  public:
-  explicit MemoryFile(std::string_view bytes) : file_(memfd_create("code object", MFD_CLOEXEC)) {
-    while (file_ >= 0 && !bytes.empty()) {
-      const ssize_t written = write(file_, bytes.data(), bytes.size());
+  explicit TemporaryFile(std::string_view bytes) {
+    path_ = std::filesystem::temp_directory_path() / "tern-code-object-XXXXXX";
+    const int file = mkstemp(path_.data());
+    if (file < 0) refuse(Status::operating_system, "no file for a code object: %s", std::strerror(errno));
+    while (!bytes.empty()) {
+      const ssize_t written = write(file, bytes.data(), bytes.size());
       if (written <= 0) refuse(Status::operating_system, "a code object cannot be written: %s", std::strerror(errno));
       bytes.remove_prefix(static_cast<std::size_t>(written));
     }
-    if (file_ < 0) refuse(Status::operating_system, "no file for a code object: %s", std::strerror(errno));
+    close(file);
   }
-  ~MemoryFile() { close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+  ~TemporaryFile() { unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
 
  private:
-  int file_;
+  std::string path_;
 };
 
 void load(Machine& machine, hipModule_t* module, const void* image) {
@@ -43,7 +48,7 @@ void load(Machine& machine, hipModule_t* module, const void* image) {
            architecture().c_str());
   }
   machine.unsafe();
-  const MemoryFile file(code->library);
+  const TemporaryFile file(code->library);
   *module = pointer<hipModule_t>(machine.load(context(machine), tern::emulator::open_module(file.path())));
 }
 
