@@ -2,9 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/gpu/hip/call.h"
 #include "tests/gpu/hip/code_object.h"
@@ -15,28 +15,27 @@ using namespace tern::gpu::hip;
 
 namespace {
 
-// The dynamic loader wants a file, and one of another name for each library: it takes a name that it knows for a library
-// that is loaded.
-class TemporaryFile {
+// The dynamic loader wants a file, with a name that it has not seen: it takes an equal name for the same library.
+class LibraryFile {
  public:
-  explicit TemporaryFile(std::string_view bytes) {
-    path_ = std::filesystem::temp_directory_path() / "tern-code-object-XXXXXX";
-    const int file = mkstemp(path_.data());
-    if (file < 0) refuse(Status::operating_system, "no file for a code object: %s", std::strerror(errno));
-    while (!bytes.empty()) {
-      const ssize_t written = write(file, bytes.data(), bytes.size());
-      if (written <= 0) refuse(Status::operating_system, "a code object cannot be written: %s", std::strerror(errno));
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    close(file);
+  explicit LibraryFile(std::string_view bytes) {
+    static std::uint64_t number = 0;  // under the machine's lock
+    path_ = std::filesystem::temp_directory_path() /
+            ("tern-code-object-" + std::to_string(getpid()) + '-' + std::to_string(number++) + ".so");
+    std::ofstream file(path_, std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush()) refuse(Status::operating_system, "a code object cannot be written to %s", path_.c_str());
   }
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
+  ~LibraryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  LibraryFile(const LibraryFile&) = delete;
+  LibraryFile& operator=(const LibraryFile&) = delete;
+  std::string path() const { return path_; }
 
  private:
-  std::string path_;
+  std::filesystem::path path_;
 };
 
 void load(Machine& machine, hipModule_t* module, const void* image) {
@@ -48,7 +47,7 @@ void load(Machine& machine, hipModule_t* module, const void* image) {
            architecture().c_str());
   }
   machine.unsafe();
-  const TemporaryFile file(code->library);
+  const LibraryFile file(code->library);
   *module = pointer<hipModule_t>(machine.load(context(machine), tern::emulator::open_module(file.path())));
 }
 

@@ -28,18 +28,20 @@ constexpr char kText[] = R"(
     y[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
   })";
 
+std::string compiled(const char* source) {
+  hiprtcProgram program = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_EQ(hiprtcCreateProgram(&program, source, "test.hip", 0, nullptr, nullptr), HIPRTC_SUCCESS);
+  EXPECT_EQ(hiprtcCompileProgram(program, 0, nullptr), HIPRTC_SUCCESS);
+  EXPECT_EQ(hiprtcGetCodeSize(program, &bytes), HIPRTC_SUCCESS);
+  std::string code(bytes, 0);
+  EXPECT_EQ(hiprtcGetCode(program, code.data()), HIPRTC_SUCCESS);
+  EXPECT_EQ(hiprtcDestroyProgram(&program), HIPRTC_SUCCESS);
+  return code;
+}
+
 const std::string& code() {
-  static const std::string made = [] {
-    hiprtcProgram program = nullptr;
-    std::size_t bytes = 0;
-    EXPECT_EQ(hiprtcCreateProgram(&program, kText, "twice.hip", 0, nullptr, nullptr), HIPRTC_SUCCESS);
-    EXPECT_EQ(hiprtcCompileProgram(program, 0, nullptr), HIPRTC_SUCCESS);
-    EXPECT_EQ(hiprtcGetCodeSize(program, &bytes), HIPRTC_SUCCESS);
-    std::string text(bytes, 0);
-    EXPECT_EQ(hiprtcGetCode(program, text.data()), HIPRTC_SUCCESS);
-    EXPECT_EQ(hiprtcDestroyProgram(&program), HIPRTC_SUCCESS);
-    return text;
-  }();
+  static const std::string made = compiled(kText);
   return made;
 }
 
@@ -86,6 +88,22 @@ TEST_F(Runtime, AKernelRuns) {
   OK(launch_twice());
   const std::vector<int> values = result();
   for (int i = 0; i < kCount; ++i) ASSERT_EQ(values[i], 2 * (i + 1));
+}
+
+// Both are called twice.
+TEST_F(Runtime, ModulesHaveKernelsOfTheirOwn) {
+  const std::string code =
+      compiled("extern \"C\" __global__ void twice(const int* x, int* y, int n) { y[threadIdx.x] = -x[threadIdx.x]; }");
+  hipModule_t other = nullptr;
+  hipFunction_t negated = nullptr;
+  OK(hipModuleLoadData(&other, code.data()));
+  OK(hipModuleGetFunction(&negated, other, "twice"));
+  OK(launch_twice());
+  EXPECT_EQ(result()[5], 12);
+  std::swap(twice, negated);
+  OK(launch_twice());
+  EXPECT_EQ(result()[5], -6);
+  OK(hipModuleUnload(other));
 }
 
 TEST_F(Runtime, ParametersAsABlockAndDynamicLocalMemory) {
