@@ -75,6 +75,11 @@ constexpr std::pair<const char*, Status> kFailures[] = {
     {"cuGreenCtxCreate", Status::not_supported},
 };
 
+bool works_before_init(const char* name) {
+  return std::strcmp(name, "cuInit") == 0 || std::strcmp(name, "cuDriverGetVersion") == 0 ||
+         std::strcmp(name, "cuGetProcAddress_v2") == 0;
+}
+
 Status failure_of(const char* name) {
   for (const auto& [function, status] : kFailures) {
     if (std::strcmp(function, name) == 0) return status;
@@ -108,8 +113,7 @@ Call::Call(const char* name, int since)
   } else if (since > driver_version()) {
     refused_ = finish({Status::illegal_state, "a driver of version " + std::to_string(driver_version()) +
                                                   " does not have it: version " + std::to_string(since) + " does"});
-  } else if (!Machine::get().initialized() && std::strcmp(name, "cuInit") != 0 &&
-             std::strcmp(name, "cuDriverGetVersion") != 0) {
+  } else if (!Machine::get().initialized() && !works_before_init(name)) {
     // cuInit: "If cuInit() has not been called, any function from the driver API will return
     // CUDA_ERROR_NOT_INITIALIZED."
     refused_ = finish({Status::not_initialized, "cuInit was not called"});

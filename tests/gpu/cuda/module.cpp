@@ -52,13 +52,30 @@ struct Logs {
   }
 };
 
+// Translating takes long: other threads go on meanwhile.
+class Unlocked {
+ public:
+  explicit Unlocked(std::recursive_mutex& lock) : lock_(lock) { lock_.unlock(); }
+  ~Unlocked() { lock_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  std::recursive_mutex& lock_;
+};
+
+std::string translate(Machine& machine, const void* image) {
+  const Unlocked unlocked(machine.lock);
+  return library_of(image);
+}
+
 void load(Machine& machine, CUmodule* result, const void* image, const Logs& logs) {
   const auto context = machine.current();
   need(result, "module");
   need(image, "image");
   machine.unsafe();
   try {
-    *result = handle<CUmodule>(machine.load(context, open_module(library_of(image))));
+    *result = handle<CUmodule>(machine.load(context, open_module(translate(machine, image))));
     Logs::write("", logs.error, logs.error_bytes, logs.error_written);
     Logs::write("", logs.info, logs.info_bytes, logs.info_written);
   } catch (const Failure& failure) {

@@ -41,6 +41,7 @@ uint64_t Memory::allocate(const std::shared_ptr<Context>& context, uint64_t byte
     unuse(context->device, bytes);
     throw;
   }
+  if (settings().protect) close();
   allocations_[address] = {bytes, context};
   ++counters_->figures.allocations;
   return address;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tests/gpu/machine/memory.h"
+#include "tests/gpu/machine/settings.h"
 
 namespace tern::emulator {
 namespace {
@@ -165,6 +166,7 @@ void Memory::set_access(uint64_t address, uint64_t bytes, bool read, bool write,
         at->first, at->second.bytes, read, write,
         read ? std::string("mapped, with access by ") + by : std::string("mapped, without access by ") + by);
   }
+  if (settings().protect) close();
 }
 
 }  // namespace tern::emulator
