@@ -31,11 +31,12 @@ tern_device_address address(const std::byte* p) {
 
 std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& put) {
   PluginDevice& d = stream_.device();
-  stream_.failure();  // its memory cannot be made while the device records
+  stream_.failure();           // its memory cannot be made while the device records
+  stream_.set_recorded(true);  // first: another thread that frees memory waits for all streams but recorded ones
   const tern_device_status begun = d.tables().graphs->begin(d.index(), stream_.handle());
+  if (begun != TERN_DEVICE_OK) stream_.set_recorded(false);
   if (begun == TERN_DEVICE_UNSUPPORTED) return nullptr;
   d.check(begun, "beginning a graph");
-  stream_.set_recorded(true);
   try {
     put();
   } catch (...) {
@@ -50,9 +51,10 @@ std::unique_ptr<DeviceGraph> PluginGraphs::record(const std::function<void()>& p
 }
 
 tern_device_status PluginGraphs::stop(tern_device_graph* graph) {
-  stream_.set_recorded(false);
   const PluginDevice& d = stream_.device();
-  return d.tables().graphs->end(d.index(), stream_.handle(), graph);
+  const tern_device_status status = d.tables().graphs->end(d.index(), stream_.handle(), graph);
+  stream_.set_recorded(false);
+  return status;
 }
 
 bool PluginGraphs::conditional() const {

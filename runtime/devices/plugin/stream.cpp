@@ -183,6 +183,9 @@ void PluginStream::refuse_while_recorded(const char* what) const {
 void PluginStream::set_recorded(bool recorded) {
   recorded_ = recorded;
   const std::lock_guard lock(device_.streams_mutex_);
+  // A thread that frees memory does not wait for a recorded stream, so nothing may be under way there. An error of that
+  // work is reported by the next wait.
+  if (recorded) device_.plugin().stream_synchronize(device_.index(), stream_);
   device_.streams_[stream_] = recorded;
 }
 
