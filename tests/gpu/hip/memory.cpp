@@ -1,4 +1,5 @@
 // Memory and copies. The rules are those of hip_runtime_api.h, quoted beside each.
+#include "tests/gpu/hip/allocation_properties.h"
 #include "tests/gpu/hip/call.h"
 
 using namespace tern::gpu::hip;
@@ -23,16 +24,6 @@ void check_location(const hipMemLocation& location, Machine& machine) {
   if (location.type != hipMemLocationTypeDevice) refuse(Status::invalid_value, "the location is no device");
   machine.check_device(location.id);
 }
-/// hipMemAllocationProp from ROCm 6 on; that of the headers of 5 has other members in another order.
-struct AllocationProperties {
-  hipMemAllocationType type;
-  hipMemAllocationHandleType handle_types;
-  hipMemLocation location;
-  void* windows;
-  unsigned char compression, rdma;
-  unsigned short usage;
-};
-
 const AllocationProperties& check(const hipMemAllocationProp* prop, Machine& machine) {
   const auto& p = *reinterpret_cast<const AllocationProperties*>(required(prop, "prop"));
   if (p.type != hipMemAllocationTypePinned)

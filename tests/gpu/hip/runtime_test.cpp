@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/hip/allocation_properties.h"
 #include "tests/gpu/machine/counters_api.h"
 
 namespace tern::gpu::hip {
@@ -196,9 +197,10 @@ TEST_F(Runtime, EventsAreLate) {
 }
 
 TEST_F(Runtime, MemoryIsMappedPieceByPiece) {
-  hipMemAllocationProp prop{};
-  prop.type = hipMemAllocationTypePinned;
-  prop.location = {hipMemLocationTypeDevice, 0};
+  tern::gpu::hip::AllocationProperties as_of_6{};
+  as_of_6.type = hipMemAllocationTypePinned;
+  as_of_6.location = {hipMemLocationTypeDevice, 0};
+  const auto& prop = reinterpret_cast<const hipMemAllocationProp&>(as_of_6);
   std::size_t piece = 0;
   OK(hipMemGetAllocationGranularity(&piece, &prop, hipMemAllocationGranularityMinimum));
   void* range = nullptr;
