@@ -102,24 +102,29 @@ for algorithm in tiles channels_last_lines channels_last_columns winograd planes
   part "models by $algorithm" env TERN_ALGORITHM=$algorithm $scripts/conform.py --tern build/tern \
     --known tests/data/conformance_expected_failures.txt $data/models
 done
-# xpu NAME EVERY [PATH]: programs, cases and what PATH has on an OpenCL runtime; every one of EVERY and the first of each op, all
-# of them with --full.
-xpu() {
+# device_of RUNTIME: the device of Tern on a runtime of device.sh.
+device_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1" || echo xpu; }
+# on_device RUNTIME EVERY PATH...: the cases of PATH there; every one of EVERY and the first of each op, all of them with
+# --full.
+on_device() {
   local runtime=$1 every=$2
   shift 2
   [[ $full == --full ]] && every=1
-  part "xpu, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --device xpu --every "$every" \
-    --may-pass --known tests/data/device_expected_failures.txt --reports "$reports/$runtime" $data/programs $data/collective $data/results $data/quantized "$@" $data/conformance
+  part "$(device_of "$runtime"), $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern \
+    --device "$(device_of "$runtime")" --every "$every" --may-pass --known tests/data/device_expected_failures.txt \
+    --reports "$reports/$runtime" "$@"
 }
-# on_runtime NAME: streams, events and graphs there.
+# on_runtime RUNTIME: streams, events and graphs there.
 on_runtime() {
-  check "streams and graphs, $1" env TERN_TEST_NEEDS=xpu $scripts/device.sh "$1" build/test_devices '--gtest_filter=*xpu*:Devices.*'
+  check "streams and graphs, $1" env "TERN_TEST_NEEDS=$(device_of "$1")" \
+    $scripts/device.sh "$1" build/test_devices "--gtest_filter=*$(device_of "$1")*:Devices.*"
 }
-# same_bits NAME EVERY: the CPU's bits on an OpenCL runtime.
+# same_bits RUNTIME EVERY: the CPU's bits there.
 same_bits() {
   local runtime=$1 every=$2
   [[ $full == --full ]] && every=1
-  part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern --same-bits cpu,xpu --every "$every" \
+  part "same bits, $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern \
+    --same-bits "cpu,$(device_of "$runtime")" --every "$every" \
     --may-pass --known tests/data/reproducible_expected_failures.txt $data/results $data/conformance
 }
 # As same_bits, for instruction sets: each other one against the first.
@@ -140,20 +145,28 @@ kernels_of_archives() {
 }
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
-xpu intel 10 $data/models
+cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
+on_device intel 10 "${cases[@]}" $data/models
 kernels_of_archives 10 $data/programs $data/models
 same_bits intel 10
 # PoCL and the device of examples/device compile slowly.
 if [[ $full == --full ]]; then
-  xpu pocl 1 $data/models
+  on_device pocl 1 "${cases[@]}" $data/models
   same_bits pocl 1
   part 'device, example' $scripts/device.sh example $scripts/conform.py --tern build/tern --device example --may-pass \
     --known tests/data/device_expected_failures.txt --reports "$reports/example" $data/programs $data/models $data/conformance
 else
-  xpu pocl 10
+  on_device pocl 10 $data/programs $data/collective $data/results
 fi
-# Every kernel's text through the compilers of all dialects: some of float32, all of them with --full.
-some=(--dtype f32 --most 2)
+# The plugins of GPUs over emulated drivers, which run what the vendors' compilers make of the kernels (tests/gpu).
+for gpu in cuda rocm; do
+  on_runtime $gpu
+  on_device $gpu 30 "${cases[@]}" $data/models
+  same_bits $gpu 30
+done
+# Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
+# have compiled those of CUDA and HIP.
+some=(--dtype f32 --most 2 --compiler cpp --compiler opencl --compiler metal)
 [[ $full == --full ]] && some=()
 part 'texts of kernels' $scripts/compilers.py --tern build/tern --texts build/test-devices/texts_device.so "${some[@]}" \
   $data/programs $data/conformance
