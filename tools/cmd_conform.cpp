@@ -117,10 +117,10 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       ->type_name("DEVICE,...");
   c->add_flag("--graph", arguments->graph,
               "Capture each call as a graph and replay it; calls with data-dependent sizes run as they are");
-  c->add_option(
-       "--target", arguments->target,
-       "Compile the kernels of this target into each archive (xpu:spirv) and run those; with TERN_NO_COMPILE=1 "
-       "a case that needs others fails")
+  c->add_option("--target", arguments->target,
+                "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run those; with "
+                "TERN_NO_COMPILE=1 "
+                "a case that needs others fails")
       ->type_name("TARGET");
   c->add_option("--save-bits", arguments->save_bits, "Write a hash of each case's results to this file")
       ->type_name("FILE");

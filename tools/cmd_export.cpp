@@ -101,7 +101,8 @@ void print_tuning(const TuneReport& t) {
 void print_quantized(const ExportArguments& a, const QuantizeReport& report, const Calibration* calibration) {
   fmt::print("{}", weights_text(report));
   if (calibration != nullptr) fmt::print("{}", calibration_text(*calibration));
-  if (a.quantize.draws && a.quantize.chart.empty()) fmt::print("{}\n", chart_text(chart_of(report, calibration), output_style()));
+  if (a.quantize.draws && a.quantize.chart.empty())
+    fmt::print("{}\n", chart_text(chart_of(report, calibration), output_style()));
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
@@ -279,10 +280,13 @@ void add_export_command(CLI::App& app, CommandLine& line) {
   c->add_option("--annotate", a->annotations,
                 "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
       ->type_name("PATTERN KEY=VALUE");
-  c->add_option("--target", a->targets,
-                "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
-                "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. May be repeated")
-      ->type_name("TARGET");
+  c->add_option(
+       "--target", a->targets,
+       "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
+       "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and "
+       "others: those of GPUs, where NVRTC or hiprtc is installed. Several with commas between; a wrong name lists all")
+      ->delimiter(',')
+      ->type_name("TARGET,...");
   c->add_flag("--tune", a->tune,
               "With --target cpu: run the program on made-up inputs, try other algorithms for its products and "
               "convolutions, and store the faster ones for this processor and number of threads");

@@ -46,7 +46,7 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
       ->type_name("DEVICE");
   command.add_flag("--reproducible", device.reproducible, "Give the same bits on every device and processor; slower");
   command.add_flag("--native-code", device.native_code,
-                   "Run compiled kernels from the archive (export --target xpu:spirv). They can do whatever this "
+                   "Run compiled kernels from the archive (export --target). They can do whatever this "
                    "command can: only for archives that you trust");
 }
 inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {

@@ -28,8 +28,8 @@ constexpr Kind kKinds[] = {
     {"MODE", false, "floor even ceil"},
     {"TYPE", false, "bfloat16 float16"},
     {"CODEC", false, "none zstd"},
-    {"TARGET", false, "cpu xpu:spirv"},
-    {"DEVICE", false, "cpu xpu"},
+    {"TARGET", false, "cpu xpu:spirv cuda:ptx cuda:sm_80 cuda:sm_90 rocm:gfx90a rocm:gfx942 rocm:gfx1100"},
+    {"DEVICE", false, "cpu cuda rocm xpu"},
 };
 
 }  // namespace
