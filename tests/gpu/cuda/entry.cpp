@@ -145,3 +145,10 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** function, int ve
     }
   });
 }
+// Undocumented. NVRTC looks for libcuda.so.1 when it compiles, asks for a table of it, and reads the table's size,
+// which it expects first. This table has none of the functions.
+CUresult CUDAAPI cuGetExportTable(const void** table, const CUuuid*) {
+  static const size_t empty[] = {sizeof(size_t), 0};
+  *table = static_cast<const void*>(empty);
+  return CUDA_SUCCESS;
+}

@@ -1,0 +1,57 @@
+/* Threads of a block of an emulated GPU: each runs on its own stack, one at a time, until it waits for others. Plain C,
+ * for translated kernels. All functions but tern_fibers_run are for a thread that runs. */
+#ifndef TERN_TESTS_GPU_FIBERS_H
+#define TERN_TESTS_GPU_FIBERS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tern_fibers {
+  uint32_t threads;
+  uint32_t lanes;     /* of a warp or wave, at most 64; the last may have fewer */
+  uint32_t backwards; /* 1: the last thread first */
+  void (*body)(void* user, uint32_t thread);
+  /* Some threads wait for what never comes; why says which, and where. Does not return. */
+  void (*deadlock)(void* user, const char* why);
+  void* user;
+} tern_fibers;
+
+/* Runs a block, until all its threads have returned. */
+void tern_fibers_run(const tern_fibers* block);
+
+/* Lets the other threads run. */
+void tern_fibers_yield(void);
+
+typedef struct tern_fibers_votes {
+  uint32_t yes, all; /* threads with a true vote; all of the barrier */
+} tern_fibers_votes;
+
+/* Waits until `threads` of the block have come to barrier `id`, 0 for all of it. Threads that have returned never come:
+ * "__syncthreads() is allowed in conditional code but only if the conditional evaluates identically across the entire
+ * thread block" (CUDA); OpenCL and Metal ask for the same. line: for messages. */
+tern_fibers_votes tern_fibers_barrier(uint32_t id, uint32_t threads, int vote, int line);
+/* Counts as one that has come, and does not wait. */
+void tern_fibers_arrive(uint32_t id, uint32_t threads, int line);
+
+#define TERN_FIBERS_WORDS 16
+
+/* Words of each lane of a warp. */
+typedef uint32_t tern_fibers_words[64][TERN_FIBERS_WORDS];
+
+/* Waits until all lanes of the mask have come with the same mask and the same key; lanes that the warp does not have
+ * are left out, those that have returned are not. Then combine() runs once over what the lanes gave, and each lane gets
+ * its words back as combine() left them. */
+typedef void (*tern_fibers_combine)(uint64_t mask, tern_fibers_words words, void* user);
+void tern_fibers_exchange(uint64_t mask, tern_fibers_combine combine, uint64_t key, void* user, uint32_t* words,
+                          uint32_t count, const char* what, int line);
+/* The lanes that the thread's warp has. */
+uint64_t tern_fibers_lanes(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

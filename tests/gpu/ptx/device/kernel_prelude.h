@@ -1,0 +1,4 @@
+/* All that a translated kernel includes. */
+#include "tests/gpu/ptx/device/bit_fields.h"
+#include "tests/gpu/ptx/device/convert.h"
+#include "tests/gpu/ptx/device/memory.h"

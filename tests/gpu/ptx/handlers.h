@@ -1,0 +1,31 @@
+// The translation of instructions, by groups of opcodes. A handler writes the statements of one instruction.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "tests/gpu/ptx/decoder.h"
+#include "tests/gpu/ptx/function_writer.h"
+
+namespace tern::emulated {
+
+struct Handler {
+  std::string_view opcode;
+  void (*write)(Decoder& instruction, FunctionWriter& writer);
+};
+
+// True if a rule of the table of arithmetic is for it.
+bool handle_arithmetic(Decoder& instruction, FunctionWriter& writer);
+std::span<const Handler> comparison_handlers();
+std::span<const Handler> conversion_handlers();
+std::span<const Handler> carry_handlers();
+std::span<const Handler> memory_handlers();
+std::span<const Handler> atomic_handlers();
+std::span<const Handler> control_handlers();
+std::span<const Handler> group_handlers();
+std::span<const Handler> matrix_handlers();
+
+// Any instruction; fails if there is no handler.
+void handle(Decoder& instruction, FunctionWriter& writer);
+
+}  // namespace tern::emulated

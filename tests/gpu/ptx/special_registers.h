@@ -1,0 +1,12 @@
+// Special registers of PTX, as expressions of C.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tern::emulated {
+
+// "" if there is none of this name.
+std::string special_register(std::string_view name, int bits);
+
+}  // namespace tern::emulated

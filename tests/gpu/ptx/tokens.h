@@ -1,0 +1,27 @@
+// Splits PTX text into tokens.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace tern::emulated {
+
+enum class TokenKind {
+  kName,     // add, %r1, $L__BB0_2, _Z1fv
+  kDotName,  // .global, .L1::evict_last
+  kNumber,   // 12, 0x1F, 0f3F800000, 1U
+  kString,   // "text", with its quotes
+  kSymbol,   // one character
+  kEnd,
+};
+
+struct Token {
+  TokenKind kind;
+  std::string_view text;
+  int line;
+  bool spaced;  // white space or a comment is before it
+};
+
+std::vector<Token> tokenize(std::string_view ptx);
+
+}  // namespace tern::emulated

@@ -1,0 +1,25 @@
+// The types of PTX, and how C holds their values.
+#pragma once
+
+#include <string_view>
+
+namespace tern::emulated {
+
+enum class TypeKind { kPredicate, kBits, kUnsigned, kSigned, kFloat, kFormat };
+
+struct Type {
+  std::string_view name;  // as PTX writes it
+  std::string_view c;     // the C type of a value; kFormat: unsigned bits
+  int bits;
+  TypeKind kind;
+  std::string_view format = {};  // kFormat and f32: the name in C of tern_ptx_encode's format, of one value
+};
+
+// Null if there is none.
+const Type* find_type(std::string_view name);
+// Throws std::logic_error if there is none.
+const Type& type_named(std::string_view name);
+// uN in C of so many bits.
+std::string_view unsigned_of(int bits);
+
+}  // namespace tern::emulated
