@@ -22,10 +22,10 @@ constexpr const char* kTargets =
     "rocm:gfx906 rocm:gfx908 rocm:gfx90a rocm:gfx942 rocm:gfx950 rocm:gfx1030 rocm:gfx1100 rocm:gfx1101 rocm:gfx1102 "
     "rocm:gfx1200 rocm:gfx1201";
 
-// hiprtc of HIP 5 calls its version 9. It ends the process where it does not know an architecture, and where two
-// threads compile.
+// Before ROCm 5.3 hiprtc was in the runtime's library. That one ends the process where it does not know an
+// architecture, and where two threads compile. All versions call themselves 9.0.
 bool is_old(const Compiler& c) {
-  return c.major < 6 || c.major == 9;
+  return c.path.find("libamdhip64") != std::string::npos;
 }
 constexpr const char* kOldArchitectures = "gfx906 gfx908 gfx90a gfx1030";
 
@@ -90,8 +90,8 @@ CompileOptions archive_options(const std::string& target, const Compiler& c) {
   const std::string arch = target.substr(std::strlen("rocm:"));
   CompileOptions o = options_for(arch);
   if (is_old(c) && (kOldArchitectures + std::string(" ")).find(arch + " ") == std::string::npos)
-    o.error = "hiprtc of HIP 5 (" + c.path + ") compiles for " + kOldArchitectures +
-              " alone: name that of ROCm 6 or later by TERN_HIPRTC";
+    o.error = "hiprtc before ROCm 5.3 (" + c.path + ") compiles for " + kOldArchitectures +
+              " alone: name that of a later ROCm by TERN_HIPRTC";
   return o;
 }
 

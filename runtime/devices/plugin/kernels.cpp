@@ -80,12 +80,12 @@ bool PluginDevice::load_archived(const std::string& name, const std::string& tex
         load(name, target, std::span(bytes).first(module.size()), kernel);
         kernel.from_archive = true;
         return true;
-      } catch (const Error& e) {  // a driver that cannot take it compiles the text
-        if (!may_compile_) throw;
+      } catch (const Error& e) {  // the archive's next one, else the text is compiled
         kernel.refused = e.what();
       }
     }
   }
+  if (!kernel.refused.empty() && !may_compile_) fail(ErrorCode::unsupported, kernel.refused);
   return false;
 }
 

@@ -12,11 +12,12 @@
 namespace tern::gpu::hip {
 
 struct CodeObjectHeader {
-  char magic[8];
+  char magic[24];
   char architecture[24];
   std::uint64_t bytes;  // of the library
 };
-inline constexpr char kCodeObjectMagic[] = "TERNHIP1";
+// It begins as bundles of clang do, which hiprtc may give too, so that the rules of archives take it.
+inline constexpr char kCodeObjectMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 
 inline std::string code_object(const std::string& architecture, const std::string& library) {
   CodeObjectHeader header{};
