@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/gpu/hip/allocation_properties.h"
+#include "tests/gpu/hip/code_object.h"
 #include "tests/gpu/machine/counters_api.h"
 
 namespace tern::gpu::hip {
@@ -236,7 +237,7 @@ TEST(Hip, ImagesThatAreNoCodeObjects) {
   const std::string other = "an image of another compiler, longer than a header";
   EXPECT_EQ(hipModuleLoadData(&module, other.data()), hipErrorInvalidImage);
   std::string wrong = code();
-  std::strcpy(wrong.data() + 8, "gfx908");
+  std::strcpy(wrong.data() + offsetof(tern::gpu::hip::CodeObjectHeader, architecture), "gfx908");
   EXPECT_EQ(hipModuleLoadData(&module, wrong.data()), hipErrorNoBinaryForGpu);
 }
 

@@ -1,5 +1,5 @@
-// Matrix products of a wave, on small integers that every order of a sum gives exactly. Where lanes hold elements is
-// what AMD's matrix instruction calculator prints for gfx942.
+// Matrix products of a wave, on small integers that every order of a sum gives exactly. Where lanes hold elements
+// follows the description of each instruction in the ISA's manual; no hardware has confirmed it.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -61,7 +61,7 @@ TEST(Places, ParametersLieAtTheirNaturalAlignment) {
   const tern_emulated_kernel& kernel = library.kernel("parameters");
   std::vector<std::uint32_t> offsets;
   for (std::uint32_t i = 0; i < kernel.parameter_count; ++i) offsets.push_back(kernel.parameters[i].offset);
-  // As llvm-readelf --notes says of the same kernel's code object.
+  // Each argument at the next multiple of its alignment (AMDGPU backend's guide, "Kernarg Segment").
   EXPECT_EQ(offsets, (std::vector<std::uint32_t>{0, 8, 10, 16, 32, 34, 48, 64}));
   EXPECT_EQ(kernel.parameter_bytes, 68u);
 }
