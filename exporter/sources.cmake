@@ -122,7 +122,9 @@ set(sources
   lower/vision.cpp
   lower/window_gradients.cpp
   microscaling/forms.cpp
+  microscaling/narrow_floats.cpp
   microscaling/pack.cpp
+  microscaling/round.cpp
   operator_names.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp
@@ -180,7 +182,6 @@ set(sources
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp
-  subclasses/narrow_floats.cpp
   subclasses/nvfp4.cpp
   tune/tune.cpp
   tune/verdict.cpp

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/microscaling/narrow_floats.h"
 #include "exporter/subclasses/families.h"
-#include "exporter/subclasses/narrow_floats.h"
 
 namespace tern::subclasses {
 namespace {
@@ -83,7 +83,7 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   const pt2::PickledAttribute* size = how.find("block_size");
   const std::int64_t block = size == nullptr ? 16 : size->integer;
   if (block < 1 || block > (1 << 20)) fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements", block));
-  const NarrowFloat& float4 = *find_narrow_float("float4_e2m1fn_x2");
+  const microscaling::NarrowFloat& float4 = *microscaling::find_narrow_float("float4_e2m1fn_x2");
   const DType dtype = b.dtype(x);
   const Dims shape(b.shape(x));
   if (shape.empty()) fail(ErrorCode::bad_file, "the activation has no dimensions");
@@ -108,7 +108,8 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
       DType::f32);
   const ValueId scaled =
       b.expr("x * ((1 / t) / s)", {{"x", b.reshape(x, blocks)}, {"t", above}, {"s", scale}}, DType::f32);
-  const ValueId rounded = b.expr("x * s", {{"x", round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
+  const ValueId rounded =
+      b.expr("x * s", {{"x", microscaling::round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
   QuantizedProduct product{b.reshape(rounded, shape), numbers(b, weight, false, dtype), outer};
   const ValueId own = weight.value_or_none("per_tensor_scale");
   if (own != kNoValue && outer != kNoValue) {

@@ -26,6 +26,7 @@ set(sources
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
   quantization_test.cpp
+  quantize_activations_test.cpp
   quantize_arithmetic_test.cpp
   quantize_test.cpp
   quantize_uses_test.cpp
