@@ -108,6 +108,7 @@ set(sources
   lower/registry.cpp
   lower/repeated_heads.cpp
   lower/resize.cpp
+  lower/scaled_grouped_products.cpp
   lower/scaled_products.cpp
   lower/scan.cpp
   lower/scatter_index.cpp
@@ -125,6 +126,7 @@ set(sources
   microscaling/narrow_floats.cpp
   microscaling/pack.cpp
   microscaling/round.cpp
+  microscaling/scale_tiles.cpp
   operator_names.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp

@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include "exporter/microscaling/narrow_floats.h"
+#include "exporter/microscaling/scale_tiles.h"
 #include "exporter/subclasses/families.h"
 
 namespace tern::subclasses {
@@ -24,15 +25,6 @@ ValueId widen_float4(Builder& b, ValueId packed) {
   return b.expr("x * 0.5", {{"x", doubled}}, DType::f32);
 }
 
-/// Scales from cuBLAS's tiles of 128 rows and 4 columns into rows [rows, columns].
-ValueId from_tiles(Builder& b, ValueId scales, Dim rows, Dim columns) {
-  ExprPool& p = b.pool();
-  const Dim down = p.ceildiv(rows, 128), across = p.ceildiv(columns, 4);
-  ValueId v = b.permute(b.reshape(scales, {down, across, 32, 4, 4}), {0, 3, 2, 1, 4});
-  v = b.reshape(v, {p.mul(down, 128), p.mul(across, 4)});
-  return b.slice(b.slice(v, 0, 0, rows), 1, 0, columns);
-}
-
 /// `scaled`: with the tensor's own scale.
 ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) {
   ExprPool& p = b.pool();
@@ -49,7 +41,8 @@ ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) 
   const Dim columns = p.floordiv(shape.back(), block);
   const Dim rows = p.product(std::span(shape).first(shape.size() - 1));
   const pt2::PickledAttribute* swizzled = q.tensor->attribute("is_swizzled_scales");
-  if (swizzled != nullptr && swizzled->integer != 0) scales = from_tiles(b, scales, rows, columns);
+  if (swizzled != nullptr && swizzled->integer != 0)
+    scales = microscaling::scales_from_tiles(b, scales, {}, rows, columns);
   Dims blocks(shape.begin(), shape.end() - 1);
   blocks.push_back(columns);
   blocks.emplace_back(1);

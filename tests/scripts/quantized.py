@@ -18,7 +18,7 @@ import tempfile
 # The first part of a name says what made the case. Products of activations by activations have no weight.
 QUANTIZED = re.compile(
     r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int"
-    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|conv2d|conv1d))"
+    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|conv2d|conv1d)|grouped_mx(_v2|_dynamic|$))"
 )
 FLOATS = {"float64", "float32", "bfloat16", "float16"}
 LEAST = 16  # rows and columns of a weight; scales and biases have fewer
