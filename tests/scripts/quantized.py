@@ -35,15 +35,21 @@ def wrong_of(program):
     states = {s["name"]: s for s in program["states"]}
     for function in program["functions"]:
         made = {}  # value: the state that it is, by views alone
+        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # by the caller, or computed of it
         for value in function["inputs"]:
             if value.get("kind") == "state":
                 made[value["value"]] = states[value["state"]]
         for node in function["nodes"]:
             operands = [v for v in node["inputs"] if v is not None and v >= 0]
+            if given.intersection(operands):
+                given.update(node["outputs"])
             if node["op"] in ("reshape", "permute") and operands and operands[0] in made:
                 made[node["outputs"][0]] = made[operands[0]]
             elif node["op"] in WEIGHT:
-                weight = made.get(node["inputs"][WEIGHT[node["op"]]])
+                operand = node["inputs"][WEIGHT[node["op"]]]
+                if operand in given:
+                    continue
+                weight = made.get(operand)
                 if weight is None:
                     yield f"{node['op']} reads a weight that is computed in each run"
                 elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):
