@@ -176,6 +176,7 @@ set(sources
   quantized/products.cpp
   quantized/reads.cpp
   quantized/shifted.cpp
+  quantized/sparse.cpp
   quantized/superseded.cpp
   raw_bytes.cpp
   rewrite.cpp
@@ -185,9 +186,11 @@ set(sources
   subclasses/families.cpp
   subclasses/mx.cpp
   subclasses/nvfp4.cpp
+  subclasses/semi_structured.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp
+  two_of_four.cpp
   weight_only/scale.cpp
   weight_only/selection.cpp
   weight_only/trace.cpp
