@@ -33,7 +33,7 @@ void expand(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std
     const int code = places[b / 2] >> (b % 2 * 4) & 15;
     for (std::int64_t i = std::max(begin, b * block); i < std::min(begin + count, (b + 1) * block); ++i) {
       const int place = static_cast<int>(i - b * block);
-      to[i - begin] = (code & 3) == place ? values[0] : code >> 2 == place ? values[1] : 0.0F;
+      to[i - begin] = ((code & 3) == place ? values[0] : 0.0F) + (code >> 2 == place ? values[1] : 0.0F);
     }
   }
 }

@@ -18,6 +18,7 @@ struct Family {
 
 ValueId dequantize_affine(Builder& b, const QuantizedTensor& q);
 ValueId dequantize_semi_structured(Builder& b, const QuantizedTensor& q);
+ValueId refuse_cusparselt(Builder& b, const QuantizedTensor& q);
 ValueId dequantize_float8(Builder& b, const QuantizedTensor& q);
 ValueId dequantize_mx(Builder& b, const QuantizedTensor& q);
 QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x);

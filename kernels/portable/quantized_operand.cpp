@@ -22,21 +22,21 @@ std::string element(DType t, const std::string& x, const std::string& from, cons
   return converted(t, DType::f32, at);
 }
 
-/// Of two kept elements of four, the one whose place this is, or zero.
+/// Of two kept elements of four, those whose place this is.
 void declare_sparse(Launch& k, const std::string& name, const std::string& macro, const QuantizedMatrix& m) {
   k.parameter(name + "_kept_columns", m.columns / m.blocks.columns * m.blocks.kept);
   k.parameter(name + "_places", m.place_offset());
   k.parameter(name + "_place_columns", m.place_row_bytes());
   k.source.define(macro + "_PLACES(row, column)",
                   fmt::format("({0}[p.{0}_places + (row) * p.{0}_place_columns + ((column) >> 3)] >> "
-                              "(int)(((column) & 4)))",
+                              "(int)((column) & 4))",
                               name));
-  const std::string first = fmt::format("(row) * p.{}_kept_columns + (((column) >> 2) << 1)", name);
-  k.source.define(
-      macro + "(row, column)",
-      fmt::format("(({0}_PLACES(row, column) & 3) == (int)((column) & 3) ? {1} : "
-                  "({0}_PLACES(row, column) >> 2 & 3) == (int)((column) & 3) ? {2} : 0.0f)",
-                  macro, element(m.element, name, "0", first), element(m.element, name, "0", first + " + 1")));
+  const auto kept = [&](int i) {
+    const std::string at = fmt::format("(row) * p.{}_kept_columns + (((column) >> 2) << 1) + {}", name, i);
+    return fmt::format("(({}_PLACES(row, column) >> {} & 3) == (int)((column) & 3) ? {} : 0.0f)", macro, 2 * i,
+                       element(m.element, name, "0", at));
+  };
+  k.source.define(macro + "(row, column)", fmt::format("({} + {})", kept(0), kept(1)));
 }
 
 }  // namespace

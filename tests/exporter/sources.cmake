@@ -33,6 +33,7 @@ set(sources
   quantized_fit_test.cpp
   quantized_products_test.cpp
   simplify_test.cpp
+  sparse_fit_test.cpp
   tune_test.cpp
   verdict_test.cpp
   weight_layout_test.cpp

@@ -358,6 +358,19 @@ def sparse():
             case(f"sparse_addmm_{short(t)}", lambda s, y: aten._sparse_semi_structured_addmm(s.b, s.k, s.m, y, alpha=0.5, beta=2), (y,), k=kept, m=meta, b=bias, share=share, golden=lambda y: back(0.5 * (wide(w) @ wide(y)) + 2 * wide(bias).unsqueeze(1)))
 
 
+def sparse_sizes():
+    """Rows that are no whole steps of a kernel, and one, few and many rows of the other operand."""
+    from torch.sparse._semi_structured_conversions import sparse_semi_structured_from_dense_cutlass as compressed
+    for t in (f16, bf16, f32):
+        for rows, columns in ((32, 192), (96, 320)):
+            w = torch.randn(rows, columns).to(t)
+            keep = (torch.rand(rows, columns // 4, 2, 2).argsort(-1) < 1).view(rows, columns) if t == f32 else (torch.rand(rows, columns // 4, 4).argsort(-1) < 2).view(rows, columns)
+            w = w * keep
+            kept, meta = compressed(w)
+            case(f"sparse_sizes_{short(t)}_{columns}", lambda s, x: aten._sparse_semi_structured_linear(x, s.k, s.m), *((torch.randn(n, columns).to(t),) for n in (3, 1, 7, 40)), dynamic=((({0: Dim("rows", min=1, max=64)}),),),
+                 k=kept, m=meta, share=1e-6 if t == f32 else 1e-2, golden=lambda x: (x.double() @ w.double().t()).to(t))
+
+
 class Residual(nn.Module):
     def __init__(self, channels=8, groups=1):
         super().__init__()
@@ -522,6 +535,6 @@ def microscaled_groups():
     case("grouped_mx_inputs", lambda x, sx, w, sw, ends: torch._scaled_grouped_mm(x, w.transpose(1, 2), sx, sw, ends, out_dtype=bf16), (x, padded(sx, ends), w, tiles, ends), share=1e-2, golden=lambda x, s, w, t, e: product(x, sx, e))
 
 
-for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand, everywhere, microscaled_groups):
+for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand, everywhere, microscaled_groups, sparse_sizes):
     part()
 print(made, "cases")
