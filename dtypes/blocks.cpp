@@ -21,6 +21,30 @@ void unpack_integers(const std::uint8_t* from, std::int64_t count, float* to) {
   }
 }
 
+/// Numbers [begin, begin + count) of a row of a 2:4 sparse matrix.
+void expand(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin, std::int64_t count,
+            float* to) {
+  const std::int64_t block = m.blocks.columns, kept = m.blocks.kept;
+  const auto* const places = reinterpret_cast<const std::uint8_t*>(at) + m.place_offset() + row * m.place_row_bytes();
+  const std::byte* const elements = at + row * m.row_bytes();
+  for (std::int64_t b = begin / block; b * block < begin + count; ++b) {
+    float values[2];
+    convert(elements + b * kept * element_size(m.element), m.element, values, DType::f32, kept);
+    const int code = places[b / 2] >> (b % 2 * 4) & 15;
+    for (std::int64_t i = std::max(begin, b * block); i < std::min(begin + count, (b + 1) * block); ++i) {
+      const int place = static_cast<int>(i - b * block);
+      to[i - begin] = ((code & 3) == place ? values[0] : 0.0F) + (code >> 2 == place ? values[1] : 0.0F);
+    }
+  }
+}
+
+const char* wrong_sparse(DType element, const Blocks& b) {
+  if (!is_sparse_element(element)) return "a 2:4 sparse value of another type than float32, float16 or bfloat16";
+  if (b != two_of_four())
+    return "a sparse value that is not one of two elements in four, without scales and zero points";
+  return nullptr;
+}
+
 float number_at(const std::byte* at, DType t, std::int64_t i) {
   float value = 0;
   // The bytes may lie anywhere; convert wants elements where they may lie.
@@ -47,6 +71,10 @@ bool is_quantized_element(DType t) {
   }
 }
 
+bool is_sparse_element(DType t) {
+  return t == DType::f32 || t == DType::f16 || t == DType::bf16;
+}
+
 bool is_quantized_scale(DType t) {
   return t == DType::f32 || t == DType::f16 || t == DType::bf16 || t == DType::f8_e8m0 || t == DType::f8_e4m3fn;
 }
@@ -59,6 +87,7 @@ const char* wrong_blocks(DType element, const Blocks& b) {
   constexpr std::int32_t kMost = 1 << 30;
   if (b.columns < 1 || b.columns > kMost || b.rows < 1 || b.rows > kMost)
     return "blocks of no size, or of too large a one";
+  if (b.sparse()) return wrong_sparse(element, b);
   if (!is_quantized_element(element))
     return "a quantized value whose elements are of another type than 8 bits or fewer";
   if (b.columns > 1 && b.columns % elements_per_byte(element) != 0) return "blocks that end within a byte";
@@ -81,9 +110,9 @@ void check_quantized(const QuantizedMatrix& m) {
   if (m.rows < 0 || m.columns < 0) {
     complain("negative size " + std::to_string(m.rows) + " x " + std::to_string(m.columns));
   }
-  if (m.columns % m.blocks.columns != 0) {
+  if (m.columns % m.blocks.divisor() != 0) {
     complain("rows of " + std::to_string(m.columns) + " elements do not divide into blocks of " +
-             std::to_string(m.blocks.columns));
+             std::to_string(m.blocks.divisor()));
   }
   // Padding adds less than 128 rows and 4 columns, which the limit leaves room for.
   constexpr std::int64_t kLimit = std::int64_t{1} << 58;
@@ -94,6 +123,7 @@ void check_quantized(const QuantizedMatrix& m) {
 
 void decode_elements(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                      std::int64_t count, float* to) {
+  if (m.blocks.sparse()) return expand(m, at, m.first + row, begin, count, to);
   const std::byte* from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);
   if (m.element == DType::i4) return unpack_integers<4>(reinterpret_cast<const std::uint8_t*>(from), count, to);
   if (m.element == DType::i2) return unpack_integers<2>(reinterpret_cast<const std::uint8_t*>(from), count, to);
@@ -113,6 +143,7 @@ BlockScale block_scale(const QuantizedMatrix& m, const std::byte* at, std::int64
 void dequantize_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
   decode_elements(m, at, row, begin, count, to);
+  if (m.blocks.sparse()) return;
   const std::int64_t block = m.blocks.columns, end = begin + count;
   for (std::int64_t k = begin; k < end;) {
     const std::int64_t next = std::min(end, (k / block + 1) * block);

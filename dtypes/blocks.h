@@ -19,6 +19,9 @@ enum class ZeroPoint : std::uint8_t {
 /// A matrix in blocks of `rows` by `columns` elements; a tensor of more dimensions is one with its leading dimensions
 /// folded into rows. The last block of rows may be smaller. Each block has one scale and, unless zero_point is none,
 /// one zero point. All are computed with in float32, each operation rounded.
+///
+/// Or, where `kept` is 2, a 2:4 sparse matrix: of each 4 elements of a row, 2 are kept with their places, and the
+/// others are zero. It has no scales.
 struct Blocks {
   std::int32_t columns = 0;  ///< 0: not a quantized value
   std::int32_t rows = 1;
@@ -26,34 +29,62 @@ struct Blocks {
   ZeroPoint zero_point = ZeroPoint::none;
   DType zero = DType::invalid;  ///< int8 or a type that scales may have, but float8; invalid without zero points
   ScaleLayout layout = ScaleLayout::plain;
-  bool outer = false;  ///< one more float32, by which all scales are multiplied (NVFP4)
+  bool outer = false;     ///< one more float32, by which all scales are multiplied (NVFP4)
+  std::uint8_t kept = 0;  ///< elements of a block that are kept; 0: all
+
+  bool sparse() const { return kept != 0; }
+  /// What the columns of a matrix are a multiple of: places of 2:4 end with a byte in each row.
+  std::int32_t divisor() const { return sparse() ? 2 * columns : columns; }
 
   friend bool operator==(const Blocks&, const Blocks&) = default;
 };
 
-/// Whether quantized values have elements (scales, zero points) of this type.
+/// The blocks of a 2:4 sparse matrix.
+constexpr Blocks two_of_four() {
+  Blocks b;
+  b.columns = 4;
+  b.scale = DType::invalid;
+  b.kept = 2;
+  return b;
+}
+
+/// Whether quantized values have elements (scales, zero points) of this type; 2:4 sparse ones have those of is_sparse.
 bool is_quantized_element(DType t);
+bool is_sparse_element(DType t);
 bool is_quantized_scale(DType t);
 bool is_quantized_zero(DType t);
 
 /// A quantized matrix in memory: elements row by row, then the scales, the zero points and the outer scale, each from
-/// the next multiple of its own element's size on.
+/// the next multiple of its own element's size on. Of a 2:4 sparse matrix, the kept elements row by row, then their
+/// places among four: 2 bits each, the first in the lowest bits of a byte.
 struct QuantizedMatrix {
   DType element = DType::invalid;
   std::int64_t rows = 0;
-  std::int64_t columns = 0;  ///< a multiple of blocks.columns and of elements_per_byte(element)
+  std::int64_t columns = 0;  ///< a multiple of blocks.divisor() and of elements_per_byte(element)
   Blocks blocks;
   /// Of a part of the matrix, its first row: functions that take a number of a row count from it. Sizes and offsets
   /// stay those of the whole matrix.
   std::int64_t first = 0;
 
   ScaleGrid scales() const {
+    if (blocks.sparse()) return {0, 0, ScaleLayout::plain};
     return {(rows + blocks.rows - 1) / blocks.rows, (columns + blocks.columns - 1) / blocks.columns, blocks.layout};
   }
-  std::int64_t row_bytes() const { return columns / elements_per_byte(element) * element_size(element); }
+  /// Of the elements.
+  std::int64_t row_bytes() const {
+    const std::int64_t elements = blocks.sparse() ? columns / blocks.columns * blocks.kept : columns;
+    return elements / elements_per_byte(element) * element_size(element);
+  }
   std::int64_t element_bytes() const { return rows * row_bytes(); }
-  std::int64_t scale_offset() const { return up(element_bytes(), element_size(blocks.scale)); }
+  /// Of a 2:4 sparse matrix: a byte has the places of two blocks.
+  std::int64_t place_offset() const { return element_bytes(); }
+  std::int64_t place_row_bytes() const { return blocks.sparse() ? columns / (2 * blocks.columns) : 0; }
+  std::int64_t scale_offset() const {
+    if (blocks.sparse()) return place_offset() + rows * place_row_bytes();
+    return up(element_bytes(), element_size(blocks.scale));
+  }
   std::int64_t zero_offset() const {
+    if (blocks.sparse()) return scale_offset();
     return up(scale_offset() + scales().size() * element_size(blocks.scale), element_size(zero_type()));
   }
   std::int64_t outer_offset() const {

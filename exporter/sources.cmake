@@ -109,6 +109,7 @@ set(sources
   lower/registry.cpp
   lower/repeated_heads.cpp
   lower/resize.cpp
+  lower/scaled_grouped_products.cpp
   lower/scaled_products.cpp
   lower/scan.cpp
   lower/scatter_index.cpp
@@ -123,7 +124,10 @@ set(sources
   lower/vision.cpp
   lower/window_gradients.cpp
   microscaling/forms.cpp
+  microscaling/narrow_floats.cpp
   microscaling/pack.cpp
+  microscaling/round.cpp
+  microscaling/scale_tiles.cpp
   operator_names.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp
@@ -173,6 +177,7 @@ set(sources
   quantized/products.cpp
   quantized/reads.cpp
   quantized/shifted.cpp
+  quantized/sparse.cpp
   quantized/superseded.cpp
   raw_bytes.cpp
   rewrite.cpp
@@ -181,11 +186,12 @@ set(sources
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp
-  subclasses/narrow_floats.cpp
   subclasses/nvfp4.cpp
+  subclasses/semi_structured.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp
+  two_of_four.cpp
   weight_only/scale.cpp
   weight_only/selection.cpp
   weight_only/trace.cpp

@@ -143,6 +143,7 @@ set(sources
   cpu/quantized/nibbles_avx512vbmi.cpp
   cpu/quantized/numbers.cpp
   cpu/quantized/product.cpp
+  cpu/quantized/sparse.cpp
   cpu/reductions/histogram.cpp
   cpu/reductions/normalization.cpp
   cpu/reductions/reduce.cpp

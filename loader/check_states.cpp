@@ -94,8 +94,8 @@ std::string check_type(const TensorType& t) {
     if (const char* wrong = wrong_blocks(t.dtype, t.blocks)) return wrong;
     if (t.shape.empty()) return "a quantized value of no dimensions";
     const Dim last = t.shape.back();
-    if (last.is_const() && last.value() % t.blocks.columns != 0)
-      return fmt::format("blocks of {} columns do not divide its last size, {}", t.blocks.columns, last.value());
+    if (last.is_const() && last.value() % t.blocks.divisor() != 0)
+      return fmt::format("blocks of {} columns do not divide its last size, {}", t.blocks.divisor(), last.value());
   } else if (t.blocks != Blocks{}) {
     return "scales or zero points without blocks";
   } else if (t.dtype == DType::i4 || t.dtype == DType::i2) {
@@ -103,7 +103,7 @@ std::string check_type(const TensorType& t) {
   }
   // Sizes that overflow together; symbolic ones are checked when they are known.
   TensorType constant = t;
-  for (Dim& d : constant.shape) d = d.is_const() ? d : Dim(t.quantized() ? t.blocks.columns : 1);
+  for (Dim& d : constant.shape) d = d.is_const() ? d : Dim(t.quantized() ? t.blocks.divisor() : 1);
   std::uint64_t bytes = 0;
   if (t.dtype != DType::invalid && !byte_size(constant, &bytes)) return "its size in bytes does not fit 62 bits";
   return {};

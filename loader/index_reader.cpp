@@ -119,6 +119,7 @@ Blocks read_blocks(const archive::Type& row) {
   b.zero = static_cast<DType>(row.zero());
   b.layout = static_cast<ScaleLayout>(row.layout());
   b.outer = row.outer();
+  b.kept = row.kept();
   return b;
 }
 

@@ -112,8 +112,9 @@ bool quantized_size(const TensorType& type, std::uint64_t count, std::uint64_t* 
   return true;
 }
 
-/// "mx32(float8_e4m3fn)", "blocks(int4, 1x32, float32 scales, int8 zero points)".
+/// "mx32(float8_e4m3fn)", "blocks(int4, 1x32, float32 scales, int8 zero points)", "2:4(bfloat16)".
 std::string text_of(const Blocks& b, const std::string& element) {
+  if (b.sparse()) return fmt::format("{}:{}({})", b.kept, b.columns, element);
   if (b.scale == DType::f8_e8m0 && b.rows == 1 && b.zero_point == ZeroPoint::none && !b.outer)
     return fmt::format("mx{}({})", b.columns, element);
   std::string s = fmt::format("blocks({}, {}x{}, {} scales", element, b.rows, b.columns, name_of(b.scale));

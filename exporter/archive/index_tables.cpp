@@ -73,7 +73,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<archive::Type>>> Ind
     rows.push_back(archive::CreateType(builder, static_cast<std::uint8_t>(t.dtype), shape, b.columns,
                                        static_cast<std::uint8_t>(b.layout), b.rows, static_cast<std::uint8_t>(b.scale),
                                        static_cast<std::uint8_t>(b.zero_point), static_cast<std::uint8_t>(b.zero),
-                                       b.outer));
+                                       b.outer, b.kept));
   }
   return builder.CreateVector(rows);
 }

@@ -157,7 +157,7 @@ std::span<const Lowering> quantization_lowerings() {
          {decomposed_lowerings(), decomposed_parameter_lowerings(), decomposed_operator_lowerings(),
           torchao_affine_lowerings(), torchao_float8_lowerings(), fake_quantize_lowerings(), observer_lowerings(),
           packed_product_lowerings(), dynamic_product_lowerings(), semi_structured_lowerings(),
-          scaled_product_lowerings()}) {
+          scaled_product_lowerings(), scaled_grouped_product_lowerings()}) {
       v.insert(v.end(), table.begin(), table.end());
     }
     return v;

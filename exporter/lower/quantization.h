@@ -22,6 +22,7 @@ std::span<const Lowering> packed_product_lowerings();   ///< products with packe
 std::span<const Lowering> dynamic_product_lowerings();  ///< products that quantize their rows
 std::span<const Lowering> semi_structured_lowerings();  ///< products with 2:4 sparse matrices
 std::span<const Lowering> scaled_product_lowerings();   ///< float8 products with scales
+std::span<const Lowering> scaled_grouped_product_lowerings();
 
 /// A part of an expression and the dtype that PyTorch's operator for it gives; `invalid` for a Python number, which
 /// takes the type of the other operand.

@@ -3,6 +3,7 @@
 
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/quantization.h"
+#include "exporter/lower/scaling.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -10,17 +11,7 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-/// Numbers of torch.nn.functional.ScalingType.
-enum class Recipe : std::int64_t {
-  tensor = 0,
-  row = 1,
-  block_1x16 = 2,
-  block_1x32 = 3,
-  block_1x128 = 4,
-  block_128x128 = 5
-};
-
-constexpr std::int64_t kBlock = 128, kMxBlock = 32;
+constexpr std::int64_t kBlock = 128;
 
 /// A factor [r, k], the contracted axis last, and its scales: one number, [r, 1], blocks [r or r / 128, k / 128], or
 /// those of MX.
@@ -121,12 +112,12 @@ Factor factor(Builder& b, const Call& c, ValueId x, ArgumentName scales, Argumen
   Factor f = {x, c.tensors(scales)[0]};
   const bool swizzled = !swizzle.empty() && swizzle[0] != 0;
   f.layout = swizzled ? ScaleLayout::swizzled_32_4_4 : ScaleLayout::plain;
-  switch (static_cast<Recipe>(recipe[0])) {
-    case Recipe::tensor: return f;
-    case Recipe::row: f.scale = b.reshape(f.scale, {b.size(x, 0), 1}); return f;
-    case Recipe::block_1x32: f.mx = true; return f;
-    case Recipe::block_1x128: return f;
-    case Recipe::block_128x128: {
+  switch (static_cast<ScalingType>(recipe[0])) {
+    case ScalingType::tensor: return f;
+    case ScalingType::row: f.scale = b.reshape(f.scale, {b.size(x, 0), 1}); return f;
+    case ScalingType::block_1x32: f.mx = true; return f;
+    case ScalingType::block_1x128: return f;
+    case ScalingType::block_128x128: {
       // Blocks of the contracted axis come first, padded to a multiple of four.
       const Dim blocks = b.pool().ceildiv(b.size(x, 1), kBlock);
       f.scale = b.transpose(b.slice(f.scale, 0, 0, blocks), 0, 1);
@@ -141,61 +132,9 @@ Values scaled_mm_by_recipes(Builder& b, const Call& c) {
   return multiply(b, c, x, factor(b, c, b.transpose(c.tensor("mat2"), 0, 1), "scale_b", "recipe_b", "swizzle_b"));
 }
 
-/// Rows of x [s, k] times the matrices [g, k, n] of their groups, or pairs of matrices; scales for rows of x and
-/// columns of the matrices.
-Values grouped(Builder& b, const Call& c, ValueId row_scale, ValueId column_scale) {
-  const ValueId x = c.tensor("self"), w = c.tensor("mat2");
-  if (b.rank(w) != 3 || b.rank(x) < 2 || b.rank(x) > 3) c.unsupported("groups along another axis than rows");
-  const Dim groups = b.size(w, 0), columns = b.size(w, 2);
-  ValueId p = kNoValue;
-  column_scale = b.reshape(column_scale, {groups, columns});
-  if (b.rank(x) == 3) {
-    p = product(b, x, w, DType::f32);
-    row_scale = b.reshape(row_scale, {groups, b.size(x, 1), 1});
-    column_scale = b.unsqueeze(column_scale, 1);
-  } else {
-    const ValueId ends = c.tensor("offs");
-    const bool same = b.dtype(x) == b.dtype(w);
-    p = b.add(Op::grouped_matmul, {same ? x : b.cast(x, DType::f32), same ? w : b.cast(w, DType::f32), ends},
-              {attr_dtype(DType::f32)});
-    row_scale = b.reshape(row_scale, {b.size(x, 0), 1});
-    // The group of a row: how many end before it. Rows after the last group are zeros with any scale.
-    const ValueId passed =
-        b.expr("row >= end", {{"row", b.reshape(b.iota(b.size(x, 0), DType::i64), {b.size(x, 0), 1})}, {"end", ends}},
-               DType::i64);
-    ValueId group = b.reduce(passed, "sum", {1}, false, DType::i64);
-    group = b.expr("min(g, last)", {{"g", group}, {"last", b.from_dim(b.pool().sub(groups, 1))}}, DType::i64);
-    column_scale = b.index_select(column_scale, group, 0);
-  }
-  std::string text = "p * x * y";
-  std::vector<ExprArg> args = {{"p", p}, {"x", row_scale}, {"y", column_scale}};
-  if (c.has("bias")) {
-    text += " + bias";
-    args.emplace_back("bias", c.tensor("bias"));
-  }
-  return {b.expr(text, args, DType::f32, c.result_dtype())};
-}
-
-Values scaled_grouped_mm(Builder& b, const Call& c) {
-  const ValueId x = c.tensor("scale_a"), y = c.tensor("scale_b");
-  if (b.dtype(x) != DType::f32 || b.dtype(y) != DType::f32) c.unsupported("groups with scales for blocks");
-  return grouped(b, c, x, y);
-}
-Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
-  for (const ArgumentName name : {ArgumentName("recipe_a"), ArgumentName("recipe_b")}) {
-    const std::vector<std::int64_t> recipe = c.integers(name);
-    if (recipe.size() != 1 || static_cast<Recipe>(recipe[0]) != Recipe::row) {
-      c.unsupported("groups with scales other than for rows");
-    }
-  }
-  return grouped(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
-}
-
 constexpr Lowering kTable[] = {
     {"aten._scaled_mm.default", scaled_mm},
     {"aten._scaled_mm_v2.default", scaled_mm_by_recipes},
-    {"aten._scaled_grouped_mm.default", scaled_grouped_mm},
-    {"aten._scaled_grouped_mm_v2.default", scaled_grouped_mm_by_recipes},
 };
 
 }  // namespace

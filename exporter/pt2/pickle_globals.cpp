@@ -52,6 +52,10 @@ constexpr Known kKnown[] = {
     {"torchao.dtypes.utils PlainLayout", G::record},
     {"torchao.float8.inference Float8MMConfig", G::named_tuple},
 
+    // Tensors of PyTorch.
+    {"torch.sparse.semi_structured SparseSemiStructuredTensorCUSPARSELT", G::tensor_class},
+    {"torch.sparse.semi_structured SparseSemiStructuredTensorCUTLASS", G::tensor_class},
+
     // Tensors of torchao 0.18.
     {"torchao.prototype.float8_opaque_tensor Float8OpaqueTensor", G::tensor_class},
     {"torchao.prototype.mx_formats.mx_tensor MXTensor", G::tensor_class},

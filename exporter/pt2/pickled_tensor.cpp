@@ -30,6 +30,7 @@ class Interpreter {
   PickledTensor subclass(const PickleValue& v);
   PickledTensor wrapper(PickleId type, PickleId arguments);
   void state(PickledTensor& tensor, PickleId id);
+  void attributes(PickledTensor& t, const PickleValue& v);
   void place(PickledTensor& tensor, const PickleValue& v, PickleId persistent, bool typed);
   void check_inside(const PickledTensor& tensor, const PickleValue& v, std::uint64_t bytes) const;
   bool is_tensor(const PickleValue& v) const;
@@ -172,21 +173,27 @@ PickledTensor Interpreter::wrapper(PickleId type, PickleId arguments) {
 
 /// The tensor's __dict__, or a pair of it and of the slots.
 void Interpreter::state(PickledTensor& t, PickleId id) {
-  const PickleValue* v = &view_[id];
-  if (v->kind == Kind::tuple && v->items.size() == 2) v = &view_[v->items[0]];
-  if (v->kind != Kind::dict) view_.bad(*v, fmt::format("the state of the tensor is {}, not a dict", name_of(v->kind)));
-  for (std::size_t i = 0; i < v->items.size(); i += 2) {
-    std::string name = view_.text(v->items[i], "the name of an attribute");
-    const PickleValue& item = view_[v->items[i + 1]];
+  const PickleValue& v = view_[id];
+  if (v.kind != Kind::tuple || v.items.size() != 2) return attributes(t, v);
+  for (const PickleId part : v.items) {
+    if (view_[part].kind != Kind::none) attributes(t, view_[part]);
+  }
+}
+
+void Interpreter::attributes(PickledTensor& t, const PickleValue& v) {
+  if (v.kind != Kind::dict) view_.bad(v, fmt::format("the state of the tensor is {}, not a dict", name_of(v.kind)));
+  for (std::size_t i = 0; i < v.items.size(); i += 2) {
+    std::string name = view_.text(v.items[i], "the name of an attribute");
+    const PickleValue& item = view_[v.items[i + 1]];
     if (t.find(name) != nullptr || t.attribute(name) != nullptr)
       view_.bad(item, fmt::format("the attribute {} occurs twice", quoted(name)));
     if (is_tensor(item)) {
       if (name.size() > kMaxInnerNameBytes)
         view_.bad(item, fmt::format("the name of an inner tensor has {} bytes, and at most {} are read", name.size(),
                                     kMaxInnerNameBytes));
-      t.inner.push_back({std::move(name), tensor(v->items[i + 1])});
+      t.inner.push_back({std::move(name), tensor(v.items[i + 1])});
     } else {
-      t.attributes.push_back({std::move(name), read_pickled_attribute(view_, v->items[i + 1])});
+      t.attributes.push_back({std::move(name), read_pickled_attribute(view_, v.items[i + 1])});
     }
   }
 }

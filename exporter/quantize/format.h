@@ -17,11 +17,20 @@ enum class Scheme {
   nvfp4,         ///< float8 scales of 16 elements and one float32 above them (nvfp4.cpp)
 };
 
+/// What products make of the rows that such weights multiply, in each run (activations.h).
+enum class Activations {
+  floats,  ///< nothing
+  int8,    ///< int8 with a scale for each row: products of integers
+  float8,  ///< float8_e4m3fn with a scale for each row: products of float8
+  mx,      ///< MX blocks: of the weight's element type where that is an MX format, else of float8_e4m3fn
+};
+
 struct Format {
   std::string_view name;
   Scheme scheme;
   DType element;
-  std::int32_t block;  ///< elements along a row that share a scale; 0: all of them
+  std::int32_t block;       ///< elements along a row that share a scale; 0: all of them
+  Activations activations;  ///< that its products can have, beside floats
   std::string_view summary;
 };
 
@@ -33,8 +42,7 @@ struct Recipe {
   const Format* format = nullptr;
   std::int32_t block = 0;  ///< as Format::block
   MxScales mx_scales = MxScales::floor;
-  /// int8: products quantize rows of activations, too, and multiply integers (activations.h).
-  bool integer_activations = false;
+  Activations activations = Activations::floats;  ///< or what the format's products can have
 };
 
 std::span<const Format> formats();
@@ -42,6 +50,13 @@ std::span<const Format> formats();
 const Format* find_format(std::string_view name);
 /// "int8, int4, ..."
 std::string format_names();
+
+/// "int8", "float8" or "mx"; floats for another name.
+Activations find_activations(std::string_view name);
+/// "int8, float8 or mx"
+std::string activation_names();
+/// The formats whose products can have them: "int8", "int4, mxfp4, ...".
+std::string format_names_beside(Activations activations);
 
 /// The type of a matrix [.., columns] of `type` numbers in the format.
 Blocks blocks_of(const Recipe& recipe, DType type, std::int64_t columns);

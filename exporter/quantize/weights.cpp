@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "exporter/builder.h"
@@ -32,8 +33,9 @@ constexpr std::int64_t kLeast = 256;  // elements of a weight that is worth it
 /// Numbers of states that one matrix has become, all views of one storage; those that are not needed are absent.
 struct Made {
   TensorType type;
+  Recipe recipe;
   std::optional<std::uint32_t> quantized;
-  std::optional<std::uint32_t> elements, scales;  ///< that are multiplied as integers, and a scale for each row
+  std::optional<std::uint32_t> elements, scales;  ///< that are multiplied as they are, and a scale for each row
 };
 
 const Node& node_of(const Program& program, const Use& u) {
@@ -122,8 +124,13 @@ class Quantizer {
     return found;
   }
 
-  bool multiplies_integers(const Use& u, const Recipe& recipe) const {
-    return recipe.integer_activations && node_of(program_, u).op == Op::matmul && !u.part.batched;
+  /// Of rows and weight, with the scales behind them.
+  static bool multiplies_elements(const Node& n, const Use& u, const Recipe& recipe) {
+    return (recipe.activations == Activations::int8 || recipe.activations == Activations::float8) &&
+           n.op == Op::matmul && !u.part.batched;
+  }
+  static bool microscales_rows(const Node& n, const Use& u, const Recipe& recipe) {
+    return recipe.activations == Activations::mx && u.product && n.op != Op::convolution;
   }
 
   std::int64_t elements(const Weight& w, std::uint32_t storage) const {
@@ -151,6 +158,9 @@ class Quantizer {
       const Blocks blocks = blocks_of(recipe, w.type, p.columns);
       if (p.columns % blocks.columns != 0)
         return fmt::format("its rows of {} elements do not divide into blocks of {}", p.columns, blocks.columns);
+      if (microscales_rows(node_of(program_, u), u, recipe) && p.columns % kActivationBlock != 0)
+        return fmt::format("its rows of {} elements do not divide into the activations' blocks of {}", p.columns,
+                           kActivationBlock);
       if (p.columns % elements_per_byte(recipe.format->element) != 0) return "its rows have an odd number of elements";
       bytes[p] = QuantizedMatrix{recipe.format->element, p.planes * p.rows, p.columns, blocks}.bytes();
     }
@@ -184,6 +194,7 @@ class Quantizer {
                                  p.rows,
                                  p.plane_stride};
         Quantized q = quantize::quantize(matrix, recipe);
+        m.recipe = recipe;
         m.type = {recipe.format->element, {p.rows, p.columns}, q.blocks};
         if (p.batched) m.type.shape.insert(m.type.shape.begin(), Dim(p.planes));
         const std::string name = count++ == 0 ? before.name : fmt::format("{}.{}", before.name, count);
@@ -205,7 +216,7 @@ class Quantizer {
     return readers;
   }
 
-  /// One quantized value, and one each for the elements and scales of products of integers: all views of one storage.
+  /// One quantized value, and one each for the elements and scales of products of elements: all views of one storage.
   void add_states(Made& m, const Weight& w, const MatrixPart& part, const std::string& name, const State& before,
                   const Recipe& recipe, RawBytes bytes) {
     const QuantizedMatrix layout = quantized_matrix(m.type);
@@ -223,9 +234,10 @@ class Quantizer {
       program_.states.push_back(std::move(s));
       return static_cast<std::uint32_t>(program_.states.size() - 1);
     };
-    const auto reads = [&](bool integers) {
-      return std::ranges::any_of(
-          w.uses, [&](const Use& u) { return u.part == part && multiplies_integers(u, recipe) == integers; });
+    const auto reads = [&](bool elements) {
+      return std::ranges::any_of(w.uses, [&](const Use& u) {
+        return u.part == part && multiplies_elements(node_of(program_, u), u, recipe) == elements;
+      });
     };
     if (reads(false)) m.quantized = add(name, m.type, 0);
     if (!reads(true)) return;
@@ -237,28 +249,44 @@ class Quantizer {
   void rewrite(std::uint32_t function, const std::map<std::size_t, const Use*>& changed) {
     Builder b(program_, function);
     const std::vector<Node> before = std::exchange(b.function().nodes, {});
-    std::map<ValueId, QuantizedRows> rows;  // of activations
+    Activated activated;
     for (std::size_t i = 0; i < before.size(); ++i) {
       const auto at = changed.find(i);
       if (at == changed.end()) {
         b.function().nodes.push_back(before[i]);
         continue;
       }
-      const Made& m = made_.at(at->second->part);
-      Node n = before[i];
-      if (!m.elements || n.op != Op::matmul || at->second->part.batched) {
-        const ValueId weight = value_of_state(program_, b.function(), *m.quantized);
-        quantized::read_instead(b, n, at->second->product ? 1 : 0, weight);
-        b.function().nodes.push_back(std::move(n));
-        continue;
-      }
-      b.set_origin(n.origin, n.annotations);
-      const auto [x, fresh] = rows.try_emplace(n.inputs[0]);
-      if (fresh) x->second = quantize_rows(b, n.inputs[0]);
-      integer_product(b, n, x->second, value_of_state(program_, b.function(), *m.elements),
-                      value_of_state(program_, b.function(), *m.scales));
-      b.function().nodes.back().outputs = n.outputs;
+      b.set_origin(before[i].origin, before[i].annotations);
+      read_made(b, before[i], *at->second, activated);
     }
+  }
+
+  /// What activations have become, so that nodes share it.
+  struct Activated {
+    std::map<std::pair<ValueId, Activations>, QuantizedRows> rows;
+    std::map<std::tuple<ValueId, DType, MxScales>, ValueId> microscaled;
+  };
+
+  void read_made(Builder& b, Node n, const Use& u, Activated& activated) {
+    const Made& m = made_.at(u.part);
+    const ValueId x = n.inputs[0];
+    if (multiplies_elements(n, u, m.recipe)) {
+      const auto [rows, fresh] = activated.rows.try_emplace({x, m.recipe.activations});
+      if (fresh) rows->second = quantize_rows(b, x, m.recipe.activations);
+      product_of_elements(b, n, rows->second, value_of_state(program_, b.function(), *m.elements),
+                          value_of_state(program_, b.function(), *m.scales));
+      b.function().nodes.back().outputs = n.outputs;
+      return;
+    }
+    if (microscales_rows(n, u, m.recipe)) {
+      const DType element = activation_element(*m.recipe.format);
+      const auto [y, fresh] = activated.microscaled.try_emplace({x, element, m.recipe.mx_scales});
+      if (fresh) y->second = microscaled(b, x, element, m.recipe.mx_scales);
+      n.inputs[0] = y->second;
+      n.set(AttrKey::dtype, Dims{static_cast<std::int64_t>(b.dtype(n.outputs[0]))});
+    }
+    quantized::read_instead(b, n, u.product ? 1 : 0, value_of_state(program_, b.function(), *m.quantized));
+    b.function().nodes.push_back(std::move(n));
   }
 
   Program& program_;

@@ -14,6 +14,7 @@
 #include "exporter/quantized/fit.h"
 #include "exporter/quantized/numbers.h"
 #include "exporter/quantized/reads.h"
+#include "exporter/quantized/sparse.h"
 #include "exporter/rewrite.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
@@ -142,7 +143,8 @@ class Weights {
     Numbers numbers{{}, t.dtype, read.rows, read.columns};
     const std::vector<PerBlock> scales =
         scale_candidates(program_, f, part, slice, {read.rows, read.columns, read.planes});
-    if (scales.empty()) return std::nullopt;
+    const bool sparse = read.by_columns && is_sparse_element(t.dtype) && is_stored_smaller(slice, numbers);
+    if (scales.empty() && !sparse) return std::nullopt;
     try {
       part.evaluate(v, slice, [&](const Tensor& value) {
         numbers.values = read.by_columns ? numbers_by_columns(value, read.planes) : numbers_of(value);
@@ -153,6 +155,9 @@ class Weights {
     for (const PerBlock& s : scales) {
       if (auto fitted = fit(numbers, s)) return fitted;
     }
+    if (sparse) {
+      if (auto fitted = fit_two_of_four(numbers)) return fitted;
+    }
     int pairs = 0;
     for (const PerBlock& s : scales) {
       for (const PerBlock& z : scales) {
@@ -162,6 +167,13 @@ class Weights {
       }
     }
     return std::nullopt;
+  }
+
+  /// Whether what a weight is computed of takes fewer bytes: a program that keeps zeros has no 2:4 sparse value.
+  bool is_stored_smaller(const ConstantSlice& slice, const Numbers& n) const {
+    std::uint64_t bytes = 0;
+    for (const std::uint32_t s : slice.states) bytes += program_.storages[program_.states[s].storage].size;
+    return bytes < static_cast<std::uint64_t>(n.rows * n.columns * element_size(n.type));
   }
 
   /// Tied weights are one state.

@@ -10,6 +10,8 @@ namespace subclasses {
 namespace {
 
 constexpr Family kFamilies[] = {
+    {"torch.sparse.semi_structured SparseSemiStructuredTensorCUSPARSELT", refuse_cusparselt, "", nullptr},
+    {"torch.sparse.semi_structured SparseSemiStructuredTensorCUTLASS", dequantize_semi_structured, "", nullptr},
     {"torchao.prototype.mx_formats.mx_tensor MXTensor", dequantize_mx, "act_quant_kwargs", multiply_mx},
     {"torchao.prototype.mx_formats.nvfp4_tensor NVFP4Tensor", dequantize_nvfp4, "act_quant_kwargs", multiply_nvfp4},
     {"torchao.quantization Float8Tensor", dequantize_float8, "act_quant_kwargs", nullptr},

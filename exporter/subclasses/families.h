@@ -1,4 +1,4 @@
-// The classes of torchao that are known by their numbers: a table, and for each family a file.
+// The classes of torchao and PyTorch that are known by their numbers: a table, and for each family a file.
 #pragma once
 
 #include "exporter/subclasses/quantized_tensor.h"
@@ -17,6 +17,8 @@ struct Family {
 };
 
 ValueId dequantize_affine(Builder& b, const QuantizedTensor& q);
+ValueId dequantize_semi_structured(Builder& b, const QuantizedTensor& q);
+ValueId refuse_cusparselt(Builder& b, const QuantizedTensor& q);
 ValueId dequantize_float8(Builder& b, const QuantizedTensor& q);
 ValueId dequantize_mx(Builder& b, const QuantizedTensor& q);
 QuantizedProduct multiply_mx(Builder& b, QuantizedTensor& weight, ValueId x);

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/microscaling/narrow_floats.h"
+#include "exporter/microscaling/scale_tiles.h"
 #include "exporter/subclasses/families.h"
-#include "exporter/subclasses/narrow_floats.h"
 
 namespace tern::subclasses {
 namespace {
@@ -24,15 +25,6 @@ ValueId widen_float4(Builder& b, ValueId packed) {
   return b.expr("x * 0.5", {{"x", doubled}}, DType::f32);
 }
 
-/// Scales from cuBLAS's tiles of 128 rows and 4 columns into rows [rows, columns].
-ValueId from_tiles(Builder& b, ValueId scales, Dim rows, Dim columns) {
-  ExprPool& p = b.pool();
-  const Dim down = p.ceildiv(rows, 128), across = p.ceildiv(columns, 4);
-  ValueId v = b.permute(b.reshape(scales, {down, across, 32, 4, 4}), {0, 3, 2, 1, 4});
-  v = b.reshape(v, {p.mul(down, 128), p.mul(across, 4)});
-  return b.slice(b.slice(v, 0, 0, rows), 1, 0, columns);
-}
-
 /// `scaled`: with the tensor's own scale.
 ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) {
   ExprPool& p = b.pool();
@@ -49,7 +41,8 @@ ValueId numbers(Builder& b, const QuantizedTensor& q, bool scaled, DType dtype) 
   const Dim columns = p.floordiv(shape.back(), block);
   const Dim rows = p.product(std::span(shape).first(shape.size() - 1));
   const pt2::PickledAttribute* swizzled = q.tensor->attribute("is_swizzled_scales");
-  if (swizzled != nullptr && swizzled->integer != 0) scales = from_tiles(b, scales, rows, columns);
+  if (swizzled != nullptr && swizzled->integer != 0)
+    scales = microscaling::scales_from_tiles(b, scales, {}, rows, columns);
   Dims blocks(shape.begin(), shape.end() - 1);
   blocks.push_back(columns);
   blocks.emplace_back(1);
@@ -83,7 +76,7 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
   const pt2::PickledAttribute* size = how.find("block_size");
   const std::int64_t block = size == nullptr ? 16 : size->integer;
   if (block < 1 || block > (1 << 20)) fail(ErrorCode::bad_file, fmt::format("NVFP4 blocks of {} elements", block));
-  const NarrowFloat& float4 = *find_narrow_float("float4_e2m1fn_x2");
+  const microscaling::NarrowFloat& float4 = *microscaling::find_narrow_float("float4_e2m1fn_x2");
   const DType dtype = b.dtype(x);
   const Dims shape(b.shape(x));
   if (shape.empty()) fail(ErrorCode::bad_file, "the activation has no dimensions");
@@ -108,7 +101,8 @@ QuantizedProduct multiply_nvfp4(Builder& b, QuantizedTensor& weight, ValueId x) 
       DType::f32);
   const ValueId scaled =
       b.expr("x * ((1 / t) / s)", {{"x", b.reshape(x, blocks)}, {"t", above}, {"s", scale}}, DType::f32);
-  const ValueId rounded = b.expr("x * s", {{"x", round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
+  const ValueId rounded =
+      b.expr("x * s", {{"x", microscaling::round_to(b, scaled, float4)}, {"s", scale}}, DType::f32, dtype);
   QuantizedProduct product{b.reshape(rounded, shape), numbers(b, weight, false, dtype), outer};
   const ValueId own = weight.value_or_none("per_tensor_scale");
   if (own != kNoValue && outer != kNoValue) {

@@ -101,7 +101,7 @@ void convolution(Make& m) {
   std::int64_t row = in / groups;  // of the weight as a matrix
   for (const std::int64_t k : reach) row *= k;
   if (!m.tame() && !transposed && is_float(dtype) && row % 4 == 0 && row > 0 && m.chance(40)) {
-    m.node.inputs.push_back(m.quantized({out, row}));
+    m.node.inputs.push_back(m.quantized({out, row}, false));
     m.set(Key::kernel, reach);
   } else {
     m.operand(is_byte(dtype) ? m.pick({DType::i8, DType::u8}) : dtype, kernel);

@@ -134,13 +134,18 @@ ValueId Make::strided(DType dtype, const Sizes& shape) {
   return v;
 }
 
-ValueId Make::quantized(const Sizes& shape) {
+ValueId Make::quantized(const Sizes& shape, bool sparse) {
   using enum DType;
   const DType dtype = pick({f8_e4m3fn, f8_e5m2, f6_e2m3, f4_e2m1, i8, u8, i4, i2});
   Sizes sizes = shape;
   sizes.back() = std::max<std::int64_t>(1, (sizes.back() + 3) / 4) * 4;
   TensorType type{dtype, Dims(sizes.begin(), sizes.end())};
   Blocks& blocks = type.blocks;
+  if (sparse && sizes.back() % two_of_four().divisor() == 0 && chance(20)) {
+    type.dtype = pick({f32, f16, bf16});
+    blocks = two_of_four();
+    return state(std::move(type), sizes);
+  }
   blocks.columns = static_cast<std::int32_t>(chance(50) ? sizes.back() : 4);
   blocks.rows = static_cast<std::int32_t>(chance(80) ? 1 : in(2, 5));
   blocks.scale = pick({f8_e8m0, f32, f16, bf16, f8_e4m3fn});

@@ -61,8 +61,8 @@ class Make {
   /// A symbol for the node to bind.
   Dim unbound();
 
-  /// A quantized state of any format, whose last size is rounded up to a multiple of four.
-  ValueId quantized(const Sizes& shape);
+  /// A quantized state of any format, whose last size is rounded up to a multiple of four; perhaps 2:4 sparse.
+  ValueId quantized(const Sizes& shape, bool sparse = true);
 
   // Attributes.
   void set(Key key, Dim d) { node.set(key, Dims{d}); }

@@ -22,6 +22,23 @@ std::string element(DType t, const std::string& x, const std::string& from, cons
   return converted(t, DType::f32, at);
 }
 
+/// Of two kept elements of four, those whose place this is.
+void declare_sparse(Launch& k, const std::string& name, const std::string& macro, const QuantizedMatrix& m) {
+  k.parameter(name + "_kept_columns", m.columns / m.blocks.columns * m.blocks.kept);
+  k.parameter(name + "_places", m.place_offset());
+  k.parameter(name + "_place_columns", m.place_row_bytes());
+  k.source.define(macro + "_PLACES(row, column)",
+                  fmt::format("({0}[p.{0}_places + (row) * p.{0}_place_columns + ((column) >> 3)] >> "
+                              "(int)((column) & 4))",
+                              name));
+  const auto kept = [&](int i) {
+    const std::string at = fmt::format("(row) * p.{}_kept_columns + (((column) >> 2) << 1) + {}", name, i);
+    return fmt::format("(({}_PLACES(row, column) >> {} & 3) == (int)((column) & 3) ? {} : 0.0f)", macro, 2 * i,
+                       element(m.element, name, "0", at));
+  };
+  k.source.define(macro + "(row, column)", fmt::format("({} + {})", kept(0), kept(1)));
+}
+
 }  // namespace
 
 void declare_quantized(Launch& k, const std::string& name, std::size_t index, const QuantizedMatrix& m) {
@@ -30,6 +47,7 @@ void declare_quantized(Launch& k, const std::string& name, std::size_t index, co
   std::string macro = name;
   std::ranges::transform(macro, macro.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   k.input(name, index, DType::u8);
+  if (b.sparse()) return declare_sparse(k, name, macro, m);
   const auto parameter = [&](const char* what, std::int64_t value) {
     k.parameter(fmt::format("{}_{}", name, what), value);
     return fmt::format("p.{}_{}", name, what);

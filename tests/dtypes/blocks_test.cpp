@@ -38,6 +38,45 @@ TEST(Blocks, TwoBitsLieFromTheLowestOn) {
   EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{0, .5F, -1, -.5F, -.5F, -1, .5F, 0}));
 }
 
+TEST(Blocks, TwoOfFourLieWithTheirPlacesBehindThem) {
+  const QuantizedMatrix m{DType::f32, 2, 8, two_of_four()};
+  check_quantized(m);
+  EXPECT_EQ(m.place_offset(), 2 * 4 * 4);
+  EXPECT_EQ(m.bytes(), 32 + 2);
+  EXPECT_EQ((QuantizedMatrix{DType::bf16, 64, 128, two_of_four()}.bytes()) * 16, 64 * 128 * 2 * 9);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
+  const float kept[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::memcpy(bytes.data(), kept, sizeof kept);
+  bytes[32] = std::byte{0b11'10'01'00};  // 0, 1 of the first four; 2, 3 of the next
+  // Any bits have a meaning: the second element may come first, and two in one place are added.
+  bytes[33] = std::byte{0b01'01'00'11};
+  EXPECT_EQ(row(m, bytes, 0), (std::vector<float>{1, 2, 0, 0, 0, 0, 3, 4}));
+  EXPECT_EQ(row(m, bytes, 1), (std::vector<float>{6, 0, 0, 5, 0, 15, 0, 0}));
+  std::vector<float> part(5);
+  dequantize_row(m, bytes.data(), 1, 3, 5, part.data());
+  EXPECT_EQ(part, (std::vector<float>{5, 0, 15, 0, 0}));
+}
+
+TEST(Blocks, TwoOfFourHaveNothingElse) {
+  const auto wrong = [](DType element, auto edit) {
+    Blocks b = two_of_four();
+    edit(b);
+    return wrong_blocks(element, b) != nullptr;
+  };
+  EXPECT_FALSE(wrong(DType::f16, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::i8, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::f64, [](Blocks&) {}));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.kept = 1; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.kept = 4; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.columns = 8; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.rows = 2; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.scale = DType::f32; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.zero_point = ZeroPoint::added, b.zero = DType::f32; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.layout = ScaleLayout::swizzled_32_4_4; }));
+  EXPECT_TRUE(wrong(DType::f16, [](Blocks& b) { b.outer = true; }));
+  EXPECT_THROW(check_quantized({DType::f16, 2, 12, two_of_four()}), Error) << "places end within a byte";
+}
+
 TEST(Blocks, EachPartBeginsAtAMultipleOfItsElements) {
   QuantizedMatrix m{DType::i8, 3, 3, {.columns = 3, .scale = DType::f32}};
   EXPECT_EQ(m.scale_offset(), 12);

@@ -177,7 +177,7 @@ TEST(Quantize, ProductsOfIntegersHaveExactSums) {
     SCOPED_TRACE(std::string(name_of(type)));
     Tied m(type);
     QuantizeRule int8 = rule("int8");
-    int8.recipe.integer_activations = true;
+    int8.recipe.activations = quantize::Activations::int8;
     ASSERT_EQ(quantize_weights(m.p.program(), {int8}, {}).weights.size(), 1u);
     const Program& p = m.p.program();
     const auto product = std::ranges::find(p.functions[0].nodes, Op::matmul, &Node::op);
@@ -209,7 +209,7 @@ TEST(Quantize, NamesStayUnique) {
   m.p.program().states.back().name = "w.scale";
   m.p.output(m.p.program().functions[0].inputs.back().value);
   QuantizeRule int8 = rule("int8");
-  int8.recipe.integer_activations = true;
+  int8.recipe.activations = quantize::Activations::int8;
   ASSERT_EQ(quantize_weights(m.p.program(), {int8}, {}).weights.size(), 1u);
   std::set<std::string> names;
   for (const State& s : m.p.program().states) EXPECT_TRUE(names.insert(s.name).second) << s.name;

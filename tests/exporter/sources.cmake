@@ -26,12 +26,14 @@ set(sources
   pt2_sympy_test.cpp
   pt2_zip_attack_test.cpp
   quantization_test.cpp
+  quantize_activations_test.cpp
   quantize_arithmetic_test.cpp
   quantize_test.cpp
   quantize_uses_test.cpp
   quantized_fit_test.cpp
   quantized_products_test.cpp
   simplify_test.cpp
+  sparse_fit_test.cpp
   tune_test.cpp
   verdict_test.cpp
   weight_layout_test.cpp

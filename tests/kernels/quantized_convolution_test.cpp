@@ -109,6 +109,7 @@ void expect_sums(const Format& f, const Case& c, std::uint32_t seed) {
 TEST(QuantizedConvolution, SumsOfTheNumbersInEveryWay) {
   std::uint32_t seed = 1;
   for (const Format& f : kFormats) {
+    if (f.blocks.sparse()) continue;  // products alone read them
     for (const Case& c : kCases) expect_sums(f, c, seed += 3);
   }
 }

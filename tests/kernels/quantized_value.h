@@ -14,7 +14,8 @@ namespace tern::test {
 inline std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(m.bytes()));
-  for (std::int64_t i = 0; i < m.element_bytes(); ++i) {
+  for (std::int64_t i = 0; i < m.bytes(); ++i) {  // places of any two bits, too
+    if (i >= m.element_bytes() && !m.blocks.sparse()) break;
     auto code = static_cast<std::uint8_t>(engine());
     if (m.element == DType::f6_e2m3 || m.element == DType::f6_e3m2) code &= 63;
     if (m.element == DType::f8_e4m3fn && (code & 0x7f) == 0x7f) code = 0x55;
@@ -28,6 +29,10 @@ inline std::vector<std::byte> random_value(const QuantizedMatrix& m, std::uint32
       convert(&x, DType::f32, bytes.data() + at + i * element_size(t), t, 1);
     }
   };
+  if (m.blocks.sparse()) {
+    fill(0, m.element, m.place_offset() / element_size(m.element), -2, 2);
+    return bytes;
+  }
   fill(m.scale_offset(), m.blocks.scale, m.scales().size(), .5F, 2);
   if (m.blocks.zero_point != ZeroPoint::none)
     fill(m.zero_offset(), m.blocks.zero, m.scales().size(), m.blocks.zero == DType::i8 ? -9 : -1, 9);
@@ -58,6 +63,9 @@ inline const Format kFormats[] = {
     {DType::f6_e3m2, {.columns = 32}},
     {DType::f4_e2m1, {.columns = 32}},
     {DType::f4_e2m1, {.columns = 16, .scale = DType::f8_e4m3fn, .outer = true}},
+    {DType::bf16, two_of_four()},
+    {DType::f16, two_of_four()},
+    {DType::f32, two_of_four()},
 };
 
 /// With blocks of so many columns where a format has one for each row.

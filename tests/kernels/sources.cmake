@@ -45,5 +45,6 @@ set(sources
   rows_test.cpp
   sgemm_test.cpp
   simd_test.cpp
+  sparse_test.cpp
   tile_rows_test.cpp
   winograd_test.cpp)

@@ -157,6 +157,21 @@ TEST(ArchiveAttack, QuantizedTypes) {
     b = {};
     b.outer = true;
   });
+  // Two of four have no scales, and rows of whole bytes of places.
+  const auto sparse = [](DType element, Dims shape, const auto& edit) {
+    Blocks blocks = two_of_four();
+    edit(blocks);
+    expect_rule("values.type", [&](Program& p) { p.functions[1].values.back().type = {element, shape, blocks}; });
+  };
+  sparse(DType::i8, {4, 64}, [](Blocks&) {});
+  sparse(DType::f16, {4, 60}, [](Blocks&) {});
+  sparse(DType::f16, {}, [](Blocks&) {});
+  sparse(DType::f16, {4, 64}, [](Blocks& b) { b.kept = 255; });
+  sparse(DType::f16, {4, 64}, [](Blocks& b) { b.columns = 16; });
+  sparse(DType::f16, {4, 64}, [](Blocks& b) { b.scale = DType::f8_e8m0; });
+  sparse(DType::f16, {4, 64}, [](Blocks& b) { b.outer = true; });
+  sparse(DType::f16, {4, 64}, [](Blocks& b) { b.rows = 4; });
+  wrong(DType::f16, [](Blocks& b) { b = {.kept = 2}; });
   // Elements that share bytes are no tensor by themselves.
   wrong(DType::i4, [](Blocks& b) { b = {}; });
   wrong(DType::i2, [](Blocks& b) { b = {}; });

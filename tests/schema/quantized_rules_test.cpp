@@ -71,5 +71,13 @@ TEST(QuantizedRules, Convolutions) {
                  "float32, float16 or bfloat16");
 }
 
+TEST(QuantizedRules, TwoOfFourAreForProductsAndRows) {
+  const TensorType sparse{DType::bf16, {7, 16}, two_of_four()};
+  EXPECT_EQ(Rule(Op::matmul).in({2, 16}).typed(sparse).type(), (TensorType{DType::f32, {2, 7}}));
+  EXPECT_EQ(Rule(Op::dequantize).typed(sparse).dtype(DType::f16).type(), (TensorType{DType::f16, {7, 16}}));
+  expect_refused(Rule(Op::convolution).in({2, 16, 5}).typed(sparse).set(AttrKey::kernel, {1}), "2:4 sparse");
+  expect_refused(Rule(Op::matmul).in({2, 7}).in({7, 16}, DType::f32).typed(sparse), "");
+}
+
 }  // namespace
 }  // namespace tern

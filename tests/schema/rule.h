@@ -23,6 +23,10 @@ class Rule {
     types_.push_back({DType::i8, std::move(shape), {.columns = 8, .scale = DType::f32}});
     return *this;
   }
+  Rule& typed(TensorType type) {
+    types_.push_back(std::move(type));
+    return *this;
+  }
   Rule& set(AttrKey key, std::vector<std::int64_t> v) {
     node_.set(key, Dims(v.begin(), v.end()));
     return *this;

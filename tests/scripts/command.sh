@@ -87,8 +87,10 @@ try '--group without int4' ends 2 '--group is for int4' "${quantize[@]}" int8 --
 try '--group' ends 2 'an even number from 8 to 4096' "${quantize[@]}" int4 --group 7
 try '--mx-scales' ends 2 'floor, even or ceil' "${quantize[@]}" mxfp4 --mx-scales up
 try '--mx-scales without MX' ends 2 '--mx-scales is for MX formats' "${quantize[@]}" int8 --mx-scales even
-try '--activations' ends 2 '--activations takes int8' "${quantize[@]}" int8 --activations int4
-try '--activations without int8' ends 2 'is for int8 weights' "${quantize[@]}" int4 --activations int8
+try '--activations' ends 2 '--activations takes int8, float8 or mx' "${quantize[@]}" int8 --activations int4
+try '--activations without int8' ends 2 'is for weights in int8: give one' "${quantize[@]}" int4 --activations int8
+try '--activations without float8' ends 2 'is for weights in float8: give one' "${quantize[@]}" int8 --activations float8
+try '--activations without MX' ends 2 'is for weights in int4, mxfp4' "${quantize[@]}" float8 --activations mx
 try '--keep alone' ends 2 'give one of them' "$tern" export $digits -o "$out/quantized.tern" --keep x
 try 'quantize by pattern' ends 0 "not quantized: classifier.4.weight: 'classifier.4' keeps it" "${quantize[@]}" int4 --group 64 --quantize int8:classifier.1 --keep classifier.4
 try 'quantize, the report' ends 0 'features.3.weight: its rows of 144 elements do not divide into blocks of 32' "${quantize[@]}" mxfp8_e4m3 --mx-scales ceil

@@ -30,6 +30,12 @@ accurate() {
 for format in int8 float8 mxfp6_e2m3 mxfp6_e3m2 mxfp8_e4m3 mxfp8_e5m2 nvfp4; do
   try "quantized to $format" accurate $format 354
 done
-try 'quantized with activations' accurate int8 354 --activations int8
-for format in int4 mxfp4; do try "quantized to $format" accurate $format 347; done
+for format in int8 float8; do try "$format activations" accurate $format 354 --activations $format; done
+for format in mxfp6_e2m3 mxfp6_e3m2 mxfp8_e4m3 mxfp8_e5m2 nvfp4; do
+  try "$format with MX activations" accurate $format 354 --activations mx
+done
+for format in int4 mxfp4; do
+  try "quantized to $format" accurate $format 347
+  try "$format with MX activations" accurate $format 347 --activations mx --mx-scales even
+done
 report

@@ -18,7 +18,7 @@ import tempfile
 # The first part of a name says what made the case. Products of activations by activations have no weight.
 QUANTIZED = re.compile(
     r"^(pt2e_x86_(mlp|dynamic_mlp|cnn)|ao_(int8wo|int8da|float8wo|int4intx|int2intx)_mlp|hand_int"
-    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|conv2d|conv1d))"
+    r"|all_(int8|int4|mxfp8)_(embedding|bag|tied|experts|bmm|conv2d|conv1d)|grouped_mx(_v2|_dynamic|$))"
 )
 FLOATS = {"float64", "float32", "bfloat16", "float16"}
 LEAST = 16  # rows and columns of a weight; scales and biases have fewer
@@ -35,15 +35,21 @@ def wrong_of(program):
     states = {s["name"]: s for s in program["states"]}
     for function in program["functions"]:
         made = {}  # value: the state that it is, by views alone
+        given = {v["value"] for v in function["inputs"] if v.get("kind") != "state"}  # by the caller, or computed of it
         for value in function["inputs"]:
             if value.get("kind") == "state":
                 made[value["value"]] = states[value["state"]]
         for node in function["nodes"]:
             operands = [v for v in node["inputs"] if v is not None and v >= 0]
+            if given.intersection(operands):
+                given.update(node["outputs"])
             if node["op"] in ("reshape", "permute") and operands and operands[0] in made:
                 made[node["outputs"][0]] = made[operands[0]]
             elif node["op"] in WEIGHT:
-                weight = made.get(node["inputs"][WEIGHT[node["op"]]])
+                operand = node["inputs"][WEIGHT[node["op"]]]
+                if operand in given:
+                    continue
+                weight = made.get(operand)
                 if weight is None:
                     yield f"{node['op']} reads a weight that is computed in each run"
                 elif weight["type"]["dtype"] in FLOATS and is_matrix(weight):

@@ -10,6 +10,7 @@ namespace {
 std::string type_name(const TensorType& type) {
   const std::string_view name = name_of(type.dtype);
   if (!type.quantized()) return std::string(name);
+  if (type.blocks.sparse()) return fmt::format("sparse {}", name);
   return fmt::format("{} {}", type.blocks.scale == DType::f8_e8m0 ? "mx" : "blocks of", name);
 }
 

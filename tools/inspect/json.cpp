@@ -37,8 +37,12 @@ std::string type_json(const Program& p, const TensorType& t) {
   out += array(t.shape, [&](Dim d) { return size_json(p, d); });
   if (t.quantized()) {
     const Blocks& b = t.blocks;
-    out += fmt::format(", \"block\": [{}, {}], \"scale\": {}, \"scale_layout\": {}", b.rows, b.columns,
-                       quoted(name_of(b.scale)), static_cast<int>(b.layout));
+    out += fmt::format(", \"block\": [{}, {}]", b.rows, b.columns);
+    if (b.sparse()) {
+      out += fmt::format(", \"kept\": {}", b.kept);
+    } else {
+      out += fmt::format(", \"scale\": {}, \"scale_layout\": {}", quoted(name_of(b.scale)), static_cast<int>(b.layout));
+    }
     if (b.zero_point != ZeroPoint::none)
       out += fmt::format(", \"zero_point\": {}, \"zero\": {}",
                          quoted(b.zero_point == ZeroPoint::added ? "added" : "subtracted"), quoted(name_of(b.zero)));

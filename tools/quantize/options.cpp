@@ -30,8 +30,9 @@ Recipe parse_format(std::string_view name, const QuantizeArguments& a) {
   if (format == nullptr)
     fail(ErrorCode::invalid_argument, fmt::format("--quantize takes {}, not '{}'", format_names(), escape_name(name)));
   const bool grouped = format->scheme == Scheme::integers && format->block != 0;
+  const Activations activations = find_activations(a.activations);
   return {format, grouped ? a.group.value_or(format->block) : format->block, parse_scales(a.mx_scales),
-          !a.activations.empty() && format->element == DType::i8};
+          format->activations == activations ? activations : Activations::floats};
 }
 
 FormatLadder parse_ladder(const std::string& text, const QuantizeArguments& a) {
@@ -76,13 +77,18 @@ void check_formats(const QuantizeArguments& a, const std::vector<FormatLadder>& 
       return std::ranges::any_of(l.recipes, [&](const Recipe& r) { return is(*r.format); });
     });
   };
-  if (!a.mx_scales.empty() && !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
-    fail(ErrorCode::invalid_argument, "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one");
+  const Activations activations = find_activations(a.activations);
+  if (!a.mx_scales.empty() && activations != Activations::mx &&
+      !any([](const Format& f) { return f.scheme == Scheme::microscaling; })) {
+    fail(ErrorCode::invalid_argument,
+         "--mx-scales is for MX formats: give it with --quantize mxfp4 or another one, or with --activations mx");
   }
   if (a.group && !any([](const Format& f) { return f.scheme == Scheme::integers && f.block != 0; }))
     fail(ErrorCode::invalid_argument, "--group is for int4: give it with --quantize int4");
-  if (!a.activations.empty() && !any([](const Format& f) { return f.element == DType::i8; }))
-    fail(ErrorCode::invalid_argument, "--activations int8 is for int8 weights: give it with --quantize int8");
+  if (a.activations.empty() || any([&](const Format& f) { return f.activations == activations; })) return;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--activations {} is for weights in {}: give one of them with --quantize", a.activations,
+                   format_names_beside(activations)));
 }
 
 }  // namespace
@@ -94,8 +100,9 @@ std::vector<FormatLadder> parse_quantize(const QuantizeArguments& a) {
     fail(ErrorCode::invalid_argument,
          fmt::format("--group takes an even number from {} to {}, not {}", kLeastGroup, kMostGroup, *a.group));
   }
-  if (!a.activations.empty() && a.activations != "int8") {
-    fail(ErrorCode::invalid_argument, fmt::format("--activations takes int8, not '{}'", escape_name(a.activations)));
+  if (!a.activations.empty() && find_activations(a.activations) == Activations::floats) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--activations takes {}, not '{}'", activation_names(), escape_name(a.activations)));
   }
   std::vector<FormatLadder> ladders;
   for (const std::string& text : a.formats) ladders.push_back(parse_ladder(text, a));
@@ -127,13 +134,15 @@ void add_quantize_options(CLI::App* c, QuantizeArguments& a) {
   c->add_option("--group", a.group, "With --quantize int4: elements that share a scale (default: 32)")
       ->type_name("NUMBER");
   c->add_option("--mx-scales", a.mx_scales,
-                "With an MX format: floor, even or ceil, how a block's scale follows from its largest magnitude "
-                "(default: floor)")
+                "With an MX format or --activations mx: floor, even or ceil, how a block's scale follows from its "
+                "largest magnitude (default: floor)")
       ->type_name("MODE");
-  c->add_option("--activations", a.activations,
-                "int8: with --quantize int8, each run quantizes the rows that such weights multiply, too, and products "
-                "multiply integers")
-      ->type_name("int8");
+  c->add_option(
+       "--activations", a.activations,
+       "Each run quantizes what weights multiply, too. int8: rows, beside int8 weights; products multiply "
+       "integers. float8: rows, beside float8 weights. mx: blocks of 32, beside mxfp4, mxfp6, mxfp8, nvfp4 and "
+       "int4 weights")
+      ->type_name("TYPE");
   c->add_option("--calibrate", a.calibrate,
                 "With --quantize: run the program on these inputs, as floats and quantized, and report the error of "
                 "each layer and result. A .safetensors, .npz or .npy file holds a sample (or several: call0.NAME, "

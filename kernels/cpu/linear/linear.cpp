@@ -124,7 +124,7 @@ void widen(const void* from, DType type, float* to, std::int64_t count) {
 
 /// `rows` times `depth` elements of w as float32, which are `w` itself or lie in this thread's buffer.
 Weight widened(const Weight& w, Range rows, Range depth) {
-  if (w.type == DType::f32) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
+  if (w.type == DType::f32 && w.quantized == nullptr) return {w.element(rows.begin, depth.begin), w.row, DType::f32};
   const std::int64_t row = (depth.size() + 15) / 16 * 16 + 16;  // an odd number of cache lines would do as well
   auto* to = thread_buffer<float>(static_cast<std::size_t>(rows.size() * row), kWideSlot);
   if (w.quantized != nullptr) {

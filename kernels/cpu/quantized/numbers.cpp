@@ -4,6 +4,7 @@
 #include "dtypes/convert.h"
 #include "kernels/cpu/quantized/loops.h"
 #include "kernels/cpu/quantized/product.h"
+#include "kernels/cpu/quantized/sparse.h"
 #include "kernels/cpu/scratch.h"
 
 namespace tern::quantized {
@@ -46,6 +47,7 @@ void zeros_of_rows(const QuantizedMatrix& m, const std::byte* at, std::int64_t r
 
 void numbers_of_row(const QuantizedMatrix& m, const std::byte* at, std::int64_t row, std::int64_t begin,
                     std::int64_t count, float* to) {
+  if (m.blocks.sparse()) return sparse_numbers(m, at, row, begin, count, to);
   const ElementLoops* const elements = loops().of(m.element);
   if (elements == nullptr) return dequantize_row(m, at, row, begin, count, to);
   const std::byte* const from = at + (m.first + row) * m.row_bytes() + begin / elements_per_byte(m.element);

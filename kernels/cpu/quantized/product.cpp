@@ -7,6 +7,7 @@
 #include "kernels/cpu/quantized/bytes.h"
 #include "kernels/cpu/quantized/loops.h"
 #include "kernels/cpu/quantized/nibbles.h"
+#include "kernels/cpu/quantized/sparse.h"
 #include "kernels/cpu/scratch.h"
 #include "threads/parallel.h"
 
@@ -284,6 +285,7 @@ void multiply(const Product& p) {
                                       .type = p.matrix.element,
                                       .quantized = &p.matrix});
   }
+  if (p.matrix.blocks.sparse()) return multiply_sparse(p);
   const FewRows few(p);
   parallel_for((n + kMostRows - 1) / kMostRows, std::max<std::int64_t>(1, kWorthAThread / (kMostRows * k * p.m)),
                [&](std::int64_t begin, std::int64_t end) {

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import torch
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
-from torchao.prototype.mx_formats.mx_tensor import to_mx
+from torchao.prototype.mx_formats.mx_tensor import MXTensor, to_mx
 from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
 from torchao.quantization.granularity import PerRow
 from torchao.quantization.quantize_.workflows.float8.float8_tensor import Float8Tensor
@@ -117,6 +117,15 @@ def quantized(name, mode, x):
     return [q.view(torch.uint8), scale.view(torch.uint8)]
 
 
+def activated(name, mode, x):
+    """What products multiply: float8 elements and scales, or the numbers of MX blocks."""
+    if name == "float8":
+        return quantized(name, mode, x)
+    if x.dtype == torch.float16:
+        x = x.float()
+    return [MXTensor.to_mx(x, MX[name], 32, MODES[mode]).dequantize(x.dtype)]
+
+
 def main():
     print("// Written by tests/data/quantize/make.py.\n#pragma once\n\n#include <cstdint>\n\nnamespace tern::testing {\n")
     print("struct QuantizeGolden {\n  const char *format, *mode, *type, *set;\n  std::uint32_t crc;\n};\n")
@@ -128,6 +137,16 @@ def main():
                 for mode in MODES if name in MX and type_name == "float32" else ["floor"]:
                     crc = 0
                     for part in quantized(name, mode, x):
+                        crc = zlib.crc32(bytes_of(part), crc)
+                    print(f'    {{"{name}", "{mode}", "{type_name}", "{kind}", 0x{crc:08x}}},')
+    print("};\n\n/// Of activations beside weights in the format.\ninline constexpr QuantizeGolden kActivationGoldens[] = {")
+    for kind in SETS:
+        for type_name in TYPES:
+            x = numbers(type_name, kind)
+            for name in ["float8", *MX]:
+                for mode in MODES if name in MX and type_name == "float32" else ["floor"]:
+                    crc = 0
+                    for part in activated(name, mode, x):
                         crc = zlib.crc32(bytes_of(part), crc)
                     print(f'    {{"{name}", "{mode}", "{type_name}", "{kind}", 0x{crc:08x}}},')
     print("};\n// clang-format on\n\n}  // namespace tern::testing")

@@ -289,6 +289,12 @@ def swizzled(s):
     return padded.view(rows // 128, 4, 32, columns // 4, 4).permute(0, 3, 2, 1, 4).reshape(-1).view(e8m0)
 
 
+# PyTorch's CPU has neither the operator nor its shape.
+grouped_v2 = torch.library.Library("aten", "IMPL")
+for key in ("CPU", "Meta"):
+    grouped_v2.impl("_scaled_grouped_mm_v2", lambda x, w, *_: torch.empty(x.shape[0], w.shape[2], dtype=bf16, device=x.device), key)
+
+
 def scaled():
     m, k, n = 16, 256, 128
     x, w = torch.randn(m, k).to(e4m3), torch.randn(n, k).to(e4m3)
@@ -325,10 +331,6 @@ def scaled():
             out[r] = x[r].double() @ w[g].double().t() * sa[r] * sb[g]
         return out.bfloat16()
     case("scaled_grouped_mm", lambda x, w, sa, sb, ends: torch._scaled_grouped_mm(x, w.transpose(1, 2), sa, sb, ends, out_dtype=bf16), (x, ws, sa, sb, ends), share=1e-2, golden=grouped)
-    # PyTorch's CPU has neither the operator nor its shape.
-    lib = torch.library.Library("aten", "IMPL")
-    for key in ("CPU", "Meta"):
-        lib.impl("_scaled_grouped_mm_v2", lambda x, w, *_: torch.empty(x.shape[0], w.shape[2], dtype=bf16, device=x.device), key)
     case("scaled_grouped_mm_v2", lambda x, w, sa, sb, ends: torch.ops.aten._scaled_grouped_mm_v2(x, w.transpose(1, 2), [sa], [1], [0], [sb], [1], [0], ends, None, bf16), (x, ws, sa, sb, ends), share=1e-2, golden=grouped)
     case("scaled_grouped_mm_pairs", lambda x, w, sa, sb: torch._scaled_grouped_mm(x, w.transpose(1, 2), sa, sb, out_dtype=bf16), (torch.randn(3, m, k).to(e4m3), ws, scales(3, m), sb), share=1e-2,
          golden=lambda x, w, sa, sb: ((x.double() @ w.double().transpose(1, 2)) * sa.unsqueeze(-1) * sb.unsqueeze(1)).bfloat16())
@@ -354,6 +356,19 @@ def sparse():
         if t != i8:
             case(f"sparse_linear_bias_{short(t)}", lambda s, x: aten._sparse_semi_structured_linear(x, s.k, s.m, bias=s.b), (x,), k=kept, m=meta, b=bias, share=share, golden=lambda x: back(wide(x) @ wide(w).t() + wide(bias)))
             case(f"sparse_addmm_{short(t)}", lambda s, y: aten._sparse_semi_structured_addmm(s.b, s.k, s.m, y, alpha=0.5, beta=2), (y,), k=kept, m=meta, b=bias, share=share, golden=lambda y: back(0.5 * (wide(w) @ wide(y)) + 2 * wide(bias).unsqueeze(1)))
+
+
+def sparse_sizes():
+    """Rows that are no whole steps of a kernel, and one, few and many rows of the other operand."""
+    from torch.sparse._semi_structured_conversions import sparse_semi_structured_from_dense_cutlass as compressed
+    for t in (f16, bf16, f32):
+        for rows, columns in ((32, 192), (96, 320)):
+            w = torch.randn(rows, columns).to(t)
+            keep = (torch.rand(rows, columns // 4, 2, 2).argsort(-1) < 1).view(rows, columns) if t == f32 else (torch.rand(rows, columns // 4, 4).argsort(-1) < 2).view(rows, columns)
+            w = w * keep
+            kept, meta = compressed(w)
+            case(f"sparse_sizes_{short(t)}_{columns}", lambda s, x: aten._sparse_semi_structured_linear(x, s.k, s.m), *((torch.randn(n, columns).to(t),) for n in (3, 1, 7, 40)), dynamic=((({0: Dim("rows", min=1, max=64)}),),),
+                 k=kept, m=meta, share=1e-6 if t == f32 else 1e-2, golden=lambda x: (x.double() @ w.double().t()).to(t))
 
 
 class Residual(nn.Module):
@@ -490,6 +505,36 @@ def everywhere():
             case(f"all_{name}_conv1d_groups{end}", lambda m, x: nn.functional.conv1d(x, ones(m).view(16, 64, 1), groups=2), (torch.randn(1, 128, 10).to(t),), share=share, **buffers)
 
 
-for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand, everywhere):
+def microscaled_groups():
+    """Groups of rows and their matrices with scales of MX blocks, which only GPUs multiply: results in double."""
+    m, k, n, groups = 300, 160, 144, 3
+    ends = torch.tensor([150, 150, 290], dtype=i32)  # a group without rows, and rows without a group
+    powers = lambda *sizes: torch.randint(120, 130, sizes, dtype=u8).view(e8m0)
+    x, sx, w, sw = torch.randn(m, k).to(e4m3), powers(m, k // 32), torch.randn(groups, n, k).to(e4m3), powers(groups, n, k // 32)
+    wide = lambda t, s: (t.double().unflatten(-1, (-1, 32)) * s.double().unsqueeze(-1)).flatten(-2)
+    def padded(s, ends):  # each group in tiles of its own; rows without a group have none
+        starts = [0, *ends.tolist()]
+        return torch.cat([swizzled(s[a:b]).view(u8) for a, b in zip(starts, ends.tolist()) if b > a]).view(-1, -(-s.shape[1] // 4) * 4).view(e8m0)
+    def product(x, sx, ends):
+        group = (torch.arange(len(x)).unsqueeze(1) >= ends).sum(1)
+        every = torch.einsum("rk,gnk->rgn", wide(x, sx), wide(w, sw))
+        return torch.stack([every[r, g] if g < groups else torch.zeros(n, dtype=f64) for r, g in enumerate(group.tolist())]).bfloat16()
+    tiles = torch.stack([swizzled(s).view(u8) for s in sw]).view(e8m0)
+    v1 = lambda s, x, sx, ends: torch._scaled_grouped_mm(x, s.w.transpose(1, 2), sx, s.sw, ends, out_dtype=bf16)
+    def v2(swizzle):
+        return lambda s, x, sx, ends: torch.ops.aten._scaled_grouped_mm_v2(x, s.w.transpose(1, 2), [sx], [3], [swizzle], [s.sw], [3], [swizzle], ends, None, bf16)
+    # The scales of an input lie in tiles that depend on its groups.
+    golden = lambda x, _, e: product(x, sx if len(x) == m else other_sx, e)
+    few, other_sx, few_ends = torch.randn(40, k).to(e4m3), powers(40, k // 32), torch.tensor([7, 24, 40], dtype=i32)
+    calls = ((x, padded(sx, ends), ends), (few, padded(other_sx, few_ends), few_ends))
+    dynamic = ({0: Dim("rows", min=2, max=4096)}, {0: Dim("scales", min=2, max=8192)}, None)
+    case("grouped_mx", v1, calls[0], w=w, sw=tiles, share=1e-2, golden=golden)
+    case("grouped_mx_dynamic", v1, *calls, dynamic=(dynamic,), w=w, sw=tiles, share=1e-2, golden=golden)
+    case("grouped_mx_v2", v2(1), calls[0], w=w, sw=tiles, share=1e-2, golden=golden)
+    case("grouped_mx_v2_rows", v2(0), (x, sx, ends), w=w, sw=sw.flatten(1), share=1e-2, golden=golden)
+    case("grouped_mx_inputs", lambda x, sx, w, sw, ends: torch._scaled_grouped_mm(x, w.transpose(1, 2), sx, sw, ends, out_dtype=bf16), (x, padded(sx, ends), w, tiles, ends), share=1e-2, golden=lambda x, s, w, t, e: product(x, sx, e))
+
+
+for part in (decomposed, executorch, affine, fake, products, scaled, sparse, pt2e, configurations, by_hand, everywhere, microscaled_groups, sparse_sizes):
     part()
 print(made, "cases")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the cases of tests/data/subclasses.tar.zst: weights that are tensor subclasses of torchao, as torch.export.save keeps them.
+"""Makes the cases of tests/data/subclasses.tar.zst: weights that are tensor subclasses of torchao and PyTorch, as torch.export.save keeps them.
 
   make.py OUT [NAME...]      needs torch 2.12, torchao 0.18 and safetensors
 """
@@ -12,6 +12,8 @@ import torch.nn.functional as F
 import torchao.prototype.mx_formats.nvfp4_tensor as nvfp4
 from safetensors.torch import save_file
 from torch import nn
+from torch.sparse import SparseSemiStructuredTensorCUTLASS
+from torch.sparse._semi_structured_conversions import sparse_semi_structured_from_dense_cutlass
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
 from torchao.prototype.mx_formats.mx_tensor import MXTensor, QuantizeTensorToMXKwargs
 from torchao.prototype.mx_formats.nvfp4_tensor import NVFP4Tensor, QuantizeTensorToNVFP4Kwargs, per_tensor_amax_to_scale
@@ -41,13 +43,14 @@ class Weights(nn.Module):
         return self.function(self, x)
 
 
-def case(name, module, x, tolerance):
-    """`tolerance` is a share of the largest output; 0 asks for the same numbers."""
+def case(name, module, x, tolerance, golden=None):
+    """`tolerance` is a share of the largest output; 0 asks for the same numbers. `golden` gives the result where
+    PyTorch's CPU cannot."""
     if wanted and name not in wanted:
         return
     with torch.no_grad():
         program = torch.export.export(module, (x,), strict=False)
-        y = program.module()(x)
+        y = (golden or program.module())(x)
     save_program(program, f"{out}/{name}.pt2")
     finite = y[y.isfinite()].abs().max()
     save_file({"in0": plain(x), "out0": plain(y)}, f"{out}/{name}.safetensors",
@@ -156,3 +159,15 @@ for name, granularity in {"row": PerRow(), "group": PerGroup(16)}.items():
              Weights(lambda m, i: F.embedding(i, m.w), w=Int8Tensor.from_hp(normal(50, 64, dtype=dtype), granularity=granularity)), ids, 0)
 case("float8_mm", Weights(lambda m, x: torch.mm(x, m.w.t()), w=Float8Tensor.from_hp(torch.randn(50, 64), granularity=PerRow())),
      torch.randn(4, 64), 1e-4)
+
+# --- 2:4 sparse, whose products PyTorch has for GPUs alone: the same numbers as those of the whole weight
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    w, b = torch.randn(64, 128).to(dtype), torch.randn(64).to(dtype)
+    keep = torch.rand(64, 32, 4).argsort(-1) < 2
+    if dtype == torch.float32:  # one of two
+        keep = (torch.rand(64, 32, 2, 2).argsort(-1) < 1).view(64, 32, 4)
+    w = w * keep.view(64, 128)
+    kept, meta = sparse_semi_structured_from_dense_cutlass(w)
+    sparse = SparseSemiStructuredTensorCUTLASS(w.shape, kept, meta, None, None, None)
+    case(f"sparse_cutlass_{str(dtype).split('.')[1]}", Weights(linear, w=sparse, b=b), torch.randn(32, 128).to(dtype),
+         1e-5 if dtype == torch.float32 else 1e-2, lambda x: (x.double() @ w.double().t() + b.double()).to(dtype))

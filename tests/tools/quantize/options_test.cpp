@@ -47,8 +47,18 @@ TEST(QuantizeOptions, OptionsOfFormatsHoldInLists) {
   const std::vector<quantize::Recipe> recipes = parse_quantize(a)[0].recipes;
   EXPECT_EQ(recipes[0].mx_scales, quantize::MxScales::even);
   EXPECT_EQ(recipes[1].block, 64);
-  EXPECT_FALSE(recipes[1].integer_activations);
-  EXPECT_TRUE(recipes[2].integer_activations);
+  EXPECT_EQ(recipes[1].activations, quantize::Activations::floats);
+  EXPECT_EQ(recipes[2].activations, quantize::Activations::int8);
+}
+
+TEST(QuantizeOptions, ActivationsAreForTheFormatsThatCanHaveThem) {
+  QuantizeArguments a = for_target({"mxfp4,int4,float8,int8"});
+  a.activations = "mx";
+  a.mx_scales = "ceil";
+  const std::vector<FormatLadder> ladders = parse_quantize(a);
+  std::vector<bool> mx;
+  for (const quantize::Recipe& r : ladders[0].recipes) mx.push_back(r.activations == quantize::Activations::mx);
+  EXPECT_EQ(mx, (std::vector<bool>{true, true, false, false}));
 }
 
 TEST(QuantizeOptions, Refused) {
@@ -65,6 +75,14 @@ TEST(QuantizeOptions, Refused) {
   QuantizeArguments no_data = for_target({"int8"});
   no_data.calibrate.clear();
   EXPECT_NE(refused(no_data).find("give example inputs with --calibrate"), std::string::npos);
+  QuantizeArguments activations = for_target({"int4,int8"});
+  activations.activations = "float8";
+  EXPECT_NE(refused(activations).find("--activations float8 is for weights in float8"), std::string::npos);
+  activations.activations = "mx";
+  activations.formats = {"int8", "float8"};
+  EXPECT_NE(refused(activations).find("--activations mx is for weights in int4, mxfp4, "), std::string::npos);
+  activations.activations = "bfloat16";
+  EXPECT_NE(refused(activations).find("--activations takes int8, float8 or mx, not 'bfloat16'"), std::string::npos);
   QuantizeArguments drawn;
   drawn.draws = true;
   EXPECT_NE(refused(drawn).find("give --quantize with it"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "exporter/subclasses/narrow_floats.h"
+#include "exporter/microscaling/narrow_floats.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace tern::subclasses {
+namespace tern::microscaling {
 namespace {
 
 // OCP MX 1.0, section 5.3; the names of torchao/prototype/mx_formats/constants.py.
@@ -20,6 +20,11 @@ constexpr NarrowFloat kTypes[] = {
 
 const NarrowFloat* find_narrow_float(std::string_view name) {
   const auto* at = std::ranges::find(kTypes, name, &NarrowFloat::name);
+  return at == std::end(kTypes) ? nullptr : at;
+}
+
+const NarrowFloat* find_narrow_float(DType dtype) {
+  const auto* at = std::ranges::find(kTypes, dtype, &NarrowFloat::dtype);
   return at == std::end(kTypes) ? nullptr : at;
 }
 
@@ -37,4 +42,4 @@ ValueId round_to(Builder& b, ValueId x, const NarrowFloat& t) {
                 {{"x", x}, {"largest", t.largest}}, DType::f32);
 }
 
-}  // namespace tern::subclasses
+}  // namespace tern::microscaling

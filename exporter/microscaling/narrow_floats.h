@@ -3,7 +3,7 @@
 
 #include "exporter/builder.h"
 
-namespace tern::subclasses {
+namespace tern::microscaling {
 
 /// An element type as torchao names it, and what its scales are chosen by.
 struct NarrowFloat {
@@ -17,8 +17,10 @@ struct NarrowFloat {
 
 /// Null for another name.
 const NarrowFloat* find_narrow_float(std::string_view name);
+/// Of the element type of a quantized value; null for one that is no MX element.
+const NarrowFloat* find_narrow_float(DType dtype);
 
 /// float32 `x`, rounded to the nearest number of the type, ties to even; beyond the largest one, that one.
 ValueId round_to(Builder& b, ValueId x, const NarrowFloat& type);
 
-}  // namespace tern::subclasses
+}  // namespace tern::microscaling

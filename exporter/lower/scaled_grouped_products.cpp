@@ -1,0 +1,169 @@
+// Grouped products of float8 matrices with scales for rows, or for the blocks of MX.
+#include <fmt/format.h>
+
+#include "exporter/lower/contraction.h"
+#include "exporter/lower/quantization.h"
+#include "exporter/lower/scaling.h"
+#include "exporter/microscaling/scale_tiles.h"
+#include "schema/program.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// Rows x [s, k] and the matrices [g, k, n] of their groups, or pairs of matrices [g, s, k] and [g, k, n].
+struct Operands {
+  ValueId x, w;
+  ValueId x_scale, w_scale;
+  bool mx = false, tiles = false;  ///< scales of blocks, in tiles
+};
+
+Operands operands(Builder& b, const Call& c, ValueId x_scale, ValueId w_scale) {
+  const Operands o = {c.tensor("self"), c.tensor("mat2"), x_scale, w_scale};
+  if (b.rank(o.w) != 3 || b.rank(o.x) < 2 || b.rank(o.x) > 3) c.unsupported("groups along another axis than rows");
+  return o;
+}
+
+ValueId grouped(Builder& b, const Call& c, ValueId x, ValueId w) {
+  if (b.rank(x) == 3) return product(b, x, w, DType::f32);
+  const bool same = b.dtype(x) == b.dtype(w);
+  return b.add(Op::grouped_matmul,
+               {same ? x : b.cast(x, DType::f32), same ? w : b.cast(w, DType::f32), c.tensor("offs")},
+               {attr_dtype(DType::f32)});
+}
+
+/// [rows, groups] of 0 and 1: the groups that end before a row.
+ValueId passed_groups(Builder& b, const Call& c, Dim rows) {
+  const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
+  return b.expr("row >= end", {{"row", row}, {"end", c.tensor("offs")}}, DType::i64);
+}
+
+ValueId at_most(Builder& b, ValueId index, Dim last) {
+  return b.expr("min(i, last)", {{"i", index}, {"last", b.from_dim(last)}}, DType::i64);
+}
+
+/// Scales for rows of x and columns of the matrices: they multiply the product.
+Values by_rows(Builder& b, const Call& c, const Operands& o) {
+  const Dim groups = b.size(o.w, 0), columns = b.size(o.w, 2);
+  const ValueId p = grouped(b, c, o.x, o.w);
+  ValueId row_scale, column_scale = b.reshape(o.w_scale, {groups, columns});
+  if (b.rank(o.x) == 3) {
+    row_scale = b.reshape(o.x_scale, {groups, b.size(o.x, 1), 1});
+    column_scale = b.unsqueeze(column_scale, 1);
+  } else {
+    const Dim rows = b.size(o.x, 0);
+    row_scale = b.reshape(o.x_scale, {rows, 1});
+    // Rows after the last group are zeros with any scale.
+    const ValueId group = b.reduce(passed_groups(b, c, rows), "sum", {1}, false, DType::i64);
+    column_scale = b.index_select(column_scale, at_most(b, group, b.pool().sub(groups, 1)), 0);
+  }
+  std::string text = "p * x * y";
+  std::vector<ExprArg> args = {{"p", p}, {"x", row_scale}, {"y", column_scale}};
+  if (c.has("bias")) {
+    text += " + bias";
+    args.emplace_back("bias", c.tensor("bias"));
+  }
+  return {b.expr(text, args, DType::f32, c.result_dtype())};
+}
+
+/// In tiles, the rows of each group begin with a tile: its last one is padded. Takes scales of these padded rows and
+/// gives those of the rows themselves.
+ValueId without_padding(Builder& b, const Call& c, ValueId scales, Dim rows) {
+  const ValueId ends = b.cast(c.tensor("offs"), DType::i64);
+  const Dim groups = b.size(ends, 0);
+  const ValueId starts = b.concat({b.full({Dim(1)}, 0, DType::i64), b.slice(ends, 0, 0, b.pool().sub(groups, 1))}, 0);
+  const ValueId padding =
+      b.expr("n = end - start; floordiv(n + 127, 128) * 128 - n", {{"end", ends}, {"start", starts}}, DType::i64);
+  const ValueId before =
+      b.expr("passed * padding", {{"passed", passed_groups(b, c, rows)}, {"padding", padding}}, DType::i64);
+  const ValueId row = b.expr(
+      "i + before", {{"i", b.iota(rows, DType::i64)}, {"before", b.reduce(before, "sum", {1}, false, DType::i64)}},
+      DType::i64);
+  return b.index_select(scales, at_most(b, row, b.pool().sub(b.size(scales, 0), 1)), 0);
+}
+
+/// By an expression, so that the exporter finds the quantized value of a constant wherever its scales come from.
+ValueId dequantized(Builder& b, ValueId elements, ValueId scales) {
+  Dims blocks(b.shape(elements));
+  blocks.back() = b.size(scales, -1);
+  blocks.emplace_back(kMxBlock);
+  const ValueId y = b.expr("x * s", {{"x", b.reshape(elements, blocks)}, {"s", b.unsqueeze(scales, -1)}}, DType::f32);
+  return b.reshape(y, b.shape(elements));
+}
+
+Values by_blocks(Builder& b, const Call& c, const Operands& o) {
+  ExprPool& pool = b.pool();
+  const Dim groups = b.size(o.w, 0), rows = b.size(o.x, -2), columns = b.size(o.w, 2);
+  const Dim depth = b.size(o.w, 1), across = pool.floordiv(depth, kMxBlock);
+  if (!depth.is_const() || depth.value() % kMxBlock != 0)
+    c.unsupported("blocks of 32 along an axis that has no known multiple of 32 elements");
+  const auto plain = [&](ValueId scales, const Dims& lead, Dim down) {
+    if (o.tiles) return microscaling::scales_from_tiles(b, scales, lead, down, across);
+    Dims shape = lead;
+    shape.push_back(down);
+    shape.push_back(across);
+    return b.reshape(scales, shape);
+  };
+  ValueId x_scale;
+  if (b.rank(o.x) == 3) {
+    x_scale = plain(o.x_scale, {groups}, rows);
+  } else if (o.tiles) {
+    const Dim padded = pool.floordiv(b.numel(o.x_scale), pool.mul(pool.ceildiv(across, 4), 4));
+    x_scale = without_padding(b, c, plain(o.x_scale, {}, padded), rows);
+  } else {
+    x_scale = plain(o.x_scale, {}, rows);
+  }
+  const ValueId x = dequantized(b, o.x, x_scale);
+  const ValueId w = dequantized(b, b.transpose(o.w, 1, 2), plain(o.w_scale, {groups}, columns));
+  const ValueId p = grouped(b, c, x, b.transpose(w, 1, 2));
+  if (!c.has("bias")) return {b.cast(p, c.result_dtype())};
+  return {b.expr("p + bias", {{"p", p}, {"bias", c.tensor("bias")}}, DType::f32, c.result_dtype())};
+}
+
+/// The dtype of the scales says what they belong to; those of blocks lie in tiles.
+Values scaled_grouped_mm(Builder& b, const Call& c) {
+  Operands o = operands(b, c, c.tensor("scale_a"), c.tensor("scale_b"));
+  const DType x = b.dtype(o.x_scale), w = b.dtype(o.w_scale);
+  o.mx = o.tiles = x == DType::f8_e8m0;
+  if (x != w || (x != DType::f32 && x != DType::f8_e8m0))
+    c.unsupported(fmt::format("groups with scales of {} and {}", name_of(x), name_of(w)));
+  return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
+}
+
+struct Scaling {
+  ScalingType type;
+  bool tiles;
+};
+/// Two levels of scales belong to float4, which no .pt2 file can hold.
+Scaling scaling(const Call& c, ArgumentName recipes, ArgumentName swizzles) {
+  const std::vector<std::int64_t> types = c.integers(recipes), swizzle = c.integers(swizzles);
+  if (types.size() != 1) c.unsupported("several levels of scales");
+  const auto type = static_cast<ScalingType>(types[0]);
+  if (type != ScalingType::row && type != ScalingType::block_1x32)
+    c.unsupported(
+        fmt::format("groups with scales of recipe {}; those for rows (1) and blocks of 32 (3) are possible", types[0]));
+  return {type, !swizzle.empty() && swizzle[0] != 0};
+}
+
+Values scaled_grouped_mm_by_recipes(Builder& b, const Call& c) {
+  const Scaling x = scaling(c, "recipe_a", "swizzle_a"), w = scaling(c, "recipe_b", "swizzle_b");
+  if (x.type != w.type || x.tiles != w.tiles) c.unsupported("groups with scales of two kinds");
+  Operands o = operands(b, c, c.tensors("scale_a").at(0), c.tensors("scale_b").at(0));
+  o.mx = x.type == ScalingType::block_1x32;
+  o.tiles = x.tiles;
+  return o.mx ? by_blocks(b, c, o) : by_rows(b, c, o);
+}
+
+constexpr Lowering kTable[] = {
+    {"aten._scaled_grouped_mm.default", scaled_grouped_mm},
+    {"aten._scaled_grouped_mm_v2.default", scaled_grouped_mm_by_recipes},
+};
+
+}  // namespace
+
+std::span<const Lowering> scaled_grouped_product_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,21 @@
+// torch.sparse's SparseSemiStructuredTensorCUTLASS: the kept elements of a 2:4 sparse matrix, and their places. Those of
+// cuSPARSELt are one run of bytes whose order only that library knows, and which differs between GPUs.
+#include <tern/error.h>
+
+#include "exporter/subclasses/families.h"
+#include "exporter/two_of_four.h"
+
+namespace tern::subclasses {
+
+ValueId dequantize_semi_structured(Builder& b, const QuantizedTensor& q) {
+  return dense_of_two_in_four(b, q.value("packed"), q.value("meta"));
+}
+
+ValueId refuse_cusparselt(Builder&, const QuantizedTensor&) {
+  fail(ErrorCode::unsupported,
+       "a 2:4 sparse matrix in cuSPARSELt's form, which that library alone can read; set "
+       "torch.sparse.SparseSemiStructuredTensor._FORCE_CUTLASS = True before to_sparse_semi_structured, and export "
+       "again");
+}
+
+}  // namespace tern::subclasses
