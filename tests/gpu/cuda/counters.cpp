@@ -1,6 +1,7 @@
 // Counters for tests in process, and the report at exit.
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "tests/gpu/cuda/call.h"
@@ -61,7 +62,7 @@ TERN_EXPORT const char* tern_emulator_why(void) {
 }
 
 TERN_EXPORT const char* tern_emulator_report(void) {
-  thread_local std::string text;
-  text = report();
-  return text.c_str();
+  thread_local std::unique_ptr<const std::string> kept;
+  kept = std::make_unique<const std::string>(report());
+  return kept->c_str();
 }

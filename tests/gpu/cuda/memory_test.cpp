@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "tests/gpu/cuda/support.h"
+#include "tests/gpu/machine/pointer.h"
 
 namespace {
 
@@ -62,7 +63,7 @@ TEST_F(Memory, CopiesStayInside) {
 }
 
 TEST_F(Memory, TheHostsSideOfACopyIsNotOnTheDevice) {
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync(memory, reinterpret_cast<void*>(memory), 4, stream));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync(memory, tern::emulator::pointer<void>(memory), 4, stream));
 }
 
 TEST_F(Memory, PageableSourcesAreReadAtTheCall) {

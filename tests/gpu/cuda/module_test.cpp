@@ -1,4 +1,5 @@
 #include "tests/gpu/cuda/support.h"
+#include "tests/gpu/machine/pointer.h"
 
 namespace {
 
@@ -92,7 +93,7 @@ TEST_F(Modules, TextsAreChecked) {
   CUmodule none = nullptr;
   char log[200] = "";
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+  void* values[] = {log, tern::emulator::pointer<void>(sizeof(log))};
   FAILS(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&none, "no PTX at all", 2, options, values));
   EXPECT_NE(std::string(log).find(".version"), std::string::npos);
   EXPECT_EQ(reinterpret_cast<size_t>(values[1]), std::string(log).size());

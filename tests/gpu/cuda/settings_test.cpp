@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tests/gpu/cuda/support.h"
+#include "tests/gpu/machine/pointer.h"
 
 namespace {
 
@@ -138,7 +139,7 @@ TEST(Settings, HostCodeMayBeKeptFromDeviceMemory) {
         cuDevicePrimaryCtxRetain(&context, 0);
         cuCtxSetCurrent(context);
         cuMemAlloc(&address, 4);
-        *reinterpret_cast<volatile int*>(address) = 1;
+        *tern::emulator::pointer<volatile int>(address) = 1;
       },
       "code of the host touches 0x.* is byte 0 of 4 bytes that were allocated by cuMemAlloc_v2");
 }

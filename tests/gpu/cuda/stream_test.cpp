@@ -147,6 +147,7 @@ TEST_F(Streams, TheLastReleaseEndsTheContext) {
 
 TEST_F(Streams, ThreadsMayWorkAtTheSameTime) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       SUCCEEDS(cuCtxSetCurrent(context));

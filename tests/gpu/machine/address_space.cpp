@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "tests/gpu/machine/pointer.h"
 #include "tests/gpu/machine/status.h"
 
 namespace tern::emulator {
@@ -16,13 +17,9 @@ uint64_t up(uint64_t value, uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
-void* address(uint64_t value) {
-  return reinterpret_cast<void*>(value);
-}
-
 // Inaccessible and without memory. The kernel merges neighbours of this kind, so their number has no limit.
 void clear(uint64_t begin, uint64_t bytes) {
-  if (mmap(address(begin), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+  if (mmap(pointer(begin), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
       MAP_FAILED) {
     fatal("mmap cannot clear %llu bytes: %s", static_cast<unsigned long long>(bytes), std::strerror(errno));
   }
@@ -75,11 +72,11 @@ uint64_t AddressSpace::reserve(uint64_t bytes, uint64_t alignment, const std::st
 uint64_t AddressSpace::allocate(uint64_t bytes, const std::string& state) {
   const uint64_t pages = up(bytes, kPage);
   const uint64_t place = reserve(pages, kPage, state);
-  if (mprotect(address(place), pages, PROT_READ | PROT_WRITE) != 0) {
+  if (mprotect(pointer(place), pages, PROT_READ | PROT_WRITE) != 0) {
     clear(place, pages);
     refuse(Status::out_of_memory, "the host has no %llu bytes left", static_cast<unsigned long long>(bytes));
   }
-  std::memset(address(place), kFresh, pages);
+  std::memset(pointer(place), kFresh, pages);
   const uint64_t begin = place + pages - up(bytes, 256);
   record(place, place + pages, false, "next to memory that was " + state);
   record(begin, begin + bytes, true, state + " (number " + std::to_string(++serial_) + ")");
@@ -98,14 +95,14 @@ uint64_t AddressSpace::release(uint64_t begin, const std::string& state) {
 }
 
 void AddressSpace::map(uint64_t begin, uint64_t bytes, int file, const std::string& state) {
-  if (mmap(address(begin), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+  if (mmap(pointer(begin), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
     fatal("mmap maps no memory: %s", std::strerror(errno));
   }
   record(begin, begin + bytes, false, state);
 }
 
 void AddressSpace::set_access(uint64_t begin, uint64_t bytes, bool read, bool write, const std::string& state) {
-  if (mprotect(address(begin), bytes, (read ? PROT_READ : 0) | (write ? PROT_WRITE : 0)) != 0) {
+  if (mprotect(pointer(begin), bytes, (read ? PROT_READ : 0) | (write ? PROT_WRITE : 0)) != 0) {
     fatal("mprotect fails: %s", std::strerror(errno));
   }
   record(begin, begin + bytes, read, state);
@@ -147,7 +144,7 @@ std::string AddressSpace::history(uint64_t address) const {
 void AddressSpace::close() {
   for (const auto& [begin, region] : regions_) {
     if (region.accessible) {
-      mprotect(address(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_NONE);
+      mprotect(pointer(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_NONE);
     }
   }
 }
@@ -155,7 +152,7 @@ void AddressSpace::close() {
 void AddressSpace::open() {
   for (const auto& [begin, region] : regions_) {
     if (region.accessible) {
-      mprotect(address(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_READ | PROT_WRITE);
+      mprotect(pointer(begin / kPage * kPage), up(region.end, kPage) - begin / kPage * kPage, PROT_READ | PROT_WRITE);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "tests/gpu/machine/fault.h"
 #include "tests/gpu/machine/machine.h"
+#include "tests/gpu/machine/pointer.h"
 #include "tests/gpu/machine/settings.h"
 
 namespace tern::emulator {
@@ -12,6 +13,8 @@ template <class... F>
 struct Match : F... {
   using F::operator()...;
 };
+template <class... F>
+Match(F...) -> Match<F...>;
 
 void set_conditional(void* machine, uint64_t handle, uint32_t value) {
   static_cast<Machine*>(machine)->set_condition(handle, value);
@@ -83,7 +86,7 @@ void Machine::run(const Work& work) {
     const std::string wrong = memory.wrong(fill.to, fill.count * fill.element);
     if (!wrong.empty()) fatal("%s runs after its memory was given up: %s", text(work).c_str(), wrong.c_str());
     for (uint64_t i = 0; i < fill.count; ++i) {
-      std::memcpy(reinterpret_cast<char*>(fill.to) + i * fill.element, &fill.value, fill.element);
+      std::memcpy(pointer(fill.to) + i * fill.element, &fill.value, fill.element);
     }
     counters.figures.bytes_set += fill.count * fill.element;
   }
@@ -113,8 +116,8 @@ void Machine::run_copy(const Copy& copy) {
   };
   check(copy.to, "destination");
   if (!copy.staged) check(copy.from, "source");
-  const void* from = copy.staged ? copy.staged->data() : reinterpret_cast<const void*>(copy.from);
-  std::memmove(reinterpret_cast<void*>(copy.to), from, copy.bytes);
+  const void* from = copy.staged ? copy.staged->data() : pointer(copy.from);
+  std::memmove(pointer(copy.to), from, copy.bytes);
   switch (copy.direction) {
     case Direction::in: counters.copy_in(copy.bytes); break;
     case Direction::out: counters.copy_out(copy.bytes); break;

@@ -44,7 +44,7 @@ void Machine::run(const Node& node, const Executable& executable) {
         for (uint64_t rounds = 0; value() != 0; ++rounds) {
           if (rounds == settings().most_rounds) {
             fatal("a WHILE node runs its body for the %lluth time: TERN_EMULATOR_ROUNDS allows no more",
-                  static_cast<ull>(rounds + 1));
+                  static_cast<ull>(rounds) + 1);
           }
           run(*conditional->bodies[0], executable);
         }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tests/gpu/machine/machine.h"
+#include "tests/gpu/machine/pointer.h"
 #include "tests/gpu/machine/properties.h"
 
 namespace tern::emulator {
@@ -101,7 +102,7 @@ void Machine::copy(Direction direction, uint64_t to, uint64_t from, uint64_t byt
   if (bytes == 0) return;
   const bool pageable = direction != Direction::over && !copy.pinned;
   if (pageable && direction == Direction::in && !stream->capture) {
-    const auto* source = reinterpret_cast<const char*>(from);
+    const auto* source = pointer(from);
     copy.staged = std::make_shared<std::vector<char>>(source, source + bytes);
   }
   submit(copy, stream);

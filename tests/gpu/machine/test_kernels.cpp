@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tests/gpu/kernel.h"
+#include "tests/gpu/machine/pointer.h"
 
 namespace {
 
@@ -26,25 +27,25 @@ uint64_t threads(const tern_emulated_launch* launch) {
 // Adds b to each of the numbers at a, one a thread.
 void add(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
-  for (uint64_t i = 0; i < threads(launch); ++i) reinterpret_cast<int*>(p.a)[i] += static_cast<int>(p.b);
+  for (uint64_t i = 0; i < threads(launch); ++i) tern::emulator::pointer<int>(p.a)[i] += static_cast<int>(p.b);
 }
 
 // Multiplies each of the numbers at a by b.
 void multiply(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
-  for (uint64_t i = 0; i < threads(launch); ++i) reinterpret_cast<int*>(p.a)[i] *= static_cast<int>(p.b);
+  for (uint64_t i = 0; i < threads(launch); ++i) tern::emulator::pointer<int>(p.a)[i] *= static_cast<int>(p.b);
 }
 
 // Sets condition a to the number at b.
 void condition(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
-  launch->services->set_conditional(launch->machine, p.a, *reinterpret_cast<const uint32_t*>(p.b));
+  launch->services->set_conditional(launch->machine, p.a, *tern::emulator::pointer<const uint32_t>(p.b));
 }
 
 // Takes one from the number at b, and sets condition a to whether anything is left.
 void count_down(const tern_emulated_launch* launch) {
   const Parameters p = read(launch, 16);
-  launch->services->set_conditional(launch->machine, p.a, --*reinterpret_cast<uint32_t*>(p.b) != 0 ? 1 : 0);
+  launch->services->set_conditional(launch->machine, p.a, --*tern::emulator::pointer<uint32_t>(p.b) != 0 ? 1 : 0);
 }
 
 void trap(const tern_emulated_launch* launch) {
