@@ -105,15 +105,16 @@ uint64_t add(Machine& machine, uint64_t graph, std::span<const uint64_t> depende
     case CU_GRAPH_NODE_TYPE_KERNEL:
       check_unused(p, sizeof(p.kernel));
       return machine.add_node(graph, dependencies, context_of(machine, p.kernel.ctx),
-                              Work(kernel_of(machine, p.kernel)));
+                              What(std::in_place_type<Work>, kernel_of(machine, p.kernel)));
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       check_unused(p, sizeof(p.memcpy));
       need_zero(static_cast<unsigned>(p.memcpy.flags), "nodeParams->memcpy.flags");
       return machine.add_node(graph, dependencies, context_of(machine, p.memcpy.copyCtx),
-                              Work(copy_of(machine, p.memcpy.copyParams)));
+                              What(std::in_place_type<Work>, copy_of(machine, p.memcpy.copyParams)));
     case CU_GRAPH_NODE_TYPE_MEMSET:
       check_unused(p, sizeof(p.memset));
-      return machine.add_node(graph, dependencies, context_of(machine, p.memset.ctx), Work(fill_of(machine, p.memset)));
+      return machine.add_node(graph, dependencies, context_of(machine, p.memset.ctx),
+                              What(std::in_place_type<Work>, fill_of(machine, p.memset)));
     case CU_GRAPH_NODE_TYPE_EMPTY: check_unused(p, 0); return machine.add_node(graph, dependencies, nullptr, Empty{});
     case CU_GRAPH_NODE_TYPE_GRAPH:
       check_unused(p, sizeof(p.graph));
@@ -199,26 +200,27 @@ CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph, const
                                          size_t count, const CUDA_KERNEL_NODE_PARAMS* parameters) {
   return graph_call("cuGraphAddKernelNode_v2", 12000, [&](Machine& machine) {
     const CUDA_KERNEL_NODE_PARAMS& p = need(parameters, "nodeParams");
-    need(node, "phGraphNode") = handle<CUgraphNode>(machine.add_node(
-        number(graph), numbers(dependencies, count), context_of(machine, p.ctx), Work(kernel_of(machine, p))));
+    need(node, "phGraphNode") =
+        handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, p.ctx),
+                                             What(std::in_place_type<Work>, kernel_of(machine, p))));
   });
 }
 
 CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMCPY3D* parameters, CUcontext context) {
   return graph_call("cuGraphAddMemcpyNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") =
-        handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
-                                             Work(copy_of(machine, need(parameters, "copyParams")))));
+    need(node, "phGraphNode") = handle<CUgraphNode>(
+        machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
+                         What(std::in_place_type<Work>, copy_of(machine, need(parameters, "copyParams")))));
   });
 }
 
 CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                       const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext context) {
   return graph_call("cuGraphAddMemsetNode", 10000, [&](Machine& machine) {
-    need(node, "phGraphNode") =
-        handle<CUgraphNode>(machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
-                                             Work(fill_of(machine, need(parameters, "memsetParams")))));
+    need(node, "phGraphNode") = handle<CUgraphNode>(
+        machine.add_node(number(graph), numbers(dependencies, count), context_of(machine, context),
+                         What(std::in_place_type<Work>, fill_of(machine, need(parameters, "memsetParams")))));
   });
 }
 

@@ -79,8 +79,8 @@ uint64_t elf_bytes(const void* image) {
   const auto* bytes = static_cast<const char*>(image);
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
-  uint64_t end = std::max(header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize,
-                          header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize);
+  uint64_t end = std::max({uint64_t{sizeof(header)}, header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize,
+                           header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize});
   for (int i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     std::memcpy(&section, bytes + header.e_shoff + uint64_t{header.e_shentsize} * i, sizeof(section));

@@ -1,3 +1,6 @@
+#include <cstdio>
+#include <fstream>
+
 #include "tests/gpu/cuda/support.h"
 #include "tests/gpu/machine/pointer.h"
 
@@ -101,6 +104,82 @@ TEST_F(Modules, TextsAreChecked) {
   FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&none, ".version 8.0\n.target sm_80a\n"));
   FAILS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&none, "// tern-emulated-library: /nowhere.so\n"));
 }
+
+#ifdef TERN_EMULATOR_PTX
+// Doubles the number of each thread, of a block of 4.
+constexpr char kTwice[] = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry twice(.param .u64 twice_param_0)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [twice_param_0];
+  cvta.to.global.u64 %rd2, %rd1;
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  ld.global.u32 %r2, [%rd4];
+  shl.b32 %r3, %r2, 1;
+  st.global.u32 [%rd4], %r3;
+  ret;
+}
+)";
+
+void run_twice(CUmodule twice_module, CUdeviceptr memory, CUstream stream) {
+  CUfunction twice = nullptr;
+  SUCCEEDS(cuModuleGetFunction(&twice, twice_module, "twice"));
+  void* parameters[] = {&memory};
+  SUCCEEDS(cuMemsetD32Async(memory, 21, 4, stream));
+  SUCCEEDS(cuLaunchKernel(twice, 1, 1, 1, 4, 1, 1, 0, stream, parameters, nullptr));
+}
+
+TEST_F(Modules, TextsAreTranslated) {
+  CUmodule translated = nullptr;
+  SUCCEEDS(cuModuleLoadData(&translated, kTwice));
+  run_twice(translated, memory, stream);
+  EXPECT_EQ(read(stream, memory + 12), 42);
+  FAILS(CUDA_ERROR_INVALID_PTX,
+        cuModuleLoadData(&translated, ".version 8.0\n.target sm_80\n.visible .entry x() { no.such; }\n"));
+}
+
+// A header of machine code without sections stands for a CUBIN: its hash names the text that is executed.
+TEST(Binaries, RunTheTextThatIsKeptForThem) {
+  std::string binary(64, 0);
+  binary.replace(0, 7, "\177ELF\2\1\1");
+  binary[18] = static_cast<char>(190);
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of 64 bits
+  for (const char byte : binary) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  char name[32];
+  std::snprintf(name, sizeof(name), "/%016llx.ptx", static_cast<unsigned long long>(hash));
+  const std::string folder = testing::TempDir(), path = folder + name;
+  std::ofstream(path) << kTwice;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("TERN_EMULATOR_CUBINS", folder.c_str(), 1);
+        CUcontext context = nullptr;
+        CUmodule module = nullptr;
+        CUdeviceptr memory = 0;
+        CUstream stream = nullptr;
+        int result = 0;
+        cuInit(0);
+        cuDevicePrimaryCtxRetain(&context, 0);
+        cuCtxSetCurrent(context);
+        cuStreamCreate(&stream, 0);
+        cuMemAlloc(&memory, 16);
+        std::string other = binary;
+        other[40] = 1;
+        if (cuModuleLoadData(&module, other.data()) != CUDA_ERROR_NO_BINARY_FOR_GPU) std::_Exit(1);
+        if (cuModuleLoadData(&module, binary.data()) != CUDA_SUCCESS) std::_Exit(2);
+        run_twice(module, memory, stream);
+        cuMemcpyDtoHAsync(&result, memory, 4, stream);
+        std::_Exit(result);
+      },
+      testing::ExitedWithCode(42), "");
+  std::remove(path.c_str());
+}
+#endif
 
 TEST_F(Modules, TrapsEndTheProcess) {
   CUfunction trap = nullptr;

@@ -29,12 +29,14 @@ struct Conditional {
   std::vector<uint64_t> handles;  // of the bodies: the array is given to callers
 };
 
+using What = std::variant<Empty, Work, Child, Conditional>;
+
 struct Node {
   uint64_t handle = 0;
   Graph* graph = nullptr;
   std::shared_ptr<Context> context;  // of work
   std::vector<uint64_t> dependencies;
-  std::variant<Empty, Work, Child, Conditional> what;
+  What what;
   std::map<int, uint64_t> attributes;  // by the API's number; values are not interpreted
 };
 

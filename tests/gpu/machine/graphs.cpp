@@ -110,8 +110,7 @@ void Machine::destroy_graph(uint64_t handle) {
 
 // cuGraphAddNode: "dependencies may not have any duplicate entries."
 uint64_t Machine::add_node(uint64_t graph_handle, std::span<const uint64_t> dependencies,
-                           const std::shared_ptr<Context>& context,
-                           std::variant<Empty, Work, Child, Conditional> what) {
+                           const std::shared_ptr<Context>& context, What what) {
   const std::shared_ptr<Graph> graph = this->graph(graph_handle);
   std::set<uint64_t> unique;
   for (uint64_t dependency : dependencies) {

@@ -91,7 +91,7 @@ class Machine {
   std::shared_ptr<Graph> graph(uint64_t handle) const { return graphs_.get(handle); }
   std::shared_ptr<Node> node(uint64_t handle) const { return nodes_.get(handle); }
   uint64_t add_node(uint64_t graph, std::span<const uint64_t> dependencies, const std::shared_ptr<Context>& context,
-                    std::variant<Empty, Work, Child, Conditional> what);
+                    What what);
   uint64_t create_condition(uint64_t graph, const std::shared_ptr<Context>& context, uint32_t first, bool assign);
   uint64_t add_child(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t child);
   std::shared_ptr<Node> add_conditional(uint64_t graph, std::span<const uint64_t> dependencies, uint64_t condition,
