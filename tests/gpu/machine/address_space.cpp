@@ -29,7 +29,12 @@ void clear(uint64_t begin, uint64_t bytes) {
 
 void AddressSpace::begin_use() {
   if (base_ != 0) return;
-  void* place = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // 8 TiB, or what ThreadSanitizer leaves.
+  void* place = MAP_FAILED;
+  for (size_ = 1ull << 43; size_ > 1ull << 32; size_ /= 2) {
+    place = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place != MAP_FAILED) break;
+  }
   if (place == MAP_FAILED) fatal("mmap reserves no addresses for %s: %s", what_, std::strerror(errno));
   base_ = reinterpret_cast<uint64_t>(place);
   next_ = up(base_, 2 << 20);
@@ -61,7 +66,7 @@ void AddressSpace::record(uint64_t begin, uint64_t end, bool accessible, const s
 uint64_t AddressSpace::reserve(uint64_t bytes, uint64_t alignment, const std::string& state) {
   begin_use();
   const uint64_t begin = up(next_, alignment);
-  if (bytes > kBytes || begin + bytes + kPage > base_ + kBytes) {
+  if (bytes > size_ || begin + bytes + kPage > base_ + size_) {
     refuse(Status::out_of_memory, "all addresses for %s are used up", what_);
   }
   next_ = up(begin + bytes, kPage) + kPage;

@@ -34,7 +34,7 @@ class AddressSpace {
   void set_access(uint64_t begin, uint64_t bytes, bool read, bool write, const std::string& state);
   void unmap(uint64_t begin, uint64_t bytes, const std::string& state);
 
-  bool contains(uint64_t address) const { return address >= base_ && address < base_ + kBytes && base_ != 0; }
+  bool contains(uint64_t address) const { return address >= base_ && address < base_ + size_; }
   // Empty if all of the range is accessible, or what is wrong with its first wrong address.
   std::string wrong(uint64_t begin, uint64_t bytes) const;
   // The history of one address. It takes no lock: for the handler of faults.
@@ -45,13 +45,11 @@ class AddressSpace {
   void open();
 
  private:
-  static constexpr uint64_t kBytes = 1ull << 43;
-
   void begin_use();
   void record(uint64_t begin, uint64_t end, bool accessible, const std::string& state);
 
   const char* what_;
-  uint64_t base_ = 0, next_ = 0, serial_ = 0;
+  uint64_t base_ = 0, size_ = 0, next_ = 0, serial_ = 0;
   std::map<uint64_t, Region> regions_;  // by begin; they do not overlap
 };
 
