@@ -1,4 +1,5 @@
 // Arithmetic of floats and integers to the nearest, against the host's.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,5 @@
 // Intrinsics on the bits of integers, against loops of the host.
-#include <cstdlib>
+#include <algorithm>
 
 #include "tests/gpu/ptx/tests/expressions.h"
 
