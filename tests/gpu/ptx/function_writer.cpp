@@ -228,7 +228,7 @@ std::string FunctionWriter::value(const Operand& operand, const Type& type) {
 void FunctionWriter::assign(const Operand& to, const Type& type, const std::string& value) {
   if (to.kind == OperandKind::kSink) return statement("(void)(" + value + ");");
   const Register found = to.kind == OperandKind::kName ? find_register(to.name) : Register{"", nullptr};
-  if (!found.type) fail("a result that is no register");
+  if (!found.type) fail("the result" + (to.name.empty() ? "" : " '" + to.name + "'") + " is no register");
   if ((found.type->kind == TypeKind::kPredicate) != (type.kind == TypeKind::kPredicate) ||
       found.type->bits < type.bits) {
     fail("'" + to.name + "' of type " + std::string(found.type->name) + " cannot take " + std::string(type.name));

@@ -1,0 +1,60 @@
+// Compiles CUDA C++ by NVRTC, translates its PTX and runs the kernels, for tests.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/kernel.h"
+
+namespace tern::emulated {
+
+// The PTX of a text, for compute_90. Throws std::runtime_error with NVRTC's messages, or with what installs NVRTC.
+std::string ptx_of(const std::string& cuda);
+
+struct Grid {
+  std::array<std::uint32_t, 3> blocks{1, 1, 1}, threads{32, 1, 1};
+  std::uint32_t shared_bytes = 0;  // dynamic
+};
+
+class Kernels {
+ public:
+  // Of a CUDA text; of_ptx: of PTX.
+  explicit Kernels(const std::string& cuda) { load(ptx_of(cuda)); }
+  static Kernels of_ptx(const std::string& ptx);
+  ~Kernels();
+  Kernels(Kernels&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  Kernels& operator=(Kernels&&) = delete;
+
+  const tern_emulated_kernel& kernel(const std::string& name) const;
+
+  // Arguments of the sizes that the kernel declares. A trap ends the process with status 3 and its message on standard
+  // error; cudaGraphSetConditional writes to conditionals().
+  template <class... Arguments>
+  void run(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
+    run_with(kernel(name), grid,
+             {Argument{static_cast<const void*>(&arguments), static_cast<std::uint32_t>(sizeof arguments)}...});
+  }
+
+  struct Conditional {
+    std::uint64_t handle;
+    std::uint32_t value;
+  };
+  const std::vector<Conditional>& conditionals() const { return conditionals_; }
+
+ private:
+  struct Argument {
+    const void* bytes;
+    std::uint32_t size;
+  };
+
+  Kernels() = default;
+  void load(const std::string& ptx);
+  void run_with(const tern_emulated_kernel& kernel, const Grid& grid, const std::vector<Argument>& arguments) const;
+
+  void* handle_ = nullptr;
+  mutable std::vector<Conditional> conditionals_;
+};
+
+}  // namespace tern::emulated
