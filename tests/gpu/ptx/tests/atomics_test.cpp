@@ -1,6 +1,8 @@
 // Atomic operations on global and shared memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/gpu/ptx/tests/launcher.h"
 
 namespace tern::emulated {
