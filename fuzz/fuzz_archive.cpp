@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "loader/archive.h"
+#include "loader/kernel_modules.h"
 #include "loader/prologue.h"
 #include "loader/read_archive.h"
-#include "loader/kernel_modules.h"
 #include "loader/validate.h"
 #include "tools/inspect/inspect.h"
 

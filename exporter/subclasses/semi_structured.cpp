@@ -1,5 +1,5 @@
-// torch.sparse's SparseSemiStructuredTensorCUTLASS: the kept elements of a 2:4 sparse matrix, and their places. Those of
-// cuSPARSELt are one run of bytes whose order only that library knows, and which differs between GPUs.
+// torch.sparse's SparseSemiStructuredTensorCUTLASS: the kept elements of a 2:4 sparse matrix, and their places. Those
+// of cuSPARSELt are one run of bytes whose order only that library knows, and which differs between GPUs.
 #include <tern/error.h>
 
 #include "exporter/subclasses/families.h"

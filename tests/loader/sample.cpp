@@ -268,8 +268,8 @@ std::string difference(const Program& a, const Program& b) {
   TERN_SAME("kernels", a.kernels.size(), b.kernels.size());
   for (std::size_t i = 0; i < a.kernels.size(); ++i) {
     const DeviceKernel &x = a.kernels[i], &y = b.kernels[i];
-    const bool same = x.name == y.name && x.target == y.target && x.text_low == y.text_low && x.text_high == y.text_high &&
-                      x.storage == y.storage;
+    const bool same = x.name == y.name && x.target == y.target && x.text_low == y.text_low &&
+                      x.text_high == y.text_high && x.storage == y.storage;
     TERN_SAME("kernel", same, true);
   }
   TERN_SAME("tunings", a.tunings.size(), b.tunings.size());

@@ -192,8 +192,7 @@ std::string inspect_json(const std::string& path, const ReadArchive& a, const st
         ",\n \"kernels\": " + array(p.kernels, [&](const DeviceKernel& k) {
           return fmt::format(
               "\n  {{\"name\": {}, \"target\": {}, \"text_xxh3\": \"{:016x}{:016x}\", \"storage\": {}, \"bytes\": {}}}",
-              quoted(k.name), quoted(k.target), k.text_high, k.text_low, k.storage,
-              p.storages[k.storage].size);
+              quoted(k.name), quoted(k.target), k.text_high, k.text_low, k.storage, p.storages[k.storage].size);
         });
     out += ",\n \"tunings\": " + array(p.tunings, [](const Tuning& t) {
              return fmt::format("\n  {{\"processor\": {}, \"threads\": {}, \"choices\": {}}}", quoted(t.processor),
