@@ -121,7 +121,7 @@ class Check:
         for target in self.device.targets:
             yield f"kernels in the archive, {target}", self.archive(target), 3
         yield "an archive of all targets", self.archive_file, 1
-        yield "speed", self.speed, 9
+        yield "speed", self.speed, 18
         yield "compute-sanitizer, memcheck", self.sanitizer, 3
 
 

@@ -2,6 +2,7 @@
 
 A run copies the inputs to the device and the results back, and ends when they are there, in all of them.
 """
+import functools
 import json
 import pathlib
 import select
@@ -15,13 +16,19 @@ from gpu_check_step import Step, call, end_group
 MODELS = ("hf-bert-generation", "hf-qwen2", "hf-qwen3_moe", "hf-falcon_mamba", "hf-mbart", "hf-beit", "timm-mobilenetv3",
           "timm-nfnet")
 TURNS, RUNS = 3, 50
+COMPILING = 0.7  # of the time of a model
+NO_TIME = "no time left"
 # Of tern bench; of the modes of gpu_check_torch.py.
 TERN = {"Tern": [], "Tern, graph": ["--graph"]}
 TORCH = {"torch eager": "eager", "torch.compile": "default", "torch.compile, reduce-overhead": "reduce-overhead"}
 
 
+class NoAnswer(Exception):
+    """Says why there are no milliseconds."""
+
+
 class TorchProcess:
-    """A process that answers each line with the milliseconds of a run: the median of several."""
+    """A process that says when it has compiled, and then answers each line with the milliseconds of a run."""
 
     def __init__(self, mode, model, log):
         script = pathlib.Path(__file__).with_name("gpu_check_torch.py")
@@ -30,17 +37,22 @@ class TorchProcess:
             self.process = subprocess.Popen([sys.executable, str(script), mode, str(model), str(RUNS)], stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
 
+    def answer(self, limit):
+        """The next line."""
+        if not select.select([self.process.stdout], [], [], max(1, limit))[0]:
+            raise NoAnswer("took too long")
+        line = self.process.stdout.readline().strip()
+        if not line:
+            raise NoAnswer(self.why())
+        return line
+
     def turn(self, limit):
-        """Milliseconds, or a text that says why there are none."""
         try:
             self.process.stdin.write(b"\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            return self.why()
-        if not select.select([self.process.stdout], [], [], max(1, limit))[0]:
-            return "took too long"
-        line = self.process.stdout.readline()
-        return float(line) if line.strip() else self.why()
+        except BrokenPipeError as error:
+            raise NoAnswer(self.why()) from error
+        return float(self.answer(limit))
 
     def why(self):
         lines = pathlib.Path(self.log).read_text(errors="replace").strip().splitlines()
@@ -63,7 +75,7 @@ def tern_turn(tern, device, model, options, limit):
                str(RUNS), "--nodes", "0", "--json", *options]
     done = call(command, limit)
     if done.wrong:
-        return f"{done.wrong}: {' '.join(done.output.split())[:120]}"
+        raise NoAnswer(f"{done.wrong}: {' '.join(done.output.split())[:120]}")
     return json.loads(done.output[done.output.index("{"):])["latency_ms"]["p50"]
 
 
@@ -73,21 +85,28 @@ def one_model(tern, device, model, torch, folder, limit):
     processes = {name: TorchProcess(mode, model, folder / f"{mode}.log") for name, mode in TORCH.items()} if torch else {}
     times, wrong = {}, {}
     try:
+        # They compile at the same time, and nobody is measured meanwhile. What is left is for the turns.
+        for name, process in processes.items():
+            try:
+                process.answer((end - time.monotonic()) * COMPILING)
+            except NoAnswer as error:
+                wrong[name] = str(error)
         for turn in range(TURNS):
             names = [*TERN, *processes]
             for name in names[turn % len(names):] + names[:turn % len(names)]:
                 left = end - time.monotonic()
                 if name in wrong or left <= 0:
                     continue
-                answer = processes[name].turn(left) if name in processes else tern_turn(tern, device, model, TERN[name], left)
-                if isinstance(answer, float):
-                    times.setdefault(name, []).append(answer)
-                else:
-                    wrong[name] = answer
+                try:
+                    turn_of = processes[name].turn if name in processes else functools.partial(
+                        tern_turn, tern, device, model, TERN[name])
+                    times.setdefault(name, []).append(turn_of(left))
+                except NoAnswer as error:
+                    wrong[name] = str(error)
     finally:
         for process in processes.values():
             process.close()
-    return {name: wrong.get(name) or (statistics.median(times[name]) if name in times else "no time left")
+    return {name: wrong.get(name) or (statistics.median(times[name]) if times.get(name) else NO_TIME)
             for name in (*TERN, *processes)}
 
 
@@ -107,7 +126,7 @@ def measure(tern, device, models, folder, limit):
         for name, answer in answers.items():
             if isinstance(answer, float):
                 step.passed += name in TERN
-            elif name in TERN and answer != "no time left":
+            elif name in TERN and answer != NO_TIME:
                 step.failed += 1
                 step.failures.append(f"{model.stem}, {name}: {answer}")
             else:  # PyTorch's own limits are no failure of Tern

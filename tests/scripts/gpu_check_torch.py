@@ -1,7 +1,7 @@
 """One model in PyTorch on the GPU: gpu_check_torch.py eager|default|reduce-overhead MODEL.pt2 RUNS
 
-Answers each line of standard input with the median milliseconds of RUNS runs. A run copies its inputs to the GPU and its
-results back, as `tern bench --device` does. PyTorch calls AMD's GPUs cuda too.
+Prints `ready` when it has compiled, and then answers each line of standard input with the median milliseconds of RUNS runs.
+A run copies its inputs to the GPU and its results back, as `tern bench --device` does. PyTorch calls AMD's GPUs cuda too.
 """
 import pathlib
 import statistics
@@ -40,6 +40,7 @@ def main():
 
     for _ in range(5):  # compiles; CUDA graphs are captured in the second and third run
         run()
+    print("ready", flush=True)
     for _ in sys.stdin:
         run()
         print(f"{statistics.median(timed() for _ in range(runs)):.6f}", flush=True)
