@@ -164,6 +164,7 @@ for gpu in cuda rocm; do
   on_device $gpu 30 "${cases[@]}" $data/models
   same_bits $gpu 30
 done
+part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.
 some=(--dtype f32 --most 2 --compiler cpp --compiler opencl --compiler metal)
