@@ -104,13 +104,14 @@ for algorithm in tiles channels_last_lines channels_last_columns winograd planes
 done
 # device_of RUNTIME: the device of Tern on a runtime of device.sh.
 device_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1" || echo xpu; }
+title_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1, emulated" || echo "xpu, $1"; }
 # on_device RUNTIME EVERY PATH...: the cases of PATH there; every one of EVERY and the first of each op, all of them with
 # --full.
 on_device() {
   local runtime=$1 every=$2
   shift 2
   [[ $full == --full ]] && every=1
-  part "$(device_of "$runtime"), $runtime" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern \
+  part "$(title_of "$runtime")" $scripts/device.sh "$runtime" $scripts/conform.py --tern build/tern \
     --device "$(device_of "$runtime")" --every "$every" --may-pass --known tests/data/device_expected_failures.txt \
     --reports "$reports/$runtime" "$@"
 }
