@@ -182,7 +182,7 @@ part 'definitions, avx2' env TERN_CPU=avx2 build/fuzz_definitions --texts build/
 # What validates runs clean: programs of every op, and changed archives.
 part 'fuzz, every op' build/fuzz_fixed --count 400 --save "$logs"
 check 'fuzz, seeds' fuzz/seeds.sh build/tern build/fuzz-seeds
-check 'fuzz, changed archives' build/fuzz_fixed --seconds 50 --save "$logs" build/fuzz-seeds/*.tern fuzz/corpus/fuzz_run/*.tern
+check 'fuzz, changed archives' build/fuzz_fixed --seconds 20 --save "$logs" build/fuzz-seeds/*.tern fuzz/corpus/fuzz_run/*.tern
 part 'benchmark turns, report' $scripts/peers_test.py
 part 'decoder benchmark' $scripts/decoder_test.py
 part schema $scripts/schema.sh build
