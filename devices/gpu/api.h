@@ -16,6 +16,11 @@ constexpr Status kSuccess = 0;
 constexpr Status kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory
 constexpr Status kNoDevice = 100;   // CUDA_ERROR_NO_DEVICE, hipErrorNoDevice
 
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: no order with the default stream
+// CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: the plugin makes streams for bodies of control flow
+// while it captures, and other threads may allocate and compile.
+constexpr int kRelaxed = 2;
+
 using Address = std::uint64_t;  ///< CUdeviceptr; a pointer of HIP
 using Context = void*;
 using Stream = void*;

@@ -64,8 +64,7 @@ tern_device_status compile(const GpuDevice& d, const tern_device_source& source,
   if (c == nullptr) return failed(TERN_DEVICE_COMPILE, why);
   const CompileOptions options = compile_options(d, *c);
   if (!options.error.empty()) return failed(TERN_DEVICE_COMPILE, options.error);
-  std::string identity = d.arch + "\n" + d.driver + "\n" + names::kCompiler + " " + std::to_string(c->major) + "." +
-                         std::to_string(c->minor);
+  std::string identity = d.arch + "\n" + d.driver + "\n" + version_of(*c);
   for (const std::string& o : options.options) identity += "\n" + o;
   identity += "\n" + std::string(source.text, source.length);
   *code = cached_program(identity);

@@ -9,10 +9,6 @@
 namespace tern::gpu {
 namespace {
 
-// CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed: this plugin makes streams for bodies of control flow
-// meanwhile, and other threads may allocate and compile.
-constexpr int kRelaxed = 2;
-
 bool has_graphs() {
   const Api& a = api();
   return a.capture_begin != nullptr && a.capture_end != nullptr && a.graph_instantiate != nullptr &&

@@ -16,7 +16,7 @@ const char* compiler_text(const char* target) {
     failed(TERN_DEVICE_COMPILE, why);
     return nullptr;
   }
-  text = std::string(names::kCompiler) + " " + std::to_string(c->major) + "." + std::to_string(c->minor);
+  text = version_of(*c);
   return text.c_str();
 }
 

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "devices/gpu/vendor.h"
-
 namespace tern::gpu {
 namespace {
 
@@ -68,10 +66,6 @@ const Driver& driver() {
 
 }  // namespace
 
-std::string error_text(Status error) {
-  return vendor_error_text(error);
-}
-
 const Api* api(std::string* why) {
   const Driver& d = driver();
   if (!d.why.empty()) *why = d.why;
@@ -119,6 +113,10 @@ const Compiler* compiler(std::string* why) {
   }();
   if (!found.why.empty()) *why = found.why;
   return found.why.empty() ? &found.compiler : nullptr;
+}
+
+std::string version_of(const Compiler& compiler) {
+  return std::string(names::kCompiler) + " " + std::to_string(compiler.major) + "." + std::to_string(compiler.minor);
 }
 
 }  // namespace tern::gpu

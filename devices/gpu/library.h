@@ -15,7 +15,7 @@ const Api* api(std::string* why);
 /// The same, where a device was found before.
 const Api& api();
 
-/// The driver's name and text of an error.
+/// The driver's text of an error; each vendor defines it.
 std::string error_text(Status error);
 
 /// The address of a function that only some drivers have, or null.
@@ -31,5 +31,8 @@ struct Compiler {
 
 /// Null where it is missing; `why` says where it was looked for.
 const Compiler* compiler(std::string* why);
+
+/// "NVRTC 13.0", for people and caches.
+std::string version_of(const Compiler& compiler);
 
 }  // namespace tern::gpu

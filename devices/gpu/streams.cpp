@@ -8,12 +8,6 @@
 #include "devices/gpu/tables.h"
 
 namespace tern::gpu {
-namespace {
-
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking: no order with the default stream
-
-}  // namespace
-
 tern_device_status stream_create(std::int32_t device, tern_device_stream* stream) {
   TERN_GPU_ENTER(device);
   Stream made = nullptr;

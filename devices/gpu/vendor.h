@@ -10,9 +10,6 @@
 
 namespace tern::gpu {
 
-/// The driver's text of an error.
-std::string vendor_error_text(Status error);
-
 /// Makes the device usable: its context (`d.context`), and its architecture (`d.arch`). Success or the error's text.
 std::string open_device(GpuDevice& d);
 

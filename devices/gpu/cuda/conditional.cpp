@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kFirstDriver = 12040;    // CUDA 12.4: nested bodies
 constexpr int kFirstWithElse = 12080;  // CUDA 12.8: IF with two bodies
-constexpr int kRelaxed = 2;            // CU_STREAM_CAPTURE_MODE_RELAXED
-constexpr unsigned kNonBlocking = 1;   // CU_STREAM_NON_BLOCKING
 const ConditionalApi& conditional_api() {
   static const ConditionalApi found = [] {
     ConditionalApi a;

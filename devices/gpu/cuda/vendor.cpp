@@ -46,10 +46,6 @@ std::string dotted(int capability) {
   return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-std::string version_of(const Compiler& c) {
-  return "NVRTC " + std::to_string(c.major) + "." + std::to_string(c.minor);
-}
-
 /// Why the driver loads nothing of this compiler; empty if it does.
 std::string too_new(const GpuDevice& d, const Compiler& c) {
   if (c.major <= d.driver_number / 1000) return {};
@@ -89,7 +85,7 @@ bool wants_ptx() {
 
 }  // namespace
 
-std::string vendor_error_text(Status error) {
+std::string error_text(Status error) {
   const char* text = nullptr;
   const auto get = symbol<Status(Status, const char**)>("cuGetErrorString");
   if (get == nullptr || get(error, &text) != kSuccess || text == nullptr) text = "unknown error";

@@ -48,7 +48,7 @@ std::string architecture(int device) {
 
 }  // namespace
 
-std::string vendor_error_text(Status error) {
+std::string error_text(Status error) {
   const auto get = symbol<const char*(Status)>("hipGetErrorString");
   const char* text = get == nullptr ? nullptr : get(error);
   return std::string(text == nullptr ? "unknown error" : text) + " (HIP error " + std::to_string(error) + ")";
