@@ -20,20 +20,19 @@ constexpr DeviceKind kOpenClKinds[] = {
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
 };
 
-std::vector<KernelTarget> all_targets() {
-  std::vector<KernelTarget> targets{
-      {"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler}};
-  for (KernelTarget& t : plugin_targets()) targets.push_back(std::move(t));
-  return targets;
+std::vector<KernelTarget> own_targets() {
+  return {{"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler}};
 }
 
 }  // namespace
 
 KernelTarget kernel_target(std::string_view name) {
   std::string names = "cpu";
-  for (KernelTarget& t : all_targets()) {
-    if (t.name == name) return std::move(t);
-    names += fmt::format(", {}", t.name);
+  for (const auto list : {own_targets, plugin_targets}) {  // the second loads plugins, and so the drivers of devices
+    for (KernelTarget& t : list()) {
+      if (t.name == name) return std::move(t);
+      names += fmt::format(", {}", t.name);
+    }
   }
   fail(ErrorCode::invalid_argument,
        fmt::format("there is no target '{}'; the targets are: {}", name.substr(0, 80), names));

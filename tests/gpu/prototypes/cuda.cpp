@@ -28,6 +28,7 @@ static_assert(sizeof(gpu::MemoryAccess) == sizeof(CUmemAccessDesc));
 static_assert(gpu::MemoryAccess{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(gpu::kSuccess == CUDA_SUCCESS && gpu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(gpu::kNoDevice == CUDA_ERROR_NO_DEVICE && gpu::names::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(gpu::kNonBlocking == CU_STREAM_NON_BLOCKING && gpu::kRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 static_assert(gpu::names::kUnits == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(gpu::names::kLocalBytes == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
 static_assert(gpu::names::kMaxThreads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);

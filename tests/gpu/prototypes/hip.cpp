@@ -28,6 +28,7 @@ static_assert(sizeof(gpu::MemoryAccess) == sizeof(hipMemAccessDesc));
 static_assert(gpu::MemoryAccess{}.flags == hipMemAccessFlagsProtReadWrite);
 static_assert(gpu::kSuccess == hipSuccess && gpu::kOutOfMemory == hipErrorOutOfMemory);
 static_assert(gpu::kNoDevice == hipErrorNoDevice && gpu::names::kNotReady == hipErrorNotReady);
+static_assert(gpu::kNonBlocking == hipStreamNonBlocking && gpu::kRelaxed == hipStreamCaptureModeRelaxed);
 static_assert(gpu::names::kUnits == hipDeviceAttributeMultiprocessorCount);
 static_assert(gpu::names::kLocalBytes == hipDeviceAttributeMaxSharedMemoryPerBlock);
 static_assert(gpu::names::kMaxThreads == HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
