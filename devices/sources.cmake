@@ -3,10 +3,13 @@ set(sources
   gpu/compile.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
+  gpu/cuda/share.cpp
   gpu/cuda/vendor.cpp
   gpu/devices.cpp
   gpu/graph.cpp
+  gpu/groups.cpp
   gpu/hip/conditional.cpp
+  gpu/hip/share.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
   gpu/library.cpp
@@ -16,6 +19,7 @@ set(sources
   gpu/pinned_memory.cpp
   gpu/plugin.cpp
   gpu/profiler.cpp
+  gpu/share.cpp
   gpu/status.cpp
   gpu/streams.cpp
   opencl/devices.cpp

@@ -26,6 +26,9 @@ std::shared_ptr<StreamImpl> scoped_stream(const Device& device) {
 
 Stream::Stream(const std::string& device) : impl_(std::make_shared<StreamImpl>(Device::open(device))) {}
 
+Stream::Stream(const std::string& device, const StreamShare& share)
+    : impl_(std::make_shared<StreamImpl>(Device::open(device), share)) {}
+
 Stream Stream::current(const std::string& device) {
   static thread_local std::map<const Device*, std::shared_ptr<StreamImpl>> own;
   Device& d = Device::open(device);
@@ -37,6 +40,10 @@ Stream Stream::current(const std::string& device) {
 
 const std::string& Stream::device() const {
   return impl_->device();
+}
+
+StreamShare Stream::share() const {
+  return impl_->work->share();
 }
 
 bool Stream::is_capturing() const {

@@ -13,7 +13,7 @@ namespace tern {
 class GraphImpl;
 
 struct StreamImpl {
-  explicit StreamImpl(Device& device) : work(device.open_stream()) {}
+  explicit StreamImpl(Device& device, const StreamShare& share = {}) : work(device.open_stream(share)) {}
   const std::string& device() const { return work->device().name(); }
 
   const std::shared_ptr<DeviceStream> work;

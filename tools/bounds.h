@@ -23,6 +23,7 @@ namespace bounds {
 inline constexpr std::uint64_t kBillion = 1'000'000'000;
 inline constexpr WholeBounds kThreads{0, 1024};
 inline constexpr WholeBounds kCores{1, 1024};
+inline constexpr WholeBounds kUnits{0, 65'536};  ///< multiprocessors
 inline constexpr WholeBounds kSessions{1, 256};
 inline constexpr WholeBounds kJobs{0, 1024};
 inline constexpr WholeBounds kRepeat{1, kBillion};

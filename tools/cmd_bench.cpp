@@ -353,7 +353,7 @@ int run_bench(const BenchArguments& a) {
   const std::vector<Tensor> inputs = one_call(model, f.name, choice);
   start = Clock::now();
   const Prepared prepared = model.prepare(options_of(a));
-  Session session(prepared);
+  Session session(prepared, Stream(a.device.name, a.device.share));
   r.prepared = ms_since(start);
   r.precision = prepared.precision();
   session.set_seed(choice.seed);
@@ -397,6 +397,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
              ->capture_default_str(),
          bounds::kBandwidth);
   add_device_options(*c, a->device);
+  add_share_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   within(c->add_option("--seconds", a->seconds, "Measure for this long")->capture_default_str(), bounds::kSeconds);

@@ -185,7 +185,7 @@ int run_run(RunArguments& a) {
   options.max_iterations = a.max_iterations;
   options.max_memory = a.max_memory;
   const Prepared prepared = model.prepare(options);
-  Session session(prepared);
+  Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
   Results results(f, a, calls.size());
   Graph graph;
@@ -235,6 +235,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->type_name("BYTES")
       ->capture_default_str();
   add_device_options(*c, a->device);
+  add_share_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tern/precision.h>
+#include <tern/stream.h>
 
 #include <CLI/CLI.hpp>
 
@@ -38,6 +39,7 @@ struct DeviceChoice {
   bool copy_weights = false;
   std::string precision = "exported";
   std::vector<std::string> keep;
+  StreamShare share;
 };
 inline void add_device_options(CLI::App& command, DeviceChoice& device) {
   command
@@ -52,6 +54,14 @@ inline void add_device_options(CLI::App& command, DeviceChoice& device) {
 inline void add_copy_weights_option(CLI::App& command, DeviceChoice& device) {
   command.add_flag("--copy-weights", device.copy_weights,
                    "Copy the weights even to a device that can read the mapped file");
+}
+inline void add_share_options(CLI::App& command, DeviceChoice& device) {
+  within(command.add_option("--units", device.share.units,
+                            "Run on a part of the device, of at least this many multiprocessors; 0: all of it"),
+         bounds::kUnits);
+  within(command.add_option("--queues", device.share.queues,
+                            "With --units: how many streams the part serves at once, apart from others; 0: no limit"),
+         bounds::kUnits);
 }
 inline constexpr std::pair<const char*, Precision> kPrecisions[] = {{"exported", Precision::exported},
                                                                     {"bfloat16", Precision::bfloat16},

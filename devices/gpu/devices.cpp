@@ -1,6 +1,7 @@
 #include "devices/gpu/devices.h"
 
 #include "devices/gpu/library.h"
+#include "devices/gpu/memory.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/vendor.h"
 
@@ -47,6 +48,7 @@ Found find_devices() {
     a->device_attribute(&local_bytes, names::kLocalBytes, d.id);
     d.units = static_cast<std::uint32_t>(units);
     d.local_bytes = static_cast<std::uint32_t>(local_bytes);
+    d.piece = piece_of(d);
     f.devices.push_back(d);
   }
   if (f.devices.empty()) f.why = std::string(names::kDriver) + " finds no device";

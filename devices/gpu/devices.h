@@ -19,6 +19,7 @@ struct GpuDevice {
   int driver_number = 0;
   std::uint64_t memory = 0;
   std::uint32_t units = 0, local_bytes = 0;
+  std::uint64_t piece = 0;  ///< of memory that is mapped; 0: the driver maps none
 };
 
 /// Empty if the driver is missing or lists none; `why` says which.
@@ -29,7 +30,8 @@ const GpuDevice* enter(std::int32_t device);
 
 }  // namespace tern::gpu
 
-// The first line of every function of a device.
+// The first line of every function of a device, but for those that end something: they go on where the device cannot be
+// made current, since the driver needs only the handle, and nobody could end it later.
 #define TERN_GPU_ENTER(device)                           \
   const GpuDevice* const d = ::tern::gpu::enter(device); \
   if (d == nullptr) return TERN_DEVICE_INVALID

@@ -25,12 +25,15 @@ tern_device_status begin(std::int32_t device, tern_device_stream stream) {
 }
 
 tern_device_status end(std::int32_t device, tern_device_stream stream, tern_device_graph* result) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   stream->recording = false;
   // Bodies are open only after an error; their graphs go with the graph around them.
   while (!stream->bodies.empty()) close_body(stream->bodies);
   Graph graph = nullptr;
-  const tern_device_status status = checked(api().capture_end(stream->stream, &graph), "ending a graph");
+  const Status ended = api().capture_end(stream->stream, &graph);
+  // A stream that captured on would take no other work.
+  if (ended != kSuccess) api().capture_end(stream->stream, &graph);
+  const tern_device_status status = checked(ended, "ending a graph");
   if (status != TERN_DEVICE_OK || result == nullptr) {
     const std::string why = message();
     if (graph != nullptr) api().graph_destroy(graph);
@@ -51,7 +54,7 @@ tern_device_status launch(std::int32_t device, tern_device_stream stream, tern_d
 }
 
 tern_device_status destroy(std::int32_t device, tern_device_graph graph) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   const Status exec = api().graph_exec_destroy(graph->exec);
   const Status rest = api().graph_destroy(graph->graph);
   delete graph;

@@ -11,6 +11,7 @@
 
 namespace tern::gpu {
 struct StreamProfile;
+struct StreamPart;
 
 /// A body of control flow that a graph takes: the stream whose capture is its graph.
 struct OpenBody {
@@ -26,6 +27,7 @@ struct tern_device_stream_s {
   bool recording;                                     ///< a graph takes what is put on it
   std::vector<tern::gpu::OpenBody> bodies;            ///< that are open in the graph, the innermost last
   std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< while it is measured
+  std::shared_ptr<tern::gpu::StreamPart> part;        ///< of the device, that it has; null: the whole
 
   /// The stream that takes work now.
   [[nodiscard]] tern::gpu::Stream current() const { return bodies.empty() ? stream : bodies.back().stream; }

@@ -14,7 +14,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
 }
 
 tern_device_status release(std::int32_t device, tern_device_address address) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   return checked(api().free(address), "freeing memory");
 }
 

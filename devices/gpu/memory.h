@@ -6,6 +6,7 @@
 #include <cstdint>
 
 namespace tern::gpu {
+struct GpuDevice;
 
 tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address);
 tern_device_status release(std::int32_t device, tern_device_address address);
@@ -15,5 +16,8 @@ tern_device_status copy_to_host(std::int32_t device, tern_device_stream stream, 
                                 std::uint64_t bytes);
 tern_device_status copy_within(std::int32_t device, tern_device_stream stream, tern_device_address to,
                                tern_device_address from, std::uint64_t bytes);
+
+/// The size of the pieces in which the driver maps memory; 0 where it maps none.
+std::uint64_t piece_of(const GpuDevice& d);
 
 }  // namespace tern::gpu

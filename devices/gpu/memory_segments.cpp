@@ -3,6 +3,7 @@
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/library.h"
+#include "devices/gpu/memory.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 #include "devices/gpu/vendor.h"
@@ -22,19 +23,14 @@ MemoryProperties properties_of(const GpuDevice& d) {
 
 tern_device_status piece(std::int32_t device, std::uint64_t* bytes) {
   TERN_GPU_ENTER(device);
-  if (!has_segments(*d)) return failed(TERN_DEVICE_UNSUPPORTED, "the driver does not map memory piece by piece");
-  const MemoryProperties p = properties_of(*d);
-  std::size_t smallest = 0;
-  TERN_GPU_TRY(checked(api().granularity(&smallest, &p, 0), "asking for the size of pieces of memory"));
-  *bytes = (std::max<std::uint64_t>(kPiece, smallest) + smallest - 1) / smallest * smallest;
+  *bytes = d->piece;
+  if (d->piece == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver does not map memory piece by piece");
   return TERN_DEVICE_OK;
 }
 
 tern_device_status reserve(std::int32_t device, std::uint64_t bytes, tern_device_address* address) {
   TERN_GPU_ENTER(device);
-  std::uint64_t aligned = 0;
-  TERN_GPU_TRY(piece(device, &aligned));
-  return checked(api().reserve(address, bytes, aligned, 0, 0), "reserving addresses");
+  return checked(api().reserve(address, bytes, d->piece, 0, 0), "reserving addresses");
 }
 
 tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t bytes) {
@@ -54,24 +50,26 @@ tern_device_status map_piece(const GpuDevice& d, Address address, std::uint64_t 
   return status != TERN_DEVICE_OK ? status : checked(released, "releasing the handle of mapped memory");
 }
 
+tern_device_status unmap_pieces(Address address, std::uint64_t bytes, std::uint64_t piece) {
+  tern_device_status status = TERN_DEVICE_OK;
+  for (std::uint64_t at = 0; at < bytes; at += piece)
+    if (const Status error = api().memory_unmap(address + at, piece); error != kSuccess)
+      status = checked(error, "unmapping memory");
+  return status;
+}
+
 tern_device_status unmap(std::int32_t device, tern_device_address address, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  std::uint64_t one = 0;
-  TERN_GPU_TRY(piece(device, &one));
-  for (std::uint64_t at = 0; at < bytes; at += one)
-    TERN_GPU_TRY(checked(api().memory_unmap(address + at, one), "unmapping memory"));
-  return TERN_DEVICE_OK;
+  return unmap_pieces(address, bytes, d->piece);
 }
 
 tern_device_status map(std::int32_t device, tern_device_address address, std::uint64_t bytes) {
   TERN_GPU_ENTER(device);
-  std::uint64_t one = 0;
-  TERN_GPU_TRY(piece(device, &one));
-  for (std::uint64_t at = 0; at < bytes; at += one) {
-    const tern_device_status status = map_piece(*d, address + at, one);
+  for (std::uint64_t at = 0; at < bytes; at += d->piece) {
+    const tern_device_status status = map_piece(*d, address + at, d->piece);
     if (status == TERN_DEVICE_OK) continue;
     const std::string why = message();
-    unmap(device, address, at);  // a failed map maps nothing
+    unmap_pieces(address, at, d->piece);  // a failed map maps nothing
     return failed(status, why);
   }
   return TERN_DEVICE_OK;
@@ -80,6 +78,13 @@ tern_device_status map(std::int32_t device, tern_device_address address, std::ui
 constexpr tern_device_memory_segment_functions kSegments = {sizeof kSegments, 0, piece, reserve, map, unmap};
 
 }  // namespace
+
+std::uint64_t piece_of(const GpuDevice& d) {
+  const MemoryProperties p = properties_of(d);
+  std::size_t smallest = 0;
+  if (!has_segments(d) || api().granularity(&smallest, &p, 0) != kSuccess || smallest == 0) return 0;
+  return (std::max<std::uint64_t>(kPiece, smallest) + smallest - 1) / smallest * smallest;
+}
 
 const tern_device_memory_segment_functions* memory_segment_functions() {
   return &kSegments;

@@ -47,7 +47,7 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
 }
 
 tern_device_status module_unload(std::int32_t device, tern_device_module module) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   const Status error = api().module_unload(module->module);
   delete module;
   return checked(error, "unloading a kernel");

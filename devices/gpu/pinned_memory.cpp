@@ -15,7 +15,7 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, void** mem
 }
 
 tern_device_status release(std::int32_t device, void* memory) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   return checked(api().host_free(memory), "freeing pinned memory");
 }
 

@@ -52,6 +52,7 @@ constexpr Table kTables[] = {
     {"memory_segments", [] { return static_cast<const void*>(memory_segment_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},
     {"profiler", [] { return static_cast<const void*>(profiler_functions()); }},
+    {"share", [] { return static_cast<const void*>(share_functions()); }},
 };
 
 const void* get_extension(const char* name, std::uint32_t version) {

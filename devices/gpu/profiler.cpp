@@ -89,7 +89,7 @@ tern_device_status take(std::int32_t device, tern_device_stream stream, tern_dev
 }
 
 tern_device_status end(std::int32_t device, tern_device_stream stream) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   forget(*stream->profile, stream->profile->commands.size());
   destroy(stream->profile->zero);
   stream->profile = nullptr;

@@ -4,6 +4,7 @@
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
+#include "devices/gpu/share.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 
@@ -12,17 +13,17 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   TERN_GPU_ENTER(device);
   Stream made = nullptr;
   TERN_GPU_TRY(checked(api().stream_create(&made, kNonBlocking), "making a stream"));
-  *stream = new tern_device_stream_s{made, false, {}, nullptr};
+  *stream = new tern_device_stream_s{made, false, {}, nullptr, nullptr};
   return TERN_DEVICE_OK;
 }
 
 tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   // The driver's own call does not wait.
   const tern_device_status status = checked(api().stream_synchronize(stream->stream), "waiting for the stream");
   const std::string why = status == TERN_DEVICE_OK ? "" : message();
   const tern_device_status destroyed = checked(api().stream_destroy(stream->stream), "destroying the stream");
-  delete stream;
+  delete stream;  // with its part of the device: only then does nothing use it
   return status == TERN_DEVICE_OK ? destroyed : failed(status, why);
 }
 
@@ -40,7 +41,7 @@ tern_device_status event_create(std::int32_t device, tern_device_event* event) {
 }
 
 tern_device_status event_destroy(std::int32_t device, tern_device_event event) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   const Status error = api().event_destroy(event->event);
   delete event;
   return checked(error, "destroying an event");

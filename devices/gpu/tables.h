@@ -11,6 +11,8 @@ const tern_device_graph_functions* graph_functions();
 const tern_device_pinned_memory_functions* pinned_memory_functions();
 const tern_device_memory_segment_functions* memory_segment_functions();
 const tern_device_profiler_functions* profiler_functions();
+/// Null where the driver has no parts of devices.
+const tern_device_share_functions* share_functions();
 /// Null where the driver has no conditional nodes.
 const tern_device_graph_conditional_functions* graph_conditional_functions();
 

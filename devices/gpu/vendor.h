@@ -1,6 +1,7 @@
 // What differs between the two vendors by more than a name. cuda/ and hip/ each define all of it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,12 @@ std::string device_targets(const GpuDevice& d);
 
 /// The compiled code of a program whose options asked for PTX.
 std::string ptx_of(const Compiler& compiler, Program program);
+
+/// Whether streams may have a part of a device.
+bool has_parts();
+
+/// Takes a part of the device, of at least `share.units` multiprocessors, and says in `share` what it got.
+tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::shared_ptr<StreamPart>& part);
 
 /// Called before a graph is captured: compiles what bodies of control flow need.
 tern_device_status prepare_graphs(const GpuDevice& d);

@@ -179,6 +179,25 @@ typedef struct tern_device_event_functions {
   tern_device_status (*elapsed)(int32_t device, tern_device_event from, tern_device_event to, double* seconds);
 } tern_device_event_functions;
 
+/* "share": streams whose kernels run on a part of the device's multiprocessors, so that sessions do not take them from
+ * each other. */
+typedef struct tern_device_share {
+  uint32_t size;   /* sizeof of the caller */
+  uint32_t units;  /* asked: at least so many multiprocessors, 1 or more. Given: how many the stream has */
+  uint32_t queues; /* asked: how many streams the part is to serve at once, apart from other parts'; 0: no such limit.
+                      Given: 0 where the driver has none */
+  uint32_t reserved;
+} tern_device_share;
+
+typedef struct tern_device_share_functions {
+  uint32_t size; /* sizeof(tern_device_share_functions) of the plugin */
+  uint32_t reserved;
+  /* Creates a stream, which stream_destroy ends, and its part with it. Parts are disjoint while there are enough
+   * multiprocessors. TERN_DEVICE_INVALID: more units than there are. TERN_DEVICE_UNSUPPORTED: the driver has no parts.
+   */
+  tern_device_status (*stream_create)(int32_t device, tern_device_share* share, tern_device_stream* stream);
+} tern_device_share_functions;
+
 /* "graph": recorded launches that the device starts together. Without this table Tern replays the launches. */
 typedef struct tern_device_graph_functions {
   uint32_t size; /* sizeof(tern_device_graph_functions) of the plugin */

@@ -13,16 +13,29 @@ class Event;
 struct StreamImpl;
 struct EventImpl;
 
+/// A part of a device: its streams leave the rest to others.
+struct StreamShare {
+  int units = 0;   ///< multiprocessors, at least so many; 0: the whole device
+  int queues = 0;  ///< how many streams the part is to serve at once, apart from those of other parts; 0: no limit
+};
+
 /// A handle: copies name the same stream. A stream and the sessions on it belong to one thread at a time.
 class TERN_API Stream {
  public:
   /// Creates a stream on this device. Throws invalid_argument, and lists the devices, if there is no such device.
   explicit Stream(const std::string& device = "cpu");
+  /// Creates a stream whose kernels run on a part of the device (CUDA's green contexts, CU masks of ROCm). Parts are
+  /// disjoint while there are enough multiprocessors; a stream's part ends with the stream. Throws invalid_argument if
+  /// the device has fewer, and unsupported if it has no parts.
+  Stream(const std::string& device, const StreamShare& share);
   /// The stream of this thread's innermost StreamScope for the device; outside any scope, the thread's default stream.
   static Stream current(const std::string& device = "cpu");
 
   /// "cpu", "xpu:0".
   const std::string& device() const;
+  /// What the device gave: more units than were asked for, where it divides them by eights; no queues, where it cannot
+  /// limit them. All 0: the stream has the whole device.
+  StreamShare share() const;
   /// True while a Graph records the work on this stream.
   bool is_capturing() const;
   /// True if all work on this stream has finished. Waits for it if the device has no "events" (tern/device.h).

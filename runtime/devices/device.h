@@ -3,6 +3,7 @@
 
 #include <tern/kernels.h>
 #include <tern/memory.h>
+#include <tern/stream.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +50,8 @@ class Device {
   virtual std::byte* allocate(std::uint64_t bytes) = 0;
   /// Null is nothing. Waits for the work that may use the memory.
   virtual void free(std::byte* data) = 0;
-  virtual std::shared_ptr<DeviceStream> open_stream() = 0;
+  /// Of the whole device, or of a part. Fails where the device has no such part.
+  virtual std::shared_ptr<DeviceStream> open_stream(const StreamShare& share = {}) = 0;
   virtual const KernelTable& kernels(bool reproducible) const = 0;
   /// `in_place`: bytes may stay where they are mapped, if the device can read them there.
   virtual std::shared_ptr<Constants> constants(const Program& program, bool in_place) = 0;

@@ -1,6 +1,8 @@
 // A stream of a device: everything that is put on it runs in order.
 #pragma once
 
+#include <tern/stream.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,6 +47,8 @@ class DeviceStream {
   DeviceStream& operator=(const DeviceStream&) = delete;
 
   virtual Device& device() = 0;
+  /// The part of the device that it has; none of it: the whole.
+  virtual StreamShare share() const { return {}; }
   /// What portable kernels are launched with.
   virtual portable::Launcher& launcher() = 0;
 

@@ -77,6 +77,7 @@ void* pointer(tern_device_address a) {
 #include "tests/device_plugin/partition.inc"
 #include "tests/device_plugin/pinned_memory.inc"
 #include "tests/device_plugin/profiler.inc"
+#include "tests/device_plugin/share.inc"
 // Uses names of the others.
 #include "tests/device_plugin/collective.inc"
 
@@ -345,6 +346,7 @@ const void* test_get_extension(const char* name, std::uint32_t version) {
   if (TERN_TEST_CONDITIONAL && wanted == "profiler") return &kProfiler;
   if (TERN_TEST_CONDITIONAL && wanted == "memory_segments") return &kMemorySegments;
   if (TERN_TEST_CONDITIONAL && wanted == "pinned_memory") return &kPinnedMemory;
+  if (TERN_TEST_CONDITIONAL && wanted == "share") return &kShares;
   return nullptr;
 }
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 
+#include "tests/devices/everything.h"
 #include "tests/devices/programs.h"
 #include "tests/devices/test_devices.h"
 
@@ -13,66 +13,6 @@ namespace tern {
 namespace {
 
 using namespace testing;
-
-/// (predicate, x, index): a constant's rows, a state that counts, a body, a norm, a failure that a kernel may tell.
-TestProgram program_of_everything() {
-  TestProgram p;
-  Builder& b = p.b();
-  const ValueId predicate = p.input(DType::boolean, {}), x = p.input(DType::f32, {kVector}),
-                index = p.input(DType::i64, {1});
-  const ValueId table = p.state({3, kVector}, std::vector<float>(3 * kVector, 4), false);
-  const ValueId count = p.state({kVector}, std::vector<float>(kVector, 10), true);
-  const std::uint32_t yes = add_map(p, "x * 2 + 1", kVector), no = add_map(p, "x - 3", kVector);
-  const ValueId chosen = add_control(p, 0, Op::cond, {predicate, x}, {yes, no})[0];
-  const ValueId row = b.index_select(table, index, 0);
-  const ValueId norm =
-      b.add(Op::rms_norm, {row, kNoValue}, {attr(AttrKey::k, Dim(1)), attr_number(AttrKey::epsilon, 0)});
-  const ValueId next = b.expr("c + x", {{"c", count}, {"x", chosen}}, DType::f32);
-  p.write_back(1, next);
-  p.output(b.expr("n + c", {{"n", norm}, {"c", next}}, DType::f32));
-  return p;
-}
-
-struct Setting {
-  std::optional<Stream> stream, other;
-  std::optional<Session> session;
-  std::optional<Event> event;
-  std::optional<Graph> graph;
-  std::vector<Tensor> inputs;
-
-  Setting() {
-    inputs = {Tensor(DType::boolean, {}), floats({kVector}, {1, 2, 3, 4, 5}), Tensor(DType::i64, {1})};
-    inputs[0].span<bool>()[0] = true;
-    inputs[2].span<std::int64_t>()[0] = 2;
-  }
-  void make(const std::string& device) {
-    if (!stream) stream.emplace(device);
-    if (!other) other.emplace(device);
-    if (!session) session.emplace(program_of_everything().model().prepare(on(device)), *stream);
-    event.emplace();
-    graph.emplace();
-  }
-  /// Three steps, the second by a graph, the third measured.
-  void run(const std::string& device) {
-    make(device);
-    session->set_profiling(false);
-    session->reset_state();
-    // The norm of equal elements is 1; the state was 10; the body makes 3, 5, 7, 9, 11.
-    EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{14, 16, 18, 20, 22}));
-    event->record(*stream);
-    other->wait(*event);
-    other->synchronize();
-    event->synchronize();
-    graph->capture_begin(*stream);
-    const std::vector<Tensor>& outputs = session->run(inputs);
-    graph->capture_end();
-    graph->replay();
-    stream->synchronize();
-    EXPECT_EQ(values_of(outputs[0]), (std::vector<float>{17, 21, 25, 29, 33}));
-    session->set_profiling(true);
-    EXPECT_EQ(values_of(session->run(inputs)[0]), (std::vector<float>{20, 26, 32, 38, 44}));
-  }
-};
 
 /// What must be none once everything has been given back.
 std::int64_t left(const DeviceCounts& c) {
@@ -142,14 +82,15 @@ TEST_P(FailureTest, AtEveryCall) {
 }
 INSTANTIATE_TEST_SUITE_P(Functions, FailureTest,
                          ::testing::Values("properties", "allocate", "copy_to_device", "copy_to_host", "copy_within",
-                                           "stream_create", "stream_destroy", "stream_synchronize", "event_create",
-                                           "event_destroy", "event_record", "event_synchronize", "stream_wait",
-                                           "module_load", "module_kernel", "launch", "graph_begin", "graph_end",
-                                           "graph_launch", "begin_if", "begin_else", "end_body", "override_prepare",
-                                           "override_run", "pinned_allocate", "pinned_free", "partition_choose",
-                                           "partition_compile", "partition_run", "partition_release", "segment_piece",
-                                           "segment_reserve", "segment_map", "segment_unmap", "profiler_begin",
-                                           "profiler_mark", "profiler_take", "profiler_end", "free"),
+                                           "stream_create", "stream_destroy", "stream_synchronize",
+                                           "share_stream_create", "event_create", "event_destroy", "event_record",
+                                           "event_synchronize", "stream_wait", "module_load", "module_kernel", "launch",
+                                           "graph_begin", "graph_end", "graph_launch", "begin_if", "begin_else",
+                                           "end_body", "override_prepare", "override_run", "pinned_allocate",
+                                           "pinned_free", "partition_choose", "partition_compile", "partition_run",
+                                           "partition_release", "segment_piece", "segment_reserve", "segment_map",
+                                           "segment_unmap", "profiler_begin", "profiler_mark", "profiler_take",
+                                           "profiler_end", "free"),
                          name_of_case);
 
 TEST(Failures, APluginThatFindsNoDriverSaysSo) {

@@ -308,7 +308,7 @@ TEST(Graphs, MemoryThatIsFreedMeanwhileDoesNotWaitForARecordedStream) {
   const Plugin plugin{"", &table, "", 1};
   PluginDevice device(plugin, 0);
   watched.device = &device;
-  const std::shared_ptr<DeviceStream> stream = device.open_stream();
+  const std::shared_ptr<DeviceStream> stream = device.open_stream({});
   EXPECT_NE(stream->graphs()->record([] {}), nullptr);
   EXPECT_EQ(watched.wrong, 0);
 }

@@ -2,6 +2,7 @@
 set(sources
   archived_kernels_test.cpp
   collective_test.cpp
+  driver_failure_test.cpp
   failure_test.cpp
   graph_test.cpp
   memory_segments_test.cpp
@@ -10,5 +11,6 @@ set(sources
   parts_test.cpp
   profiler_test.cpp
   run_into_test.cpp
+  share_test.cpp
   stream_test.cpp
   upload_test.cpp)

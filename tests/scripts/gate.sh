@@ -165,6 +165,7 @@ for gpu in cuda rocm; do
   on_device $gpu 30 "${cases[@]}" $data/models
   same_bits $gpu 30
 done
+part 'versions of GPUs' $scripts/gpu_versions_test.py build
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.

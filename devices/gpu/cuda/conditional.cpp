@@ -5,6 +5,7 @@
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
 #include "devices/gpu/library.h"
+#include "devices/gpu/share.h"
 #include "devices/gpu/status.h"
 #include "devices/gpu/tables.h"
 #include "devices/gpu/vendor.h"
@@ -41,14 +42,19 @@ tern_device_status captured(Stream stream, Captured* c) {
                  "asking for the graph that is captured");
 }
 
-tern_device_status make_handle(const GpuDevice& d, Stream stream, std::uint64_t* handle) {
+/// A condition, its node and the nodes of its bodies have one context.
+Context context_of(const GpuDevice& d, const tern_device_stream_s& stream) {
+  return stream.part == nullptr ? d.context : stream.part->context;
+}
+
+tern_device_status make_handle(Context context, Stream stream, std::uint64_t* handle) {
   Captured c;
   TERN_GPU_TRY(captured(stream, &c));
-  return checked(conditional_api().create_handle(handle, c.graph, d.context, 0, 0), "making a condition");
+  return checked(conditional_api().create_handle(handle, c.graph, context, 0, 0), "making a condition");
 }
 
 /// Adds a node behind all that the stream has captured; the stream's next work follows it.
-tern_device_status add_node(const GpuDevice& d, Stream stream, ConditionalKind kind, std::uint64_t condition,
+tern_device_status add_node(Context context, Stream stream, ConditionalKind kind, std::uint64_t condition,
                             unsigned size, Graph* bodies) {
   Captured c;
   TERN_GPU_TRY(captured(stream, &c));
@@ -56,7 +62,7 @@ tern_device_status add_node(const GpuDevice& d, Stream stream, ConditionalKind k
   p.handle = condition;
   p.kind = kind;
   p.size = size;
-  p.context = d.context;
+  p.context = context;
   GraphNode node = nullptr;
   TERN_GPU_TRY(checked(conditional_api().add_node(&node, c.graph, c.nodes, nullptr, c.count, &p),
                        "adding control flow to a graph"));
@@ -66,7 +72,9 @@ tern_device_status add_node(const GpuDevice& d, Stream stream, ConditionalKind k
 }
 
 tern_device_status open_body(tern_device_stream stream, OpenBody body, Graph graph) {
-  TERN_GPU_TRY(checked(api().stream_create(&body.stream, kNonBlocking), "making a stream for a body"));
+  const Status made = stream->part == nullptr ? api().stream_create(&body.stream, kNonBlocking)
+                                              : stream->part->make_stream(&body.stream);
+  TERN_GPU_TRY(checked(made, "making a stream for a body"));
   if (const Status error = conditional_api().capture_to_graph(body.stream, graph, nullptr, nullptr, 0, kRelaxed);
       error != kSuccess) {
     api().stream_destroy(body.stream);
@@ -78,17 +86,18 @@ tern_device_status open_body(tern_device_stream stream, OpenBody body, Graph gra
 
 tern_device_status begin_if(std::int32_t device, tern_device_stream stream, tern_device_address predicate) {
   TERN_GPU_ENTER(device);
+  const Context context = context_of(*d, *stream);
   const Stream s = stream->current();
   const bool has_else = d->driver_number >= kFirstWithElse;
   Graph bodies[2] = {};
   std::uint64_t condition = 0;
   std::uint64_t opposite = 0;
-  TERN_GPU_TRY(make_handle(*d, s, &condition));
-  if (!has_else) TERN_GPU_TRY(make_handle(*d, s, &opposite));
+  TERN_GPU_TRY(make_handle(context, s, &condition));
+  if (!has_else) TERN_GPU_TRY(make_handle(context, s, &opposite));
   TERN_GPU_TRY(set_condition(*d, s, predicate, condition, opposite));
-  TERN_GPU_TRY(add_node(*d, s, ConditionalKind::branch, condition, has_else ? 2 : 1, bodies));
+  TERN_GPU_TRY(add_node(context, s, ConditionalKind::branch, condition, has_else ? 2 : 1, bodies));
   // The second condition is set before the first body runs, which may write the predicate.
-  if (!has_else) TERN_GPU_TRY(add_node(*d, s, ConditionalKind::branch, opposite, 1, bodies + 1));
+  if (!has_else) TERN_GPU_TRY(add_node(context, s, ConditionalKind::branch, opposite, 1, bodies + 1));
   OpenBody body;
   body.otherwise = bodies[1];
   return open_body(stream, body, bodies[0]);
@@ -103,13 +112,14 @@ tern_device_status begin_else(std::int32_t device, tern_device_stream stream) {
 
 tern_device_status begin_while(std::int32_t device, tern_device_stream stream, tern_device_address predicate) {
   TERN_GPU_ENTER(device);
+  const Context context = context_of(*d, *stream);
   const Stream s = stream->current();
   Graph graph = nullptr;
   OpenBody body;
   body.predicate = predicate;
-  TERN_GPU_TRY(make_handle(*d, s, &body.condition));
+  TERN_GPU_TRY(make_handle(context, s, &body.condition));
   TERN_GPU_TRY(set_condition(*d, s, predicate, body.condition, 0));
-  TERN_GPU_TRY(add_node(*d, s, ConditionalKind::loop, body.condition, 1, &graph));
+  TERN_GPU_TRY(add_node(context, s, ConditionalKind::loop, body.condition, 1, &graph));
   return open_body(stream, body, graph);
 }
 

@@ -41,7 +41,11 @@ class CpuDevice : public Device {
     return static_cast<std::byte*>(memory);
   }
   void free(std::byte* data) override { std::free(data); }
-  std::shared_ptr<DeviceStream> open_stream() override { return std::make_shared<CpuStream>(*this); }
+  std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override {
+    if (share.units != 0 || share.queues != 0)
+      fail(ErrorCode::unsupported, "the device 'cpu' has no parts: PrepareOptions::threads limits a session's threads");
+    return std::make_shared<CpuStream>(*this);
+  }
   const KernelTable& kernels(bool reproducible) const override {
     return reproducible ? reproducible_cpu_kernels() : cpu_kernels();
   }

@@ -164,8 +164,8 @@ void PluginDevice::release_memory() {
   allocator_->trim();
 }
 
-std::shared_ptr<DeviceStream> PluginDevice::open_stream() {
-  return std::make_shared<PluginStream>(*this);
+std::shared_ptr<DeviceStream> PluginDevice::open_stream(const StreamShare& share) {
+  return std::make_shared<PluginStream>(*this, share);
 }
 
 const KernelTable& PluginDevice::kernels(bool reproducible) const {

@@ -61,7 +61,7 @@ class PluginDevice : public Device {
   void release_memory() override;
   Staging& staging() { return staging_; }
 
-  std::shared_ptr<DeviceStream> open_stream() override;
+  std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override;
   const KernelTable& kernels(bool reproducible) const override;
   std::shared_ptr<Constants> constants(const Program& program, bool in_place) override;
   PartCompiler* parts() override { return tables_.partitions == nullptr ? nullptr : &parts_; }

@@ -32,10 +32,32 @@ tern_device_address address(const std::byte* p) {
 
 }  // namespace
 
-PluginStream::PluginStream(PluginDevice& device) : device_(device) {
-  device_.check(device_.plugin().stream_create(device_.index(), &stream_), "making a stream");
+PluginStream::PluginStream(PluginDevice& device, const StreamShare& share) : device_(device) {
+  if (share.units == 0 && share.queues == 0) {
+    device_.check(device_.plugin().stream_create(device_.index(), &stream_), "making a stream");
+  } else {
+    share_ = create_on_part(share);
+  }
   const std::lock_guard lock(device_.streams_mutex_);
   device_.streams_[stream_] = false;
+}
+
+StreamShare PluginStream::create_on_part(const StreamShare& share) {
+  if (share.units < 1 || share.queues < 0)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("a part of {} multiprocessors with {} queues: units begin at 1", share.units, share.queues));
+  const tern_device_share_functions* shares = device_.tables().shares;
+  if (shares == nullptr)
+    fail(ErrorCode::unsupported, fmt::format("the device '{}' has no parts: leave out the share", device_.name()));
+  tern_device_share asked{};
+  asked.size = sizeof asked;
+  asked.units = static_cast<std::uint32_t>(share.units);
+  asked.queues = static_cast<std::uint32_t>(share.queues);
+  const tern_device_status status = shares->stream_create(device_.index(), &asked, &stream_);
+  if (status == TERN_DEVICE_INVALID)  // more than there is
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {}", device_.name(), device_.plugin().last_message()));
+  device_.check(status, "making a stream on a part of the device");
+  return {static_cast<int>(asked.units), static_cast<int>(asked.queues)};
 }
 
 PluginStream::~PluginStream() {

@@ -12,10 +12,11 @@ namespace tern {
 
 class PluginStream : public DeviceStream, public portable::Launcher {
  public:
-  explicit PluginStream(PluginDevice& device);
+  explicit PluginStream(PluginDevice& device, const StreamShare& share = {});
   ~PluginStream() override;
 
   PluginDevice& device() override { return device_; }
+  StreamShare share() const override { return share_; }
   portable::Launcher& launcher() override { return *this; }
   tern_device_stream handle() const { return stream_; }
   /// For functions of the device that put work on it.
@@ -64,10 +65,12 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void set_recorded(bool recorded);
 
  private:
+  StreamShare create_on_part(const StreamShare& share);
   void refuse_while_recorded(const char* what) const;
 
   PluginDevice& device_;
   tern_device_stream stream_ = nullptr;
+  StreamShare share_;
   std::unique_ptr<portable::Memory> failure_;
   tern_device_event asked_ = nullptr;  ///< recorded by done(), until it has happened
   bool may_have_failed_ = false, recorded_ = false, idle_ = true;

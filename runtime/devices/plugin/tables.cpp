@@ -24,6 +24,7 @@ PluginTables::PluginTables(const tern_device_plugin& p)
     : graphs(table<tern_device_graph_functions>(p, "graph")),
       conditionals(table<tern_device_graph_conditional_functions>(p, "graph_conditional")),
       events(table<tern_device_event_functions>(p, "events")),
+      shares(table<tern_device_share_functions>(p, "share")),
       overrides(table<tern_device_override_functions>(p, "override")),
       profiler(table<tern_device_profiler_functions>(p, "profiler")),
       pinned_memory(table<tern_device_pinned_memory_functions>(p, "pinned_memory")),

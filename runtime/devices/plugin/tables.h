@@ -13,6 +13,7 @@ struct PluginTables {
   const tern_device_graph_functions* graphs;
   const tern_device_graph_conditional_functions* conditionals;
   const tern_device_event_functions* events;
+  const tern_device_share_functions* shares;
   const tern_device_override_functions* overrides;
   const tern_device_profiler_functions* profiler;
   const tern_device_pinned_memory_functions* pinned_memory;

@@ -1,6 +1,4 @@
 // Counters for tests in process, and the report at exit.
-#include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -22,12 +20,7 @@ std::string report() {
 
 // Written when the library goes: after the destructors of what uses it, since that was loaded later or depends on it.
 struct AtExit {
-  ~AtExit() {
-    if (settings().report.empty()) return;
-    std::ofstream file(settings().report);
-    file << report();
-    if (!file.flush()) std::fprintf(stderr, "emulated GPU: cannot write %s\n", settings().report.c_str());
-  }
+  ~AtExit() { write_report(Machine::get().counters, report()); }
 } at_exit;
 
 }  // namespace

@@ -1,6 +1,4 @@
 // Counters for tests in process, and the report at exit (tests/gpu/machine/counters_api.h).
-#include <cstdio>
-#include <fstream>
 #include <string>
 
 #include "tests/gpu/hip/call.h"
@@ -30,11 +28,11 @@ std::string report() {
 struct AtExit {
   AtExit() { tern::emulator::settings(); }  // which has to outlive this
   ~AtExit() {
-    const std::string& name = tern::emulator::settings().report;
-    if (name.empty()) return;
-    std::ofstream file(name);
-    file << report();
-    if (!file.flush()) std::fprintf(stderr, "emulated GPU: cannot write %s\n", name.c_str());
+    const std::string text = report();
+    with_counters([&](const auto& counters) {
+      tern::emulator::write_report(counters, text);
+      return 0;
+    });
   }
 } at_exit;
 

@@ -262,6 +262,25 @@ TEST(Hip, Properties) {
   EXPECT_STREQ(hipGetErrorName(hipErrorInvalidDevice), "hipErrorInvalidDevice");
 }
 
+TEST(Hip, StreamsHaveTheUnitsOfTheirMask) {
+  const std::uint32_t mask[] = {0x0000ff00, 0, 1};
+  std::uint32_t found[10] = {};
+  hipStream_t some = nullptr, all = nullptr;
+  OK(hipExtStreamCreateWithCUMask(&some, 3, mask));
+  OK(hipExtStreamGetCUMask(some, 10, found));
+  EXPECT_EQ(found[0], 0x0000ff00u);
+  EXPECT_EQ(found[2], 1u);
+  EXPECT_EQ(found[9], 0u);
+  OK(hipStreamCreateWithFlags(&all, hipStreamNonBlocking));
+  OK(hipExtStreamGetCUMask(all, 10, found));
+  EXPECT_EQ(found[9], 0x0000ffffu) << "304 units";
+  const std::uint32_t beyond[11] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0xffff0000, 1};
+  hipStream_t none = nullptr;
+  EXPECT_EQ(hipExtStreamCreateWithCUMask(&none, 11, beyond), hipErrorInvalidValue);
+  OK(hipStreamDestroy(some));
+  OK(hipStreamDestroy(all));
+}
+
 TEST(Hip, FailuresOfTheMemoryThatATestAsksFor) {
   tern_emulator_fail("hipMalloc", 2);
   void *first = nullptr, *second = nullptr;

@@ -1,7 +1,10 @@
 // Streams and events.
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "tests/gpu/hip/call.h"
+#include "tests/gpu/hip/device_figures.h"
 
 using namespace tern::gpu::hip;
 
@@ -27,6 +30,32 @@ hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned int flags) {
     const std::uint64_t made = machine.create_stream(context(machine), flags);
     streams().insert(made);
     *stream = pointer<hipStream_t>(made);
+  });
+}
+// "Each active bit represents using one CU. The first 32 bits represent the first 32 CUs, and so on. If its size is
+// greater than physical CU number [...], the extra elements are ignored." A mask without a unit is refused here.
+hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream, uint32_t words, const uint32_t* mask) {
+  return call(__func__, [&](Machine& machine) {
+    required(stream, "stream");
+    required(mask, "cuMask");
+    unsigned units = 0;
+    for (unsigned i = 0; i < words * 32 && i < kComputeUnits; ++i) units += mask[i / 32] >> i % 32 & 1;
+    if (units == 0) refuse(Status::invalid_value, "the mask has none of the compute units");
+    const std::uint64_t made = machine.create_stream(context(machine), hipStreamNonBlocking);
+    machine.stream(made)->units.assign(mask, mask + words);
+    streams().insert(made);
+    *stream = pointer<hipStream_t>(made);
+  });
+}
+hipError_t hipExtStreamGetCUMask(hipStream_t stream, uint32_t words, uint32_t* mask) {
+  return call(__func__, [&](Machine& machine) {
+    required(mask, "cuMask");
+    const std::vector<std::uint32_t>& units = machine.stream(handle(stream))->units;
+    if (words * 32 < kComputeUnits) refuse(Status::invalid_value, "%u words are too few for the units", words);
+    std::fill_n(mask, words, 0u);
+    for (unsigned i = 0; i < kComputeUnits; ++i) {
+      if (units.empty() || (i / 32 < units.size() && (units[i / 32] >> i % 32 & 1) != 0)) mask[i / 32] |= 1u << i % 32;
+    }
   });
 }
 // "If commands are still executing on the specified stream, some may complete execution before the queue is destroyed.

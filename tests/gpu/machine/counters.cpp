@@ -1,5 +1,7 @@
 #include "tests/gpu/machine/counters.h"
 
+#include <cstdio>
+#include <fstream>
 #include <sstream>
 
 #include "tests/gpu/machine/settings.h"
@@ -137,6 +139,14 @@ std::string Counters::json() const {
   out << "  \"refused_by_name\": " << object(refused_) << ",\n";
   out << "  \"launches_by_kernel\": " << object(launches_) << "\n}\n";
   return out.str();
+}
+
+void write_report(const Counters& counters, const std::string& report) {
+  const std::string& name = settings().report;
+  if (name.empty() || (counters.figures.launches == 0 && std::ifstream(name).good())) return;
+  std::ofstream file(name);
+  file << report;
+  if (!file.flush()) std::fprintf(stderr, "emulated GPU: cannot write %s\n", name.c_str());
 }
 
 }  // namespace tern::emulator

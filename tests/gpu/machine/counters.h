@@ -34,4 +34,8 @@ class Counters {
   std::map<std::string, uint64_t> fail_;  // calls until the failing one
 };
 
+// Writes the report of TERN_EMULATOR_REPORT. Where one process has the drivers of several vendors, the one that ran
+// kernels has the last word.
+void write_report(const Counters& counters, const std::string& report);
+
 }  // namespace tern::emulator

@@ -40,8 +40,9 @@ struct Stream {
   uint64_t handle = 0;
   std::shared_ptr<Context> context;
   unsigned flags = 0;
-  bool detached = false;  // its green context is gone
-  bool asked = false;     // a query has answered "not ready" since the last work was queued
+  bool detached = false;        // its green context is gone
+  std::vector<uint32_t> units;  // HIP's mask of compute units; empty: all
+  bool asked = false;           // a query has answered "not ready" since the last work was queued
   std::deque<Operation> queue;
   // While it captures.
   std::shared_ptr<Capture> capture;

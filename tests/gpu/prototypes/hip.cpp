@@ -5,6 +5,7 @@
 #include <hip/hiprtc.h>
 
 #include "devices/gpu/api.h"
+#include "devices/gpu/hip/masked_stream.h"
 #include "tests/gpu/prototypes/same_call.h"
 
 namespace tern::testing {
@@ -17,6 +18,8 @@ TERN_GPU_OPTIONAL_FUNCTIONS(SAME)
   static_assert(same_call<decltype(gpu::CompilerApi::name), decltype(&::hiprtc##hip)>, #hip);
 TERN_GPU_COMPILER_FUNCTIONS(SAME)
 #undef SAME
+
+static_assert(same_call<gpu::MaskedStreamCreate, decltype(&::hipExtStreamCreateWithCUMask)>);
 
 #if HIP_VERSION_MAJOR >= 6  // Before, the struct was another one; the plugin maps memory from ROCm 7.2 on.
 static_assert(offsetof(gpu::MemoryProperties, location) == offsetof(hipMemAllocationProp, location));

@@ -1,0 +1,54 @@
+// The functions of cuda.h for parts of a device, green contexts: from CUDA 12.4 on, their streams from 12.5 on, and
+// work queues from 13.1 on.
+#pragma once
+
+#include "devices/gpu/api.h"
+
+namespace tern::gpu {
+
+enum class ResourceType : int { none = 0, multiprocessors = 1, queues = 1000 };  // CUdevResourceType
+
+/// CUdevResource. The driver keeps notes in `kept`, so only copies of its own answers are valid.
+struct Resource {
+  ResourceType type = ResourceType::none;
+  unsigned char kept[92] = {};
+  union {
+    struct {
+      unsigned count;
+    } multiprocessors;  // CUdevSmResource
+    struct {
+      int device;
+      unsigned limit;
+      int scope;
+    } queues;  // CUdevWorkqueueConfigResource
+    unsigned char rest[40] = {};
+  };
+  void* next = nullptr;
+};
+static_assert(sizeof(Resource) == 144);
+
+constexpr int kBalancedQueues = 1;  // CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED: apart from those of other contexts
+constexpr unsigned kGreenDefaultStream = 1;  // CU_GREEN_CTX_DEFAULT_STREAM: required before CUDA 13
+
+using GreenContext = void*;
+using ResourceDescriptor = void*;
+
+// X(name, symbol, (parameters))
+#define TERN_GPU_GREEN(X)                                                                                              \
+  X(resource, cuDeviceGetDevResource, (int device, Resource* resource, ResourceType type))                             \
+  X(split, cuDevSmResourceSplitByCount,                                                                                \
+    (Resource * result, unsigned* groups, const Resource* input, Resource* remainder, unsigned flags, unsigned least)) \
+  X(describe, cuDevResourceGenerateDesc, (ResourceDescriptor * result, Resource * resources, unsigned count))          \
+  X(create, cuGreenCtxCreate, (GreenContext * context, ResourceDescriptor descriptor, int device, unsigned flags))     \
+  X(destroy, cuGreenCtxDestroy, (GreenContext context))                                                                \
+  X(as_context, cuCtxFromGreenCtx, (Context * context, GreenContext green))                                            \
+  X(stream_create, cuGreenCtxStreamCreate, (Stream * stream, GreenContext context, unsigned flags, int priority))
+
+struct GreenApi {
+#define TERN_GPU_MEMBER(name, symbol, parameters) Status(*name) parameters = nullptr;
+  TERN_GPU_GREEN(TERN_GPU_MEMBER)
+#undef TERN_GPU_MEMBER
+  bool complete = true;
+};
+
+}  // namespace tern::gpu

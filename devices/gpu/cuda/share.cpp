@@ -1,0 +1,124 @@
+// Parts of NVIDIA's GPUs: green contexts.
+#include "devices/gpu/share.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "devices/gpu/cuda/green_api.h"
+#include "devices/gpu/groups.h"
+#include "devices/gpu/library.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/vendor.h"
+
+namespace tern::gpu {
+namespace {
+
+const GreenApi& green() {
+  static const GreenApi found = [] {
+    GreenApi a;
+#define TERN_GPU_LOAD(name, symbol, parameters)                        \
+  a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
+  a.complete = a.complete && a.name != nullptr;
+    TERN_GPU_GREEN(TERN_GPU_LOAD)
+#undef TERN_GPU_LOAD
+    return a;
+  }();
+  return found;
+}
+
+/// A device's multiprocessors in the smallest groups that the driver makes. A descriptor may name several groups of one
+/// split, so that parts of any size are disjoint.
+struct SplitDevice {
+  std::vector<Resource> groups;  ///< of one size
+  std::optional<Resource> rest;  ///< fewer than a group, for parts of more than all groups
+  std::unique_ptr<Groups> users;
+};
+
+tern_device_status split(const GpuDevice& d, SplitDevice& s) {
+  constexpr const char* kWhat = "dividing the device's multiprocessors";
+  Resource all;
+  Resource rest;
+  unsigned count = 0;
+  TERN_GPU_TRY(checked(green().resource(d.id, &all, ResourceType::multiprocessors), kWhat));
+  TERN_GPU_TRY(checked(green().split(nullptr, &count, &all, nullptr, 0, 1), kWhat));
+  s.groups.resize(count);
+  TERN_GPU_TRY(checked(green().split(s.groups.data(), &count, &all, &rest, 0, 1), kWhat));
+  if (rest.type == ResourceType::multiprocessors && rest.multiprocessors.count > 0) s.rest = rest;
+  s.users = std::make_unique<Groups>(s.groups.size());
+  return TERN_DEVICE_OK;
+}
+
+/// The device's division, made once; null with a message where the driver refuses.
+SplitDevice* split_of(const GpuDevice& d) {
+  static std::mutex mutex;
+  static std::map<int, SplitDevice> all;
+  const std::lock_guard lock(mutex);
+  const auto found = all.find(d.id);
+  if (found != all.end()) return &found->second;
+  SplitDevice made;
+  return split(d, made) == TERN_DEVICE_OK ? &all.emplace(d.id, std::move(made)).first->second : nullptr;
+}
+
+struct GreenPart : StreamPart {
+  GreenContext green_context = nullptr;
+  std::shared_ptr<const std::vector<std::size_t>> groups;
+  ~GreenPart() override {
+    if (green_context != nullptr) green().destroy(green_context);
+  }
+  Status make_stream(Stream* stream) const override {
+    return green().stream_create(stream, green_context, kNonBlocking, 0);
+  }
+};
+
+/// At least so many multiprocessors.
+std::vector<Resource> take(SplitDevice& device, unsigned units,
+                           std::shared_ptr<const std::vector<std::size_t>>& taken) {
+  const unsigned each = device.groups.front().multiprocessors.count;
+  const std::size_t count = (units + each - 1) / each;
+  taken = device.users->take(count);
+  std::vector<Resource> resources;
+  for (const std::size_t i : *taken) resources.push_back(device.groups[i]);
+  if (count > device.groups.size() && device.rest) resources.push_back(*device.rest);
+  return resources;
+}
+
+/// Adds the limit of work queues, where the driver has one.
+void add_queues(const GpuDevice& d, tern_device_share& share, std::vector<Resource>& resources) {
+  Resource queues;
+  const bool known = share.queues != 0 && green().resource(d.id, &queues, ResourceType::queues) == kSuccess;
+  if (!known) {
+    share.queues = 0;
+    return;
+  }
+  queues.queues.limit = share.queues;
+  queues.queues.scope = kBalancedQueues;
+  resources.push_back(queues);
+}
+
+}  // namespace
+
+bool has_parts() {
+  std::string why;
+  return api(&why) != nullptr && green().complete;
+}
+
+tern_device_status take_part(const GpuDevice& d, tern_device_share& share, std::shared_ptr<StreamPart>& part) {
+  SplitDevice* device = split_of(d);
+  if (device == nullptr) return TERN_DEVICE_FAILED;
+  auto made = std::make_shared<GreenPart>();
+  std::vector<Resource> resources = take(*device, share.units, made->groups);
+  share.units = 0;
+  for (const Resource& r : resources) share.units += r.multiprocessors.count;
+  add_queues(d, share, resources);
+  ResourceDescriptor descriptor = nullptr;  // lives as long as the process
+  TERN_GPU_TRY(checked(green().describe(&descriptor, resources.data(), static_cast<unsigned>(resources.size())),
+                       "describing a part of the device"));
+  TERN_GPU_TRY(checked(green().create(&made->green_context, descriptor, d.id, kGreenDefaultStream),
+                       "making a part of the device"));
+  TERN_GPU_TRY(checked(green().as_context(&made->context, made->green_context), "the context of a part of the device"));
+  part = std::move(made);
+  return TERN_DEVICE_OK;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,159 @@
+// Every function of an emulated GPU's driver fails once, at every place where a session calls it: a clear error or
+// none, no wrong call afterwards, nothing is lost, and the same session goes on. Needs the stand-ins of tests/gpu.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/devices/everything.h"
+#include "tests/gpu/machine/counters_api.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+/// The counters of the driver that a plugin uses; null members where it is a real one.
+struct EmulatedDriver {
+  explicit EmulatedDriver(const char* library) {
+    void* handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+    if (handle == nullptr) return;
+    const auto load = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
+    };
+    load(counters, "tern_emulator_counters");
+    load(fail, "tern_emulator_fail");
+    load(calls, "tern_emulator_calls");
+    load(report, "tern_emulator_report");
+  }
+  tern_emulator_figures figures() const {
+    tern_emulator_figures f{};
+    counters(&f);
+    return f;
+  }
+  /// How often each function was called so far.
+  std::map<std::string, std::uint64_t> all_calls() const {
+    const std::string text = report();
+    const std::size_t begin = text.find("{", text.find("\"calls_by_name\"")), end = text.find("}", begin);
+    std::map<std::string, std::uint64_t> found;
+    static const std::regex entry("\"([A-Za-z0-9_]+)\": ([0-9]+)");
+    for (std::sregex_iterator at(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 text.begin() + static_cast<std::ptrdiff_t>(end), entry);
+         at != std::sregex_iterator(); ++at)
+      found[(*at)[1]] = std::stoull((*at)[2]);
+    return found;
+  }
+
+  void (*counters)(tern_emulator_figures*) = nullptr;
+  void (*fail)(const char*, std::uint64_t) = nullptr;
+  std::uint64_t (*calls)(const char*) = nullptr;
+  const char* (*report)() = nullptr;
+};
+
+struct Gpu {
+  const char *plugin, *library, *error;
+};
+constexpr Gpu kGpus[] = {{"cuda", "libcuda.so.1", "CUDA error"}, {"rocm", "libamdhip64.so.7", "HIP error"}};
+
+class DriverFailureTest : public ::testing::TestWithParam<Gpu> {};
+INSTANTIATE_TEST_SUITE_P(Gpus, DriverFailureTest, ::testing::ValuesIn(kGpus),
+                         [](const auto& info) { return std::string(info.param.plugin); });
+
+/// What a session must give back. Modules, and the addresses and memory that sessions share, live with the device.
+std::uint64_t alive(const tern_emulator_figures& f) {
+  return f.streams + f.events + f.graphs + f.executables + f.allocations + f.mappings + f.memory_objects +
+         f.pinned_allocations;
+}
+
+bool names_one_of(const std::string& function, std::initializer_list<const char*> words) {
+  return std::ranges::any_of(words, [&](const char* w) { return function.find(w) != std::string::npos; });
+}
+
+/// Functions that leave behind what they fail to end.
+bool ends_something(const std::string& function) {
+  return names_one_of(function, {"Destroy", "Free", "Unmap", "Release", "Unload"});
+}
+
+/// Functions some of whose failures nobody has to hear of: where something ends, where whoever waits for results is
+/// told again, where work is only timed. Making a device current goes before every call.
+bool may_be_silent(const std::string& function) {
+  return ends_something(function) || names_one_of(function, {"Synchronize", "Event", "SetCurrent", "SetDevice"});
+}
+
+TEST_P(DriverFailureTest, AtEveryCall) {
+  const Gpu gpu = GetParam();
+  const std::vector<std::string> devices = all_devices();
+  if (std::ranges::find(devices, gpu.plugin) == devices.end()) GTEST_SKIP() << "there is no such device";
+  const EmulatedDriver driver(gpu.library);
+  if (driver.fail == nullptr) GTEST_SKIP() << "the driver is not an emulated one";
+
+  const std::string device = gpu.plugin;
+  { Setting().run(device); }  // compiles, opens the device
+  const std::map<std::string, std::uint64_t> before_all = driver.all_calls();
+  { Setting().run(device); }
+  release_device_memory(device);
+  std::map<std::string, std::uint64_t> of_one_setting = driver.all_calls();
+  for (auto& [name, count] : of_one_setting)
+    if (const auto at = before_all.find(name); at != before_all.end()) count -= at->second;
+  ASSERT_GT(of_one_setting.size(), 15u) << driver.report();
+
+  int failures = 0;
+  for (const auto& [function, count] : of_one_setting) {
+    int told = 0;
+    for (std::uint64_t n = 1; n <= count; ++n) {
+      SCOPED_TRACE(function + ", call " + std::to_string(n) + " of " + std::to_string(count));
+      release_device_memory(device);
+      const tern_emulator_figures before = driver.figures();
+      const std::uint64_t calls = driver.calls(function.c_str());
+      std::string message;
+      bool came = false;
+      {
+        Setting s;
+        driver.fail(function.c_str(), n);
+        try {
+          s.run(device);
+        } catch (const Error& e) {
+          message = e.what();
+        }
+        came = driver.calls(function.c_str()) - calls >= n;
+        if (came && !message.empty()) {
+          EXPECT_TRUE(message.find(gpu.error) != std::string::npos || message.find("to measure") != std::string::npos)
+              << message;
+          EXPECT_NE(message.find(device), std::string::npos) << message;
+        }
+        try {
+          if (came) s.run(device);
+        } catch (const Error& e) {
+          ADD_FAILURE() << "the same session does not go on: " << e.what() << "; first: " << message;
+        }
+      }
+      try {
+        release_device_memory(device);
+      } catch (const Error& e) {
+        message = e.what();
+      }
+      if (!came) came = driver.calls(function.c_str()) - calls >= n;  // at the end of the session
+      driver.fail(function.c_str(), 0);
+      if (!came) break;
+      ++failures;
+      const tern_emulator_figures after = driver.figures();
+      EXPECT_EQ(after.mistakes, before.mistakes) << driver.report();
+      if (ends_something(function)) {
+        EXPECT_LE(alive(after), alive(before) + 2) << "a mapping and its memory, at most";
+      } else {
+        EXPECT_EQ(alive(after), alive(before)) << driver.report();
+      }
+      told += message.empty() ? 0 : 1;
+      EXPECT_TRUE(may_be_silent(function) || !message.empty());
+    }
+    EXPECT_TRUE(told > 0 || ends_something(function) || names_one_of(function, {"Elapsed", "Query"}) || count == 0)
+        << function;
+  }
+  EXPECT_GT(failures, 50);
+}
+
+}  // namespace
+}  // namespace tern
