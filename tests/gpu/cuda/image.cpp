@@ -89,15 +89,15 @@ uint64_t elf_bytes(const void* image) {
   return end;
 }
 
-std::string library_of(const void* image) {
+Translated library_of(const void* image, bool counts) {
   const auto* text = static_cast<const char*>(image);
   if (std::strncmp(text, kLibrary, std::strlen(kLibrary)) == 0) {
     const char* path = text + std::strlen(kLibrary);
-    return {path, std::strcspn(path, "\n")};
+    return {{path, std::strcspn(path, "\n")}, ""};
   }
   if (std::memcmp(text, ELFMAG, std::min<size_t>(SELFMAG, std::strlen(text) + 1)) != 0) {
     check_text(text);
-    return library_of_ptx(text);
+    return {library_of_ptx(text, counts), text};
   }
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
@@ -113,7 +113,7 @@ std::string library_of(const void* image) {
   }
   std::ostringstream ptx;
   ptx << file.rdbuf();
-  return library_of_ptx(ptx.str());
+  return {library_of_ptx(ptx.str(), counts), ptx.str()};
 }
 
 }  // namespace tern::emulator::cuda
