@@ -166,6 +166,8 @@ for gpu in cuda rocm; do
   same_bits $gpu 30
 done
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
+part 'cost on a GPU' $scripts/gpu_model.py --check
+part 'cost on a GPU, report' $scripts/gpu_model_test.py
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.
 some=(--dtype f32 --most 2 --compiler cpp --compiler opencl --compiler metal)
