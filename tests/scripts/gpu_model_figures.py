@@ -4,6 +4,7 @@ Bytes are of three kinds: `least` are operands and results of each node once; `m
 that a launch touches, which memory moves at least; `requested` are all sectors of all requests of warps, which caches
 answer or not."""
 import dataclasses
+import math
 
 SECTOR = 32
 
@@ -16,10 +17,14 @@ class Device:
     vector: float  # of float32, outside of matrix units
     matrix: float  # of bfloat16 and float16
     double: float  # of float64, outside of matrix units
+    units: int     # multiprocessors, compute units
 
 
-H100 = Device("H100 SXM", 3.35e12, 66.9e12, 989.4e12, 33.5e12)
-MI300X = Device("MI300X", 5.3e12, 163.4e12, 1307.4e12, 81.7e12)
+H100 = Device("H100 SXM", 3.35e12, 66.9e12, 989.4e12, 33.5e12, 132)
+MI300X = Device("MI300X", 5.3e12, 163.4e12, 1307.4e12, 81.7e12, 304)
+# Of a multiprocessor of an H100: its 32 load and store units take one request of a warp, or one pass over the banks of
+# shared memory, in a cycle. Its 128 lanes of float32 make an fma each, so the peak gives the clock.
+CLOCK = H100.vector / (H100.units * 128 * 2)
 DEVICES = (H100, MI300X)
 
 PRODUCTS = {"matmul", "grouped_matmul", "convolution", "attention"}
@@ -49,22 +54,28 @@ def memory_bytes(launch):
     return launch["loads"]["memory_bytes"] + launch["stores"]["memory_bytes"] + 2 * launch["atomics"]["memory_bytes"]
 
 
-def launched_seconds(node, device):
-    """What the launches of a node take where nothing but peaks limits them: their arithmetic, as it is done, and their
-    bytes. A launch that did not run as a whole moves its part of the node's least bytes."""
-    seconds = 0
+def launched_seconds(node):
+    """What the launches of a node take on an H100 where nothing but peaks limits them: bytes that memory moves, arithmetic as
+    it is done, and requests, on as many multiprocessors as there are blocks. A launch that did not run as a whole moves its
+    part of the node's least bytes. A node without launches takes the least: a library computes it."""
+    seconds = 0 if node["launches"] else least_seconds(node, H100)
     for launch in node["launches"]:
         moved = memory_bytes(launch)
         if moved is None:
             moved = node["bytes"] / len(node["launches"])
-        seconds += max(moved / device.memory, launch["operations"] / device.vector,
-                       launch["tensor_operations"] / device.matrix)
+        busy = min(1, blocks(launch) / H100.units)
+        requests = launch["shared"]["passes"] + sum(launch[kind]["requests"] for kind in ("loads", "stores", "atomics"))
+        seconds += max(moved / H100.memory, launch["operations"] / (busy * H100.vector),
+                       launch["tensor_operations"] / (busy * H100.matrix), requests / (busy * H100.units * CLOCK))
     return seconds
 
 
+def blocks(launch):
+    return math.prod(launch["grid"])
+
+
 def warps(launch):
-    (x, y, z), (a, b, c) = launch["grid"], launch["block"]
-    return x * y * z * -(-a * b * c // 32)
+    return blocks(launch) * -(-math.prod(launch["block"]) // 32)
 
 
 def ratio(part, whole):
@@ -102,6 +113,7 @@ class Sums:
             "least_sectors": ratio(self.least_sectors, self.requests),
             "coalescing": ratio(self.sectors, self.least_sectors),
             "conflicts": ratio(self.passes, self.least_passes),
+            "times": ratio(self.launched_seconds(), self.least_seconds(H100)),
             "tensor_share": ratio(self.tensor, self.tensor + self.operations),
             "warps": min((warps(launch) for launch in self.launches), default=None),
             "registers": max((launch["registers"] for launch in known), default=None),
@@ -112,8 +124,8 @@ class Sums:
     def least_seconds(self, device):
         return sum(least_seconds(node, device) for node in self.nodes)
 
-    def launched_seconds(self, device):
-        return sum(launched_seconds(node, device) for node in self.nodes)
+    def launched_seconds(self):
+        return sum(map(launched_seconds, self.nodes))
 
 
 # What issue a target is missed by: a group, a name, whether figures miss it.
@@ -146,4 +158,4 @@ def by_kernel(program):
         key = node["op"], tuple(sorted({launch["kernel"] for launch in node["launches"]}))
         groups.setdefault(key, []).append(node)
     rows = [(op, kernels, Sums(nodes)) for (op, kernels), nodes in groups.items()]
-    return sorted(rows, key=lambda row: -row[2].launched_seconds(H100))
+    return sorted(rows, key=lambda row: -row[2].launched_seconds())

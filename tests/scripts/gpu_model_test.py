@@ -15,7 +15,7 @@ def accesses(requests=0, sectors=0, least=None, memory=0):
 
 def launch(**changes):
     """Reads and writes a megabyte each, as well as possible."""
-    return {"kernel": "k", "grid": [1, 1, 1], "block": [256, 1, 1], "shared_bytes": 0, "in_graph": True, "whole": True,
+    return {"kernel": "k", "grid": [1000, 1, 1], "block": [256, 1, 1], "shared_bytes": 0, "in_graph": True, "whole": True,
             "loads": accesses(8192, 32768, memory=2**20), "stores": accesses(8192, 32768, memory=2**20),
             "atomics": accesses(), "shared": {"requests": 0, "passes": 0, "least_passes": 0}, "local_bytes": 0,
             "operations": 0, "tensor_operations": 0, "worst": {"line": 0, "sectors": 0, "least_sectors": 0},
@@ -63,12 +63,22 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(least_seconds({**product, "operations": 1307.4e12 * 5}, MI300X), 5)
 
     def test_launched_time(self):
-        self.assertAlmostEqual(launched_seconds(node(), H100), 2**21 / 3.35e12)
-        self.assertAlmostEqual(launched_seconds(node(launch(operations=66.9e12)), H100), 1)
-        self.assertAlmostEqual(launched_seconds(node(launch(), launch()), H100), 2 * 2**21 / 3.35e12)
+        self.assertAlmostEqual(launched_seconds(node()), 2**21 / 3.35e12)
+        self.assertAlmostEqual(launched_seconds(node(launch(operations=66.9e12))), 1)
+        self.assertAlmostEqual(launched_seconds(node(launch(), launch())), 2 * 2**21 / 3.35e12)
+        # Half of the 132 multiprocessors; one request for each in a cycle of 1.98 GHz.
+        self.assertAlmostEqual(launched_seconds(node(launch(operations=66.9e12, grid=[66, 1, 1]))), 2)
+        self.assertAlmostEqual(launched_seconds(node(launch(shared={"requests": 1, "passes": 132 * 1.98e9, "least_passes": 1}))),
+                               1, places=3)
         part = launch(whole=False, loads=accesses(8192, 32768))
-        self.assertAlmostEqual(launched_seconds(node(part), H100), 2**21 / 3.35e12)
+        self.assertAlmostEqual(launched_seconds(node(part)), 2**21 / 3.35e12)
         self.assertIsNone(Sums([node(part)]).figures()["memory_ratio"])
+
+    def test_node_of_a_library(self):
+        product = node(op="matmul", bytes=3.35e12)
+        product["launches"] = []
+        self.assertAlmostEqual(launched_seconds(product), 1)
+        self.assertEqual(Sums([product]).figures()["launches"], 0)
 
 
 class Baseline(unittest.TestCase):
@@ -87,12 +97,18 @@ class Baseline(unittest.TestCase):
                 "requested_ratio": [launch(**same, loads=accesses(16384, 65536, memory=2**20))],
                 "coalescing": [launch(**same, loads=accesses(8192, 65536, 32768, 2**20))],
                 "conflicts": [launch(**{**same, "shared": {"requests": 1, "passes": 2, "least_passes": 1}})],
+                "times": [launch(**same, grid=[10, 1, 1])],
                 "spill_bytes": [launch(**same, spill_bytes=4)],
                 "occupancy": [launch(**same, occupancy=0.75)],
                 "tensor_share": [launch(**{**same, "operations": 100})]}.items():
             with self.subTest(figure):
                 failures, _ = compare(old, self.figures(node(*worse)))
                 self.assertTrue(any(f"p: {figure} is" in line for line in failures), failures)
+
+    def test_unknown(self):
+        bare = {key: value for key, value in launch().items() if key not in ("registers", "spill_bytes", "occupancy")}
+        failures, _ = compare(self.figures(node()), self.figures(node(bare)))
+        self.assertEqual(failures, ["p: spill_bytes is not known, and was 0", "p: occupancy is not known, and was 1"])
 
     def test_better_and_new(self):
         self.assertEqual(compare(self.figures(node(launch(), launch())), self.figures(node())), ([], ["p"]))

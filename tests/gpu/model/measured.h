@@ -25,7 +25,7 @@ struct CountedNode {
 };
 
 struct Measured {
-  std::vector<CountedNode> nodes;  // in the order of their first launches
+  std::vector<CountedNode> nodes;  // in the order of their first launches; those without launches follow
   std::uint64_t launches = 0;
   std::uint64_t graphs = 0;          // that the device holds: with 1, a run is one launch for the host
   std::uint64_t outside_graphs = 0;  // launches that the host makes one by one
