@@ -39,12 +39,17 @@ def arguments():
                         help="operations of a launch, beyond which only some of its blocks run (%(default).0e)")
     parser.add_argument("--most", type=int, default=8,
                         help="rows of the table of each model's kernels; 0: no such table (%(default)s)")
+    parser.add_argument("--libraries", action="store_true",
+                        help="with NVIDIA's libraries, as far as they are emulated: their nodes take the least")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="everything that was counted, launch by launch")
     parser.add_argument("--docs", action="store_true", help="write the tables of docs/gpu_model.md anew")
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--check", action="store_true", help="fail where a figure is worse than in the baseline")
     end.add_argument("--update", action="store_true", help="write the baseline")
-    return parser.parse_args()
+    a = parser.parse_args()
+    if a.libraries and (a.check or a.update or a.docs):
+        parser.error("the baseline and the page are of Tern's own kernels, without --libraries")
+    return a
 
 
 class Counter:
@@ -57,12 +62,14 @@ class Counter:
         if not ptxas:
             print("No ptxas in build/device-tools, so no registers and occupancy: './dev setup devices' installs it",
                   file=sys.stderr)
+        self.environment = os.environ | {"TERN_CUDA_LIBRARIES": str(int(a.libraries))}
         self.options = ["--work", str(a.work), *(f"--size={size}" for size in a.size)]
         if ptxas:
             self.options += ["--ptxas", str(ptxas[-1].absolute()), "--cache", str(a.build.absolute() / "gpu-emulation/ptxas")]
 
     def call(self, *arguments):
-        done = subprocess.run([*self.command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([*self.command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=self.environment)
         if done.returncode:
             sys.exit(f"gpu_model: {' '.join(arguments)}\n{done.stdout}{done.stderr}")
         return done.stdout

@@ -1,4 +1,4 @@
-"""Compares figures of ./dev gpu-model with those that are committed: a figure that is worse fails. Standard library alone."""
+"""Compares figures of ./dev gpu-model with those that are committed: one that is worse fails. Standard library alone."""
 # Of each figure: whether more is worse, and by how much it may change. Registers count by the occupancy that they allow.
 WORSE = {
     "launches": (1, 0.0),
@@ -13,6 +13,8 @@ WORSE = {
     "occupancy": (-1, 0.001),
     "tensor_share": (-1, 0.01),
 }
+# Without ptxas they are not known.
+OF_ASSEMBLER = ("spill_bytes", "occupancy")
 
 
 def kept(figures):
@@ -28,7 +30,8 @@ def regressions(name, old, new):
         if before is None:
             continue
         if now is None:
-            lines.append(f"{name}: {figure} is not known, and was {before:.4g}")
+            if figure in OF_ASSEMBLER and new["launches"]:
+                lines.append(f"{name}: {figure} is not known, and was {before:.4g}")
             continue
         if sign * (now - before) > slack * max(abs(before), 1) + 1e-9:
             lines.append(f"{name}: {figure} is {now:.4g}, and was {before:.4g}")

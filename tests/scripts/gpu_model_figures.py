@@ -5,6 +5,7 @@ that a launch touches, which memory moves at least; `requested` are all sectors 
 answer or not."""
 import dataclasses
 import math
+import operator
 
 SECTOR = 32
 
@@ -47,6 +48,11 @@ def least_seconds(node, device):
     return max(node["bytes"] / device.memory, node["operations"] / peak)
 
 
+def of_library(node):
+    """Whether a vendor's library computes it: its kernels are none of Tern's, and do not count."""
+    return not all(launch["counted"] for launch in node["launches"]) or not node["launches"]
+
+
 def memory_bytes(launch):
     """Atomics read and write. None where not all of the launch ran."""
     if not launch["whole"]:
@@ -55,11 +61,11 @@ def memory_bytes(launch):
 
 
 def launched_seconds(node):
-    """What the launches of a node take on an H100 where nothing but peaks limits them: bytes that memory moves, arithmetic as
-    it is done, and requests, on as many multiprocessors as there are blocks. A launch that did not run as a whole moves its
-    part of the node's least bytes. A node without launches takes the least: a library computes it."""
-    seconds = 0 if node["launches"] else least_seconds(node, H100)
-    for launch in node["launches"]:
+    """What the launches of a node take on an H100 where nothing but peaks limits them: bytes that memory moves, arithmetic
+    as it is done, and requests, on as many multiprocessors as there are blocks. A launch that did not run as a whole moves
+    its part of the node's least bytes. A node that a library computes takes the least, beside Tern's launches for it."""
+    seconds = least_seconds(node, H100) if of_library(node) else 0
+    for launch in filter(operator.itemgetter("counted"), node["launches"]):
         moved = memory_bytes(launch)
         if moved is None:
             moved = node["bytes"] / len(node["launches"])
@@ -128,7 +134,6 @@ class Sums:
         return sum(map(launched_seconds, self.nodes))
 
 
-# What issue a target is missed by: a group, a name, whether figures miss it.
 MOST_MOVED, FULLY, MOST_TENSOR = 1.1, 1.001, 0.9
 
 
@@ -142,7 +147,8 @@ def misses(group, figures, narrow):
             missed.append("bytes")
         if figures["coalescing"] is not None and figures["coalescing"] > FULLY:
             missed.append("coalescing")
-    if group in ("product", "attention") and narrow and (figures["tensor_share"] or 0) < MOST_TENSOR:
+    share = figures["tensor_share"]
+    if group in ("product", "attention") and narrow and share is not None and share < MOST_TENSOR:
         missed.append("tensor cores")
     return missed
 

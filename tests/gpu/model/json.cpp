@@ -20,6 +20,7 @@ json launch_json(const CountedLaunch& launch, const Assembler& assembler) {
       {"block", launch.block},
       {"shared_bytes", launch.static_bytes + launch.dynamic_bytes},
       {"in_graph", launch.in_graph},
+      {"counted", c.blocks != 0},
       {"whole", c.ran_whole != 0},
       {"loads", accesses(c.loads)},
       {"stores", accesses(c.stores)},
@@ -30,7 +31,7 @@ json launch_json(const CountedLaunch& launch, const Assembler& assembler) {
       {"operations", c.operations},
       {"tensor_operations", c.tensor_operations},
       {"worst", {{"line", c.worst_line}, {"sectors", c.worst_sectors}, {"least_sectors", c.worst_least_sectors}}}};
-  if (assembler.ptxas.empty()) return result;
+  if (assembler.ptxas.empty() || launch.ptx.empty()) return result;
   const Resources r = resources_of(launch.ptx, launch.kernel, assembler.ptxas, assembler.cache);
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   result["registers"] = r.registers;
