@@ -64,8 +64,9 @@ class Counter:
                   file=sys.stderr)
         self.environment = os.environ | {"TERN_CUDA_LIBRARIES": str(int(a.libraries))}
         self.options = ["--work", str(a.work), *(f"--size={size}" for size in a.size)]
+        self.options += ["--cache", str(a.build.absolute() / "gpu-emulation/texts")]
         if ptxas:
-            self.options += ["--ptxas", str(ptxas[-1].absolute()), "--cache", str(a.build.absolute() / "gpu-emulation/ptxas")]
+            self.options += ["--ptxas", str(ptxas[-1].absolute())]
 
     def call(self, *arguments):
         done = subprocess.run([*self.command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -80,7 +80,7 @@ int main(int count, char** values) {
   app.add_option("--size", a.sizes, "NAME=NUMBER: a symbolic size of models, repeatable");
   app.add_option("--work", a.work, "Accesses and operations of a launch, beyond which only some blocks run");
   app.add_option("--ptxas", a.assembler.ptxas, "NVIDIA's assembler, for registers and occupancy");
-  app.add_option("--cache", a.assembler.cache, "Folder for what it says");
+  app.add_option("--cache", a.assembler.cache, "Folder for texts and what it says");
   CLI11_PARSE(app, count, values);
   try {
     return run(a);

@@ -1,5 +1,7 @@
 #include "tests/gpu/model/json.h"
 
+#include <sstream>
+
 namespace tern::gpu_model {
 namespace {
 
@@ -10,6 +12,15 @@ json accesses(const tern_emulated_accesses& a) {
           {"sectors", a.sectors},
           {"least_sectors", a.least_sectors},
           {"memory_bytes", a.memory_bytes}};
+}
+
+// Line `line`, from 1, without tabs; empty for 0.
+std::string line_of(const std::string& text, std::uint32_t line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (std::uint32_t i = 0; i < line; ++i) std::getline(lines, found);
+  std::erase(found, '\t');
+  return found;
 }
 
 json launch_json(const CountedLaunch& launch, const Assembler& assembler) {
@@ -30,8 +41,14 @@ json launch_json(const CountedLaunch& launch, const Assembler& assembler) {
       {"local_bytes", c.local_bytes},
       {"operations", c.operations},
       {"tensor_operations", c.tensor_operations},
-      {"worst", {{"line", c.worst_line}, {"sectors", c.worst_sectors}, {"least_sectors", c.worst_least_sectors}}}};
-  if (assembler.ptxas.empty() || launch.ptx.empty()) return result;
+      {"worst",
+       {{"line", c.worst_line},
+        {"instruction", line_of(launch.ptx, c.worst_line)},
+        {"sectors", c.worst_sectors},
+        {"least_sectors", c.worst_least_sectors}}}};
+  if (launch.ptx.empty()) return result;
+  if (!assembler.cache.empty()) result["text"] = kept_text(launch.ptx, assembler.cache);
+  if (assembler.ptxas.empty()) return result;
   const Resources r = resources_of(launch.ptx, launch.kernel, assembler.ptxas, assembler.cache);
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   result["registers"] = r.registers;

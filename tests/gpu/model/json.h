@@ -12,7 +12,7 @@ namespace tern::gpu_model {
 
 struct Assembler {
   std::string ptxas;  // empty: there is none, and so no resources
-  std::string cache;  // folder
+  std::string cache;  // folder for PTX and what ptxas says of it; empty: none, and no ptxas
 };
 
 nlohmann::json to_json(const Measured& measured, const Program& program, const Assembler& assembler);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cstdio>
@@ -31,18 +32,14 @@ std::string quoted(const std::string& text) {
 
 // What ptxas -v says of a module.
 std::string messages(const std::string& ptx, const std::string& ptxas, const std::string& cache) {
-  const fs::path kept = fs::path(cache) / fmt::format("{:016x}.ptxas", XXH3_64bits(ptx.data(), ptx.size()));
+  const std::string source = kept_text(ptx, cache), kept = source + "as", log = fmt::format("{}.{}", kept, getpid());
   if (fs::exists(kept)) return read(kept);
-  fs::create_directories(cache);
-  const std::string source = kept.string() + ".ptx", log = kept.string() + ".log";
-  std::ofstream(source, std::ios::binary) << ptx;
   const std::string command =
       fmt::format("{} -v -arch=sm_90 -o /dev/null {} 2>{}", quoted(ptxas), quoted(source), quoted(log));
   const bool succeeded = std::system(command.c_str()) == 0;
   const std::string text = read(log);
-  fs::remove(source), fs::remove(log);
-  if (!succeeded) fail(ErrorCode::runtime, fmt::format("{} refuses a kernel's PTX: {}", ptxas, text.substr(0, 2000)));
-  std::ofstream(kept, std::ios::binary) << text;
+  if (!succeeded) fail(ErrorCode::runtime, fmt::format("{} refuses {}: {}", ptxas, source, text.substr(0, 2000)));
+  fs::rename(log, kept);
   return text;
 }
 
@@ -56,6 +53,16 @@ std::uint32_t number_before(const std::string& text, const char* words) {
 }
 
 }  // namespace
+
+std::string kept_text(const std::string& ptx, const std::string& cache) {
+  const fs::path path = fs::path(cache) / fmt::format("{:016x}.ptx", XXH3_64bits(ptx.data(), ptx.size()));
+  if (fs::exists(path)) return path.string();
+  fs::create_directories(cache);
+  const std::string part = fmt::format("{}.{}", path.string(), getpid());
+  std::ofstream(part, std::ios::binary) << ptx;
+  fs::rename(part, path);
+  return path.string();
+}
 
 Resources resources_of(const std::string& ptx, const std::string& kernel, const std::string& ptxas,
                        const std::string& cache) {

@@ -12,8 +12,11 @@ struct Resources {
   std::uint32_t stack_bytes = 0;  // of a thread: arrays and spills
 };
 
-// Those of ptxas for compute capability 9.0, which translates the PTX as the driver does. Kept in `cache` by the text's
-// hash. Fails (tern::Error) with ptxas's messages. `ptxas`: its path.
+// The file of a folder that holds the text; writes it.
+std::string kept_text(const std::string& ptx, const std::string& cache);
+
+// Those of ptxas for compute capability 9.0, which translates the PTX as the driver does. Kept in the folder
+// `cache`. Fails (tern::Error) with ptxas's messages. `ptxas`: its path.
 Resources resources_of(const std::string& ptx, const std::string& kernel, const std::string& ptxas,
                        const std::string& cache);
 
