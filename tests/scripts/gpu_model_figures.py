@@ -94,6 +94,7 @@ class Sums:
     def __init__(self, nodes):
         self.nodes = nodes
         self.launches = [launch for node in nodes for launch in node["launches"]]
+        self.counted = [launch for launch in self.launches if launch["counted"]]
         accesses = [launch[kind] for launch in self.launches for kind in ("loads", "stores", "atomics")]
         self.requests = sum(a["requests"] for a in accesses)
         self.sectors = sum(a["sectors"] for a in accesses)
@@ -114,14 +115,14 @@ class Sums:
         return {
             "launches": len(self.launches),
             "memory_ratio": None if self.memory is None else ratio(self.memory, self.least),
-            "requested_ratio": ratio(self.requested, self.least),
+            "requested_ratio": ratio(self.requested, self.least) if self.counted else None,
             "sectors": ratio(self.sectors, self.requests),
             "least_sectors": ratio(self.least_sectors, self.requests),
             "coalescing": ratio(self.sectors, self.least_sectors),
             "conflicts": ratio(self.passes, self.least_passes),
             "times": ratio(self.launched_seconds(), self.least_seconds(H100)),
             "tensor_share": ratio(self.tensor, self.tensor + self.operations),
-            "warps": min((warps(launch) for launch in self.launches), default=None),
+            "warps": min(map(warps, self.counted), default=None),
             "registers": max((launch["registers"] for launch in known), default=None),
             "spill_bytes": sum(launch["spill_bytes"] for launch in known) if known else None,
             "occupancy": min((launch["occupancy"] for launch in known), default=None),

@@ -83,8 +83,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(f["launches"], 0)
         self.assertEqual(misses("product", f, narrow=True), [])
         # One of the library's, and one of Tern's that prepares an operand.
-        product["launches"] = [launch(counted=False, whole=False), launch()]
+        product["launches"] = [launch(counted=False, whole=False, loads=accesses(), stores=accesses()), launch()]
         self.assertAlmostEqual(launched_seconds(product), 1 + 2**21 / 3.35e12)
+        product["launches"].pop()
+        f = Sums([product]).figures()
+        self.assertEqual([f[name] for name in ("requested_ratio", "memory_ratio", "sectors", "warps", "registers")],
+                         [None, None, None, None, 32])
 
 
 class Baseline(unittest.TestCase):
