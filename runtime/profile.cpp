@@ -15,13 +15,20 @@ double bytes_of(const TensorView& v) {
   return elements * element_size(v.dtype) / elements_per_byte(v.dtype);
 }
 
-/// Counts at most one read of the first operand per output element.
-bool reads_part(const Step& step) {
-  if (step.kind != Step::Kind::kernel || step.resolved == nullptr) return false;
-  return has_trait(step.resolved->op, Trait::reads_part);
+/// `reads_part`: counts at most one read of the first operand per output element.
+double bytes_of(std::span<const TensorView> in, std::span<const TensorView> out, bool reads_part) {
+  double results = 0, operands = 0;
+  for (const TensorView& v : out) results += bytes_of(v);
+  for (const TensorView& v : in)
+    operands += reads_part && &v == in.data() ? std::min(bytes_of(v), results) : bytes_of(v);
+  return results + operands;
 }
 
 }  // namespace
+
+double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
+  return bytes_of(in, out, has_trait(node.op, Trait::reads_part));
+}
 
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out) {
   const OperationsFn operations = op_record(node.op).operations;
@@ -39,13 +46,9 @@ void Profile::add(std::uint32_t function, const Step& step, std::span<const Tens
   e.seconds += seconds;
   ++e.runs;
   e.members = step.members;
-  if (step.kind == Step::Kind::kernel && step.resolved != nullptr && step.members <= 1)
-    e.flops += flops_of(*step.resolved, in, out);
-  double results = 0;
-  for (const TensorView& v : out) results += bytes_of(v);
-  e.bytes += results;
-  for (const TensorView& v : in)
-    e.bytes += reads_part(step) && &v == in.data() ? std::min(bytes_of(v), results) : bytes_of(v);
+  const bool is_kernel = step.kind == Step::Kind::kernel && step.resolved != nullptr;
+  if (is_kernel && step.members <= 1) e.flops += flops_of(*step.resolved, in, out);
+  e.bytes += bytes_of(in, out, is_kernel && has_trait(step.resolved->op, Trait::reads_part));
 }
 
 void Profile::add_span(std::uint32_t function, std::uint32_t node, double seconds) {

@@ -34,5 +34,7 @@ class Profile {
 /// Floating-point operations in the node's definition: products and sums of contractions, one for each element
 /// and instruction of an expression, none for other ops.
 double flops_of(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
+/// The least that the node moves: bytes of its operands and results, each once.
+double least_bytes(const Node& node, std::span<const TensorView> in, std::span<const TensorView> out);
 
 }  // namespace tern

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "tests/gpu/counts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -29,7 +31,8 @@ typedef struct tern_emulated_launch {
   uint32_t block[3];      /* threads of a block */
   uint32_t local_bytes;   /* dynamic local ("shared", LDS) memory, on top of the kernel's own */
   const tern_emulated_services* services;
-  void* machine; /* the first argument of services */
+  void* machine;                /* the first argument of services */
+  tern_emulated_counts* counts; /* null: nothing is counted. Zeros but for what the caller sets (counts.h) */
 } tern_emulated_launch;
 
 typedef struct tern_emulated_kernel {

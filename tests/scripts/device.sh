@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # device.sh intel|pocl COMMAND...: runs the command where xpu is that OpenCL runtime alone.
 # device.sh cuda|rocm COMMAND...: runs it where the plugins cuda and rocm find emulated GPUs (tests/gpu).
+# device.sh cubin COMMAND...: as cuda, but kernels are machine code, for which the emulated driver has their PTX.
 # device.sh example COMMAND...: runs it where the device of examples/device is there, which it builds first.
 set -euo pipefail
 runtime=$1
@@ -24,17 +25,22 @@ case $runtime in
     # Workers of PoCL 5.0 (Ubuntu 24.04) now and then race with each other while kernels are compiled, and abort.
     export POCL_MAX_PTHREAD_COUNT=1
     ;;
-  cuda | rocm)
+  cuda | cubin | rocm)
     emulation=$root/build/gpu-emulation
-    library=$([[ $runtime == cuda ]] && echo libcuda.so.1 || echo libamdhip64.so.7)
+    library=$([[ $runtime == rocm ]] && echo libamdhip64.so.7 || echo libcuda.so.1)
     needs "$emulation/$library" "what the emulated GPUs need (cuda.h, clang-19, HIP's headers)" \
       "PyPI and the archive; './dev build' builds them then"
     export LD_LIBRARY_PATH=$emulation${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export OCL_ICD_VENDORS=$emulation/no-vendors # no OpenCL beside them
     TERN_NVRTC=$(find -L "$root/build/device-tools/lib" -name 'libnvrtc.so.*' -print -quit)
     export TERN_NVRTC
-    # The emulated driver runs PTX, no machine code.
-    export TERN_CUDA_PTX=1 TERN_EMULATOR_CACHE=$emulation/cache
+    export TERN_EMULATOR_CACHE=$emulation/cache
+    # The emulated driver runs PTX, no machine code: NVRTC makes that, or both.
+    if [[ $runtime == cubin ]]; then
+      export TERN_EMULATOR_NVRTC=$TERN_NVRTC TERN_NVRTC=$emulation/libtern_nvrtc.so TERN_EMULATOR_CUBINS=$emulation/cubins
+    else
+      export TERN_CUDA_PTX=1
+    fi
     ;;
   example)
     mkdir -p "$root/build/test-devices"
@@ -46,7 +52,7 @@ case $runtime in
     exit 2
     ;;
 esac
-[[ $runtime == example || $runtime == cuda || $runtime == rocm ]] || needs "$root/build/devices/libtern_xpu.so" 'the toolkit of the plugin xpu' \
+[[ $runtime == example || $runtime == cuda || $runtime == cubin || $runtime == rocm ]] || needs "$root/build/devices/libtern_xpu.so" 'the toolkit of the plugin xpu' \
   'the packages opencl-headers and ocl-icd-opencl-dev'
 export TERN_CACHE=$root/build/device-cache
 exec "$@"

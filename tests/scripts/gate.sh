@@ -137,18 +137,20 @@ for level in avx2 avx512 baseline; do
     --known tests/data/reproducible_expected_failures.txt $data/conformance
 done
 # Whole programs and models by the kernels that export compiled into their archives: a run compiles nothing.
+# kernels_of_archives RUNTIME TARGET EVERY PATH...
 kernels_of_archives() {
-  local every=$1
-  shift
+  local runtime=$1 target=$2 every=$3
+  shift 3
   [[ $full == --full ]] && every=1 && set -- "$@" "$data/conformance"
-  part 'xpu, kernels of archives' env TERN_NO_COMPILE=1 $scripts/device.sh intel $scripts/conform.py --tern build/tern \
-    --device xpu --target xpu:spirv --every "$every" --may-pass --known tests/data/device_expected_failures.txt "$@"
+  part "${target%%:*}, kernels of archives" env TERN_NO_COMPILE=1 $scripts/device.sh "$runtime" $scripts/conform.py \
+    --tern build/tern --device "${target%%:*}" --target "$target" --every "$every" --may-pass \
+    --known tests/data/device_expected_failures.txt "$@"
 }
 on_runtime intel
 [[ $full == --full ]] && on_runtime pocl
 cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
 on_device intel 10 "${cases[@]}" $data/models
-kernels_of_archives 10 $data/programs $data/models
+kernels_of_archives intel xpu:spirv 10 $data/programs $data/models
 same_bits intel 10
 # PoCL and the device of examples/device compile slowly.
 if [[ $full == --full ]]; then
@@ -166,7 +168,11 @@ for gpu in cuda rocm; do
   same_bits $gpu 30
 done
 part 'versions of GPUs' $scripts/gpu_versions_test.py build
+# Machine code for sm_90; the emulated driver executes the PTX of the same texts.
+kernels_of_archives cubin cuda:sm_90 40 $data/programs $data/models
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
+part 'cost on a GPU' $scripts/gpu_model.py --check
+part 'cost on a GPU, report' $scripts/gpu_model_test.py
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.
 some=(--dtype f32 --most 2 --compiler cpp --compiler opencl --compiler metal)

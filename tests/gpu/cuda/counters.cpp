@@ -54,6 +54,24 @@ TERN_EXPORT const char* tern_emulator_why(void) {
   return cuda::last_why().c_str();
 }
 
+TERN_EXPORT void tern_emulator_count(double most_work) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  machine.counted.start(most_work);
+}
+
+TERN_EXPORT void tern_emulator_tag(uint64_t tag) {
+  set_tag(tag);
+}
+
+TERN_EXPORT const tern_emulator_launch* tern_emulator_take(uint64_t* count) {
+  Machine& machine = Machine::get();
+  const std::lock_guard<std::recursive_mutex> guard(machine.lock);
+  const std::vector<tern_emulator_launch>& launches = machine.counted.take();
+  *count = launches.size();
+  return launches.data();
+}
+
 TERN_EXPORT const char* tern_emulator_report(void) {
   thread_local std::unique_ptr<const std::string> kept;
   kept = std::make_unique<const std::string>(report());

@@ -2,13 +2,14 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "tests/gpu/cuda/call.h"
+#include "tests/gpu/cuda/machine_code.h"
 #include "tests/gpu/cuda/translator.h"
 #include "tests/gpu/machine/settings.h"
 
@@ -69,51 +70,29 @@ void check_text(std::string_view text) {
 
 }  // namespace
 
-uint64_t fnv(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
-
-uint64_t elf_bytes(const void* image) {
-  const auto* bytes = static_cast<const char*>(image);
-  Elf64_Ehdr header;
-  std::memcpy(&header, image, sizeof(header));
-  uint64_t end = std::max({uint64_t{sizeof(header)}, header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize,
-                           header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize});
-  for (int i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, bytes + header.e_shoff + uint64_t{header.e_shentsize} * i, sizeof(section));
-    if (section.sh_type != SHT_NOBITS) end = std::max(end, section.sh_offset + section.sh_size);
-  }
-  return end;
-}
-
-std::string library_of(const void* image) {
+Translated library_of(const void* image, bool counts) {
   const auto* text = static_cast<const char*>(image);
   if (std::strncmp(text, kLibrary, std::strlen(kLibrary)) == 0) {
     const char* path = text + std::strlen(kLibrary);
-    return {path, std::strcspn(path, "\n")};
+    return {{path, std::strcspn(path, "\n")}, ""};
   }
   if (std::memcmp(text, ELFMAG, std::min<size_t>(SELFMAG, std::strlen(text) + 1)) != 0) {
     check_text(text);
-    return library_of_ptx(text);
+    return {library_of_ptx(text, counts), text};
   }
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
   if (header.e_machine != kCuda)
     refuse(Status::invalid_image, "the image is an ELF file of machine %d", header.e_machine);
-  char name[32];
-  std::snprintf(name, sizeof(name), "%016llx.ptx",
-                static_cast<unsigned long long>(fnv({text, static_cast<size_t>(elf_bytes(image))})));
+  const std::string name = text_name(image);
   std::ifstream file(settings().binaries + "/" + name);
   if (settings().binaries.empty() || !file) {
     refuse(Status::no_binary, "machine code cannot be executed here: TERN_EMULATOR_CUBINS has no %s with its PTX",
-           name);
+           name.c_str());
   }
   std::ostringstream ptx;
   ptx << file.rdbuf();
-  return library_of_ptx(ptx.str());
+  return {library_of_ptx(ptx.str(), counts), ptx.str()};
 }
 
 }  // namespace tern::emulator::cuda

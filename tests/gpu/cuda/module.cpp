@@ -64,9 +64,13 @@ class Unlocked {
   std::recursive_mutex& lock_;
 };
 
-std::string translate(Machine& machine, const void* image) {
+std::shared_ptr<Module> translate(Machine& machine, const void* image) {
+  const bool counts = machine.counted.on();
   const Unlocked unlocked(machine.lock);
-  return library_of(image);
+  Translated translated = library_of(image, counts);
+  auto module = open_module(translated.library);
+  module->text = std::move(translated.text);
+  return module;
 }
 
 void load(Machine& machine, CUmodule* result, const void* image, const Logs& logs) {
@@ -75,7 +79,7 @@ void load(Machine& machine, CUmodule* result, const void* image, const Logs& log
   need(image, "image");
   machine.unsafe();
   try {
-    *result = handle<CUmodule>(machine.load(context, open_module(translate(machine, image))));
+    *result = handle<CUmodule>(machine.load(context, translate(machine, image)));
     Logs::write("", logs.error, logs.error_bytes, logs.error_written);
     Logs::write("", logs.info, logs.info_bytes, logs.info_written);
   } catch (const Failure& failure) {

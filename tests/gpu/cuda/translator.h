@@ -5,7 +5,8 @@
 
 namespace tern::emulator::cuda {
 
-// Refuses with Status::invalid_text, and the translator's message, PTX that cannot be translated.
-std::string library_of_ptx(const std::string& ptx);
+// Refuses with Status::invalid_text, and the translator's message, PTX that cannot be translated. counts: of kernels
+// that count (../counts.h).
+std::string library_of_ptx(const std::string& ptx, bool counts);
 
 }  // namespace tern::emulator::cuda

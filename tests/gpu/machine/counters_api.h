@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "tests/gpu/counts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +37,23 @@ uint64_t tern_emulator_launches(const char* kernel);
 void tern_emulator_fail(const char* function, uint64_t n);
 /* Why the last call of this thread was refused. */
 const char* tern_emulator_why(void);
+/* From now on kernels are translated so that they count (tests/gpu/counts.h), and launches are kept with what they did.
+ * Large ones do not run as a whole: see tern_emulated_counts::most_work. Negative: no longer. The CUDA driver's alone
+ * has these three. */
+void tern_emulator_count(double most_work);
+/* Launches that this thread puts on streams and into graphs from now on have this tag. */
+void tern_emulator_tag(uint64_t tag);
+typedef struct tern_emulator_launch {
+  uint64_t tag;
+  const char* kernel;
+  const char* text; /* PTX of its module */
+  uint32_t grid[3], block[3];
+  uint32_t static_bytes, dynamic_bytes; /* of shared memory */
+  uint32_t in_graph;                    /* 1: it ran as part of one */
+  const tern_emulated_counts* counts;   /* which equal launches share */
+} tern_emulator_launch;
+/* Those that ran since the last call, in order. Valid until the next call. */
+const tern_emulator_launch* tern_emulator_take(uint64_t* count);
 /* The counters as JSON, as TERN_EMULATOR_REPORT gets them at exit. Valid until the next call on this thread. */
 const char* tern_emulator_report(void);
 

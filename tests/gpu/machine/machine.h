@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/gpu/machine/counted.h"
 #include "tests/gpu/machine/counters.h"
 #include "tests/gpu/machine/graph.h"
 #include "tests/gpu/machine/handles.h"
@@ -26,6 +27,7 @@ class Machine {
   std::recursive_mutex lock;
   Counters counters;
   Memory memory{&counters};
+  CountedLaunches counted;
 
   // Contexts (contexts.cpp).
   void initialize();

@@ -17,6 +17,7 @@ std::shared_ptr<Module> open_module(const std::string& path) {
   auto kernels = reinterpret_cast<decltype(&tern_emulated_kernels)>(dlsym(module->library, "tern_emulated_kernels"));
   if (kernels == nullptr) refuse(Status::invalid_image, "%s exports no tern_emulated_kernels", path.c_str());
   module->kernels = kernels(&module->count);
+  module->path = path;
   return module;
 }
 

@@ -20,6 +20,7 @@ struct Module {
   void* library = nullptr;
   const tern_emulated_kernel* kernels = nullptr;
   uint32_t count = 0;
+  std::string path, text;  // of the library; what it was translated from, where that is known
   std::map<std::string, std::shared_ptr<Function>> functions;  // that were asked for
 
   Module() = default;

@@ -106,6 +106,7 @@ void Machine::run_launch(const Launch& launch) {
   call.services = &kServices;
   call.machine = this;
   counters.launch(kernel.name);
+  if (counted.on()) return counted.run(launch, call, running_ != nullptr, memory);
   kernel.run(&call);
 }
 

@@ -121,6 +121,7 @@ void Machine::launch(Launch launch, uint64_t stream_handle) {
   if (!same_primary(*launch.module->context, *stream->context)) {
     refuse(Status::invalid_handle, "the function and the stream belong to different contexts");
   }
+  launch.tag = current_tag();
   submit(std::move(launch), stream);
 }
 

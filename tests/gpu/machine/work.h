@@ -17,6 +17,7 @@ struct Launch {
   std::vector<char> parameters;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   uint32_t local_bytes = 0;
+  uint64_t tag = 0;  // of whoever counts
 };
 
 enum class Direction { in, out, over };

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tests/gpu/ptx/counts.h"
 #include "tests/gpu/ptx/decoder.h"
 #include "tests/gpu/ptx/error.h"
 #include "tests/gpu/ptx/handlers.h"
@@ -52,8 +53,9 @@ std::uint64_t converted(std::uint64_t bits, int from, int to) {
 
 }  // namespace
 
-FunctionWriter::FunctionWriter(const Function& function, const Symbols& symbols, std::uint64_t shared_start)
-    : function_(function), symbols_(symbols), shared_(shared_start) {}
+FunctionWriter::FunctionWriter(const Function& function, const Symbols& symbols, std::uint64_t shared_start,
+                               Counts counts)
+    : function_(function), symbols_(symbols), counts_(counts), shared_(shared_start) {}
 
 void FunctionWriter::fail(const std::string& what) const {
   if (!instruction_) throw TranslationError(function_.line, what + ", in '" + function_.name + "'");
@@ -154,6 +156,7 @@ void FunctionWriter::write_instruction(const Instruction& instruction) {
     body_ += "if (" + predicate(guard) + ") ";
   }
   body_ += "{";
+  if (counts_ == Counts::on) body_ += count_operations(instruction);
   Decoder decoder(instruction, *this);
   handle(decoder, *this);
   decoder.finish();
@@ -265,8 +268,13 @@ std::string FunctionWriter::place(std::string_view space, const Operand& operand
   if (space == "param") return "(char*)(" + at + ")";
   const std::string size = std::to_string(bytes);
   // A shared address may be a register of 32 bits, which wraps around.
-  if (space == "shared") return "at_shared(" + where() + ", (u32)(" + at + "), " + size + ")";
-  return "at(" + where() + ", \"" + std::string(space.empty() ? "generic" : space) + "\", " + at + ", " + size + ")";
+  const std::string place =
+      space == "shared"
+          ? "at_shared(" + where() + ", (u32)(" + at + "), " + size + ")"
+          : "at(" + where() + ", \"" + std::string(space.empty() ? "generic" : space) + "\", " + at + ", " + size + ")";
+  // Constants are read by a cache of their own.
+  if (counts_ == Counts::off || space == "const") return place;
+  return "counted(" + where() + ", " + std::string(access_kind(*instruction_)) + ", " + place + ", " + size + ")";
 }
 
 void FunctionWriter::statement(const std::string& c) {

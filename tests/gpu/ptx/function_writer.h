@@ -8,13 +8,14 @@
 
 #include "tests/gpu/ptx/module.h"
 #include "tests/gpu/ptx/symbols.h"
+#include "tests/gpu/ptx/translate.h"
 #include "tests/gpu/ptx/types.h"
 
 namespace tern::emulated {
 
 class FunctionWriter {
  public:
-  FunctionWriter(const Function& function, const Symbols& symbols, std::uint64_t shared_start);
+  FunctionWriter(const Function& function, const Symbols& symbols, std::uint64_t shared_start, Counts counts);
 
   // The C definition.
   std::string write();
@@ -29,7 +30,8 @@ class FunctionWriter {
   void assign(const Operand& to, const Type& type, const std::string& value);
   // The address of `[...]`, a u64.
   std::string address(const Operand& operand);
-  // A char* for an access of so many bytes: "(at(...) + offset)". Of an unnamed space: generic.
+  // A char* for an access of so many bytes: "(at(...) + offset)". Of an unnamed space: generic. Where kernels count, it
+  // counts the access.
   std::string place(std::string_view space, const Operand& operand, int bytes);
   void statement(const std::string& c);
   // "T, line": the first arguments of most functions of the device's library.
@@ -75,6 +77,7 @@ class FunctionWriter {
 
   const Function& function_;
   const Symbols& symbols_;
+  const Counts counts_;
   Layout shared_;
   std::uint64_t local_bytes_ = 0;
   std::vector<Level> levels_;

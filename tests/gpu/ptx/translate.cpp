@@ -143,7 +143,7 @@ std::string kernel_record(const Written& written, bool uses_groups) {
 
 }  // namespace
 
-std::string to_c(std::string_view ptx) {
+std::string to_c(std::string_view ptx, Counts counts) {
   const Module module = parse(ptx);
   Symbols symbols;
   std::string text = "#include \"tests/gpu/ptx/device/kernel_prelude.h\"\n" + variables(module, symbols);
@@ -156,7 +156,7 @@ std::string to_c(std::string_view ptx) {
   for (const bool entries : {false, true}) {
     for (const Function& function : module.functions) {
       if (!function.has_body || function.is_entry != entries) continue;
-      FunctionWriter writer(function, symbols, symbols.shared_bytes);
+      FunctionWriter writer(function, symbols, symbols.shared_bytes, counts);
       std::string c = writer.write();
       all.push_back({&function, std::move(c), writer.uses_groups(), writer.calls(), writer.shared_end()});
       if (!entries) symbols.shared_bytes = writer.shared_end();

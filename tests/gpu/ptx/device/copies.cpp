@@ -43,6 +43,11 @@ void tern_ptx_copy(tern_thread* thread, int line, u32 to_shared, u64 from, u32 b
   // "src-size must be less than or equal to cp-size"; of none, the address is not read.
   if (read_bytes > bytes) tern_ptx_trap(thread, line, "cp.async reads more than it copies");
   if (from % bytes || (read_bytes && from < 4096)) tern_ptx_bad_address(thread, line, "global", from, bytes);
+  if (thread->counting) {
+    thread->accesses += 2;
+    if (read_bytes) tern_ptx_count(thread, line, TERN_LOAD, from, read_bytes);
+    tern_ptx_count_shared(thread, line, TERN_STORE, to_shared, bytes);
+  }
   copies_of(thread).open.push_back({thread->shared + to_shared, from, bytes, read_bytes});
 }
 

@@ -44,6 +44,9 @@ typedef struct tern_thread {
   const tern_ptx_kernel* kernel;
   const tern_emulated_launch* launch;
   void* copies; /* of cp.async, that are under way */
+  /* Of kernels that count, where a launch asks for it. */
+  void* counting; /* null: nobody asks */
+  u64 accesses, operations, tensor_operations;
 } tern_thread;
 
 /* ---- grid.cpp ---- */
@@ -55,6 +58,11 @@ u64 tern_ptx_clock(void);
 u64 tern_ptx_nanoseconds(void);
 void tern_ptx_set_conditional(tern_thread* thread, u64 handle, u32 value);
 void tern_ptx_pause(tern_thread* thread); /* lets other threads of the block run */
+
+/* ---- counting.cpp: accesses of threads whose `counting` is set ---- */
+typedef enum { TERN_LOAD, TERN_STORE, TERN_ATOMIC, TERN_ACCESS_KINDS } tern_access_kind;
+void tern_ptx_count(tern_thread*, int line, tern_access_kind kind, u64 address, u32 bytes); /* the host's address */
+void tern_ptx_count_shared(tern_thread*, int line, tern_access_kind kind, u32 address, u32 bytes);
 
 /* ---- convert.cpp: numbers of few bits ---- */
 enum { TERN_RN, TERN_RZ, TERN_RM, TERN_RP, TERN_RNA };

@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "tests/gpu/fibers/fibers.h"
+#include "tests/gpu/ptx/device/counting.h"
 #include "tests/gpu/ptx/device/device.h"
 
 namespace {
@@ -58,6 +60,7 @@ void run_thread(void* user, uint32_t index) {
   thread.thread[2] = index / thread.threads[0] / thread.threads[1];
   block.body(&thread);
   tern_ptx_copy_end(&thread);
+  if (thread.counting) static_cast<tern::emulated::Counting*>(thread.counting)->end_thread(thread);
 }
 
 void say_deadlock(void* user, const char* why) {
@@ -101,9 +104,13 @@ void tern_ptx_run(const tern_emulated_launch* launch, const tern_ptx_kernel* ker
   }
   const SharedMemory shared(first.shared_bytes);
   first.shared = shared.data();
+  std::optional<tern::emulated::Counting> counting;
+  if (launch->counts) first.counting = &counting.emplace(*launch->counts, blocks);
   const bool backwards = reversed();
   for (std::uint64_t i = 0; i < blocks; ++i) {
     const std::uint64_t at = backwards ? blocks - 1 - i : i;
+    if (counting && !counting->runs(at)) continue;
+    if (counting) counting->begin_block(at);
     first.block[0] = static_cast<u32>(at % first.blocks[0]);
     first.block[1] = static_cast<u32>(at / first.blocks[0] % first.blocks[1]);
     first.block[2] = static_cast<u32>(at / first.blocks[0] / first.blocks[1]);
@@ -114,7 +121,9 @@ void tern_ptx_run(const tern_emulated_launch* launch, const tern_ptx_kernel* ker
     } else {
       for (std::uint64_t t = 0; t < threads; ++t) run_thread(&block, static_cast<u32>(backwards ? threads - 1 - t : t));
     }
+    if (counting) counting->end_block();
   }
+  if (counting) counting->finish();
 }
 
 void tern_ptx_trap(tern_thread* thread, int line, const char* why) {

@@ -49,6 +49,10 @@ void access_matrices(tern_thread* thread, int line, const Access& access, u32* w
       (address % 16 || std::uint64_t{address} + 16 > thread->shared_bytes)) {
     tern_ptx_bad_address(thread, line, "shared", address, 16);
   }
+  if (thread->counting && static_cast<int>(thread->index & 31) < access.count * 8) {
+    ++thread->accesses;
+    tern_ptx_count_shared(thread, line, access.stores ? TERN_STORE : TERN_LOAD, address, 16);
+  }
   words[0] = address;
   tern_fibers_exchange(kWarp, combine_matrices, static_cast<u64>(line), const_cast<Access*>(&access), words, 5,
                        access.stores ? "stmatrix" : "ldmatrix", line);

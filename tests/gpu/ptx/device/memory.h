@@ -19,6 +19,12 @@ TERN_INLINE char* at_shared(tern_thread* T, int line, u64 address, u32 bytes) {
   }
   return T->shared + address;
 }
+/* The place of an access, in kernels that count. */
+TERN_INLINE char* counted(tern_thread* T, int line, tern_access_kind kind, char* place, u32 bytes) {
+  ++T->accesses;
+  if (T->counting) tern_ptx_count(T, line, kind, (u64)place, bytes);
+  return place;
+}
 TERN_INLINE int is_shared(tern_thread* T, u64 address) {
   return address - (u64)T->shared < T->shared_bytes;
 }

@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "tests/gpu/ptx/tests/nvrtc.h"
-#include "tests/gpu/ptx/translate.h"
 
 namespace tern::emulated {
 namespace {
@@ -26,7 +25,7 @@ void set_conditional(void* conditionals, std::uint64_t handle, std::uint32_t val
 
 Kernels Kernels::of_ptx(const std::string& ptx) {
   Kernels kernels;
-  kernels.load(ptx);
+  kernels.load(ptx, Counts::off);
   return kernels;
 }
 
@@ -34,8 +33,8 @@ Kernels::~Kernels() {
   if (handle_ != nullptr) dlclose(handle_);
 }
 
-void Kernels::load(const std::string& ptx) {
-  handle_ = dlopen(compile_ptx_c(to_c(ptx)).c_str(), RTLD_NOW | RTLD_LOCAL);
+void Kernels::load(const std::string& ptx, Counts counts) {
+  handle_ = dlopen(compile_ptx_c(to_c(ptx, counts)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) throw std::runtime_error(dlerror());
 }
 
@@ -49,8 +48,8 @@ const tern_emulated_kernel& Kernels::kernel(const std::string& name) const {
   throw std::runtime_error("no kernel " + name);
 }
 
-void Kernels::run_with(const tern_emulated_kernel& kernel, const Grid& grid,
-                       const std::vector<Argument>& arguments) const {
+void Kernels::run_with(const tern_emulated_kernel& kernel, const Grid& grid, const std::vector<Argument>& arguments,
+                       tern_emulated_counts* counts) const {
   if (arguments.size() != kernel.parameter_count) throw std::runtime_error("wrong number of arguments");
   std::vector<std::uint64_t> parameters((kernel.parameter_bytes + 7) / 8);
   char* bytes = reinterpret_cast<char*>(parameters.data());
@@ -61,7 +60,7 @@ void Kernels::run_with(const tern_emulated_kernel& kernel, const Grid& grid,
     std::memcpy(bytes + kernel.parameters[i].offset, arguments[i].bytes, arguments[i].size);
   }
   const tern_emulated_services services{set_conditional, trap};
-  tern_emulated_launch launch{bytes, {}, {}, grid.shared_bytes, &services, &conditionals_};
+  tern_emulated_launch launch{bytes, {}, {}, grid.shared_bytes, &services, &conditionals_, counts};
   for (int i = 0; i < 3; ++i) {
     launch.grid[i] = grid.blocks[i];
     launch.block[i] = grid.threads[i];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/gpu/kernel.h"
+#include "tests/gpu/ptx/translate.h"
 
 namespace tern::emulated {
 
@@ -16,12 +17,13 @@ std::string ptx_of(const std::string& cuda);
 struct Grid {
   std::array<std::uint32_t, 3> blocks{1, 1, 1}, threads{32, 1, 1};
   std::uint32_t shared_bytes = 0;  // dynamic
+  double most_work = 1e9;          // where it is counted
 };
 
 class Kernels {
  public:
   // Of a CUDA text; of_ptx: of PTX.
-  explicit Kernels(const std::string& cuda) { load(ptx_of(cuda)); }
+  explicit Kernels(const std::string& cuda, Counts counts = Counts::off) { load(ptx_of(cuda), counts); }
   static Kernels of_ptx(const std::string& ptx);
   ~Kernels();
   Kernels(Kernels&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
@@ -34,7 +36,18 @@ class Kernels {
   template <class... Arguments>
   void run(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
     run_with(kernel(name), grid,
-             {Argument{static_cast<const void*>(&arguments), static_cast<std::uint32_t>(sizeof arguments)}...});
+             {Argument{static_cast<const void*>(&arguments), static_cast<std::uint32_t>(sizeof arguments)}...},
+             nullptr);
+  }
+  // The same, of kernels that count.
+  template <class... Arguments>
+  tern_emulated_counts count(const std::string& name, const Grid& grid, const Arguments&... arguments) const {
+    tern_emulated_counts counts{};
+    counts.most_work = grid.most_work;
+    run_with(kernel(name), grid,
+             {Argument{static_cast<const void*>(&arguments), static_cast<std::uint32_t>(sizeof arguments)}...},
+             &counts);
+    return counts;
   }
 
   struct Conditional {
@@ -50,8 +63,9 @@ class Kernels {
   };
 
   Kernels() = default;
-  void load(const std::string& ptx);
-  void run_with(const tern_emulated_kernel& kernel, const Grid& grid, const std::vector<Argument>& arguments) const;
+  void load(const std::string& ptx, Counts counts);
+  void run_with(const tern_emulated_kernel& kernel, const Grid& grid, const std::vector<Argument>& arguments,
+                tern_emulated_counts* counts) const;
 
   void* handle_ = nullptr;
   mutable std::vector<Conditional> conditionals_;

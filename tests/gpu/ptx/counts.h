@@ -1,0 +1,18 @@
+// What instructions count, in kernels that do.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tests/gpu/ptx/module.h"
+
+namespace tern::emulated {
+
+// A statement that counts the floating-point operations of the instruction: an fma is two, any other arithmetic one, of
+// each value of a register. Those of tensor cores count separately. Empty for other instructions.
+std::string count_operations(const Instruction& instruction);
+
+// The name of device.h's tern_access_kind of an instruction that goes to memory.
+std::string_view access_kind(const Instruction& instruction);
+
+}  // namespace tern::emulated

@@ -1,0 +1,46 @@
+// What one launch does, while its blocks run: which of them run and are recorded, and the figures of the whole.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/gpu/counts.h"
+#include "tests/gpu/ptx/device/recorder.h"
+#include "tests/gpu/ptx/device/sector_set.h"
+
+namespace tern::emulated {
+
+class Counting {
+ public:
+  Counting(tern_emulated_counts& counts, std::uint64_t blocks) : counts_(counts), blocks_(blocks) {}
+
+  // Whether a block has to run. The first one does: its work says whether all do.
+  bool runs(std::uint64_t block) const { return !decided_ || whole_ || recorded(block); }
+  void begin_block(std::uint64_t block) { recording_ = recorded(block); }
+  void end_thread(const tern_thread& thread);
+  void end_block();
+  // Scales what was recorded to the grid, and writes the counts.
+  void finish();
+
+  void access(const tern_thread& thread, int line, tern_access_kind kind, std::uint64_t address, std::uint32_t bytes);
+  void shared_access(const tern_thread& thread, int line, tern_access_kind kind, std::uint64_t address,
+                     std::uint32_t bytes);
+
+ private:
+  // Blocks of a large grid that are recorded: in the middle of equal parts of it, so that neither its edges nor its
+  // beginning weigh more than they are.
+  static constexpr std::uint64_t kRecorded = 8;
+  bool recorded(std::uint64_t block) const;
+  void record(const tern_thread& thread, const Site& site, std::uint64_t address, std::uint32_t bytes);
+
+  tern_emulated_counts& counts_;
+  const std::uint64_t blocks_;
+  Recorder recorder_;
+  SectorSet touched_[TERN_ACCESS_KINDS];
+  double operations_ = 0, tensor_operations_ = 0, local_bytes_ = 0;  // of recorded blocks
+  double block_work_ = 0;                                            // of the block that runs
+  std::uint64_t recorded_blocks_ = 0;
+  std::uint32_t warp_ = 0;  // that was recorded last
+  bool recording_ = false, decided_ = false, whole_ = false;
+};
+
+}  // namespace tern::emulated
