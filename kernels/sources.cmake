@@ -222,6 +222,7 @@ set(sources
   portable/reflections.cpp
   portable/rnn.cpp
   portable/roi_align.cpp
+  portable/rows.cpp
   portable/sampling.cpp
   portable/scan.cpp
   portable/searchsorted.cpp

@@ -6,6 +6,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/rows.h"
 #include "schema/kinds.h"
 
 namespace tern::portable {
@@ -13,11 +14,17 @@ namespace {
 
 /// How a kind joins elements.
 struct Joining {
-  DType read = DType::invalid;  ///< elements are converted to this type ...
-  DType acc = DType::invalid;   ///< ... and joined in this one
-  std::string start, join;      ///< of a and b
-  bool ordered = false;         ///< in the order of text/parts.inc; any order has the same bits otherwise
+  DType read = DType::invalid;   ///< elements are converted to this type ...
+  DType acc = DType::invalid;    ///< ... and joined in this one
+  std::string start, join;       ///< of a and b
+  bool ordered = false;          ///< in the order of text/parts.inc; any order has the same bits otherwise
+  DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
 };
+
+/// The larger or smaller of a and b; NaN wins.
+std::string extreme(bool max) {
+  return std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
+}
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   Joining j;
@@ -33,6 +40,8 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
       if (j.acc == DType::i64) {  // wraps
         j.join = kind == ReduceKind::prod ? "(tern_i64)((tern_u64)(a) * (tern_u64)(b))"
                                           : "(tern_i64)((tern_u64)(a) + (tern_u64)(b))";
+      } else {
+        j.lanes = j.acc;
       }
       break;
     case ReduceKind::any:
@@ -42,15 +51,15 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
       j.join = kind == ReduceKind::any ? "((a) | (b))" : "((a) & (b))";
       break;
     case ReduceKind::bit_xor:
-      j.read = j.acc = number_type(out);
+      j.read = j.acc = j.lanes = number_type(out);
       j.start = "0";
       j.join = "((a) ^ (b))";
       break;
     default: {
       const bool max = kind == ReduceKind::max;
-      j.read = j.acc = number_type(x);
+      j.read = j.acc = j.lanes = number_type(x);
       j.start = lowest_or_highest(j.acc, max);
-      j.join = std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
+      j.join = extreme(max);
     }
   }
   return j;
@@ -58,9 +67,9 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
+constexpr std::int64_t kManyGroups = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
-  if (ordered) k.source.use("parts");
   k.source.define("ORDERED", ordered ? 1 : 0);
   k.source.arithmetic("ACC", j.acc);
   k.source.define("START", j.start);
@@ -72,7 +81,8 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
-  const std::int64_t wanted = results < kManyItems ? std::min(kManyItems / results, count / kLongRun) : 1;
+  const std::int64_t many = list.target().groups ? kManyGroups : kManyItems;
+  const std::int64_t wanted = results < many ? std::min(kManyItems / results, count / kLongRun) : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
                            : j.ordered ? kLongRun
                                        : (count + wanted - 1) / wanted;
@@ -88,10 +98,25 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
       parts == 1
           ? 0
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
-  Launch k("reduce");
+  RowLayout layout(axes.kept, axes.reduced);
+  layout.count *= parts;
+  layout.length = std::min(layout.length, run);
+  const std::optional<Rows> rows = Rows::choose(list.target(), layout, j.lanes, false);
+  Launch k(rows ? "reduce_rows" : "reduce");
   declare_joining(k, j, j.ordered);
   k.input("x", 0, x.dtype);
-  k.source.load("LOAD_X", x.dtype, j.read, j.acc);
+  if (rows) {
+    rows->declare(k.source);
+    rows->type(k.source, "ACC_T", j.acc);
+    rows->load(k.source, "LOAD_X", x.dtype, j.read, j.acc);
+  } else {
+    if (j.ordered) k.source.use("parts");
+    k.source.load("LOAD_X", x.dtype, j.read, j.acc);
+  }
+  const auto add = [&] {
+    if (rows) return rows->add(list, std::move(k), results * parts);
+    list.add(std::move(k), results * parts);
+  };
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", results);
@@ -103,12 +128,12 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
     k.output("out", 0, out.dtype);
     k.store("STORE", j.acc, out.dtype);
     k.source.define("FINISH(a)", finish);
-    return list.add(std::move(k), results);
+    return add();
   }
   k.scratch("out", partial, j.acc, true);
   k.store("STORE", j.acc, j.acc);
   k.source.define("FINISH(a)", "(a)");
-  list.add(std::move(k), results * parts);
+  add();
   // The parts of each result.
   Launch last("reduce");
   declare_joining(last, j, false);
@@ -132,17 +157,28 @@ void argument(const KernelCall& c, Launches& list, bool max) {
   const TensorView& x = c.in[0];
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const DType t = number_type(x.dtype);
-  Launch k("reduce_argument");
+  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), t, true);
+  Launch k(rows ? "argument_rows" : "reduce_argument");
   k.input("x", 0, x.dtype);
-  k.load("LOAD_X", x.dtype, t);
-  k.type("VALUE_T", t);
-  k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
-  k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  if (rows) {
+    rows->declare(k.source);
+    rows->type(k.source, "VALUE_T", t);
+    rows->load(k.source, "LOAD_X", x.dtype, x.dtype, t);
+    k.source.define("START", lowest_or_highest(t, max));
+    k.source.define("JOIN(a, b)", extreme(max));
+    k.source.define("MATCHES(a)", is_floating(t) ? "(best != best ? (a) != (a) : (a) == best)" : "((a) == best)");
+  } else {
+    k.load("LOAD_X", x.dtype, t);
+    k.type("VALUE_T", t);
+    k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
+    k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+  }
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", axes.kept.count);
   k.parameter("count", axes.reduced.count);
   k.output("out", 0, DType::i64);
+  if (rows) return rows->add(list, std::move(k), axes.kept.count);
   list.add(std::move(k), axes.kept.count);
 }
 
@@ -152,17 +188,26 @@ void variance(const KernelCall& c, Launches& list) {
   const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
   const DType part = sum == DType::c128 ? DType::f64 : sum == DType::c64 ? DType::f32 : sum;
   const auto count = static_cast<double>(axes.reduced.count);
-  Launch k("reduce_variance");
+  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), sum, true);
+  Launch k(rows ? "variance_rows" : "reduce_variance");
   k.source.arithmetic("SUM", sum);
-  k.type("PART_T", part);
   k.source.define("OVER_COUNT(a)", is_complex(sum)
                                        ? "tern_make_" + type_name(sum) + "((a).x / p.divide, (a).y / p.divide)"
                                        : "((a) / p.divide)");
-  k.source.use("parts");
-  k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
-               std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
+  if (rows) {
+    rows->declare(k.source);
+    rows->type(k.source, "SUM_T", sum);
+    rows->type(k.source, "PART_T", part);
+    k.source.define("SQUARED(a)", is_complex(sum) ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
+    rows->load(k.source, "LOAD_X", x.dtype, x.dtype, sum);
+  } else {
+    k.source.use("parts");
+    k.type("PART_T", part);
+    k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
+                 std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
+    k.load("LOAD_X", x.dtype, sum);
+  }
   k.input("x", 0, x.dtype);
-  k.load("LOAD_X", x.dtype, sum);
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", axes.kept.count);
@@ -171,6 +216,7 @@ void variance(const KernelCall& c, Launches& list) {
   k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction)));
   k.output("out", 0, out.dtype);
   k.store("STORE", part, out.dtype);
+  if (rows) return rows->add(list, std::move(k), axes.kept.count);
   list.add(std::move(k), axes.kept.count);
 }
 
