@@ -200,6 +200,7 @@ set(sources
   portable/definitions.cpp
   portable/distances.cpp
   portable/expression.cpp
+  portable/extremes.cpp
   portable/factorizations.cpp
   portable/fft.cpp
   portable/grouped_matmul.cpp

@@ -5,6 +5,7 @@
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
 #include "kernels/portable/rows.h"
 #include "schema/kinds.h"
@@ -20,11 +21,6 @@ struct Joining {
   bool ordered = false;          ///< in the order of text/parts.inc; any order has the same bits otherwise
   DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
 };
-
-/// The larger or smaller of a and b; NaN wins.
-std::string extreme(bool max) {
-  return std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
-}
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
   Joining j;
@@ -158,27 +154,22 @@ void argument(const KernelCall& c, Launches& list, bool max) {
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const DType t = number_type(x.dtype);
   const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), t, true);
-  Launch k(rows ? "argument_rows" : "reduce_argument");
-  k.input("x", 0, x.dtype);
   if (rows) {
-    rows->declare(k.source);
-    rows->type(k.source, "VALUE_T", t);
-    rows->load(k.source, "LOAD_X", x.dtype, x.dtype, t);
-    k.source.define("START", lowest_or_highest(t, max));
-    k.source.define("JOIN(a, b)", extreme(max));
-    k.source.define("MATCHES(a)", is_floating(t) ? "(best != best ? (a) != (a) : (a) == best)" : "((a) == best)");
-  } else {
-    k.load("LOAD_X", x.dtype, t);
-    k.type("VALUE_T", t);
-    k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
-    k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
+    Launch k = argument_rows(c, *rows, axes.kept, axes.reduced, t, max, "out[item] = at;");
+    k.output("out", 0, DType::i64);
+    return rows->add(list, std::move(k), axes.kept.count);
   }
+  Launch k("reduce_argument");
+  k.input("x", 0, x.dtype);
+  k.load("LOAD_X", x.dtype, t);
+  k.type("VALUE_T", t);
+  k.source.define("BEATS(a, b)", max ? "((a) > (b))" : "((a) < (b))");
+  k.source.define("IS_NAN(a)", is_floating(t) ? "((a) != (a))" : "0");
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", axes.kept.count);
   k.parameter("count", axes.reduced.count);
   k.output("out", 0, DType::i64);
-  if (rows) return rows->add(list, std::move(k), axes.kept.count);
   list.add(std::move(k), axes.kept.count);
 }
 

@@ -103,6 +103,13 @@ void add_ops(TestProgram& p, ValueId x, std::vector<std::string>& names) {
   reduce("min", t);
   reduce("argmax", DType::i64);
   reduce("argmin", DType::i64);
+  for (const std::int64_t kind : {0, 1}) {
+    const std::vector<ValueId> found =
+        b.add_all(Op::select_reduce, {x},
+                  {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::axis, Dim(last)), attr(AttrKey::keepdims, Dim(0))});
+    output(kind == 0 ? "the largest" : "the smallest", found[0]);
+    output(kind == 0 ? "its place" : "its place, of the smallest", found[1]);
+  }
   reduce("any", DType::boolean);
   reduce("all", DType::boolean);
   if (!is_floating(t)) return;
