@@ -64,6 +64,7 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
 constexpr std::int64_t kManyGroups = 64;
+constexpr std::int64_t kPartsOfGroup = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
   k.source.define("ORDERED", ordered ? 1 : 0);
@@ -131,9 +132,19 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   k.source.define("FINISH(a)", "(a)");
   add();
   // The parts of each result.
-  Launch last("reduce");
+  const bool by_groups = list.target().groups && parts > kPartsOfGroup;
+  Launch last(by_groups ? "reduce_parts" : "reduce");
   declare_joining(last, j, false);
   last.scratch("x", partial, j.acc, false);
+  last.source.parameter("divisor", divisor, static_cast<double>(count));
+  last.output("out", 0, out.dtype);
+  last.store("STORE", j.acc, out.dtype);
+  last.source.define("FINISH(a)", finish);
+  if (by_groups) {
+    last.source.define("GROUP", kPartsOfGroup);
+    last.parameter("parts", parts);
+    return list.add(std::move(last), results * kPartsOfGroup, static_cast<std::uint32_t>(kPartsOfGroup));
+  }
   last.load("LOAD_X", j.acc, j.acc);
   const std::int64_t sizes[] = {results, parts}, strides[] = {parts, 1};
   last.source.view("kept", {sizes, 1}, {strides, 1});
@@ -142,10 +153,6 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   last.parameter("parts", std::int64_t{1});
   last.parameter("run", parts);
   last.parameter("count", parts);
-  last.source.parameter("divisor", divisor, static_cast<double>(count));
-  last.output("out", 0, out.dtype);
-  last.store("STORE", j.acc, out.dtype);
-  last.source.define("FINISH(a)", finish);
   list.add(std::move(last), results);
 }
 
