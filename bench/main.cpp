@@ -4,6 +4,7 @@
 //   tern_bench [ARCHIVE.tern ...]     without arguments: models made on the spot
 //   tern_bench --sessions ARCHIVE...  eight sessions of a program: first runs, memory
 //   tern_bench --devices NAME...      one product and one convolution, on each of them, in turns
+//   tern_bench --rows LENGTH NAME...  softmax, norms and reductions of 64 MB on devices (rows.h)
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize             the formats of tern export --quantize, beside copying
 //
@@ -29,6 +30,7 @@
 #include "bench/inputs.h"
 #include "bench/models.h"
 #include "bench/quantize.h"
+#include "bench/rows.h"
 #include "bench/sessions.h"
 #include "exporter/archive_writer.h"
 #include "tools/machine.h"
@@ -217,6 +219,11 @@ int main(int argc, char** argv) {
         const tern::bench::BenchModel model = make();
         with_archive(model, [&](const std::string& path) { on_devices(model, path, names); });
       }
+      return 0;
+    }
+    if (argc > 3 && std::string_view(argv[1]) == "--rows") {
+      const std::vector<std::string> names(argv + 3, argv + argc);
+      tern::bench::measure_rows(names, std::stoll(argv[2]));
       return 0;
     }
     if (argc > 1 && std::string_view(argv[1]) == "--definitions") {

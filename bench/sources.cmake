@@ -6,4 +6,5 @@ set(sources
   main.cpp
   models.cpp
   quantize.cpp
+  rows.cpp
   sessions.cpp)

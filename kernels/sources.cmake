@@ -200,6 +200,7 @@ set(sources
   portable/definitions.cpp
   portable/distances.cpp
   portable/expression.cpp
+  portable/extremes.cpp
   portable/factorizations.cpp
   portable/fft.cpp
   portable/grouped_matmul.cpp
@@ -222,6 +223,7 @@ set(sources
   portable/reflections.cpp
   portable/rnn.cpp
   portable/roi_align.cpp
+  portable/rows.cpp
   portable/sampling.cpp
   portable/scan.cpp
   portable/searchsorted.cpp

@@ -29,7 +29,8 @@ tern_device_status compile_kernel(const char* target, const tern_device_source* 
 }
 
 constexpr tern_device_kernel_compiler_functions kKernelCompiler = {
-    sizeof kKernelCompiler, names::kDialect, TERN_DEVICE_DOUBLE, archive_targets, compiler_text, compile_kernel};
+    sizeof kKernelCompiler, names::kDialect, TERN_DEVICE_DOUBLE | TERN_DEVICE_GROUPS,
+    archive_targets,        compiler_text,   compile_kernel};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "devices/opencl/devices.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "devices/opencl/status.h"
 
@@ -43,6 +44,19 @@ clCreateProgramWithILKHR_fn spirv_function(cl_device_id device) {
   return extension != nullptr ? reinterpret_cast<clCreateProgramWithILKHR_fn>(extension) : clCreateProgramWithIL;
 }
 
+/// A CPU runs the items of a group one after the other from barrier to barrier, so that groups cost it time; a test
+/// runs their kernels there all the same.
+bool has_groups(cl_device_id device) {
+  constexpr cl_ulong kLocalBytes = 32 << 10;
+  constexpr std::size_t kItems = 256;
+  if (number<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE) < kLocalBytes ||
+      number<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE) < kItems)
+    return false;
+  const char* asked = std::getenv("TERN_XPU_GROUPS");
+  if (asked != nullptr && *asked != '\0') return *asked != '0';
+  return (number<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0;
+}
+
 /// Empty where the device can be used.
 std::string add(cl_device_id id, Found& found) {
   OpenClDevice d;
@@ -63,6 +77,7 @@ std::string add(cl_device_id id, Found& found) {
   d.units = number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   if ((number<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0)
     d.vector_floats = number<cl_uint>(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  d.groups = has_groups(id);
   if ((number<cl_device_fp_config>(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0)
     d.spirv_options = "-cl-fp32-correctly-rounded-divide-sqrt";
   d.options = "-cl-std=CL1.2 " + d.spirv_options;

@@ -22,6 +22,7 @@ struct OpenClDevice {
   cl_ulong memory = 0;
   cl_uint units = 0;
   cl_uint vector_floats = 0;                              ///< of a CPU
+  bool groups = false;                                    ///< items of a group gain by working together
   std::string options;                                    ///< for the compiler
   std::string spirv_options;                              ///< for what the driver makes of SPIR-V
   clCreateProgramWithILKHR_fn create_of_spirv = nullptr;  ///< null where it takes none

@@ -38,7 +38,7 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
   mine.dialect = TERN_DIALECT_OPENCL;
   mine.features = (d->has_double ? TERN_DEVICE_DOUBLE : 0) | (d->host_memory ? TERN_DEVICE_HOST_MEMORY : 0) |
-                  (d->create_of_spirv != nullptr ? TERN_DEVICE_SPIRV : 0);
+                  (d->create_of_spirv != nullptr ? TERN_DEVICE_SPIRV : 0) | (d->groups ? TERN_DEVICE_GROUPS : 0);
   mine.memory_bytes = d->memory;
   mine.units = d->units;
   mine.vector_floats = d->vector_floats;

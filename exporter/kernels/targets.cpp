@@ -10,11 +10,12 @@ namespace tern {
 namespace {
 
 constexpr auto kDouble = static_cast<std::uint64_t>(TERN_DEVICE_DOUBLE);
+constexpr auto kGroups = static_cast<std::uint64_t>(TERN_DEVICE_GROUPS);
 
 // As devices/opencl reports them. Most texts are the same for all kinds with float64.
 constexpr DeviceKind kOpenClKinds[] = {
-    {"GPU", TERN_DIALECT_OPENCL, kDouble, 0},
-    {"GPU without float64", TERN_DIALECT_OPENCL, 0, 0},
+    {"GPU", TERN_DIALECT_OPENCL, kDouble | kGroups, 0},
+    {"GPU without float64", TERN_DIALECT_OPENCL, kGroups, 0},
     {"CPU with vectors of 4 floats", TERN_DIALECT_OPENCL, kDouble, 4},
     {"CPU with vectors of 8 floats", TERN_DIALECT_OPENCL, kDouble, 8},
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},

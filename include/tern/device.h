@@ -74,7 +74,10 @@ enum {                                   /* bits of tern_device_properties.featu
        TERN_DEVICE_DOUBLE = 1 << 0,      /* kernels may use double */
        TERN_DEVICE_HOST_MEMORY = 1 << 1, /* addresses are host addresses, and kernels can read all host memory,
                                             including mapped files: weights need no copies */
-       TERN_DEVICE_SPIRV = 1 << 2        /* module_load also takes TERN_DIALECT_SPIRV */
+       TERN_DEVICE_SPIRV = 1 << 2,       /* module_load also takes TERN_DIALECT_SPIRV */
+       TERN_DEVICE_GROUPS = 1 << 3       /* kernels may use barriers and up to 32 KiB of local memory in groups of up to
+                                            256 items (tern_device_launch.group), and gain by it. In CUDA, HIP and Metal
+                                            they also exchange values among 16 neighbouring items. */
 };
 
 typedef struct tern_device_properties {
@@ -112,7 +115,7 @@ typedef struct tern_device_launch {
   const tern_device_argument* arguments; /* read before `launch` returns */
   uint64_t items;                        /* run items 0 to items - 1 at least; the kernel ignores items beyond */
   uint32_t group; /* 0: the device chooses the size of work-groups (blocks). Else the required size, and `items` is a
-                     multiple of it; TERN_DIALECT_CPP ignores it */
+                     multiple of it; TERN_DIALECT_CPP ignores it. At most 64 without TERN_DEVICE_GROUPS, else 256 */
   uint32_t reserved;
 } tern_device_launch;
 

@@ -23,6 +23,7 @@ struct Target {
   Dialect dialect = Dialect::cpp;
   bool has_double = true;
   std::uint32_t vector_floats = 0;  ///< as tern_device_properties has it
+  bool groups = false;              ///< TERN_DEVICE_GROUPS
   /// One text for views of any rank and strides: where all texts are compiled beforehand.
   bool any_strides = false;
 };

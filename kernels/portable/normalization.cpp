@@ -4,6 +4,7 @@
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/rows.h"
 #include "schema/pointwise.h"
 
 namespace tern::portable {
@@ -24,11 +25,54 @@ struct Moments {
   std::uint64_t mean, rstd;
 };
 
+void declare_statistics(const KernelCall& c, Launch& k, DType sum) {
+  k.source.define("MEAN", c.wants(1) ? 1 : 0);
+  k.source.define("RSTD", c.wants(2) ? 1 : 0);
+  if (c.wants(1)) {
+    k.output("mean_out", 1, c.out[1].dtype);
+    k.store("STORE_MEAN", sum, c.out[1].dtype);
+  }
+  if (c.wants(2)) {
+    k.output("rstd_out", 2, c.out[2].dtype);
+    k.store("STORE_RSTD", sum, c.out[2].dtype);
+  }
+}
+
+/// The text norm_rows, but for its result.
+Launch norm_rows(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
+                 bool root_mean_square) {
+  const DType t = compute_type(c.in[0].dtype), sum = sum_type(c, list);
+  Launch k("norm_rows");
+  how.declare(k.source);
+  how.type(k.source, "T", t);
+  how.type(k.source, "SUM_T", sum);
+  k.source.define("ROOT_MEAN_SQUARE", root_mean_square ? 1 : 0);
+  k.input("x", 0, c.in[0].dtype);
+  how.load(k.source, "LOAD_X", c.in[0].dtype, c.in[0].dtype, t);
+  rows.declare(k.source, "rows");
+  columns.declare(k.source, "columns");
+  k.parameter("rows", rows.count);
+  k.parameter("length", columns.count);
+  k.source.parameter("epsilon", sum, c.node->number(AttrKey::epsilon));
+  declare_statistics(c, k, sum);
+  return k;
+}
+
 /// Rows are the first axes of x, columns the others.
 Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axes& columns, bool root_mean_square) {
   const DType sum = sum_type(c, list);
   const auto bytes = static_cast<std::uint64_t>(rows.count) * static_cast<std::uint64_t>(element_size(sum));
   const Moments m{list.scratch(bytes), list.scratch(bytes)};
+  const auto how = Rows::choose(list.target(), RowLayout(rows, columns), compute_type(c.in[0].dtype), true);
+  if (how) {
+    Launch k = norm_rows(c, list, *how, rows, columns, root_mean_square);
+    k.source.define("STATISTICS", 1);
+    k.source.define("RESULT", std::int64_t{0});
+    k.scratch("means", m.mean, sum, true);
+    k.scratch("rstds", m.rstd, sum, true);
+    how->add(list, std::move(k), rows.count);
+    return m;
+  }
   Launch k("moments");
   k.type("SUM_T", sum);
   k.source.use("parts");
@@ -43,16 +87,7 @@ Moments moments(const KernelCall& c, Launches& list, const Axes& rows, const Axe
   k.source.parameter("epsilon", sum, c.node->number(AttrKey::epsilon));
   k.scratch("means", m.mean, sum, true);
   k.scratch("rstds", m.rstd, sum, true);
-  k.source.define("MEAN", c.wants(1) ? 1 : 0);
-  k.source.define("RSTD", c.wants(2) ? 1 : 0);
-  if (c.wants(1)) {
-    k.output("mean_out", 1, c.out[1].dtype);
-    k.store("STORE_MEAN", sum, c.out[1].dtype);
-  }
-  if (c.wants(2)) {
-    k.output("rstd_out", 2, c.out[2].dtype);
-    k.store("STORE_RSTD", sum, c.out[2].dtype);
-  }
+  declare_statistics(c, k, sum);
   list.add(std::move(k), rows.count);
   return m;
 }
@@ -102,15 +137,45 @@ void apply(const KernelCall& c, Launches& list, const Moments& m, Launch k) {
 
 constexpr std::size_t kAbsent = ~std::size_t{0};
 
+bool is_contiguous(const KernelCall& c, std::size_t operand) {
+  return !c.has(operand) || c.in[operand].contiguous();
+}
+
+/// Statistics and results of a row in one launch.
+void in_one(const KernelCall& c, Launches& list, const Rows& how, const Axes& rows, const Axes& columns,
+            bool root_mean_square) {
+  const DType t = compute_type(c.in[0].dtype);
+  Launch k = norm_rows(c, list, how, rows, columns, root_mean_square);
+  k.source.define("STATISTICS", std::int64_t{0});
+  k.source.define("RESULT", 1);
+  k.output("y", 0, c.out[0].dtype);
+  how.store(k.source, "STORE", t, c.out[0].dtype);
+  const auto parameter = [&](std::size_t operand, const char* has, const std::string& name, const std::string& load) {
+    const bool there = operand != kAbsent && c.has(operand);
+    k.source.define(has, there ? 1 : 0);
+    if (!there) return;
+    k.input(name, operand, c.in[operand].dtype);
+    how.load(k.source, load, c.in[operand].dtype, c.in[operand].dtype, t);
+    k.source.view(name, c.in[operand]);
+  };
+  parameter(1, "WEIGHT", "weight", "LOAD_WEIGHT");
+  parameter(root_mean_square ? kAbsent : 2, "BIAS", "bias", "LOAD_BIAS");
+  how.add(list, std::move(k), rows.count);
+}
+
 void by_last_axes(const KernelCall& c, Launches& list, bool root_mean_square) {
   const TensorView& x = c.in[0];
   const auto last = static_cast<int>(c.node->integer(AttrKey::k));
   Axes rows, columns;
   for (int i = 0; i < x.rank; ++i) (i < x.rank - last ? rows : columns).add(x.size(i), x.stride(i));
+  const std::size_t bias = root_mean_square ? kAbsent : 2;
+  RowLayout layout(rows, columns);
+  layout.dense = layout.dense && is_contiguous(c, 1) && is_contiguous(c, bias);
+  const auto how = Rows::choose(list.target(), layout, compute_type(x.dtype), true);
+  if (how && c.wants(0)) return in_one(c, list, *how, rows, columns, root_mean_square);
   const Moments m = moments(c, list, rows, columns, root_mean_square);
   if (!c.wants(0)) return;
-  apply(c, list, m,
-        normalize(c, list, {columns.count, rows.count, 1, columns.count}, 1, root_mean_square ? kAbsent : 2));
+  apply(c, list, m, normalize(c, list, {columns.count, rows.count, 1, columns.count}, 1, bias));
 }
 
 void layer_norm(const KernelCall& c, Launches& list) {

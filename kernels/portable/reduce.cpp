@@ -5,7 +5,9 @@
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
+#include "kernels/portable/rows.h"
 #include "schema/kinds.h"
 
 namespace tern::portable {
@@ -13,10 +15,11 @@ namespace {
 
 /// How a kind joins elements.
 struct Joining {
-  DType read = DType::invalid;  ///< elements are converted to this type ...
-  DType acc = DType::invalid;   ///< ... and joined in this one
-  std::string start, join;      ///< of a and b
-  bool ordered = false;         ///< in the order of text/parts.inc; any order has the same bits otherwise
+  DType read = DType::invalid;   ///< elements are converted to this type ...
+  DType acc = DType::invalid;    ///< ... and joined in this one
+  std::string start, join;       ///< of a and b
+  bool ordered = false;          ///< in the order of text/parts.inc; any order has the same bits otherwise
+  DType lanes = DType::boolean;  ///< acc, if `join` joins vectors as well
 };
 
 Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
@@ -33,6 +36,8 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
       if (j.acc == DType::i64) {  // wraps
         j.join = kind == ReduceKind::prod ? "(tern_i64)((tern_u64)(a) * (tern_u64)(b))"
                                           : "(tern_i64)((tern_u64)(a) + (tern_u64)(b))";
+      } else {
+        j.lanes = j.acc;
       }
       break;
     case ReduceKind::any:
@@ -42,15 +47,15 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
       j.join = kind == ReduceKind::any ? "((a) | (b))" : "((a) & (b))";
       break;
     case ReduceKind::bit_xor:
-      j.read = j.acc = number_type(out);
+      j.read = j.acc = j.lanes = number_type(out);
       j.start = "0";
       j.join = "((a) ^ (b))";
       break;
     default: {
       const bool max = kind == ReduceKind::max;
-      j.read = j.acc = number_type(x);
+      j.read = j.acc = j.lanes = number_type(x);
       j.start = lowest_or_highest(j.acc, max);
-      j.join = std::string(max ? "((b) > (a)" : "((b) < (a)") + " || (b) != (b) ? (b) : (a))";
+      j.join = extreme(max);
     }
   }
   return j;
@@ -58,9 +63,10 @@ Joining joining(ReduceKind kind, DType x, DType out, bool has_double) {
 
 constexpr std::int64_t kLongRun = 512;  // a part of a result that is worth an item of its own; TERN_PART
 constexpr std::int64_t kManyItems = 512;
+constexpr std::int64_t kManyGroups = 64;
+constexpr std::int64_t kPartsOfGroup = 64;
 
 void declare_joining(Launch& k, const Joining& j, bool ordered) {
-  if (ordered) k.source.use("parts");
   k.source.define("ORDERED", ordered ? 1 : 0);
   k.source.arithmetic("ACC", j.acc);
   k.source.define("START", j.start);
@@ -72,7 +78,8 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
-  const std::int64_t wanted = results < kManyItems ? std::min(kManyItems / results, count / kLongRun) : 1;
+  const std::int64_t many = list.target().groups ? kManyGroups : kManyItems;
+  const std::int64_t wanted = results < many ? std::min(kManyItems / results, count / kLongRun) : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
                            : j.ordered ? kLongRun
                                        : (count + wanted - 1) / wanted;
@@ -88,10 +95,25 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
       parts == 1
           ? 0
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
-  Launch k("reduce");
+  RowLayout layout(axes.kept, axes.reduced);
+  layout.count *= parts;
+  layout.length = std::min(layout.length, run);
+  const std::optional<Rows> rows = Rows::choose(list.target(), layout, j.lanes, false);
+  Launch k(rows ? "reduce_rows" : "reduce");
   declare_joining(k, j, j.ordered);
   k.input("x", 0, x.dtype);
-  k.source.load("LOAD_X", x.dtype, j.read, j.acc);
+  if (rows) {
+    rows->declare(k.source);
+    rows->type(k.source, "ACC_T", j.acc);
+    rows->load(k.source, "LOAD_X", x.dtype, j.read, j.acc);
+  } else {
+    if (j.ordered) k.source.use("parts");
+    k.source.load("LOAD_X", x.dtype, j.read, j.acc);
+  }
+  const auto add = [&] {
+    if (rows) return rows->add(list, std::move(k), results * parts);
+    list.add(std::move(k), results * parts);
+  };
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", results);
@@ -103,16 +125,26 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
     k.output("out", 0, out.dtype);
     k.store("STORE", j.acc, out.dtype);
     k.source.define("FINISH(a)", finish);
-    return list.add(std::move(k), results);
+    return add();
   }
   k.scratch("out", partial, j.acc, true);
   k.store("STORE", j.acc, j.acc);
   k.source.define("FINISH(a)", "(a)");
-  list.add(std::move(k), results * parts);
+  add();
   // The parts of each result.
-  Launch last("reduce");
+  const bool by_groups = list.target().groups && parts > kPartsOfGroup;
+  Launch last(by_groups ? "reduce_parts" : "reduce");
   declare_joining(last, j, false);
   last.scratch("x", partial, j.acc, false);
+  last.source.parameter("divisor", divisor, static_cast<double>(count));
+  last.output("out", 0, out.dtype);
+  last.store("STORE", j.acc, out.dtype);
+  last.source.define("FINISH(a)", finish);
+  if (by_groups) {
+    last.source.define("GROUP", kPartsOfGroup);
+    last.parameter("parts", parts);
+    return list.add(std::move(last), results * kPartsOfGroup, static_cast<std::uint32_t>(kPartsOfGroup));
+  }
   last.load("LOAD_X", j.acc, j.acc);
   const std::int64_t sizes[] = {results, parts}, strides[] = {parts, 1};
   last.source.view("kept", {sizes, 1}, {strides, 1});
@@ -121,10 +153,6 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   last.parameter("parts", std::int64_t{1});
   last.parameter("run", parts);
   last.parameter("count", parts);
-  last.source.parameter("divisor", divisor, static_cast<double>(count));
-  last.output("out", 0, out.dtype);
-  last.store("STORE", j.acc, out.dtype);
-  last.source.define("FINISH(a)", finish);
   list.add(std::move(last), results);
 }
 
@@ -132,6 +160,12 @@ void argument(const KernelCall& c, Launches& list, bool max) {
   const TensorView& x = c.in[0];
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const DType t = number_type(x.dtype);
+  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), t, true);
+  if (rows) {
+    Launch k = argument_rows(c, *rows, axes.kept, axes.reduced, t, max, "out[item] = at;");
+    k.output("out", 0, DType::i64);
+    return rows->add(list, std::move(k), axes.kept.count);
+  }
   Launch k("reduce_argument");
   k.input("x", 0, x.dtype);
   k.load("LOAD_X", x.dtype, t);
@@ -152,17 +186,26 @@ void variance(const KernelCall& c, Launches& list) {
   const DType sum = wide_type(number_type(x.dtype), list.target().has_double);
   const DType part = sum == DType::c128 ? DType::f64 : sum == DType::c64 ? DType::f32 : sum;
   const auto count = static_cast<double>(axes.reduced.count);
-  Launch k("reduce_variance");
+  const auto rows = Rows::choose(list.target(), RowLayout(axes.kept, axes.reduced), sum, true);
+  Launch k(rows ? "variance_rows" : "reduce_variance");
   k.source.arithmetic("SUM", sum);
-  k.type("PART_T", part);
   k.source.define("OVER_COUNT(a)", is_complex(sum)
                                        ? "tern_make_" + type_name(sum) + "((a).x / p.divide, (a).y / p.divide)"
                                        : "((a) / p.divide)");
-  k.source.use("parts");
-  k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
-               std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
+  if (rows) {
+    rows->declare(k.source);
+    rows->type(k.source, "SUM_T", sum);
+    rows->type(k.source, "PART_T", part);
+    k.source.define("SQUARED(a)", is_complex(sum) ? "((a).x * (a).x + (a).y * (a).y)" : "((a) * (a))");
+    rows->load(k.source, "LOAD_X", x.dtype, x.dtype, sum);
+  } else {
+    k.source.use("parts");
+    k.type("PART_T", part);
+    k.source.add("TERN_FN PART_T squared(SUM_T a) { return " +
+                 std::string(is_complex(sum) ? "a.x * a.x + a.y * a.y" : "a * a") + "; }\n");
+    k.load("LOAD_X", x.dtype, sum);
+  }
   k.input("x", 0, x.dtype);
-  k.load("LOAD_X", x.dtype, sum);
   axes.kept.declare(k.source, "kept");
   axes.reduced.declare(k.source, "reduced");
   k.parameter("results", axes.kept.count);
@@ -171,6 +214,7 @@ void variance(const KernelCall& c, Launches& list) {
   k.source.parameter("divisor", part, std::max(0.0, count - c.node->number(AttrKey::correction)));
   k.output("out", 0, out.dtype);
   k.store("STORE", part, out.dtype);
+  if (rows) return rows->add(list, std::move(k), axes.kept.count);
   list.add(std::move(k), axes.kept.count);
 }
 

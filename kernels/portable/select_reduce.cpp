@@ -2,6 +2,7 @@
 
 #include "kernels/portable/axes.h"
 #include "kernels/portable/definitions.h"
+#include "kernels/portable/extremes.h"
 #include "kernels/portable/launches.h"
 #include "schema/kinds.h"
 
@@ -16,6 +17,18 @@ void select_reduce(const KernelCall& c, Launches& list) {
   const Axes from = axes_without(x, axis);
   const std::int64_t length = x.size(axis);
   if (length == 0 && from.count > 0) fail(ErrorCode::runtime, "an axis without elements has nothing to select");
+  if (kind <= static_cast<std::int64_t>(SelectKind::min)) {
+    Axes along;
+    along.add(length, x.stride(axis));
+    if (const auto rows = Rows::choose(list.target(), RowLayout(from, along), t, true)) {
+      std::string found = c.wants(0) ? "out_values[item] = x[base + ALONG(at)];" : "";
+      if (c.wants(1)) found += " indices[item] = at;";
+      Launch k = argument_rows(c, *rows, from, along, t, kind == static_cast<std::int64_t>(SelectKind::max), found);
+      if (c.wants(0)) k.output("out_values", 0, c.out[0].dtype);
+      if (c.wants(1)) k.output("indices", 1, DType::i64);
+      return rows->add(list, std::move(k), from.count);
+    }
+  }
   Launch k("select_reduce");
   k.type("VALUE_T", t);
   k.source.define("KIND", kind);

@@ -34,7 +34,8 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   tern_device_properties mine{};
   mine.size = p->size < sizeof mine ? p->size : sizeof mine;
   mine.dialect = device;
-  mine.features = device == TERN_DIALECT_METAL ? 0 : TERN_DEVICE_DOUBLE;
+  mine.features =
+      (device == TERN_DIALECT_METAL ? 0 : TERN_DEVICE_DOUBLE) | (device == TERN_DIALECT_CPP ? 0 : TERN_DEVICE_GROUPS);
   std::snprintf(mine.name, sizeof mine.name, "texts of kernels");
   std::memcpy(p, &mine, mine.size);
   return TERN_DEVICE_OK;

@@ -10,6 +10,7 @@ set(sources
   partition_test.cpp
   parts_test.cpp
   profiler_test.cpp
+  rows_test.cpp
   run_into_test.cpp
   share_test.cpp
   stream_test.cpp

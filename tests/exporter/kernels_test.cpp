@@ -193,6 +193,16 @@ TEST(AddKernels, AnArchiveBringsAModuleForEachText) {
   EXPECT_NE(program->find_metadata("kernels")->find("llvm-spirv"), std::string::npos);
 }
 
+TEST(AddKernels, RowsHaveATextForEveryKind) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {8, 1027});
+  p.output(p.b().add(Op::softmax, {x}, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::log, Dim(0))}));
+  p.output(p.b().reduce(x, "argmax", {1}, false, DType::i64));
+  const KernelReport report = add_kernels(p.program(), kernel_target("xpu:spirv"), {});
+  EXPECT_TRUE(report.left_out.empty());
+  EXPECT_EQ(report.kernels, 6u);  // two ops, by groups with and without float64, and by vectors
+}
+
 TEST(AddKernels, KindsThatCannotRunItAreLeftOut) {
   TestProgram p;
   const ValueId x = p.input(DType::f64, {10});

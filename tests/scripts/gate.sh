@@ -148,6 +148,7 @@ kernels_of_archives() {
     --known tests/data/device_expected_failures.txt "$@"
 }
 on_runtime intel
+check 'rows by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices '--gtest_filter=*RowsTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
 cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
 on_device intel 10 "${cases[@]}" $data/models

@@ -1,0 +1,138 @@
+#include "kernels/portable/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+namespace tern::portable {
+namespace {
+
+constexpr std::int64_t kLanes = 16, kPart = 512;  // of text/parts.inc
+constexpr std::int64_t kLeastOfGroup = 64;        // elements: shorter rows leave lanes idle
+constexpr std::int64_t kLeastOfVectors = 32;
+constexpr std::int64_t kMostSlots = 16, kUsualItems = 128;
+constexpr std::int64_t kLocalBytes = 20 << 10;  // for what a group keeps; every device has 32 KiB
+constexpr std::int64_t kMostKept = 4096;        // elements that one item keeps
+constexpr std::int64_t kFewKept = 1024;
+
+std::int64_t rounded_up(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+}
+
+/// The smallest distance between neighbours of an axis; `none` where there are no neighbours.
+std::int64_t step_of(const Axes& axes, std::int64_t none) {
+  std::int64_t least = none;
+  for (std::size_t i = 0; i < axes.sizes.size(); ++i) {
+    if (axes.sizes[i] > 1) least = std::min(least, std::abs(axes.strides[i]));
+  }
+  return least;
+}
+
+bool is_dense(const Axes& axes) {
+  std::int64_t expected = 1;
+  for (std::size_t i = axes.sizes.size(); i-- > 0;) {
+    if (axes.sizes[i] == 1) continue;
+    if (axes.strides[i] != expected) return false;
+    expected *= axes.sizes[i];
+  }
+  return true;
+}
+
+std::string vector_of(DType t) {
+  return t == DType::i64 ? "long16" : t == DType::u64 ? "ulong16" : t == DType::f64 ? "double16" : "float16";
+}
+
+bool has_vector(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::i64 || t == DType::u64;
+}
+
+}  // namespace
+
+RowLayout::RowLayout(const Axes& rows, const Axes& columns)
+    : count(rows.count), length(columns.count), dense(is_dense(columns)) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  nearer = step_of(columns, 1) <= step_of(rows, kFar);
+}
+
+std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, DType t, bool kept) {
+  Rows r;
+  if (layout.count == 0 || !layout.nearer) return std::nullopt;
+  if (target.groups) {
+    if (layout.length < kLeastOfGroup) return std::nullopt;
+    r.groups_ = true;
+    r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
+    r.rows_ = std::clamp(kUsualItems / (kLanes * r.slots_), std::int64_t{1}, rounded_up(layout.count));
+    const std::int64_t room = r.slots_ * kPart;
+    if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= kLocalBytes) r.kept_ = room;
+    return r;
+  }
+  if (target.dialect != Dialect::opencl || target.vector_floats < 4 || !has_vector(t) || !layout.dense ||
+      layout.length < kLeastOfVectors)
+    return std::nullopt;
+  if (kept && layout.length <= kMostKept) r.kept_ = layout.length <= kFewKept ? kFewKept : kMostKept;
+  return r;
+}
+
+void Rows::declare(Source& s) const {
+  s.use("parts");
+  s.use(groups_ ? "row_groups" : "row_vectors");
+  s.use("row_parts");
+  s.define("SLOTS", slots_);
+  s.define("ROWS", rows_);
+  s.define("KEPT", kept_);
+}
+
+void Rows::type(Source& s, const std::string& name, DType t) const {
+  s.type(name, t);
+  s.define(name + "_V", groups_ ? name : vector_of(t));
+  s.define(name + "_OF(v)", groups_ ? fmt::format("(({})(v))", name) : fmt::format("convert_{}(v)", vector_of(t)));
+  s.define(name + "_SHUFFLE(v, mask)",
+           is_complex(t)
+               ? fmt::format("tern_make_{}(TERN_SHUFFLE_XOR((v).x, mask), TERN_SHUFFLE_XOR((v).y, mask))", type_name(t))
+           : t == DType::boolean ? "((tern_boolean)TERN_SHUFFLE_XOR((int)(v), mask))"
+                                 : "TERN_SHUFFLE_XOR(v, mask)");
+}
+
+void Rows::load(Source& s, const std::string& name, DType from, DType by, DType to) const {
+  s.load(name, from, by, to);
+  const std::string lanes = name + "_LANES(p, at, PLACE, k)";
+  if (groups_) return s.define(lanes, name + "(p, (at) + PLACE((k) + tern_lane))");
+  const bool same = from == by && has_vector(from);
+  if (same) {
+    const std::string elements = "vload16(0, (p) + (at) + (k))";
+    return s.define(lanes, from == to ? elements : fmt::format("convert_{}({})", vector_of(to), elements));
+  }
+  s.add(
+      fmt::format("TERN_FN {0} tern_{1}_lanes(TERN_GLOBAL const {2}* p) {{\n  {3} v[16];\n  TERN_UNROLL\n"
+                  "  for (int j = 0; j < 16; ++j) v[j] = {1}(p, j);\n  return vload16(0, v);\n}}\n",
+                  vector_of(to), name, c_type(from), c_type(to)));
+  s.define(lanes, fmt::format("tern_{}_lanes((p) + (at) + (k))", name));
+}
+
+void Rows::store(Source& s, const std::string& name, DType from, DType to) const {
+  s.store(name, from, to);
+  const std::string lanes = name + "_LANES(p, at, PLACE, k, v)";
+  if (groups_) return s.define(lanes, name + "(p, (at) + PLACE((k) + tern_lane), v)");
+  if (from == to) return s.define(lanes, "vstore16(v, 0, (p) + (at) + (k))");
+  s.add(
+      fmt::format("TERN_FN void tern_{1}_lanes(TERN_GLOBAL {2}* p, {0} lanes) {{\n  {3} v[16];\n"
+                  "  vstore16(lanes, 0, v);\n  TERN_UNROLL\n  for (int j = 0; j < 16; ++j) {1}(p, j, v[j]);\n}}\n",
+                  vector_of(from), name, c_type(to), c_type(from)));
+  s.define(lanes, fmt::format("tern_{}_lanes((p) + (at) + (k), v)", name));
+}
+
+void Rows::math(Source& s, const std::string& macro, DType t) const {
+  s.math(macro, t);
+  if (!groups_) s.use("exp_lanes");
+  s.define(macro + "_LANES(name)", std::string("tern_##name##_") + (groups_ ? "" : "lanes_") + type_name(t));
+}
+
+void Rows::add(Launches& list, Launch k, std::int64_t rows) const {
+  if (!groups_) return list.add(std::move(k), rows, 1);
+  const std::int64_t items = rows_ * slots_ * kLanes;
+  list.add(std::move(k), (rows + rows_ - 1) / rows_ * items, static_cast<std::uint32_t>(items));
+}
+
+}  // namespace tern::portable

@@ -1,0 +1,46 @@
+// How a device divides what is done along rows (text/row_parts.inc), where an item for each row is slow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernels/portable/axes.h"
+#include "kernels/portable/launcher.h"
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+/// Where the elements of rows lie: a row's own, and the first of each row.
+struct RowLayout {
+  RowLayout(const Axes& rows, const Axes& columns);
+  std::int64_t count, length;
+  bool dense;   ///< a row's elements are neighbours
+  bool nearer;  ///< to each other than to those of other rows
+};
+
+class Rows {
+ public:
+  /// Groups of items on devices that have them, vectors on processors that run OpenCL C; none where an item for each
+  /// row is as fast: rows that are short, or lie across each other. `t` is what elements are computed as; `kept`: the
+  /// kernel keeps them between passes.
+  static std::optional<Rows> choose(const Target& target, const RowLayout& layout, DType t, bool kept);
+
+  /// The texts of rows, before the kernel's own.
+  void declare(Source& s) const;
+  /// NAME as Source::type, NAME_V, NAME_OF(v) of other lanes, NAME_SHUFFLE(v, mask).
+  void type(Source& s, const std::string& name, DType t) const;
+  /// NAME as Source::load, NAME_LANES(p, at, PLACE, k): of each lane the element at + PLACE(k + lane).
+  void load(Source& s, const std::string& name, DType from, DType by, DType to) const;
+  /// NAME as Source::store, NAME_LANES(p, at, PLACE, k, v).
+  void store(Source& s, const std::string& name, DType from, DType to) const;
+  /// MACRO as Source::math, MACRO_LANES(exp)(v).
+  void math(Source& s, const std::string& macro, DType t) const;
+  void add(Launches& list, Launch k, std::int64_t rows) const;
+
+ private:
+  bool groups_ = false;  ///< else vectors
+  std::int64_t slots_ = 1, rows_ = 1, kept_ = 0;
+};
+
+}  // namespace tern::portable

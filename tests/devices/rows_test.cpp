@@ -1,0 +1,182 @@
+// What is done along rows (kernels/portable/text/row_parts.inc), on every device that there is, against the CPU's
+// reproducible kernels: the same bits, of rows that fill their parts, that do not, that are kept and that are too long.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "dtypes/cast.h"
+#include "dtypes/storage.h"
+#include "tests/devices/test_devices.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+using Sizes = std::vector<std::int64_t>;
+
+class RowsTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, RowsTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+/// Between -4 and 4, without a pattern that a lane or a part sees.
+Tensor numbers(DType t, const Sizes& sizes, std::uint64_t seed) {
+  Tensor x(t, sizes);
+  std::uint64_t state = seed * 2654435761u + 1;
+  visit_dtype(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (T& v : x.span<T>()) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      v = cast_to<T>(std::complex<double>(static_cast<double>(state >> 40) / (1 << 21) - 4,
+                                          static_cast<double>(state >> 32 & 0xff) / 64 - 2));
+    }
+  });
+  return x;
+}
+
+/// Row 1 has a NaN, row 2 infinities and equal extremes, where there are such rows.
+Tensor with_extremes(DType t, const Sizes& sizes) {
+  Tensor x = numbers(t, sizes, 7);
+  const std::int64_t length = sizes.back(), rows = x.numel() / length;
+  visit_dtype(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const std::span<T> v = x.span<T>();
+    const auto put = [&](std::int64_t row, std::int64_t k, double value) {
+      if (row < rows) v[static_cast<std::size_t>(row * length + k)] = cast_to<T>(std::complex<double>(value));
+    };
+    put(1, length - 3, std::numeric_limits<double>::quiet_NaN());
+    put(2, 33, -std::numeric_limits<double>::infinity());
+    put(3, length - 1, 100);
+    put(3, 47, 100);
+    put(3, length / 2, -100);
+    put(3, 5, -100);
+  });
+  return x;
+}
+
+/// The bytes of each result, with one NaN for all.
+std::vector<std::string> bits(const Model& model, const PrepareOptions& options, const std::vector<Tensor>& inputs) {
+  Session s(model.prepare(options));
+  std::vector<std::string> all;
+  for (const Tensor& y : s.run(inputs)) {
+    std::string bytes;
+    visit_dtype(y.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const T v : y.span<const T>()) {
+        const auto number = cast_to<std::complex<double>>(v);
+        if (number != number) {
+          bytes += "NaN";
+        } else {
+          bytes.append(reinterpret_cast<const char*>(&v), sizeof v);
+        }
+      }
+    });
+    all.push_back(std::move(bytes));
+  }
+  return all;
+}
+
+void expect_same_bits(const std::string& device, TestProgram& p, const std::vector<std::string>& names,
+                      const std::vector<Tensor>& inputs) {
+  PrepareOptions there = on(device), here;
+  there.reproducible = here.reproducible = true;
+  const auto expected = bits(p.model(), here, inputs), found = bits(p.model(), there, inputs);
+  ASSERT_EQ(expected.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_TRUE(expected[i] == found[i]) << names[i] << " on " << device;
+}
+
+/// Every op along the last axis of x.
+void add_ops(TestProgram& p, ValueId x, std::vector<std::string>& names) {
+  Builder& b = p.b();
+  const DType t = b.dtype(x);
+  const int last = b.rank(x) - 1;
+  const auto output = [&](const char* name, ValueId v) {
+    p.output(v);
+    names.emplace_back(name);
+  };
+  const auto reduce = [&](const char* kind, DType out) { output(kind, b.reduce(x, kind, {last}, false, out)); };
+  const DType wide = is_integral(t) ? DType::i64 : t;
+  reduce("sum", wide);
+  reduce("prod", wide);
+  if (is_complex(t)) return reduce("var", t == DType::c64 ? DType::f32 : DType::f64);
+  reduce("max", t);
+  reduce("min", t);
+  reduce("argmax", DType::i64);
+  reduce("argmin", DType::i64);
+  for (const std::int64_t kind : {0, 1}) {
+    const std::vector<ValueId> found =
+        b.add_all(Op::select_reduce, {x},
+                  {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::axis, Dim(last)), attr(AttrKey::keepdims, Dim(0))});
+    output(kind == 0 ? "the largest" : "the smallest", found[0]);
+    output(kind == 0 ? "its place" : "its place, of the smallest", found[1]);
+  }
+  reduce("any", DType::boolean);
+  reduce("all", DType::boolean);
+  if (!is_floating(t)) return;
+  reduce("mean", t);
+  reduce("var", t);
+  for (const std::int64_t log : {0, 1}) {
+    output(log != 0 ? "log_softmax" : "softmax",
+           b.add(Op::softmax, {x}, {attr(AttrKey::axis, Dim(last)), attr(AttrKey::log, Dim(log))}));
+  }
+  const std::int64_t length = b.size(x, last).value();
+  const ValueId weight = p.input(t, {Dim(length)}), bias = p.input(t, {Dim(length)});
+  const std::vector<double> epsilon{1e-5};
+  Node norm;
+  norm.op = Op::layer_norm;
+  norm.inputs = {x, weight, bias};
+  norm.set(AttrKey::k, Dims{Dim(1)});
+  norm.set(AttrKey::epsilon, epsilon);
+  const std::vector<ValueId> y = b.add(norm);
+  output("layer_norm", y[0]);
+  output("mean of layer_norm", y[1]);
+  output("rstd of layer_norm", y[2]);
+  norm.op = Op::rms_norm;
+  norm.inputs = {x, weight};
+  output("rms_norm", b.add(norm)[0]);
+}
+
+struct Case {
+  DType dtype;
+  Sizes sizes;
+};
+
+TEST_P(RowsTest, HaveTheDefinitionsBits) {
+  const Case cases[] = {
+      {DType::f32, {9, 100}},  {DType::f32, {5, 512}},  {DType::f32, {4, 1027}}, {DType::f32, {4, 4097}},
+      {DType::f32, {3, 8197}}, {DType::f64, {4, 1027}}, {DType::f16, {4, 1027}}, {DType::bf16, {4, 1027}},
+      {DType::i64, {4, 1027}}, {DType::u8, {4, 1027}},  {DType::c64, {4, 1027}}, {DType::f32, {2, 65539}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.sizes[1]));
+    TestProgram p;
+    std::vector<std::string> names;
+    std::vector<Tensor> inputs{with_extremes(c.dtype, c.sizes)};
+    add_ops(p, p.input(c.dtype, Dims(c.sizes.begin(), c.sizes.end())), names);
+    while (inputs.size() < p.program().functions[0].inputs.size())
+      inputs.push_back(numbers(c.dtype, {c.sizes[1]}, inputs.size()));
+    expect_same_bits(GetParam(), p, names, inputs);
+  }
+}
+
+TEST_P(RowsTest, MayHaveAnyStrides) {
+  constexpr std::int64_t kRows = 6, kLength = 2 * 700;
+  TestProgram p;
+  std::vector<std::string> names;
+  const ValueId x = p.input(DType::f32, {Dim(kRows), Dim(kLength)});
+  add_ops(p, p.b().slice(x, 1, Dim(0), Dim(kLength / 2), 2), names);
+  add_ops(p, p.b().permute(p.b().reshape(x, {Dim(kRows), Dim(10), Dim(kLength / 10)}), {1, 0, 2}), names);
+  add_ops(p, p.b().transpose(x, 0, 1), names);
+  p.output(p.b().reduce(x, "sum", {0}, false, DType::f32));
+  p.output(p.b().reduce(x, "sum", {0, 1}, false, DType::f32));
+  names.insert(names.end(), {"sum of columns", "sum of all"});
+  std::vector<Tensor> inputs{with_extremes(DType::f32, {kRows, kLength})};
+  for (const std::int64_t length : {kLength / 2, kLength / 10, kRows}) {
+    inputs.push_back(numbers(DType::f32, {length}, 1));
+    inputs.push_back(numbers(DType::f32, {length}, 2));
+  }
+  expect_same_bits(GetParam(), p, names, inputs);
+}
+
+}  // namespace
+}  // namespace tern
