@@ -103,8 +103,8 @@ for algorithm in tiles channels_last_lines channels_last_columns winograd planes
     --known tests/data/conformance_expected_failures.txt $data/models
 done
 # device_of RUNTIME: the device of Tern on a runtime of device.sh.
-device_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1" || echo xpu; }
-title_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1, emulated" || echo "xpu, $1"; }
+device_of() { [[ $1 == cuda || $1 == rocm || $1 == metal ]] && echo "$1" || echo xpu; }
+title_of() { [[ $(device_of "$1") == "$1" ]] && echo "$1, emulated" || echo "xpu, $1"; }
 # on_device RUNTIME EVERY PATH...: the cases of PATH there; every one of EVERY and the first of each op, all of them with
 # --full.
 on_device() {
@@ -165,6 +165,17 @@ for gpu in cuda rocm; do
   on_device $gpu 30 "${cases[@]}" $data/models
   same_bits $gpu 30
 done
+# Metal, over a stand-in for Apple's libraries. It has no float64: cases that need it are refused, and bits are compared
+# with those of another device without it.
+on_metal() {
+  local name=$1 known=$2
+  shift 2
+  part "$name" $scripts/device.sh metal $scripts/conform.py --tern build/tern --every "$([[ $full == --full ]] && echo 1 || echo 10)" \
+    --refused 'float64, which this device does not have' --may-pass --known "tests/data/$known" "$@"
+}
+on_runtime metal
+on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}"
+on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results $data/conformance
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.

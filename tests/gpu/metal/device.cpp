@@ -1,0 +1,113 @@
+#include "tests/gpu/metal/device.h"
+
+#include <cstring>
+#include <memory>
+
+#include "tests/gpu/machine/settings.h"
+#include "tests/gpu/metal/buffer.h"
+#include "tests/gpu/metal/compiler.h"
+#include "tests/gpu/metal/foundation.h"
+#include "tests/gpu/metal/queue.h"
+#include "tests/gpu/metal/shared_event.h"
+#include "tests/gpu/metal/system.h"
+
+namespace tern::emulator::metal {
+namespace {
+
+Class& device_class() {
+  static Class& type = make_class("MTLDevice", nullptr,
+                                  {{"name", method<&Device::name>()},
+                                   {"supportsFamily:", method<&Device::supports>()},
+                                   {"hasUnifiedMemory", method<&Device::unified>()},
+                                   {"recommendedMaxWorkingSetSize", method<&Device::working_set>()},
+                                   {"maxBufferLength", method<&Device::largest_buffer>()},
+                                   {"currentAllocatedSize", method<&Device::allocated>()},
+                                   {"newBufferWithLength:options:", method<&Device::buffer>()},
+                                   {"newBufferWithBytes:length:options:", method<&Device::buffer_of>()},
+                                   {"newCommandQueue", method<&Device::queue>()},
+                                   {"newSharedEvent", method<&Device::shared_event>()},
+                                   {"newLibraryWithSource:options:error:", method<&Device::library>()},
+                                   {"newComputePipelineStateWithFunction:error:", method<&Device::pipeline>()}});
+  return type;
+}
+
+std::vector<Device*>& all_devices() {
+  static std::vector<Device*>& all = [] {
+    auto& made = *std::make_unique<std::vector<Device*>>().release();
+    for (int i = 0; i < settings().devices; ++i) made.push_back(std::make_unique<Device>(i).release());
+    return std::ref(made);
+  }();
+  return all;
+}
+
+}  // namespace
+
+Device::Device(int index) : Object(device_class()), index(index) {}
+
+Object* Device::name() {
+  return string("Apple M (emulated)");
+}
+
+bool Device::supports(std::int64_t family) {
+  constexpr std::int64_t kMetal3 = 5001;  // MTLGPUFamilyMetal3
+  return family == kMetal3;
+}
+
+std::uint64_t Device::working_set() {
+  return Machine::get().memory.total(index);
+}
+
+// Half of the memory: Tern asks for less.
+std::uint64_t Device::largest_buffer() {
+  return Machine::get().memory.total(index) / 2;
+}
+
+std::uint64_t Device::allocated() {
+  return allocated_bytes(index);
+}
+
+Object* Device::buffer(std::uint64_t bytes, std::uint64_t options) {
+  return new_buffer(index, bytes, options);
+}
+
+Object* Device::buffer_of(const void* from, std::uint64_t bytes, std::uint64_t options) {
+  Object* made = new_buffer(index, bytes, options);
+  if (made != nullptr) std::memcpy(static_cast<Buffer*>(made)->contents(), from, bytes);
+  return made;
+}
+
+Object* Device::queue() {
+  return fails(current_method()) ? nullptr : new_queue(index);
+}
+Object* Device::shared_event() {
+  return fails(current_method()) ? nullptr : new_shared_event();
+}
+Object* Device::library(Object* text, Object* options, Object** error) {
+  return new_library(index, static_cast<String*>(text)->text, options, error);
+}
+Object* Device::pipeline(Object* function, Object** error) {
+  return new_pipeline(function, error);
+}
+
+}  // namespace tern::emulator::metal
+
+using namespace tern::emulator::metal;
+
+// "MTLCopyAllDevices": the caller releases the array.
+extern "C" __attribute__((visibility("default"))) Object* MTLCopyAllDevices() {
+  const MethodCall call("MTLCopyAllDevices");
+  auto array = std::make_unique<Array>();
+  if (!fails("MTLCopyAllDevices"))
+    for (Device* device : all_devices()) array->objects.emplace_back(device);
+  return array.release();
+}
+
+// metal-cpp refers to these; the plugin calls none of them.
+extern "C" __attribute__((visibility("default"))) Object* MTLCreateSystemDefaultDevice() {
+  const auto& all = all_devices();
+  return all.empty() ? nullptr : all.front();
+}
+extern "C" __attribute__((visibility("default"))) Object* MTLCopyAllDevicesWithObserver(Object**, void*) {
+  tern::emulator::fatal("the stand-in for Metal has no observers of devices");
+}
+extern "C" __attribute__((visibility("default"))) void MTLRemoveDeviceObserver(Object*) {}
