@@ -24,6 +24,7 @@ set(sources
   metal/launch.cpp
   metal/memory.cpp
   metal/metal3_commands.cpp
+  metal/metal4_commands.cpp
   metal/metal_cpp.cpp
   metal/modules.cpp
   metal/plugin.cpp

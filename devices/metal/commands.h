@@ -46,9 +46,10 @@ class Commands {
   /// All three numbers, in bytes, are multiples of kCopyStep.
   virtual void copy(const Place& to, const Place& from, std::uint64_t bytes) = 0;
   virtual void signal(MTL::SharedEvent& event, std::uint64_t value) = 0;
+  /// Commands from now on wait. There are none since the last submission.
   virtual void wait(MTL::SharedEvent& event, std::uint64_t value) = 0;
-  /// Keeps an object until the commands so far have run.
-  virtual void keep(const NS::SharedPtr<MTL::Buffer>& buffer) = 0;
+  /// Until the commands so far have run.
+  virtual void keep(std::shared_ptr<DeviceBuffer> buffer) = 0;
   /// Of commands since the last submission.
   virtual std::uint64_t count() const = 0;
   virtual SubmissionPtr submit() = 0;
@@ -58,7 +59,7 @@ class Commands {
   static constexpr std::uint64_t kCopyStep = 4;
 };
 
-/// A queue of Metal 3. Null, after failing, where Metal has no more.
+/// Commands of Metal 3, of which a queue is made. Null, after failing, where Metal has no more.
 std::unique_ptr<Commands> metal3_commands(const MetalDevice& device);
 
 }  // namespace tern::metal

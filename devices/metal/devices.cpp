@@ -1,7 +1,10 @@
 #include "devices/metal/devices.h"
 
+#include <cstdlib>
 #include <utility>
 
+#include "devices/metal/memory.h"
+#include "devices/metal/metal4.h"
 #include "devices/metal/status.h"
 
 namespace tern::metal {
@@ -12,6 +15,12 @@ struct Found {
   std::string why_none;
 };
 
+/// TERN_METAL_VERSION=3 asks for the older commands on a newer system.
+bool wants_metal4() {
+  const char* version = std::getenv("TERN_METAL_VERSION");
+  return version == nullptr || std::string(version) != "3";
+}
+
 /// Empty where the device can be used.
 std::string add(MTL::Device* device, const std::string& system, Found& found) {
   MetalDevice d;
@@ -20,12 +29,15 @@ std::string add(MTL::Device* device, const std::string& system, Found& found) {
   if (!device->supportsFamily(MTL::GPUFamilyMetal3)) return d.name + " does not support Metal 3";
   if (!device->hasUnifiedMemory())
     return d.name + " has memory of its own; this plugin runs on Apple silicon, whose GPUs use the host's memory";
-  d.driver = "Metal 3, macOS " + system;
+  d.metal4 = wants_metal4() && has_metal4(*device);
+  if (d.metal4) d.residency = new_residency(*device);
+  if (d.metal4 && !d.residency) return d.name + " has no residency set";
+  d.driver = (d.metal4 ? "Metal 4, macOS " : "Metal 3, macOS ") + system;
   d.memory = device->recommendedMaxWorkingSetSize();
   d.largest = device->maxBufferLength();
   d.math_modes = system_is(15);
-  constexpr NS::UInteger kNothing = 256;
-  d.nothing = NS::TransferPtr(device->newBuffer(kNothing, MTL::ResourceStorageModeShared));
+  constexpr std::uint64_t kNothing = 256;
+  d.nothing = new_buffer(d, kNothing);
   if (!d.nothing) return d.name + " has no memory left";
   found.devices.push_back(std::move(d));
   return {};

@@ -37,7 +37,7 @@ tern_device_status argument_of(const MetalDevice& device, const tern_device_argu
   made.place = place_of(address);
   if (made.place.buffer == nullptr && address != 0)
     return failed(TERN_DEVICE_INVALID, "address " + std::to_string(address) + " lies in no allocation");
-  if (made.place.bytes == 0) made.place = {device.nothing.get(), 0, 0};
+  if (made.place.bytes == 0) made.place = {device.nothing->get(), 0, 0};
   return TERN_DEVICE_OK;
 }
 

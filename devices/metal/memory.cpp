@@ -12,8 +12,10 @@
 namespace tern::metal {
 namespace {
 
+std::mutex residency_mutex;
+
 struct Allocation {
-  NS::SharedPtr<MTL::Buffer> buffer;
+  std::shared_ptr<DeviceBuffer> buffer;
   std::uint64_t bytes;
 };
 
@@ -35,7 +37,7 @@ class Allocations {
     const auto& [begin, allocation] = *std::prev(after);
     const std::uint64_t offset = address - begin;
     if (offset > allocation.bytes) return {};  // an empty operand may lie at the end
-    return {allocation.buffer.get(), offset, allocation.bytes - offset};
+    return {allocation.buffer->get(), offset, allocation.bytes - offset};
   }
 
  private:
@@ -49,6 +51,26 @@ Allocations& allocations() {
 }
 
 }  // namespace
+
+DeviceBuffer::DeviceBuffer(NS::SharedPtr<MTL::Buffer> buffer, NS::SharedPtr<MTL::ResidencySet> residency)
+    : buffer_(std::move(buffer)), residency_(std::move(residency)) {
+  if (!residency_) return;
+  const std::lock_guard lock(residency_mutex);
+  residency_->addAllocation(buffer_.get());
+  residency_->commit();
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (!residency_) return;
+  const std::lock_guard lock(residency_mutex);
+  residency_->removeAllocation(buffer_.get());
+  residency_->commit();
+}
+
+std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes) {
+  auto buffer = NS::TransferPtr(device.device->newBuffer(bytes, MTL::ResourceStorageModeShared));
+  return buffer ? std::make_shared<DeviceBuffer>(std::move(buffer), device.residency) : nullptr;
+}
 
 Place place_of(tern_device_address address) {
   return allocations().find(address);
@@ -74,9 +96,9 @@ tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_devic
     return failed(TERN_DEVICE_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, and " +
                                                  std::to_string(used) + " of " + std::to_string(d->memory) +
                                                  " are in use");
-  auto buffer = NS::TransferPtr(d->device->newBuffer(bytes, MTL::ResourceStorageModeShared));
+  std::shared_ptr<DeviceBuffer> buffer = new_buffer(*d, bytes);
   if (!buffer) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer of " + std::to_string(bytes) + " bytes");
-  *address = buffer->gpuAddress();
+  *address = buffer->get()->gpuAddress();
   allocations().add(*address, {std::move(buffer), bytes});
   return TERN_DEVICE_OK;
 }

@@ -4,10 +4,28 @@
 #include <tern/device.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "devices/metal/devices.h"
 
 namespace tern::metal {
+
+/// A buffer that kernels may use as long as it lives.
+class DeviceBuffer {
+ public:
+  DeviceBuffer(NS::SharedPtr<MTL::Buffer> buffer, NS::SharedPtr<MTL::ResidencySet> residency);
+  ~DeviceBuffer();
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  MTL::Buffer* get() const { return buffer_.get(); }
+
+ private:
+  NS::SharedPtr<MTL::Buffer> buffer_;
+  NS::SharedPtr<MTL::ResidencySet> residency_;  // null for Metal 3, which sees to that itself
+};
+
+/// Null if Metal has no memory.
+std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes);
 
 /// Where an address lies.
 struct Place {

@@ -33,7 +33,7 @@ class Metal3Commands : public Commands {
   void copy(const Place& to, const Place& from, std::uint64_t bytes) override;
   void signal(MTL::SharedEvent& event, std::uint64_t value) override;
   void wait(MTL::SharedEvent& event, std::uint64_t value) override;
-  void keep(const NS::SharedPtr<MTL::Buffer>&) override {}  // command buffers retain what they use
+  void keep(std::shared_ptr<DeviceBuffer>) override {}  // command buffers retain what they use
   std::uint64_t count() const override { return count_; }
   SubmissionPtr submit() override;
 

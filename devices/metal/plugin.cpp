@@ -1,4 +1,4 @@
-// The plugin `metal`: Apple's GPUs by Metal 3. Kernels come as text in Metal's language.
+// The plugin `metal`: Apple's GPUs by Metal 3 or 4. Kernels come as text in Metal's language.
 #include <algorithm>
 #include <cstring>
 

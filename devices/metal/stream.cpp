@@ -31,18 +31,19 @@ tern_device_status Stream::upload(const Place& to, const void* from, std::uint64
   }
   const auto staged = staging(from, bytes);
   if (!staged) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a copy to the device");
-  return copy_bytes(to, {staged.get(), 0, bytes}, bytes);
+  commands_->keep(staged);
+  return copy_bytes(to, {staged->get(), 0, bytes}, bytes);
 }
 
 tern_device_status Stream::download(void* to, const Place& from, std::uint64_t bytes) {
   Place source = from;
-  NS::SharedPtr<MTL::Buffer> staged;
+  std::shared_ptr<DeviceBuffer> staged;
   {
     const std::lock_guard lock(mutex_);
     if (profile) {  // a copy by the GPU, which has times
       staged = staging(nullptr, bytes);
       if (!staged) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a copy to the host");
-      source = {staged.get(), 0, bytes};
+      source = {staged->get(), 0, bytes};
       const tern_device_status status = copy_bytes(source, from, bytes);
       if (status != TERN_DEVICE_OK) return status;
     }
@@ -64,17 +65,15 @@ tern_device_status Stream::copy_bytes(const Place& to, const Place& from, std::u
     const tern_device_status status = launch_copy(device_, *commands_, to, from, bytes);
     if (status != TERN_DEVICE_OK) return status;
   }
-  commands_->keep(NS::RetainPtr(to.buffer));
-  commands_->keep(NS::RetainPtr(from.buffer));
   encoded();
   return TERN_DEVICE_OK;
 }
 
 /// Of whole steps, so that a copy needs no kernel more often than the other side demands.
-NS::SharedPtr<MTL::Buffer> Stream::staging(const void* from, std::uint64_t bytes) {
+std::shared_ptr<DeviceBuffer> Stream::staging(const void* from, std::uint64_t bytes) {
   const std::uint64_t whole = (bytes + Commands::kCopyStep - 1) / Commands::kCopyStep * Commands::kCopyStep;
-  auto buffer = NS::TransferPtr(device_.device->newBuffer(whole, MTL::ResourceStorageModeShared));
-  if (buffer && from != nullptr) std::memcpy(buffer->contents(), from, bytes);
+  std::shared_ptr<DeviceBuffer> buffer = new_buffer(device_, whole);
+  if (buffer && from != nullptr) std::memcpy(buffer->get()->contents(), from, bytes);
   return buffer;
 }
 
@@ -117,6 +116,7 @@ SubmissionPtr Stream::record(MTL::SharedEvent& event, std::uint64_t value) {
 
 void Stream::wait_for(MTL::SharedEvent& event, std::uint64_t value) {
   const std::lock_guard lock(mutex_);
+  if (commands_->count() != 0) submit();
   commands_->wait(event, value);
 }
 

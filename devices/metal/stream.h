@@ -51,7 +51,7 @@ class Stream {
 
  private:
   tern_device_status copy_bytes(const Place& to, const Place& from, std::uint64_t bytes);
-  NS::SharedPtr<MTL::Buffer> staging(const void* from, std::uint64_t bytes);
+  std::shared_ptr<DeviceBuffer> staging(const void* from, std::uint64_t bytes);
   void encoded();
   SubmissionPtr submit();
   bool idle();

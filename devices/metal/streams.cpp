@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "devices/metal/handles.h"
+#include "devices/metal/metal4.h"
 #include "devices/metal/status.h"
 
 namespace tern::metal {
@@ -11,7 +12,7 @@ tern_device_status stream_create(std::int32_t device, tern_device_stream* stream
   const Pool pool;
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
-  std::unique_ptr<Commands> commands = metal3_commands(*d);
+  std::unique_ptr<Commands> commands = d->metal4 ? metal4_commands(*d) : metal3_commands(*d);
   if (!commands) return TERN_DEVICE_FAILED;
   auto made = std::make_unique<tern_device_stream_s>();
   made->stream = std::make_shared<Stream>(*d, std::move(commands));

@@ -9,9 +9,10 @@ namespace tern::emulator::metal {
 namespace {
 
 Class& buffer_class() {
-  static Class& type =
-      make_class("MTLBuffer", destroy<Buffer>,
-                 {{"contents", method<&Buffer::contents>()}, {"gpuAddress", method<&Buffer::gpu_address>()}});
+  static Class& type = make_class("MTLBuffer", destroy<Buffer>,
+                                  {{"contents", method<&Buffer::contents>()},
+                                   {"gpuAddress", method<&Buffer::gpu_address>()},
+                                   {"length", method<&Buffer::length>()}});
   return type;
 }
 

@@ -13,6 +13,7 @@ struct Buffer : Object {
 
   void* contents();
   std::uint64_t gpu_address();
+  std::uint64_t length() { return bytes; }
 
   std::uint64_t address = 0, bytes = 0;  // the address is the host's
 };

@@ -21,6 +21,7 @@ Object* class_object(const std::string& name) {
   static const bool added = [] {
     add_foundation_classes();
     add_compiler_classes();
+    add_metal4_classes();
     return true;
   }();
   static_cast<void>(added);

@@ -15,5 +15,6 @@ Object* class_object(const std::string& name);
 void add_class_object(const char* name, std::map<std::string, Imp> methods);
 void add_foundation_classes();
 void add_compiler_classes();
+void add_metal4_classes();
 
 }  // namespace tern::emulator::metal

@@ -101,20 +101,11 @@ void CommandBuffer::commit() {
                          machine.copy(Direction::over, copy.to, copy.from, copy.bytes, queue->stream);
                      },
                      [&](const EventSignal& signal) {
-                       // The number only grows.
-                       auto& signals = signal.event->signals;
-                       if (!signals.empty() && signals.rbegin()->first >= signal.value)
-                         fatal("a shared event is set to %d, and was set to more before",
-                               static_cast<int>(signal.value));
                        const std::uint64_t event = new_event(*queue.get());
                        machine.record(event, queue->stream);
-                       signals[signal.value] = event;
+                       signal.event->add_signal(signal.value, event);
                      },
-                     [&](const EventWait& wait) {
-                       const std::uint64_t event = wait.event->signal_of(wait.value);
-                       if (event == 0) fatal("a command buffer waits for a signal that none was committed with");
-                       machine.wait(queue->stream, event);
-                     }},
+                     [&](const EventWait& wait) { machine.wait(queue->stream, wait.event->need_signal(wait.value)); }},
                command);
   }
   end = new_event(*queue.get());

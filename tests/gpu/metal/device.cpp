@@ -7,6 +7,7 @@
 #include "tests/gpu/metal/buffer.h"
 #include "tests/gpu/metal/compiler.h"
 #include "tests/gpu/metal/foundation.h"
+#include "tests/gpu/metal/metal4.h"
 #include "tests/gpu/metal/queue.h"
 #include "tests/gpu/metal/shared_event.h"
 #include "tests/gpu/metal/system.h"
@@ -27,7 +28,12 @@ Class& device_class() {
                                    {"newCommandQueue", method<&Device::queue>()},
                                    {"newSharedEvent", method<&Device::shared_event>()},
                                    {"newLibraryWithSource:options:error:", method<&Device::library>()},
-                                   {"newComputePipelineStateWithFunction:error:", method<&Device::pipeline>()}});
+                                   {"newComputePipelineStateWithFunction:error:", method<&Device::pipeline>()},
+                                   {"newMTL4CommandQueue", method<&Device::queue4>()},
+                                   {"newCommandAllocator", method<&Device::allocator4>()},
+                                   {"newCommandBuffer", method<&Device::command_buffer4>()},
+                                   {"newArgumentTableWithDescriptor:error:", method<&Device::argument_table4>()},
+                                   {"newResidencySetWithDescriptor:error:", method<&Device::residency_set>()}});
   return type;
 }
 
@@ -49,8 +55,8 @@ Object* Device::name() {
 }
 
 bool Device::supports(std::int64_t family) {
-  constexpr std::int64_t kMetal3 = 5001;  // MTLGPUFamilyMetal3
-  return family == kMetal3;
+  constexpr std::int64_t kMetal3 = 5001, kMetal4 = 5002;  // MTLGPUFamilyMetal3, MTLGPUFamilyMetal4
+  return family == kMetal3 || (family == kMetal4 && system_version() >= 26);
 }
 
 std::uint64_t Device::working_set() {
@@ -81,6 +87,21 @@ Object* Device::queue() {
 }
 Object* Device::shared_event() {
   return fails(current_method()) ? nullptr : new_shared_event();
+}
+Object* Device::queue4() {
+  return fails(current_method()) ? nullptr : new_queue4(index);
+}
+Object* Device::allocator4() {
+  return new_allocator4();
+}
+Object* Device::command_buffer4() {
+  return new_command_buffer4();
+}
+Object* Device::argument_table4(Object* descriptor, Object**) {
+  return new_argument_table4(descriptor);
+}
+Object* Device::residency_set(Object*, Object**) {
+  return new_residency_set();
 }
 Object* Device::library(Object* text, Object* options, Object** error) {
   return new_library(index, static_cast<String*>(text)->text, options, error);

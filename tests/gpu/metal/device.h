@@ -23,6 +23,12 @@ struct Device : Object {
   Object* shared_event();
   Object* library(Object* text, Object* options, Object** error);
   Object* pipeline(Object* function, Object** error);
+  // Metal 4.
+  Object* queue4();
+  Object* allocator4();
+  Object* command_buffer4();
+  Object* argument_table4(Object* descriptor, Object** error);
+  Object* residency_set(Object* descriptor, Object** error);
 
   int index;
 };

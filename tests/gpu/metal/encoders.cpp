@@ -2,11 +2,9 @@
 #include "tests/gpu/metal/encoders.h"
 
 #include <array>
-#include <cstring>
 #include <memory>
 
-#include "tests/gpu/metal/compiler.h"
-#include "tests/gpu/metal/shim/block.h"
+#include "tests/gpu/metal/bindings.h"
 
 namespace tern::emulator::metal {
 namespace {
@@ -30,12 +28,6 @@ struct Encoder : Object {
 
   Ref<CommandBuffer> buffer;
   bool open = true;
-};
-
-// Metal's Size: three numbers.
-struct Size {
-  std::uint64_t width, height, depth;
-  std::uint64_t all() const { return width * height * depth; }
 };
 
 struct ComputeEncoder : Encoder {
@@ -112,39 +104,15 @@ void ComputeEncoder::set_bytes(const void* bytes, std::uint64_t length, std::uin
 void ComputeEncoder::dispatch(Size threads, Size group) {
   need_open();
   if (!pipeline) fatal("dispatchThreads: no pipeline was set");
-  const tern_emulated_kernel& kernel = *pipeline->function->kernel;
-  if (threads.height != 1 || threads.depth != 1 || group.height != 1 || group.depth != 1)
-    fatal("dispatchThreads: the stand-in runs grids of one dimension");
-  if (threads.all() == 0 || threads.width > 0xffffffffull || group.all() == 0 || group.all() > pipeline->most_threads())
-    fatal("dispatchThreads: %llu threads in groups of %llu; this pipeline takes groups of 1 to %llu",
-          static_cast<ull>(threads.all()), static_cast<ull>(group.all()), static_cast<ull>(pipeline->most_threads()));
-  shim::Block block{};
-  block.items = threads.width;
-  std::vector<char> values;
-  for (std::uint32_t i = 0; i < kernel.parameter_count; ++i) {
-    const std::uint32_t index = kernel.parameters[i].offset;
-    const Binding& b = bindings[index];
-    if (!b.bound) fatal("dispatchThreads: kernel %s has no buffer at index %u", kernel.name, index);
-    if (b.buffer) {
-      block.slots[index] = {b.buffer->address + b.offset, 0};
-      buffer->keep(b.buffer.get());
-    } else {
-      constexpr std::size_t kAlignment = 16;
-      values.resize((values.size() + kAlignment - 1) / kAlignment * kAlignment);
-      block.slots[index] = {sizeof block + values.size(), 1};
-      values.insert(values.end(), b.bytes.begin(), b.bytes.end());
-    }
-  }
-  Launch launch;
-  launch.function = pipeline->function;
-  launch.module = pipeline->module;
-  launch.parameters.resize(sizeof block);
-  std::memcpy(launch.parameters.data(), &block, sizeof block);
-  launch.parameters.insert(launch.parameters.end(), values.begin(), values.end());
-  launch.grid[0] = static_cast<std::uint32_t>((threads.width + group.width - 1) / group.width);
-  launch.block[0] = static_cast<std::uint32_t>(group.width);
   buffer->keep(pipeline.get());
-  buffer->add(std::move(launch));
+  buffer->add(launch_of(*pipeline.get(), threads, group, [&](std::uint32_t index) {
+    const Binding& b = bindings[index];
+    if (!b.bound)
+      fatal("dispatchThreads: kernel %s has no buffer at index %u", pipeline->function->kernel->name, index);
+    if (!b.buffer) return Bound{0, b.bytes};
+    buffer->keep(b.buffer.get());
+    return Bound{b.buffer->address + b.offset, {}};
+  }));
 }
 
 void BlitEncoder::copy(Object* from, std::uint64_t from_offset, Object* to, std::uint64_t to_offset,

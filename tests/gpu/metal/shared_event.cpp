@@ -2,12 +2,15 @@
 
 #include <memory>
 
+#include "tests/gpu/metal/metal4.h"
+
 namespace tern::emulator::metal {
 namespace {
 
 Class& shared_event_class() {
-  static Class& type =
-      make_class("MTLSharedEvent", destroy<SharedEvent>, {{"signaledValue", method<&SharedEvent::signaled>()}});
+  static Class& type = make_class("MTLSharedEvent", destroy<SharedEvent>,
+                                  {{"signaledValue", method<&SharedEvent::signaled>()},
+                                   {"waitUntilSignaledValue:timeoutMS:", method<&SharedEvent::wait_until>()}});
   return type;
 }
 
@@ -18,16 +21,45 @@ SharedEvent::~SharedEvent() {
   for (const auto& [value, event] : signals) Machine::get().destroy_event(event);
 }
 
+// Each look lets one more command run before the next signal.
 std::uint64_t SharedEvent::signaled() {
+  Machine& machine = Machine::get();
   std::uint64_t last = 0;
-  for (const auto& [value, event] : signals)
-    if (Machine::get().event(event)->record->done) last = value;
+  for (const auto& [value, event] : signals) {
+    try {
+      machine.query_event(event);
+      last = value;
+    } catch (const Failure&) {
+      break;
+    }
+  }
+  give_feedback();
   return last;
 }
 
-std::uint64_t SharedEvent::signal_of(std::uint64_t value) const {
+bool SharedEvent::wait_until(std::uint64_t value, std::uint64_t) {
+  Machine::get().synchronize_event(need_signal(value));
+  give_feedback();
+  return true;
+}
+
+// The number only grows.
+void SharedEvent::add_signal(std::uint64_t value, std::uint64_t event) {
+  if (!signals.empty() && signals.rbegin()->first >= value)
+    fatal("a shared event is set to %d, and was set to more before", static_cast<int>(value));
+  // Earlier ones are over by then; the last two tell of the present.
+  constexpr std::size_t kKept = 64;
+  signals[value] = event;
+  while (signals.size() > kKept && Machine::get().event(signals.begin()->second)->record->done) {
+    Machine::get().destroy_event(signals.begin()->second);
+    signals.erase(signals.begin());
+  }
+}
+
+std::uint64_t SharedEvent::need_signal(std::uint64_t value) const {
   const auto at = signals.lower_bound(value);
-  return at == signals.end() ? 0 : at->second;
+  if (at == signals.end()) fatal("a command buffer waits for a signal that none was committed with");
+  return at->second;
 }
 
 Object* new_shared_event() {

@@ -13,9 +13,13 @@ struct SharedEvent : Object {
   ~SharedEvent();
 
   std::uint64_t signaled();
-  // The machine's event that is recorded where the number becomes `value` or more; 0 if no command buffer that was
-  // committed so far does that.
-  std::uint64_t signal_of(std::uint64_t value) const;
+  bool wait_until(std::uint64_t value, std::uint64_t milliseconds);
+
+  // The machine's event is recorded where the number becomes `value`.
+  void add_signal(std::uint64_t value, std::uint64_t event);
+  // The event that is recorded where the number becomes `value` or more. Stops the program if no command buffer that
+  // was committed so far does that.
+  std::uint64_t need_signal(std::uint64_t value) const;
 
   std::map<std::uint64_t, std::uint64_t> signals;  // events of the machine by value
 };

@@ -103,7 +103,7 @@ TEST_F(Module, EachCallThatCanFailIsReported) {
   tern_emulator_fail("newLibraryWithSource:options:error:", 1);
   FAILS(TERN_DEVICE_COMPILE, load(kScale, &module));
   EXPECT_STREQ(plugin().last_message(), "the emulated compiler fails, as TERN_EMULATOR_FAIL asks");
-  tern_emulator_fail("newCommandQueue", 1);
+  tern_emulator_fail(is_metal4() ? "newMTL4CommandQueue" : "newCommandQueue", 1);
   FAILS(TERN_DEVICE_FAILED, plugin().stream_create(0, &made));
   tern_emulator_fail("newSharedEvent", 1);
   FAILS(TERN_DEVICE_FAILED, plugin().event_create(0, &event));

@@ -117,7 +117,7 @@ TEST_F(Stream, ManyLaunchesNeedNoWait) {
 TEST_F(Stream, AFailureIsReportedByEachLaterWait) {
   write(1, stream);
   SUCCEEDS(run(scale, memory, 0, kNumbers, stream));
-  tern_emulator_fail("commit", 1);
+  tern_emulator_fail(commit_call(), 1);
   FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
   EXPECT_NE(std::string(plugin().last_message()).find("the emulated GPU fails"), std::string::npos);
   FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
@@ -129,7 +129,7 @@ TEST_F(Stream, AFailureIsReportedByItsEvent) {
   SUCCEEDS(plugin().event_create(0, &event));
   write(1, stream);
   SUCCEEDS(run(scale, memory, 0, kNumbers, stream));
-  tern_emulator_fail("commit", 1);
+  tern_emulator_fail(commit_call(), 1);
   SUCCEEDS(plugin().event_record(0, event, stream));
   FAILS(TERN_DEVICE_FAILED, plugin().event_synchronize(0, event));
   FAILS(TERN_DEVICE_FAILED, plugin().stream_wait(0, other, event));

@@ -37,6 +37,16 @@ inline const tern_device_plugin& plugin() {
   return *found;
 }
 
+// Whether the plugin uses Metal 4, as it does if the system has it (TERN_EMULATOR_MACOS, TERN_METAL_VERSION).
+inline bool is_metal4() {
+  tern_device_properties p{};
+  p.size = sizeof p;
+  return plugin().properties(0, &p) == TERN_DEVICE_OK && std::strncmp(p.driver, "Metal 4", 7) == 0;
+}
+inline const char* commit_call() {
+  return is_metal4() ? "commit:count:options:" : "commit";
+}
+
 #define SUCCEEDS(call) ASSERT_EQ(call, TERN_DEVICE_OK) << plugin().last_message()
 #define FAILS(status, call) ASSERT_EQ(call, status)
 
@@ -52,12 +62,13 @@ class MetalTest : public testing::Test {
     SUCCEEDS(plugin().allocate(0, kBytes, &memory));
   }
   void TearDown() override {
-    tern_emulator_fail("commit", 0);
+    tern_emulator_fail(commit_call(), 0);
     plugin().stream_destroy(0, stream);
     plugin().stream_destroy(0, other);
     SUCCEEDS(plugin().free(0, memory));
     EXPECT_EQ(tern_emulator_objects("MTLCommandBuffer"), 0u);
-    EXPECT_EQ(tern_emulator_objects("MTLCommandQueue"), 0u);
+    for (const char* name : {"MTLCommandQueue", "MTL4CommandQueue", "MTL4CommandBuffer", "MTL4CommandAllocator"})
+      EXPECT_EQ(tern_emulator_objects(name), 0u) << name;
     EXPECT_EQ(tern_emulator_objects("MTLSharedEvent"), 0u);
     EXPECT_EQ(tern_emulator_objects("NSString"), 0u);
     EXPECT_EQ(tern_emulator_objects("NSAutoreleasePool"), 0u);
