@@ -113,6 +113,7 @@ Object* new_library(int device, const std::string& text, Object* options, Object
   TranslateOptions translate;
   translate.fast_math = given == nullptr || given->fast_math;
   translate.include = TERN_METAL_PROJECT;
+  translate.fibers = TERN_METAL_FIBERS;
   // MTLLanguageVersion3_0: without a version, texts are in the system's newest.
   constexpr std::uint64_t kVersion3 = 3 << 16;
   if (given != nullptr && given->version != 0 && given->version < kVersion3)

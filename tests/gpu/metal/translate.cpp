@@ -1,6 +1,7 @@
 #include "tests/gpu/metal/translate.h"
 
 #include <cstdio>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
@@ -71,14 +72,27 @@ std::string argument(const Kernel& k, std::size_t i) {
   return "Buffer<" + type + ">::get(launch, \"" + k.name + "\", " + std::to_string(index) + ")";
 }
 
-std::string run_of(const Kernel& k) {
+// Whether items of a group work together. Each text of Tern's begins with macros for that, whose lines do not count.
+bool uses_groups(const std::string& text) {
+  std::vector<std::string> words = {"TERN_BARRIER", "TERN_SHUFFLE_XOR"};
+  if (text.find("#define TERN_BARRIER") == std::string::npos) words = {"threadgroup_barrier(", "simd_shuffle_xor("};
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("//", 0) == 0 || line.rfind("#define TERN_", 0) == 0) continue;
+    for (const std::string& word : words)
+      if (line.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Items of a group that work together run on fibers, those of others one after the other.
+std::string run_of(const Kernel& k, bool groups) {
   std::string call = k.name + "(";
   for (std::size_t i = 0; i < k.parameters.size(); ++i) call += (i == 0 ? "" : ", ") + argument(k, i);
-  return "static void run_" + k.name +
-         "(const tern_emulated_launch* launch) {\n"
-         "  const uint64_t items = reinterpret_cast<const Block*>(launch->parameters)->items;\n"
-         "  for (uint64_t item = 0; item < items; ++item) " +
-         call + ");\n}\n";
+  const std::string one =
+      "static void item_" + k.name + "(const tern_emulated_launch* launch, uint64_t item) {\n  " + call + ");\n}\n";
+  const std::string run = "static void run_" + k.name + "(const tern_emulated_launch* launch) {\n  ";
+  return one + run + (groups ? "run_groups" : "run_items") + "(launch, item_" + k.name + ", \"" + k.name + "\");\n}\n";
 }
 
 // The indices of buffers stand where kernels of other GPUs have offsets of parameters.
@@ -101,16 +115,18 @@ std::string record_of(const Kernel& k, std::string& tables) {
 std::string library_of_metal(const std::string& text, const TranslateOptions& options) {
   const std::vector<Kernel> kernels = kernels_of(text);
   if (kernels.empty()) throw std::runtime_error("the text has no kernel");
+  const bool groups = uses_groups(text);
   std::string functions, tables, records;
   for (const Kernel& k : kernels) {
-    functions += run_of(k);
+    functions += run_of(k, groups);
     records += record_of(k, tables);
   }
   emulated::CompileOptions compile;
   const std::string shim = options.include + "/tests/gpu/metal/shim";
   compile.includes = {shim, options.include};
-  compile.depends = {shim + "/metal_stdlib", shim + "/call.h", shim + "/block.h"};
+  compile.depends = {shim + "/metal_stdlib", shim + "/call.h", shim + "/block.h", shim + "/groups.h"};
   compile.language = emulated::Language::metal;
+  if (groups) compile.library = options.fibers;
   // Measured by others on an M4: Metal fuses a * b + c whatever the math mode, and only this pragma stops it
   // (github.com/mathiasbourgoin/Sarek, pull request 315).
   const bool separate = text.find("#pragma METAL fp contract(off)") != std::string::npos;
@@ -119,9 +135,10 @@ std::string library_of_metal(const std::string& text, const TranslateOptions& op
   if (!separate) compile.flags.insert(compile.flags.end(), {"-ffp-contract=fast", "-fexpensive-optimizations"});
   if (options.fast_math) compile.flags.emplace_back("-ffast-math");
   return emulated::compile_c(
-      "#include \"tests/gpu/metal/shim/call.h\"\n#define __METAL_VERSION__ 300\n#line 1 \"program_source\"\n" + text +
-          "\n#line 1 \"calls of kernels\"\nnamespace {\nusing namespace tern::emulator::metal::shim;\n" + functions +
-          tables + "const tern_emulated_kernel kernels[] = {\n" + records +
+      "#include \"tests/gpu/metal/shim/call.h\"\n#include \"tests/gpu/metal/shim/groups.h\"\n#define __METAL_VERSION__ "
+      "300\n#line 1 \"program_source\"\n" +
+          text + "\n#line 1 \"calls of kernels\"\nnamespace {\nusing namespace tern::emulator::metal::shim;\n" +
+          functions + tables + "const tern_emulated_kernel kernels[] = {\n" + records +
           "};\n}\nextern \"C\" __attribute__((visibility(\"default\"))) const tern_emulated_kernel* "
           "tern_emulated_kernels(uint32_t* count) {\n  *count = " +
           std::to_string(kernels.size()) + ";\n  return kernels;\n}\n",

@@ -8,6 +8,7 @@ namespace tern::emulator::metal {
 struct TranslateOptions {
   bool fast_math = true;  // as MTLCompileOptions has it by default
   std::string include;    // the folder of the project
+  std::string fibers;     // the library of tests/gpu/fibers
 };
 
 // The path of a shared library with the kernels (tests/gpu/kernel.h). Throws std::runtime_error with the compiler's

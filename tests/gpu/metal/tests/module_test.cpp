@@ -120,4 +120,54 @@ TEST_F(Module, MemoryRunsOutWithAnErrorThatTernTriesAgain) {
   FAILS(TERN_DEVICE_OUT_OF_MEMORY, plugin().allocate(0, uint64_t{1} << 60, &address));
 }
 
+// Each group turns its elements round in memory of the group; then neighbours of a simdgroup are added.
+TEST_F(Module, ItemsOfAGroupWorkTogether) {
+  constexpr uint32_t kGroup = 64;
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+  SUCCEEDS(load(R"(#include <metal_stdlib>
+using namespace metal;
+kernel void turn(device float* x [[buffer(0)]], constant float& number [[buffer(1)]],
+                 uint i [[thread_position_in_grid]]) {
+  threadgroup float shared[64];
+  shared[i % 64] = x[i];
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  const float turned = shared[63 - i % 64];
+  x[i] = turned + number * simd_shuffle_xor(turned, ushort(1));
+}
+)",
+                &module));
+  SUCCEEDS(plugin().module_kernel(0, module, "turn", &kernel));
+  numbers.resize(kNumbers);
+  for (int i = 0; i < kNumbers; ++i) numbers[i] = static_cast<float>(i);
+  SUCCEEDS(plugin().copy_to_device(0, stream, memory, numbers.data(), kBytes));
+  SUCCEEDS(run(kernel, memory, 1000, kNumbers, stream, kGroup));
+  SUCCEEDS(plugin().copy_to_host(0, stream, numbers.data(), memory, kBytes));
+  const auto turned = [](int i) { return i / 64 * 64 + 63 - i % 64; };
+  for (int i = 0; i < kNumbers; ++i) ASSERT_EQ(numbers[i], static_cast<float>(turned(i) + 1000 * turned(i ^ 1))) << i;
+  SUCCEEDS(plugin().module_unload(0, module));
+}
+
+TEST_F(Module, ABarrierThatSomeItemsMissIsNoticed) {
+  tern_device_module module = nullptr;
+  tern_device_kernel kernel = nullptr;
+  SUCCEEDS(load(R"(#include <metal_stdlib>
+using namespace metal;
+kernel void miss(device float* x [[buffer(0)]], constant float& number [[buffer(1)]],
+                 uint i [[thread_position_in_grid]]) {
+  if (i < 5) threadgroup_barrier(mem_flags::mem_threadgroup);
+  x[i] = number;
+}
+)",
+                &module));
+  SUCCEEDS(plugin().module_kernel(0, module, "miss", &kernel));
+  EXPECT_DEATH(
+      {
+        run(kernel, memory, 0, 64, stream, 64);
+        plugin().stream_synchronize(0, stream);
+      },
+      "kernel miss.*barrier");
+  SUCCEEDS(plugin().module_unload(0, module));
+}
+
 }  // namespace
