@@ -16,7 +16,7 @@ kernel void tern_copy_bytes(device uchar* to [[buffer(0)]], device const uchar* 
 )";
 
 struct CopyKernel {
-  NS::SharedPtr<MTL::Library> library;
+  Owned<MTL::Library> library;
   Pipeline pipeline;
 };
 
@@ -29,7 +29,7 @@ const Pipeline* kernel_of(const MetalDevice& device, tern_device_status& status)
   if (at != made.end()) return &at->second.pipeline;
   CopyKernel k;
   status = compile(device, kText, k.library);
-  if (status == TERN_DEVICE_OK) status = pipeline(device, *k.library.get(), "tern_copy_bytes", k.pipeline);
+  if (status == TERN_DEVICE_OK) status = pipeline(device, *k.library, "tern_copy_bytes", k.pipeline);
   return status == TERN_DEVICE_OK ? &made.emplace(&device, std::move(k)).first->second.pipeline : nullptr;
 }
 

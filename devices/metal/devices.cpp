@@ -24,7 +24,7 @@ bool wants_metal4() {
 /// Empty where the device can be used.
 std::string add(MTL::Device* device, const std::string& system, Found& found) {
   MetalDevice d;
-  d.device = NS::RetainPtr(device);
+  d.device = share(device);
   d.name = text(device->name());
   if (!device->supportsFamily(MTL::GPUFamilyMetal3)) return d.name + " does not support Metal 3";
   if (!device->hasUnifiedMemory())
@@ -47,7 +47,7 @@ Found find_all() {
   const Pool pool;
   Found found;
   const std::string system = text(NS::ProcessInfo::processInfo()->operatingSystemVersionString());
-  const NS::SharedPtr<NS::Array> all = NS::TransferPtr(MTL::CopyAllDevices());
+  const Owned<NS::Array> all = take(MTL::CopyAllDevices());
   const NS::UInteger count = all ? all->count() : 0;
   for (NS::UInteger i = 0; i < count; ++i) {
     const std::string why_not = add(all->object<MTL::Device>(i), system, found);

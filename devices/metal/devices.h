@@ -16,14 +16,14 @@ namespace tern::metal {
 class DeviceBuffer;
 
 struct MetalDevice {
-  NS::SharedPtr<MTL::Device> device;
+  Owned<MTL::Device> device;
   std::string name, driver;   ///< driver: everything that decides what a compiled kernel is
   std::uint64_t memory = 0;   ///< bytes that kernels may use together without loss of speed
   std::uint64_t largest = 0;  ///< bytes of the largest buffer
   bool math_modes = false;    ///< compiles with a math mode; older systems know only fast math and its absence
   bool metal4 = false;        ///< commands are those of Metal 4
   /// Metal 4: what kernels may use. Guarded by the mutex of memory.cpp.
-  NS::SharedPtr<MTL::ResidencySet> residency;
+  Owned<MTL::ResidencySet> residency;
   std::shared_ptr<DeviceBuffer> nothing;  ///< stands for absent operands: each argument needs a buffer
 };
 

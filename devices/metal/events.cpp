@@ -10,7 +10,7 @@ tern_device_status event_create(std::int32_t device, tern_device_event* event) {
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
   auto made = std::make_unique<tern_device_event_s>();
-  made->event = NS::TransferPtr(d->device->newSharedEvent());
+  made->event = take(d->device->newSharedEvent());
   if (!made->event) return failed(TERN_DEVICE_FAILED, "Metal has no more events");
   *event = made.release();
   return TERN_DEVICE_OK;
@@ -25,7 +25,7 @@ tern_device_status event_destroy(std::int32_t, tern_device_event event) {
 tern_device_status event_record(std::int32_t, tern_device_event event, tern_device_stream stream) {
   const Pool pool;
   event->stream = stream->stream;
-  event->submission = stream->stream->record(*event->event.get(), ++event->value);
+  event->submission = stream->stream->record(*event->event, ++event->value);
   return TERN_DEVICE_OK;
 }
 
@@ -38,7 +38,7 @@ tern_device_status stream_wait(std::int32_t, tern_device_stream stream, tern_dev
   const Pool pool;
   if (!event->submission || event->stream == stream->stream) return TERN_DEVICE_OK;  // in order by itself
   if (!event->submission->finished()) {
-    stream->stream->wait_for(*event->event.get(), event->value);
+    stream->stream->wait_for(*event->event, event->value);
     return TERN_DEVICE_OK;
   }
   return event->stream->finish(event->submission);  // nothing signals an event whose submission failed

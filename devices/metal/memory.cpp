@@ -52,7 +52,7 @@ Allocations& allocations() {
 
 }  // namespace
 
-DeviceBuffer::DeviceBuffer(NS::SharedPtr<MTL::Buffer> buffer, NS::SharedPtr<MTL::ResidencySet> residency)
+DeviceBuffer::DeviceBuffer(Owned<MTL::Buffer> buffer, Owned<MTL::ResidencySet> residency)
     : buffer_(std::move(buffer)), residency_(std::move(residency)) {
   if (!residency_) return;
   const std::lock_guard lock(residency_mutex);
@@ -68,7 +68,7 @@ DeviceBuffer::~DeviceBuffer() {
 }
 
 std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes) {
-  auto buffer = NS::TransferPtr(device.device->newBuffer(bytes, MTL::ResourceStorageModeShared));
+  auto buffer = take(device.device->newBuffer(bytes, MTL::ResourceStorageModeShared));
   return buffer ? std::make_shared<DeviceBuffer>(std::move(buffer), device.residency) : nullptr;
 }
 

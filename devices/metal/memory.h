@@ -13,15 +13,15 @@ namespace tern::metal {
 /// A buffer that kernels may use as long as it lives.
 class DeviceBuffer {
  public:
-  DeviceBuffer(NS::SharedPtr<MTL::Buffer> buffer, NS::SharedPtr<MTL::ResidencySet> residency);
+  DeviceBuffer(Owned<MTL::Buffer> buffer, Owned<MTL::ResidencySet> residency);
   ~DeviceBuffer();
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   MTL::Buffer* get() const { return buffer_.get(); }
 
  private:
-  NS::SharedPtr<MTL::Buffer> buffer_;
-  NS::SharedPtr<MTL::ResidencySet> residency_;  // null for Metal 3, which sees to that itself
+  Owned<MTL::Buffer> buffer_;
+  Owned<MTL::ResidencySet> residency_;  // null for Metal 3, which sees to that itself
 };
 
 /// Null if Metal has no memory.

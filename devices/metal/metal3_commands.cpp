@@ -9,7 +9,7 @@ namespace {
 
 class Metal3Submission : public Submission {
  public:
-  explicit Metal3Submission(NS::SharedPtr<MTL::CommandBuffer> buffer) : buffer_(std::move(buffer)) {}
+  explicit Metal3Submission(Owned<MTL::CommandBuffer> buffer) : buffer_(std::move(buffer)) {}
 
   void wait() override { buffer_->waitUntilCompleted(); }
   bool finished() override { return buffer_->status() >= MTL::CommandBufferStatusCompleted; }
@@ -19,12 +19,12 @@ class Metal3Submission : public Submission {
   Times times() override { return {buffer_->GPUStartTime(), buffer_->GPUEndTime()}; }
 
  private:
-  NS::SharedPtr<MTL::CommandBuffer> buffer_;
+  Owned<MTL::CommandBuffer> buffer_;
 };
 
 class Metal3Commands : public Commands {
  public:
-  Metal3Commands(const MetalDevice& device, NS::SharedPtr<MTL::CommandQueue> queue)
+  Metal3Commands(const MetalDevice& device, Owned<MTL::CommandQueue> queue)
       : device_(device), queue_(std::move(queue)) {}
   ~Metal3Commands() override { end_encoding(); }
 
@@ -45,33 +45,33 @@ class Metal3Commands : public Commands {
   tern_device_status bind(MTL::ComputeCommandEncoder& encoder, const Argument& argument, NS::UInteger index);
 
   const MetalDevice& device_;
-  NS::SharedPtr<MTL::CommandQueue> queue_;
-  NS::SharedPtr<MTL::CommandBuffer> buffer_;  // null before its first command
+  Owned<MTL::CommandQueue> queue_;
+  Owned<MTL::CommandBuffer> buffer_;  // null before its first command
   // At most one of them is open.
-  NS::SharedPtr<MTL::ComputeCommandEncoder> compute_;
-  NS::SharedPtr<MTL::BlitCommandEncoder> blit_;
+  Owned<MTL::ComputeCommandEncoder> compute_;
+  Owned<MTL::BlitCommandEncoder> blit_;
   std::uint64_t count_ = 0;
 };
 
 MTL::CommandBuffer& Metal3Commands::buffer() {
-  if (!buffer_) buffer_ = NS::RetainPtr(queue_->commandBuffer());
-  return *buffer_.get();
+  if (!buffer_) buffer_ = share(queue_->commandBuffer());
+  return *buffer_;
 }
 
 MTL::ComputeCommandEncoder& Metal3Commands::compute() {
   if (!compute_) {
     end_encoding();
-    compute_ = NS::RetainPtr(buffer().computeCommandEncoder(MTL::DispatchTypeSerial));
+    compute_ = share(buffer().computeCommandEncoder(MTL::DispatchTypeSerial));
   }
-  return *compute_.get();
+  return *compute_;
 }
 
 MTL::BlitCommandEncoder& Metal3Commands::blit() {
   if (!blit_) {
     end_encoding();
-    blit_ = NS::RetainPtr(buffer().blitCommandEncoder());
+    blit_ = share(buffer().blitCommandEncoder());
   }
-  return *blit_.get();
+  return *blit_;
 }
 
 void Metal3Commands::end_encoding() {
@@ -92,8 +92,7 @@ tern_device_status Metal3Commands::bind(MTL::ComputeCommandEncoder& encoder, con
     encoder.setBytes(argument.value, argument.size, index);
     return TERN_DEVICE_OK;
   }
-  const auto values =
-      NS::TransferPtr(device_.device->newBuffer(argument.value, argument.size, MTL::ResourceStorageModeShared));
+  const auto values = take(device_.device->newBuffer(argument.value, argument.size, MTL::ResourceStorageModeShared));
   if (!values) return failed(TERN_DEVICE_OUT_OF_MEMORY, "Metal has no buffer for a kernel's parameters");
   encoder.setBuffer(values.get(), 0, index);
   return TERN_DEVICE_OK;
@@ -137,7 +136,7 @@ SubmissionPtr Metal3Commands::submit() {
 }  // namespace
 
 std::unique_ptr<Commands> metal3_commands(const MetalDevice& device) {
-  auto queue = NS::TransferPtr(device.device->newCommandQueue());
+  auto queue = take(device.device->newCommandQueue());
   if (queue) return std::make_unique<Metal3Commands>(device, std::move(queue));
   failed(TERN_DEVICE_FAILED, "Metal has no more command queues");
   return nullptr;

@@ -9,7 +9,7 @@ namespace tern::metal {
 
 bool has_metal4(MTL::Device& device);
 /// Null where the device has no more.
-NS::SharedPtr<MTL::ResidencySet> new_residency(MTL::Device& device);
+Owned<MTL::ResidencySet> new_residency(MTL::Device& device);
 /// As metal3_commands.
 std::unique_ptr<Commands> metal4_commands(const MetalDevice& device);
 

@@ -20,11 +20,11 @@ constexpr MTL::Stages kStages = MTL::StageDispatch | MTL::StageBlit;
 
 /// What commands use that were, or will be, submitted together.
 struct Recording {
-  NS::SharedPtr<MTL4::CommandAllocator> allocator;
+  Owned<MTL4::CommandAllocator> allocator;
   std::shared_ptr<DeviceBuffer> values;  ///< of kernels' parameters
   std::uint64_t used = 0;                ///< bytes of them
   std::vector<std::shared_ptr<DeviceBuffer>> kept;
-  std::vector<NS::SharedPtr<MTL::ComputePipelineState>> pipelines;
+  std::vector<Owned<MTL::ComputePipelineState>> pipelines;
   std::shared_ptr<Metal4Submission> submission;
 };
 
@@ -51,27 +51,27 @@ class Metal4Commands : public Commands {
   MTL::GPUAddress copy_of(const void* value, std::uint64_t size);
 
   const MetalDevice& device_;
-  NS::SharedPtr<MTL4::CommandQueue> queue_;
-  NS::SharedPtr<MTL4::CommandBuffer> buffer_;
-  NS::SharedPtr<MTL4::ArgumentTable> table_;
-  NS::SharedPtr<MTL::SharedEvent> done_;
+  Owned<MTL4::CommandQueue> queue_;
+  Owned<MTL4::CommandBuffer> buffer_;
+  Owned<MTL4::ArgumentTable> table_;
+  Owned<MTL::SharedEvent> done_;
   std::uint64_t submissions_ = 0;     // the value of done_ after the last
   std::deque<Recording> recordings_;  // the last is open if is_open_
   bool is_open_ = false;
-  NS::SharedPtr<MTL4::ComputeCommandEncoder> encoder_;  // null before its first command
-  MTL::SharedEvent* signalled_ = nullptr;               // after the commands
+  Owned<MTL4::ComputeCommandEncoder> encoder_;  // null before its first command
+  MTL::SharedEvent* signalled_ = nullptr;       // after the commands
   std::uint64_t signal_value_ = 0;
   std::uint64_t count_ = 0;
 };
 
 bool Metal4Commands::begin() {
-  queue_ = NS::TransferPtr(device_.device->newMTL4CommandQueue());
-  buffer_ = NS::TransferPtr(device_.device->newCommandBuffer());
-  done_ = NS::TransferPtr(device_.device->newSharedEvent());
-  const auto descriptor = NS::TransferPtr(MTL4::ArgumentTableDescriptor::alloc()->init());
+  queue_ = take(device_.device->newMTL4CommandQueue());
+  buffer_ = take(device_.device->newCommandBuffer());
+  done_ = take(device_.device->newSharedEvent());
+  const auto descriptor = take(MTL4::ArgumentTableDescriptor::alloc()->init());
   descriptor->setMaxBufferBindCount(kMostArguments);
   NS::Error* error = nullptr;
-  table_ = NS::TransferPtr(device_.device->newArgumentTable(descriptor.get(), &error));
+  table_ = take(device_.device->newArgumentTable(descriptor.get(), &error));
   if (!queue_ || !buffer_ || !done_ || !table_) return false;
   queue_->addResidencySet(device_.residency.get());
   return true;
@@ -97,7 +97,7 @@ Recording& Metal4Commands::recording() {
     reused.submission = nullptr;
     recordings_.push_back(std::move(reused));
   } else {
-    recordings_.emplace_back().allocator = NS::TransferPtr(device_.device->newCommandAllocator());
+    recordings_.emplace_back().allocator = take(device_.device->newCommandAllocator());
   }
   return recordings_.back();
 }
@@ -105,12 +105,12 @@ Recording& Metal4Commands::recording() {
 MTL4::ComputeCommandEncoder& Metal4Commands::next_command() {
   if (!encoder_) {
     buffer_->beginCommandBuffer(recording().allocator.get());
-    encoder_ = NS::RetainPtr(buffer_->computeCommandEncoder());
+    encoder_ = share(buffer_->computeCommandEncoder());
     encoder_->barrierAfterQueueStages(kStages, kStages, MTL4::VisibilityOptionDevice);
   } else {
     encoder_->barrierAfterEncoderStages(kStages, kStages, MTL4::VisibilityOptionDevice);
   }
-  return *encoder_.get();
+  return *encoder_;
 }
 
 MTL::GPUAddress Metal4Commands::copy_of(const void* value, std::uint64_t size) {
@@ -168,7 +168,7 @@ SubmissionPtr Metal4Commands::submit() {
   encoder_ = nullptr;
   buffer_->endCommandBuffer();
   const auto feedback = std::make_shared<Feedback>();
-  const auto options = NS::TransferPtr(MTL4::CommitOptions::alloc()->init());
+  const auto options = take(MTL4::CommitOptions::alloc()->init());
   options->addFeedbackHandler(^(MTL4::CommitFeedback* given) {
     const Pool pool;
     const std::lock_guard lock(feedback->mutex);
@@ -195,10 +195,10 @@ bool has_metal4(MTL::Device& device) {
   return system_is(kMacOs) && device.supportsFamily(MTL::GPUFamilyMetal4);
 }
 
-NS::SharedPtr<MTL::ResidencySet> new_residency(MTL::Device& device) {
-  const auto descriptor = NS::TransferPtr(MTL::ResidencySetDescriptor::alloc()->init());
+Owned<MTL::ResidencySet> new_residency(MTL::Device& device) {
+  const auto descriptor = take(MTL::ResidencySetDescriptor::alloc()->init());
   NS::Error* error = nullptr;
-  return NS::TransferPtr(device.newResidencySet(descriptor.get(), &error));
+  return take(device.newResidencySet(descriptor.get(), &error));
 }
 
 std::unique_ptr<Commands> metal4_commands(const MetalDevice& device) {
@@ -217,7 +217,7 @@ namespace tern::metal {
 bool has_metal4(MTL::Device&) {
   return false;
 }
-NS::SharedPtr<MTL::ResidencySet> new_residency(MTL::Device&) {
+Owned<MTL::ResidencySet> new_residency(MTL::Device&) {
   return {};
 }
 std::unique_ptr<Commands> metal4_commands(const MetalDevice&) {

@@ -23,7 +23,7 @@ struct Feedback {
 class Metal4Submission : public Submission {
  public:
   /// The event becomes `value` after the commands.
-  Metal4Submission(NS::SharedPtr<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
+  Metal4Submission(Owned<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
       : done_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
 
   void wait() override {
@@ -49,7 +49,7 @@ class Metal4Submission : public Submission {
     return *feedback_;
   }
 
-  NS::SharedPtr<MTL::SharedEvent> done_;
+  Owned<MTL::SharedEvent> done_;
   std::uint64_t value_;
   std::shared_ptr<Feedback> feedback_;
 };

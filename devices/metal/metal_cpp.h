@@ -4,11 +4,54 @@
 #include <Foundation/Foundation.hpp>
 #include <Metal/Metal.hpp>
 #include <string>
+#include <utility>
 
 namespace tern::metal {
 
+/// A reference to an object of Metal. (NS::SharedPtr calls functions of null.)
+template <class T>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::nullptr_t) {}
+  Owned(const Owned& other) : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() {
+    if (object_ != nullptr) object_->release();
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  template <class U>
+  friend Owned<U> take(U* object);
+  T* object_ = nullptr;
+};
+
+/// What functions with `new`, `alloc` or `Copy` in their name return: the caller's.
+template <class T>
+Owned<T> take(T* object) {
+  Owned<T> made;
+  made.object_ = object;
+  return made;
+}
+/// What others return.
+template <class T>
+Owned<T> share(T* object) {
+  if (object != nullptr) object->retain();
+  return take(object);
+}
+
 /// Objects that Metal's functions return without `new` in their name live until the thread's innermost pool ends. Each
-/// function of the plugin that calls Metal has a pool; what outlives the function is retained (NS::RetainPtr).
+/// function of the plugin that calls Metal has a pool; what outlives the function is retained (`share`).
 class Pool {
  public:
   Pool() : pool_(NS::AutoreleasePool::alloc()->init()) {}

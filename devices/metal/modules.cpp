@@ -11,8 +11,8 @@ namespace {
 constexpr NS::UInteger kUsualThreads = 256;
 constexpr std::size_t kMostLog = 4000;
 
-NS::SharedPtr<MTL::CompileOptions> options(const MetalDevice& d) {
-  auto made = NS::TransferPtr(MTL::CompileOptions::alloc()->init());
+Owned<MTL::CompileOptions> options(const MetalDevice& d) {
+  auto made = take(MTL::CompileOptions::alloc()->init());
   made->setLanguageVersion(MTL::LanguageVersion3_0);  // of the first system with Metal 3
   if (d.math_modes) {
     made->setMathMode(MTL::MathModeSafe);
@@ -25,18 +25,18 @@ NS::SharedPtr<MTL::CompileOptions> options(const MetalDevice& d) {
 
 }  // namespace
 
-tern_device_status compile(const MetalDevice& d, const char* source, NS::SharedPtr<MTL::Library>& library) {
+tern_device_status compile(const MetalDevice& d, const char* source, Owned<MTL::Library>& library) {
   NS::Error* error = nullptr;
-  library = NS::TransferPtr(d.device->newLibrary(string(source), options(d).get(), &error));
+  library = take(d.device->newLibrary(string(source), options(d).get(), &error));
   // With a library, the error holds warnings.
   return library ? TERN_DEVICE_OK : failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
 }
 
 tern_device_status pipeline(const MetalDevice& d, MTL::Library& library, const char* name, Pipeline& made) {
-  const auto function = NS::TransferPtr(library.newFunction(string(name)));
+  const auto function = take(library.newFunction(string(name)));
   if (!function) return failed(TERN_DEVICE_INVALID, std::string("the text has no kernel ") + name);
   NS::Error* error = nullptr;
-  made.state = NS::TransferPtr(d.device->newComputePipelineState(function.get(), &error));
+  made.state = take(d.device->newComputePipelineState(function.get(), &error));
   if (!made.state) return failed(TERN_DEVICE_COMPILE, text(error).substr(0, kMostLog));
   made.most_threads = made.state->maxTotalThreadsPerThreadgroup();
   const NS::UInteger width = std::max<NS::UInteger>(made.state->threadExecutionWidth(), 1);
@@ -68,7 +68,7 @@ tern_device_status module_kernel(std::int32_t device, tern_device_module module,
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
   auto made = std::make_unique<tern_device_kernel_s>();
-  const tern_device_status status = pipeline(*d, *module->library.get(), name, made->pipeline);
+  const tern_device_status status = pipeline(*d, *module->library, name, made->pipeline);
   if (status != TERN_DEVICE_OK) return status;
   *kernel = made.get();
   module->kernels.push_back(std::move(made));

@@ -10,13 +10,13 @@
 namespace tern::metal {
 
 struct Pipeline {
-  NS::SharedPtr<MTL::ComputePipelineState> state;
+  Owned<MTL::ComputePipelineState> state;
   NS::UInteger most_threads = 0;   ///< of a threadgroup
   NS::UInteger usual_threads = 0;  ///< of a threadgroup where the kernel asks for no size
 };
 
 /// Without fast math: the bits of every operation are those that its text says.
-tern_device_status compile(const MetalDevice& device, const char* text, NS::SharedPtr<MTL::Library>& library);
+tern_device_status compile(const MetalDevice& device, const char* text, Owned<MTL::Library>& library);
 tern_device_status pipeline(const MetalDevice& device, MTL::Library& library, const char* name, Pipeline& made);
 
 tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module);

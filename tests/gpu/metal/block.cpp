@@ -43,5 +43,6 @@ void call_block(Block* block, void* argument) {
 }  // namespace tern::emulator::metal
 
 // What the compiler refers to: the class of a block on the stack.
-extern "C" __attribute__((visibility("default"))) void* _NSConcreteStackBlock[32];
-void* _NSConcreteStackBlock[32];
+extern "C"
+    __attribute__((visibility("default"))) void* _NSConcreteStackBlock[32];  // NOLINT(bugprone-reserved-identifier)
+void* _NSConcreteStackBlock[32];                                             // NOLINT(bugprone-reserved-identifier)

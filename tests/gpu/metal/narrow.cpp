@@ -4,7 +4,7 @@
 #include <tern/device.h>
 
 #define tern_device_library tern_example_device_library
-#include "examples/device/device.cpp"
+#include "examples/device/device.cpp"  // NOLINT(bugprone-suspicious-include)
 #undef tern_device_library
 
 #include <exception>
