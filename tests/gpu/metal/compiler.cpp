@@ -1,5 +1,6 @@
 #include "tests/gpu/metal/compiler.h"
 
+#include <cstdlib>
 #include <exception>
 
 #include "tests/gpu/metal/classes.h"
@@ -112,6 +113,8 @@ Object* new_library(int device, const std::string& text, Object* options, Object
   const auto* given = static_cast<const CompileOptions*>(options);
   TranslateOptions translate;
   translate.fast_math = given == nullptr || given->fast_math;
+  const char* flush = std::getenv("TERN_EMULATOR_FLUSH");
+  translate.flush = flush != nullptr && *flush == '1';
   translate.include = TERN_METAL_PROJECT;
   translate.fibers = TERN_METAL_FIBERS;
   // MTLLanguageVersion3_0: without a version, texts are in the system's newest.

@@ -133,6 +133,7 @@ std::string library_of_metal(const std::string& text, const TranslateOptions& op
   compile.flags = {"-fvisibility=hidden", "-fno-builtin"};  // a kernel may have the name of a function of the C library
   // The compiler fuses only where it takes the time to.
   if (!separate) compile.flags.insert(compile.flags.end(), {"-ffp-contract=fast", "-fexpensive-optimizations"});
+  if (options.flush) compile.flags.emplace_back("-DTERN_METAL_FLUSH=1");
   if (options.fast_math) compile.flags.emplace_back("-ffast-math");
   return emulated::compile_c(
       "#include \"tests/gpu/metal/shim/call.h\"\n#include \"tests/gpu/metal/shim/groups.h\"\n#define __METAL_VERSION__ "

@@ -7,6 +7,7 @@ namespace tern::emulator::metal {
 
 struct TranslateOptions {
   bool fast_math = true;  // as MTLCompileOptions has it by default
+  bool flush = false;     // subnormal floats to zero
   std::string include;    // the folder of the project
   std::string fibers;     // the library of tests/gpu/fibers
 };

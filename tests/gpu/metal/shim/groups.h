@@ -15,7 +15,20 @@ inline uint64_t items_of(const tern_emulated_launch* launch) {
   return reinterpret_cast<const Block*>(launch->parameters)->items;
 }
 
+#ifndef TERN_METAL_FLUSH
+#define TERN_METAL_FLUSH 0
+#endif
+// While it lives, operations of floats take and give zero for subnormal numbers, as those of Apple's GPUs do.
+struct Flush {
+  unsigned before = __builtin_ia32_stmxcsr();
+  Flush() { __builtin_ia32_ldmxcsr(before | (TERN_METAL_FLUSH ? 0x8040 : 0)); }
+  ~Flush() { __builtin_ia32_ldmxcsr(before); }
+  Flush(const Flush&) = delete;
+  Flush& operator=(const Flush&) = delete;
+};
+
 inline void run_items(const tern_emulated_launch* launch, Item run, const char*) {
+  const Flush flush;
   const uint64_t items = items_of(launch);
   for (uint64_t item = 0; item < items; ++item) run(launch, item);
 }
@@ -39,6 +52,7 @@ inline void deadlock(void* user, const char* why) {
 
 // dispatchThreads: the last group may be smaller.
 inline void run_groups(const tern_emulated_launch* launch, Item run, const char* kernel) {
+  const Flush flush;
   const uint64_t items = items_of(launch), size = launch->block[0];
   for (uint64_t first = 0; first < items; first += size) {
     Group group = {launch, run, kernel, first};

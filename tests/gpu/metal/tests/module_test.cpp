@@ -94,6 +94,22 @@ TEST_F(Module, MathIsNotFast) {
   SUCCEEDS(plugin().module_unload(0, module));
 }
 
+// TERN_EMULATOR_FLUSH=1: as on Apple's GPUs. By default the bits are those of IEEE 754.
+TEST_F(Module, SubnormalNumbersAreFlushedOnRequest) {
+  for (const bool flush : {false, true}) {
+    setenv("TERN_EMULATOR_FLUSH", flush ? "1" : "0", 1);
+    tern_device_module module = nullptr;
+    tern_device_kernel kernel = nullptr;
+    SUCCEEDS(load(kScale, &module));
+    SUCCEEDS(plugin().module_kernel(0, module, "scale", &kernel));
+    write(0x1p-140F, stream);
+    SUCCEEDS(run(kernel, memory, 0, kNumbers, stream));
+    EXPECT_EQ(read(stream), flush ? 0 : 0x1p-139F);
+    SUCCEEDS(plugin().module_unload(0, module));
+  }
+  unsetenv("TERN_EMULATOR_FLUSH");
+}
+
 TEST_F(Module, EachCallThatCanFailIsReported) {
   tern_device_module module = nullptr;
   tern_device_stream made = nullptr;
