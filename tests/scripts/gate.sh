@@ -176,7 +176,7 @@ on_metal() {
 on_runtime metal
 check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 build/test_gpu_metal
 TERN_METAL_VERSION=3 on_metal 'metal 3, emulated' device_expected_failures.txt --device metal $data/programs
-on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}"
+on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}" $data/models
 on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results $data/conformance
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
