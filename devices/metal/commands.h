@@ -45,6 +45,7 @@ class Commands {
                                     std::uint64_t group) = 0;
   /// All three numbers, in bytes, are multiples of kCopyStep.
   virtual void copy(const Place& to, const Place& from, std::uint64_t bytes) = 0;
+  /// The event is signalled also if the GPU fails, so that other streams do not wait for ever.
   virtual void signal(MTL::SharedEvent& event, std::uint64_t value) = 0;
   /// Commands from now on wait. There are none since the last submission.
   virtual void wait(MTL::SharedEvent& event, std::uint64_t value) = 0;
@@ -61,5 +62,10 @@ class Commands {
 
 /// Commands of Metal 3, of which a queue is made. Null, after failing, where Metal has no more.
 std::unique_ptr<Commands> metal3_commands(const MetalDevice& device);
+
+/// For handlers of what failed: what the GPU has not signalled.
+inline void signal_by_host(MTL::SharedEvent& event, std::uint64_t value) {
+  if (event.signaledValue() < value) event.setSignaledValue(value);
+}
 
 }  // namespace tern::metal

@@ -117,6 +117,11 @@ void Metal3Commands::copy(const Place& to, const Place& from, std::uint64_t byte
 void Metal3Commands::signal(MTL::SharedEvent& event, std::uint64_t value) {
   end_encoding();
   buffer().encodeSignalEvent(&event, value);
+  const Owned<MTL::SharedEvent> kept = share(&event);
+  buffer().addCompletedHandler(^(MTL::CommandBuffer* done) {
+    const Pool pool;
+    if (done->status() == MTL::CommandBufferStatusError) signal_by_host(*kept, value);
+  });
   ++count_;
 }
 

@@ -169,8 +169,14 @@ SubmissionPtr Metal4Commands::submit() {
   buffer_->endCommandBuffer();
   const auto feedback = std::make_shared<Feedback>();
   const auto options = take(MTL4::CommitOptions::alloc()->init());
+  const Owned<MTL::SharedEvent> signalled = share(std::exchange(signalled_, nullptr)), done = done_;
+  const std::uint64_t value = signal_value_, number = ++submissions_;
   options->addFeedbackHandler(^(MTL4::CommitFeedback* given) {
     const Pool pool;
+    if (given->error() != nullptr) {
+      if (signalled) signal_by_host(*signalled, value);
+      signal_by_host(*done, number);
+    }
     const std::lock_guard lock(feedback->mutex);
     if (given->error() != nullptr) feedback->error = text(given->error());
     feedback->times = {given->GPUStartTime(), given->GPUEndTime()};
@@ -179,9 +185,9 @@ SubmissionPtr Metal4Commands::submit() {
   });
   const MTL4::CommandBuffer* const buffers[] = {buffer_.get()};
   queue_->commit(buffers, 1, options.get());
-  if (signalled_ != nullptr) queue_->signalEvent(std::exchange(signalled_, nullptr), signal_value_);
-  queue_->signalEvent(done_.get(), ++submissions_);
-  auto submission = std::make_shared<Metal4Submission>(done_, submissions_, feedback);
+  if (signalled) queue_->signalEvent(signalled.get(), value);
+  queue_->signalEvent(done_.get(), number);
+  auto submission = std::make_shared<Metal4Submission>(done_, number, feedback);
   recording().submission = submission;
   is_open_ = false;
   count_ = 0;

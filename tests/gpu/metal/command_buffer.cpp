@@ -26,6 +26,7 @@ Class& command_buffer_class() {
                   {"blitCommandEncoder", method<&CommandBuffer::blit_encoder>()},
                   {"encodeSignalEvent:value:", method<&CommandBuffer::signal>()},
                   {"encodeWaitForEvent:value:", method<&CommandBuffer::wait_for>()},
+                  {"addCompletedHandler:", method<&CommandBuffer::add_handler>()},
                   {"commit", method<&CommandBuffer::commit>()},
                   {"waitUntilCompleted", method<&CommandBuffer::wait>()},
                   {"status", method<&CommandBuffer::status>()},
@@ -52,6 +53,7 @@ CommandBuffer::~CommandBuffer() {
   if (!is_completed) --queue->open;
   for (std::uint64_t event : {begin, end})
     if (event != 0) Machine::get().destroy_event(event);
+  for (Block* handler : handlers) end_block(handler);
 }
 
 // One encoder at a time; signals and waits go between encoders; nothing goes into a command buffer that was committed.
@@ -84,6 +86,11 @@ void CommandBuffer::add(Command command) {
   commands.push_back(std::move(command));
 }
 
+void CommandBuffer::add_handler(const Block* handler) {
+  if (is_committed) fatal("addCompletedHandler: the command buffer was committed");
+  handlers.push_back(copy_block(handler));
+}
+
 // Work goes into the machine's stream, where it runs as late as it may.
 void CommandBuffer::commit() {
   need_open("commit");
@@ -101,6 +108,8 @@ void CommandBuffer::commit() {
                          machine.copy(Direction::over, copy.to, copy.from, copy.bytes, queue->stream);
                      },
                      [&](const EventSignal& signal) {
+                       // After a failure only the host signals, and it needs a handler for that.
+                       if (!failure.empty() && handlers.empty()) return;
                        const std::uint64_t event = new_event(*queue.get());
                        machine.record(event, queue->stream);
                        signal.event->add_signal(signal.value, event);
@@ -126,6 +135,10 @@ void CommandBuffer::completed() {
   --queue->open;
   kept.clear();
   commands.clear();
+  for (Block* handler : std::exchange(handlers, {})) {
+    call_block(handler, this);
+    end_block(handler);
+  }
 }
 
 void CommandBuffer::wait() {

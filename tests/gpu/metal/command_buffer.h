@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/gpu/machine/work.h"
+#include "tests/gpu/metal/block.h"
 #include "tests/gpu/metal/buffer.h"
 #include "tests/gpu/metal/queue.h"
 #include "tests/gpu/metal/shared_event.h"
@@ -34,6 +35,7 @@ struct CommandBuffer : Object {
   Object* blit_encoder();
   void signal(Object* event, std::uint64_t value);
   void wait_for(Object* event, std::uint64_t value);
+  void add_handler(const Block* handler);
   void commit();
   void wait();
   std::uint64_t status();
@@ -56,6 +58,7 @@ struct CommandBuffer : Object {
   bool is_committed = false, is_completed = false;
   std::string failure;
   std::uint64_t begin = 0, end = 0;  // events of the machine
+  std::vector<Block*> handlers;      // of its completion
 
  private:
   void need_open(const char* what) const;

@@ -10,6 +10,7 @@ namespace {
 Class& shared_event_class() {
   static Class& type = make_class("MTLSharedEvent", destroy<SharedEvent>,
                                   {{"signaledValue", method<&SharedEvent::signaled>()},
+                                   {"setSignaledValue:", method<&SharedEvent::set_signaled>()},
                                    {"waitUntilSignaledValue:timeoutMS:", method<&SharedEvent::wait_until>()}});
   return type;
 }
@@ -35,6 +36,15 @@ std::uint64_t SharedEvent::signaled() {
   }
   give_feedback();
   return last;
+}
+
+void SharedEvent::set_signaled(std::uint64_t value) {
+  Machine& machine = Machine::get();
+  for (const auto& [at, event] : signals)
+    if (at <= value) machine.event(event)->record->done = true;
+  if (signals.empty() || signals.rbegin()->first < value)
+    fatal("setSignaledValue: %d, which no command buffer was to signal: the stand-in has no use for that",
+          static_cast<int>(value));
 }
 
 bool SharedEvent::wait_until(std::uint64_t value, std::uint64_t) {

@@ -13,6 +13,8 @@ struct SharedEvent : Object {
   ~SharedEvent();
 
   std::uint64_t signaled();
+  // By the host.
+  void set_signaled(std::uint64_t value);
   bool wait_until(std::uint64_t value, std::uint64_t milliseconds);
 
   // The machine's event is recorded where the number becomes `value`.

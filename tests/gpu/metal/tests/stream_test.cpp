@@ -136,6 +136,20 @@ TEST_F(Stream, AFailureIsReportedByItsEvent) {
   SUCCEEDS(plugin().event_destroy(0, event));
 }
 
+TEST_F(Stream, AStreamDoesNotWaitForEverForOneThatFailed) {
+  tern_device_event event = nullptr;
+  SUCCEEDS(plugin().event_create(0, &event));
+  write(1, stream);
+  SUCCEEDS(run(scale, memory, 0, kNumbers, stream));
+  tern_emulator_fail(commit_call(), 1);
+  SUCCEEDS(plugin().event_record(0, event, stream));
+  SUCCEEDS(plugin().stream_wait(0, other, event));
+  SUCCEEDS(run(scale, memory, 5, kNumbers, other));
+  EXPECT_EQ(read(other), 7);
+  FAILS(TERN_DEVICE_FAILED, plugin().stream_synchronize(0, stream));
+  SUCCEEDS(plugin().event_destroy(0, event));
+}
+
 TEST_F(Stream, SpansOfAProfileAreInOrderAndHaveTheirIds) {
   const auto* profiler = static_cast<const tern_device_profiler_functions*>(plugin().get_extension("profiler", 1));
   write(1, stream);
