@@ -22,6 +22,20 @@ set(sources
   gpu/share.cpp
   gpu/status.cpp
   gpu/streams.cpp
+  metal/copy_kernel.cpp
+  metal/devices.cpp
+  metal/events.cpp
+  metal/launch.cpp
+  metal/memory.cpp
+  metal/metal3_commands.cpp
+  metal/metal4_commands.cpp
+  metal/metal_cpp.cpp
+  metal/modules.cpp
+  metal/plugin.cpp
+  metal/profiler.cpp
+  metal/status.cpp
+  metal/stream.cpp
+  metal/streams.cpp
   opencl/devices.cpp
   opencl/graph.cpp
   opencl/pinned_memory.cpp

@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 
 // Bits are those of the operations as they are written: nothing is fused, reordered or assumed. The code is checked
 // where it is translated, so warnings say nothing.
-const char* const kFlags[] = {"-std=gnu17",
-                              "-O1",
+const char* const kFlags[] = {"-O1",
                               "-w",
                               "-fPIC",
                               "-shared",
@@ -105,11 +104,26 @@ bool run(const std::vector<std::string>& command, const fs::path& output) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+struct Compiler {
+  const char *variable, *command, *standard, *suffix;
+};
+constexpr Compiler kCompilers[] = {
+    // in the order of Language
+    {"TERN_EMULATOR_CC", "gcc", "-std=gnu17", ".c"},
+    {"TERN_EMULATOR_CXX", "g++", "-std=gnu++17", ".cpp"},
+    {"TERN_EMULATOR_CXX", "g++", "-std=gnu++14", ".cpp"},
+};
+
+std::string time_of(const fs::path& file) {
+  std::error_code error;
+  return std::to_string(fs::last_write_time(file, error).time_since_epoch().count()) + '\n';
+}
+
 // Every file that a library depends on changes the name of what is kept.
 std::string stamp(const CompileOptions& options) {
-  std::string text = options.include + '\n' + options.library + '\n';
-  std::error_code error;
-  text += std::to_string(fs::last_write_time(options.library, error).time_since_epoch().count());
+  std::string text = options.library + '\n' + (options.library.empty() ? "" : time_of(options.library));
+  for (const std::string& folder : options.includes) text += folder + '\n';
+  for (const std::string& file : options.depends) text += file + '\n' + time_of(file);
   return text;
 }
 
@@ -117,9 +131,11 @@ std::string stamp(const CompileOptions& options) {
 
 std::string compile_c(const std::string& c, const CompileOptions& options) {
   static std::atomic<unsigned> number{0};
-  const char* named = std::getenv("TERN_EMULATOR_CC");
-  std::vector<std::string> command = {named && *named ? named : "gcc"};
+  const Compiler& compiler = kCompilers[static_cast<int>(options.language)];
+  const char* named = std::getenv(compiler.variable);
+  std::vector<std::string> command = {named && *named ? named : compiler.command, compiler.standard};
   command.insert(command.end(), std::begin(kFlags), std::end(kFlags));
+  command.insert(command.end(), options.flags.begin(), options.flags.end());
 #if defined(__x86_64__)
   // fma and conversions of half as instructions.
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) command.push_back("-march=x86-64-v3");
@@ -131,10 +147,14 @@ std::string compile_c(const std::string& c, const CompileOptions& options) {
   if (fs::exists(library)) return library.string();
 
   const std::string part = key + "." + std::to_string(getpid()) + "." + std::to_string(number++);
-  const fs::path source = folder / (part + ".c"), made = folder / (part + ".so"), log = folder / (part + ".log");
+  const fs::path source = folder / (part + compiler.suffix), made = folder / (part + ".so"),
+                 log = folder / (part + ".log");
   if (!(std::ofstream(source, std::ios::binary) << c)) throw std::runtime_error("cannot write " + source.string());
-  command.insert(command.end(), {"-I" + options.include, source.string(), "-o", made.string(), options.library,
-                                 "-Wl,-rpath," + fs::path(options.library).parent_path().string(), "-lm"});
+  for (const std::string& path : options.includes) command.push_back("-I" + path);
+  command.insert(command.end(), {source.string(), "-o", made.string()});
+  if (!options.library.empty())
+    command.insert(command.end(), {options.library, "-Wl,-rpath," + fs::path(options.library).parent_path().string()});
+  command.emplace_back("-lm");
   const bool succeeded = run(command, log);
   const std::string messages = succeeded ? "" : read(log).substr(0, 4000);
   std::error_code ignored;

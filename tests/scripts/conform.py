@@ -2,7 +2,7 @@
 """Runs `tern conform` over folders of cases and holds the result against the list of cases that are known not to pass yet.
 
   conform.py --tern TERN --known LIST [--update] [--reports FOLDER] [--device D] [--every N] [--may-pass]
-             [--target TARGET] [--same-bits D,D...] [--save-bits FILE] [--check-bits FILE] PATH...
+             [--refused TEXT] [--target TARGET] [--same-bits D,D...] [--save-bits FILE] [--check-bits FILE] PATH...
 
 A case outside the list that fails, has failed. A case on the list that passes has failed too, until it leaves the list; so has a name on the
 list below a given PATH that no case has. Names are FOLDER/CASE, with the last folder of PATH in front: conformance/add/f32_0.
@@ -10,6 +10,8 @@ list below a given PATH that no case has. Names are FOLDER/CASE, with the last f
 --target compiles the kernels of a target into each archive, as `tern conform` has it.
 --same-bits, --save-bits, --check-bits: in reproducible mode, as `tern conform` has them; the last two with one PATH.
 --may-pass: a case on the list that passes is no failure, but told; nor is a name that no case has.
+--refused: cases whose error contains the text are counted and no failures: what a device does not have. One of ten has to
+pass.
 --update writes what fails below the given PATHs into the list, and keeps its other lines.
 """
 import argparse
@@ -67,6 +69,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--may-pass", action="store_true")
+    parser.add_argument("--refused")
     parser.add_argument("--target")
     parser.add_argument("--same-bits")
     parser.add_argument("--save-bits")
@@ -77,7 +80,7 @@ def main():
     if arguments.update:
         return update(arguments, arguments.paths)
     listed = known_failures(arguments.known)
-    passed = failed = expected = 0
+    passed = failed = expected = refused = 0
     for path in arguments.paths:
         prefix = path.name + "/"
         keep = arguments.reports and arguments.reports / f"{path.name}.json"
@@ -86,6 +89,9 @@ def main():
             failed += 1
             print(f"FAIL {path}: no cases")
         for name, error in sorted(cases.items()):
+            if arguments.refused and error and arguments.refused in error:
+                refused += 1
+                continue
             if (error is None) != (name in listed):
                 passed += error is None
                 expected += error is not None
@@ -100,6 +106,11 @@ def main():
             if name.startswith(prefix) and name not in cases:
                 failed += 1
                 print(f"FAIL {name}: listed as a known failure, but there is no such case")
+    if refused:
+        print(f"{refused} refused: {arguments.refused}")
+    if refused > 9 * passed:
+        failed += 1
+        print("FAIL nearly all cases are refused")
     if expected:
         print(f"{expected} known failures, as listed in {arguments.known}")
     print(f"{passed} passed, {failed} failed")

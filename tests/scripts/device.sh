@@ -2,6 +2,8 @@
 # device.sh intel|pocl COMMAND...: runs the command where xpu is that OpenCL runtime alone.
 # device.sh cuda|rocm COMMAND...: runs it where the plugins cuda and rocm find emulated GPUs (tests/gpu).
 # device.sh cubin COMMAND...: as cuda, but kernels are machine code, for which the emulated driver has their PTX.
+# device.sh metal COMMAND...: runs it where the plugin metal finds an emulated GPU of Apple, beside the device narrow: the
+# host without float64.
 # device.sh example COMMAND...: runs it where the device of examples/device is there, which it builds first.
 set -euo pipefail
 runtime=$1
@@ -42,6 +44,13 @@ case $runtime in
       export TERN_CUDA_PTX=1
     fi
     ;;
+  metal)
+    emulation=$root/build/gpu-emulation
+    needs "$emulation/metal/libtern_metal.so" "what emulated Metal needs (metal-cpp, clang)" \
+      "PyPI and the archive; './dev build' builds it then"
+    export TERN_DEVICE_PATH=$emulation/metal
+    export OCL_ICD_VENDORS=$emulation/no-vendors TERN_EMULATOR_CACHE=$emulation/cache
+    ;;
   example)
     mkdir -p "$root/build/test-devices"
     export TERN_DEVICE_PATH=$root/build/test-devices/example_device.so
@@ -52,7 +61,7 @@ case $runtime in
     exit 2
     ;;
 esac
-[[ $runtime == example || $runtime == cuda || $runtime == cubin || $runtime == rocm ]] || needs "$root/build/devices/libtern_xpu.so" 'the toolkit of the plugin xpu' \
+[[ $runtime == intel || $runtime == pocl ]] && needs "$root/build/devices/libtern_xpu.so" 'the toolkit of the plugin xpu' \
   'the packages opencl-headers and ocl-icd-opencl-dev'
 export TERN_CACHE=$root/build/device-cache
 exec "$@"

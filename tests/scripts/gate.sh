@@ -104,8 +104,8 @@ for algorithm in $(has_tiles && echo tiles) channels_last_lines channels_last_co
     --known tests/data/conformance_expected_failures.txt $data/models
 done
 # device_of RUNTIME: the device of Tern on a runtime of device.sh.
-device_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1" || echo xpu; }
-title_of() { [[ $1 == cuda || $1 == rocm ]] && echo "$1, emulated" || echo "xpu, $1"; }
+device_of() { [[ $1 == cuda || $1 == rocm || $1 == metal ]] && echo "$1" || echo xpu; }
+title_of() { [[ $(device_of "$1") == "$1" ]] && echo "$1, emulated" || echo "xpu, $1"; }
 # on_device RUNTIME EVERY PATH...: the cases of PATH there; every one of EVERY and the first of each op, all of them with
 # --full.
 on_device() {
@@ -172,6 +172,19 @@ done
 part 'versions of GPUs' $scripts/gpu_versions_test.py build
 # Machine code for sm_90; the emulated driver executes the PTX of the same texts.
 kernels_of_archives cubin cuda:sm_90 40 $data/programs $data/models
+# Metal, over a stand-in for Apple's libraries. It has no float64: cases that need it are refused, and bits are compared
+# with those of another device without it.
+on_metal() {
+  local name=$1 known=$2
+  shift 2
+  part "$name" $scripts/device.sh metal $scripts/conform.py --tern build/tern --every "$([[ $full == --full ]] && echo 1 || echo 10)" \
+    --refused 'float64, which this device does not have' --may-pass --known "tests/data/$known" "$@"
+}
+on_runtime metal
+check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 build/test_gpu_metal
+TERN_METAL_VERSION=3 on_metal 'metal 3, emulated' device_expected_failures.txt --device metal $data/programs
+on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}" $data/models
+on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results $data/conformance
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 part 'cost on a GPU' $scripts/gpu_model.py --check
 part 'cost on a GPU, report' $scripts/gpu_model_test.py

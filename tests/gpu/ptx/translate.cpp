@@ -179,7 +179,7 @@ std::string to_c(std::string_view ptx, Counts counts) {
 }
 
 std::string compile_ptx_c(const std::string& c) {
-  return compile_c(c, {TERN_PTX_INCLUDE, TERN_PTX_DEVICE_LIBRARY});
+  return compile_c(c, {.includes = {TERN_PTX_INCLUDE}, .library = TERN_PTX_DEVICE_LIBRARY});
 }
 
 }  // namespace tern::emulated

@@ -1,0 +1,12 @@
+// Copies of bytes that Metal's own copies do not take: those of macOS move whole words.
+#pragma once
+
+#include "devices/metal/commands.h"
+
+namespace tern::metal {
+
+/// Compiles the kernel at the first call for a device.
+tern_device_status launch_copy(const MetalDevice& device, Commands& commands, const Place& to, const Place& from,
+                               std::uint64_t bytes);
+
+}  // namespace tern::metal

@@ -1,0 +1,28 @@
+// What the handles of the interface point to.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "devices/metal/modules.h"
+#include "devices/metal/stream.h"
+
+struct tern_device_stream_s {
+  std::shared_ptr<tern::metal::Stream> stream;
+};
+struct tern_device_event_s {
+  tern::metal::Owned<MTL::SharedEvent> event;
+  std::uint64_t value = 0;                      ///< of the last record; the event is signalled with it
+  std::shared_ptr<tern::metal::Stream> stream;  ///< of the last record
+  tern::metal::SubmissionPtr submission;        ///< that ends with the last record
+};
+struct tern_device_module_s {
+  tern::metal::Owned<MTL::Library> library;
+  std::vector<std::unique_ptr<tern_device_kernel_s>> kernels;
+};
+struct tern_device_kernel_s {
+  tern::metal::Pipeline pipeline;
+};

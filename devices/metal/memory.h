@@ -1,0 +1,46 @@
+// Memory: buffers that the host and the GPU share. Their address is the GPU's.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "devices/metal/devices.h"
+
+namespace tern::metal {
+
+/// A buffer that kernels may use as long as it lives.
+class DeviceBuffer {
+ public:
+  DeviceBuffer(Owned<MTL::Buffer> buffer, Owned<MTL::ResidencySet> residency);
+  ~DeviceBuffer();
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  MTL::Buffer* get() const { return buffer_.get(); }
+
+ private:
+  Owned<MTL::Buffer> buffer_;
+  Owned<MTL::ResidencySet> residency_;  // null for Metal 3, which sees to that itself
+};
+
+/// Null if Metal has no memory.
+std::shared_ptr<DeviceBuffer> new_buffer(const MetalDevice& device, std::uint64_t bytes);
+
+/// Where an address lies.
+struct Place {
+  MTL::Buffer* buffer = nullptr;  ///< null: in no memory of this plugin
+  std::uint64_t offset = 0;       ///< in bytes
+  std::uint64_t bytes = 0;        ///< from there to the end of the buffer
+
+  std::byte* host() const { return static_cast<std::byte*>(buffer->contents()) + offset; }
+};
+
+Place place_of(tern_device_address address);
+/// Fails where the bytes do not lie in one buffer.
+tern_device_status checked_place(tern_device_address address, std::uint64_t bytes, Place& place);
+
+tern_device_status allocate(std::int32_t device, std::uint64_t bytes, tern_device_address* address);
+tern_device_status release(std::int32_t device, tern_device_address address);
+
+}  // namespace tern::metal

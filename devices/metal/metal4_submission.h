@@ -1,0 +1,57 @@
+// Command buffers of Metal 4 that were committed together: their feedback says how it went.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "devices/metal/commands.h"
+
+namespace tern::metal {
+
+/// Written by Metal, on a thread of its own.
+struct Feedback {
+  std::mutex mutex;
+  std::condition_variable change;
+  bool arrived = false;
+  std::string error;
+  Submission::Times times{};
+};
+
+class Metal4Submission : public Submission {
+ public:
+  /// The event becomes `value` after the commands.
+  Metal4Submission(Owned<MTL::SharedEvent> done, std::uint64_t value, std::shared_ptr<Feedback> feedback)
+      : done_(std::move(done)), value_(value), feedback_(std::move(feedback)) {}
+
+  void wait() override {
+    // If the GPU fails, nobody signals.
+    constexpr std::uint64_t kMilliseconds = 1000;
+    while (!arrived() && !done_->waitUntilSignaledValue(value_, kMilliseconds)) {
+    }
+    feedback();
+  }
+  bool finished() override { return arrived() || done_->signaledValue() >= value_; }
+  std::string error() override { return feedback().error; }
+  Times times() override { return feedback().times; }
+
+ private:
+  bool arrived() {
+    const std::lock_guard lock(feedback_->mutex);
+    return feedback_->arrived;
+  }
+  /// Comes with the signal, or soon after.
+  const Feedback& feedback() {
+    std::unique_lock lock(feedback_->mutex);
+    feedback_->change.wait(lock, [&] { return feedback_->arrived; });
+    return *feedback_;
+  }
+
+  Owned<MTL::SharedEvent> done_;
+  std::uint64_t value_;
+  std::shared_ptr<Feedback> feedback_;
+};
+
+}  // namespace tern::metal

@@ -1,0 +1,84 @@
+// metal-cpp, Apple's C++ names of Metal, and what the plugin adds: pools, text, versions of the system.
+#pragma once
+
+#include <Foundation/Foundation.hpp>
+#include <Metal/Metal.hpp>
+#include <string>
+#include <utility>
+
+namespace tern::metal {
+
+/// A reference to an object of Metal. (NS::SharedPtr calls functions of null.)
+template <class T>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::nullptr_t) {}
+  Owned(const Owned& other) : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() {
+    if (object_ != nullptr) object_->release();
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  template <class U>
+  friend Owned<U> take(U* object);
+  T* object_ = nullptr;
+};
+
+/// What functions with `new`, `alloc` or `Copy` in their name return: the caller's.
+template <class T>
+Owned<T> take(T* object) {
+  Owned<T> made;
+  made.object_ = object;
+  return made;
+}
+/// What others return.
+template <class T>
+Owned<T> share(T* object) {
+  if (object != nullptr) object->retain();
+  return take(object);
+}
+
+/// Objects that Metal's functions return without `new` in their name live until the thread's innermost pool ends. Each
+/// function of the plugin that calls Metal has a pool; what outlives the function is retained (`share`).
+class Pool {
+ public:
+  Pool() : pool_(NS::AutoreleasePool::alloc()->init()) {}
+  ~Pool() { pool_->release(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+ private:
+  NS::AutoreleasePool* pool_;
+};
+
+/// A copy: the bytes of utf8String end with the pool. Empty for null.
+inline std::string text(const NS::String* string) {
+  const char* bytes = string == nullptr ? nullptr : string->utf8String();
+  return bytes == nullptr ? "" : bytes;
+}
+inline std::string text(const NS::Error* error) {
+  return error == nullptr ? "Metal gives no reason" : text(error->localizedDescription());
+}
+/// Lives until the pool ends.
+inline NS::String* string(const char* utf8) {
+  return NS::String::string(utf8, NS::UTF8StringEncoding);
+}
+
+/// Whether the system is this version of macOS or a later one.
+inline bool system_is(NS::Integer major) {
+  return NS::ProcessInfo::processInfo()->isOperatingSystemAtLeastVersion({major, 0, 0});
+}
+
+}  // namespace tern::metal

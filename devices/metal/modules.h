@@ -1,0 +1,27 @@
+// Libraries of Metal, compiled from a kernel's text, and the pipelines of their kernels.
+#pragma once
+
+#include <tern/device.h>
+
+#include <string>
+
+#include "devices/metal/devices.h"
+
+namespace tern::metal {
+
+struct Pipeline {
+  Owned<MTL::ComputePipelineState> state;
+  NS::UInteger most_threads = 0;   ///< of a threadgroup
+  NS::UInteger usual_threads = 0;  ///< of a threadgroup where the kernel asks for no size
+};
+
+/// Without fast math: the bits of every operation are those that its text says.
+tern_device_status compile(const MetalDevice& device, const char* text, Owned<MTL::Library>& library);
+tern_device_status pipeline(const MetalDevice& device, MTL::Library& library, const char* name, Pipeline& made);
+
+tern_device_status module_load(std::int32_t device, const tern_device_source* source, tern_device_module* module);
+tern_device_status module_unload(std::int32_t device, tern_device_module module);
+tern_device_status module_kernel(std::int32_t device, tern_device_module module, const char* name,
+                                 tern_device_kernel* kernel);
+
+}  // namespace tern::metal

@@ -1,0 +1,29 @@
+// A launch of a kernel, with the block of parameters that translated kernels read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tests/gpu/machine/work.h"
+#include "tests/gpu/metal/compiler.h"
+#include "tests/gpu/metal/shim/block.h"
+
+namespace tern::emulator::metal {
+
+// Metal's Size: three numbers.
+struct Size {
+  std::uint64_t width, height, depth;
+  std::uint64_t all() const { return width * height * depth; }
+};
+
+struct Bound {
+  std::uint64_t address = 0;  // of the host
+  std::vector<char> bytes;    // else
+};
+
+// `bound` gives what lies at an index of a buffer, or stops the program. Stops at sizes that the pipeline does not
+// take.
+Launch launch_of(Pipeline& pipeline, Size threads, Size group, const std::function<Bound(std::uint32_t index)>& bound);
+
+}  // namespace tern::emulator::metal

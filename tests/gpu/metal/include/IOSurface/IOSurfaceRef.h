@@ -1,0 +1,2 @@
+#pragma once
+typedef struct io_surface* IOSurfaceRef;

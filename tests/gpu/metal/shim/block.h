@@ -1,0 +1,27 @@
+// The parameters of a launch of a Metal kernel: where each buffer is. The stand-in writes it, translated kernels read
+// it.
+#pragma once
+
+#include <stdint.h>
+
+namespace tern {
+namespace emulator {
+namespace metal {
+namespace shim {
+
+constexpr unsigned kBuffers = 31;  // Metal Feature Set Tables: buffers of a kernel
+
+struct Slot {
+  uint64_t at;      // an address, or bytes from the beginning of the block
+  uint64_t inside;  // 1: from the beginning
+};
+
+struct Block {
+  uint64_t items;
+  Slot slots[kBuffers];
+};
+
+}  // namespace shim
+}  // namespace metal
+}  // namespace emulator
+}  // namespace tern
