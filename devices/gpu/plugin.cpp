@@ -49,7 +49,9 @@ constexpr Table kTables[] = {
     {"graph", [] { return static_cast<const void*>(graph_functions()); }},
     {"graph_conditional", [] { return static_cast<const void*>(graph_conditional_functions()); }},
     {"kernel_compiler", [] { return static_cast<const void*>(kernel_compiler_functions()); }},
+    {"libraries", [] { return static_cast<const void*>(library_functions()); }},
     {"memory_segments", [] { return static_cast<const void*>(memory_segment_functions()); }},
+    {"override", [] { return static_cast<const void*>(override_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},
     {"profiler", [] { return static_cast<const void*>(profiler_functions()); }},
 };

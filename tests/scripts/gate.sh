@@ -165,6 +165,17 @@ for gpu in cuda rocm; do
   on_device $gpu 30 "${cases[@]}" $data/models
   same_bits $gpu 30
 done
+# Products by the stand-ins for cuBLASLt and hipBLASLt (tests/gpu/libraries), in graphs.
+libraries() {
+  local gpu=$1
+  shift
+  env "TERN_TEST_NEEDS=$gpu" TERN_CUDA_LIBRARIES=1 TERN_ROCM_LIBRARIES=1 $scripts/device.sh "$gpu" "$@"
+}
+for gpu in cuda rocm; do
+  check "libraries, $gpu" libraries $gpu build/test_gpu_libraries
+  part "products of libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
+    $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear}
+done
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.

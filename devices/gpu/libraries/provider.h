@@ -1,0 +1,35 @@
+// What a library of the vendor runs in place of Tern's kernels: nodes of one op, as far as the library takes them.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "devices/gpu/devices.h"
+
+namespace tern::gpu {
+
+/// A node that was prepared. Threads never run one at the same time.
+class LibraryNode {
+ public:
+  LibraryNode() = default;
+  virtual ~LibraryNode() = default;
+  LibraryNode(const LibraryNode&) = delete;
+  LibraryNode& operator=(const LibraryNode&) = delete;
+
+  [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
+  /// Puts the node on the stream. The device is current.
+  virtual tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) = 0;
+};
+
+struct Provider {
+  const char* op;
+  /// Null where the library is missing or refuses the node: Tern's kernels run it.
+  std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op);
+};
+
+/// matmul, by cuBLASLt or hipBLASLt.
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op);
+
+}  // namespace tern::gpu

@@ -1,0 +1,167 @@
+// Products that a session runs by the vendor's library: how many it took, and what it made of them. TERN_TEST_NEEDS
+// names the device (tests/scripts/device.sh sets up the rest).
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <tern/graph.h>
+#include <tern/tern.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/gpu/libraries/product_call.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+const char* device() {
+  return std::getenv("TERN_TEST_NEEDS");
+}
+
+/// Launches of the library's kernel so far.
+std::uint64_t products() {
+  static const auto launches = [] {
+    const char* name = std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7";
+    void* driver = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    return reinterpret_cast<std::uint64_t (*)(const char*)>(
+        driver == nullptr ? nullptr : dlsym(driver, "tern_emulator_launches"));
+  }();
+  return launches == nullptr ? 0 : launches(stand_in::kProductKernel);
+}
+
+class LibraryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
+  }
+
+  /// The products that one run takes from the library.
+  std::uint64_t run(const Model& model, const std::vector<Tensor>& inputs, PrepareOptions options = {}) {
+    options.device = device();
+    Session session(model.prepare(options));
+    result = values_of(session.run(inputs)[0]);
+    const std::uint64_t before = products();  // the driver is open by now
+    result = values_of(session.run(inputs)[0]);
+    return products() - before;
+  }
+
+  std::vector<float> result;
+};
+
+/// x [2, 3] times the transpose of [2, 3], plus a vector.
+Model linear() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias}));
+  return p.model();
+}
+const std::vector<Tensor>& linear_inputs() {
+  static const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
+                                             floats({2}, {10, 20})};
+  return inputs;
+}
+const std::vector<float> kLinear = {8, 24, 8, 33};
+
+TEST_F(LibraryTest, ALinearLayerIsOneProductWithItsBias) {
+  EXPECT_EQ(run(linear(), linear_inputs()), 1u);
+  EXPECT_EQ(result, kLinear);
+}
+
+TEST_F(LibraryTest, ReproducibleRunsTakeNone) {
+  PrepareOptions options;
+  options.reproducible = true;
+  EXPECT_EQ(run(linear(), linear_inputs(), options), 0u);
+  EXPECT_EQ(result, kLinear);
+}
+
+TEST_F(LibraryTest, OtherTypesAreTerns) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {2, 3}), DType::i64);
+  const ValueId y = p.b().cast(p.input(DType::f32, {3, 1}), DType::i64);
+  p.output(p.b().cast(p.b().matmul(x, y), DType::f32));
+  EXPECT_EQ(run(p.model(), {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({3, 1}, {1, 1, 1})}), 0u);
+  EXPECT_EQ(result, (std::vector<float>{6, 15}));
+}
+
+TEST_F(LibraryTest, AGraphKeepsTheProduct) {
+  PrepareOptions options;
+  options.device = device();
+  Session session(linear().prepare(options), Stream(device()));
+  std::vector<Tensor> inputs = linear_inputs();
+  Graph graph;
+  graph.capture_begin(session.stream());
+  const std::vector<Tensor>& outputs = session.run(inputs);
+  graph.capture_end();
+  const std::uint64_t before = products();
+  for (int i = 0; i < 5; ++i) {
+    inputs[2].span<float>()[0] = static_cast<float>(10 + i);
+    graph.replay();
+    session.stream().synchronize();
+    EXPECT_EQ(values_of(outputs[0]),
+              (std::vector<float>{8.0f + static_cast<float>(i), 24, 8.0f + static_cast<float>(i), 33}));
+  }
+  EXPECT_EQ(products() - before, 5u);
+}
+
+TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 1}), y = p.input(DType::f32, {1, 1});
+  p.output(p.b().matmul(x, y));
+  // 8 bits of bfloat16, 11 of TF32.
+  const float eight = 1 + std::ldexp(1.0f, -8), eleven = 1 + std::ldexp(1.0f, -11);
+  struct Case {
+    Precision precision;
+    float x, expected;
+  };
+  for (const Case c : {Case{Precision::exported, eleven, eleven},
+                       {Precision::automatic, eight, eight},
+                       {Precision::automatic, eleven, 1},
+                       {Precision::bfloat16, eight, 1}}) {
+    PrepareOptions options;
+    options.precision = c.precision;
+    EXPECT_EQ(run(p.model(), {floats({1, 1}, {c.x}), floats({1, 1}, {1})}, options), 1u);
+    EXPECT_EQ(result, (std::vector<float>{c.expected})) << static_cast<int>(c.precision);
+  }
+}
+
+TEST_F(LibraryTest, RowsThatBeginAnywhere) {
+  // The second row of x begins at 4 bytes times 3: a vectorised algorithm must not be chosen for it.
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3, 3}), y = p.input(DType::f32, {3, 1});
+  p.output(p.b().matmul(p.b().slice(x, 0, Dim(1), Dim(2)), y));
+  EXPECT_EQ(run(p.model(), {floats({3, 3}, {1, 1, 1, 1, 2, 3, 4, 5, 6}), floats({3, 1}, {1, 1, 1})}), 1u);
+  EXPECT_EQ(result, (std::vector<float>{6, 15}));
+}
+
+/// 96 columns of x [2, 112], from `first` on, times the transpose of w [16, 96], in float8.
+Model bytes(DType dtype, std::int64_t first) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {2, 112}), dtype);
+  const ValueId w = p.b().cast(p.input(DType::f32, {16, 96}), dtype);
+  const ValueId part = p.b().slice(x, 1, Dim(first), Dim(96));
+  const Attr result = attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)));
+  p.output(p.b().add(Op::matmul, {part, p.b().transpose(w, 0, 1)}, {result}));
+  return p.model();
+}
+
+TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
+  const bool cuda = std::string(device()) == "cuda";
+  const DType own = cuda ? DType::f8_e4m3fn : DType::f8_e4m3fnuz;
+  const DType other = cuda ? DType::f8_e4m3fnuz : DType::f8_e4m3fn;
+  std::vector<float> x(2 * 112, 2);
+  x[0] = x[1] = 240;
+  const std::vector<Tensor> inputs = {floats({2, 112}, x), floats({16, 96}, std::vector<float>(16 * 96, 0.5f))};
+  // The library takes addresses that are multiples of 16, and Tern copies others.
+  for (const std::int64_t first : {0, 1, 16}) {
+    EXPECT_EQ(run(bytes(own, first), inputs), 1u) << first;
+    ASSERT_EQ(result.size(), 32u);
+    EXPECT_EQ(result[0], 96.0f + 119.0f * static_cast<float>(first == 0 ? 2 : first == 1 ? 1 : 0)) << first;
+    EXPECT_EQ(result[31], 96) << first;
+  }
+  EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
+}
+
+}  // namespace
+}  // namespace tern
