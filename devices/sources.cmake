@@ -11,7 +11,9 @@ set(sources
   gpu/hip/lt_version.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
+  gpu/libraries/activation.cpp
   gpu/libraries/describe.cpp
+  gpu/libraries/fused.cpp
   gpu/libraries/lt.cpp
   gpu/libraries/lt_plan.cpp
   gpu/libraries/lt_product.cpp

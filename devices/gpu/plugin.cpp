@@ -52,6 +52,7 @@ constexpr Table kTables[] = {
     {"libraries", [] { return static_cast<const void*>(library_functions()); }},
     {"memory_segments", [] { return static_cast<const void*>(memory_segment_functions()); }},
     {"override", [] { return static_cast<const void*>(override_functions()); }},
+    {"partition", [] { return static_cast<const void*>(partition_functions()); }},
     {"pinned_memory", [] { return static_cast<const void*>(pinned_memory_functions()); }},
     {"profiler", [] { return static_cast<const void*>(profiler_functions()); }},
 };

@@ -40,7 +40,7 @@ LtObject layout(const LtApi& api, const Matrix& m, int type, std::int32_t batch)
   return object;
 }
 
-LtObject description(const LtApi& api, const Product& p, const LtTypes& types, int compute) {
+LtObject description(const LtApi& api, const Product& p, const LtTypes& types, int compute, Activation activation) {
   LtProduct made = nullptr;
   LtObject object(nullptr, api.product_destroy);
   if (api.product_create(&made, compute, types.scale) != kSuccess) return object;
@@ -48,10 +48,13 @@ LtObject description(const LtApi& api, const Product& p, const LtTypes& types, i
   Attributes<LtProduct> attributes(api.product_set, object);
   attributes.set(names::kLtTransA, std::int32_t{p.a.transposed ? names::kLtTransposed : names::kLtNormal});
   attributes.set(names::kLtTransB, std::int32_t{p.b.transposed ? names::kLtTransposed : names::kLtNormal});
+  // Bits, but for the one that stands alone: RELU, BIAS, RELU_BIAS ...
+  std::uint32_t epilogue = static_cast<std::uint32_t>(activation);
   if (p.addend == Addend::vector) {
-    attributes.set(names::kLtEpilogue, std::uint32_t{names::kLtEpilogueBias});
+    epilogue |= names::kLtEpilogueBias;
     attributes.set(names::kLtBiasType, std::int32_t{types.out});
   }
+  if (epilogue != 0) attributes.set(names::kLtEpilogue, epilogue);
   if (!attributes.good()) object.reset();
   return object;
 }
@@ -82,10 +85,10 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
 
 }  // namespace
 
-std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types) {
+std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& p, const LtTypes& types, Activation activation) {
   const std::lock_guard lock(lt.lock);
   for (const int compute : types.computes) {
-    auto plan = std::make_unique<LtPlan>(LtPlan{description(lt.api, p, types, compute),
+    auto plan = std::make_unique<LtPlan>(LtPlan{description(lt.api, p, types, compute, activation),
                                                 layout(lt.api, p.a, types.a, p.batch),
                                                 layout(lt.api, p.b, types.b, p.batch),
                                                 layout(lt.api, p.c, types.out, p.batch),

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "devices/gpu/libraries/activation.h"
 #include "devices/gpu/libraries/lt.h"
 #include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/product.h"
@@ -20,6 +21,6 @@ struct LtPlan {
 };
 
 /// Null where the library has no algorithm for aligned addresses.
-std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& product, const LtTypes& types);
+std::unique_ptr<LtPlan> lt_plan(Lt& lt, const Product& product, const LtTypes& types, Activation activation);
 
 }  // namespace tern::gpu

@@ -84,14 +84,14 @@ class ProductNode : public LibraryNode {
 
 }  // namespace
 
-std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op) {
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   const LtTypes types = lt_types(op);
   if (types.computes.empty()) return nullptr;
   std::optional<Product> product = product_of(op);
   if (!product) return nullptr;
   Lt& library = lt(d);
   if (!library.why.empty()) return nullptr;
-  std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types);
+  std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation);
   if (plan == nullptr || (!plan->any && product->calls.size() > 1)) return nullptr;
   return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan));
 }

@@ -12,7 +12,7 @@ namespace tern::gpu {
 namespace {
 
 constexpr Provider kProviders[] = {
-    {"matmul", prepare_product},
+    {"matmul", [](const GpuDevice& d, const tern_device_op& op) { return prepare_product(d, op, Activation::none); }},
 };
 
 LibraryNode* node_of(tern_device_override handle) {

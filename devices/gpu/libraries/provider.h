@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/activation.h"
 
 namespace tern::gpu {
 
@@ -29,7 +30,7 @@ struct Provider {
   std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op);
 };
 
-/// matmul, by cuBLASLt or hipBLASLt.
-std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op);
+/// matmul, by cuBLASLt or hipBLASLt, and what follows it.
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
 
 }  // namespace tern::gpu

@@ -172,7 +172,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->workspace_bytes = workspace_of(*call);
   call->alpha = factor(alpha, description);
   call->beta = factor(beta, description);
-  if (description.epilogue != 1) {
+  if (description.epilogue != 1 && (description.epilogue & 4) != 0) {
     check_address(description.bias, algorithm.alignments[3], "the bias");
     call->bias = description.bias;
   }

@@ -108,9 +108,11 @@ std::optional<ProductCall> read(const Problem& x) {
   p.batch = x.d.batch;
   p.rounding = rounding(x.product.compute);
   p.single = x.product.compute != names::kLtCompute64;
-  if (x.product.epilogue != 1 && x.product.epilogue != static_cast<unsigned>(names::kLtEpilogueBias))
+  constexpr std::uint32_t kAlone = 1, kBias = 4, kRelu = 2, kGelu = 32;  // cublasLtEpilogue_t, hipblasLtEpilogue_t
+  const bool has_bias = x.product.epilogue != kAlone && (x.product.epilogue & kBias) != 0;
+  p.activation = x.product.epilogue == kAlone ? 0 : x.product.epilogue & ~kBias;
+  if (p.activation != 0 && p.activation != kRelu && p.activation != kGelu)
     misuse("the epilogue %u", x.product.epilogue);
-  const bool has_bias = x.product.epilogue == static_cast<unsigned>(names::kLtEpilogueBias);
   if (has_bias && x.product.bias_type != -1 && x.product.bias_type != x.d.type) return std::nullopt;
   if (p.c.dtype != p.d.dtype || !has_types(p, x.product)) return std::nullopt;
   if (is_byte(p.a.dtype) && ((has_bias && p.d.dtype == DType::f32) || (capability() != 0 && !takes_bytes(p))))

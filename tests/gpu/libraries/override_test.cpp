@@ -44,10 +44,12 @@ class LibraryTest : public ::testing::Test {
     result = values_of(session.run(inputs)[0]);
     const std::uint64_t before = products();  // the driver is open by now
     result = values_of(session.run(inputs)[0]);
+    parts = session.stats().partitions;
     return products() - before;
   }
 
   std::vector<float> result;
+  std::uint64_t parts = 0;  ///< that the plugin compiled
 };
 
 /// x [2, 3] times the transpose of [2, 3], plus a vector.
@@ -67,6 +69,45 @@ const std::vector<float> kLinear = {8, 24, 8, 33};
 TEST_F(LibraryTest, ALinearLayerIsOneProductWithItsBias) {
   EXPECT_EQ(run(linear(), linear_inputs()), 1u);
   EXPECT_EQ(result, kLinear);
+}
+
+/// linear() and an activation as its exporter writes it.
+Model activated(const char* expression, bool is_read_twice) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias});
+  p.output(p.b().expr(expression, {{"self", y}}, DType::f32));
+  if (is_read_twice) p.output(y);
+  return p.model();
+}
+constexpr char kGelu[] = "0.5 * self * (1 + tanh(0.79788456080286535588 * (self + 0.044715 * (self * self * self))))";
+
+TEST_F(LibraryTest, ActivationsAreParts) {
+  const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
+                                      floats({2}, {-1, 1})};  // gives -3, 5, -3, 14
+  for (const bool is_read_twice : {false, true}) {
+    EXPECT_EQ(run(activated("max(self, 0)", is_read_twice), inputs), 1u);
+    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_EQ(result, (std::vector<float>{0, 5, 0, 14}));
+    EXPECT_EQ(run(activated(kGelu, is_read_twice), inputs), 1u);
+    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_NEAR(result[0], -0.0036373, 1e-6);  // torch.nn.functional.gelu(-3, approximate="tanh")
+    EXPECT_NEAR(result[1], 4.9999998, 1e-5);
+  }
+  // As Hugging Face's models write it, over a product whose rows were joined.
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 2});
+  const ValueId y = p.b().reshape(p.b().matmul(x, w), {Dim(1), Dim(2), Dim(2)});
+  p.output(
+      p.b().expr("(0.5 * y) * (tanh((y + pow(y, 3) * 0.044715) * 0.7978845608028654) + 1)", {{"y", y}}, DType::f32));
+  EXPECT_EQ(run(p.model(), {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({3, 2}, {1, 0, 0, -1, -1, 1})}), 1u);
+  EXPECT_EQ(parts, 1u);
+  EXPECT_NEAR(result[0], -0.0454023, 1e-6);  // gelu(-2), tanh
+  EXPECT_NEAR(result[1], 0.8411920, 1e-6);   // gelu(1)
+  // GELU with erf is no epilogue.
+  EXPECT_EQ(run(activated("0.5 * self * (1 + erf(self * 0.70710678118654752440))", false), inputs), 1u);
+  EXPECT_EQ(parts, 0u);
+  EXPECT_NEAR(result[0], -0.0040497, 1e-6);
 }
 
 TEST_F(LibraryTest, ReproducibleRunsTakeNone) {

@@ -23,6 +23,7 @@ struct ProductCall {
   std::int64_t m, n, k, batch;
   std::uint64_t workspace_bytes;
   double alpha, beta;
+  std::uint32_t activation;  ///< bits of cublasLtEpilogue_t: 2 ReLU, 32 GELU
   Rounding rounding;
   bool single;  ///< sums are rounded to float
 };

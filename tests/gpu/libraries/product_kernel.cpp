@@ -1,6 +1,7 @@
 // The kernel of the stand-ins for cuBLASLt and hipBLASLt: D = alpha op(A) op(B) + beta C + bias, summed in double and
 // rounded once. It is a library as translators of kernels make them, and runs when the stream does.
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -58,6 +59,13 @@ std::vector<double> read(const MatrixCall& m, std::int64_t batch, std::int64_t r
   return all;
 }
 
+/// NVIDIA's and AMD's GELU is the one with tanh.
+double activated(double x, std::uint32_t activation) {
+  if (activation == 2) return x > 0 || x != x ? x : 0;
+  if (activation == 32) return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  return x;
+}
+
 void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double>& bias) {
   std::vector<double> a = read(p.a, batch, p.m, p.k), b = read(p.b, batch, p.k, p.n);
   round_all(a, p.rounding);
@@ -74,6 +82,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
     if (p.beta != 0) added = read(p.c.dtype, place(p.c, batch, j), p.m);
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] = p.alpha * sums[i] + p.beta * added[i] + (bias.empty() ? 0 : bias[i]);
+      sums[i] = activated(sums[i], p.activation);
       if (p.single) sums[i] = static_cast<float>(sums[i]);
     }
     convert(sums.data(), DType::f64, pointer<void>(place(p.d, batch, j)), p.d.dtype, p.m);
