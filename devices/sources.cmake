@@ -3,12 +3,18 @@ set(sources
   gpu/compile.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
+  gpu/cuda/convolution.cpp
+  gpu/cuda/cudnn.cpp
+  gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_plan.cpp
   gpu/cuda/lt_version.cpp
+  gpu/cuda/providers.cpp
   gpu/cuda/vendor.cpp
   gpu/devices.cpp
   gpu/graph.cpp
   gpu/hip/conditional.cpp
   gpu/hip/lt_version.cpp
+  gpu/hip/providers.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
   gpu/libraries/activation.cpp

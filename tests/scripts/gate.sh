@@ -165,7 +165,7 @@ for gpu in cuda rocm; do
   on_device $gpu 30 "${cases[@]}" $data/models
   same_bits $gpu 30
 done
-# Products by the stand-ins for cuBLASLt and hipBLASLt (tests/gpu/libraries), in graphs.
+# Products and convolutions by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
 libraries() {
   local gpu=$1
   shift
@@ -173,9 +173,11 @@ libraries() {
 }
 for gpu in cuda rocm; do
   check "libraries, $gpu" libraries $gpu build/test_gpu_libraries
-  part "products of libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
-    $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear}
+  part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
+    $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d}}
 done
+# The real cuDNN plans for a described H100; skips itself where it is not installed.
+check 'plans of cuDNN' libraries cuda build/test_gpu_cudnn_plans
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs
 # have compiled those of CUDA and HIP.

@@ -21,10 +21,12 @@ LibraryNode* node_of(tern_device_override handle) {
 
 tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_device_override* override,
                            std::uint64_t* scratch_bytes) {
-  for (const Provider& p : kProviders) {
-    if (std::strcmp(p.op, op->name) != 0) continue;
-    TERN_GPU_ENTER(device);
-    if (std::unique_ptr<LibraryNode> node = p.prepare(*d, *op)) {
+  for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()}) {
+    for (const Provider& p : list) {
+      if (std::strcmp(p.op, op->name) != 0) continue;
+      TERN_GPU_ENTER(device);
+      std::unique_ptr<LibraryNode> node = p.prepare(*d, *op);
+      if (node == nullptr) continue;
       *scratch_bytes = node->scratch_bytes();
       *override = reinterpret_cast<tern_device_override>(node.release());
       return TERN_DEVICE_OK;

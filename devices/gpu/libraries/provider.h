@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/libraries/activation.h"
@@ -29,6 +31,11 @@ struct Provider {
   /// Null where the library is missing or refuses the node: Tern's kernels run it.
   std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op);
 };
+
+/// Those of one vendor; each vendor defines them.
+std::span<const Provider> vendor_providers();
+/// "cuDNN 9.19.0", or why it is not used; empty where the vendor has nothing of its own.
+std::string describe_vendor_libraries(const GpuDevice& d);
 
 /// matmul, by cuBLASLt or hipBLASLt, and what follows it.
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/product_call.h"
 #include "tests/runtime/support.h"
 
@@ -20,15 +21,15 @@ const char* device() {
   return std::getenv("TERN_TEST_NEEDS");
 }
 
-/// Launches of the library's kernel so far.
-std::uint64_t products() {
+/// Launches of the libraries' kernels so far.
+std::uint64_t launches_of_libraries() {
   static const auto launches = [] {
     const char* name = std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7";
     void* driver = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
     return reinterpret_cast<std::uint64_t (*)(const char*)>(
         driver == nullptr ? nullptr : dlsym(driver, "tern_emulator_launches"));
   }();
-  return launches == nullptr ? 0 : launches(stand_in::kProductKernel);
+  return launches == nullptr ? 0 : launches(stand_in::kProductKernel) + launches(stand_in::kConvolutionKernel);
 }
 
 class LibraryTest : public ::testing::Test {
@@ -37,15 +38,15 @@ class LibraryTest : public ::testing::Test {
     if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
   }
 
-  /// The products that one run takes from the library.
+  /// The calls of libraries in one run.
   std::uint64_t run(const Model& model, const std::vector<Tensor>& inputs, PrepareOptions options = {}) {
     options.device = device();
     Session session(model.prepare(options));
     result = values_of(session.run(inputs)[0]);
-    const std::uint64_t before = products();  // the driver is open by now
+    const std::uint64_t before = launches_of_libraries();  // the driver is open by now
     result = values_of(session.run(inputs)[0]);
     parts = session.stats().partitions;
-    return products() - before;
+    return launches_of_libraries() - before;
   }
 
   std::vector<float> result;
@@ -135,7 +136,7 @@ TEST_F(LibraryTest, AGraphKeepsTheProduct) {
   graph.capture_begin(session.stream());
   const std::vector<Tensor>& outputs = session.run(inputs);
   graph.capture_end();
-  const std::uint64_t before = products();
+  const std::uint64_t before = launches_of_libraries();
   for (int i = 0; i < 5; ++i) {
     inputs[2].span<float>()[0] = static_cast<float>(10 + i);
     graph.replay();
@@ -143,7 +144,7 @@ TEST_F(LibraryTest, AGraphKeepsTheProduct) {
     EXPECT_EQ(values_of(outputs[0]),
               (std::vector<float>{8.0f + static_cast<float>(i), 24, 8.0f + static_cast<float>(i), 33}));
   }
-  EXPECT_EQ(products() - before, 5u);
+  EXPECT_EQ(launches_of_libraries() - before, 5u);
 }
 
 TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
@@ -202,6 +203,24 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
     EXPECT_EQ(result[31], 96) << first;
   }
   EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
+}
+
+/// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
+TEST_F(LibraryTest, ConvolutionsAreCudnns) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 1, 3, 3}), w = p.input(DType::f32, {1, 1, 2, 2}),
+                b = p.input(DType::f32, {1});
+  p.output(p.b().add(Op::convolution, {x, w, b}, {attr(AttrKey::before, Dims{1, 0})}));
+  const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
+  const std::vector<Tensor> inputs = {floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, eleven}),
+                                      floats({1, 1, 2, 2}, {0, 0, 1, 1}), floats({1}, {10})};
+  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+  EXPECT_EQ(run(p.model(), inputs), calls);
+  EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
+  PrepareOptions options;
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(p.model(), inputs, options), calls);
+  EXPECT_EQ(result.back(), calls == 1 ? 19 : 18 + eleven);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // The kernel of the stand-ins for cuBLASLt and hipBLASLt: D = alpha op(A) op(B) + beta C + bias, summed in double and
-// rounded once. It is a library as translators of kernels make them, and runs when the stream does.
+// rounded once. It runs when the stream does.
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "tests/gpu/kernel.h"
+#include "tests/gpu/libraries/kernels.h"
 #include "tests/gpu/libraries/product_call.h"
 #include "tests/gpu/machine/pointer.h"
 
@@ -89,7 +89,9 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
   }
 }
 
-void product(const tern_emulated_launch* launch) {
+}  // namespace
+
+void tern::stand_in::product(const tern_emulated_launch* launch) {
   ProductCall p;
   std::memcpy(&p, launch->parameters, sizeof p);
   // A workspace is the library's: nobody may count on what lies there.
@@ -97,17 +99,4 @@ void product(const tern_emulated_launch* launch) {
   std::vector<double> bias;
   if (p.bias != 0) bias = read(p.d.dtype, p.bias, p.m);
   for (std::int64_t batch = 0; batch < p.batch; ++batch) multiply(p, batch, bias);
-}
-
-constexpr tern_emulated_parameter kParameters[] = {{0, sizeof(ProductCall)}};
-constexpr tern_emulated_kernel kKernels[] = {
-    {kProductKernel, sizeof(ProductCall), 1, kParameters, 0, 0, 0, product},
-};
-
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) const tern_emulated_kernel* tern_emulated_kernels(
-    std::uint32_t* count) {
-  *count = 1;
-  return kKernels;
 }

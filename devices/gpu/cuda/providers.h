@@ -1,0 +1,11 @@
+// What only NVIDIA's libraries provide.
+#pragma once
+
+#include "devices/gpu/libraries/provider.h"
+
+namespace tern::gpu {
+
+/// convolution, by cuDNN.
+std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op);
+
+}  // namespace tern::gpu
