@@ -19,7 +19,7 @@ struct Convolution {
   bool is_exact = false;  ///< float32 keeps all its digits
   Shape x, w, y;
   std::vector<std::int64_t> before, after, strides, dilations;
-  bool has_bias = false;
+  bool has_bias = false, has_relu = false;
 };
 
 /// Nothing where cuDNN is not asked: transposed convolutions, other types, empty operands, strides that are not

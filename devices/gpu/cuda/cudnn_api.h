@@ -107,7 +107,7 @@ enum Attribute {
 // cudnnDataType_t
 enum Data { kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9 };
 constexpr int kCrossCorrelation = 1;  // cudnnConvolutionMode_t
-constexpr int kAdd = 0;               // cudnnPointwiseMode_t
+constexpr int kAdd = 0, kRelu = 100;  // cudnnPointwiseMode_t
 // cudnnBackendHeurMode_t
 constexpr int kModeA = 3, kModeFallback = 2;
 // cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32

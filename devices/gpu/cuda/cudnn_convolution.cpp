@@ -52,9 +52,14 @@ class ConvolutionNode : public LibraryNode {
 
 }  // namespace
 
-std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op) {
-  const std::optional<Convolution> c = convolution_of(op);
-  if (!c) return nullptr;
+bool has_convolution(const tern_device_op& op) {
+  return convolution_of(op).has_value();
+}
+
+std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+  std::optional<Convolution> c = convolution_of(op);
+  if (!c || activation == Activation::gelu) return nullptr;
+  c->has_relu = activation == Activation::relu;
   Cudnn& library = cudnn_of(d);
   if (!library.why.empty()) return nullptr;
   const std::lock_guard lock(library.lock);

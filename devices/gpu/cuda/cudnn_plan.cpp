@@ -17,7 +17,7 @@ Descriptor tensor(const CudnnApi& api, const Shape& shape, int type, Number numb
   Descriptor d(api, kTensor);
   d.set(kTensorType, kTypeData, type).set(kTensorSizes, shape.sizes).set(kTensorStrides, shape.strides);
   d.set(kTensorNumber, kTypeInt64, std::int64_t{number}).set(kTensorAlignment, kTypeInt64, alignment);
-  if (number == kSum) d.set(kTensorVirtual, kTypeBoolean, true);
+  if (number == kSum || number == kBiased) d.set(kTensorVirtual, kTypeBoolean, true);
   d.finalize();
   return d;
 }
@@ -31,16 +31,30 @@ Descriptor window(const CudnnApi& api, const Convolution& c, int compute) {
   return d;
 }
 
-/// The operations, in order.
+Descriptor mode(const CudnnApi& api, int mode, int compute) {
+  Descriptor d(api, kPointwise);
+  d.set(kPointwiseMode, kTypePointwiseMode, mode).set(kPointwisePrecision, kTypeData, compute).finalize();
+  return d;
+}
+
+Descriptor bias(const CudnnApi& api, const Convolution& c, std::int64_t alignment) {
+  Shape shape{std::vector<std::int64_t>(c.y.sizes.size(), 1), std::vector<std::int64_t>(c.y.sizes.size(), 1)};
+  shape.sizes[1] = c.y.sizes[1];
+  shape.strides[0] = c.y.sizes[1];
+  return tensor(api, shape, c.type, kBias, alignment);
+}
+
+/// The operations, in order: what is between them is never in memory.
 std::vector<Descriptor> operations(const CudnnApi& api, const Convolution& c, std::int64_t alignment) {
   const bool wide = c.type == kDouble;
   const int compute = wide ? kDouble : kFloat;
   const Descriptor x = tensor(api, c.x, c.type, kX, alignment), w = tensor(api, c.w, c.type, kW, alignment),
                    y = tensor(api, c.y, c.type, kY, alignment);
   const Descriptor sum = tensor(api, c.y, compute, kSum, kSumAlignment);
+  const Descriptor biased = tensor(api, c.y, compute, kBiased, kSumAlignment);
   std::vector<Descriptor> all;
   Descriptor& forward = all.emplace_back(api, kConvolutionForward);
-  forward.set(kForwardX, x).set(kForwardW, w).set(kForwardY, c.has_bias ? sum : y);
+  forward.set(kForwardX, x).set(kForwardW, w).set(kForwardY, c.has_bias || c.has_relu ? sum : y);
   forward.set(kForwardConvolution, window(api, c, compute));
   if (wide) {
     forward.set(kForwardAlpha, kTypeDouble, 1.0).set(kForwardBeta, kTypeDouble, 0.0);
@@ -48,15 +62,16 @@ std::vector<Descriptor> operations(const CudnnApi& api, const Convolution& c, st
     forward.set(kForwardAlpha, kTypeFloat, 1.0f).set(kForwardBeta, kTypeFloat, 0.0f);
   }
   forward.finalize();
-  if (!c.has_bias) return all;
-  Shape bias{std::vector<std::int64_t>(c.y.sizes.size(), 1), std::vector<std::int64_t>(c.y.sizes.size(), 1)};
-  bias.sizes[1] = c.y.sizes[1];
-  bias.strides[0] = c.y.sizes[1];
-  Descriptor mode(api, kPointwise);
-  mode.set(kPointwiseMode, kTypePointwiseMode, kAdd).set(kPointwisePrecision, kTypeData, compute).finalize();
-  Descriptor& add = all.emplace_back(api, kPointwiseOperation);
-  add.set(kPointwiseDescriptor, mode).set(kPointwiseX, sum);
-  add.set(kPointwiseB, tensor(api, bias, c.type, kBias, alignment)).set(kPointwiseY, y).finalize();
+  if (c.has_bias) {
+    Descriptor& add = all.emplace_back(api, kPointwiseOperation);
+    add.set(kPointwiseDescriptor, mode(api, kAdd, compute)).set(kPointwiseX, sum);
+    add.set(kPointwiseB, bias(api, c, alignment)).set(kPointwiseY, c.has_relu ? biased : y).finalize();
+  }
+  if (c.has_relu) {
+    Descriptor& relu = all.emplace_back(api, kPointwiseOperation);
+    relu.set(kPointwiseDescriptor, mode(api, kRelu, compute)).set(kPointwiseX, c.has_bias ? biased : sum);
+    relu.set(kPointwiseY, y).finalize();
+  }
   return all;
 }
 

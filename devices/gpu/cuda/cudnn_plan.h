@@ -17,7 +17,7 @@ struct CudnnTarget {
 
 /// Numbers of the tensors in a pack of addresses.
 namespace cudnn {
-enum Number : std::int64_t { kX = 1, kW, kBias, kY, kSum };
+enum Number : std::int64_t { kX = 1, kW, kBias, kY, kSum, kBiased };
 }
 
 struct CudnnPlan {

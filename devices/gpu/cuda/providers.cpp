@@ -6,7 +6,7 @@ namespace tern::gpu {
 namespace {
 
 constexpr Provider kProviders[] = {
-    {"convolution", prepare_convolution},
+    {"convolution", has_convolution, prepare_convolution},
 };
 
 }  // namespace

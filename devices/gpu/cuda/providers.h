@@ -6,6 +6,7 @@
 namespace tern::gpu {
 
 /// convolution, by cuDNN.
-std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op);
+bool has_convolution(const tern_device_op& op);
+std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation);
 
 }  // namespace tern::gpu

@@ -1,11 +1,10 @@
-// "partition": a product and the activation that follows it, as one call of the library.
+// "partition": a product or a convolution and the activation that follows it, as one call of the library.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "devices/gpu/handles.h"
 #include "devices/gpu/libraries/activation.h"
-#include "devices/gpu/libraries/lt_types.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/profiler.h"
@@ -14,10 +13,6 @@
 
 namespace tern::gpu {
 namespace {
-
-bool is_product(const tern_device_op& op) {
-  return std::strcmp(op.name, "matmul") == 0 && !lt_types(op).computes.empty();
-}
 
 /// How many operands of the nodes are the value.
 std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value) {
@@ -36,8 +31,8 @@ std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t
   return -1;
 }
 
-/// An activation and the product before it, with what changes only the sizes between them: the last first. Nobody else
-/// reads the product. Empty where it is none.
+/// An activation and the library's node before it, with what changes only the sizes between them: the last first.
+/// Nobody else reads the results in between. Empty where there is none.
 std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activation) {
   if (activation_of(part.nodes[activation].op) == Activation::none) return {};
   std::vector<std::int32_t> nodes = {activation};
@@ -46,7 +41,7 @@ std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activ
     const std::int32_t before = uses(part, n.inputs[0]) == 1 ? maker(part, nodes.back(), n.inputs[0]) : -1;
     if (before < 0) return {};
     nodes.push_back(before);
-    if (is_product(part.nodes[before].op)) return nodes;
+    if (provider_of(part.nodes[before].op) != nullptr) return nodes;
     if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return {};
   }
 }
@@ -58,8 +53,8 @@ tern_device_status choose(std::int32_t, const tern_device_part* part, std::int32
   return TERN_DEVICE_OK;
 }
 
-/// A product, its operands' places among those of the part, and the library's calls for it. Several threads may run it:
-/// ProductNode changes nothing of itself outside of the library's lock.
+/// A node, its operands' places among those of the part, and the library's calls for it. Several threads may run it:
+/// nodes change nothing of themselves outside of the library's lock.
 struct Fused {
   tern_device_op op;
   std::vector<tern_device_tensor> inputs;
@@ -75,7 +70,7 @@ tern_device_status compile(std::int32_t device, const tern_device_part* part, te
   const tern_device_part_node& last = part->nodes[part->node_count - 1];
   if (chain(*part, part->node_count - 1).size() != static_cast<std::size_t>(part->node_count) ||
       part->output_count != 1 || part->outputs[0] != last.outputs[0])
-    return failed(TERN_DEVICE_UNSUPPORTED, "no product with an activation");
+    return failed(TERN_DEVICE_UNSUPPORTED, "no node of a library with an activation");
   const tern_device_part_node& product = part->nodes[0];
   auto fused = std::make_unique<Fused>();
   fused->op = product.op;
@@ -88,9 +83,8 @@ tern_device_status compile(std::int32_t device, const tern_device_part* part, te
     const std::int32_t* place = std::find(part->inputs, end, product.inputs[k]);
     fused->places.push_back(place == end ? -1 : place - part->inputs);
   }
-  fused->node = prepare_product(*d, fused->op, activation_of(last.op));
-  if (fused->node == nullptr)
-    return failed(TERN_DEVICE_UNSUPPORTED, "no library runs this product with its activation");
+  fused->node = provider_of(product.op)->prepare(*d, fused->op, activation_of(last.op));
+  if (fused->node == nullptr) return failed(TERN_DEVICE_UNSUPPORTED, "no library runs this node with its activation");
   *scratch_bytes = fused->node->scratch_bytes();
   *partition = reinterpret_cast<tern_device_partition>(fused.release());
   return TERN_DEVICE_OK;

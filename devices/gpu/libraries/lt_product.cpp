@@ -84,9 +84,12 @@ class ProductNode : public LibraryNode {
 
 }  // namespace
 
+bool has_product(const tern_device_op& op) {
+  return !lt_types(op).computes.empty();
+}
+
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
   const LtTypes types = lt_types(op);
-  if (types.computes.empty()) return nullptr;
   std::optional<Product> product = product_of(op);
   if (!product) return nullptr;
   Lt& library = lt(d);

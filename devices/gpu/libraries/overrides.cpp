@@ -12,7 +12,7 @@ namespace tern::gpu {
 namespace {
 
 constexpr Provider kProviders[] = {
-    {"matmul", [](const GpuDevice& d, const tern_device_op& op) { return prepare_product(d, op, Activation::none); }},
+    {"matmul", has_product, prepare_product},
 };
 
 LibraryNode* node_of(tern_device_override handle) {
@@ -21,12 +21,9 @@ LibraryNode* node_of(tern_device_override handle) {
 
 tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_device_override* override,
                            std::uint64_t* scratch_bytes) {
-  for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()}) {
-    for (const Provider& p : list) {
-      if (std::strcmp(p.op, op->name) != 0) continue;
-      TERN_GPU_ENTER(device);
-      std::unique_ptr<LibraryNode> node = p.prepare(*d, *op);
-      if (node == nullptr) continue;
+  if (const Provider* provider = provider_of(*op)) {
+    TERN_GPU_ENTER(device);
+    if (std::unique_ptr<LibraryNode> node = provider->prepare(*d, *op, Activation::none)) {
       *scratch_bytes = node->scratch_bytes();
       *override = reinterpret_cast<tern_device_override>(node.release());
       return TERN_DEVICE_OK;
@@ -51,6 +48,13 @@ tern_device_status release(std::int32_t device, tern_device_override override) {
 constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, 0, prepare, run, release};
 
 }  // namespace
+
+const Provider* provider_of(const tern_device_op& op) {
+  for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()})
+    for (const Provider& p : list)
+      if (std::strcmp(p.op, op.name) == 0 && p.has(op)) return &p;
+  return nullptr;
+}
 
 const tern_device_override_functions* override_functions() {
   return wants_libraries() ? &kOverrides : nullptr;

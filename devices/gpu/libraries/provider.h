@@ -28,16 +28,22 @@ class LibraryNode {
 
 struct Provider {
   const char* op;
-  /// Null where the library is missing or refuses the node: Tern's kernels run it.
-  std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op);
+  /// Whether the library has such nodes, by their types and sizes; it may still refuse one.
+  bool (*has)(const tern_device_op& op);
+  /// The node and an activation of its result. Null where the library is missing or refuses them: Tern's kernels run
+  /// them.
+  std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
 };
+/// The one that has the op's nodes; null for none.
+const Provider* provider_of(const tern_device_op& op);
 
 /// Those of one vendor; each vendor defines them.
 std::span<const Provider> vendor_providers();
 /// "cuDNN 9.19.0", or why it is not used; empty where the vendor has nothing of its own.
 std::string describe_vendor_libraries(const GpuDevice& d);
 
-/// matmul, by cuBLASLt or hipBLASLt, and what follows it.
+/// matmul, by cuBLASLt or hipBLASLt.
+bool has_product(const tern_device_op& op);
 std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
 
 }  // namespace tern::gpu

@@ -81,12 +81,16 @@ TEST_F(CudnnPlans, EveryTypeHasOne) {
     int type;
     std::uint32_t bytes;
   };
-  for (const Case t : {Case{cudnn::kHalf, 2}, {cudnn::kBfloat16, 2}, {cudnn::kFloat, 4}})
-    for (const std::int64_t groups : {1, 64})
-      for (const bool has_bias : {false, true})
-        for (const std::int64_t alignment : {std::int64_t{16}, std::int64_t{t.bytes}})
-          EXPECT_NE(plan(block(t.type, t.bytes, groups, has_bias), alignment), "")
-              << t.type << ' ' << groups << ' ' << has_bias;
+  for (const Case t : {Case{cudnn::kHalf, 2}, {cudnn::kBfloat16, 2}, {cudnn::kFloat, 4}}) {
+    for (int kind = 0; kind < 8; ++kind) {
+      Convolution c = block(t.type, t.bytes, (kind & 1) != 0 ? 64 : 1, (kind & 2) != 0);
+      // cuDNN 9.19 fuses ReLU with float16 alone where no bias is before it: then Tern's kernel makes it.
+      c.has_relu = (kind & 4) != 0;
+      if (c.has_relu && !c.has_bias) continue;
+      for (const std::int64_t alignment : {std::int64_t{16}, std::int64_t{t.bytes}})
+        EXPECT_NE(plan(c, alignment), "") << t.type << ' ' << kind << ' ' << alignment;
+    }
+  }
   EXPECT_NE(plan(block(cudnn::kDouble, 8, 1, false)), "");
 }
 

@@ -206,21 +206,35 @@ TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
 }
 
 /// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
-TEST_F(LibraryTest, ConvolutionsAreCudnns) {
+Model convolution(bool has_relu) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {1, 1, 3, 3}), w = p.input(DType::f32, {1, 1, 2, 2}),
                 b = p.input(DType::f32, {1});
-  p.output(p.b().add(Op::convolution, {x, w, b}, {attr(AttrKey::before, Dims{1, 0})}));
-  const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
-  const std::vector<Tensor> inputs = {floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, eleven}),
-                                      floats({1, 1, 2, 2}, {0, 0, 1, 1}), floats({1}, {10})};
+  const ValueId y = p.b().add(Op::convolution, {x, w, b}, {attr(AttrKey::before, Dims{1, 0})});
+  p.output(has_relu ? p.b().expr("max(y, 0)", {{"y", y}}, DType::f32) : y);
+  return p.model();
+}
+std::vector<Tensor> images(float last, float bias) {
+  return {floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, last}), floats({1, 1, 2, 2}, {0, 0, 1, 1}),
+          floats({1}, {bias})};
+}
+
+TEST_F(LibraryTest, ConvolutionsAreCudnns) {
   const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
-  EXPECT_EQ(run(p.model(), inputs), calls);
+  const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
+  EXPECT_EQ(run(convolution(false), images(eleven, 10)), calls);
   EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
   PrepareOptions options;
   options.precision = Precision::automatic;
-  EXPECT_EQ(run(p.model(), inputs, options), calls);
+  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), calls);
   EXPECT_EQ(result.back(), calls == 1 ? 19 : 18 + eleven);
+}
+
+TEST_F(LibraryTest, ConvolutionsEndInRelu) {
+  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+  EXPECT_EQ(run(convolution(true), images(9, -10)), calls);
+  EXPECT_EQ(parts, calls);
+  EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
 }
 
 }  // namespace

@@ -150,13 +150,9 @@ STAND_IN int cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor plan_handle
   const Object& forward = graph.object(kGraphOperations, 0);
   call.x.address = address_of(pack, forward.object(kForwardX));
   call.w.address = address_of(pack, forward.object(kForwardW));
-  if (call.bias != 0) {
-    const Object& add = graph.object(kGraphOperations, 1);
-    call.bias = address_of(pack, add.object(kPointwiseB));
-    call.y.address = address_of(pack, add.object(kPointwiseY));
-  } else {
-    call.y.address = address_of(pack, forward.object(kForwardY));
-  }
+  if (call.bias != 0) call.bias = address_of(pack, graph.object(kGraphOperations, 1).object(kPointwiseB));
+  const Object& last = *graph.values.at(kGraphOperations).objects.back();
+  call.y.address = address_of(pack, last.object(&last == &forward ? kForwardY : kPointwiseY));
   call.workspace = pack.one<std::uint64_t>(kPackWorkspace);
   call.workspace_bytes = kWorkspace;
   if (call.workspace == 0 || call.workspace % 16 != 0) misuse("cuDNN: no workspace");

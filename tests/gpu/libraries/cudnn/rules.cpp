@@ -49,16 +49,36 @@ void check(std::int64_t a, std::int64_t b, const char* what) {
   if (a != b) misuse("cuDNN: %s: %lld and %lld", what, ll{a}, ll{b});
 }
 
-/// The sum plus a vector along the channels.
-const Object& bias_of(const Object& add, const Object& sum, const ConvolutionCall& call) {
-  if (&add.object(kPointwiseX) != &sum || !is_virtual(sum)) misuse("cuDNN: the sum is not what the addition takes");
-  check(add.object(kPointwiseDescriptor).one<int>(kPointwiseMode), kAdd, "the mode of the pointwise operation");
+/// A vector along the channels.
+const Object& bias_of(const Object& add, const ConvolutionCall& call) {
+  if (!add.has(kPointwiseB)) misuse("cuDNN: an addition of one operand");
   const Object& bias = add.object(kPointwiseB);
   const ImageCall image = stand_in::image(bias);
   for (int a = 0; a < call.axes + 2; ++a)
     check(image.sizes[a], a == 1 ? call.y.sizes[1] : 1, "the sizes of the bias and the channels");
   check(image.strides[1], 1, "the stride of the bias");
   return bias;
+}
+
+/// A pointwise operation on what the one before made; its result.
+const Object& follow(const Object& operation, const Object& before, ConvolutionCall* call) {
+  check(operation.kind, kPointwiseOperation, "an operation after the convolution");
+  if (&operation.object(kPointwiseX) != &before || !is_virtual(before))
+    misuse("cuDNN: a pointwise operation does not take the result before it");
+  const int mode = operation.object(kPointwiseDescriptor).one<int>(kPointwiseMode);
+  if (mode == kAdd) {
+    if (call->has_relu) misuse("cuDNN: a bias after ReLU");
+    call->bias = type_of(bias_of(operation, *call)) == call->dtype ? 1 : 0;
+  } else {
+    check(mode, kRelu, "the mode of a pointwise operation");
+    if (operation.has(kPointwiseB)) misuse("cuDNN: ReLU of two operands");
+    call->has_relu = true;
+  }
+  const Object& result = operation.object(kPointwiseY);
+  const ImageCall made = image(result);
+  for (int a = 0; a < call->axes + 2; ++a) check(made.sizes[a], call->y.sizes[a], "sizes of the sum and the result");
+  call->y = made;
+  return result;
 }
 
 }  // namespace
@@ -92,16 +112,7 @@ std::optional<ConvolutionCall> read(const Object& graph) {
   check(c.x.sizes[1] % c.w.sizes[1], 0, "channels that are no whole groups");
   check(c.w.sizes[0] % (c.x.sizes[1] / c.w.sizes[1]), 0, "channels of the result that are no whole groups");
   const Object* y = &sum;
-  if (operations > 1) {
-    const Object& add = graph.object(kGraphOperations, 1);
-    check(add.kind, kPointwiseOperation, "the second operation");
-    if (type_of(bias_of(add, sum, c)) != c.dtype) return std::nullopt;
-    y = &add.object(kPointwiseY);
-    const ImageCall result = image(*y);
-    for (int a = 0; a < c.axes + 2; ++a) check(result.sizes[a], c.y.sizes[a], "sizes of the sum and the result");
-    c.y = result;
-    c.bias = 1;
-  }
+  for (std::size_t i = 1; i < operations; ++i) y = &follow(graph.object(kGraphOperations, i), *y, &c);
   if (is_virtual(*y)) misuse("cuDNN: the result is virtual");
   // Sums are of float32, or of double.
   const int compute = window.one<int>(kConvolutionType);
