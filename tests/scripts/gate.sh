@@ -177,6 +177,7 @@ for gpu in cuda rocm; do
     $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d}}
 done
 # The real cuDNN plans for a described H100; skips itself where it is not installed.
+part 'libraries that are missing' libraries cuda tests/gpu/libraries/missing.sh build/tern
 check 'plans of cuDNN' libraries cuda build/test_gpu_cudnn_plans
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 # Every kernel's text through the compilers of all dialects: some of float32, all of them with --full. The emulated GPUs

@@ -21,14 +21,16 @@ const char* device() {
   return std::getenv("TERN_TEST_NEEDS");
 }
 
+/// A function of the emulated driver, which a session has opened by now.
+template <class F>
+F* emulator(const char* name) {
+  void* driver = dlopen(std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<F*>(driver == nullptr ? nullptr : dlsym(driver, name));
+}
+
 /// Launches of the libraries' kernels so far.
 std::uint64_t launches_of_libraries() {
-  static const auto launches = [] {
-    const char* name = std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7";
-    void* driver = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
-    return reinterpret_cast<std::uint64_t (*)(const char*)>(
-        driver == nullptr ? nullptr : dlsym(driver, "tern_emulator_launches"));
-  }();
+  static auto* const launches = emulator<std::uint64_t(const char*)>("tern_emulator_launches");
   return launches == nullptr ? 0 : launches(stand_in::kProductKernel) + launches(stand_in::kConvolutionKernel);
 }
 
@@ -116,6 +118,25 @@ TEST_F(LibraryTest, ReproducibleRunsTakeNone) {
   options.reproducible = true;
   EXPECT_EQ(run(linear(), linear_inputs(), options), 0u);
   EXPECT_EQ(result, kLinear);
+}
+
+TEST_F(LibraryTest, AFailedCallNamesTheLibrary) {
+  PrepareOptions options;
+  options.device = device();
+  Session session(linear().prepare(options));
+  EXPECT_EQ(values_of(session.run(linear_inputs())[0]), kLinear);
+  const bool cuda = std::string(device()) == "cuda";
+  emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(cuda ? "cuLaunchKernel" : "hipModuleLaunchKernel",
+                                                                   1);
+  try {
+    session.run(linear_inputs());
+    FAIL() << "the launch failed";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(cuda ? "multiplying: cuBLASLt error" : "multiplying: hipBLASLt error"),
+              std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(values_of(session.run(linear_inputs())[0]), kLinear);
 }
 
 TEST_F(LibraryTest, OtherTypesAreTerns) {
