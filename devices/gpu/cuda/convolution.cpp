@@ -56,7 +56,7 @@ std::optional<Convolution> convolution_of(const tern_device_op& op) {
   Convolution c;
   c.type = type->library;
   c.bytes = type->bytes;
-  c.is_exact = type->library == cudnn::kFloat && op.precision == TERN_DEVICE_PRECISION_EXPORTED;
+  c.is_exact = op.precision == TERN_DEVICE_PRECISION_EXPORTED;
   c.has_bias = op.input_count > 2 && op.inputs[2].dtype != 0;
   if (c.has_bias && op.inputs[2].strides[0] != 1 && op.inputs[2].sizes[0] != 1) return std::nullopt;
   if (!read(x, &c.x) || !read(w, &c.w) || !read(y, &c.y)) return std::nullopt;

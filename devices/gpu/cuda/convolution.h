@@ -16,7 +16,7 @@ struct Shape {
 struct Convolution {
   int type = 0;  ///< of all operands: cudnnDataType_t
   std::uint32_t bytes = 0;
-  bool is_exact = false;  ///< float32 keeps all its digits
+  bool is_exact = false;  ///< float32 keeps all its digits, and sums are of float32
   Shape x, w, y;
   std::vector<std::int64_t> before, after, strides, dilations;
   bool has_bias = false, has_relu = false;

@@ -92,16 +92,16 @@ std::vector<Descriptor> engines(const CudnnApi& api, const CudnnTarget& target, 
   return all;
 }
 
-/// Whether the engine rounds float32 to something shorter, as tensor cores do.
-bool rounds(const CudnnApi& api, const Descriptor& config) {
+/// Whether the engine rounds what is summed: float32 for tensor cores, or parts of sums.
+bool rounds(const CudnnApi& api, const Descriptor& config, int type) {
   Descriptor engine(api, kEngine);
   CudnnDescriptor handle = engine.handle();
   std::int64_t count = 0;
   if (api.get(config.handle(), kEngineConfigEngine, kTypeDescriptor, 1, &count, &handle) != kSuccess) return true;
   int notes[kMostNotes] = {};
   if (api.get(engine.handle(), kEngineNotes, kTypeNote, kMostNotes, &count, notes) != kSuccess) return true;
-  return std::any_of(notes, notes + count, [](int note) {
-    return note == kTensorCore || note == kDownConverts || note == kReducesPrecision;
+  return std::any_of(notes, notes + count, [&](int note) {
+    return note == kReducesPrecision || (type == kFloat && (note == kTensorCore || note == kDownConverts));
   });
 }
 
@@ -121,7 +121,7 @@ std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& ta
   if (!graph.finalize().good()) return nullptr;
   for (const int mode : {kModeA, kModeFallback}) {
     for (const Descriptor& config : engines(api, target, graph, mode)) {
-      if (c.is_exact && rounds(api, config)) continue;
+      if (c.is_exact && rounds(api, config, c.type)) continue;
       Descriptor plan(api, kPlan);
       if (target.handle != nullptr) plan.set(kPlanHandle, kTypeHandle, target.handle);
       if (target.device != nullptr) plan.set(kPlanDevice, kTypeDescriptor, target.device);

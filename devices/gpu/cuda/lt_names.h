@@ -29,6 +29,8 @@ constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8,
 constexpr int kLtEpilogueBias = 4;
 // cublasLtMatmulPreferenceAttributes_t
 constexpr int kLtWorkspace = 1;
+constexpr int kLtReductions = 3;               // REDUCTION_SCHEME_MASK
+constexpr int kLtReduceInCompute = 2;          // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 constexpr int kLtAlignments[] = {5, 6, 7, 8};  // MIN_ALIGNMENT_A_BYTES to D
 // cublasLtMatmulAlgo_t, in words of 64 bits
 constexpr int kLtAlgorithmWords = 8;

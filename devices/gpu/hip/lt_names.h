@@ -31,6 +31,7 @@ constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3,
 constexpr int kLtEpilogueBias = 4;
 // hipblasLtMatmulPreferenceAttributes_t
 constexpr int kLtWorkspace = 1;
+constexpr int kLtReductions = -1, kLtReduceInCompute = 0;  // it has no such choice
 constexpr std::array<int, 0> kLtAlignments = {};  // it has none: every algorithm takes every address of an element
 // hipblasLtMatmulAlgo_t, in words of 64 bits
 constexpr int kLtAlgorithmWords = 3;

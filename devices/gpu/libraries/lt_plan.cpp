@@ -66,6 +66,9 @@ std::optional<LtChoice> choose(Lt& lt, const Product& p, const LtPlan& plan, std
   const LtObject preference(made, lt.api.preference_destroy);
   Attributes<LtPreference> attributes(lt.api.preference_set, preference);
   attributes.set(names::kLtWorkspace, kWorkspace);
+  // Parts of a sum are added in float32, not in the 16 bits of the result.
+  if constexpr (names::kLtReductions >= 0)
+    attributes.set(names::kLtReductions, std::uint32_t{names::kLtReduceInCompute});
   int operand = 0;
   for (const int attribute : names::kLtAlignments)
     attributes.set(attribute, std::uint32_t{operand++ < 2 ? alignment : out_alignment});

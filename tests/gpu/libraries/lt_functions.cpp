@@ -26,11 +26,12 @@ struct Handle {
 
 /// What an algorithm of the stand-ins says of itself.
 struct Algorithm {
-  std::uint64_t magic;
+  std::uint32_t magic;
+  std::uint32_t splits;  // with partial sums of the result's type
   std::uint32_t alignments[4];
 };
 static_assert(sizeof(Algorithm) <= sizeof(LtAlgorithm));
-constexpr std::uint64_t kMagic = 0x7465726e6c74;
+constexpr std::uint32_t kMagic = 0x7465726e;
 constexpr std::uint64_t kWorkspace = 4096;  // of products of many terms
 constexpr std::int64_t kManyTerms = 64;
 
@@ -129,7 +130,10 @@ STAND_IN TERN_STAND_IN_LT(MatmulAlgoGetHeuristic)(LtHandle handle, LtProduct pro
                                                 object<Layout>(c, kHere), object<Layout>(d, kHere)});
   *count = 0;
   if (!call) return names::kLtNotSupported;
-  Algorithm algorithm{kMagic, {}};
+  Algorithm algorithm{kMagic, 0, {}};
+  constexpr std::uint32_t kInPlace = 1, kOutputType = 4;  // CUBLASLT_REDUCTION_SCHEME_...
+  const bool may_split = names::kLtReductions >= 0 && (wish.reductions & (kInPlace | kOutputType)) != 0;
+  algorithm.splits = may_split && call->k >= kManyTerms ? 1 : 0;
   std::copy_n(wish.alignments, 4, algorithm.alignments);
   const bool has_alignments = std::size(names::kLtAlignments) != 0;
   for (std::uint32_t& alignment : algorithm.alignments) {
@@ -170,6 +174,7 @@ STAND_IN TERN_STAND_IN_LT(Matmul)(LtHandle handle, LtProduct product, const void
   call->d.address = number(d);
   call->workspace = workspace_of(*call) != 0 ? number(workspace) : 0;
   call->workspace_bytes = workspace_of(*call);
+  call->splits = algorithm.splits != 0;
   call->alpha = factor(alpha, description);
   call->beta = factor(beta, description);
   if (description.epilogue != 1 && (description.epilogue & 4) != 0) {

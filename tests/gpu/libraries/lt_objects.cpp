@@ -72,6 +72,8 @@ void set(Preference& preference, int attribute, const void* value, std::size_t b
       return write(&preference, {number, offsetof(Preference, alignments) + 4u * operand, 4}, value, bytes);
     ++operand;
   }
+  if (names::kLtReductions >= 0 && attribute == names::kLtReductions)
+    return write(&preference, TERN_ATTRIBUTE(names::kLtReductions, Preference, reductions), value, bytes);
   if (attribute != names::kLtWorkspace) misuse("attribute %d of a preference", attribute);
   write(&preference, kWorkspace, value, bytes);
 }

@@ -29,7 +29,8 @@ struct Description {
 
 struct Preference {
   std::uint32_t magic = kMagic;
-  std::uint64_t workspace = 0;  // "Default is 0 (no workspace memory allowed)."
+  std::uint64_t workspace = 0;   // "Default is 0 (no workspace memory allowed)."
+  std::uint32_t reductions = 7;  // "CUBLASLT_REDUCTION_SCHEME_MASK": every scheme
   // "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES [...] uint32_t, default: 256 bytes"
   std::uint32_t alignments[4] = {256, 256, 256, 256};
   static constexpr std::uint32_t kMagic = 0x1a403;

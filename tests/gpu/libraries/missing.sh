@@ -3,6 +3,7 @@
 # driver of CUDA is there (tests/scripts/device.sh cuda).
 set -uo pipefail
 tern=$1
+# shellcheck source=tests/scripts/count.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/count.sh"
 # says TEXT VARIABLE=VALUE...: the line of cuda's libraries has it.
 says() {

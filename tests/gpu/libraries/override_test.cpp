@@ -189,6 +189,18 @@ TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
   }
 }
 
+TEST_F(LibraryTest, PartsOfASumKeepTheirDigits) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {1, 64}), DType::f16);
+  const ValueId y = p.b().cast(p.input(DType::f32, {64, 1}), DType::f16);
+  p.output(p.b().cast(p.b().matmul(x, y), DType::f32));
+  std::vector<float> values(64);
+  values[0] = 2048;
+  values[1] = values[40] = 1;  // 2049 is none of float16's numbers, 2050 is
+  EXPECT_EQ(run(p.model(), {floats({1, 64}, values), floats({64, 1}, std::vector<float>(64, 1))}), 1u);
+  EXPECT_EQ(result, (std::vector<float>{2050}));
+}
+
 TEST_F(LibraryTest, RowsThatBeginAnywhere) {
   // The second row of x begins at 4 bytes times 3: a vectorised algorithm must not be chosen for it.
   TestProgram p;

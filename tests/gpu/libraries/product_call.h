@@ -25,6 +25,7 @@ struct ProductCall {
   double alpha, beta;
   std::uint32_t activation;  ///< bits of cublasLtEpilogue_t: 2 ReLU, 32 GELU
   Rounding rounding;
+  bool splits;  ///< adds two parts of a sum after it has rounded them to the result's type
   bool single;  ///< sums are rounded to float
 };
 

@@ -30,6 +30,13 @@ void round_all(std::vector<double>& values, Rounding rounding) {
   for (double& v : values) v = rounded(v, rounding == Rounding::bfloat16 ? 7 : 10);
 }
 
+void round_to(std::vector<double>& values, DType dtype) {
+  std::vector<std::byte> made(values.size() * sizeof(double));
+  const auto count = static_cast<std::int64_t>(values.size());
+  convert(values.data(), DType::f64, made.data(), dtype, count);
+  convert(made.data(), dtype, values.data(), DType::f64, count);
+}
+
 std::vector<double> read(DType dtype, std::uint64_t address, std::int64_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
   convert(pointer<const void>(address), dtype, values.data(), DType::f64, count);
@@ -73,6 +80,7 @@ void multiply(const ProductCall& p, std::int64_t batch, const std::vector<double
   for (std::int64_t j = 0; j < p.n; ++j) {
     std::vector<double> sums(static_cast<std::size_t>(p.m));
     for (std::int64_t l = 0; l < p.k; ++l) {
+      if (p.splits && l == p.k / 2) round_to(sums, p.d.dtype);
       const double factor = b[static_cast<std::size_t>(j * p.k + l)];
       const double* column = a.data() + l * p.m;
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column[i] * factor;

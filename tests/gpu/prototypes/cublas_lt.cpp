@@ -33,6 +33,8 @@ static_assert(n::kLtBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
 static_assert(n::kLtBiasType == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
 static_assert(n::kLtEpilogueBias == CUBLASLT_EPILOGUE_BIAS && 1 == CUBLASLT_EPILOGUE_DEFAULT);
 static_assert(n::kLtWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+static_assert(n::kLtReductions == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+static_assert(n::kLtReduceInCompute == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 static_assert(n::kLtAlignments[0] == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 static_assert(n::kLtAlignments[1] == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES);
 static_assert(n::kLtAlignments[2] == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES);
