@@ -3,15 +3,34 @@ set(sources
   gpu/compile.cpp
   gpu/cuda/condition.cpp
   gpu/cuda/conditional.cpp
+  gpu/cuda/convolution.cpp
+  gpu/cuda/cudnn.cpp
+  gpu/cuda/cudnn_convolution.cpp
+  gpu/cuda/cudnn_plan.cpp
+  gpu/cuda/lt_version.cpp
+  gpu/cuda/providers.cpp
   gpu/cuda/share.cpp
   gpu/cuda/vendor.cpp
   gpu/devices.cpp
   gpu/graph.cpp
   gpu/groups.cpp
   gpu/hip/conditional.cpp
+  gpu/hip/lt_version.cpp
+  gpu/hip/providers.cpp
   gpu/hip/share.cpp
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
+  gpu/libraries/activation.cpp
+  gpu/libraries/describe.cpp
+  gpu/libraries/fused.cpp
+  gpu/libraries/lt.cpp
+  gpu/libraries/lt_plan.cpp
+  gpu/libraries/lt_product.cpp
+  gpu/libraries/lt_types.cpp
+  gpu/libraries/overrides.cpp
+  gpu/libraries/product.cpp
+  gpu/libraries/shared_library.cpp
+  gpu/libraries/staging.cpp
   gpu/library.cpp
   gpu/memory.cpp
   gpu/memory_segments.cpp

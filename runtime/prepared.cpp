@@ -85,12 +85,13 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   if (!options.keep.empty()) program = with_kept(*program, options.keep);
   auto prepared = std::make_shared<PreparedProgram>();
   prepared->options = options;
-  prepared->options.precision = cpu::resolved(options.precision);
   prepared->listeners = settings.listeners;
   prepared->weights = std::make_shared<SharedWeights>();
   prepared->plans = std::make_shared<Plans>(static_cast<std::size_t>(std::max(1, options.cached_plans)));
   Device& device = settings.device != nullptr ? *settings.device : Device::open(options.device);
   prepared->device = &device;
+  // Plugins resolve `automatic` themselves.
+  if (device.traits().native_kernels) prepared->options.precision = cpu::resolved(options.precision);
   prepared->constants = device.constants(*program, !options.copy_weights);
   if (options.native_code && !program->kernels.empty()) prepared->archived = device.take_kernels(*program);
   if (!options.reproducible) prepared->parts = device.parts();
@@ -102,7 +103,8 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
   check_kernels(*program, *prepared->kernels);
   for (const Function& original : program->functions) {
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
-    if (native) prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
+    if (device.takes_precision() && !options.reproducible)
+      prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
     // Epilogues are worked on before a product is rounded to its type.
     FusedFunction f = settings.fusion == Fusion::on ? fuse(std::move(exported), native) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));

@@ -50,6 +50,8 @@ nlohmann::ordered_json device_entry(const Plugin& plugin, int index) {
     entry["memory_bytes"] = p.memory_bytes;
     if (const std::uint64_t limit = device.memory().limit; limit != 0) entry["memory_limit"] = limit;
     entry["extensions"] = extensions_of(device);
+    if (const tern_device_library_functions* l = device.tables().libraries; l != nullptr)
+      entry["libraries"] = std::string(l->describe(index));
   } catch (const Error& e) {
     entry["problem"] = e.what();
   }
@@ -91,7 +93,11 @@ int run_devices(bool json) {
     return 0;
   }
   fmt::print("{:8}  this processor\n", "cpu");
-  for (const auto& d : devices) fmt::print("{}", line_of(d));
+  for (const auto& d : devices) {
+    fmt::print("{}", line_of(d));
+    if (d.contains("libraries"))
+      fmt::print("{:8}  libraries: {}\n", "", escape_name(d["libraries"].get<std::string>(), 4000));
+  }
   for (const auto& p : problems) {
     fmt::print("\nNot used: {}\n  {}\n", escape_name(p["plugin"].get<std::string>()),
                escape_name(p["problem"].get<std::string>(), 4000));

@@ -13,6 +13,10 @@ const tern_device_memory_segment_functions* memory_segment_functions();
 const tern_device_profiler_functions* profiler_functions();
 /// Null where the driver has no parts of devices.
 const tern_device_share_functions* share_functions();
+/// Null where libraries are left out.
+const tern_device_override_functions* override_functions();
+const tern_device_partition_functions* partition_functions();
+const tern_device_library_functions* library_functions();
 /// Null where the driver has no conditional nodes.
 const tern_device_graph_conditional_functions* graph_conditional_functions();
 

@@ -268,12 +268,20 @@ typedef struct tern_device_instruction {
   double number, imaginary; /* constant: other values */
 } tern_device_instruction;
 
+enum { /* the numbers of tern/precision.h */
+       TERN_DEVICE_PRECISION_EXPORTED = 0,
+       TERN_DEVICE_PRECISION_BFLOAT16 = 1,
+       TERN_DEVICE_PRECISION_AUTOMATIC = 2, /* any that keeps 10 bits of the fraction or more, such as TF32 */
+       TERN_DEVICE_PRECISION_FLOAT16 = 3
+};
+
 typedef struct tern_device_op {
   uint32_t size; /* sizeof(tern_device_op) of the caller */
   uint32_t version;
   const char* name; /* "matmul"; `tern ops` lists them */
-  int32_t input_count, output_count, attribute_count, reserved;
-  const tern_device_tensor* inputs;  /* with any strides */
+  int32_t input_count, output_count, attribute_count;
+  int32_t precision;                /* TERN_DEVICE_PRECISION_...: what a product of float32 may round its operands to */
+  const tern_device_tensor* inputs; /* with any strides */
   const tern_device_tensor* outputs; /* contiguous; disjoint from inputs, or exactly in place of an input that the op
                                         may overwrite */
   const tern_device_attribute* attributes;
@@ -295,6 +303,15 @@ typedef struct tern_device_override_functions {
                             const tern_device_op* op, tern_device_address scratch);
   tern_device_status (*release)(int32_t device, tern_device_override override);
 } tern_device_override_functions;
+
+/* "libraries": the libraries of the vendor that stand behind overrides and collectives, for people. */
+typedef struct tern_device_library_functions {
+  uint32_t size; /* sizeof(tern_device_library_functions) of the plugin */
+  uint32_t reserved;
+  /* Each library's name and version, or why it is not used: "cuBLASLt 13.1.0; NCCL is missing: no library
+   * libnccl.so.2". Valid until the thread's next call. */
+  const char* (*describe)(int32_t device);
+} tern_device_library_functions;
 
 /* "profiler": times from the device's clock. Without this table Tern waits after each node that it times, and reads the
  * host's clock. */

@@ -59,6 +59,8 @@ class Device {
   /// Searches the kernels that the program brings before it compiles any, as long as the result lives; null where the
   /// device takes none.
   virtual std::shared_ptr<const ArchivedKernels> take_kernels(const Program& program);
+  /// Whether it may make products in another precision (PrepareOptions::precision).
+  virtual bool takes_precision() const { return traits_.native_kernels; }
   /// What compiles several nodes as one; null where the device does not.
   virtual PartCompiler* parts() { return nullptr; }
 

@@ -16,7 +16,8 @@ namespace tern {
 struct PartRequest {
   std::span<const Node* const> nodes;
   std::span<const ValueId> inputs, outputs;
-  std::function<TensorView(ValueId)> view;  ///< data is the address of what never changes, else null
+  std::function<Precision(const Node&)> precision;  ///< what PrepareOptions say of the node; null: as exported
+  std::function<TensorView(ValueId)> view;          ///< data is the address of what never changes, else null
 };
 
 class PartCompiler {

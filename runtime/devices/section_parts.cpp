@@ -66,7 +66,7 @@ class SectionDivision {
       nodes.push_back(resolved.back() == nullptr ? &n : resolved.back().get());
     }
     const std::vector<std::int32_t> chosen = device.choose(
-        {nodes, {}, {}, [&](ValueId v) { return concrete_.view(f_.values[static_cast<std::size_t>(v)].type); }});
+        {nodes, {}, {}, {}, [&](ValueId v) { return concrete_.view(f_.values[static_cast<std::size_t>(v)].type); }});
     std::vector<std::int32_t> groups(end_ - begin_, -1);
     for (std::size_t k = 0; k < offered.size(); ++k) groups[offered[k] - begin_] = chosen[k];
     return groups;

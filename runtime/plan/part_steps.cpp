@@ -52,8 +52,9 @@ void plan_part(Draft& d, std::size_t number) {
   const Part& part = d.parts[number];
   std::vector<const Node*> nodes;
   for (std::uint32_t i : part.nodes) nodes.push_back(&d.node(i));
-  auto compiled =
-      d.prepared.parts->compile({nodes, part.inputs, part.outputs, [&](ValueId v) { return offered(d, v); }});
+  auto compiled = d.prepared.parts->compile({nodes, part.inputs, part.outputs,
+                                             [&](const Node& n) { return d.prepared.precision(n); },
+                                             [&](ValueId v) { return offered(d, v); }});
   if (compiled == nullptr) {
     for (std::uint32_t i : part.nodes) plan_node(d, i);
     return;

@@ -32,10 +32,12 @@ case $runtime in
     library=$([[ $runtime == rocm ]] && echo libamdhip64.so.7 || echo libcuda.so.1)
     needs "$emulation/$library" "what the emulated GPUs need (cuda.h, clang-19, HIP's headers)" \
       "PyPI and the archive; './dev build' builds them then"
-    export LD_LIBRARY_PATH=$emulation${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH=$emulation:$emulation/libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export OCL_ICD_VENDORS=$emulation/no-vendors # no OpenCL beside them
     TERN_NVRTC=$(find -L "$root/build/device-tools/lib" -name 'libnvrtc.so.*' -print -quit)
     export TERN_NVRTC
+    # Tern's kernels are what most tests are about: the vendors' libraries, or their stand-ins, only where asked for.
+    export TERN_CUDA_LIBRARIES=${TERN_CUDA_LIBRARIES:-0} TERN_ROCM_LIBRARIES=${TERN_ROCM_LIBRARIES:-0}
     export TERN_EMULATOR_CACHE=$emulation/cache
     # The emulated driver runs PTX, no machine code: NVRTC makes that, or both.
     if [[ $runtime == cubin ]]; then

@@ -185,6 +185,20 @@ check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 
 TERN_METAL_VERSION=3 on_metal 'metal 3, emulated' device_expected_failures.txt --device metal $data/programs
 on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}" $data/models
 on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results $data/conformance
+# Products and convolutions by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
+libraries() {
+  local gpu=$1
+  shift
+  env "TERN_TEST_NEEDS=$gpu" TERN_CUDA_LIBRARIES=1 TERN_ROCM_LIBRARIES=1 $scripts/device.sh "$gpu" "$@"
+}
+for gpu in cuda rocm; do
+  check "libraries, $gpu" libraries $gpu build/test_gpu_libraries
+  part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
+    $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d}}
+done
+# The real cuDNN plans for a described H100; skips itself where it is not installed.
+part 'libraries that are missing' libraries cuda tests/gpu/libraries/missing.sh build/tern
+check 'plans of cuDNN' libraries cuda build/test_gpu_cudnn_plans
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 part 'cost on a GPU' $scripts/gpu_model.py --check
 part 'cost on a GPU, report' $scripts/gpu_model_test.py

@@ -22,6 +22,7 @@ class OpDescription {
   OpDescription& operator=(const OpDescription&) = delete;
 
   const tern_device_op& op() const { return op_; }
+  void set_precision(Precision precision) { op_.precision = static_cast<std::int32_t>(precision); }
   void fill(std::span<const TensorView> in, std::span<const TensorView> out, bool with_addresses);
 
  private:

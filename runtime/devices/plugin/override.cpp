@@ -1,5 +1,6 @@
 #include "runtime/devices/plugin/override.h"
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <mutex>
@@ -17,7 +18,9 @@ namespace {
 class Override : public portable::OwnKernel {
  public:
   Override(PluginDevice& device, const KernelCall& call)
-      : device_(device), functions_(*device.tables().overrides), description_(*call.node, call.in, call.out) {}
+      : device_(device), functions_(*device.tables().overrides), description_(*call.node, call.in, call.out) {
+    description_.set_precision(call.precision);
+  }
   ~Override() override {
     if (handle_ == nullptr) return;
     device_.wait();
@@ -118,6 +121,9 @@ KernelTable make_table() {
 
 std::unique_ptr<portable::OwnKernel> prepare_override(PluginDevice& device, const KernelCall& call) {
   if (device.tables().overrides == nullptr) return nullptr;
+  // tern_device_tensor says nothing of blocks and scales.
+  const auto quantized = [](const TensorView& v) { return v.blocks.columns != 0; };
+  if (std::ranges::any_of(call.in, quantized) || std::ranges::any_of(call.out, quantized)) return nullptr;
   auto own = std::make_unique<Override>(device, call);
   if (!own->prepare()) return nullptr;
   return own;

@@ -18,7 +18,9 @@ class PartDescription {
       for (const ValueId v : n->outputs) out.push_back(v == kNoValue ? TensorView{} : request.view(v));
       tern_device_part_node node{};
       node.size = sizeof node;
-      node.op = ops_.emplace_back(*n, in, out).op();
+      OpDescription& op = ops_.emplace_back(*n, in, out);
+      if (request.precision) op.set_precision(request.precision(*n));
+      node.op = op.op();
       node.inputs = numbers(n->inputs, request).data();
       node.outputs = numbers(n->outputs, request).data();
       nodes_.push_back(node);

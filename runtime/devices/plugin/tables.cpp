@@ -31,6 +31,7 @@ PluginTables::PluginTables(const tern_device_plugin& p)
       memory_segments(table<tern_device_memory_segment_functions>(p, "memory_segments")),
       partitions(table<tern_device_partition_functions>(p, "partition")),
       collectives(table<tern_device_collective_functions>(p, "collective")),
-      kernel_compiler(table<tern_device_kernel_compiler_functions>(p, "kernel_compiler")) {}
+      kernel_compiler(table<tern_device_kernel_compiler_functions>(p, "kernel_compiler")),
+      libraries(table<tern_device_library_functions>(p, "libraries")) {}
 
 }  // namespace tern

@@ -21,6 +21,7 @@ struct PluginTables {
   const tern_device_partition_functions* partitions;
   const tern_device_collective_functions* collectives;
   const tern_device_kernel_compiler_functions* kernel_compiler;
+  const tern_device_library_functions* libraries;
 };
 
 }  // namespace tern

@@ -1,0 +1,72 @@
+#include "devices/gpu/cuda/convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "devices/gpu/cuda/cudnn_api.h"
+
+namespace tern::gpu {
+namespace {
+
+struct Type {
+  int dtype, library;  ///< tern/dtype.h, cudnnDataType_t
+  std::uint32_t bytes;
+};
+constexpr Type kTypes[] = {
+    {10, cudnn::kHalf, 2}, {11, cudnn::kBfloat16, 2}, {12, cudnn::kFloat, 4}, {13, cudnn::kDouble, 8}};
+
+/// The attribute's values, `count` of them, or `otherwise` as often.
+std::vector<std::int64_t> values(const tern_device_op& op, const char* name, std::size_t count,
+                                 std::int64_t otherwise) {
+  for (std::int32_t i = 0; i < op.attribute_count; ++i) {
+    const tern_device_attribute& a = op.attributes[i];
+    if (std::strcmp(a.name, name) == 0 && a.kind == TERN_ATTRIBUTE_INTEGERS && a.count > 0)
+      return {a.integers, a.integers + a.count};
+  }
+  return std::vector<std::int64_t>(count, otherwise);
+}
+
+/// False where an axis has no elements, or a stride that is not positive.
+bool read(const tern_device_tensor& t, Shape* shape) {
+  for (std::int32_t i = 0; i < t.rank; ++i) {
+    if (t.sizes[i] < 1 || (t.sizes[i] > 1 && t.strides[i] < 1)) return false;
+    shape->sizes.push_back(t.sizes[i]);
+    shape->strides.push_back(std::max<std::int64_t>(t.strides[i], 1));
+  }
+  return true;
+}
+
+/// cuDNN has no images with one axis: another one of size 1 goes before it.
+void add_axis(Convolution& c) {
+  for (Shape* s : {&c.x, &c.w, &c.y}) {
+    s->sizes.insert(s->sizes.begin() + 2, 1);
+    s->strides.insert(s->strides.begin() + 2, s->strides[2] * s->sizes[3]);
+  }
+  for (auto* list : {&c.before, &c.after}) list->insert(list->begin(), 0);
+  for (auto* list : {&c.strides, &c.dilations}) list->insert(list->begin(), 1);
+}
+
+}  // namespace
+
+std::optional<Convolution> convolution_of(const tern_device_op& op) {
+  const tern_device_tensor &x = op.inputs[0], &w = op.inputs[1], &y = op.outputs[0];
+  const auto* type = std::ranges::find(kTypes, x.dtype, &Type::dtype);
+  if (type == std::end(kTypes) || w.dtype != x.dtype || y.dtype != x.dtype || w.rank != x.rank) return std::nullopt;
+  if (values(op, "transposed", 1, 0)[0] != 0 || values(op, "fill", 1, 0)[0] != 0) return std::nullopt;
+  Convolution c;
+  c.type = type->library;
+  c.bytes = type->bytes;
+  c.is_exact = op.precision == TERN_DEVICE_PRECISION_EXPORTED;
+  c.has_bias = op.input_count > 2 && op.inputs[2].dtype != 0;
+  if (c.has_bias && op.inputs[2].strides[0] != 1 && op.inputs[2].sizes[0] != 1) return std::nullopt;
+  if (!read(x, &c.x) || !read(w, &c.w) || !read(y, &c.y)) return std::nullopt;
+  const auto axes = static_cast<std::size_t>(x.rank - 2);
+  c.before = values(op, "before", axes, 0);
+  c.after = values(op, "after", axes, 0);
+  c.strides = values(op, "strides", axes, 1);
+  c.dilations = values(op, "dilations", axes, 1);
+  if (axes == 1) add_axis(c);
+  return c;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,29 @@
+// Tern's convolution as cuDNN sees it: images with two or three spatial axes, any strides.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tern::gpu {
+
+struct Shape {
+  std::vector<std::int64_t> sizes, strides;
+};
+
+struct Convolution {
+  int type = 0;  ///< of all operands: cudnnDataType_t
+  std::uint32_t bytes = 0;
+  bool is_exact = false;  ///< float32 keeps all its digits, and sums are of float32
+  Shape x, w, y;
+  std::vector<std::int64_t> before, after, strides, dilations;
+  bool has_bias = false, has_relu = false;
+};
+
+/// Nothing where cuDNN is not asked: transposed convolutions, other types, empty operands, strides that are not
+/// positive.
+std::optional<Convolution> convolution_of(const tern_device_op& op);
+
+}  // namespace tern::gpu

@@ -1,0 +1,54 @@
+#include "devices/gpu/cuda/cudnn.h"
+
+#include <map>
+
+#include "devices/gpu/libraries/shared_library.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr const char* kFiles[] = {"libcudnn.so.9", "libcudnn.so", "/usr/local/cuda/lib64/libcudnn.so.9"};
+constexpr LibraryPlaces kPlaces = {"cuDNN", "TERN_CUDNN", kFiles,
+                                   "install NVIDIA's package, or from PyPI: nvidia-cudnn-cu13"};
+constexpr std::size_t kFirst = 90000;  // the graph API of 9.0; versions count so
+
+std::size_t number(void* library, const char* symbol) {
+  const auto get = reinterpret_cast<std::size_t (*)()>(symbol_of(library, symbol));
+  return get == nullptr ? 0 : get();
+}
+
+/// Why the library cannot be used on the device; empty if it can.
+std::string start(Cudnn& c, void* library, const std::string& file, const GpuDevice& d) {
+#define TERN_GPU_LOAD(name, suffix, parameters)                                             \
+  c.api.name = reinterpret_cast<decltype(c.api.name)>(symbol_of(library, "cudnn" #suffix)); \
+  if (c.api.name == nullptr) return file + " is too old: it lacks cudnn" #suffix "; update cuDNN";
+  TERN_GPU_CUDNN_FUNCTIONS(TERN_GPU_LOAD)
+#undef TERN_GPU_LOAD
+  const std::size_t n = number(library, "cudnnGetVersion");
+  c.version = std::to_string(n / 10000) + "." + std::to_string(n / 100 % 100) + "." + std::to_string(n % 100);
+  const std::string title = "cuDNN " + c.version + " (" + file + ")";
+  if (n < kFirst) return title + " is too old: Tern uses cuDNN 9";
+  // A library of a major version of CUDA runs on drivers of that version and of later ones.
+  const std::size_t cuda = number(library, "cudnnGetCudartVersion") / 1000;
+  if (cuda > static_cast<std::size_t>(d.driver_number / 1000))
+    return title + " needs a driver of CUDA " + std::to_string(cuda) + "; this one is of " + d.driver +
+           ": update the driver, or name another cuDNN by TERN_CUDNN";
+  const Status error = c.api.create(&c.handle);
+  return error == kSuccess ? "" : title + " does not start: error " + std::to_string(error);
+}
+
+}  // namespace
+
+Cudnn& cudnn_of(const GpuDevice& d) {
+  static std::mutex mutex;
+  static std::map<int, Cudnn> all;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = all.try_emplace(d.id);
+  Cudnn& c = at->second;
+  if (is_new)
+    open_library(
+        kPlaces, [&](void* library, const char* file) { return start(c, library, file, d); }, &c.why);
+  return c;
+}
+
+}  // namespace tern::gpu

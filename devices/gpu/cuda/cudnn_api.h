@@ -1,0 +1,117 @@
+// What of cuDNN's graph API (cudnn_graph.h) convolutions use; tests/gpu/prototypes holds it against the header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "devices/gpu/api.h"
+
+namespace tern::gpu {
+
+using CudnnHandle = void*;
+using CudnnDescriptor = void*;
+
+// X(name, suffix of the symbol, (parameters)).
+#define TERN_GPU_CUDNN_FUNCTIONS(X)                                                                           \
+  X(create, Create, (CudnnHandle * handle))                                                                   \
+  X(set_stream, SetStream, (CudnnHandle handle, Stream stream))                                               \
+  X(descriptor_create, BackendCreateDescriptor, (int kind, CudnnDescriptor* descriptor))                      \
+  X(descriptor_destroy, BackendDestroyDescriptor, (CudnnDescriptor descriptor))                               \
+  X(finalize, BackendFinalize, (CudnnDescriptor descriptor))                                                  \
+  X(set, BackendSetAttribute,                                                                                 \
+    (CudnnDescriptor descriptor, int name, int type, std::int64_t count, const void* values))                 \
+  X(get, BackendGetAttribute,                                                                                 \
+    (CudnnDescriptor descriptor, int name, int type, std::int64_t wanted, std::int64_t* count, void* values)) \
+  X(execute, BackendExecute, (CudnnHandle handle, CudnnDescriptor plan, CudnnDescriptor pack))
+
+struct CudnnApi {
+#define TERN_GPU_MEMBER(name, suffix, parameters) Status(*name) parameters = nullptr;
+  TERN_GPU_CUDNN_FUNCTIONS(TERN_GPU_MEMBER)
+#undef TERN_GPU_MEMBER
+};
+
+namespace cudnn {
+
+// cudnnBackendDescriptorType_t
+enum Kind {
+  kPointwise = 0,
+  kConvolution = 1,
+  kEngine = 2,
+  kEngineConfig = 3,
+  kHeuristic = 4,
+  kPlan = 5,
+  kConvolutionForward = 10,
+  kPointwiseOperation = 13,
+  kGraph = 15,
+  kPack = 16,
+  kTensor = 17,
+};
+// cudnnBackendAttributeType_t
+enum Type {
+  kTypeHandle = 0,
+  kTypeData = 1,
+  kTypeBoolean = 2,
+  kTypeInt64 = 3,
+  kTypeFloat = 4,
+  kTypeDouble = 5,
+  kTypePointer = 6,
+  kTypeConvolutionMode = 7,
+  kTypeHeuristicMode = 8,
+  kTypeNote = 11,
+  kTypePointwiseMode = 14,
+  kTypeDescriptor = 15,
+};
+// cudnnBackendAttributeName_t
+enum Attribute {
+  kPointwiseMode = 0,
+  kPointwisePrecision = 1,
+  kConvolutionType = 100,
+  kConvolutionMode = 101,
+  kConvolutionDilations = 102,
+  kConvolutionStrides = 103,
+  kConvolutionAfter = 104,
+  kConvolutionBefore = 105,
+  kConvolutionAxes = 106,
+  kHeuristicMode = 200,
+  kHeuristicGraph = 201,
+  kHeuristicResults = 202,
+  kHeuristicDevice = 204,
+  kEngineConfigEngine = 300,
+  kPlanHandle = 400,
+  kPlanEngineConfig = 401,
+  kPlanWorkspace = 402,
+  kPlanDevice = 407,
+  kForwardAlpha = 700,
+  kForwardBeta = 701,
+  kForwardConvolution = 702,
+  kForwardW = 703,
+  kForwardX = 704,
+  kForwardY = 705,
+  kPointwiseDescriptor = 750,
+  kPointwiseX = 751,
+  kPointwiseB = 752,
+  kPointwiseY = 753,
+  kGraphHandle = 800,
+  kGraphOperations = 801,
+  kTensorAlignment = 900,
+  kTensorType = 901,
+  kTensorSizes = 902,
+  kTensorStrides = 903,
+  kTensorNumber = 906,
+  kTensorVirtual = 907,
+  kPackNumbers = 1000,
+  kPackAddresses = 1001,
+  kPackWorkspace = 1003,
+  kEngineNotes = 1303,
+};
+// cudnnDataType_t
+enum Data { kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9 };
+constexpr int kCrossCorrelation = 1;  // cudnnConvolutionMode_t
+constexpr int kAdd = 0, kRelu = 100;  // cudnnPointwiseMode_t
+// cudnnBackendHeurMode_t
+constexpr int kModeA = 3, kModeFallback = 2;
+// cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32
+constexpr int kTensorCore = 0, kDownConverts = 1, kReducesPrecision = 2;
+
+}  // namespace cudnn
+}  // namespace tern::gpu

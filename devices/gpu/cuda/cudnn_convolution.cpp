@@ -1,0 +1,73 @@
+// convolution by cuDNN.
+#include "devices/gpu/cuda/cudnn.h"
+#include "devices/gpu/cuda/cudnn_plan.h"
+#include "devices/gpu/cuda/providers.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr std::int64_t kAligned = 16;  // Tern's own memory is; parts of tensors may not be
+
+tern_device_status checked_cudnn(Status error, const char* call) {
+  if (error == kSuccess) return TERN_DEVICE_OK;
+  return failed(TERN_DEVICE_FAILED, std::string(call) + ": cuDNN error " + std::to_string(error));
+}
+
+class ConvolutionNode : public LibraryNode {
+ public:
+  ConvolutionNode(Cudnn& library, bool has_bias, std::unique_ptr<CudnnPlan> aligned, std::unique_ptr<CudnnPlan> any)
+      : library_(library), has_bias_(has_bias), aligned_(std::move(aligned)), any_(std::move(any)) {}
+
+  std::uint64_t scratch_bytes() const override {
+    const std::int64_t most = std::max(aligned_->workspace, any_->workspace);
+    return most == 0 ? 0 : static_cast<std::uint64_t>(most) + kScratchAlignment;
+  }
+
+  tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
+    std::vector<std::int64_t> numbers = {cudnn::kX, cudnn::kW, cudnn::kY};
+    std::vector<Address> addresses = {op.inputs[0].data, op.inputs[1].data, op.outputs[0].data};
+    if (has_bias_) numbers.push_back(cudnn::kBias), addresses.push_back(op.inputs[2].data);
+    bool all = true;
+    for (const Address a : addresses) all = all && a % kAligned == 0;
+    const CudnnPlan& plan = all ? *aligned_ : *any_;
+    const Address workspace =
+        plan.workspace == 0 ? 0 : (scratch + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    cudnn::Descriptor pack(library_.api, cudnn::kPack);
+    pack.set(cudnn::kPackNumbers, numbers);
+    pack.set(cudnn::kPackAddresses, cudnn::kTypePointer, std::span<const Address>(addresses));
+    pack.set(cudnn::kPackWorkspace, cudnn::kTypePointer, workspace).finalize();
+    if (!pack.good()) return failed(TERN_DEVICE_FAILED, "cuDNN does not take the addresses of a convolution");
+    const std::lock_guard lock(library_.lock);
+    TERN_GPU_TRY(checked_cudnn(library_.api.set_stream(library_.handle, stream), "setting the stream"));
+    return checked_cudnn(library_.api.execute(library_.handle, plan.plan.handle(), pack.handle()), "a convolution");
+  }
+
+ private:
+  static constexpr std::uint64_t kScratchAlignment = 256;
+  Cudnn& library_;
+  const bool has_bias_;
+  const std::unique_ptr<CudnnPlan> aligned_, any_;
+};
+
+}  // namespace
+
+bool has_convolution(const tern_device_op& op) {
+  return convolution_of(op).has_value();
+}
+
+std::unique_ptr<LibraryNode> prepare_convolution(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+  std::optional<Convolution> c = convolution_of(op);
+  if (!c || activation == Activation::gelu) return nullptr;
+  c->has_relu = activation == Activation::relu;
+  Cudnn& library = cudnn_of(d);
+  if (!library.why.empty()) return nullptr;
+  const std::lock_guard lock(library.lock);
+  const CudnnTarget target{library.handle, nullptr};
+  std::unique_ptr<CudnnPlan> aligned = cudnn_plan(library.api, target, *c, kAligned);
+  std::unique_ptr<CudnnPlan> any = aligned == nullptr ? nullptr : cudnn_plan(library.api, target, *c, c->bytes);
+  if (any == nullptr) return nullptr;
+  return std::make_unique<ConvolutionNode>(library, c->has_bias, std::move(aligned), std::move(any));
+}
+
+}  // namespace tern::gpu

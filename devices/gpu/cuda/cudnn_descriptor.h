@@ -1,0 +1,54 @@
+// A descriptor of cuDNN's graph API.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "devices/gpu/cuda/cudnn_api.h"
+
+namespace tern::gpu::cudnn {
+
+class Descriptor {
+ public:
+  Descriptor(const CudnnApi& api, Kind kind) : api_(&api) { good_ = api.descriptor_create(kind, &handle_) == kSuccess; }
+  ~Descriptor() {
+    if (handle_ != nullptr) api_->descriptor_destroy(handle_);
+  }
+  Descriptor(Descriptor&& other) noexcept : api_(other.api_), handle_(other.handle_), good_(other.good_) {
+    other.handle_ = nullptr;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+
+  template <class T>
+  Descriptor& set(Attribute name, Type type, const T& value) {
+    return set(name, type, std::span<const T>(&value, 1));
+  }
+  template <class T>
+  Descriptor& set(Attribute name, Type type, std::span<const T> values) {
+    good_ =
+        good_ && api_->set(handle_, name, type, static_cast<std::int64_t>(values.size()), values.data()) == kSuccess;
+    return *this;
+  }
+  Descriptor& set(Attribute name, const std::vector<std::int64_t>& values) {
+    return set(name, kTypeInt64, std::span<const std::int64_t>(values));
+  }
+  Descriptor& set(Attribute name, const Descriptor& value) {
+    good_ = good_ && value.good_;
+    return set(name, kTypeDescriptor, value.handle_);
+  }
+  Descriptor& finalize() {
+    good_ = good_ && api_->finalize(handle_) == kSuccess;
+    return *this;
+  }
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] CudnnDescriptor handle() const { return handle_; }
+
+ private:
+  const CudnnApi* api_;
+  CudnnDescriptor handle_ = nullptr;
+  bool good_ = false;  ///< all calls so far succeeded
+};
+
+}  // namespace tern::gpu::cudnn

@@ -1,0 +1,38 @@
+// cuBLASLt's names and numbers (cublasLt.h, cublas_api.h, library_types.h); tests/gpu/prototypes holds them against the
+// headers.
+#pragma once
+
+#define TERN_GPU_LT_SYMBOL(suffix) "cublasLt" #suffix
+
+namespace tern::gpu::names {
+
+constexpr const char* kLt = "cuBLASLt";
+constexpr const char* kLtVariable = "TERN_CUBLASLT";
+constexpr const char* kLtHint = "install it with the CUDA Toolkit, or from PyPI: nvidia-cublas";
+constexpr const char* kLtLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
+                                        "/usr/local/cuda/lib64/libcublasLt.so"};
+
+// cublasStatus_t
+constexpr int kLtAllocFailed = 3, kLtInvalidValue = 7, kLtNotSupported = 15;
+// cublasOperation_t
+constexpr int kLtNormal = 0, kLtTransposed = 1;
+// cublasComputeType_t
+constexpr int kLtCompute32 = 68, kLtComputeBfloat16 = 75, kLtComputeTf32 = 77, kLtCompute64 = 70;
+// cudaDataType
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
+constexpr int kLtE4m3Fnuz = -1, kLtE5m2Fnuz = -1;  // not of this vendor
+// cublasLtMatrixLayoutAttribute_t
+constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;
+// cublasLtMatmulDescAttributes_t
+constexpr int kLtTransA = 3, kLtTransB = 4, kLtEpilogue = 7, kLtBiasPointer = 8, kLtBiasType = 26;
+// cublasLtEpilogue_t
+constexpr int kLtEpilogueBias = 4;
+// cublasLtMatmulPreferenceAttributes_t
+constexpr int kLtWorkspace = 1;
+constexpr int kLtReductions = 3;               // REDUCTION_SCHEME_MASK
+constexpr int kLtReduceInCompute = 2;          // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+constexpr int kLtAlignments[] = {5, 6, 7, 8};  // MIN_ALIGNMENT_A_BYTES to D
+// cublasLtMatmulAlgo_t, in words of 64 bits
+constexpr int kLtAlgorithmWords = 8;
+
+}  // namespace tern::gpu::names

@@ -1,0 +1,39 @@
+// hipBLASLt's names and numbers (hipblaslt.h, hipblas-common.h, library_types.h); tests/gpu/prototypes holds them
+// against the headers, where they are installed.
+#pragma once
+
+#include <array>
+
+#define TERN_GPU_LT_SYMBOL(suffix) "hipblasLt" #suffix
+
+namespace tern::gpu::names {
+
+constexpr const char* kLt = "hipBLASLt";
+constexpr const char* kLtVariable = "TERN_HIPBLASLT";
+constexpr const char* kLtHint = "install the package hipblaslt of ROCm";
+constexpr const char* kLtLibraries[] = {"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so",
+                                        "/opt/rocm/lib/libhipblaslt.so"};
+
+// hipblasStatus_t
+constexpr int kLtAllocFailed = 2, kLtInvalidValue = 3, kLtNotSupported = 7;
+// hipblasOperation_t
+constexpr int kLtNormal = 111, kLtTransposed = 112;
+// hipblasComputeType_t
+constexpr int kLtCompute32 = 2, kLtComputeBfloat16 = 5, kLtComputeTf32 = 6, kLtCompute64 = 7;
+// hipDataType
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
+constexpr int kLtE4m3Fnuz = 1000, kLtE5m2Fnuz = 1001;
+// hipblasLtMatrixLayoutAttribute_t
+constexpr int kLtBatchCount = 0, kLtBatchOffset = 1;
+// hipblasLtMatmulDescAttributes_t
+constexpr int kLtTransA = 0, kLtTransB = 1, kLtEpilogue = 2, kLtBiasPointer = 3, kLtBiasType = 4;
+// hipblasLtEpilogue_t
+constexpr int kLtEpilogueBias = 4;
+// hipblasLtMatmulPreferenceAttributes_t
+constexpr int kLtWorkspace = 1;
+constexpr int kLtReductions = -1, kLtReduceInCompute = 0;  // it has no such choice
+constexpr std::array<int, 0> kLtAlignments = {};  // it has none: every algorithm takes every address of an element
+// hipblasLtMatmulAlgo_t, in words of 64 bits
+constexpr int kLtAlgorithmWords = 3;
+
+}  // namespace tern::gpu::names

@@ -1,0 +1,59 @@
+#include "devices/gpu/libraries/activation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace tern::gpu {
+namespace {
+
+struct Known {
+  const char* expression;
+  Activation activation;
+};
+// As `text` below writes aten.relu, and GELU as aten.gelu and Hugging Face's models have it.
+constexpr Known kKnown[] = {
+    {"max(0,x)", Activation::relu},
+    {"mul(add(1,tanh(mul(0.797885,add(mul(0.044715,pow(x,3)),x)))),mul(0.5,x))", Activation::gelu},
+};
+constexpr const char* kCommutative[] = {"add", "mul", "max"};
+constexpr std::int64_t kMostInstructions = 16;
+
+/// The expression as nested calls, its operand as x, and operands that may change places sorted. Empty where it is none
+/// of a few instructions on one operand.
+std::string text(const tern_device_op& op, std::int64_t at) {
+  const tern_device_instruction& i = op.instructions[at];
+  const std::string name = i.name;
+  if (name == "load") return i.integer == 0 ? "x" : "";
+  if (name == "convert") return text(op, i.operands[0]);  // from and to the type of the arithmetic
+  if (name == "constant") {
+    char number[32];
+    std::snprintf(number, sizeof number, "%g", i.number);
+    return number;
+  }
+  std::vector<std::string> operands;
+  for (const std::int32_t k : i.operands)
+    if (k >= 0) operands.push_back(text(op, k));
+  if (std::ranges::find(kCommutative, name) != std::end(kCommutative)) std::ranges::sort(operands);
+  std::string all;
+  for (const std::string& o : operands) all += (all.empty() ? "" : ",") + o;
+  all = name + "(" + all + ")";
+  return all == "mul(mul(x,x),x)" ? "pow(x,3)" : all;
+}
+
+}  // namespace
+
+Activation activation_of(const tern_device_op& op) {
+  constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
+  if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 1 || op.instruction_count > kMostInstructions ||
+      op.inputs[0].dtype != op.outputs[0].dtype || op.inputs[0].dtype < kF16 || op.inputs[0].dtype > kF32)
+    return Activation::none;
+  const std::string expression = text(op, op.instruction_count - 1);
+  for (const Known& k : kKnown)
+    if (expression == k.expression) return k.activation;
+  return Activation::none;
+}
+
+}  // namespace tern::gpu

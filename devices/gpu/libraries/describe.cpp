@@ -1,0 +1,36 @@
+// "libraries": which of the vendor's libraries this device uses, for people.
+#include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/lt.h"
+#include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/tables.h"
+#include "names.h"
+
+namespace tern::gpu {
+namespace {
+
+std::string products(const GpuDevice& d) {
+  const Lt& library = lt(d);
+  return library.why.empty() ? std::string(names::kLt) + " " + library.version.text : library.why;
+}
+
+const char* describe(std::int32_t device) {
+  thread_local std::string text;
+  text.clear();
+  const GpuDevice* d = enter(device);
+  if (d == nullptr) return text.c_str();
+  if (!wants_libraries()) return (text = left_out()).c_str();
+  text = products(*d);
+  if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;
+  return text.c_str();
+}
+
+constexpr tern_device_library_functions kLibraries = {sizeof kLibraries, 0, describe};
+
+}  // namespace
+
+const tern_device_library_functions* library_functions() {
+  return &kLibraries;
+}
+
+}  // namespace tern::gpu

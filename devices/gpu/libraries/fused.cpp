@@ -1,0 +1,124 @@
+// "partition": a product or a convolution and the activation that follows it, as one call of the library.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/activation.h"
+#include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/profiler.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+
+namespace tern::gpu {
+namespace {
+
+/// How many operands of the nodes are the value.
+std::ptrdiff_t uses(const tern_device_part& part, std::int32_t value) {
+  std::ptrdiff_t count = 0;
+  for (std::int32_t i = 0; i < part.node_count; ++i) {
+    const tern_device_part_node& n = part.nodes[i];
+    count += std::count(n.inputs, n.inputs + n.op.input_count, value);
+  }
+  return count;
+}
+
+/// The node before `node` that makes `value`; -1 for none.
+std::int32_t maker(const tern_device_part& part, std::int32_t node, std::int32_t value) {
+  for (std::int32_t i = 0; i < node; ++i)
+    if (part.nodes[i].outputs[0] == value) return i;
+  return -1;
+}
+
+/// An activation and the library's node before it, with what changes only the sizes between them: the last first.
+/// Nobody else reads the results in between. Empty where there is none.
+std::vector<std::int32_t> chain(const tern_device_part& part, std::int32_t activation) {
+  if (activation_of(part.nodes[activation].op) == Activation::none) return {};
+  std::vector<std::int32_t> nodes = {activation};
+  while (true) {
+    const tern_device_part_node& n = part.nodes[nodes.back()];
+    const std::int32_t before = uses(part, n.inputs[0]) == 1 ? maker(part, nodes.back(), n.inputs[0]) : -1;
+    if (before < 0) return {};
+    nodes.push_back(before);
+    if (provider_of(part.nodes[before].op) != nullptr) return nodes;
+    if (std::strcmp(part.nodes[before].op.name, "reshape") != 0) return {};
+  }
+}
+
+tern_device_status choose(std::int32_t, const tern_device_part* part, std::int32_t* groups) {
+  std::fill_n(groups, part->node_count, -1);
+  for (std::int32_t i = 0; i < part->node_count; ++i)
+    for (const std::int32_t node : chain(*part, i)) groups[node] = i;
+  return TERN_DEVICE_OK;
+}
+
+/// A node, its operands' places among those of the part, and the library's calls for it. Several threads may run it:
+/// nodes change nothing of themselves outside of the library's lock.
+struct Fused {
+  tern_device_op op;
+  std::vector<tern_device_tensor> inputs;
+  tern_device_tensor output;
+  std::vector<std::ptrdiff_t> places;  ///< -1: the operand is absent
+  std::unique_ptr<LibraryNode> node;
+};
+
+tern_device_status compile(std::int32_t device, const tern_device_part* part, tern_device_partition* partition,
+                           std::uint64_t* scratch_bytes) {
+  TERN_GPU_ENTER(device);
+  // Tern divides groups, and what is made in the middle may be read elsewhere.
+  const tern_device_part_node& last = part->nodes[part->node_count - 1];
+  if (chain(*part, part->node_count - 1).size() != static_cast<std::size_t>(part->node_count) ||
+      part->output_count != 1 || part->outputs[0] != last.outputs[0])
+    return failed(TERN_DEVICE_UNSUPPORTED, "no node of a library with an activation");
+  const tern_device_part_node& product = part->nodes[0];
+  auto fused = std::make_unique<Fused>();
+  fused->op = product.op;
+  fused->inputs.assign(product.op.inputs, product.op.inputs + product.op.input_count);
+  fused->output = product.op.outputs[0];  // as many elements in the same order as the last
+  fused->op.inputs = fused->inputs.data();
+  fused->op.outputs = &fused->output;
+  for (std::int32_t k = 0; k < product.op.input_count; ++k) {
+    const std::int32_t* end = part->inputs + part->input_count;
+    const std::int32_t* place = std::find(part->inputs, end, product.inputs[k]);
+    fused->places.push_back(place == end ? -1 : place - part->inputs);
+  }
+  fused->node = provider_of(product.op)->prepare(*d, fused->op, activation_of(last.op));
+  if (fused->node == nullptr) return failed(TERN_DEVICE_UNSUPPORTED, "no library runs this node with its activation");
+  *scratch_bytes = fused->node->scratch_bytes();
+  *partition = reinterpret_cast<tern_device_partition>(fused.release());
+  return TERN_DEVICE_OK;
+}
+
+tern_device_status run(std::int32_t device, tern_device_stream stream, tern_device_partition partition,
+                       const tern_device_address* inputs, const tern_device_address* outputs,
+                       tern_device_address scratch) {
+  TERN_GPU_ENTER(device);
+  const Fused& fused = *reinterpret_cast<const Fused*>(partition);
+  std::vector<tern_device_tensor> operands = fused.inputs;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    if (fused.places[k] >= 0) operands[k].data = inputs[fused.places[k]];
+  tern_device_tensor output = fused.output;
+  output.data = outputs[0];
+  tern_device_op op = fused.op;
+  op.inputs = operands.data();
+  op.outputs = &output;
+  const Timed timed(*stream);
+  return fused.node->run(stream->current(), op, scratch);
+}
+
+tern_device_status release(std::int32_t device, tern_device_partition partition) {
+  TERN_GPU_ENTER(device);
+  delete reinterpret_cast<Fused*>(partition);
+  return TERN_DEVICE_OK;
+}
+
+constexpr tern_device_partition_functions kFused = {sizeof kFused, 0, choose, compile, run, release};
+
+}  // namespace
+
+const tern_device_partition_functions* partition_functions() {
+  return wants_libraries() ? &kFused : nullptr;
+}
+
+}  // namespace tern::gpu

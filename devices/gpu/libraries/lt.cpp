@@ -1,0 +1,57 @@
+#include "devices/gpu/libraries/lt.h"
+
+#include <map>
+
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/status.h"
+#include "names.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr LibraryPlaces kPlaces = {names::kLt, names::kLtVariable, names::kLtLibraries, names::kLtHint};
+
+/// Why the library cannot be used on the device; empty if it can.
+std::string start(Lt& lt, void* library, const char* file, const GpuDevice& d) {
+  lt.path = file;
+  std::string lacks;
+#define TERN_GPU_LOAD(name, suffix, parameters)                                                          \
+  lt.api.name = reinterpret_cast<decltype(lt.api.name)>(symbol_of(library, TERN_GPU_LT_SYMBOL(suffix))); \
+  if (lt.api.name == nullptr) lacks += (lacks.empty() ? "" : ", ") + std::string(TERN_GPU_LT_SYMBOL(suffix));
+  TERN_GPU_LT_FUNCTIONS(TERN_GPU_LOAD)
+#undef TERN_GPU_LOAD
+  if (!lacks.empty())
+    return lt.path + " is too old: it lacks " + lacks + "; update " + names::kLt + ", or name another by " +
+           names::kLtVariable;
+  // cuBLASLt tells its version without a device.
+  lt.version = lt_version(library, nullptr);
+  if (std::string why = lt_too_new(lt.version, d.driver_number); !why.empty())
+    return std::string(names::kLt) + " " + lt.version.text + " (" + lt.path + ") " + why;
+  if (const int error = lt.api.create(&lt.handle); error != kSuccess)
+    return std::string(names::kLt) + " (" + lt.path + ") does not start on device " + std::to_string(d.id) +
+           ": error " + std::to_string(error);
+  if (lt.version.text.empty()) lt.version = lt_version(library, lt.handle);
+  return {};
+}
+
+}  // namespace
+
+Lt& lt(const GpuDevice& d) {
+  static std::mutex mutex;
+  static std::map<int, Lt> all;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = all.try_emplace(d.id);
+  Lt& lt = at->second;
+  if (is_new)
+    open_library(
+        kPlaces, [&](void* library, const char* file) { return start(lt, library, file, d); }, &lt.why);
+  return lt;
+}
+
+tern_device_status lt_checked(int error, const char* call) {
+  if (error == kSuccess) return TERN_DEVICE_OK;
+  return failed(error == names::kLtAllocFailed ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,
+                std::string(call) + ": " + names::kLt + " error " + std::to_string(error));
+}
+
+}  // namespace tern::gpu

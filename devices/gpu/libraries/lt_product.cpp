@@ -1,0 +1,102 @@
+// matmul by cuBLASLt or hipBLASLt.
+#include <algorithm>
+
+#include "devices/gpu/libraries/lt_plan.h"
+#include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/staging.h"
+#include "devices/gpu/status.h"
+
+namespace tern::gpu {
+namespace {
+
+class ProductNode : public LibraryNode {
+ public:
+  ProductNode(Lt& lt, Product product, const LtTypes& types, std::unique_ptr<LtPlan> plan)
+      : lt_(lt), product_(std::move(product)), types_(types), plan_(std::move(plan)) {
+    workspace_ = plan_->aligned->workspace;
+    if (plan_->any) {
+      workspace_ = std::max<std::uint64_t>(workspace_, plan_->any->workspace);
+    } else {
+      staging_.emplace(product_, types_);
+    }
+  }
+
+  std::uint64_t scratch_bytes() const override {
+    const std::uint64_t own = workspace_ + (staging_ ? staging_->bytes() : 0);
+    return own == 0 ? 0 : own + kScratchAlignment;
+  }
+
+  tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) override {
+    ProductAddresses at{op.inputs[1].data, op.inputs[0].data, op.outputs[0].data, op.outputs[0].data};
+    if (product_.addend != Addend::none) at.c = op.inputs[2].data;
+    scratch = aligned(scratch, kScratchAlignment);
+    if (!staging_) return multiply(stream, at, scratch);
+    const ProductAddresses given = at;
+    TERN_GPU_TRY(staging_->copy_in(stream, scratch + workspace_, &at));
+    TERN_GPU_TRY(multiply(stream, at, scratch));
+    return staging_->copy_out(stream, at, given);
+  }
+
+ private:
+  static constexpr std::uint64_t kScratchAlignment = 256;
+
+  tern_device_status multiply(Stream stream, const ProductAddresses& first, Address scratch) {
+    const std::lock_guard lock(lt_.lock);
+    for (const Offsets& o : product_.calls) {
+      const Address a = first.a + static_cast<Address>(o.a) * types_.bytes;
+      const Address b = first.b + static_cast<Address>(o.b) * types_.bytes;
+      const Address d = first.d + static_cast<Address>(o.d) * types_.out_bytes;
+      const Address addend = first.c + static_cast<Address>(o.c) * types_.out_bytes;
+      const bool has_vector = product_.addend == Addend::vector;
+      const Address c = product_.addend == Addend::matrix ? addend : d;
+      if (has_vector)
+        TERN_GPU_TRY(
+            lt_checked(lt_.api.product_set(plan_->product.get(), names::kLtBiasPointer, &addend, sizeof addend),
+                       "setting the bias of a product"));
+      const bool all = ((a | b | c | d | (has_vector ? addend : 0)) % kLtAlignment) == 0;
+      const LtChoice& choice = all || !plan_->any ? *plan_->aligned : *plan_->any;
+      TERN_GPU_TRY(call(stream, {a, b, c, d}, choice, scratch));
+    }
+    return TERN_DEVICE_OK;
+  }
+
+  tern_device_status call(Stream stream, const ProductAddresses& at, const LtChoice& choice, Address scratch) {
+    const double wide[] = {1, product_.addend == Addend::matrix ? 1.0 : 0.0};
+    const float narrow[] = {1, static_cast<float>(wide[1])};
+    const auto factor = [&](int i) -> const void* {
+      return types_.wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
+    };
+    const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
+    return lt_checked(lt_.api.multiply(lt_.handle, plan_->product.get(), factor(0), pointer(at.a), plan_->a.get(),
+                                       pointer(at.b), plan_->b.get(), factor(1), pointer(at.c), plan_->c.get(),
+                                       pointer(at.d), plan_->d.get(), &choice.algorithm,
+                                       choice.workspace == 0 ? nullptr : pointer(scratch), choice.workspace, stream),
+                      "multiplying");
+  }
+
+  Lt& lt_;
+  const Product product_;
+  const LtTypes types_;
+  const std::unique_ptr<LtPlan> plan_;
+  std::uint64_t workspace_ = 0;
+  std::optional<Staging> staging_;  ///< where the library takes aligned addresses only
+};
+
+}  // namespace
+
+bool has_product(const tern_device_op& op) {
+  return !lt_types(op).computes.empty();
+}
+
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation) {
+  const LtTypes types = lt_types(op);
+  std::optional<Product> product = product_of(op);
+  if (!product) return nullptr;
+  Lt& library = lt(d);
+  if (!library.why.empty()) return nullptr;
+  std::unique_ptr<LtPlan> plan = lt_plan(library, *product, types, activation);
+  if (plan == nullptr || (!plan->any && product->calls.size() > 1)) return nullptr;
+  return std::make_unique<ProductNode>(library, std::move(*product), types, std::move(plan));
+}
+
+}  // namespace tern::gpu

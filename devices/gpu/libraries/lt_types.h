@@ -1,0 +1,23 @@
+// The element types of products that the libraries know, and how they may be computed.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tern::gpu {
+
+struct LtTypes {
+  int a = 0, b = 0, out = 0;  ///< of the library (cudaDataType); a is that of Tern's b
+  std::uint32_t bytes = 0;    ///< of an element of the operands
+  std::uint32_t out_bytes = 0;
+  bool wide = false;          ///< alpha and beta are double, else float
+  int scale = 0;              ///< their type
+  std::vector<int> computes;  ///< the preferred one first
+};
+
+/// Without `computes` where the libraries have no such product.
+LtTypes lt_types(const tern_device_op& op);
+
+}  // namespace tern::gpu

@@ -1,0 +1,63 @@
+// "override": nodes that the vendor's libraries run.
+#include <cstring>
+
+#include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/provider.h"
+#include "devices/gpu/libraries/shared_library.h"
+#include "devices/gpu/profiler.h"
+#include "devices/gpu/status.h"
+#include "devices/gpu/tables.h"
+
+namespace tern::gpu {
+namespace {
+
+constexpr Provider kProviders[] = {
+    {"matmul", has_product, prepare_product},
+};
+
+LibraryNode* node_of(tern_device_override handle) {
+  return reinterpret_cast<LibraryNode*>(handle);
+}
+
+tern_device_status prepare(std::int32_t device, const tern_device_op* op, tern_device_override* override,
+                           std::uint64_t* scratch_bytes) {
+  if (const Provider* provider = provider_of(*op)) {
+    TERN_GPU_ENTER(device);
+    if (std::unique_ptr<LibraryNode> node = provider->prepare(*d, *op, Activation::none)) {
+      *scratch_bytes = node->scratch_bytes();
+      *override = reinterpret_cast<tern_device_override>(node.release());
+      return TERN_DEVICE_OK;
+    }
+  }
+  return failed(TERN_DEVICE_UNSUPPORTED, std::string("no library runs this node: ") + op->name);
+}
+
+tern_device_status run(std::int32_t device, tern_device_stream stream, tern_device_override override,
+                       const tern_device_op* op, tern_device_address scratch) {
+  TERN_GPU_ENTER(device);
+  const Timed timed(*stream);
+  return node_of(override)->run(stream->current(), *op, scratch);
+}
+
+tern_device_status release(std::int32_t device, tern_device_override override) {
+  TERN_GPU_ENTER(device);
+  delete node_of(override);
+  return TERN_DEVICE_OK;
+}
+
+constexpr tern_device_override_functions kOverrides = {sizeof kOverrides, 0, prepare, run, release};
+
+}  // namespace
+
+const Provider* provider_of(const tern_device_op& op) {
+  for (const std::span<const Provider> list : {std::span<const Provider>(kProviders), vendor_providers()})
+    for (const Provider& p : list)
+      if (std::strcmp(p.op, op.name) == 0 && p.has(op)) return &p;
+  return nullptr;
+}
+
+const tern_device_override_functions* override_functions() {
+  return wants_libraries() ? &kOverrides : nullptr;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,135 @@
+#include "devices/gpu/libraries/product.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tern::gpu {
+namespace {
+
+constexpr std::size_t kMostCalls = 16;  // more take longer to start than Tern's own kernel does
+
+enum { kA, kB, kC, kD, kOperands };  // as the libraries name them
+
+/// An axis before those of the matrices: its size, and each operand's stride along it, 0 where it has none.
+struct Axis {
+  std::int64_t size = 1, strides[kOperands] = {};
+};
+
+/// The stride of axis `from_end` (1: the last), 0 where the operand is broadcast along it.
+std::int64_t stride(const tern_device_tensor& t, int from_end) {
+  const int axis = t.rank - from_end;
+  return axis < 0 || t.sizes[axis] == 1 ? 0 : t.strides[axis];
+}
+
+std::int64_t size(const tern_device_tensor& t, int from_end) {
+  return from_end > t.rank ? 1 : t.sizes[t.rank - from_end];
+}
+
+/// A matrix [rows, columns] of Tern's, which lies in memory by rows (then column-major it is its transpose) or by
+/// columns.
+bool read_matrix(std::int64_t rows, std::int64_t columns, std::int64_t by_row, std::int64_t by_column, Matrix* m) {
+  if ((by_column == 1 || columns == 1) && (by_row >= columns || rows == 1)) {
+    *m = {columns, rows, rows == 1 ? columns : by_row, 0, false};
+    return true;
+  }
+  if ((by_row == 1 || rows == 1) && (by_column >= rows || columns == 1)) {
+    *m = {rows, columns, columns == 1 ? rows : by_column, 0, true};
+    return true;
+  }
+  return false;
+}
+
+/// The rows of a result and what they are made of: axes before them become rows, too, where b is the same for all.
+struct Rows {
+  std::int64_t count, a, c;  ///< Tern's a and its addend from row to row
+
+  bool take(const Axis& axis, bool has_matrix) {
+    const bool one = count == 1;
+    if (axis.strides[kA] != 0) return false;  // Tern's b
+    if (!one && axis.strides[kB] != count * a) return false;
+    if (has_matrix && !one && axis.strides[kC] != count * c) return false;
+    if (one && axis.strides[kB] == 0) return false;
+    if (one) a = axis.strides[kB], c = axis.strides[kC];
+    count *= axis.size;
+    return true;
+  }
+};
+
+/// Whether the strides of `axis` go on where those of `batch` end.
+bool continues(const Axis& axis, const Axis& batch) {
+  for (int k = 0; k < kOperands; ++k)
+    if (axis.strides[k] != batch.size * batch.strides[k]) return false;
+  return true;
+}
+
+/// Joins the last axes that one stride tells, and returns what is left as the offsets of calls; nothing if they are too
+/// many.
+std::optional<std::vector<Offsets>> divide(std::vector<Axis> axes, Axis* batch) {
+  if (!axes.empty()) *batch = axes.back(), axes.pop_back();
+  while (!axes.empty() && continues(axes.back(), *batch)) {
+    batch->size *= axes.back().size;
+    axes.pop_back();
+  }
+  std::vector<Offsets> calls = {{}};
+  for (const Axis& axis : axes) {
+    if (axis.size > static_cast<std::int64_t>(kMostCalls / calls.size())) return std::nullopt;
+    std::vector<Offsets> all;
+    for (const Offsets& o : calls)
+      for (std::int64_t i = 0; i < axis.size; ++i)
+        all.push_back({o.a + i * axis.strides[kA], o.b + i * axis.strides[kB], o.c + i * axis.strides[kC],
+                       o.d + i * axis.strides[kD]});
+    calls = std::move(all);
+  }
+  return calls;
+}
+
+bool fits(const Matrix& m) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return m.rows > 0 && m.columns > 0 && m.rows <= kMost && m.columns <= kMost && m.leading <= kMost &&
+         m.batch_offset >= 0;
+}
+
+}  // namespace
+
+std::optional<Product> product_of(const tern_device_op& op) {
+  const tern_device_tensor &a = op.inputs[0], &b = op.inputs[1], &d = op.outputs[0];
+  if (a.rank < 2 || b.rank < 2) return std::nullopt;
+  const tern_device_tensor none{};
+  const tern_device_tensor& c = op.input_count > 2 && op.inputs[2].dtype != 0 ? op.inputs[2] : none;
+  const std::int64_t columns = size(d, 1), depth = size(a, 1);
+  Product p;
+  if (c.dtype != 0) {
+    // A vector along the columns, the same for all rows and matrices, or a matrix whose rows lie whole.
+    const bool along = columns == 1 || stride(c, 1) == 1;
+    bool same = stride(c, 2) == 0;
+    for (int axis = 3; axis <= c.rank; ++axis) same = same && stride(c, axis) == 0;
+    if (!along || size(c, 1) != columns) return std::nullopt;
+    p.addend = same ? Addend::vector : Addend::matrix;
+  }
+  const bool has_matrix = p.addend == Addend::matrix;
+  Rows rows{size(d, 2), stride(a, 2), stride(c, 2)};
+  std::vector<Axis> axes;  // from the first to the last
+  for (int axis = 3; axis <= d.rank; ++axis) {
+    const Axis next{size(d, axis), {stride(b, axis), stride(a, axis), stride(c, axis), d.strides[d.rank - axis]}};
+    if (next.size == 1) continue;
+    if (axes.empty() && rows.take(next, has_matrix)) continue;
+    axes.insert(axes.begin(), next);
+  }
+  Axis batch;
+  std::optional<std::vector<Offsets>> calls = divide(std::move(axes), &batch);
+  if (!calls || batch.size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  if (!read_matrix(depth, columns, stride(b, 2), stride(b, 1), &p.a) ||
+      !read_matrix(rows.count, depth, rows.a, stride(a, 1), &p.b))
+    return std::nullopt;
+  if (has_matrix && rows.count > 1 && rows.c < columns) return std::nullopt;
+  p.d = {columns, rows.count, columns, batch.strides[kD], false};
+  p.c = has_matrix ? Matrix{columns, rows.count, rows.count == 1 ? columns : rows.c, batch.strides[kC], false} : p.d;
+  p.a.batch_offset = batch.strides[kA];
+  p.b.batch_offset = batch.strides[kB];
+  p.batch = static_cast<std::int32_t>(batch.size);
+  p.calls = std::move(*calls);
+  if (!fits(p.a) || !fits(p.b) || !fits(p.c) || !fits(p.d)) return std::nullopt;
+  return p;
+}
+
+}  // namespace tern::gpu

@@ -1,0 +1,49 @@
+// What a library of the vendor runs in place of Tern's kernels: nodes of one op, as far as the library takes them.
+#pragma once
+
+#include <tern/device.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "devices/gpu/devices.h"
+#include "devices/gpu/libraries/activation.h"
+
+namespace tern::gpu {
+
+/// A node that was prepared. Threads never run one at the same time.
+class LibraryNode {
+ public:
+  LibraryNode() = default;
+  virtual ~LibraryNode() = default;
+  LibraryNode(const LibraryNode&) = delete;
+  LibraryNode& operator=(const LibraryNode&) = delete;
+
+  [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
+  /// Puts the node on the stream. The device is current.
+  virtual tern_device_status run(Stream stream, const tern_device_op& op, Address scratch) = 0;
+};
+
+struct Provider {
+  const char* op;
+  /// Whether the library has such nodes, by their types and sizes; it may still refuse one.
+  bool (*has)(const tern_device_op& op);
+  /// The node and an activation of its result. Null where the library is missing or refuses them: Tern's kernels run
+  /// them.
+  std::unique_ptr<LibraryNode> (*prepare)(const GpuDevice& d, const tern_device_op& op, Activation activation);
+};
+/// The one that has the op's nodes; null for none.
+const Provider* provider_of(const tern_device_op& op);
+
+/// Those of one vendor; each vendor defines them.
+std::span<const Provider> vendor_providers();
+/// "cuDNN 9.19.0", or why it is not used; empty where the vendor has nothing of its own.
+std::string describe_vendor_libraries(const GpuDevice& d);
+
+/// matmul, by cuBLASLt or hipBLASLt.
+bool has_product(const tern_device_op& op);
+std::unique_ptr<LibraryNode> prepare_product(const GpuDevice& d, const tern_device_op& op, Activation activation);
+
+}  // namespace tern::gpu

@@ -1,0 +1,54 @@
+// The descriptors of the stand-in for cuDNN: which attributes each kind has, of which type and how many.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "devices/gpu/cuda/cudnn_api.h"
+
+namespace tern::stand_in {
+
+struct Object;
+using ObjectPointer = std::shared_ptr<Object>;
+
+/// What was set: numbers, or descriptors, which live on when their owner destroys them.
+struct Value {
+  std::vector<char> bytes;
+  std::vector<ObjectPointer> objects;
+
+  template <class T>
+  [[nodiscard]] std::vector<T> all() const {
+    const auto* first = reinterpret_cast<const T*>(bytes.data());
+    return {first, first + bytes.size() / sizeof(T)};
+  }
+};
+
+struct Object {
+  int kind = 0;
+  bool is_final = false;
+  std::map<int, Value> values;
+  std::int64_t engine = 0;  ///< of engines and their configurations: 0 rounds to TF32, 1 does not
+
+  [[nodiscard]] bool has(int name) const { return values.contains(name); }
+  template <class T>
+  [[nodiscard]] std::vector<T> all(int name) const {
+    const auto at = values.find(name);
+    return at == values.end() ? std::vector<T>() : at->second.all<T>();
+  }
+  template <class T>
+  [[nodiscard]] T one(int name) const {
+    return all<T>(name).at(0);
+  }
+  [[nodiscard]] const Object& object(int name, std::size_t i = 0) const { return *values.at(name).objects.at(i); }
+};
+
+ObjectPointer make(int kind);
+/// The object behind a handle; ends the process where there is none.
+ObjectPointer& find(gpu::CudnnDescriptor handle);
+void set(Object& object, int name, int type, std::int64_t count, const void* values);
+/// Ends the process where an attribute that the kind needs was not set.
+void finalize(Object& object);
+
+}  // namespace tern::stand_in

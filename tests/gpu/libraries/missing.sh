@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# What `tern devices` says of libraries that are missing, too new for the driver, or left out: missing.sh TERN. The emulated
+# driver of CUDA is there (tests/scripts/device.sh cuda).
+set -uo pipefail
+tern=$1
+# shellcheck source=tests/scripts/count.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/count.sh"
+# says TEXT VARIABLE=VALUE...: the line of cuda's libraries has it.
+says() {
+  local text=$1
+  shift
+  env TERN_CUDA_LIBRARIES=1 "$@" "$tern" devices | grep -A 1 '^cuda:0 ' | grep -F -- "$text"
+}
+try 'the libraries are used' says 'cuBLASLt 13.1.0; cuDNN 9.19.0' TERN=1
+try 'no file' says 'cuBLASLt is missing: no library /nowhere/lt.so; install it with' TERN_CUBLASLT=/nowhere/lt.so
+try 'no cuDNN' says 'cuDNN is missing: no library /nowhere/dnn.so; install NVIDIA' TERN_CUDNN=/nowhere/dnn.so
+try 'no library of that name' says 'lacks cublasLtCreate' TERN_CUBLASLT=libcudnn.so.9
+try 'an old driver' says 'needs a driver of CUDA 13; this one is of CUDA 12' TERN_EMULATOR_DRIVER=12080
+try 'left out' says 'libraries: TERN_CUDA_LIBRARIES is 0' TERN_CUDA_LIBRARIES=0
+report

@@ -1,0 +1,274 @@
+// Products that a session runs by the vendor's library: how many it took, and what it made of them. TERN_TEST_NEEDS
+// names the device (tests/scripts/device.sh sets up the rest).
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <tern/graph.h>
+#include <tern/tern.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/gpu/libraries/convolution_call.h"
+#include "tests/gpu/libraries/product_call.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+const char* device() {
+  return std::getenv("TERN_TEST_NEEDS");
+}
+
+/// A function of the emulated driver, which a session has opened by now.
+template <class F>
+F* emulator(const char* name) {
+  void* driver = dlopen(std::string(device()) == "cuda" ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<F*>(driver == nullptr ? nullptr : dlsym(driver, name));
+}
+
+/// Launches of the libraries' kernels so far.
+std::uint64_t launches_of_libraries() {
+  static auto* const launches = emulator<std::uint64_t(const char*)>("tern_emulator_launches");
+  return launches == nullptr ? 0 : launches(stand_in::kProductKernel) + launches(stand_in::kConvolutionKernel);
+}
+
+class LibraryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (device() == nullptr) GTEST_SKIP() << "TERN_TEST_NEEDS names no device";
+  }
+
+  /// The calls of libraries in one run.
+  std::uint64_t run(const Model& model, const std::vector<Tensor>& inputs, PrepareOptions options = {}) {
+    options.device = device();
+    Session session(model.prepare(options));
+    result = values_of(session.run(inputs)[0]);
+    const std::uint64_t before = launches_of_libraries();  // the driver is open by now
+    result = values_of(session.run(inputs)[0]);
+    parts = session.stats().partitions;
+    return launches_of_libraries() - before;
+  }
+
+  std::vector<float> result;
+  std::uint64_t parts = 0;  ///< that the plugin compiled
+};
+
+/// x [2, 3] times the transpose of [2, 3], plus a vector.
+Model linear() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias}));
+  return p.model();
+}
+const std::vector<Tensor>& linear_inputs() {
+  static const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
+                                             floats({2}, {10, 20})};
+  return inputs;
+}
+const std::vector<float> kLinear = {8, 24, 8, 33};
+
+TEST_F(LibraryTest, ALinearLayerIsOneProductWithItsBias) {
+  EXPECT_EQ(run(linear(), linear_inputs()), 1u);
+  EXPECT_EQ(result, kLinear);
+}
+
+/// linear() and an activation as its exporter writes it.
+Model activated(const char* expression, bool is_read_twice) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias});
+  p.output(p.b().expr(expression, {{"self", y}}, DType::f32));
+  if (is_read_twice) p.output(y);
+  return p.model();
+}
+constexpr char kGelu[] = "0.5 * self * (1 + tanh(0.79788456080286535588 * (self + 0.044715 * (self * self * self))))";
+
+TEST_F(LibraryTest, ActivationsAreParts) {
+  const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
+                                      floats({2}, {-1, 1})};  // gives -3, 5, -3, 14
+  for (const bool is_read_twice : {false, true}) {
+    EXPECT_EQ(run(activated("max(self, 0)", is_read_twice), inputs), 1u);
+    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_EQ(result, (std::vector<float>{0, 5, 0, 14}));
+    EXPECT_EQ(run(activated(kGelu, is_read_twice), inputs), 1u);
+    EXPECT_EQ(parts, is_read_twice ? 0u : 1u);
+    EXPECT_NEAR(result[0], -0.0036373, 1e-6);  // torch.nn.functional.gelu(-3, approximate="tanh")
+    EXPECT_NEAR(result[1], 4.9999998, 1e-5);
+  }
+  // As Hugging Face's models write it, over a product whose rows were joined.
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 2});
+  const ValueId y = p.b().reshape(p.b().matmul(x, w), {Dim(1), Dim(2), Dim(2)});
+  p.output(
+      p.b().expr("(0.5 * y) * (tanh((y + pow(y, 3) * 0.044715) * 0.7978845608028654) + 1)", {{"y", y}}, DType::f32));
+  EXPECT_EQ(run(p.model(), {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({3, 2}, {1, 0, 0, -1, -1, 1})}), 1u);
+  EXPECT_EQ(parts, 1u);
+  EXPECT_NEAR(result[0], -0.0454023, 1e-6);  // gelu(-2), tanh
+  EXPECT_NEAR(result[1], 0.8411920, 1e-6);   // gelu(1)
+  // GELU with erf is no epilogue.
+  EXPECT_EQ(run(activated("0.5 * self * (1 + erf(self * 0.70710678118654752440))", false), inputs), 1u);
+  EXPECT_EQ(parts, 0u);
+  EXPECT_NEAR(result[0], -0.0040497, 1e-6);
+}
+
+TEST_F(LibraryTest, ReproducibleRunsTakeNone) {
+  PrepareOptions options;
+  options.reproducible = true;
+  EXPECT_EQ(run(linear(), linear_inputs(), options), 0u);
+  EXPECT_EQ(result, kLinear);
+}
+
+TEST_F(LibraryTest, AFailedCallNamesTheLibrary) {
+  PrepareOptions options;
+  options.device = device();
+  Session session(linear().prepare(options));
+  EXPECT_EQ(values_of(session.run(linear_inputs())[0]), kLinear);
+  const bool cuda = std::string(device()) == "cuda";
+  emulator<void(const char*, std::uint64_t)>("tern_emulator_fail")(cuda ? "cuLaunchKernel" : "hipModuleLaunchKernel",
+                                                                   1);
+  try {
+    session.run(linear_inputs());
+    FAIL() << "the launch failed";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(cuda ? "multiplying: cuBLASLt error" : "multiplying: hipBLASLt error"),
+              std::string::npos)
+        << e.what();
+  }
+  EXPECT_EQ(values_of(session.run(linear_inputs())[0]), kLinear);
+}
+
+TEST_F(LibraryTest, OtherTypesAreTerns) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {2, 3}), DType::i64);
+  const ValueId y = p.b().cast(p.input(DType::f32, {3, 1}), DType::i64);
+  p.output(p.b().cast(p.b().matmul(x, y), DType::f32));
+  EXPECT_EQ(run(p.model(), {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({3, 1}, {1, 1, 1})}), 0u);
+  EXPECT_EQ(result, (std::vector<float>{6, 15}));
+}
+
+TEST_F(LibraryTest, AGraphKeepsTheProduct) {
+  PrepareOptions options;
+  options.device = device();
+  Session session(linear().prepare(options), Stream(device()));
+  std::vector<Tensor> inputs = linear_inputs();
+  Graph graph;
+  graph.capture_begin(session.stream());
+  const std::vector<Tensor>& outputs = session.run(inputs);
+  graph.capture_end();
+  const std::uint64_t before = launches_of_libraries();
+  for (int i = 0; i < 5; ++i) {
+    inputs[2].span<float>()[0] = static_cast<float>(10 + i);
+    graph.replay();
+    session.stream().synchronize();
+    EXPECT_EQ(values_of(outputs[0]),
+              (std::vector<float>{8.0f + static_cast<float>(i), 24, 8.0f + static_cast<float>(i), 33}));
+  }
+  EXPECT_EQ(launches_of_libraries() - before, 5u);
+}
+
+TEST_F(LibraryTest, PrecisionRoundsTheOperands) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 1}), y = p.input(DType::f32, {1, 1});
+  p.output(p.b().matmul(x, y));
+  // 8 bits of bfloat16, 11 of TF32.
+  const float eight = 1 + std::ldexp(1.0f, -8), eleven = 1 + std::ldexp(1.0f, -11);
+  struct Case {
+    Precision precision;
+    float x, expected;
+  };
+  for (const Case c : {Case{Precision::exported, eleven, eleven},
+                       {Precision::automatic, eight, eight},
+                       {Precision::automatic, eleven, 1},
+                       {Precision::bfloat16, eight, 1}}) {
+    PrepareOptions options;
+    options.precision = c.precision;
+    EXPECT_EQ(run(p.model(), {floats({1, 1}, {c.x}), floats({1, 1}, {1})}, options), 1u);
+    EXPECT_EQ(result, (std::vector<float>{c.expected})) << static_cast<int>(c.precision);
+  }
+}
+
+TEST_F(LibraryTest, PartsOfASumKeepTheirDigits) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {1, 64}), DType::f16);
+  const ValueId y = p.b().cast(p.input(DType::f32, {64, 1}), DType::f16);
+  p.output(p.b().cast(p.b().matmul(x, y), DType::f32));
+  std::vector<float> values(64);
+  values[0] = 2048;
+  values[1] = values[40] = 1;  // 2049 is none of float16's numbers, 2050 is
+  EXPECT_EQ(run(p.model(), {floats({1, 64}, values), floats({64, 1}, std::vector<float>(64, 1))}), 1u);
+  EXPECT_EQ(result, (std::vector<float>{2050}));
+}
+
+TEST_F(LibraryTest, RowsThatBeginAnywhere) {
+  // The second row of x begins at 4 bytes times 3: a vectorised algorithm must not be chosen for it.
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {3, 3}), y = p.input(DType::f32, {3, 1});
+  p.output(p.b().matmul(p.b().slice(x, 0, Dim(1), Dim(2)), y));
+  EXPECT_EQ(run(p.model(), {floats({3, 3}, {1, 1, 1, 1, 2, 3, 4, 5, 6}), floats({3, 1}, {1, 1, 1})}), 1u);
+  EXPECT_EQ(result, (std::vector<float>{6, 15}));
+}
+
+/// 96 columns of x [2, 112], from `first` on, times the transpose of w [16, 96], in float8.
+Model bytes(DType dtype, std::int64_t first) {
+  TestProgram p;
+  const ValueId x = p.b().cast(p.input(DType::f32, {2, 112}), dtype);
+  const ValueId w = p.b().cast(p.input(DType::f32, {16, 96}), dtype);
+  const ValueId part = p.b().slice(x, 1, Dim(first), Dim(96));
+  const Attr result = attr(AttrKey::dtype, Dim(static_cast<std::int64_t>(DType::f32)));
+  p.output(p.b().add(Op::matmul, {part, p.b().transpose(w, 0, 1)}, {result}));
+  return p.model();
+}
+
+TEST_F(LibraryTest, Float8WhereTheDeviceHasIt) {
+  const bool cuda = std::string(device()) == "cuda";
+  const DType own = cuda ? DType::f8_e4m3fn : DType::f8_e4m3fnuz;
+  const DType other = cuda ? DType::f8_e4m3fnuz : DType::f8_e4m3fn;
+  std::vector<float> x(2 * 112, 2);
+  x[0] = x[1] = 240;
+  const std::vector<Tensor> inputs = {floats({2, 112}, x), floats({16, 96}, std::vector<float>(16 * 96, 0.5f))};
+  // The library takes addresses that are multiples of 16, and Tern copies others.
+  for (const std::int64_t first : {0, 1, 16}) {
+    EXPECT_EQ(run(bytes(own, first), inputs), 1u) << first;
+    ASSERT_EQ(result.size(), 32u);
+    EXPECT_EQ(result[0], 96.0f + 119.0f * static_cast<float>(first == 0 ? 2 : first == 1 ? 1 : 0)) << first;
+    EXPECT_EQ(result[31], 96) << first;
+  }
+  EXPECT_EQ(run(bytes(other, 0), inputs), 0u);
+}
+
+/// One channel of 3 x 3, the window 2 x 2 with a row of padding before it, and a bias.
+Model convolution(bool has_relu) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {1, 1, 3, 3}), w = p.input(DType::f32, {1, 1, 2, 2}),
+                b = p.input(DType::f32, {1});
+  const ValueId y = p.b().add(Op::convolution, {x, w, b}, {attr(AttrKey::before, Dims{1, 0})});
+  p.output(has_relu ? p.b().expr("max(y, 0)", {{"y", y}}, DType::f32) : y);
+  return p.model();
+}
+std::vector<Tensor> images(float last, float bias) {
+  return {floats({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, last}), floats({1, 1, 2, 2}, {0, 0, 1, 1}),
+          floats({1}, {bias})};
+}
+
+TEST_F(LibraryTest, ConvolutionsAreCudnns) {
+  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+  const float eleven = 1 + std::ldexp(1.0f, -11);  // 11 bits of the fraction: TF32 has 10
+  EXPECT_EQ(run(convolution(false), images(eleven, 10)), calls);
+  EXPECT_EQ(result, (std::vector<float>{13, 15, 19, 21, 25, 18 + eleven}));
+  PrepareOptions options;
+  options.precision = Precision::automatic;
+  EXPECT_EQ(run(convolution(false), images(eleven, 10), options), calls);
+  EXPECT_EQ(result.back(), calls == 1 ? 19 : 18 + eleven);
+}
+
+TEST_F(LibraryTest, ConvolutionsEndInRelu) {
+  const std::uint64_t calls = std::string(device()) == "cuda" ? 1 : 0;
+  EXPECT_EQ(run(convolution(true), images(9, -10)), calls);
+  EXPECT_EQ(parts, calls);
+  EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
+}
+
+}  // namespace
+}  // namespace tern

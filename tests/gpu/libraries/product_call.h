@@ -1,0 +1,34 @@
+// What the stand-ins for cuBLASLt and hipBLASLt give to their kernel: a product whose descriptors were found right.
+#pragma once
+
+#include <tern/dtype.h>
+
+#include <cstdint>
+
+namespace tern::stand_in {
+
+/// Column-major, as in memory.
+struct MatrixCall {
+  std::uint64_t address;
+  std::int64_t leading, batch_offset;
+  DType dtype;
+  bool transposed;
+};
+
+enum class Rounding : std::int32_t { none, bfloat16, tf32 };
+
+struct ProductCall {
+  MatrixCall a, b, c, d;
+  std::uint64_t bias, workspace;  ///< 0: none
+  std::int64_t m, n, k, batch;
+  std::uint64_t workspace_bytes;
+  double alpha, beta;
+  std::uint32_t activation;  ///< bits of cublasLtEpilogue_t: 2 ReLU, 32 GELU
+  Rounding rounding;
+  bool splits;  ///< adds two parts of a sum after it has rounded them to the result's type
+  bool single;  ///< sums are rounded to float
+};
+
+constexpr const char* kProductKernel = "stand_in_product";
+
+}  // namespace tern::stand_in
