@@ -46,6 +46,7 @@ set(sources
   import/written_inputs.cpp
   importer.cpp
   kernels/add_kernels.cpp
+  kernels/msl.cpp
   kernels/plugin_targets.cpp
   kernels/process.cpp
   kernels/record.cpp

@@ -284,7 +284,9 @@ void add_export_command(CLI::App& app, CommandLine& line) {
        "--target", a->targets,
        "cpu: store the weights packed for this machine's processor too, so that loading packs nothing. "
        "xpu:spirv: store the kernels of OpenCL devices, compiled to SPIR-V. cuda:sm_90, cuda:ptx, rocm:gfx942 and "
-       "others: those of GPUs, where NVRTC or hiprtc is installed. Several with commas between; a wrong name lists all")
+       "others: those of GPUs, where NVRTC or hiprtc is installed. metal:msl: their texts for Apple's GPUs. Several "
+       "with "
+       "commas between; a wrong name lists all")
       ->delimiter(',')
       ->type_name("TARGET,...");
   c->add_flag("--tune", a->tune,

@@ -48,7 +48,8 @@ tern_device_status module_load(std::int32_t device, const tern_device_source* so
   const Pool pool;
   const MetalDevice* d = find(device);
   if (d == nullptr) return TERN_DEVICE_INVALID;
-  if (source->dialect != TERN_DIALECT_METAL)
+  // A kernel of an archive is a text, too (the target metal:msl).
+  if (source->dialect != TERN_DIALECT_METAL && source->dialect != TERN_DIALECT_COMPILED)
     return failed(TERN_DEVICE_UNSUPPORTED, "this device compiles Metal's language alone");
   auto made = std::make_unique<tern_device_module_s>();
   const tern_device_status status = compile(*d, source->text, made->library);

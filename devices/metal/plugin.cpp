@@ -29,10 +29,12 @@ tern_device_status properties(std::int32_t device, tern_device_properties* p) {
   if (d == nullptr) return TERN_DEVICE_INVALID;
   tern_device_properties mine{};
   mine.size = std::min<std::uint32_t>(p->size, sizeof mine);
-  mine.dialect = TERN_DIALECT_METAL;  // no features: Metal's language has no double
+  mine.dialect = TERN_DIALECT_METAL;
+  mine.features = TERN_DEVICE_GROUPS;  // Metal's language has no double
   mine.memory_bytes = d->memory;
   std::strncpy(mine.name, d->name.c_str(), sizeof mine.name - 1);
   std::strncpy(mine.driver, d->driver.c_str(), sizeof mine.driver - 1);
+  std::strncpy(mine.kernel_targets, "metal:msl", sizeof mine.kernel_targets - 1);
   std::memcpy(p, &mine, mine.size);
   return TERN_DEVICE_OK;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/kernels/msl.h"
 #include "exporter/kernels/plugin_targets.h"
 #include "exporter/kernels/spirv.h"
 
@@ -21,8 +22,12 @@ constexpr DeviceKind kOpenClKinds[] = {
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},
 };
 
+// As devices/metal reports them.
+constexpr DeviceKind kMetalKind = {"GPU", TERN_DIALECT_METAL, kGroups, 0};
+
 std::vector<KernelTarget> own_targets() {
-  return {{"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler}};
+  return {{"xpu:spirv", {std::begin(kOpenClKinds), std::end(kOpenClKinds)}, compile_spirv, spirv_compiler},
+          {"metal:msl", {kMetalKind}, compile_msl, msl_compiler}};
 }
 
 }  // namespace

@@ -184,6 +184,8 @@ on_runtime metal
 check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 build/test_gpu_metal
 TERN_METAL_VERSION=3 on_metal 'metal 3, emulated' device_expected_failures.txt --device metal $data/programs
 on_metal 'metal, emulated' device_expected_failures.txt --device metal --reports "$reports/metal" "${cases[@]}" $data/models
+TERN_NO_COMPILE=1 on_metal 'metal, kernels of archives' device_expected_failures.txt --device metal --target metal:msl \
+  $data/programs
 on_metal 'same bits, metal' narrow_expected_failures.txt --same-bits narrow,metal $data/programs $data/results $data/conformance
 # Products and convolutions by the stand-ins for the vendors' libraries (tests/gpu/libraries), in graphs.
 libraries() {
