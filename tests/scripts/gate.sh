@@ -198,9 +198,9 @@ for gpu in cuda rocm; do
   part "ops by libraries, $gpu" libraries $gpu build/tern conform --device $gpu --graph --no-table \
     $data/conformance/{matmul,mm,bmm,mv,addmm,addmv,addbmm,inner,nn.functional.linear,nn.functional.conv{1d,2d,3d}}
 done
-# The real cuDNN plans for a described H100; skips itself where it is not installed.
+# The real cuDNN plans for a described H100, and cuBLASLt takes the descriptors; skipped where they are not installed.
 part 'libraries that are missing' libraries cuda tests/gpu/libraries/missing.sh build/tern
-check 'plans of cuDNN' libraries cuda build/test_gpu_cudnn_plans
+check 'real libraries' libraries cuda build/test_gpu_real_libraries
 part 'check of a GPU' $scripts/gpu_check_test.py build cuda rocm
 part 'cost on a GPU' $scripts/gpu_model.py --check
 part 'cost on a GPU, report' $scripts/gpu_model_test.py
