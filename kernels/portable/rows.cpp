@@ -21,11 +21,12 @@ std::int64_t rounded_up(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
 
-/// The smallest distance between neighbours of an axis; `none` where there are no neighbours.
-std::int64_t step_of(const Axes& axes, std::int64_t none) {
-  std::int64_t least = none;
+/// The smallest distance between neighbours of an axis; none where there are no neighbours.
+std::optional<std::int64_t> step_of(const Axes& axes) {
+  std::optional<std::int64_t> least;
   for (std::size_t i = 0; i < axes.sizes.size(); ++i) {
-    if (axes.sizes[i] > 1) least = std::min(least, std::abs(axes.strides[i]));
+    const std::int64_t step = std::abs(axes.strides[i]);
+    if (axes.sizes[i] > 1 && (!least || step < *least)) least = step;
   }
   return least;
 }
@@ -52,8 +53,8 @@ bool has_vector(DType t) {
 
 RowLayout::RowLayout(const Axes& rows, const Axes& columns)
     : count(rows.count), length(columns.count), dense(is_dense(columns)) {
-  constexpr std::int64_t kFar = std::int64_t{1} << 62;
-  nearer = step_of(columns, 1) <= step_of(rows, kFar);
+  const std::optional<std::int64_t> own = step_of(columns), others = step_of(rows);
+  nearer = !own || !others || *own <= *others;
 }
 
 std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, DType t, bool kept) {
