@@ -17,6 +17,8 @@ constexpr auto kGroups = static_cast<std::uint64_t>(TERN_DEVICE_GROUPS);
 constexpr DeviceKind kOpenClKinds[] = {
     {"GPU", TERN_DIALECT_OPENCL, kDouble | kGroups, 0},
     {"GPU without float64", TERN_DIALECT_OPENCL, kGroups, 0},
+    {"device without groups", TERN_DIALECT_OPENCL, kDouble, 0},
+    {"device without groups and float64", TERN_DIALECT_OPENCL, 0, 0},
     {"CPU with vectors of 4 floats", TERN_DIALECT_OPENCL, kDouble, 4},
     {"CPU with vectors of 8 floats", TERN_DIALECT_OPENCL, kDouble, 8},
     {"CPU with vectors of 16 floats", TERN_DIALECT_OPENCL, kDouble, 16},

@@ -8,6 +8,7 @@ void Launches::add(Launch launch, std::int64_t items, std::uint32_t group) {
   if (items <= 0) return;
   Source& s = launch.source;
   s.complete(launcher_.target());
+  if (launcher_.target().groups) s.require_group(group);
   const KernelHandle kernel = launcher_.kernel(s.key(), "tern_" + s.name(), [&] { return s.text(launcher_.target()); });
   std::vector<std::byte> parameters(s.parameters().begin(), s.parameters().end());
   if (parameters.empty()) parameters.resize(sizeof(std::int64_t));

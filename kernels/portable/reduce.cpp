@@ -78,7 +78,8 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
   const SplitAxes axes = split_axes(x, c.node->dims(AttrKey::axes));
   const Joining j = joining(kind, x.dtype, out.dtype, list.target().has_double);
   const std::int64_t results = axes.kept.count, count = axes.reduced.count;
-  const std::int64_t many = list.target().groups ? kManyGroups : kManyItems;
+  RowLayout layout(axes.kept, axes.reduced);
+  const std::int64_t many = list.target().groups && layout.nearer ? kManyGroups : kManyItems;
   const std::int64_t wanted = results < many ? std::min(kManyItems / results, count / kLongRun) : 1;
   const std::int64_t run = wanted <= 1 ? std::max<std::int64_t>(count, 1)
                            : j.ordered ? kLongRun
@@ -95,7 +96,6 @@ void join(const KernelCall& c, Launches& list, ReduceKind kind) {
       parts == 1
           ? 0
           : list.scratch(static_cast<std::uint64_t>(results * parts) * static_cast<std::uint64_t>(element_size(j.acc)));
-  RowLayout layout(axes.kept, axes.reduced);
   layout.count *= parts;
   layout.length = std::min(layout.length, run);
   const std::optional<Rows> rows = Rows::choose(list.target(), layout, j.lanes, false);

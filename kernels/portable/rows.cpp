@@ -64,7 +64,7 @@ std::optional<Rows> Rows::choose(const Target& target, const RowLayout& layout, 
     if (layout.length < kLeastOfGroup) return std::nullopt;
     r.groups_ = true;
     r.slots_ = std::min(rounded_up((layout.length + kPart - 1) / kPart), kMostSlots);
-    r.rows_ = std::clamp(kUsualItems / (kLanes * r.slots_), std::int64_t{1}, rounded_up(layout.count));
+    r.rows_ = std::max(kUsualItems / (kLanes * r.slots_), std::int64_t{1});  // of any count: one text
     const std::int64_t room = r.slots_ * kPart;
     if (kept && layout.length <= room && r.rows_ * room * element_size(t) <= kLocalBytes) r.kept_ = room;
     return r;

@@ -216,7 +216,7 @@ void Source::add_view(const std::string& name, const std::string& body) {
 }
 
 std::string Source::key() const {
-  std::string key = name_ + "\n";
+  std::string key = name_ + (group_ == 0 ? "\n" : fmt::format(" {}\n", group_));
   for (const std::string& f : files_) key += f + "\n";
   key += body_ + struct_ + views_;
   for (const Buffer& b : buffers_) key += b.type + " " + b.name + (b.writes ? " writes\n" : "\n");
@@ -248,7 +248,10 @@ std::string Source::text(const Target& target) const {
                       kernel, arguments);
       break;
     case Dialect::opencl:
-      declaration = fmt::format("__kernel void {}({}const struct tern_parameters p)", kernel, arguments);
+      declaration =
+          fmt::format("__kernel {}void {}({}const struct tern_parameters p)",
+                      group_ == 0 ? "" : fmt::format("__attribute__((reqd_work_group_size({}, 1, 1))) ", group_),
+                      kernel, arguments);
       break;
     case Dialect::cuda:
     case Dialect::hip:

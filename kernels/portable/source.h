@@ -58,6 +58,8 @@ class Source {
   const std::string& name() const { return name_; }
   /// Call this after all declarations; the functions below refer to this device.
   void complete(const Target& target);
+  /// How many items a group has, so that the compiler makes the kernel fit; 0: any.
+  void require_group(std::uint32_t items) { group_ = items; }
   /// Different for texts that differ, on one device.
   std::string key() const;
   std::string text(const Target& target) const;
@@ -79,6 +81,7 @@ class Source {
   void add_view(const std::string& name, const std::string& body);
 
   std::string name_;
+  std::uint32_t group_ = 0;
   std::vector<std::string> files_;
   std::string body_, struct_, views_;
   std::vector<Buffer> buffers_;

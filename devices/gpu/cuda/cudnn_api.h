@@ -57,6 +57,7 @@ enum Type {
   kTypePointer = 6,
   kTypeConvolutionMode = 7,
   kTypeHeuristicMode = 8,
+  kTypeNan = 10,
   kTypeNote = 11,
   kTypePointwiseMode = 14,
   kTypeDescriptor = 15,
@@ -65,6 +66,7 @@ enum Type {
 enum Attribute {
   kPointwiseMode = 0,
   kPointwisePrecision = 1,
+  kPointwiseNan = 2,
   kConvolutionType = 100,
   kConvolutionMode = 101,
   kConvolutionDilations = 102,
@@ -108,6 +110,7 @@ enum Attribute {
 enum Data { kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9 };
 constexpr int kCrossCorrelation = 1;  // cudnnConvolutionMode_t
 constexpr int kAdd = 0, kRelu = 100;  // cudnnPointwiseMode_t
+constexpr int kPropagateNan = 1;      // cudnnNanPropagation_t
 // cudnnBackendHeurMode_t
 constexpr int kModeA = 3, kModeFallback = 2;
 // cudnnBackendNumericalNote_t: what makes a product of float32 less exact than float32

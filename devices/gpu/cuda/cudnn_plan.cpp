@@ -33,7 +33,9 @@ Descriptor window(const CudnnApi& api, const Convolution& c, int compute) {
 
 Descriptor mode(const CudnnApi& api, int mode, int compute) {
   Descriptor d(api, kPointwise);
-  d.set(kPointwiseMode, kTypePointwiseMode, mode).set(kPointwisePrecision, kTypeData, compute).finalize();
+  d.set(kPointwiseMode, kTypePointwiseMode, mode).set(kPointwisePrecision, kTypeData, compute);
+  if (mode == kRelu) d.set(kPointwiseNan, kTypeNan, kPropagateNan);  // ReLU of a NaN is one
+  d.finalize();
   return d;
 }
 
@@ -92,8 +94,9 @@ std::vector<Descriptor> engines(const CudnnApi& api, const CudnnTarget& target, 
   return all;
 }
 
-/// Whether the engine rounds what is summed: float32 for tensor cores, or parts of sums.
-bool rounds(const CudnnApi& api, const Descriptor& config, int type) {
+/// Whether the engine rounds more than it may: parts of sums, float32 to a type of less range, and for tensor cores if
+/// the convolution is an exact one.
+bool rounds(const CudnnApi& api, const Descriptor& config, const Convolution& c) {
   Descriptor engine(api, kEngine);
   CudnnDescriptor handle = engine.handle();
   std::int64_t count = 0;
@@ -101,7 +104,8 @@ bool rounds(const CudnnApi& api, const Descriptor& config, int type) {
   int notes[kMostNotes] = {};
   if (api.get(engine.handle(), kEngineNotes, kTypeNote, kMostNotes, &count, notes) != kSuccess) return true;
   return std::any_of(notes, notes + count, [&](int note) {
-    return note == kReducesPrecision || (type == kFloat && (note == kTensorCore || note == kDownConverts));
+    return note == kReducesPrecision ||
+           (c.type == kFloat && (note == kDownConverts || (c.is_exact && note == kTensorCore)));
   });
 }
 
@@ -121,7 +125,7 @@ std::unique_ptr<CudnnPlan> cudnn_plan(const CudnnApi& api, const CudnnTarget& ta
   if (!graph.finalize().good()) return nullptr;
   for (const int mode : {kModeA, kModeFallback}) {
     for (const Descriptor& config : engines(api, target, graph, mode)) {
-      if (c.is_exact && rounds(api, config, c.type)) continue;
+      if (rounds(api, config, c)) continue;
       Descriptor plan(api, kPlan);
       if (target.handle != nullptr) plan.set(kPlanHandle, kTypeHandle, target.handle);
       if (target.device != nullptr) plan.set(kPlanDevice, kTypeDescriptor, target.device);

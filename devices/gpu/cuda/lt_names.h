@@ -8,6 +8,7 @@ namespace tern::gpu::names {
 
 constexpr const char* kLt = "cuBLASLt";
 constexpr const char* kLtVariable = "TERN_CUBLASLT";
+constexpr bool kLtHandleKeepsMemory = false;  // it works in the memory that a call gives it
 constexpr const char* kLtHint = "install it with the CUDA Toolkit, or from PyPI: nvidia-cublas";
 constexpr const char* kLtLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
                                         "/usr/local/cuda/lib64/libcublasLt.so"};

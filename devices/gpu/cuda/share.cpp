@@ -42,8 +42,10 @@ tern_device_status split(const GpuDevice& d, SplitDevice& s) {
   unsigned count = 0;
   TERN_GPU_TRY(checked(green().resource(d.id, &all, ResourceType::multiprocessors), kWhat));
   TERN_GPU_TRY(checked(green().split(nullptr, &count, &all, nullptr, 0, 1), kWhat));
+  if (count == 0) return failed(TERN_DEVICE_UNSUPPORTED, "the driver makes no parts of this device");
   s.groups.resize(count);
   TERN_GPU_TRY(checked(green().split(s.groups.data(), &count, &all, &rest, 0, 1), kWhat));
+  s.groups.resize(count);
   if (rest.type == ResourceType::multiprocessors && rest.multiprocessors.count > 0) s.rest = rest;
   s.users = std::make_unique<Groups>(s.groups.size());
   return TERN_DEVICE_OK;

@@ -10,6 +10,7 @@ namespace tern::gpu::names {
 
 constexpr const char* kLt = "hipBLASLt";
 constexpr const char* kLtVariable = "TERN_HIPBLASLT";
+constexpr bool kLtHandleKeepsMemory = true;
 constexpr const char* kLtHint = "install the package hipblaslt of ROCm";
 constexpr const char* kLtLibraries[] = {"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so",
                                         "/opt/rocm/lib/libhipblaslt.so"};

@@ -20,13 +20,16 @@ constexpr Known kKnown[] = {
 };
 constexpr const char* kCommutative[] = {"add", "mul", "max"};
 constexpr std::int64_t kMostInstructions = 16;
+constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
 
-/// The expression as nested calls, its operand as x, and operands that may change places sorted. Empty where it is none
-/// of a few instructions on one operand.
+/// The expression as nested calls, its operand as x, and operands that may change places sorted. A "?" in it is what
+/// no library does.
 std::string text(const tern_device_op& op, std::int64_t at) {
   const tern_device_instruction& i = op.instructions[at];
   const std::string name = i.name;
-  if (name == "load") return i.integer == 0 ? "x" : "";
+  // A step of another type rounds, or counts in whole numbers, what the library would not.
+  if (i.dtype != kF32 && i.dtype != op.inputs[0].dtype) return "?";
+  if (name == "load") return i.integer == 0 ? "x" : "?";
   if (name == "convert") return text(op, i.operands[0]);  // from and to the type of the arithmetic
   if (name == "constant") {
     char number[32];
@@ -46,7 +49,6 @@ std::string text(const tern_device_op& op, std::int64_t at) {
 }  // namespace
 
 Activation activation_of(const tern_device_op& op) {
-  constexpr int kF16 = 10, kF32 = 12;  // tern/dtype.h; bfloat16 lies between
   if (std::strcmp(op.name, "pointwise") != 0 || op.input_count != 1 || op.instruction_count > kMostInstructions ||
       op.inputs[0].dtype != op.outputs[0].dtype || op.inputs[0].dtype < kF16 || op.inputs[0].dtype > kF32)
     return Activation::none;

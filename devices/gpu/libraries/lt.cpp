@@ -48,6 +48,21 @@ Lt& lt(const GpuDevice& d) {
   return lt;
 }
 
+tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle) {
+  *handle = lt.handle;
+  if (!names::kLtHandleKeepsMemory) return TERN_DEVICE_OK;
+  const auto [at, is_new] = lt.of_streams.try_emplace(stream, nullptr);
+  if (is_new) {
+    const tern_device_status status = lt_checked(lt.api.create(&at->second), "making a handle for a stream");
+    if (status != TERN_DEVICE_OK) {
+      lt.of_streams.erase(at);
+      return status;
+    }
+  }
+  *handle = at->second;
+  return TERN_DEVICE_OK;
+}
+
 tern_device_status lt_checked(int error, const char* call) {
   if (error == kSuccess) return TERN_DEVICE_OK;
   return failed(error == names::kLtAllocFailed ? TERN_DEVICE_OUT_OF_MEMORY : TERN_DEVICE_FAILED,

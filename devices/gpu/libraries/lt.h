@@ -1,6 +1,7 @@
 // cuBLASLt or hipBLASLt, found when the first product asks for it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,11 +28,16 @@ struct Lt {
   LtVersion version;
   std::string path;
   std::string why;  ///< it cannot be used; empty if it can
-  std::mutex lock;  ///< of calls with the handle
+  std::mutex lock;  ///< of calls with the handles
+  std::map<Stream, LtHandle> of_streams;
 };
 
 /// The device is current. Tries once for each device.
 Lt& lt(const GpuDevice& d);
+
+/// The handle for work on the stream: hipBLASLt keeps memory in a handle, which work on two streams would share. A
+/// graph runs on the stream that recorded it, so its work has that stream's. The lock is held.
+tern_device_status lt_handle(Lt& lt, Stream stream, LtHandle* handle);
 
 /// Success, or a status with a message of the call and the library's number of the error.
 tern_device_status lt_checked(int error, const char* call);

@@ -42,6 +42,8 @@ class ProductNode : public LibraryNode {
 
   tern_device_status multiply(Stream stream, const ProductAddresses& first, Address scratch) {
     const std::lock_guard lock(lt_.lock);
+    LtHandle handle = nullptr;
+    TERN_GPU_TRY(lt_handle(lt_, stream, &handle));
     for (const Offsets& o : product_.calls) {
       const Address a = first.a + static_cast<Address>(o.a) * types_.bytes;
       const Address b = first.b + static_cast<Address>(o.b) * types_.bytes;
@@ -55,19 +57,20 @@ class ProductNode : public LibraryNode {
                        "setting the bias of a product"));
       const bool all = ((a | b | c | d | (has_vector ? addend : 0)) % kLtAlignment) == 0;
       const LtChoice& choice = all || !plan_->any ? *plan_->aligned : *plan_->any;
-      TERN_GPU_TRY(call(stream, {a, b, c, d}, choice, scratch));
+      TERN_GPU_TRY(call(handle, stream, {a, b, c, d}, choice, scratch));
     }
     return TERN_DEVICE_OK;
   }
 
-  tern_device_status call(Stream stream, const ProductAddresses& at, const LtChoice& choice, Address scratch) {
+  tern_device_status call(LtHandle handle, Stream stream, const ProductAddresses& at, const LtChoice& choice,
+                          Address scratch) {
     const double wide[] = {1, product_.addend == Addend::matrix ? 1.0 : 0.0};
     const float narrow[] = {1, static_cast<float>(wide[1])};
     const auto factor = [&](int i) -> const void* {
       return types_.wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
     };
     const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
-    return lt_checked(lt_.api.multiply(lt_.handle, plan_->product.get(), factor(0), pointer(at.a), plan_->a.get(),
+    return lt_checked(lt_.api.multiply(handle, plan_->product.get(), factor(0), pointer(at.a), plan_->a.get(),
                                        pointer(at.b), plan_->b.get(), factor(1), pointer(at.c), plan_->c.get(),
                                        pointer(at.d), plan_->d.get(), &choice.algorithm,
                                        choice.workspace == 0 ? nullptr : pointer(scratch), choice.workspace, stream),

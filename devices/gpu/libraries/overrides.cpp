@@ -40,7 +40,7 @@ tern_device_status run(std::int32_t device, tern_device_stream stream, tern_devi
 }
 
 tern_device_status release(std::int32_t device, tern_device_override override) {
-  TERN_GPU_ENTER(device);
+  enter(device);
   delete node_of(override);
   return TERN_DEVICE_OK;
 }

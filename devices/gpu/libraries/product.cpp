@@ -117,7 +117,7 @@ std::optional<Product> product_of(const tern_device_op& op) {
   }
   Axis batch;
   std::optional<std::vector<Offsets>> calls = divide(std::move(axes), &batch);
-  if (!calls || batch.size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  if (!calls || batch.size < 1 || batch.size > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
   if (!read_matrix(depth, columns, stride(b, 2), stride(b, 1), &p.a) ||
       !read_matrix(rows.count, depth, rows.a, stride(a, 1), &p.b))
     return std::nullopt;

@@ -21,7 +21,7 @@ struct ConvolutionCall {
   DType dtype;
   std::int32_t axes;  ///< spatial
   std::int64_t before[3], strides[3], dilations[3];
-  bool has_relu;
+  bool has_relu, keeps_nan;
   bool rounds;  ///< operands to TF32
 };
 

@@ -74,7 +74,7 @@ void convolution(const tern_emulated_launch* launch) {
     std::int64_t at = 0;
     for (int a = 0; a < c.axes + 2; ++a) at += y[a] * c.y.strides[a];
     double value = sum(c, y) + (c.bias == 0 ? 0 : read(c.dtype, c.bias, y[1]));
-    if (c.has_relu && value < 0) value = 0;
+    if (c.has_relu && (value < 0 || (value != value && !c.keeps_nan))) value = 0;
     convert(&value, DType::f64, emulator::pointer<char>(c.y.address) + at * element_size(c.dtype), c.dtype, 1);
   }
 }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "tests/gpu/libraries/convolution_call.h"
 #include "tests/gpu/libraries/product_call.h"
@@ -62,10 +63,8 @@ Model linear() {
   p.output(p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias}));
   return p.model();
 }
-const std::vector<Tensor>& linear_inputs() {
-  static const std::vector<Tensor> inputs = {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}),
-                                             floats({2}, {10, 20})};
-  return inputs;
+std::vector<Tensor> linear_inputs() {
+  return {floats({2, 3}, {1, 2, 3, 4, 5, 6}), floats({2, 3}, {1, 0, -1, 2, 1, 0}), floats({2}, {10, 20})};
 }
 const std::vector<float> kLinear = {8, 24, 8, 33};
 
@@ -83,6 +82,14 @@ Model activated(const char* expression, bool is_read_twice) {
   if (is_read_twice) p.output(y);
   return p.model();
 }
+/// As activated(), with ReLU of what the other type makes of the sums.
+Model rounded(DType between) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {2, 3}), bias = p.input(DType::f32, {2});
+  const ValueId y = p.b().add(Op::matmul, {x, p.b().transpose(w, 0, 1), bias});
+  p.output(p.b().expr("max(self, 0)", {{"self", p.b().cast(p.b().cast(y, between), DType::f32)}}, DType::f32));
+  return p.model();
+}
 constexpr char kGelu[] = "0.5 * self * (1 + tanh(0.79788456080286535588 * (self + 0.044715 * (self * self * self))))";
 
 TEST_F(LibraryTest, ActivationsAreParts) {
@@ -97,6 +104,15 @@ TEST_F(LibraryTest, ActivationsAreParts) {
     EXPECT_NEAR(result[0], -0.0036373, 1e-6);  // torch.nn.functional.gelu(-3, approximate="tanh")
     EXPECT_NEAR(result[1], 4.9999998, 1e-5);
   }
+  // Steps of other types round, or count in whole numbers.
+  for (const DType between : {DType::i64, DType::f16}) {
+    EXPECT_EQ(run(rounded(between), {inputs[0], inputs[1], floats({2}, {-1, 1.0001220703125f})}), 1u);
+    EXPECT_EQ(parts, 0u);
+    EXPECT_EQ(result, (std::vector<float>{0, 5, 0, 14})) << "5 and 2^-13 in " << name_of(between);
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(run(activated("max(self, 0)", false), {inputs[0], inputs[1], floats({2}, {nan, 1})}), 1u);
+  EXPECT_TRUE(std::isnan(result[0])) << "ReLU of a NaN";
   // As Hugging Face's models write it, over a product whose rows were joined.
   TestProgram p;
   const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 2});
@@ -268,6 +284,25 @@ TEST_F(LibraryTest, ConvolutionsEndInRelu) {
   EXPECT_EQ(run(convolution(true), images(9, -10)), calls);
   EXPECT_EQ(parts, calls);
   EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 1, 5, 7}));
+  EXPECT_EQ(run(convolution(true), images(std::numeric_limits<float>::quiet_NaN(), -10)), calls);
+  EXPECT_TRUE(std::isnan(result.back())) << "ReLU of a NaN";
+}
+
+TEST_F(LibraryTest, PartsOfADeviceHaveThem) {
+  PrepareOptions options;
+  options.device = device();
+  const Stream part(device(), {8, 0});
+  Session product(linear().prepare(options), part), window(convolution(true).prepare(options), part);
+  const std::vector<Tensor> rows = linear_inputs(), pixels = images(9, -10);
+  Graph graph;
+  graph.capture_begin(part);
+  const std::vector<Tensor>& products = product.run(rows);
+  const std::vector<Tensor>& windows = window.run(pixels);
+  graph.capture_end();
+  for (int i = 0; i < 2; ++i) graph.replay();
+  part.synchronize();
+  EXPECT_EQ(values_of(products[0]), kLinear);
+  EXPECT_EQ(values_of(windows[0]), (std::vector<float>{0, 0, 0, 1, 5, 7}));
 }
 
 }  // namespace

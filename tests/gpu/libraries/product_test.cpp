@@ -190,6 +190,7 @@ TEST(Products, OthersAreRefused) {
       {"every other column", {{3, 4}, {8, 2}}, contiguous({4, 5})},
       {"an empty operand", contiguous({0, 4}), contiguous({4, 5})},
       {"no depth", contiguous({3, 0}), contiguous({0, 5})},
+      {"no matrices", contiguous({0, 3, 4}), contiguous({0, 4, 5})},
       {"an addend by columns", contiguous({3, 4}), contiguous({4, 5}), contiguous({3, 1})},
       {"many calls", {{20, 3, 5, 4}, {60, 4, 12, 1}}, {{20, 3, 4, 5}, {60, 4, 1, 12}}},
   };

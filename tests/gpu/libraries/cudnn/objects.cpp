@@ -42,6 +42,7 @@ constexpr Rule kRules[] = {
     {kConvolutionForward, kForwardBeta, kTypeDouble, 1, 1, optional},
     {kPointwise, kPointwiseMode, kTypePointwiseMode, 1, 1, needed},
     {kPointwise, kPointwisePrecision, kTypeData, 1, 1, needed},
+    {kPointwise, kPointwiseNan, kTypeNan, 1, 1, optional},
     {kPointwiseOperation, kPointwiseDescriptor, kTypeDescriptor, 1, 1, needed},
     {kPointwiseOperation, kPointwiseX, kTypeDescriptor, 1, 1, needed},
     {kPointwiseOperation, kPointwiseB, kTypeDescriptor, 1, 1, optional},

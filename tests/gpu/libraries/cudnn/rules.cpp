@@ -73,6 +73,9 @@ const Object& follow(const Object& operation, const Object& before, ConvolutionC
     check(mode, kRelu, "the mode of a pointwise operation");
     if (operation.has(kPointwiseB)) misuse("cuDNN: ReLU of two operands");
     call->has_relu = true;
+    // cuDNN's documentation, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION: without it a NaN becomes 0.
+    const Object& pointwise = operation.object(kPointwiseDescriptor);
+    call->keeps_nan = pointwise.has(kPointwiseNan) && pointwise.one<int>(kPointwiseNan) == kPropagateNan;
   }
   const Object& result = operation.object(kPointwiseY);
   const ImageCall made = image(result);
