@@ -151,7 +151,7 @@ on_runtime intel
 check 'rows by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices '--gtest_filter=*RowsTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
 cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
-on_device intel 10 "${cases[@]}" $data/models
+on_device intel 15 "${cases[@]}" $data/models
 kernels_of_archives intel xpu:spirv 10 $data/programs $data/models
 same_bits intel 10
 # PoCL and the device of examples/device compile slowly.
@@ -166,8 +166,8 @@ fi
 # The plugins of GPUs over emulated drivers, which run what the vendors' compilers make of the kernels (tests/gpu).
 for gpu in cuda rocm; do
   on_runtime $gpu
-  on_device $gpu 30 "${cases[@]}" $data/models
-  same_bits $gpu 30
+  on_device $gpu 40 "${cases[@]}" $data/models
+  same_bits $gpu 40
 done
 part 'versions of GPUs' $scripts/gpu_versions_test.py build
 # Machine code for sm_90; the emulated driver executes the PTX of the same texts.
