@@ -177,7 +177,7 @@ kernels_of_archives cubin cuda:sm_90 40 $data/programs $data/models
 on_metal() {
   local name=$1 known=$2
   shift 2
-  part "$name" $scripts/device.sh metal $scripts/conform.py --tern build/tern --every "$([[ $full == --full ]] && echo 1 || echo 30)" \
+  part "$name" $scripts/device.sh metal $scripts/conform.py --tern build/tern --every "$([[ $full == --full ]] && echo 1 || echo 60)" \
     --refused 'float64, which this device does not have' --may-pass --known "tests/data/$known" "$@"
 }
 on_runtime metal
