@@ -14,7 +14,6 @@ class Groups {
   explicit Groups(std::size_t count) : users_(count, 0) {}
   /// The groups with the fewest users, `count` of them, for as long as the result lives.
   std::shared_ptr<const std::vector<std::size_t>> take(std::size_t count);
-  [[nodiscard]] std::size_t size() const { return users_.size(); }
 
  private:
   std::mutex mutex_;

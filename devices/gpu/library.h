@@ -21,6 +21,12 @@ std::string error_text(Status error);
 /// The address of a function that only some drivers have, or null.
 void* driver_symbol(const char* name);
 
+// For a table X(name, symbol, parameters) of functions that only newer drivers have: loads one into `a`, whose
+// `complete` says whether all are there.
+#define TERN_GPU_LOAD_NEWER(name, symbol, parameters)                  \
+  a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
+  a.complete = a.complete && a.name != nullptr;
+
 /// The compiler of kernel texts.
 struct Compiler {
   CompilerApi functions;

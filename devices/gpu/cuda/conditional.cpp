@@ -18,11 +18,7 @@ constexpr int kFirstWithElse = 12080;  // CUDA 12.8: IF with two bodies
 const ConditionalApi& conditional_api() {
   static const ConditionalApi found = [] {
     ConditionalApi a;
-#define TERN_GPU_LOAD(name, symbol, parameters)                        \
-  a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
-  a.complete = a.complete && a.name != nullptr;
-    TERN_GPU_CONDITIONAL(TERN_GPU_LOAD)
-#undef TERN_GPU_LOAD
+    TERN_GPU_CONDITIONAL(TERN_GPU_LOAD_NEWER)
     return a;
   }();
   return found;

@@ -2,6 +2,7 @@
 #include "devices/gpu/cuda/cudnn.h"
 #include "devices/gpu/cuda/cudnn_plan.h"
 #include "devices/gpu/cuda/providers.h"
+#include "devices/gpu/libraries/staging.h"
 #include "devices/gpu/status.h"
 
 namespace tern::gpu {
@@ -31,8 +32,7 @@ class ConvolutionNode : public LibraryNode {
     bool all = true;
     for (const Address a : addresses) all = all && a % kAligned == 0;
     const CudnnPlan& plan = all ? *aligned_ : *any_;
-    const Address workspace =
-        plan.workspace == 0 ? 0 : (scratch + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    const Address workspace = plan.workspace == 0 ? 0 : aligned(scratch, kScratchAlignment);
     cudnn::Descriptor pack(library_.api, cudnn::kPack);
     pack.set(cudnn::kPackNumbers, numbers);
     pack.set(cudnn::kPackAddresses, cudnn::kTypePointer, std::span<const Address>(addresses));

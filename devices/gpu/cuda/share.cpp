@@ -17,11 +17,7 @@ namespace {
 const GreenApi& green() {
   static const GreenApi found = [] {
     GreenApi a;
-#define TERN_GPU_LOAD(name, symbol, parameters)                        \
-  a.name = reinterpret_cast<decltype(a.name)>(driver_symbol(#symbol)); \
-  a.complete = a.complete && a.name != nullptr;
-    TERN_GPU_GREEN(TERN_GPU_LOAD)
-#undef TERN_GPU_LOAD
+    TERN_GPU_GREEN(TERN_GPU_LOAD_NEWER)
     return a;
   }();
   return found;
