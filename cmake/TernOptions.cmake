@@ -62,3 +62,21 @@ function(tern_small)
   tern_matching(small ${ARGN})
   set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<NOT:$<CONFIG:Debug>>:-Os>)
 endfunction()
+
+# tern_precompile(TARGET HEADER...): what most files of a target include is parsed once, beside what all folders use. Files
+# with flags of their own parse for themselves. Sanitized builds, which `./dev test --full` makes, and projects that take
+# Tern in do without: there a file that lacks an include fails.
+set(TERN_COMMON_HEADERS <algorithm> <cmath> <cstring> <map> <optional> <span> <string> <vector> <fmt/format.h>)
+function(tern_precompile target)
+  if(TERN_SANITIZE OR NOT PROJECT_IS_TOP_LEVEL)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${TERN_COMMON_HEADERS} ${ARGN})
+  get_target_property(files ${target} SOURCES)
+  foreach(file IN LISTS files)
+    get_source_file_property(own ${file} COMPILE_OPTIONS)
+    if(own)
+      set_source_files_properties(${file} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
+endfunction()

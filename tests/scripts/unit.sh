@@ -1,13 +1,34 @@
 #!/usr/bin/env bash
-# Runs every unit test program of a build folder and counts: unit.sh FOLDER
+# Runs every unit test program of a build folder, one on each core, and counts: unit.sh FOLDER
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 folder=$1
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+# The status of a program is the last line of its log.
+run() {
+  local status=0 name
+  name=$(basename "$1")
+  "$1" --gtest_color=no >"$logs/$name" 2>&1 || status=$?
+  printf '\n%d\n' "$status" >>"$logs/$name"
+}
+
+programs=()
 for program in "$folder"/test_*; do
-  [[ -f $program && -x $program ]] || continue
-  log=$(mktemp)
-  status=0
-  "$program" --gtest_color=no >"$log" 2>&1 || status=$?
+  # What takes longest begins first.
+  if [[ ! -f $program || ! -x $program ]]; then continue; fi
+  if [[ $program == */test_kernels ]]; then programs=("$program" "${programs[@]}"); else programs+=("$program"); fi
+done
+for program in "${programs[@]}"; do
+  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+  run "$program" &
+done
+wait
+
+for program in "${programs[@]}"; do
+  log=$logs/$(basename "$program")
+  status=$(tail -n 1 "$log")
   ok=$(grep -ac '^\[       OK \] ' "$log")
   bad=$(grep -acE '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")
   # A crash ends the program in the middle of a test, which is then neither OK nor FAILED.
@@ -22,6 +43,5 @@ for program in "$folder"/test_*; do
   fi
   passed=$((passed + ok))
   failed=$((failed + bad))
-  rm -f "$log"
 done
 report
