@@ -130,6 +130,12 @@ set(sources
   microscaling/round.cpp
   microscaling/scale_tiles.cpp
   operator_names.cpp
+  optimizers/adafactor.cpp
+  optimizers/clip.cpp
+  optimizers/list_step.cpp
+  optimizers/muon.cpp
+  optimizers/options.cpp
+  optimizers/step.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp
   pt2/aten_schema_parse.cpp
