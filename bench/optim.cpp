@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/tern.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +13,7 @@
 
 #include "exporter/constants.h"
 #include "exporter/optimizers/step.h"
+#include "exporter/rewrite.h"
 #include "threads/parallel.h"
 
 namespace tern::bench {
@@ -24,35 +26,42 @@ double ms_of(F&& f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Parameters, gradients and states are inputs of the caller's, and all but gradients are written back.
+/// Parameters and states belong to the program, as in a training archive; gradients are the caller's.
 std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
   auto program = std::make_shared<Program>();
   program->source = std::make_shared<ExtendableSource>(nullptr, 0);
   program->functions.emplace_back();
-  program->functions[0].name = "step";
-  program->functions[0].entry = true;
+  Function& f = program->functions[0];
+  f.name = "step";
+  f.entry = true;
   Builder b(*program, 0);
-  const auto input = [&](TensorType type) {
-    const ValueId v = b.add_value(std::move(type));
-    program->functions[0].inputs.push_back({FunctionInput::Kind::user, v, 0, "x", {}});
-    return v;
-  };
-  const auto write_back = [&](std::size_t first, const std::vector<ValueId>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      program->functions[0].writebacks.push_back(
-          {WriteBack::Target::input, static_cast<std::uint32_t>(first + i), values[i]});
-  };
   const TensorType type{DType::f32, {Dim(size)}};
+  const auto state = [&](const TensorType& t, float value) {
+    std::int64_t n = 1;
+    for (Dim d : t.shape) n *= d.value();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * sizeof(float));
+    std::ranges::fill(std::span(reinterpret_cast<float*>(bytes.data()), static_cast<std::size_t>(n)), value);
+    const auto number = static_cast<std::uint32_t>(program->states.size());
+    State s{.name = "s" + std::to_string(number), .type = t, .strides = row_major(t.shape), .is_mutable = true};
+    s.storage = add_storage(*program, std::move(bytes));
+    program->states.push_back(std::move(s));
+    f.inputs.push_back({FunctionInput::Kind::state, b.add_value(t), number, "", {}});
+    return f.inputs.back().value;
+  };
   const auto n = static_cast<std::size_t>(tensors);
-  std::vector<ValueId> params, grads, states;
-  for (std::size_t i = 0; i < n; ++i) params.push_back(input(type));
-  for (std::size_t i = 0; i < n; ++i) grads.push_back(input(type));
   const optimizers::OptimizerOptions o = optimizers::options_for(optimizers::Optimizer::adamw);
+  std::vector<ValueId> params, grads, states;
+  for (std::size_t i = 0; i < n; ++i) params.push_back(state(type, 0.01F));
   for (const optimizers::StateTensor& s : optimizers::optimizer_states(o, std::vector<TensorType>(n, type)))
-    states.push_back(input(s.type));
-  const optimizers::StepResults results = optimizers::optimizer_step(b, o, params, grads, states);
-  write_back(0, results.params);
-  write_back(2 * n, results.states);
+    states.push_back(state(s.type, 0));
+  for (std::size_t i = 0; i < n; ++i) {
+    grads.push_back(b.add_value(type));
+    f.inputs.push_back({FunctionInput::Kind::user, grads.back(), 0, "g" + std::to_string(i), {}});
+  }
+  optimizers::StepResults results = optimizers::optimizer_step(b, o, params, grads, states);
+  results.params.insert(results.params.end(), results.states.begin(), results.states.end());
+  for (std::uint32_t i = 0; i < results.params.size(); ++i)
+    f.writebacks.push_back({WriteBack::Target::state, i, results.params[i]});
   return program;
 }
 
@@ -61,12 +70,9 @@ std::shared_ptr<Program> program_of(std::int64_t tensors, std::int64_t size) {
 void serve_optim(std::int64_t tensors, std::int64_t size) {
   const std::shared_ptr<Program> program = program_of(tensors, size);
   std::vector<Tensor> inputs;
-  for (const FunctionInput& in : program->functions[0].inputs) {
-    const TensorType& type = program->functions[0].values[static_cast<std::size_t>(in.value)].type;
-    std::vector<std::int64_t> sizes;
-    for (Dim d : type.shape) sizes.push_back(d.value());
-    Tensor t(type.dtype, sizes);
-    for (float& x : t.span<float>()) x = sizes.empty() ? 0.0F : 0.01F;
+  for (std::int64_t i = 0; i < tensors; ++i) {
+    Tensor t(DType::f32, {size});
+    std::ranges::fill(t.span<float>(), 0.01F);
     inputs.push_back(std::move(t));
   }
   Session session(Model(program).prepare());
