@@ -46,7 +46,7 @@ struct OptimRecord {
   OptimKind kind;
   /// lr, three or four of its own (empty: not used), weight_decay, eps. The sixth number is c.
   std::array<std::string_view, 6> hyper;
-  std::int8_t m, v, third, step, product;  ///< 1: needed, 0: may be there, -1: never
+  std::int8_t m, v, third, step, product;  ///< 1: needed, 0: may be there, -1: not of this kind
   std::int64_t modes;                      ///< beside kOptimAdvance
 
   /// How many numbers a node's `hyper` has.

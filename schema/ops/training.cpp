@@ -1,6 +1,7 @@
 // Rules of the ops of training: optimizer steps, and communication between processes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "schema/infer.h"
@@ -61,11 +62,12 @@ void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptim
     c.require(!there || rule >= 0, never);
   };
   c.require(counts[1] > 0, "gradients are needed");
-  check(OptimList::m, record.m, "this optimizer needs m", "this optimizer has no m");
-  // Archives of version 0.1 may hold these operands where the optimizer ignores them.
-  if (record.kind > OptimKind::adagrad)
-    check(OptimList::v, record.v, "this optimizer needs v", "this optimizer has no v");
-  if (record.v > 0) c.require(counts[3] > 0, "this optimizer needs v");
+  // The kinds of before there were lists may have states that they leave as they are.
+  const bool strict = record.kind > OptimKind::adagrad;
+  check(OptimList::m, strict ? record.m : std::max<int>(record.m, 0), "this optimizer needs m",
+        "this optimizer has no m");
+  check(OptimList::v, strict ? record.v : std::max<int>(record.v, 0), "this optimizer needs v",
+        "this optimizer has no v");
   check(OptimList::third, record.third, "", "this optimizer has no third state");
   check(OptimList::step, record.step, "this optimizer needs the number of the step", "");
   check(OptimList::product, record.product, "this optimizer needs the product of its momenta",

@@ -111,10 +111,13 @@ void run_in_blocks(const OptimJob& job, const OptimSettings& s, const OptimTenso
   }
 }
 
-/// Whether all tensors have type T and all states that are read are written.
+/// Whether the tensors have this type, and the kind writes all of them.
 bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
   if (job.dtypes[at(OptimList::master)] != DType::invalid || job.dtypes[at(OptimList::grad_scale)] != DType::invalid)
     return false;
+  const OptimRecord& record = optim_record(job.options.kind);
+  if ((record.m < 0 && t.in[at(OptimList::m)] != nullptr) || (record.v < 0 && t.in[at(OptimList::v)] != nullptr))
+    return false;  // they stay as they are
   for (OptimList list : {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third}) {
     const DType have = job.dtypes[at(list)];
     if (have == DType::invalid) continue;
@@ -130,6 +133,10 @@ void copy_unchanged(const OptimJob& job, const OptimTensors& t, std::int64_t beg
     const std::int64_t size = element_size(job.dtypes[k]);
     std::memcpy(t.out[k] + begin * size, t.in[k] + begin * size, static_cast<std::size_t>((end - begin) * size));
   }
+  constexpr std::size_t kParam = at(OptimList::param), kMaster = at(OptimList::master);
+  if (t.in[kMaster] == nullptr || t.out[kParam] == nullptr) return;
+  convert(t.in[kMaster] + begin * element_size(job.dtypes[kMaster]), job.dtypes[kMaster],
+          t.out[kParam] + begin * element_size(job.dtypes[kParam]), job.dtypes[kParam], end - begin);
 }
 
 void run_part(const OptimJob& job, Settings& settings, const OptimTensors& t, std::int64_t begin, std::int64_t end) {
