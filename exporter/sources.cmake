@@ -132,9 +132,12 @@ set(sources
   operator_names.cpp
   optimizers/adafactor.cpp
   optimizers/clip.cpp
+  optimizers/cone.cpp
+  optimizers/fit.cpp
   optimizers/list_step.cpp
   optimizers/muon.cpp
   optimizers/options.cpp
+  optimizers/recognise.cpp
   optimizers/step.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp

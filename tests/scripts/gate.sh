@@ -87,6 +87,7 @@ conform mx build $data/mx
 conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
+conform optimizers build $data/optimizers
 conform quantized build $data/quantized
 part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
@@ -150,7 +151,7 @@ kernels_of_archives() {
 on_runtime intel
 check 'rows by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices '--gtest_filter=*RowsTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
-cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
+cases=($data/programs $data/collective $data/results $data/optimizers $data/quantized $data/conformance)
 on_device intel 15 "${cases[@]}" $data/models
 kernels_of_archives intel xpu:spirv 10 $data/programs $data/models
 same_bits intel 10

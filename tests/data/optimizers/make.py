@@ -106,10 +106,9 @@ class Step(nn.Module):
             self.options["capturable"] = True  # the number of the step is a tensor of the program's
 
     def forward(self, params, grads, states):
-        params, states = [p.clone() for p in params], [[x.clone() for x in s] for s in states]
         lists = dict(zip(self.lists, states)) or {"none": [None] * len(params)}
         self.function(params, grads, *lists.values(), **self.options)
-        return params, states
+        return params[0].sum()  # the step changes its inputs
 
 
 def cases(out, wanted):
