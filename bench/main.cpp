@@ -7,6 +7,7 @@
 //   tern_bench --rows LENGTH NAME...  softmax, norms and reductions of 64 MB on devices (rows.h)
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize             the formats of tern export --quantize, beside copying
+//   tern_bench --optim TENSORS SIZE   AdamW, a step for each line of input (optim.h)
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
 // The figure is the time from before open to after the first output, less the median of later runs; the share of
@@ -29,6 +30,7 @@
 #include "bench/definitions.h"
 #include "bench/inputs.h"
 #include "bench/models.h"
+#include "bench/optim.h"
 #include "bench/quantize.h"
 #include "bench/rows.h"
 #include "bench/sessions.h"
@@ -232,6 +234,10 @@ int main(int argc, char** argv) {
     }
     if (argc > 1 && std::string_view(argv[1]) == "--quantize") {
       tern::bench::measure_quantize();
+      return 0;
+    }
+    if (argc > 3 && std::string_view(argv[1]) == "--optim") {
+      tern::bench::serve_optim(std::stoll(argv[2]), std::stoll(argv[3]));
       return 0;
     }
     if (argc > 2 && std::string_view(argv[1]) == "--sessions") {

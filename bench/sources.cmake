@@ -5,6 +5,7 @@ set(sources
   inputs.cpp
   main.cpp
   models.cpp
+  optim.cpp
   quantize.cpp
   rows.cpp
   sessions.cpp)

@@ -8,6 +8,7 @@
 #include "exporter/import/node_error.h"
 #include "exporter/layout/weights.h"
 #include "exporter/microscaling/pack.h"
+#include "exporter/optimizers/recognise.h"
 #include "exporter/precision/weights.h"
 #include "exporter/pt2/parse.h"
 #include "exporter/quantize/weights.h"
@@ -108,6 +109,7 @@ void store_weights(Program& program, const ImportOptions& options, ImportReport*
     if (report != nullptr) report->quantized = std::move(quantized);
   }
   simplify(program);
+  recognise_optimizers(program);
   store_weights_by_columns(program);
   const bool rounds = options.precision == DType::bf16;
   if (options.precision != DType::invalid || !options.quantizes()) {  // else `keep` is for `quantize`

@@ -130,6 +130,15 @@ set(sources
   microscaling/round.cpp
   microscaling/scale_tiles.cpp
   operator_names.cpp
+  optimizers/adafactor.cpp
+  optimizers/clip.cpp
+  optimizers/cone.cpp
+  optimizers/fit.cpp
+  optimizers/list_step.cpp
+  optimizers/muon.cpp
+  optimizers/options.cpp
+  optimizers/recognise.cpp
+  optimizers/step.cpp
   precision/weights.cpp
   pt2/aten_schema.cpp
   pt2/aten_schema_parse.cpp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/optim/register.h"
 #include "kernels/custom/library.h"
 #include "kernels/portable/compiled.h"
 
@@ -34,6 +35,7 @@ const KernelTable& cpu_kernels() {
     register_cpu_indexing(t);
     register_cpu_contractions(t);
     register_cpu_linalg(t);
+    register_cpu_optim(t);
     register_collective(t);
     register_custom(t);
     portable::add_definitions(t, false);

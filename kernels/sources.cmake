@@ -108,6 +108,9 @@ set(sources
   cpu/matmul/tiles.cpp
   cpu/movement/copy.cpp
   cpu/movement/movement.cpp
+  cpu/optim/job.cpp
+  cpu/optim/optim.cpp
+  cpu/optim/settings.cpp
   cpu/planes/convolve.cpp
   cpu/planes/layout.cpp
   cpu/planes/loops.cpp

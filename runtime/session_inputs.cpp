@@ -42,15 +42,15 @@ void fill_inputs(const Program& program, const Function& f, std::span<const Tens
     std::ranges::copy(t.sizes(), v.sizes.begin());
     make_contiguous(v);
   }
-  for (const WriteBack& w : f.writebacks) {
-    if (w.target != WriteBack::Target::input) continue;
-    const auto position = static_cast<std::size_t>(
-        std::count_if(f.inputs.begin(), f.inputs.begin() + w.index,
-                      [](const FunctionInput& in) { return in.kind == FunctionInput::Kind::user; }));
-    if (given[position].read_only()) {
+  // Few tensors are read-only, and many may be written.
+  std::size_t position = 0;
+  for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].kind != FunctionInput::Kind::user || !given[position++].read_only()) continue;
+    const bool written = std::ranges::any_of(
+        f.writebacks, [i](const WriteBack& w) { return w.target == WriteBack::Target::input && w.index == i; });
+    if (written)
       fail(ErrorCode::invalid_argument,
-           fmt::format("the program writes input '{}' back, but it was given read-only", f.inputs[w.index].name));
-    }
+           fmt::format("the program writes input '{}' back, but it was given read-only", f.inputs[i].name));
   }
 }
 

@@ -64,6 +64,7 @@ set(sources
   memory.cpp
   model.cpp
   node_algorithms.cpp
+  optim.cpp
   outputs.cpp
   pack.cpp
   plan/arena.cpp

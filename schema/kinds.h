@@ -69,9 +69,17 @@ inline constexpr int kBagKinds = 3;
   X(0, sgd)                 \
   X(1, adam)                \
   X(2, adamw)               \
-  X(3, adagrad)
+  X(3, adagrad)             \
+  X(4, rmsprop)             \
+  X(5, adadelta)            \
+  X(6, adamax)              \
+  X(7, nadam)               \
+  X(8, radam)               \
+  X(9, asgd)                \
+  X(10, rprop)              \
+  X(11, lion)
 enum class OptimKind : std::uint8_t { TERN_OPTIM_KINDS(TERN_KIND_ENUM) };
-inline constexpr int kOptimKinds = 4;
+inline constexpr int kOptimKinds = 12;
 
 // What op collective does among the ranks of a group: CollectiveKind and ReduceOp of tern/collective.h.
 inline constexpr int kCollectiveKinds = 4;

@@ -32,6 +32,7 @@ set(sources
   ops/spectral.cpp
   ops/training.cpp
   ops/windows.cpp
+  optim.cpp
   passes/dead_code.cpp
   passes/unread_states.cpp
   pointwise.cpp

@@ -1,6 +1,8 @@
 // Fused optimizer steps, and communication between processes.
+#include <algorithm>
+
 #include "exporter/lower/lower.h"
-#include "schema/kinds.h"
+#include "exporter/optimizers/list_step.h"
 
 namespace tern {
 namespace {
@@ -17,32 +19,51 @@ double numeric(const Call& c, ArgumentName name) {
   return c.is_tensor(name) ? 0 : c.number_or(name, 0);
 }
 
-/// One node for each parameter. The new values come in the schema's order: parameters, gradients, then each list of
-/// states.
-Values step(Builder& b, const Call& c, const Step& s, std::vector<double> hyper, std::int64_t mode) {
-  const Values& params = c.tensors(s.params);
-  const auto list = [&](ArgumentName name) { return name.empty() ? Values{} : c.tensors(name); };
-  const Values grads = list(s.grads), m = list(s.m), v = list(s.v), vmax = list(s.vmax), steps = list(s.steps);
-  const auto optional = [&](ArgumentName name) { return c.has(name) ? c.tensor(name) : kNoValue; };
-  const ValueId lr = c.is_tensor("lr") ? c.tensor("lr") : kNoValue;
-  const ValueId scale = optional("grad_scale"), inf = optional("found_inf");
-  const auto at = [](const Values& values, std::size_t i) { return i < values.size() ? values[i] : kNoValue; };
-  Values new_params, new_grads, new_m, new_v, new_vmax;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const Values operands = {params[i], at(grads, i), at(m, i), at(v, i), at(vmax, i), at(steps, i), lr, scale, inf};
-    const Values out =
-        b.add_all(Op::optim, operands,
-                  {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(s.kind))), attr_numbers(AttrKey::hyper, hyper),
-                   attr(AttrKey::mode, Dim(mode)), attr(AttrKey::maximize, Dim(c.flag_or("maximize", false)))});
-    std::size_t k = 0;
-    new_params.push_back(out.at(k++));
-    new_grads.push_back(scale != kNoValue ? out.at(k++) : grads.at(i));
-    if (i < m.size()) new_m.push_back(out.at(k++));
-    if (i < v.size()) new_v.push_back(out.at(k++));
-    if (i < vmax.size()) new_vmax.push_back(out.at(k++));
+/// Whether tensors of a list differ in dtype: one op takes lists of one.
+bool is_mixed(Builder& b, const Values& list) {
+  return std::ranges::any_of(list, [&](ValueId v) { return b.dtype(v) != b.dtype(list[0]); });
+}
+
+using Lists = optimizers::ListStep;
+constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad,  OptimList::m,
+                                OptimList::v,     OptimList::third, OptimList::step};
+
+/// One node over all parameters, or one for each where dtypes are mixed.
+optimizers::ListResults add_step(Builder& b, const Lists& all) {
+  if (all[OptimList::param].empty()) return {};
+  if (std::ranges::none_of(all.lists, [&](const Values& v) { return is_mixed(b, v); }))
+    return optimizers::add_list_step(b, all);
+  optimizers::ListResults results;
+  for (std::size_t i = 0; i < all[OptimList::param].size(); ++i) {
+    Lists one = all;
+    for (OptimList list : kLarge) {
+      if (!one[list].empty()) one[list] = {all[list].at(i)};
+    }
+    const optimizers::ListResults some = optimizers::add_list_step(b, one);
+    for (std::size_t k = 0; k < some.size(); ++k) results[k].insert(results[k].end(), some[k].begin(), some[k].end());
   }
-  Values all = new_params;
-  for (const Values* part : {&new_grads, &new_m, &new_v, &new_vmax}) all.insert(all.end(), part->begin(), part->end());
+  return results;
+}
+
+/// The new values come in the schema's order: parameters, gradients, then each list of states.
+Values step(Builder& b, const Call& c, const Step& s, std::vector<double> hyper, std::int64_t mode) {
+  Lists lists{
+      .kind = s.kind, .hyper = std::move(hyper), .mode = mode, .maximize = c.flag_or("maximize", false), .lists = {}};
+  const ArgumentName names[] = {s.params, s.grads, s.m, s.v, s.vmax, s.steps};
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (!names[i].empty()) lists[kLarge[i]] = c.tensors(names[i]);
+  }
+  if (c.is_tensor("lr")) lists[OptimList::lr] = {c.tensor("lr")};
+  if (c.has("grad_scale")) lists[OptimList::grad_scale] = {c.tensor("grad_scale")};
+  if (c.has("found_inf")) lists[OptimList::found_inf] = {c.tensor("found_inf")};
+  const optimizers::ListResults results = add_step(b, lists);
+  Values all;
+  for (OptimList list : kLarge) {
+    if (list == OptimList::step) continue;
+    const Values& made = results[static_cast<std::size_t>(list)];
+    const Values& same = list == OptimList::grad && made.empty() ? lists[list] : made;
+    all.insert(all.end(), same.begin(), same.end());
+  }
   for (ArgumentName name : s.untouched) {
     const Values& same = c.tensors(name);
     all.insert(all.end(), same.begin(), same.end());

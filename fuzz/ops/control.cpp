@@ -2,6 +2,7 @@
 #include <string>
 
 #include "fuzz/ops/table.h"
+#include "schema/optim.h"
 
 namespace tern::fuzz {
 namespace {
@@ -157,7 +158,13 @@ void custom(Make& m) {
   m.set(Key::counts, static_cast<std::int64_t>(s.size()));
   m.set(Key::sizes, s);
 }
-void optim(Make& m) {
+void optim_hyper(Make& m, std::size_t count) {
+  std::vector<double> hyper;
+  for (std::size_t i = 0; i < count; ++i) hyper.push_back(m.chance(90) ? m.pick({0.0, 0.1, 0.9, 1e-8}) : m.number());
+  m.numbers(Key::hyper, hyper);
+}
+/// One parameter, as archives without lists have it.
+void optim_one(Make& m) {
   const Sizes s = m.any_shape();
   const std::int64_t kind = m.in(0, 3);
   const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
@@ -168,11 +175,48 @@ void optim(Make& m) {
   m.optional(DType::f32, {}, 30);
   m.optional(DType::f32, {1}, 30);
   m.optional(DType::f32, {}, 30);
-  std::vector<double> hyper;
-  for (int i = 0; i < 5; ++i) hyper.push_back(m.chance(90) ? m.pick({0.0, 0.1, 0.9, 1e-8}) : m.number());
-  m.numbers(Key::hyper, hyper);
+  optim_hyper(m, 5);
   m.set(Key::kind, kind);
   m.set(Key::mode, m.in(0, 3));
+  m.set(Key::maximize, m.in(0, 1));
+}
+/// A list of a few parameters, of any kind; now and then with counts that do not fit.
+void optim(Make& m) {
+  if (m.chance(30)) return optim_one(m);
+  const std::int64_t n = m.in(1, 4);
+  const OptimRecord& record = optim_record(static_cast<OptimKind>(m.in(0, kOptimKinds - 1)));
+  std::vector<Sizes> shapes;
+  for (std::int64_t i = 0; i < n; ++i) shapes.push_back(m.any_shape());
+  const DType dtype = m.pick({DType::f32, DType::f32, DType::f64, DType::f16, DType::bf16});
+  const DType state = element_size(dtype) == 2 && m.chance(50) ? DType::f32 : dtype;
+  const bool masters = element_size(dtype) == 2 && m.chance(30);
+  const auto given = [&](int rule) { return rule > 0 || (rule == 0 && m.chance(50)); };
+  const bool step = given(record.step), many = m.chance(30);
+  Dims counts;
+  const auto large = [&](bool there, DType t) {
+    for (std::int64_t i = 0; there && i < n; ++i) m.operand(t, shapes[static_cast<std::size_t>(i)]);
+    counts.push_back(Dim(there ? n : 0));
+  };
+  const auto numbers = [&](bool there, std::int64_t count) {
+    for (std::int64_t i = 0; there && i < count; ++i) m.operand(DType::f32, {});
+    counts.push_back(Dim(there ? count : 0));
+  };
+  large(true, dtype);
+  large(true, dtype);
+  large(given(record.m), state);
+  large(given(record.v), state);
+  large(given(record.third), state);
+  numbers(step, many ? n : 1);
+  for (int i = 0; i < 3; ++i) numbers(m.chance(30), 1);
+  large(masters, DType::f32);
+  numbers(given(record.product), many ? n : 1);
+  if (m.chance(3)) counts[static_cast<std::size_t>(m.in(0, 10))] = Dim(m.in(0, 5));
+  m.set(Key::counts, counts);
+  optim_hyper(m, record.hyper_count());
+  m.set(Key::kind, static_cast<std::int64_t>(record.kind));
+  std::int64_t mode = record.modes & m.in(0, 15);
+  if (step && m.chance(50)) mode |= kOptimAdvance;
+  m.set(Key::mode, mode);
   m.set(Key::maximize, m.in(0, 1));
 }
 void collective(Make& m) {

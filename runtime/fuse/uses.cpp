@@ -1,6 +1,7 @@
 #include "runtime/fuse/uses.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace tern {
@@ -12,8 +13,12 @@ constexpr std::uint32_t kFar = 32;  // nodes over which memory is not held for t
 
 std::vector<ValueId> distinct(const std::vector<ValueId>& values) {
   std::vector<ValueId> d;
+  constexpr std::size_t kMany = 32;  // from then on a set is faster
+  std::unordered_set<ValueId> known;
   for (ValueId v : values) {
-    if (v != kNoValue && std::ranges::find(d, v) == d.end()) d.push_back(v);
+    if (v == kNoValue) continue;
+    const bool is_new = values.size() < kMany ? std::ranges::find(d, v) == d.end() : known.insert(v).second;
+    if (is_new) d.push_back(v);
   }
   return d;
 }
@@ -35,15 +40,15 @@ FunctionInFusion::FunctionInFusion(Function exported)
   for (const FunctionOutput& o : f.outputs) {
     if (o.value != kNoValue) use(o.value).pinned = true;
   }
+  std::unordered_set<std::uint32_t> states, inputs;  // that are written back
   for (const WriteBack& w : f.writebacks) {
     use(w.value).pinned = use(w.value).written_back = true;
-    for (std::size_t i = 0; i < f.inputs.size(); ++i) {
-      const FunctionInput& in = f.inputs[i];
-      const bool target = w.target == WriteBack::Target::state
-                              ? in.kind == FunctionInput::Kind::state && in.state == w.index
-                              : i == w.index;
-      if (target && in.value != kNoValue) use(in.value).written = true;
-    }
+    (w.target == WriteBack::Target::state ? states : inputs).insert(w.index);
+  }
+  for (std::uint32_t i = 0; i < f.inputs.size(); ++i) {
+    const FunctionInput& in = f.inputs[i];
+    const bool state = in.kind == FunctionInput::Kind::state && states.contains(in.state);
+    if ((state || inputs.contains(i)) && in.value != kNoValue) use(in.value).written = true;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <tern/error.h>
 
 #include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,14 @@ inline constexpr RootId kNoRoot = -1;
 struct Operand {
   Placed placed;
   RootId root = kNoRoot;
+};
+
+/// Which memories the operands and results of one node lie in, for nodes of thousands of them.
+struct RootUses {
+  std::uint32_t node = ~std::uint32_t{0};
+  std::unordered_map<RootId, std::uint32_t> operands;  ///< how many lie there
+  std::unordered_set<RootId> results;
+  std::size_t results_seen = 0;
 };
 
 struct Draft {
@@ -58,6 +68,7 @@ struct Draft {
   std::vector<Root> roots;
   std::vector<RootId> arg_root;     ///< for each of Plan::args
   std::vector<RootId> output_root;  ///< for each of Plan::outputs
+  RootUses root_uses;               ///< of the last large node that was asked for
 
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   /// A value of this section as it lies in memory, contiguous.

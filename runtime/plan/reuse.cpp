@@ -33,6 +33,23 @@ bool is_shared(Draft& d, const Node& n, std::size_t k, std::size_t from, RootId 
                      [&](ValueId v) { return v != kNoValue && d.root(v) == root; });
 }
 
+/// The same for a node of many operands, none of which may lie in the result's memory: a list's time grows with it
+/// alone.
+bool is_shared_in_list(Draft& d, std::uint32_t i, const Node& n, std::size_t k, RootId root) {
+  RootUses& uses = d.root_uses;
+  if (uses.node != i || uses.results_seen > k) {
+    uses = {.node = i, .operands = {}, .results = {}};
+    for (ValueId v : n.inputs) {
+      if (v != kNoValue) ++uses.operands[d.root(v)];
+    }
+  }
+  for (; uses.results_seen < k; ++uses.results_seen) {
+    const ValueId v = n.outputs[uses.results_seen];
+    if (v != kNoValue) uses.results.insert(d.root(v));
+  }
+  return uses.operands[root] > 1 || uses.results.contains(root);
+}
+
 bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std::size_t from, const TensorView& out) {
   if (from >= n.inputs.size() || n.inputs[from] == kNoValue) return false;
   const ValueId v = n.inputs[from];
@@ -47,6 +64,8 @@ bool can_overwrite(Draft& d, std::uint32_t i, const Node& n, std::size_t k, std:
   } else if (r.block < 0) {
     return false;
   }
+  constexpr std::size_t kMany = 32;
+  if (n.op != Op::pointwise && n.inputs.size() > kMany) return !is_shared_in_list(d, i, n, k, root);
   return !is_shared(d, n, k, from, root);
 }
 

@@ -1,58 +1,128 @@
 // Rules of the ops of training: optimizer steps, and communication between processes.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "schema/infer.h"
 #include "schema/kinds.h"
 #include "schema/ops/attributes.h"
 #include "schema/ops/families.h"
 #include "schema/ops/names.h"
+#include "schema/optim.h"
 #include "schema/reductions.h"
 
 namespace tern::ops {
 namespace {
 
-// optim(p, g, m?, v?, vmax?, step?, lr?, grad_scale?, found_inf?; kind, hyper, mode, maximize) -> p, g (with grad_scale
-// only), then those of m, v, vmax that are given: one step of an optimizer, as PyTorch's fused kernels do it. p: the
-// parameter, g: its gradient, m: momentum or first moment, v: second moment or sum of squares, vmax: the largest second
-// moment (amsgrad); all of one shape and floating dtype. step, lr, grad_scale, found_inf: one number each; a given lr
-// takes the place of hyper[0], g is divided by grad_scale, and nothing changes where found_inf is not 0. maximize:
-// ascend. hyper = lr, a, b, weight_decay, eps:
-//   sgd:     a momentum, b dampening; mode bit 0: nesterov, bit 1: the first step, which m begins with g
-//   adam, adamw: a and b the betas; step counts from 1
-//   adagrad: a lr_decay; step counts from 1
-void optim(Inference& c) {
+// optim(lists...; kind, hyper, mode, maximize, counts) -> new values: one step of an optimizer for all parameters, as
+// PyTorch's fused kernels do it. schema/optim.h has the lists and the meaning of hyper and mode. `counts` says how many
+// operands each list has; without it there is one parameter, and an operand or none for each list, as in archives from
+// before there were lists. Results are the new values of the parameters, of the gradients (with grad_scale only), of
+// the states that are given, and of step where mode says so. Tensors of one parameter have its sizes; states and
+// gradients may have float32 beside a parameter of 16 bits.
+
+/// How many operands each list has, and that they make sense.
+std::array<std::int64_t, kOptimLists> optim_counts(const Inference& c) {
+  std::array<std::int64_t, kOptimLists> counts{};
+  const Dims& given = c.node.dims(AttrKey::counts);
+  if (given.empty()) {
+    c.require(c.input_count() <= kOptimLists, "one parameter has at most 11 operands");
+    for (std::size_t i = 0; i < kOptimLists; ++i) counts[i] = c.has(i) ? 1 : 0;
+  } else {
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < kOptimLists; ++i) {
+      counts[i] = c.list(AttrKey::counts, kOptimLists)[i].value();
+      sum += counts[i];
+    }
+    if (sum != static_cast<std::int64_t>(c.input_count()))
+      c.fail(fmt::format("counts of {} operands, and there are {}", sum, c.input_count()));
+    for (std::size_t i = 0; i < c.input_count(); ++i) c.in(i);
+  }
+  constexpr std::string_view kNames[] = {"p",  "g",          "m",         "v",      "third",  "step",
+                                         "lr", "grad_scale", "found_inf", "master", "product"};
+  const std::int64_t n = counts[0];
+  c.require(n > 0, "a parameter is needed");
+  for (std::size_t i = 1; i < kOptimLists; ++i) {
+    const auto list = static_cast<OptimList>(i);
+    const bool shared = list == OptimList::step || list == OptimList::product;
+    const bool one = list >= OptimList::lr && list <= OptimList::found_inf;
+    const bool all = !one && counts[i] == n;
+    if (counts[i] == 0 || all || (counts[i] == 1 && (one || shared))) continue;
+    c.fail(fmt::format("the list of {} has {} operands, for {} parameters", kNames[i], counts[i], n));
+  }
+  return counts;
+}
+
+void check_optim_lists(const Inference& c, const std::array<std::int64_t, kOptimLists>& counts) {
+  const OptimRecord& record = optim_record(static_cast<OptimKind>(c.integer(AttrKey::kind)));
+  const auto check = [&](OptimList list, int rule, const char* needed, const char* never) {
+    const bool there = counts[static_cast<std::size_t>(list)] > 0;
+    c.require(there || rule <= 0, needed);
+    c.require(!there || rule >= 0, never);
+  };
+  c.require(counts[1] > 0, "gradients are needed");
+  // The kinds of before there were lists may have states that they leave as they are.
+  const bool strict = record.kind > OptimKind::adagrad;
+  check(OptimList::m, strict ? record.m : std::max<int>(record.m, 0), "this optimizer needs m",
+        "this optimizer has no m");
+  check(OptimList::v, strict ? record.v : std::max<int>(record.v, 0), "this optimizer needs v",
+        "this optimizer has no v");
+  check(OptimList::third, record.third, "", "this optimizer has no third state");
+  check(OptimList::step, record.step, "this optimizer needs the number of the step", "");
+  check(OptimList::product, record.product, "this optimizer needs the product of its momenta",
+        "only nadam has a product of momenta");
+  c.require(counts[10] == 0 || counts[10] == counts[5], "there are as many products as steps");
+  const std::vector<double>& hyper = c.node.numbers(AttrKey::hyper);
+  if (hyper.size() != record.hyper_count())
+    c.fail(fmt::format("hyper has {} numbers, and this optimizer has {}", hyper.size(), record.hyper_count()));
+  if (record.kind == OptimKind::sgd) c.require(hyper[1] == 0 || counts[2] > 0, "momentum needs a buffer");
+  if (record.kind == OptimKind::rmsprop) c.require(hyper[2] == 0 || counts[2] > 0, "momentum needs a buffer");
+  const std::int64_t mode = c.integer(AttrKey::mode);
+  // Kinds of before there were lists ignore the bits that are not theirs.
+  const std::int64_t ignored = record.kind <= OptimKind::adagrad ? kOptimNesterov | kOptimFirst : 0;
+  c.require((mode & ~(record.modes | ignored | kOptimAdvance)) == 0, "this optimizer has no such mode");
+  c.require((mode & kOptimAdvance) == 0 || counts[5] > 0, "there is no step to advance");
+}
+
+/// The operands of one list: of one dtype, and each with the sizes of its parameter.
+void check_optim_list(const Inference& c, OptimList list, std::int64_t count, std::size_t start) {
   const TensorType& p = c.in(0);
-  c.require(is_floating(p.dtype) && element_size(p.dtype) > 1,
-            "a parameter must be of a floating dtype of 16 bits or more");
-  c.require(!p.quantized(), "an MX tensor cannot be trained");
-  const auto kind = static_cast<OptimKind>(c.integer(AttrKey::kind));
-  for (std::size_t i = 1; i < 5 && i < c.input_count(); ++i) {
-    if (!c.has(i)) continue;
-    const TensorType& t = c.in(i);
-    c.require(t.dtype == p.dtype && t.rank() == p.rank() && !t.quantized(),
-              "all tensors of a step need one dtype and rank");
-    for (std::size_t a = 0; a < p.shape.size(); ++a)
-      c.same(p.shape[a], t.shape[a], "sizes of the parameter and its state");
+  const TensorType& first = c.in(start);
+  const bool large = is_large(list);
+  c.require(is_floating(first.dtype) && element_size(first.dtype) > 1,
+            large ? "a parameter and its states must be of a floating dtype of 16 bits or more"
+                  : "step, lr, grad_scale, found_inf and product are floating");
+  const bool wider = element_size(p.dtype) == 2 && first.dtype == DType::f32;
+  c.require(!large || first.dtype == p.dtype || wider, "states have the parameter's dtype, or float32 beside 16 bits");
+  for (std::int64_t i = 0; i < count; ++i) {
+    const TensorType& t = c.in(start + static_cast<std::size_t>(i));
+    c.require(!t.quantized(), "an MX tensor cannot be trained");
+    c.require(t.dtype == first.dtype, "all tensors of a list need one dtype");
+    if (!large) {
+      c.same(c.pool.product(t.shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
+      continue;
+    }
+    const TensorType& param = c.in(static_cast<std::size_t>(i));
+    c.require(t.rank() == param.rank(), "all tensors of a parameter need one rank");
+    for (std::size_t a = 0; a < param.shape.size(); ++a)
+      c.same(param.shape[a], t.shape[a], "sizes of the parameter and its state");
   }
-  for (std::size_t i = 5; i < c.input_count(); ++i) {
-    if (!c.has(i)) continue;
-    c.same(c.pool.product(c.in(i).shape), 1, "the number of elements of step, lr, grad_scale or found_inf, and 1");
-    c.require(is_floating(c.in(i).dtype) && element_size(c.in(i).dtype) > 1,
-              "step, lr, grad_scale and found_inf are floating");
+}
+
+void optim(Inference& c) {
+  const std::array<std::int64_t, kOptimLists> counts = optim_counts(c);
+  check_optim_lists(c, counts);
+  const OptimLayout layout(c.node);
+  for (std::size_t i = 0; i < kOptimLists; ++i) {
+    const auto list = static_cast<OptimList>(i);
+    if (counts[i] > 0) check_optim_list(c, list, counts[i], layout.operand(list, 0));
   }
-  c.in(1);
-  const bool adam = kind == OptimKind::adam || kind == OptimKind::adamw;
-  if (adam) c.in(2);
-  if (kind != OptimKind::sgd) {
-    c.in(3);
-    c.in(5);
-  }
-  c.require(kind != OptimKind::sgd || c.node.numbers(AttrKey::hyper)[1] == 0 || c.has(2), "momentum needs a buffer");
-  c.require(adam || !c.has(4), "only adam has a largest second moment");
-  c.out(p.dtype, p.shape);
-  if (c.has(7)) c.out(p.dtype, p.shape);
-  for (std::size_t i = 2; i < 5; ++i) {
-    if (c.has(i)) c.out(p.dtype, p.shape);
+  for (OptimList list : kOptimResults) {
+    for (std::size_t i = 0; layout.gives(list) && i < layout.count(list); ++i) {
+      const TensorType& t = c.in(layout.operand(list, i));
+      c.out(t.dtype, t.shape);
+    }
   }
 }
 
@@ -85,9 +155,11 @@ void collective(Inference& c) {
 
 constexpr AttrRecord kOptim[] = {
     need(AttrKey::kind, kOptimNames, "the optimizer"),
-    need(AttrKey::hyper, AttrType::numbers, "lr, two of the kind's own, weight_decay, eps").exactly(5),
-    with(AttrKey::mode, AttrType::integer, 0, "sgd: 1 nesterov, 2 first step, 3 both").within(0, 3),
+    need(AttrKey::hyper, AttrType::numbers, "lr, two of the kind's own, weight_decay, eps; nadam, rprop: another"),
+    with(AttrKey::mode, AttrType::integer, 0, "bits: 1 nesterov, 2 first step, 4 counts step, 8 decoupled decay")
+        .within(0, kOptimModes),
     flag(AttrKey::maximize, "ascends"),
+    may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 lists").within(0, 1 << 24),
 };
 constexpr AttrRecord kCollective[] = {
     need(AttrKey::kind, kCollectiveNames, "what the ranks do"),
@@ -98,8 +170,10 @@ constexpr AttrRecord kCollective[] = {
 };
 
 constexpr OpRecord kOps[] = {
-    TERN_OP(100, optim, "p, g, m?, v?, vmax?, step?, lr?, grad_scale?, found_inf? -> p, g?, m?, v?, vmax?",
-            "one step of an optimizer, as PyTorch's fused kernels do it")
+    TERN_OP(100, optim,
+            "p+, g+, m*, v*, third*, step*, lr?, grad_scale?, found_inf?, master*, product* -> p+, g*, m*, v*, third*, "
+            "step*, master*, product*",
+            "one step of an optimizer for a list of parameters, as PyTorch's fused kernels do it")
         .attrs(kOptim)
         .rule(optim),
     TERN_OP(101, collective, "x -> y", "all_reduce and the like among the ranks of a group")

@@ -32,6 +32,7 @@ set(sources
   quantize_uses_test.cpp
   quantized_fit_test.cpp
   quantized_products_test.cpp
+  recognise_optimizers_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
   tune_test.cpp

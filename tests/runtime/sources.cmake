@@ -15,6 +15,7 @@ set(sources
   linalg_lowering_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp
+  optim_test.cpp
   pack_test.cpp
   plan/blocks_test.cpp
   plan/intensity_test.cpp

@@ -111,6 +111,7 @@ conform mx build $data/mx
 conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
+conform optimizers build $data/optimizers
 conform quantized build $data/quantized
 part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
@@ -186,7 +187,7 @@ check 'unit tests, metal 3' $scripts/device.sh metal env TERN_EMULATOR_MACOS=14 
 check 'rows by groups, intel' env TERN_XPU_GROUPS=1 $scripts/device.sh intel build/test_devices '--gtest_filter=*RowsTest*xpu*'
 [[ $full == --full ]] && on_runtime pocl
 apart
-cases=($data/programs $data/collective $data/results $data/quantized $data/conformance)
+cases=($data/programs $data/collective $data/results $data/optimizers $data/quantized $data/conformance)
 on_device intel 15 "${cases[@]}" $data/models
 kernels_of_archives intel xpu:spirv 10 $data/programs $data/models
 same_bits intel 10

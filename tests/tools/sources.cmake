@@ -11,6 +11,7 @@ set(sources
   inspect_test.cpp
   names_test.cpp
   operators_test.cpp
+  optimizers_test.cpp
   quantize/chart_test.cpp
   quantize/choose_test.cpp
   quantize/float_program_test.cpp

@@ -1,0 +1,261 @@
+#include "exporter/optimizers/cone.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/tern.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+
+namespace tern::optimizers {
+namespace {
+
+constexpr std::size_t kMostNodes = 256;  // of a cone
+
+class Finder {
+ public:
+  Finder(const Program& program, const Function& f) : program_(program), f_(f), producer_(f.values.size(), -1) {
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      for (ValueId v : f.nodes[i].outputs) {
+        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+      }
+    }
+    std::unordered_map<std::uint32_t, ValueId> states;
+    for (const FunctionInput& in : f.inputs) {
+      if (in.kind == FunctionInput::Kind::state) states[in.state] = in.value;
+    }
+    for (const WriteBack& w : f.writebacks) {
+      const bool state = w.target == WriteBack::Target::state;
+      const ValueId before = !state ? f.inputs[w.index].value : states.contains(w.index) ? states[w.index] : kNoValue;
+      if (before != kNoValue && before != w.value) pairs_.push_back({before, w.value});
+    }
+    for (const Pair& p : pairs_) written_[p.before] = p.after;
+  }
+
+  std::vector<Cone> run() {
+    std::vector<Cone> cones;
+    for (const Pair& p : pairs_) {
+      if (is_number(p.before) || !is_floating(type(p.before).dtype)) continue;
+      Cone c;
+      c.param = p;
+      if (make(c)) cones.push_back(std::move(c));
+    }
+    std::ranges::stable_sort(cones, std::greater<>(), [](const Cone& c) { return c.states.size(); });
+    std::set<ValueId> taken;
+    std::erase_if(cones, [&](const Cone& c) {
+      const bool again = taken.contains(c.param.before) ||
+                         std::ranges::any_of(c.states, [&](const Pair& s) { return taken.contains(s.before); });
+      if (again) return true;
+      taken.insert(c.param.before);
+      for (const Pair& s : c.states) taken.insert(s.before);
+      return false;
+    });
+    return cones;
+  }
+
+ private:
+  const TensorType& type(ValueId v) const { return f_.values[static_cast<std::size_t>(v)].type; }
+  bool is_number(ValueId v) const { return type(v).rank() == 0; }
+  /// The pointwise node that makes a value of the cone's sizes, or a number; else -1.
+  std::int64_t node_of(const Cone& c, ValueId v) const {
+    const std::int64_t i = producer_[static_cast<std::size_t>(v)];
+    if (i < 0 || f_.nodes[static_cast<std::size_t>(i)].op != Op::pointwise) return -1;
+    return is_number(v) || type(v).shape == type(c.param.before).shape ? i : -1;
+  }
+
+  /// All nodes that may belong to the cone, and the values that they begin with.
+  bool collect(const Cone& c, ValueId v, std::set<std::uint32_t>& nodes, std::set<ValueId>& leaves) const {
+    const std::int64_t i = node_of(c, v);
+    if (i < 0) {
+      leaves.insert(v);
+      return true;
+    }
+    if (!nodes.insert(static_cast<std::uint32_t>(i)).second) return true;
+    if (nodes.size() > kMostNodes) return false;
+    return std::ranges::all_of(f_.nodes[static_cast<std::size_t>(i)].inputs,
+                               [&](ValueId x) { return x == kNoValue || collect(c, x, nodes, leaves); });
+  }
+
+  bool make(Cone& c) const {
+    std::set<std::uint32_t> nodes;
+    std::set<ValueId> leaves;
+    if (!collect(c, c.param.after, nodes, leaves) || !leaves.contains(c.param.before)) return false;
+    std::set<ValueId> own{c.param.before};  // what depends on nothing of these comes from outside
+    for (ValueId v : leaves) {
+      const auto pair = written_.find(v);
+      if (v == c.param.before || pair == written_.end()) continue;
+      if (is_number(v)) {
+        if (c.step.before != kNoValue) return false;
+        c.step = {v, pair->second};
+      } else if (type(v).shape == type(c.param.before).shape) {
+        c.states.push_back({v, pair->second});
+      } else {
+        return false;
+      }
+      own.insert(v);
+    }
+    for (const Pair& s : c.states) {
+      if (!collect(c, s.after, nodes, leaves)) return false;
+    }
+    if (c.step.before != kNoValue && !collect(c, c.step.after, nodes, leaves)) return false;
+    return cut(c, nodes, own);
+  }
+
+  /// Leaves out nodes that read nothing of the parameter, its states and numbers, and finds the gradient.
+  bool cut(Cone& c, const std::set<std::uint32_t>& nodes, std::set<ValueId>& own) const {
+    for (std::uint32_t i : nodes) {  // in order, so operands come first
+      const Node& n = f_.nodes[i];
+      if (std::ranges::none_of(n.inputs, [&](ValueId v) { return own.contains(v); })) continue;
+      own.insert(n.outputs[0]);
+      c.nodes.push_back(i);
+    }
+    const auto take = [&](bool number, ValueId& place) {
+      const std::optional<ValueId> v = only_outside(c, own, number);
+      if (v) place = *v;
+      return v.has_value();
+    };
+    if (!take(false, c.grad) || !take(true, c.lr)) return false;
+    const auto made = [&](const Pair& p) { return own.contains(p.after); };
+    if (c.grad == kNoValue || !made(c.param) || !std::ranges::all_of(c.states, made)) return false;
+    if (c.step.before != kNoValue && !made(c.step)) return false;
+    c.form = form_of(c);
+    return true;
+  }
+
+  /// The value that the cone reads from outside, a number or one of the parameter's sizes; kNoValue if there is none.
+  /// Where there are several, as a gradient and its magnitude, the latest is computed inside. Nothing if that ends with
+  /// several.
+  std::optional<ValueId> only_outside(Cone& c, std::set<ValueId>& own, bool number) const {
+    for (;;) {
+      std::set<ValueId> outside;
+      for (std::uint32_t i : c.nodes) {
+        for (ValueId v : f_.nodes[i].inputs) {
+          if (v == kNoValue || own.contains(v)) continue;
+          if (!is_number(v) && type(v).shape != type(c.param.before).shape) return std::nullopt;
+          if (is_number(v) == number) outside.insert(v);
+        }
+      }
+      if (outside.empty()) return kNoValue;
+      if (outside.size() == 1) return *outside.begin();
+      const auto latest = std::ranges::max_element(outside, {}, [&](ValueId v) { return node_of(c, v); });
+      const std::int64_t node = node_of(c, *latest);
+      if (node < 0 || c.nodes.size() > kMostNodes) return std::nullopt;
+      c.nodes.insert(std::ranges::upper_bound(c.nodes, static_cast<std::uint32_t>(node)),
+                     static_cast<std::uint32_t>(node));
+      own.insert(*latest);
+    }
+  }
+
+  std::string form_of(const Cone& c) const {
+    std::map<ValueId, int> names;
+    std::string text;
+    const auto name = [&](ValueId v) {
+      if (v == kNoValue) return -1;
+      return names.try_emplace(v, static_cast<int>(names.size())).first->second;
+    };
+    const auto leaf = [&](ValueId v) {
+      text += fmt::format("{}:{} ", name(v), v == kNoValue ? 0 : static_cast<int>(type(v).dtype));
+    };
+    for (ValueId v : {c.param.before, c.grad, c.step.before, c.lr}) leaf(v);
+    for (const Pair& s : c.states) leaf(s.before);
+    for (std::uint32_t i : c.nodes) {
+      const Node& n = f_.nodes[i];
+      for (ValueId v : n.inputs) text += fmt::format("{},", name(v));
+      for (const Instruction& in : n.expr.code)
+        text += fmt::format("{}.{}.{}.{}.{}.{:a}.{:a}.{};", static_cast<int>(in.op), static_cast<int>(in.dtype), in.a,
+                            in.b, in.c, in.number, in.imaginary, in.integer);
+      text += fmt::format("={} ", name(n.outputs[0]));
+    }
+    for (const Pair& s : c.states) text += fmt::format("{} ", name(s.after));
+    return text + fmt::format("{} {}", name(c.param.after), c.step.after == kNoValue ? -1 : name(c.step.after));
+  }
+
+  const Program& program_;
+  const Function& f_;
+  std::vector<std::int64_t> producer_;
+  std::vector<Pair> pairs_;
+  std::unordered_map<ValueId, ValueId> written_;
+};
+
+DType widened(DType t, bool wide) {
+  return wide && t == DType::f32 ? DType::f64 : t;
+}
+
+void put(Tensor& t, std::size_t i, double value) {
+  if (t.dtype() == DType::f64) t.span<double>()[i] = value;
+  if (t.dtype() == DType::f32) t.span<float>()[i] = static_cast<float>(value);
+}
+double get(const Tensor& t, std::size_t i) {
+  return t.dtype() == DType::f64 ? t.span<const double>()[i] : static_cast<double>(t.span<const float>()[i]);
+}
+
+}  // namespace
+
+std::vector<Cone> find_cones(const Program& program, const Function& f) {
+  return Finder(program, f).run();
+}
+
+ConeProgram::ConeProgram(const Program& program, const Function& f, const Cone& cone, bool wide)
+    : program_(program), f_(f), cone_(cone), wide_(wide) {}
+
+std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) const {
+  auto part = std::make_shared<Program>();
+  part->source = std::make_shared<ExtendableSource>(nullptr, 0);
+  part->functions.emplace_back();
+  part->functions[0].name = "step";
+  part->functions[0].entry = true;
+  Builder b(*part, 0);
+  std::map<ValueId, ValueId> now;
+  std::vector<Tensor> inputs;
+  const auto input = [&](ValueId v, auto&& value) {
+    if (v == kNoValue) return;
+    const TensorType& type = f_.values[static_cast<std::size_t>(v)].type;
+    const bool number = type.rank() == 0;
+    const auto count = static_cast<std::int64_t>(elements.size());
+    const DType t = widened(type.dtype, wide_);
+    if (t != DType::f32 && t != DType::f64) fail(ErrorCode::unsupported, "an optimizer of 16 bits");
+    now[v] = b.add_value({t, number ? Dims() : Dims{Dim(count)}});
+    b.function().inputs.push_back({FunctionInput::Kind::user, now[v], 0, "x" + std::to_string(inputs.size()), {}});
+    Tensor tensor(t, number ? std::vector<std::int64_t>() : std::vector<std::int64_t>{count});
+    for (std::size_t i = 0; i < (number ? 1 : elements.size()); ++i) put(tensor, i, value(elements[i]));
+    inputs.push_back(std::move(tensor));
+  };
+  input(cone_.param.before, [](const Numbers& n) { return n.p; });
+  input(cone_.grad, [](const Numbers& n) { return n.g; });
+  input(cone_.step.before, [](const Numbers& n) { return n.step; });
+  input(cone_.lr, [](const Numbers& n) { return n.lr; });
+  for (std::size_t k = 0; k < cone_.states.size(); ++k)
+    input(cone_.states[k].before, [&](const Numbers& n) { return n.states.at(k); });
+  for (std::uint32_t i : cone_.nodes) {
+    Node n = f_.nodes[i];
+    n.origin = -1;
+    n.annotations.clear();
+    for (ValueId& v : n.inputs) v = v == kNoValue ? v : now.at(v);
+    n.outputs.clear();
+    for (Instruction& in : n.expr.code) in.dtype = widened(in.dtype, wide_);
+    now[f_.nodes[i].outputs[0]] = b.add(std::move(n)).at(0);
+  }
+  std::vector<ValueId> results{cone_.param.after};
+  for (const Pair& s : cone_.states) results.push_back(s.after);
+  if (cone_.step.after != kNoValue) results.push_back(cone_.step.after);
+  for (ValueId v : results) b.function().outputs.push_back({FunctionOutput::Kind::tensor, now.at(v), "y"});
+  PrepareOptions options;
+  options.reproducible = true;  // an archive is the same whatever processor made it
+  Session session(Model(std::move(part)).prepare(options));
+  const std::vector<Tensor>& outputs = session.run(inputs);
+  std::vector<Numbers> after(elements.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    after[i].p = get(outputs[0], i);
+    for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(get(outputs[k + 1], i));
+    if (cone_.step.after != kNoValue) after[i].step = get(outputs.back(), 0);
+  }
+  return after;
+}
+
+}  // namespace tern::optimizers

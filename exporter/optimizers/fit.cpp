@@ -1,0 +1,287 @@
+#include "exporter/optimizers/fit.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/tern.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "exporter/builder.h"
+#include "exporter/constants.h"
+#include "exporter/optimizers/list_step.h"
+
+namespace tern::optimizers {
+namespace {
+
+constexpr double kLarge = 1e30;   // beside it, epsilons are nothing
+constexpr double kTiny = 1e-170;  // its square is 0
+constexpr double kRate = 0.37;    // of cones that read their rate
+
+/// A cone by the names of a kind's states.
+class Probe {
+ public:
+  Probe(const ConeProgram& cone, std::array<int, 3> places, std::size_t count)
+      : cone_(cone), places_(places), count_(count) {}
+
+  struct At {
+    double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0;
+  };
+  /// The same, after a step.
+  At operator()(const At& at) const {
+    Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_)};
+    const double values[] = {at.m, at.v, at.third};
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (places_[i] >= 0) n.states[static_cast<std::size_t>(places_[i])] = values[i];
+    }
+    const Numbers after = cone_.run({n}).at(0);
+    const auto state = [&](std::size_t i) {
+      return places_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(places_[i])];
+    };
+    return {after.p, 0, state(0), state(1), state(2), after.step};
+  }
+
+ private:
+  const ConeProgram& cone_;
+  std::array<int, 3> places_;
+  std::size_t count_;
+};
+
+// Each solves the update rule of its kind for the options, at numbers where all others vanish; what is no such rule
+// gives numbers that the comparison refuses. `third` and `m` say which states there are.
+using Hyper = std::vector<double>;
+
+Hyper sgd(const Probe& f, bool m, bool nesterov, bool decoupled) {
+  if (!m) {
+    const double lr = -f({.g = 1}).p;
+    return {lr, 0, 0, (1 - f({.p = 1}).p) / lr, 0};
+  }
+  const double momentum = f({.m = 1}).m, part = f({.g = 1}).m;
+  const double lr = -f({.g = 1}).p / (nesterov ? 1 + momentum * part : part);
+  const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / part;
+  return {lr, momentum, 1 - part, decay, 0};
+}
+
+Hyper adam(const Probe& f, bool decoupled) {
+  const double b1 = f({.m = 1}).m, b2 = f({.v = 1}).v;
+  const double size = b1 / (1 - b1);  // of the corrected moment, after the first step
+  const double lr = -f({.m = 1, .v = kLarge}).p / size * std::sqrt(b2 * kLarge / (1 - b2));
+  const double eps = -lr * size / f({.m = 1}).p;
+  const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / (1 - b1);
+  return {lr, b1, b2, decay, eps};
+}
+
+Hyper adagrad(const Probe& f) {
+  const double lr = -f({.g = 1, .v = kLarge}).p * std::sqrt(kLarge);
+  const double later = -f({.g = 1, .v = kLarge, .step = 1}).p * std::sqrt(kLarge);
+  return {lr, lr / later - 1, 0, std::sqrt(f({.p = 1}).v), -lr * kTiny / f({.g = kTiny}).p};
+}
+
+Hyper rmsprop(const Probe& f, bool m) {
+  const double alpha = f({.v = 1}).v, decay = std::sqrt(f({.p = 1}).v / (1 - alpha));
+  if (!m) {
+    const double lr = -f({.g = 1, .v = kLarge}).p * std::sqrt(alpha * kLarge);
+    return {lr, alpha, 0, decay, -lr * kTiny / f({.g = kTiny}).p};
+  }
+  const double momentum = f({.m = 1}).m;
+  return {-f({.m = 1}).p / momentum, alpha, momentum, decay, kTiny / f({.g = kTiny}).m};
+}
+
+Hyper adadelta(const Probe& f) {
+  const double rho = f({.v = 1}).v, lr = -f({.g = 1, .m = kLarge, .v = kLarge}).p * std::sqrt(rho);
+  const double change = -f({.g = 1, .v = kLarge}).p / lr;
+  return {lr, rho, 0, std::sqrt(f({.p = 1}).v / (1 - rho)), change * change * rho * kLarge};
+}
+
+Hyper adamax(const Probe& f) {
+  const double b1 = f({.m = 1}).m, b2 = f({.v = 1}).v, lr = -f({.m = 1, .v = 1}).p * b2 * (1 - b1) / b1;
+  return {lr, b1, b2, f({.p = 1}).m / (1 - b1), f({}).v};
+}
+
+/// A kind with the states that it has, and how its options are found.
+struct Hypothesis {
+  OptimKind kind;
+  bool m, v, third;
+  std::int64_t mode;
+  Hyper (*solve)(const Probe&);
+};
+constexpr Hypothesis kHypotheses[] = {
+    {OptimKind::sgd, false, false, false, 0, [](const Probe& f) { return sgd(f, false, false, false); }},
+    {OptimKind::sgd, true, false, false, 0, [](const Probe& f) { return sgd(f, true, false, false); }},
+    {OptimKind::sgd, true, false, false, kOptimNesterov, [](const Probe& f) { return sgd(f, true, true, false); }},
+    {OptimKind::adagrad, false, true, false, 0, adagrad},
+    {OptimKind::rmsprop, false, true, false, 0, [](const Probe& f) { return rmsprop(f, false); }},
+    {OptimKind::adam, true, true, false, 0, [](const Probe& f) { return adam(f, false); }},
+    {OptimKind::adamw, true, true, false, 0, [](const Probe& f) { return adam(f, true); }},
+    {OptimKind::rmsprop, true, true, false, 0, [](const Probe& f) { return rmsprop(f, true); }},
+    {OptimKind::rmsprop, false, true, true, 0, [](const Probe& f) { return rmsprop(f, false); }},
+    {OptimKind::adadelta, true, true, false, 0, adadelta},
+    {OptimKind::adamax, true, true, false, 0, adamax},
+    {OptimKind::adam, true, true, true, 0, [](const Probe& f) { return adam(f, false); }},
+    {OptimKind::adamw, true, true, true, 0, [](const Probe& f) { return adam(f, true); }},
+    {OptimKind::rmsprop, true, true, true, 0, [](const Probe& f) { return rmsprop(f, true); }},
+};
+
+/// The op itself, on the same numbers.
+std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const std::vector<Numbers>& elements) {
+  auto part = std::make_shared<Program>();
+  part->source = std::make_shared<ExtendableSource>(nullptr, 0);
+  part->functions.emplace_back();
+  part->functions[0].name = "step";
+  part->functions[0].entry = true;
+  Builder b(*part, 0);
+  std::vector<Tensor> inputs;
+  const auto input = [&](bool number, auto&& value) {
+    const std::size_t count = number ? 1 : elements.size();
+    const auto size = static_cast<std::int64_t>(count);
+    const DType t = number ? DType::f64 : type;
+    const ValueId v = b.add_value({t, number ? Dims() : Dims{Dim(size)}});
+    b.function().inputs.push_back({FunctionInput::Kind::user, v, 0, "x" + std::to_string(inputs.size()), {}});
+    Tensor tensor(t, number ? std::vector<std::int64_t>() : std::vector<std::int64_t>{size});
+    for (std::size_t i = 0; i < count; ++i) {
+      if (t == DType::f64) tensor.span<double>()[i] = value(elements[i]);
+      if (t == DType::f32) tensor.span<float>()[i] = static_cast<float>(value(elements[i]));
+    }
+    inputs.push_back(std::move(tensor));
+    return v;
+  };
+  ListStep step{.kind = fit.kind, .hyper = fit.hyper, .mode = fit.mode | kOptimAdvance, .lists = {}};
+  step[OptimList::param] = {input(false, [](const Numbers& n) { return n.p; })};
+  step[OptimList::grad] = {input(false, [](const Numbers& n) { return n.g; })};
+  constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const int at = fit.states[i];
+    if (at >= 0)
+      step[kStates[i]] = {input(false, [at](const Numbers& n) { return n.states[static_cast<std::size_t>(at)]; })};
+  }
+  step[OptimList::step] = {input(true, [](const Numbers& n) { return n.step; })};
+  if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const Numbers& n) { return n.lr; })};
+  const ListResults results = add_list_step(b, step);
+  std::vector<std::size_t> places;  // of each output, in Numbers::states; the parameter's is none
+  for (std::size_t i = 0; i < kOptimLists; ++i) {
+    for (ValueId v : results[i]) b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
+  }
+  PrepareOptions options;
+  options.reproducible = true;
+  Session session(Model(std::move(part)).prepare(options));
+  const std::vector<Tensor>& outputs = session.run(inputs);
+  std::vector<Numbers> after(elements.size());
+  const auto get = [&](std::size_t k, std::size_t i) {
+    return outputs[k].dtype() == DType::f64 ? outputs[k].span<const double>()[i]
+                                            : static_cast<double>(outputs[k].span<const float>()[i]);
+  };
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    after[i].states.resize(elements[i].states.size());
+    std::size_t k = 0;
+    after[i].p = get(k++, i);
+    for (int at : fit.states) {
+      if (at >= 0) after[i].states[static_cast<std::size_t>(at)] = get(k++, i);
+    }
+    after[i].step = get(k, 0);
+  }
+  return after;
+}
+
+/// Numbers as training has them; second moments are not negative.
+std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step) {
+  std::mt19937_64 engine(static_cast<std::uint64_t>(step) + 1);
+  std::normal_distribution<double> normal;
+  std::vector<Numbers> elements(48);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    Numbers& n = elements[i];
+    const double scale = std::pow(10.0, -static_cast<double>(i % 5));
+    n = {normal(engine), normal(engine) * scale, step, kRate, std::vector<double>(states)};
+    for (double& s : n.states) s = normal(engine) * scale * 0.1;
+    for (std::size_t k : {std::size_t{1}, std::size_t{2}}) {
+      const bool square = k == 1 || fit.kind != OptimKind::rmsprop;
+      if (fit.states[k] >= 0 && square) {
+        double& s = n.states[static_cast<std::size_t>(fit.states[k])];
+        s = s * s + (fit.kind == OptimKind::rmsprop ? scale * scale : 0);
+      }
+    }
+    if (fit.kind == OptimKind::adadelta) {
+      double& s = n.states[static_cast<std::size_t>(fit.states[0])];
+      s *= s;
+    }
+  }
+  return elements;
+}
+
+/// Whether the op gives the cone's numbers: but for rounding, `unit` of the larger of a number and what changed it.
+/// Powers of the step lose `lost` of a change, which cones compute in their own type.
+bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, double unit, double lost) {
+  for (double step : {0.0, 1.0, 7.0, 1000.0}) {
+    if (cone.step.before == kNoValue && step > 0) break;
+    const std::vector<Numbers> before = samples(fit, cone.states.size(), step);
+    const std::vector<Numbers> theirs = program.run(before), ours = run_op(fit, cone, type, before);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto close = [&](double a, double b, double from) {
+        return std::fabs(a - b) <= unit * std::max(std::fabs(a), std::fabs(from)) + lost * std::fabs(a - from);
+      };
+      if (!close(theirs[i].p, ours[i].p, before[i].p)) return false;
+      for (std::size_t k = 0; k < cone.states.size(); ++k) {
+        if (!close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
+      }
+      if (cone.step.before != kNoValue && theirs[i].step != before[i].step + 1) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Fit> try_fit(const Hypothesis& h, std::array<int, 3> places, const Cone& cone, const ConeProgram& wide,
+                           const ConeProgram& own, DType type) {
+  Fit fit{h.kind, h.solve(Probe(wide, places, cone.states.size())), h.mode, places};
+  for (double& x : fit.hyper) {
+    if (!std::isfinite(x)) return std::nullopt;
+    x = roundest(x);
+  }
+  const double lr = fit.hyper[0];
+  // An average of gradients is no descent, though it has the form of one with a negative rate.
+  if (lr <= 0 || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
+  if (cone.lr != kNoValue && std::fabs(lr - kRate) > 1e-9) return std::nullopt;
+  if (!agrees(fit, cone, wide, DType::f64, 1e-12, 1e-9)) return std::nullopt;
+  if (type == DType::f32 && !agrees(fit, cone, own, type, 0x1p-20, 0x1p-12)) return std::nullopt;
+  return fit;
+}
+
+}  // namespace
+
+double roundest(double x) {
+  if (std::fabs(x) < 1e-13) return 0;
+  for (int digits = 1; digits < 10; ++digits) {
+    const double rounded = std::strtod(fmt::format("{:.{}e}", x, digits - 1).c_str(), nullptr);
+    if (std::fabs(rounded - x) <= std::fabs(x) * 1e-10) return rounded;
+  }
+  return x;
+}
+
+std::optional<Fit> fit_cone(const Program& program, const Function& f, const Cone& cone) {
+  const DType type = f.values[static_cast<std::size_t>(cone.param.before)].type.dtype;
+  const auto same = [&](ValueId v) { return f.values[static_cast<std::size_t>(v)].type.dtype == type; };
+  if (!same(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return same(s.before); })) return {};
+  const ConeProgram wide(program, f, cone, true), own(program, f, cone, false);
+  std::vector<int> order;
+  for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
+  for (const Hypothesis& h : kHypotheses) {
+    if (static_cast<std::size_t>(h.m + h.v + h.third) != order.size()) continue;
+    std::ranges::sort(order);
+    do {
+      std::array<int, 3> places{-1, -1, -1};
+      std::size_t next = 0;
+      const bool there[] = {h.m, h.v, h.third};
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (there[i]) places[i] = order[next++];
+      }
+      try {
+        if (auto fit = try_fit(h, places, cone, wide, own, type)) return fit;
+      } catch (const Error&) {
+        return std::nullopt;  // an expression that numbers of doubles do not fit
+      }
+    } while (std::ranges::next_permutation(order).found);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tern::optimizers

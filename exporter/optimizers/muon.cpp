@@ -1,0 +1,68 @@
+// Muon as PyTorch has it (torch/optim/_muon.py; Jordan et al., 2024): the momentum of a matrix, made nearly orthogonal
+// by a Newton-Schulz iteration in bfloat16.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "exporter/optimizers/list_step.h"
+#include "exporter/optimizers/parts.h"
+
+namespace tern::optimizers {
+namespace {
+
+/// c * product + b * x, rounded once as torch.addmm does.
+ValueId mixed(Builder& b, ValueId x, double scale, ValueId product, double weight) {
+  return b.expr("w * x + s * y", {{"w", weight}, {"x", x}, {"s", scale}, {"y", product}}, DType::f32, DType::bf16);
+}
+
+ValueId orthogonal(Builder& b, const OptimizerOptions& o, ValueId update, bool tall) {
+  ValueId x = b.cast(update, DType::bf16);
+  if (tall) x = b.transpose(x, 0, 1);
+  const ValueId square = b.expr("x * x", {{"x", x}}, DType::f32, DType::f32);
+  const ValueId sum = b.reduce(square, "sum", {0, 1}, false, DType::f32);
+  const ValueId norm = b.expr("sqrt(s)", {{"s", sum}}, DType::f32, DType::bf16);
+  x = b.expr("x / max(n, e)", {{"x", x}, {"n", norm}, {"e", o.eps}}, DType::f32, DType::bf16);
+  for (int i = 0; i < o.ns_steps; ++i) {
+    const ValueId gram = b.matmul(x, b.transpose(x, 0, 1));
+    const ValueId step = mixed(b, gram, o.ns_coefficients[2], b.matmul(gram, gram), o.ns_coefficients[1]);
+    x = mixed(b, x, 1, b.matmul(step, x), o.ns_coefficients[0]);
+  }
+  return tall ? b.transpose(x, 0, 1) : x;
+}
+
+}  // namespace
+
+NewValues muon_step(const Step& s) {
+  Builder& b = s.b;
+  NewValues out;
+  ListStep last{
+      .kind = OptimKind::sgd, .hyper = {s.o.lr, 0, 0, s.o.weight_decay, 0}, .mode = kOptimDecoupled, .lists = {}};
+  const std::vector<ValueId> grads = seen_gradients(s);
+  for (std::size_t i = 0; i < s.params.size(); ++i) {
+    const ValueId p = s.params[i], g = grads[i], old = s.states.at("momentum_buffer").at(i);
+    const Dims& shape = b.shape(p);
+    if (shape.size() != 2 || !shape[0].is_const() || !shape[1].is_const())
+      fail(ErrorCode::invalid_argument, fmt::format("muon: parameter {} is no matrix of known sizes", i));
+    const auto rows = static_cast<double>(shape[0].value()), columns = static_cast<double>(shape[1].value());
+    const ValueId m = b.expr("m + w * (g - m)", {{"m", old}, {"w", 1 - s.o.momentum}, {"g", g}}, b.dtype(old));
+    const ValueId update =
+        s.o.nesterov ? b.expr("g + w * (m - g)", {{"g", g}, {"w", s.o.momentum}, {"m", m}}, b.dtype(old)) : m;
+    const double ratio =
+        s.o.match_rms_adamw ? 0.2 * std::sqrt(std::max(rows, columns)) : std::sqrt(std::max(1.0, rows / columns));
+    const ValueId direction = orthogonal(b, s.o, update, rows > columns);
+    last[OptimList::param].push_back(p);
+    last[OptimList::grad].push_back(b.expr("r * u", {{"r", ratio}, {"u", direction}}, DType::f32, b.dtype(p)));
+    out.states["momentum_buffer"].push_back(unless_infinite(s, old, m));
+  }
+  if (s.inputs.lr != kNoValue) last[OptimList::lr] = {s.inputs.lr};
+  if (s.inputs.found_inf != kNoValue) last[OptimList::found_inf] = {s.inputs.found_inf};
+  last[OptimList::master] = s.inputs.masters;
+  const ListResults results = add_list_step(b, last);
+  out.params = results[static_cast<std::size_t>(OptimList::param)];
+  out.masters = results[static_cast<std::size_t>(OptimList::master)];
+  return out;
+}
+
+}  // namespace tern::optimizers

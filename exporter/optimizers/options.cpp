@@ -1,0 +1,136 @@
+#include "exporter/optimizers/options.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+namespace tern::optimizers {
+namespace {
+
+constexpr std::string_view kNames[] = {"sgd",   "adam",  "adamw", "adagrad", "rmsprop",   "adadelta", "adamax",
+                                       "nadam", "radam", "asgd",  "rprop",   "adafactor", "lion",     "muon"};
+static_assert(std::size(kNames) == kOptimizers);
+
+void require(bool holds, const OptimizerOptions& o, std::string_view what, double value) {
+  if (holds) return;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: {} is {}, which is out of range", optimizer_name(o.optimizer), what, value));
+}
+
+/// A state of each parameter, of its sizes.
+struct Kept {
+  std::string_view name;
+  bool there = true;
+  double initial = 0;
+};
+
+std::vector<Kept> kept(const OptimizerOptions& o) {
+  switch (o.optimizer) {
+    case Optimizer::sgd: return {{"momentum_buffer", o.momentum != 0}};
+    case Optimizer::adam:
+    case Optimizer::adamw: return {{"exp_avg"}, {"exp_avg_sq"}, {"max_exp_avg_sq", o.amsgrad}};
+    case Optimizer::adagrad: return {{"sum", true, o.initial_accumulator}};
+    case Optimizer::rmsprop: return {{"momentum_buffer", o.momentum > 0}, {"square_avg"}, {"grad_avg", o.centered}};
+    case Optimizer::adadelta: return {{"acc_delta"}, {"square_avg"}};
+    case Optimizer::adamax: return {{"exp_avg"}, {"exp_inf"}};
+    case Optimizer::nadam:
+    case Optimizer::radam: return {{"exp_avg"}, {"exp_avg_sq"}};
+    case Optimizer::asgd: return {{"ax"}};
+    case Optimizer::rprop: return {{"prev"}, {"step_size", true, o.lr}};
+    case Optimizer::lion: return {{"exp_avg"}};
+    case Optimizer::muon: return {{"momentum_buffer"}};
+    case Optimizer::adafactor: break;
+  }
+  return {};
+}
+
+bool counts_steps(Optimizer o) {
+  return o == Optimizer::adam || o == Optimizer::adamw || o == Optimizer::adagrad || o == Optimizer::adamax ||
+         o == Optimizer::nadam || o == Optimizer::radam || o == Optimizer::asgd || o == Optimizer::adafactor;
+}
+
+/// Rows and columns of matrices, and the rest as it is.
+void add_adafactor(std::vector<StateTensor>& states, const std::vector<TensorType>& params, const auto& state_type) {
+  for (const auto& [name, axis] : {std::pair{"row_var", 1}, std::pair{"col_var", 2}, std::pair{"variance", 0}}) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if ((params[i].rank() > 1) != (axis > 0)) continue;
+      TensorType t = state_type(i);
+      if (axis > 0) t.shape[t.shape.size() - static_cast<std::size_t>(axis)] = Dim(1);
+      states.push_back({name, static_cast<std::int64_t>(i), std::move(t), 0});
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view optimizer_name(Optimizer o) {
+  return kNames[static_cast<std::size_t>(o)];
+}
+
+int optimizer_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kNames, name);
+  return found == std::end(kNames) ? -1 : static_cast<int>(found - std::begin(kNames));
+}
+
+OptimizerOptions options_for(Optimizer which) {
+  OptimizerOptions o;
+  o.optimizer = which;
+  switch (which) {
+    case Optimizer::sgd:
+    case Optimizer::adam:
+    case Optimizer::radam: break;
+    case Optimizer::adamw: o.weight_decay = 1e-2; break;
+    case Optimizer::adagrad: o.lr = 1e-2, o.eps = 1e-10; break;
+    case Optimizer::rmsprop: o.lr = 1e-2; break;
+    case Optimizer::adadelta: o.lr = 1, o.eps = 1e-6; break;
+    case Optimizer::adamax:
+    case Optimizer::nadam: o.lr = 2e-3; break;
+    case Optimizer::asgd: o.lr = 1e-2, o.alpha = 0.75; break;
+    case Optimizer::rprop: o.lr = 1e-2; break;
+    case Optimizer::adafactor: o.lr = 1e-2, o.eps = 1e-3; break;
+    case Optimizer::lion: o.lr = 1e-4, o.betas = {0.9, 0.99}; break;
+    case Optimizer::muon: o.weight_decay = 0.1, o.momentum = 0.95, o.nesterov = true, o.eps = 1e-7; break;
+  }
+  return o;
+}
+
+void check_options(const OptimizerOptions& o) {
+  require(o.lr >= 0, o, "lr", o.lr);
+  require(o.weight_decay >= 0, o, "weight_decay", o.weight_decay);
+  require(o.eps >= 0, o, "eps", o.eps);
+  for (double beta : o.betas) require(beta >= 0 && beta < 1, o, "a beta", beta);
+  require(o.momentum >= 0, o, "momentum", o.momentum);
+  require(o.rho >= 0 && o.rho <= 1, o, "rho", o.rho);
+  require(o.alpha >= 0, o, "alpha", o.alpha);
+  require(o.lr_decay >= 0, o, "lr_decay", o.lr_decay);
+  require(o.initial_accumulator >= 0, o, "initial_accumulator", o.initial_accumulator);
+  require(o.momentum_decay >= 0, o, "momentum_decay", o.momentum_decay);
+  require(o.etas[0] > 0 && o.etas[0] < 1 && o.etas[1] > 1, o, "an eta", o.etas[0]);
+  require(o.step_sizes[0] <= o.step_sizes[1], o, "the least step size", o.step_sizes[0]);
+  require(o.beta2_decay <= 0, o, "beta2_decay", o.beta2_decay);
+  require(o.d >= 1, o, "d", o.d);
+  require(o.ns_steps > 0 && o.ns_steps < 100, o, "ns_steps", o.ns_steps);
+  if (o.optimizer == Optimizer::sgd && o.nesterov)
+    require(o.momentum > 0 && o.dampening == 0, o, "nesterov's momentum", o.momentum);
+  if (o.optimizer == Optimizer::muon) require(!o.maximize, o, "maximize", 1);
+}
+
+std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params, bool wide) {
+  std::vector<StateTensor> states;
+  if (counts_steps(o.optimizer)) states.push_back({"step", -1, {DType::f32, {}}, 0});
+  if (o.optimizer == Optimizer::nadam) states.push_back({"mu_product", -1, {DType::f32, {}}, 1});
+  const auto state_type = [&](std::size_t i) {
+    TensorType t = params[i];
+    if (wide && element_size(t.dtype) == 2) t.dtype = DType::f32;
+    return t;
+  };
+  if (o.optimizer == Optimizer::adafactor) add_adafactor(states, params, state_type);
+  for (const Kept& k : kept(o)) {
+    for (std::size_t i = 0; k.there && i < params.size(); ++i)
+      states.push_back({k.name, static_cast<std::int64_t>(i), state_type(i), k.initial});
+  }
+  return states;
+}
+
+}  // namespace tern::optimizers

@@ -1,0 +1,95 @@
+// Which optimizer, with which numbers, and the state tensors that it keeps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/program.h"
+
+namespace tern::optimizers {
+
+/// The optimizers of torch.optim, and Lion (Chen et al., 2023).
+enum class Optimizer : std::uint8_t {
+  sgd,
+  adam,
+  adamw,
+  adagrad,
+  rmsprop,
+  adadelta,
+  adamax,
+  nadam,
+  radam,
+  asgd,
+  rprop,
+  adafactor,
+  lion,
+  muon,
+};
+inline constexpr int kOptimizers = 14;
+/// "adamw"; optimizer_from_name gives -1 for a name that is not one of them.
+std::string_view optimizer_name(Optimizer o);
+int optimizer_from_name(std::string_view name);
+
+/// The arguments of PyTorch's constructors. Each optimizer reads its own; options_for has PyTorch's defaults.
+struct OptimizerOptions {
+  Optimizer optimizer = Optimizer::adamw;
+  double lr = 1e-3;
+  double weight_decay = 0;
+  double eps = 1e-8;
+  std::array<double, 2> betas{0.9, 0.999};            ///< adam, adamw, adamax, nadam, radam, lion
+  double momentum = 0, dampening = 0;                 ///< sgd; rmsprop and muon: momentum
+  double alpha = 0.99;                                ///< rmsprop; asgd
+  double rho = 0.9;                                   ///< adadelta
+  double lr_decay = 0, initial_accumulator = 0;       ///< adagrad
+  double momentum_decay = 4e-3;                       ///< nadam
+  double lambd = 1e-4, t0 = 1e6;                      ///< asgd
+  std::array<double, 2> etas{0.5, 1.2};               ///< rprop
+  std::array<double, 2> step_sizes{1e-6, 50};         ///< rprop: least and most
+  double beta2_decay = -0.8, d = 1, eps_square = -1;  ///< adafactor; eps is eps[1], eps_square eps[0], < 0: the dtype's
+  std::array<double, 3> ns_coefficients{3.4445, -4.775, 2.0315};  ///< muon
+  int ns_steps = 5;                                               ///< muon, 1..99
+  bool match_rms_adamw = false;                                   ///< muon: adjust_lr_fn
+  bool nesterov = false, amsgrad = false, centered = false, maximize = false;
+  bool decoupled = false;  ///< nadam, radam: decoupled_weight_decay
+};
+/// With the defaults of PyTorch 2.12's constructor; Lion: those of its paper.
+OptimizerOptions options_for(Optimizer o);
+/// Fails where a number is out of the range that PyTorch's constructor checks, and says which.
+void check_options(const OptimizerOptions& o);
+
+/// A tensor that an optimizer keeps from step to step.
+struct StateTensor {
+  std::string_view name;        ///< in PyTorch's state_dict: "exp_avg"
+  std::int64_t parameter = -1;  ///< number of the parameter, or -1: one tensor for all of them
+  TensorType type;
+  double initial = 0;  ///< the value of each element before the first step
+};
+
+/// All of them, in the order in which optimizer_step takes and gives them: the shared ones, then list after list.
+///
+/// | optimizer | shared (no dimensions, float32) | of each parameter (its sizes and dtype) |
+/// |---|---|---|
+/// | sgd | | momentum_buffer, with momentum |
+/// | adam, adamw | step | exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad |
+/// | adagrad | step | sum (starts with initial_accumulator) |
+/// | rmsprop | | momentum_buffer with momentum, square_avg, grad_avg with centered |
+/// | adadelta | | acc_delta, square_avg |
+/// | adamax | step | exp_avg, exp_inf |
+/// | nadam | step, mu_product (starts with 1) | exp_avg, exp_avg_sq |
+/// | radam | step | exp_avg, exp_avg_sq |
+/// | asgd | step | ax |
+/// | rprop | | prev, step_size (starts with lr) |
+/// | adafactor | step | row_var [..., 1] and col_var [..., 1, n] of matrices, variance of others |
+/// | lion | | exp_avg |
+/// | muon | | momentum_buffer |
+///
+/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so. sgd's first step differs
+/// from PyTorch's where dampening is not 0: PyTorch begins the buffer with the gradient, this one with 1 - dampening of
+/// it.
+std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
+                                          bool wide = false);
+
+}  // namespace tern::optimizers

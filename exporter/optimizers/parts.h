@@ -1,0 +1,38 @@
+// What step.cpp hands to the optimizers that are more than one node.
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "exporter/optimizers/step.h"
+
+namespace tern::optimizers {
+
+/// Operands and results of a step by name of the state; `parameter` as in StateTensor.
+struct Step {
+  Builder& b;
+  const OptimizerOptions& o;
+  const std::vector<ValueId>& params;
+  const std::vector<ValueId>& grads;
+  const StepInputs& inputs;
+  std::map<std::string_view, std::vector<ValueId>> states;  ///< of each parameter that has one, in order
+};
+
+/// New values of the same names, and of parameters.
+struct NewValues {
+  std::vector<ValueId> params, masters;
+  std::map<std::string_view, std::vector<ValueId>> states;
+};
+
+NewValues adafactor_step(const Step& s);
+NewValues muon_step(const Step& s);
+
+/// Gradients as the optimizer sees them: divided by grad_scale, negated by maximize.
+std::vector<ValueId> seen_gradients(const Step& s);
+/// `old` where found_inf says so, else `v`.
+ValueId unless_infinite(const Step& s, ValueId old, ValueId v);
+/// The rate as a value of `dtype` without dimensions.
+ValueId rate(const Step& s, DType dtype);
+
+}  // namespace tern::optimizers

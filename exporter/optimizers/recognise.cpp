@@ -1,0 +1,202 @@
+#include "exporter/optimizers/recognise.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
+
+#include "exporter/builder.h"
+#include "exporter/optimizers/fit.h"
+#include "exporter/optimizers/list_step.h"
+#include "schema/passes/dead_code.h"
+
+namespace tern {
+namespace {
+
+using namespace optimizers;
+
+/// Cones of one optimizer with the same options and types.
+struct Group {
+  Fit fit;
+  std::vector<const Cone*> cones;
+};
+
+std::vector<Group> groups_of(const Program& program, const Function& f, const std::vector<Cone>& cones) {
+  std::map<std::string, std::optional<Fit>> fits;
+  std::map<std::pair<std::string, ValueId>, Group> groups;
+  for (const Cone& c : cones) {
+    auto known = fits.find(c.form);
+    if (known == fits.end()) known = fits.emplace(c.form, fit_cone(program, f, c)).first;
+    if (!known->second) continue;
+    Group& g = groups[{c.form, c.lr}];
+    g.fit = *known->second;
+    g.cones.push_back(&c);
+  }
+  std::vector<Group> list;
+  for (auto& [key, g] : groups) list.push_back(std::move(g));
+  return list;
+}
+
+ListStep step_of(const Group& g) {
+  ListStep step{.kind = g.fit.kind, .hyper = g.fit.hyper, .mode = g.fit.mode, .lists = {}};
+  constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
+  for (const Cone* c : g.cones) {
+    step[OptimList::param].push_back(c->param.before);
+    step[OptimList::grad].push_back(c->grad);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (g.fit.states[i] >= 0) step[kStates[i]].push_back(c->states[static_cast<std::size_t>(g.fit.states[i])].before);
+    }
+    if (c->step.before != kNoValue) step[OptimList::step].push_back(c->step.before);
+  }
+  std::vector<ValueId>& steps = step[OptimList::step];
+  if (!steps.empty()) step.mode |= kOptimAdvance;
+  if (std::ranges::all_of(steps, [&](ValueId v) { return v == steps[0]; }) && !steps.empty()) steps.resize(1);
+  if (g.cones[0]->lr != kNoValue) step[OptimList::lr] = {g.cones[0]->lr};
+  return step;
+}
+
+/// Nodes in an order that can be executed, as near to theirs as that allows; false if there is none.
+bool order_nodes(Function& f) {
+  const std::size_t n = f.nodes.size();
+  std::vector<std::int64_t> producer(f.values.size(), -1);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (ValueId v : f.nodes[i].outputs) {
+      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+    }
+  }
+  std::vector<std::vector<std::size_t>> readers(n);
+  std::vector<std::size_t> waits(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (ValueId v : f.nodes[i].inputs) {
+      if (v == kNoValue || producer[static_cast<std::size_t>(v)] < 0) continue;
+      readers[static_cast<std::size_t>(producer[static_cast<std::size_t>(v)])].push_back(i);
+      ++waits[i];
+    }
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (waits[i] == 0) ready.push(i);
+  }
+  std::vector<Node> ordered;
+  ordered.reserve(n);
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    const std::size_t i = ready.top();
+    ready.pop();
+    order.push_back(i);
+    for (std::size_t r : readers[i]) {
+      if (--waits[r] == 0) ready.push(r);
+    }
+  }
+  if (order.size() != n) return false;
+  for (std::size_t i : order) ordered.push_back(std::move(f.nodes[i]));
+  f.nodes = std::move(ordered);
+  return true;
+}
+
+/// The node takes the place of those that made the new values, which keep their numbers.
+bool replace(Program& program, std::uint32_t function, const Group& g) {
+  const Function before = program.functions[function];
+  Builder b(program, function);
+  const ListResults results = add_list_step(b, step_of(g));
+  Function& f = program.functions[function];
+  std::unordered_map<ValueId, ValueId> instead;  // of the op's results, the values that they become
+  const auto take = [&](OptimList list, std::size_t i, ValueId v) {
+    const auto& values = results[static_cast<std::size_t>(list)];
+    instead.emplace(values.at(std::min(i, values.size() - 1)), v);
+  };
+  constexpr OptimList kStates[] = {OptimList::m, OptimList::v, OptimList::third};
+  for (std::size_t i = 0; i < g.cones.size(); ++i) {
+    const Cone& c = *g.cones[i];
+    take(OptimList::param, i, c.param.after);
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (g.fit.states[k] >= 0) take(kStates[k], i, c.states[static_cast<std::size_t>(g.fit.states[k])].after);
+    }
+    if (c.step.before != kNoValue) take(OptimList::step, i, c.step.after);
+  }
+  std::set<ValueId> made;
+  for (const auto& [result, v] : instead) made.insert(v);
+  Node step = std::move(f.nodes.back());
+  f.nodes.pop_back();
+  for (ValueId& v : step.outputs) {
+    if (const auto found = instead.find(v); found != instead.end()) v = found->second;
+  }
+  std::erase_if(f.nodes, [&](const Node& n) {
+    return n.op == Op::pointwise && n.outputs.size() == 1 && made.contains(n.outputs[0]);
+  });
+  f.nodes.push_back(std::move(step));
+  if (order_nodes(f)) return true;
+  program.functions[function] = before;
+  return false;
+}
+
+/// The value that `v` is one more than, or kNoValue.
+ValueId one_less(const Function& f, const std::vector<std::int64_t>& producer, ValueId v) {
+  const std::int64_t i = producer[static_cast<std::size_t>(v)];
+  if (i < 0) return kNoValue;
+  const Node& n = f.nodes[static_cast<std::size_t>(i)];
+  const std::vector<Instruction>& code = n.expr.code;
+  if (n.op != Op::pointwise || n.inputs.size() != 1 || code.size() != 3 || code[2].op != Scalar::add) return kNoValue;
+  const Instruction &a = code[code[2].a], &b = code[code[2].b];
+  const bool adds = (a.op == Scalar::load && b.op == Scalar::constant && b.number == 1) ||
+                    (b.op == Scalar::load && a.op == Scalar::constant && a.number == 1);
+  return adds && is_floating(code[2].dtype) ? n.inputs[0] : kNoValue;
+}
+
+/// Fused optimizers read steps that the program has counted up before: the op does that itself, instead of a node for
+/// each parameter.
+void count_steps_inside(Function& f) {
+  std::vector<std::int64_t> producer(f.values.size(), -1);
+  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].outputs) {
+      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+    }
+  }
+  std::set<ValueId> counted;
+  const std::vector<Node> before = f.nodes;
+  for (Node& n : f.nodes) {
+    if (n.op != Op::optim || n.dims(AttrKey::counts).empty() || (n.integer(AttrKey::mode) & kOptimAdvance) != 0)
+      continue;
+    const OptimLayout layout(n);
+    std::vector<ValueId> steps, starts;
+    for (std::size_t i = 0; i < layout.count(OptimList::step); ++i) {
+      steps.push_back(n.inputs[layout.operand(OptimList::step, i)]);
+      starts.push_back(one_less(f, producer, steps.back()));
+    }
+    const std::set<ValueId> distinct(steps.begin(), steps.end());
+    const bool all = std::ranges::none_of(starts, [](ValueId v) { return v == kNoValue; });
+    if (steps.empty() || !all || distinct.size() != steps.size() ||
+        std::ranges::any_of(steps, [&](ValueId v) { return counted.contains(v); }))
+      continue;
+    counted.insert(steps.begin(), steps.end());
+    for (std::size_t i = 0; i < steps.size(); ++i) n.inputs[layout.operand(OptimList::step, i)] = starts[i];
+    n.set(AttrKey::mode, Dims{Dim(n.integer(AttrKey::mode) | kOptimAdvance)});
+    const OptimLayout advanced(n);
+    n.outputs.insert(n.outputs.begin() + static_cast<std::ptrdiff_t>(advanced.result(OptimList::step, 0)),
+                     steps.begin(), steps.end());
+  }
+  if (counted.empty()) return;
+  std::erase_if(f.nodes, [&](const Node& n) {
+    return n.op == Op::pointwise && n.outputs.size() == 1 && counted.contains(n.outputs[0]);
+  });
+  if (!order_nodes(f)) f.nodes = before;
+}
+
+}  // namespace
+
+std::size_t recognise_optimizers(Program& program) {
+  std::size_t count = 0;
+  for (Function& f : program.functions) count_steps_inside(f);
+  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
+    if (!program.functions[i].entry || program.functions[i].writebacks.empty()) continue;
+    const std::vector<Cone> cones = find_cones(program, program.functions[i]);
+    for (const Group& g : groups_of(program, program.functions[i], cones)) {
+      if (replace(program, i, g)) count += g.cones.size();
+    }
+  }
+  if (count > 0) remove_dead_code(program);
+  return count;
+}
+
+}  // namespace tern

@@ -1,0 +1,22 @@
+// One step of an optimizer over a run of elements that lie side by side, all of one type.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/levels.h"
+#include "kernels/cpu/optim/settings.h"
+
+namespace tern::cpu {
+
+/// Results may lie on what they replace; operands that are absent are null. An absent result is not written.
+template <class T>
+struct OptimRun {
+  const T *param = nullptr, *grad = nullptr, *m = nullptr, *v = nullptr, *third = nullptr;
+  T *new_param = nullptr, *new_m = nullptr, *new_v = nullptr, *new_third = nullptr;
+  std::int64_t count = 0;
+};
+
+TERN_LEVEL_FUNCTIONS(optim_floats, const OptimOptions& o, const OptimSettings& s, const OptimRun<float>& run)
+TERN_LEVEL_FUNCTIONS(optim_doubles, const OptimOptions& o, const OptimSettings& s, const OptimRun<double>& run)
+
+}  // namespace tern::cpu

@@ -1,0 +1,85 @@
+// The op optim on the CPU.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/optim/job.h"
+#include "kernels/cpu/optim/register.h"
+
+namespace tern {
+namespace {
+
+struct State : KernelState {
+  explicit State(const Node& node) : layout(node) {}
+  OptimLayout layout;
+  cpu::OptimOptions options;
+  std::array<DType, kOptimLists> dtypes{};
+  std::vector<std::int64_t> ends;
+};
+
+std::unique_ptr<KernelState> prepare(const KernelCall& c) {
+  auto s = std::make_unique<State>(*c.node);
+  const std::int64_t mode = c.node->integer(AttrKey::mode);
+  const std::vector<double>& hyper = c.node->numbers(AttrKey::hyper);
+  s->options.kind = s->layout.kind;
+  std::ranges::copy(hyper, s->options.hyper.begin());
+  s->options.nesterov = (mode & kOptimNesterov) != 0;
+  s->options.first = (mode & kOptimFirst) != 0;
+  s->options.advance = (mode & kOptimAdvance) != 0;
+  s->options.decoupled = (mode & kOptimDecoupled) != 0 || s->layout.kind == OptimKind::adamw;
+  s->options.maximize = c.node->integer(AttrKey::maximize) != 0;
+  for (std::size_t i = 0; i < kOptimLists; ++i) {
+    const auto list = static_cast<OptimList>(i);
+    if (s->layout.has(list)) s->dtypes[i] = c.in[s->layout.operand(list, 0)].dtype;
+  }
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < s->layout.params(); ++i)
+    s->ends.push_back(end += c.in[s->layout.operand(OptimList::param, i)].numel());
+  s->table_bytes = s->ends.size() * sizeof(std::int64_t);
+  return s;
+}
+
+class Memory : public cpu::OptimMemory {
+ public:
+  Memory(const KernelCall& call, const OptimLayout& layout) : call_(call), layout_(layout) {}
+  cpu::OptimTensors tensors(std::size_t i) const override {
+    cpu::OptimTensors t;
+    for (std::size_t k = 0; k < kOptimLists; ++k) {
+      const auto list = static_cast<OptimList>(k);
+      if (layout_.has(list)) t.in[k] = call_.in[layout_.operand(list, i)].data;
+      if (layout_.gives(list)) t.out[k] = call_.out[layout_.result(list, i)].data;
+    }
+    return t;
+  }
+
+ private:
+  const KernelCall& call_;
+  const OptimLayout& layout_;
+};
+
+void run(KernelCall& c) {
+  const auto& s = static_cast<const State&>(*c.state);
+  const Memory memory(c, s.layout);
+  cpu::OptimJob job;
+  job.options = s.options;
+  job.dtypes = s.dtypes;
+  job.ends = s.ends;
+  job.shared_step = s.layout.count(OptimList::step) <= 1;
+  job.list = &memory;
+  cpu::run_optim(job);
+}
+
+int updated(const Node& node, std::size_t k) {
+  return OptimLayout(node).updated(k);
+}
+
+}  // namespace
+
+void register_cpu_optim(KernelTable& t) {
+  Kernel k;
+  k.run = run;
+  k.prepare = prepare;
+  k.in_place_of = updated;
+  t.set(Op::optim, k);
+}
+
+}  // namespace tern

@@ -1,0 +1,90 @@
+// The op optim: which lists of tensors a node has, where their operands and results lie, and what the numbers of
+// `hyper` mean to each optimizer. docs/format.md has the same for those who read archives.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "schema/kinds.h"
+#include "schema/program.h"
+
+namespace tern {
+
+/// The lists of operands, in this order. n is the number of parameters.
+enum class OptimList : std::uint8_t {
+  param,       ///< n: the parameters
+  grad,        ///< n: their gradients
+  m,           ///< 0 or n: momentum or first moment
+  v,           ///< 0 or n: second moment or the like
+  third,       ///< 0 or n: adam, adamw: the largest second moment; rmsprop: the mean gradient (centered)
+  step,        ///< 0, 1 (of all) or n: one number each
+  lr,          ///< 0 or 1: takes the place of hyper[0]
+  grad_scale,  ///< 0 or 1: gradients are divided by it
+  found_inf,   ///< 0 or 1: nothing changes where it is not 0
+  master,      ///< 0 or n: parameters of 16 bits in more: then `param` is not read, and gets their rounded values
+  product,     ///< as many as step: nadam: the product of the momenta so far
+};
+inline constexpr std::size_t kOptimLists = 11;
+/// Lists of tensors as large as the parameter.
+constexpr bool is_large(OptimList list) {
+  return list <= OptimList::third || list == OptimList::master;
+}
+
+/// Bits of the attribute `mode`.
+enum OptimMode : std::int64_t {
+  kOptimNesterov = 1,   ///< sgd
+  kOptimFirst = 2,      ///< sgd: the step that begins m with the gradient
+  kOptimAdvance = 4,    ///< `step` counts the steps done before this one, and is a result, one higher
+  kOptimDecoupled = 8,  ///< sgd, nadam, radam: the parameter decays, not by way of the gradient
+};
+inline constexpr std::int64_t kOptimModes = 15;
+
+/// What a kind has and means.
+struct OptimRecord {
+  OptimKind kind;
+  /// lr, three or four of its own (empty: not used), weight_decay, eps. The sixth number is c.
+  std::array<std::string_view, 6> hyper;
+  std::int8_t m, v, third, step, product;  ///< 1: needed, 0: may be there, -1: not of this kind
+  std::int64_t modes;                      ///< beside kOptimAdvance
+
+  /// How many numbers a node's `hyper` has.
+  std::size_t hyper_count() const { return hyper[5].empty() ? 5 : 6; }
+};
+const OptimRecord& optim_record(OptimKind kind);
+
+/// Where a node's lists lie.
+class OptimLayout {
+ public:
+  /// Trusts a node that the shape rule has accepted. Without `counts` each list has one operand, absent ones as
+  /// kNoValue.
+  explicit OptimLayout(const Node& node);
+
+  OptimKind kind;
+  std::size_t count(OptimList list) const { return counts_[at(list)]; }
+  bool has(OptimList list) const { return count(list) > 0; }
+  std::size_t params() const { return count(OptimList::param); }
+  /// The operand of parameter `i` in the list, which is there. Lists of one serve all.
+  std::size_t operand(OptimList list, std::size_t i) const { return starts_[at(list)] + (count(list) > 1 ? i : 0); }
+  /// Whether the list's tensors are results.
+  bool gives(OptimList list) const { return gives_[at(list)]; }
+  std::size_t result(OptimList list, std::size_t i) const { return results_[at(list)] + (count(list) > 1 ? i : 0); }
+  std::size_t result_count() const { return result_count_; }
+  /// The list of an operand.
+  OptimList list_of(std::size_t operand) const;
+  /// The operand that result `k` is the new content of, or -1.
+  int updated(std::size_t k) const;
+
+ private:
+  static std::size_t at(OptimList list) { return static_cast<std::size_t>(list); }
+  std::array<std::size_t, kOptimLists> counts_{}, starts_{}, results_{};
+  std::array<bool, kOptimLists> gives_{};
+  std::size_t result_count_ = 0;
+};
+
+/// Results come in this order of lists.
+inline constexpr OptimList kOptimResults[] = {OptimList::param, OptimList::grad, OptimList::m,      OptimList::v,
+                                              OptimList::third, OptimList::step, OptimList::master, OptimList::product};
+
+}  // namespace tern

@@ -1,0 +1,107 @@
+// Steps of optimizers that were written operator by operator become the op, and what only looks like one stays. The
+// cases of tests/data/optimizers.tar.zst are PyTorch's own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exporter/optimizers/fit.h"
+#include "exporter/optimizers/recognise.h"
+#include "schema/optim.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+/// Parameters, gradients and states of a program that writes them back.
+class Training : public testing::TestProgram {
+ public:
+  void write_back(std::size_t input, ValueId v) {
+    program().functions[0].writebacks.push_back({WriteBack::Target::input, static_cast<std::uint32_t>(input), v});
+  }
+  std::vector<const Node*> steps() {
+    std::vector<const Node*> found;
+    for (const Node& n : program().functions[0].nodes) {
+      if (n.op == Op::optim) found.push_back(&n);
+    }
+    return found;
+  }
+};
+
+/// AdamW with its numbers in other places than PyTorch has them. `wrong`: the square root of the moment is left out.
+void adamw(Training& p, const Dims& shape, bool wrong = false) {
+  const std::size_t first = p.program().functions[0].inputs.size();
+  Builder& b = p.b();
+  const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
+                v = p.input(DType::f32, shape), t = p.input(DType::f32, {});
+  const ValueId step = b.expr("t + 1", {{"t", t}}, DType::f32);
+  const ValueId m1 = b.expr("0.9 * m + 0.1 * g", {{"m", m}, {"g", g}}, DType::f32);
+  const ValueId v1 = b.expr("0.99 * v + 0.01 * g * g", {{"v", v}, {"g", g}}, DType::f32);
+  const ValueId size = b.expr("0.003 / (1 - pow(0.9, t))", {{"t", step}}, DType::f32);
+  const ValueId root = b.expr(wrong ? "v / (1 - pow(0.99, t)) + 1e-6" : "sqrt(v / (1 - pow(0.99, t))) + 1e-6",
+                              {{"v", v1}, {"t", step}}, DType::f32);
+  const ValueId w1 =
+      b.expr("w - 0.003 * 0.05 * w - s * m / r", {{"w", w}, {"s", size}, {"m", m1}, {"r", root}}, DType::f32);
+  p.write_back(first, w1);
+  p.write_back(first + 2, m1);
+  p.write_back(first + 3, v1);
+  p.write_back(first + 4, step);
+  p.output(b.reduce(w1, "sum", b.all_axes(w1), false, DType::f32));
+}
+
+TEST(RecogniseOptimizers, AdamWOfManyParametersIsOneNode) {
+  Training p;
+  for (std::int64_t i = 1; i < 40; ++i) adamw(p, {Dim(i), Dim(3)});
+  EXPECT_EQ(recognise_optimizers(p.program()), 39u);
+  const auto steps = p.steps();
+  ASSERT_EQ(steps.size(), 1u);
+  const OptimLayout layout(*steps[0]);
+  EXPECT_EQ(layout.kind, OptimKind::adamw);
+  EXPECT_EQ(layout.params(), 39u);
+  EXPECT_EQ(steps[0]->numbers(AttrKey::hyper), (std::vector<double>{0.003, 0.9, 0.99, 0.05, 1e-6}));
+  EXPECT_EQ(std::ranges::count(p.program().functions[0].nodes, Op::pointwise, &Node::op), 0);
+}
+
+TEST(RecogniseOptimizers, GivesTheSameNumbers) {
+  std::vector<std::vector<float>> results;
+  for (const bool recognised : {false, true}) {
+    Training p;
+    adamw(p, {Dim(5)});
+    if (recognised) {
+      ASSERT_EQ(recognise_optimizers(p.program()), 1u);
+    }
+    Session s(p.model().prepare());
+    std::vector<Tensor> inputs;
+    for (float x : {1.0F, 0.5F, 0.0F, 0.0F}) inputs.push_back(testing::floats({5}, {x, -x, 2 * x, x / 3, 0}));
+    inputs.push_back(testing::floats({}, {0}));
+    for (int i = 0; i < 4; ++i) s.run(inputs);
+    EXPECT_EQ(inputs[4].span<float>()[0], 4);
+    results.push_back(testing::values_of(inputs[0]));
+  }
+  for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_NEAR(results[0][i], results[1][i], 1e-6);
+}
+
+TEST(RecogniseOptimizers, AnotherRuleStays) {
+  Training p;
+  adamw(p, {Dim(4)}, true);
+  EXPECT_EQ(recognise_optimizers(p.program()), 0u);
+  EXPECT_TRUE(p.steps().empty());
+}
+
+TEST(RecogniseOptimizers, AnAverageIsNoDescent) {
+  Training p;
+  const ValueId average = p.input(DType::f32, {Dim(4)}), x = p.input(DType::f32, {Dim(4)});
+  const ValueId next = p.b().expr("0.9 * a + 0.1 * x", {{"a", average}, {"x", x}}, DType::f32);
+  p.write_back(0, next);
+  p.output(next);
+  EXPECT_EQ(recognise_optimizers(p.program()), 0u);
+}
+
+TEST(RecogniseOptimizers, RoundNumbers) {
+  EXPECT_EQ(optimizers::roundest(0.1 + 0.2), 0.3);
+  EXPECT_EQ(optimizers::roundest((1 - (1 - 1e-3 * 1e-2)) / 1e-3), 1e-2);
+  EXPECT_EQ(optimizers::roundest(1.0 / 3), 1.0 / 3);
+  EXPECT_EQ(optimizers::roundest(0), 0);
+}
+
+}  // namespace
+}  // namespace tern
