@@ -76,10 +76,16 @@ struct SolveTiles {
   T *matrix = nullptr, *x = nullptr;
 };
 
-inline bool solve_fits(const KernelCall& c, const Limit& limit) {
-  const TensorView &a = c.in[0], &x = c.out[0];
-  const std::int64_t n = a.size(a.rank - 1), count = x.rank == 0 ? 0 : batch_count(x, 2);
-  return is_real(a.dtype) && n > 0 && x.numel() > 0 && within(limit, a.dtype, n, count);
+/// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.
+inline bool solve_fits(const KernelCall& c, std::size_t rhs, const Limit& limit) {
+  const TensorView &a = c.in[0], &b = c.in[rhs];
+  const std::int64_t n = a.size(a.rank - 1);
+  std::int64_t count = 1;  // the batches broadcast
+  for (int i = 3; i <= std::max(a.rank, b.rank); ++i) {
+    const std::int64_t of_a = i <= a.rank ? a.size(a.rank - i) : 1, of_b = i <= b.rank ? b.size(b.rank - i) : 1;
+    count *= of_a == 1 ? of_b : of_a;
+  }
+  return is_real(a.dtype) && n > 0 && b.numel() > 0 && within(limit, a.dtype, n, count);
 }
 
 }  // namespace tern::cpu::lanes
