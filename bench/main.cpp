@@ -8,6 +8,7 @@
 //   tern_bench --definitions [OP]     each native kernel against the definition of its op (definitions.h)
 //   tern_bench --quantize             the formats of tern export --quantize, beside copying
 //   tern_bench --optim TENSORS SIZE   AdamW, a step for each line of input (optim.h)
+//   tern_bench --linalg               serves bench/linalg, which compares with other libraries
 //
 // Each measurement is a process of its own, so that what only a first run costs (threads, primitives, packing) counts.
 // The figure is the time from before open to after the first output, less the median of later runs; the share of
@@ -29,6 +30,7 @@
 
 #include "bench/definitions.h"
 #include "bench/inputs.h"
+#include "bench/linalg.h"
 #include "bench/models.h"
 #include "bench/optim.h"
 #include "bench/quantize.h"
@@ -232,6 +234,7 @@ int main(int argc, char** argv) {
       tern::bench::measure_definitions(argc > 2 ? argv[2] : "");
       return 0;
     }
+    if (argc > 1 && std::string_view(argv[1]) == "--linalg") return tern::bench::serve_linalg();
     if (argc > 1 && std::string_view(argv[1]) == "--quantize") {
       tern::bench::measure_quantize();
       return 0;

@@ -3,6 +3,7 @@ set(sources
   definition_nodes.cpp
   definitions.cpp
   inputs.cpp
+  linalg.cpp
   main.cpp
   models.cpp
   optim.cpp

@@ -80,6 +80,15 @@ set(sources
   cpu/linalg/eig.cpp
   cpu/linalg/eigh.cpp
   cpu/linalg/householder.cpp
+  cpu/linalg/lanes/cholesky.cpp
+  cpu/linalg/lanes/eigh.cpp
+  cpu/linalg/lanes/householder.cpp
+  cpu/linalg/lanes/loops.cpp
+  cpu/linalg/lanes/lu_factor.cpp
+  cpu/linalg/lanes/lu_solve.cpp
+  cpu/linalg/lanes/qr.cpp
+  cpu/linalg/lanes/svd.cpp
+  cpu/linalg/lanes/triangular_solve.cpp
   cpu/linalg/ldl.cpp
   cpu/linalg/lstsq.cpp
   cpu/linalg/lu.cpp

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 
@@ -51,7 +52,7 @@ struct CholeskyJob {
 }  // namespace
 
 Kernel cholesky_kernel() {
-  return job_kernel<CholeskyJob, 16>();
+  return lanes::kernel_with<lanes::Cholesky, CholeskyJob, 16>();
 }
 
 }  // namespace tern::cpu

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 
@@ -74,7 +75,7 @@ struct EighJob {
 }  // namespace
 
 Kernel eigh_kernel() {
-  return job_kernel<EighJob, 4>();
+  return lanes::kernel_with<lanes::Eigh, EighJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -2,6 +2,7 @@
 #include <tern/error.h>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 #include "schema/linalg_kinds.h"
@@ -78,7 +79,7 @@ struct HouseholderJob {
 }  // namespace
 
 Kernel householder_kernel() {
-  return job_kernel<HouseholderJob, 4>();
+  return lanes::kernel_with<lanes::Householder, HouseholderJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 #include "schema/linalg_kinds.h"
@@ -166,13 +167,13 @@ struct LuSolveJob : RowSolveJob<T> {
 }  // namespace
 
 Kernel lu_factor_kernel() {
-  return job_kernel<LuFactorJob, 16>();
+  return lanes::kernel_with<lanes::LuFactor, LuFactorJob, 16>();
 }
 Kernel lu_solve_kernel() {
-  return job_kernel<LuSolveJob, 4>();
+  return lanes::kernel_with<lanes::LuSolve, LuSolveJob, 4>();
 }
 Kernel triangular_solve_kernel() {
-  return job_kernel<TriangularJob, 4>();
+  return lanes::kernel_with<lanes::TriangularSolve, TriangularJob, 4>();
 }
 
 }  // namespace tern::cpu

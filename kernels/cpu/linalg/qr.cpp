@@ -1,5 +1,6 @@
 // qr: Householder reflections with LAPACK's geqrf, made into a matrix with orgqr.
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 #include "schema/linalg_kinds.h"
@@ -64,7 +65,7 @@ struct QrJob {
 }  // namespace
 
 Kernel qr_kernel() {
-  return job_kernel<QrJob, 8>();
+  return lanes::kernel_with<lanes::Qr, QrJob, 8>();
 }
 
 }  // namespace tern::cpu

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/lanes.h"
 #include "kernels/cpu/linalg/lapack.h"
 #include "kernels/cpu/linalg/linalg.h"
 
@@ -92,7 +93,7 @@ struct SvdJob {
 }  // namespace
 
 Kernel svd_kernel() {
-  return job_kernel<SvdJob, 4>();
+  return lanes::kernel_with<lanes::Svd, SvdJob, 4>();
 }
 
 }  // namespace tern::cpu

@@ -31,6 +31,13 @@ TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
   return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c);
 }
 
+TERN_SIMD_INLINE Floats root(Floats x) {
+  return _mm256_sqrt_ps(x);
+}
+TERN_SIMD_INLINE Doubles root(Doubles x) {
+  return _mm256_sqrt_pd(x);
+}
+
 TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
   return _mm256_blendv_ps(_mm256_min_ps(x, y), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }

@@ -43,6 +43,13 @@ TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
   return _mm512_fmadd_pd(_mm512_set1_pd(a), b, c);
 }
 
+TERN_SIMD_INLINE Floats root(Floats x) {
+  return _mm512_maskz_sqrt_ps(0xffff, x);
+}
+TERN_SIMD_INLINE Doubles root(Doubles x) {
+  return _mm512_maskz_sqrt_pd(0xff, x);
+}
+
 TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
   return _mm512_mask_min_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x, y);
 }

@@ -39,6 +39,15 @@ TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
   return c;
 }
 
+TERN_SIMD_INLINE Floats root(Floats x) {
+  for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+}
+TERN_SIMD_INLINE Doubles root(Doubles x) {
+  for (int i = 0; i < kLanes / 2; ++i) x[i] = __builtin_sqrt(x[i]);
+  return x;
+}
+
 TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
   return least_of_vectors(x, y);
 }

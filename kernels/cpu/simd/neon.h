@@ -31,6 +31,13 @@ TERN_SIMD_INLINE Doubles fused_exactly(double a, Doubles b, Doubles c) {
   return vfmaq_n_f64(c, b, a);
 }
 
+TERN_SIMD_INLINE Floats root(Floats x) {
+  return vsqrtq_f32(x);
+}
+TERN_SIMD_INLINE Doubles root(Doubles x) {
+  return vsqrtq_f64(x);
+}
+
 TERN_SIMD_INLINE Floats least(Floats x, Floats y) {
   return least_of_vectors(x, y);
 }

@@ -11,6 +11,7 @@
 //   spread                a number in all lanes
 //   fused                 a * b + c, in one instruction where there is one
 //   fused_exactly         the same, rounded once on every processor; of Doubles, too
+//   root                  the square root, of Doubles, too
 //   least, greatest       of x and y; x if it is NaN, y if that is NaN or they are equal
 //   bounded               least(greatest(x, low), high), NaN staying NaN; the bounds are none, and low <= high
 //   rounded               to Whole, nearest, ties to even, of numbers that int32 holds; NaN gives a multiple of 256

@@ -1,0 +1,12 @@
+// Batches of small matrices, timed by a script that lets Tern, PyTorch, SciPy and NumPy take turns.
+#pragma once
+
+namespace tern::bench {
+
+/// Reads a command a line from standard input, and answers each with a line:
+///   make OP TYPE N BATCH THREADS   a program of BATCH matrices of N x N -> ok
+///   run                            seconds that a run of it took, and seconds of all threads together
+/// OP: cholesky, solve (one right hand side), inv, qr, eigh, eigvalsh, svd, svdvals. TYPE: float32 or float64.
+int serve_linalg();
+
+}  // namespace tern::bench

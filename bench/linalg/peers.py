@@ -1,0 +1,71 @@
+"""The libraries to compare with: for each operation a function of matrices [batch, n, n] and right hand sides."""
+import time
+
+import numpy
+import scipy.linalg
+import torch
+
+
+def matrices(operation, batch, n, dtype):
+    """Normal numbers; symmetric ones for eigh, and such with a dominant diagonal for cholesky."""
+    a = numpy.random.default_rng(1).standard_normal((batch, n, n))
+    if operation in ("eigh", "eigvalsh", "cholesky"):
+        a = numpy.tril(a) + numpy.tril(a, -1).transpose(0, 2, 1)
+    if operation == "cholesky":
+        a[:, range(n), range(n)] = 2 * n
+    return a.astype(dtype), numpy.random.default_rng(2).standard_normal((batch, n, 1)).astype(dtype)
+
+
+TORCH = {
+    "cholesky": lambda a, b: torch.linalg.cholesky(a),
+    "solve": lambda a, b: torch.linalg.solve(a, b),
+    "inv": lambda a, b: torch.linalg.inv(a),
+    "qr": lambda a, b: torch.linalg.qr(a),
+    "eigh": lambda a, b: torch.linalg.eigh(a),
+    "eigvalsh": lambda a, b: torch.linalg.eigvalsh(a),
+    "svd": lambda a, b: torch.linalg.svd(a, full_matrices=False),
+    "svdvals": lambda a, b: torch.linalg.svdvals(a),
+}
+NUMPY = {
+    "cholesky": lambda a, b: numpy.linalg.cholesky(a),
+    "solve": lambda a, b: numpy.linalg.solve(a, b),
+    "inv": lambda a, b: numpy.linalg.inv(a),
+    "qr": lambda a, b: numpy.linalg.qr(a),
+    "eigh": lambda a, b: numpy.linalg.eigh(a),
+    "eigvalsh": lambda a, b: numpy.linalg.eigvalsh(a),
+    "svd": lambda a, b: numpy.linalg.svd(a, full_matrices=False),
+    "svdvals": lambda a, b: numpy.linalg.svdvals(a),
+}
+SCIPY = {
+    "cholesky": lambda a, b: scipy.linalg.cholesky(a, lower=True, check_finite=False),
+    "solve": lambda a, b: scipy.linalg.solve(a, b, check_finite=False),
+    "inv": lambda a, b: scipy.linalg.inv(a, check_finite=False),
+    "qr": lambda a, b: scipy.linalg.qr(a, mode="economic", check_finite=False),
+    "eigh": lambda a, b: scipy.linalg.eigh(a, check_finite=False),
+    "eigvalsh": lambda a, b: scipy.linalg.eigvalsh(a, check_finite=False),
+    "svd": lambda a, b: scipy.linalg.svd(a, full_matrices=False, check_finite=False),
+    "svdvals": lambda a, b: scipy.linalg.svdvals(a, check_finite=False),
+}
+
+
+class Library:
+    """One of them, with its inputs made. A run gives seconds of the wall and of all threads together."""
+
+    def __init__(self, name, function, inputs, threads=None):
+        self.name, self.function, self.inputs, self.threads = name, function, inputs, threads
+
+    def run(self):
+        if self.threads:
+            torch.set_num_threads(self.threads)
+        cpu, start = time.process_time(), time.perf_counter()
+        self.function(*self.inputs)
+        return time.perf_counter() - start, time.process_time() - cpu
+
+
+def libraries(operation, batch, n, dtype, names):
+    a, b = matrices(operation, batch, n, dtype)
+    tensors = torch.from_numpy(a), torch.from_numpy(b)
+    all_of_them = [Library("torch, 1 thread", TORCH[operation], tensors, 1),
+                   Library("torch, 2 threads", TORCH[operation], tensors, 2),
+                   Library("numpy", NUMPY[operation], (a, b)), Library("scipy", SCIPY[operation], (a, b))]
+    return [x for x in all_of_them if x.name.split(",")[0] in names]

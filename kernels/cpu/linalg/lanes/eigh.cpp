@@ -1,0 +1,69 @@
+#include "kernels/cpu/linalg/lanes/lanes.h"
+#include "kernels/cpu/linalg/lanes/limits.h"
+
+namespace tern::cpu::lanes {
+namespace {
+
+template <class T>
+struct EighTiles {
+  explicit EighTiles(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        vectors(call.wants(1)),
+        n(static_cast<int>(a.rows)),
+        upper(call.node->integer(AttrKey::upper) != 0) {
+    flops = 9.0 * n * n * n;
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(apart(n) * n * loops.lanes);
+    values = parts.take<T>(n * loops.lanes);
+    places = parts.take<std::int32_t>(n * loops.lanes);
+    scratch = parts.take<T>(loops.eigh_scratch(n) * loops.lanes);
+    if (vectors) columns = parts.take<T>(apart(n) * n * loops.lanes);
+  }
+  void tile(std::int64_t first, int used, Leftover& leftover) {
+    const Tile<T> rows = {matrix, apart(n), 1}, z = {columns, 1, apart(n)};
+    loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, upper ? Tile<T>{matrix, 1, apart(n)} : rows);
+    Infos infos;
+    loops.eigh(rows, n, values, places, z, scratch, infos);
+    for (int l = 0; l < used; ++l) {
+      if (infos[l] != 0) leftover.add(first + l);
+    }
+    if (T* out = output<T>(*c, 0, 0, 0))
+      loops.unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+    T* out = output<T>(*c, 1, 0, 0);
+    if (out == nullptr) return;
+    // Rows in order, which are then transposed, matrix by matrix.
+    const std::int64_t size = static_cast<std::int64_t>(n) * n;
+    loops.unpack({columns, apart(n), 1}, places, used, matrices_at(matrix, 0, used, n, n));
+    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * size, n, n, out + (first + l) * size);
+  }
+
+  const KernelCall* c;
+  const LaneLoops<T>& loops = lanes::loops<T>();
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  bool vectors;
+  int n;
+  bool upper;
+  T *matrix = nullptr, *values = nullptr, *scratch = nullptr, *columns = nullptr;
+  std::int32_t* places = nullptr;
+};
+
+}  // namespace
+
+bool Eigh::fits(const KernelCall& c) {
+  const TensorView& a = c.in[0];
+  const std::int64_t n = a.size(a.rank - 1);
+  return is_real(a.dtype) && n > 0 && within(kEigh, a.dtype, n, batch_count(a, 2));
+}
+std::size_t Eigh::scratch(const KernelCall& c) {
+  return scratch_by_type<EighTiles>(c);
+}
+void Eigh::run(KernelCall& c, Leftover& leftover) {
+  run_by_type<EighTiles>(c, leftover);
+}
+
+}  // namespace tern::cpu::lanes

@@ -1,0 +1,115 @@
+// Singular values of bidiagonal matrices by QR with implicit shifts (Golub and Kahan 1965; the shift is LAPACK's
+// bdsqr's). Each lane works on its own lowest block; a sweep covers the blocks of all lanes.
+
+/// The lowest block of each lane that is not diagonal yet: rows first..last.
+template <class T>
+struct LowBlock {
+  I<T> open;  ///< whether there is one
+  I<T> first, last;
+  V<T> d_first, d_before, d_last, e_last;
+  V<T> least, most;  ///< magnitudes on the diagonal
+};
+
+/// Elements e that are rounding errors beside their neighbours become zero.
+template <class T>
+LowBlock<T> low_block(const V<T>* d, V<T>* e, int to, int n) {
+  LowBlock<T> b = {};
+  I<T> ended = {};
+  for (int i = to - 1; i >= 0; --i) {
+    const V<T> own = magnitude<T>(d[i]), below = magnitude<T>(d[i + 1]);
+    const V<T> size = Lane<T>::kEpsilon * (own + below);
+    const I<T> none = magnitude<T>(e[i]) <= larger<T>(size, spread<T>(Lane<T>::kFloor));
+    e[i] = none ? V<T>{} : e[i];
+    const I<T> starts = ~none & ~b.open, stops = none & b.open & ~ended;
+    b.last = starts ? whole<T>(i + 1) : b.last;
+    b.d_last = starts ? d[i + 1] : b.d_last;
+    b.d_before = starts ? d[i] : b.d_before;
+    b.e_last = starts ? e[i] : b.e_last;
+    b.least = starts ? below : b.least;
+    b.most = starts ? below : b.most;
+    b.open |= ~none;
+    ended |= stops;
+    b.first = stops ? whole<T>(i + 1) : b.first;
+    b.d_first = stops ? d[i + 1] : b.d_first;
+    const I<T> inside = b.open & ~ended;
+    b.least = (inside & (own < b.least)) ? own : b.least;
+    b.most = (inside & (own > b.most)) ? own : b.most;
+  }
+  b.d_first = ended ? b.d_first : d[0];
+  return b;
+}
+
+/// The smaller singular value of (f g; 0 h), as LAPACK's las2.
+template <class T>
+V<T> smaller_value(V<T> f, V<T> g, V<T> h) {
+  const V<T> x = magnitude<T>(f), y = magnitude<T>(h);
+  const V<T> most = larger<T>(x, y), least = x < y ? x : y;
+  const I<T> none = most < Lane<T>::kFloor;
+  const V<T> inverse = T(1) / (none ? spread<T>(1) : most);
+  const V<T> sum = T(1) + least * inverse, gap = (most - least) * inverse, beside = g * inverse,
+             square = beside * beside;
+  return none ? V<T>{} : T(2) * least / (simd::root(sum * sum + square) + simd::root(gap * gap + square));
+}
+
+/// The first element of the first column of B^T B - shift^2, over d_first. The shift is zero where it would be lost,
+/// and where B is singular: then one sweep splits the zero off.
+template <class T>
+V<T> first_of_shifted(const LowBlock<T>& b) {
+  const V<T> size = magnitude<T>(b.d_first), shift = smaller_value<T>(b.d_before, b.e_last, b.d_last);
+  const I<T> without = (b.least <= Lane<T>::kEpsilon * b.most) | (size < Lane<T>::kFloor) |
+                       (shift * shift < Lane<T>::kEpsilon * size * size);
+  const V<T> safe = without ? spread<T>(1) : size;
+  return without ? b.d_first : with_sign<T>(spread<T>(1), b.d_first) * ((size - shift) * (T(1) + shift / safe));
+}
+
+template <class T>
+struct Sweep {
+  V<T>*c_right, *s_right, *c_left, *s_left;
+};
+
+/// One sweep from `low` up to `high`; rotations of other lanes' rows are none.
+template <class T>
+void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high, const Sweep<T>& to) {
+  V<T> f = first_of_shifted<T>(b), g = {};
+  for (int i = low; i < high; ++i) {
+    const I<T> active = b.open & (b.first <= whole<T>(i)) & (b.last > whole<T>(i));
+    const I<T> begins = active & (b.first == whole<T>(i)), inner = active & (b.last > whole<T>(i + 1));
+    g = begins ? e[i] : g;
+    const Rotation<T> right = rotation<T>(f, g);
+    if (i > low) e[i - 1] = (active & ~begins) ? right.r : e[i - 1];
+    V<T> x = right.c * d[i] + right.s * e[i];
+    V<T> above = right.c * e[i] - right.s * d[i];
+    V<T> y = right.s * d[i + 1], below = right.c * d[i + 1];
+    const Rotation<T> left = rotation<T>(x, y);
+    d[i] = active ? left.r : d[i];
+    x = left.c * above + left.s * below;
+    d[i + 1] = active ? left.c * below - left.s * above : d[i + 1];
+    f = active ? x : f;
+    g = inner ? left.s * e[i + 1] : g;
+    e[i + 1] = inner ? left.c * e[i + 1] : e[i + 1];
+    e[i] = active ? x : e[i];
+    to.c_right[i] = active ? right.c : spread<T>(1);
+    to.s_right[i] = active ? right.s : V<T>{};
+    to.c_left[i] = active ? left.c : spread<T>(1);
+    to.s_left[i] = active ? left.s : V<T>{};
+  }
+}
+
+/// d becomes the singular values, with signs; the columns of u and v, where there are any, are rotated. Returns the
+/// lanes that did not converge.
+template <class T>
+I<T> golub_kahan(V<T>* d, V<T>* e, int m, int n, const Tile<T>& u, const Tile<T>& v, const Sweep<T>& turns) {
+  int high = n - 1;
+  for (int sweep = 0; sweep < 30 * n; ++sweep) {
+    const LowBlock<T> b = low_block<T>(d, e, high, n);
+    if (!any<T>(b.open)) return I<T>{};
+    high = largest_lane<T>(b.last, b.open, 0);
+    const int low = least_lane<T>(b.first, b.open, n - 1);
+    golub_kahan_sweep<T>(d, e, b, low, high, turns);
+    if (v.data != nullptr)
+      sweep_columns<T, false>(registers<T>(v.data), v.column, n, turns.c_right, turns.s_right, low, high);
+    if (u.data != nullptr)
+      sweep_columns<T, false>(registers<T>(u.data), u.column, m, turns.c_left, turns.s_left, low, high);
+  }
+  return low_block<T>(d, e, n - 1, n).open;
+}

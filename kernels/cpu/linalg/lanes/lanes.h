@@ -1,0 +1,71 @@
+// Kernels for batches of small real matrices, one in each lane of a register (loops.h). Those of LAPACK, a folder up,
+// do all others.
+#pragma once
+
+#include "kernels/cpu/linalg/lanes/run.h"
+
+namespace tern::cpu::lanes {
+
+/// One op: whether lanes are faster for a call, and what runs then.
+#define TERN_LANES(name)                                \
+  struct name {                                         \
+    static bool fits(const KernelCall& c);              \
+    static std::size_t scratch(const KernelCall& c);    \
+    static void run(KernelCall& c, Leftover& leftover); \
+  };
+TERN_LANES(Cholesky)
+TERN_LANES(LuFactor)
+TERN_LANES(LuSolve)
+TERN_LANES(TriangularSolve)
+TERN_LANES(Qr)
+TERN_LANES(Householder)
+TERN_LANES(Eigh)
+TERN_LANES(Svd)
+#undef TERN_LANES
+
+/// What is left of a batch, matrix by matrix.
+template <class Job>
+void run_leftover(KernelCall& c, const Leftover& leftover) {
+  Job job(c);
+  ScratchParts counted;
+  job.cut(counted);
+  std::vector<std::byte> memory(counted.used() + 64);
+  const auto past = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+  ScratchParts parts(memory.data() + (64 - past));
+  job.cut(parts);
+  Failure failure;
+  const OpenMpScope openmp;
+  for (std::int64_t i : leftover.ascending()) job.one(i, failure);
+  if (failure.any()) job.failed(failure);
+}
+
+template <class Lanes, int kSmall>
+bool serves(const KernelCall& c) {
+  return Lanes::fits(c) || is_large<kSmall>(c);
+}
+template <class Lanes, template <class> class Job>
+std::size_t scratch(const KernelCall& c) {
+  return Lanes::fits(c) ? Lanes::scratch(c) : cpu::scratch_by_type<Job>(c);
+}
+template <class Lanes, template <class> class Job>
+void run(KernelCall& c) {
+  if (!Lanes::fits(c)) return cpu::run_by_type<Job>(c);
+  Leftover leftover;
+  Lanes::run(c, leftover);
+  if (!leftover.any()) return;
+  c.in[0].dtype == DType::f64 ? run_leftover<Job<double>>(c, leftover) : run_leftover<Job<float>>(c, leftover);
+}
+
+/// Lanes where they fit, LAPACK's job for each matrix of more than `kSmall` rows or columns, the definition for the
+/// rest.
+template <class Lanes, template <class> class Job, int kSmall>
+Kernel kernel_with() {
+  Kernel k;
+  k.serves = serves<Lanes, kSmall>;
+  k.run = run<Lanes, Job>;
+  k.scratch = scratch<Lanes, Job>;
+  k.strided = kAllStrided;
+  return k;
+}
+
+}  // namespace tern::cpu::lanes

@@ -1,0 +1,83 @@
+// Linear algebra on many small matrices at once: each lane of a register holds an element of another matrix, so that
+// every step of an algorithm is one instruction for 4 to 16 matrices. A tile is such a group of matrices in scratch
+// memory: element (r, c) is the register at data + (r * row + c * column) * lanes. Tiles stay in the caches.
+//
+// All lanes do the same steps. Where matrices need different ones (pivots, iterations), masks keep a lane as it is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/levels.h"
+
+namespace tern::cpu::lanes {
+
+inline constexpr int kMostLanes = 16;
+
+/// The matrices of a tile in memory, all with these sizes and strides, in elements.
+template <class T>
+struct Matrices {
+  T* at[kMostLanes];
+  std::int64_t rows, columns, row, column;
+};
+
+/// Strides in registers; they may be negative.
+template <class T>
+struct Tile {
+  T* data;
+  std::ptrdiff_t row, column;
+};
+
+/// What becomes of the matrices of a tile: 0, or LAPACK's number.
+using Infos = std::int32_t[kMostLanes];
+
+template <class T>
+struct LaneLoops {
+  int lanes;
+
+  /// `order`, [row][lane]: row r of the tile is row order[r][lane] of the matrix. Null: row r.
+  void (*pack)(const Matrices<const T>& from, const std::int32_t* order, const Tile<T>& to);
+  /// The first `count` lanes. `order`: row r of the tile becomes row order[r][lane] of the matrix.
+  void (*unpack)(const Tile<T>& from, const std::int32_t* order, int count, const Matrices<T>& to);
+  /// A matrix in contiguous memory.
+  void (*transpose)(const T* from, std::int64_t rows, std::int64_t columns, T* to);
+
+  /// In place of the lower triangle; the strict upper one is not read. LAPACK's potrf.
+  void (*cholesky)(const Tile<T>& a, int n, Infos& infos);
+  /// In place, with pivots [step][lane] that count from 1: LAPACK's getrf.
+  void (*lu)(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos);
+  /// x = a^-1 x with the lower triangle of a; `unit`: its diagonal is taken as ones.
+  void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);
+
+  /// Householder reflections in place and their factors tau [k][lane]: LAPACK's geqrf. Columns are contiguous.
+  void (*qr)(const Tile<T>& a, int m, int n, T* tau);
+  /// The first `columns` columns of the product of the first k reflections, in their place: LAPACK's orgqr.
+  void (*form_q)(const Tile<T>& a, int m, int columns, int k, const T* tau);
+  /// c = H_1 .. H_k c, or H_k .. H_1 c if `adjoint`, of m rows.
+  void (*reflect)(const Tile<const T>& v, int m, int k, const T* tau, const Tile<T>& c, int columns, bool adjoint);
+
+  /// The scratch of eigh and svd, in registers.
+  std::int64_t (*eigh_scratch)(int n);
+  std::int64_t (*svd_scratch)(int m, int n);
+  /// Eigenvalues [n][lane], unsorted, and their places in ascending order [n][lane], of the lower triangle of a, which
+  /// is overwritten. `vectors`: eigenvector i is column i, contiguous; null data: none. infos: iterations that did not
+  /// converge, or numbers that are not finite.
+  void (*eigh)(const Tile<T>& a, int n, T* values, std::int32_t* places, const Tile<T>& vectors, T* scratch,
+               Infos& infos);
+  /// Singular values, unsorted, and their places in descending order, of a with m >= n and contiguous columns. u [m,
+  /// u_columns] has n columns or m, v [n, n]: columns are contiguous; null data: none.
+  void (*svd)(const Tile<T>& a, int m, int n, T* values, std::int32_t* places, const Tile<T>& u, int u_columns,
+              const Tile<T>& v, T* scratch, Infos& infos);
+};
+
+/// The loops for this processor.
+template <class T>
+const LaneLoops<T>& loops();
+template <>
+const LaneLoops<float>& loops<float>();
+template <>
+const LaneLoops<double>& loops<double>();
+
+TERN_LEVEL_FUNCTIONS(set, LaneLoops<float>* f, LaneLoops<double>* d)
+
+}  // namespace tern::cpu::lanes

@@ -1,0 +1,118 @@
+// Between matrices in memory and tiles: four elements of four matrices at a time, transposed in registers.
+
+template <class T>
+using Four = typename Lane<T>::Four;
+
+template <class T>
+TERN_SIMD_INLINE void transpose_four(Four<T> (&row)[4]) {
+  const Four<T> t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+                t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+                t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
+                t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  row[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
+  row[1] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
+  row[2] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
+  row[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
+}
+
+/// One row of each matrix, from[lane], to a row of a tile; `column` apart there.
+template <class T>
+void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
+  constexpr int lanes = kWidth<T>;
+  std::int64_t c = 0;
+  if constexpr (lanes % 4 == 0) {
+    for (; step == 1 && c + 4 <= n; c += 4) {
+      for (int l = 0; l < lanes; l += 4) {
+        Four<T> q[4];
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from[l + i] + c, sizeof q[i]);
+        transpose_four<T>(q);
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * column * lanes + l, &q[i], sizeof q[i]);
+      }
+    }
+  }
+  for (; c < n; ++c) {
+    for (int l = 0; l < lanes; ++l) to[c * column * lanes + l] = from[l][c * step];
+  }
+}
+
+template <class T>
+void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count, T* const* to, std::int64_t step) {
+  constexpr int lanes = kWidth<T>;
+  std::int64_t c = 0;
+  if constexpr (lanes % 4 == 0) {
+    for (; step == 1 && c + 4 <= n; c += 4) {
+      int l = 0;
+      for (; l + 4 <= count; l += 4) {
+        Four<T> q[4];
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (c + i) * column * lanes + l, sizeof q[i]);
+        transpose_four<T>(q);
+        for (int i = 0; i < 4; ++i) __builtin_memcpy(to[l + i] + c, &q[i], sizeof q[i]);
+      }
+      for (; l < count; ++l) {
+        for (int i = 0; i < 4; ++i) to[l][c + i] = from[(c + i) * column * lanes + l];
+      }
+    }
+  }
+  for (; c < n; ++c) {
+    for (int l = 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
+  }
+}
+
+/// The same elements with rows and columns exchanged, or as one row, if rows are longer that way.
+template <class M, class T>
+void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
+  if (ordered) return;
+  if (m.column != 1 && m.row == 1) {
+    const std::int64_t rows = m.rows, row = m.row;
+    const std::ptrdiff_t tile_row = t.row;
+    m.rows = m.columns, m.columns = rows;
+    m.row = m.column, m.column = row;
+    t.row = t.column, t.column = tile_row;
+  }
+  if (m.column == 1 && m.row == m.columns && t.row == t.column * m.columns) {
+    m.columns *= m.rows;
+    m.rows = 1;
+  }
+}
+
+template <class T>
+void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile<T>& tile) {
+  constexpr int lanes = kWidth<T>;
+  Matrices<const T> from = source;
+  Tile<T> to = tile;
+  lengthen_rows(from, to, order != nullptr);
+  for (std::int64_t r = 0; r < from.rows; ++r) {
+    const T* rows[lanes];
+    for (int l = 0; l < lanes; ++l) rows[l] = from.at[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
+    pack_row<T>(rows, from.column, from.columns, to.data + r * to.row * lanes, to.column);
+  }
+}
+
+template <class T>
+void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Matrices<T>& matrices) {
+  constexpr int lanes = kWidth<T>;
+  Matrices<T> to = matrices;
+  Tile<T> from = tile;
+  lengthen_rows(to, from, order != nullptr);
+  for (std::int64_t r = 0; r < to.rows; ++r) {
+    T* rows[lanes];
+    for (int l = 0; l < count; ++l) rows[l] = to.at[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row;
+    unpack_row<T>(from.data + r * from.row * lanes, from.column, to.columns, count, rows, to.column);
+  }
+}
+
+template <class T>
+void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+  const std::int64_t row_end = rows & ~std::int64_t{3}, column_end = columns & ~std::int64_t{3};
+  for (std::int64_t r = 0; r < row_end; r += 4) {
+    for (std::int64_t c = 0; c < column_end; c += 4) {
+      Four<T> q[4];
+      for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * columns + c, sizeof q[i]);
+      transpose_four<T>(q);
+      for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * rows + r, &q[i], sizeof q[i]);
+    }
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = r < row_end ? column_end : 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+  }
+}

@@ -1,0 +1,51 @@
+// What eigh and svd do before and after: scale, find numbers that are not finite, sort.
+
+/// Lanes whose number is finite in each of the registers added to it.
+template <class T>
+struct Extent {
+  V<T> most = {}, zeros = {};
+
+  TERN_SIMD_INLINE void add(V<T> x) {
+    most = larger<T>(magnitude<T>(x), most);
+    zeros += x * T(0);
+  }
+  I<T> finite() const { return zeros == T(0); }
+  /// Factors that take the largest number to about Lane::kSize, and back from there.
+  V<T> down() const { return power_below<T>(most).inverse; }
+  V<T> up() const { return power_below<T>(most).power; }
+};
+
+/// places[i][lane]: how many values come before value i, in ascending or descending order.
+template <class T>
+void sorted_places(const V<T>* values, int n, bool ascending, std::int32_t* places) {
+  for (int i = 0; i < n; ++i) {
+    const V<T> own = values[i];
+    I<T> before = {};
+    for (int j = 0; j < n; ++j) {
+      const V<T> other = values[j];
+      const I<T> ahead = ascending ? other < own : other > own;
+      before -= j < i ? ahead | (other == own) : ahead;
+    }
+    for (int l = 0; l < kWidth<T>; ++l) places[i * kWidth<T> + l] = static_cast<std::int32_t>(before[l]);
+  }
+}
+
+/// The least and the largest of the lanes that the mask has.
+template <class T>
+TERN_SIMD_INLINE int least_lane(I<T> x, I<T> mask, int otherwise) {
+  int least = otherwise;
+  for (int l = 0; l < kWidth<T>; ++l) {
+    const int v = static_cast<int>(x[l]);
+    if (mask[l] != 0 && v < least) least = v;
+  }
+  return least;
+}
+template <class T>
+TERN_SIMD_INLINE int largest_lane(I<T> x, I<T> mask, int otherwise) {
+  int most = otherwise;
+  for (int l = 0; l < kWidth<T>; ++l) {
+    const int v = static_cast<int>(x[l]);
+    if (mask[l] != 0 && v > most) most = v;
+  }
+  return most;
+}

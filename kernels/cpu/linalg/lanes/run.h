@@ -1,0 +1,109 @@
+// The frame of the kernels with a matrix in each lane: a job for one tile, run over a batch on several threads.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/lanes/loops.h"
+
+namespace tern::cpu::lanes {
+
+/// Matrices that are left to LAPACK: iterations that did not converge, and errors to report.
+class Leftover {
+ public:
+  void add(std::int64_t matrix) {
+    const std::lock_guard lock(mutex_);
+    matrices_.push_back(matrix);
+  }
+  std::vector<std::int64_t> ascending() const {
+    std::vector<std::int64_t> all = matrices_;
+    std::ranges::sort(all);
+    return all;
+  }
+  bool any() const { return !matrices_.empty(); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::int64_t> matrices_;
+};
+
+/// The matrices of an operand from `first` on, one a lane; lanes past `count` have the last one again.
+template <class T>
+Matrices<const T> matrices_of(const Operand& a, std::int64_t first, std::int64_t count, int lanes) {
+  Matrices<const T> m{{}, a.rows, a.columns, a.row, a.column};
+  for (int l = 0; l < lanes; ++l) m.at[l] = a.at<T>(std::min(first + l, count - 1));
+  return m;
+}
+/// Those of a contiguous output.
+template <class T>
+Matrices<T> matrices_at(T* base, std::int64_t first, int used, std::int64_t rows, std::int64_t columns) {
+  Matrices<T> m{{}, rows, columns, columns, 1};
+  for (int l = 0; l < used; ++l) m.at[l] = base + (first + l) * rows * columns;
+  return m;
+}
+template <class M>
+M exchanged(M m) {
+  std::swap(m.rows, m.columns);
+  std::swap(m.row, m.column);
+  return m;
+}
+
+/// Registers between columns (or rows) of a tile: an odd number, so that neighbours fall in different sets of a cache.
+inline std::ptrdiff_t apart(std::int64_t n) {
+  return n < 16 ? n : n | 1;
+}
+
+// A Job<T> is made of the call. It has `count` matrices and `flops` for each; `cut` takes scratch memory, and
+// `tile(first, used, leftover)` does the matrices from `first` on in as many lanes as are used.
+
+template <class Job>
+std::int64_t tile_workers(const Job& job) {
+  const std::int64_t tiles = (job.count + job.loops.lanes - 1) / job.loops.lanes;
+  const double work = static_cast<double>(job.count) * std::max(job.flops, 100.0);
+  return work < 2e5 ? 1 : std::min<std::int64_t>(Threads::current().count(), tiles);
+}
+
+template <class Job>
+std::size_t tiles_scratch(const KernelCall& c) {
+  Job job(c);
+  ScratchParts parts;
+  job.cut(parts);
+  return parts.used() * static_cast<std::size_t>(std::max<std::int64_t>(tile_workers(job), 1));
+}
+
+template <class Job>
+void run_tiles(KernelCall& c, Leftover& leftover) {
+  const Job job(c);
+  if (job.count == 0) return;
+  const std::int64_t lanes = job.loops.lanes, tiles = (job.count + lanes - 1) / lanes, workers = tile_workers(job);
+  ScratchParts counted;
+  Job(job).cut(counted);
+  const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
+  parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t w = begin; w < end; ++w) {
+      Job own(job);
+      ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
+      own.cut(parts);
+      for (std::int64_t t = tiles * w / workers; t < tiles * (w + 1) / workers; ++t) {
+        own.tile(t * lanes, static_cast<int>(std::min(lanes, job.count - t * lanes)), leftover);
+      }
+    }
+  });
+}
+
+inline bool is_real(DType t) {
+  return t == DType::f32 || t == DType::f64;
+}
+
+template <template <class> class Job>
+void run_by_type(KernelCall& c, Leftover& leftover) {
+  c.in[0].dtype == DType::f64 ? run_tiles<Job<double>>(c, leftover) : run_tiles<Job<float>>(c, leftover);
+}
+template <template <class> class Job>
+std::size_t scratch_by_type(const KernelCall& c) {
+  return c.in[0].dtype == DType::f64 ? tiles_scratch<Job<double>>(c) : tiles_scratch<Job<float>>(c);
+}
+
+}  // namespace tern::cpu::lanes

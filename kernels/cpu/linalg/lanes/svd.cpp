@@ -1,0 +1,80 @@
+// A with fewer rows than columns is taken as its transpose: then U and V change places.
+#include "kernels/cpu/linalg/lanes/lanes.h"
+#include "kernels/cpu/linalg/lanes/limits.h"
+
+namespace tern::cpu::lanes {
+namespace {
+
+template <class T>
+struct SvdTiles {
+  explicit SvdTiles(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.in[0], 2)),
+        a(call.in[0], 2, call.in[0], 2),
+        wide(a.rows < a.columns),
+        m(static_cast<int>(std::max(a.rows, a.columns))),
+        n(static_cast<int>(std::min(a.rows, a.columns))),
+        width(call.node->integer(AttrKey::full) != 0 ? m : n),
+        vectors(call.wants(0) || call.wants(2)) {
+    flops = 10.0 * m * n * n;
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(apart(m) * width * loops.lanes);
+    values = parts.take<T>(n * loops.lanes);
+    places = parts.take<std::int32_t>(width * loops.lanes);
+    scratch = parts.take<T>(loops.svd_scratch(m, n) * loops.lanes);
+    if (!vectors) return;
+    left = parts.take<T>(apart(m) * width * loops.lanes);
+    right = parts.take<T>(apart(n) * n * loops.lanes);
+  }
+  /// The columns of a tile, `size` elements each, as those of U or as the rows of Vh.
+  void store(bool as_rows, const Tile<T>& from, int size, int many, T* out, std::int64_t first, int used) const {
+    if (out == nullptr) return;
+    const Tile<T> rows = {from.data, from.column, from.row};
+    if (as_rows) return loops.unpack(rows, places, used, matrices_at(out, first, used, many, size));
+    const std::int64_t elements = static_cast<std::int64_t>(size) * many;
+    loops.unpack(rows, places, used, matrices_at(matrix, 0, used, many, size));
+    for (int l = 0; l < used; ++l) loops.transpose(matrix + l * elements, many, size, out + (first + l) * elements);
+  }
+  void tile(std::int64_t first, int used, Leftover& leftover) {
+    const Tile<T> t = {matrix, 1, apart(m)}, u = {left, 1, apart(m)}, v = {right, 1, apart(n)};
+    loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, wide ? Tile<T>{matrix, apart(m), 1} : t);
+    Infos infos;
+    loops.svd(t, m, n, values, places, u, width, v, scratch, infos);
+    for (int l = 0; l < used; ++l) {
+      if (infos[l] != 0) leftover.add(first + l);
+    }
+    for (int i = n; i < width; ++i) std::fill_n(places + i * loops.lanes, loops.lanes, i);
+    if (T* out = output<T>(*c, 1, 0, 0))
+      loops.unpack({values, 1, 1}, places, used, matrices_at(out, first, used, n, 1));
+    store(wide, u, m, width, output<T>(*c, wide ? 2 : 0, 0, 0), first, used);
+    store(!wide, v, n, n, output<T>(*c, wide ? 0 : 2, 0, 0), first, used);
+  }
+
+  const KernelCall* c;
+  const LaneLoops<T>& loops = lanes::loops<T>();
+  std::int64_t count;
+  double flops = 0;
+  Operand a;
+  bool wide;
+  int m, n, width;
+  bool vectors;
+  T *matrix = nullptr, *values = nullptr, *scratch = nullptr, *left = nullptr, *right = nullptr;
+  std::int32_t* places = nullptr;
+};
+
+}  // namespace
+
+bool Svd::fits(const KernelCall& c) {
+  const TensorView& a = c.in[0];
+  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
+  return is_real(a.dtype) && m > 0 && n > 0 && within(kSvd, a.dtype, std::max(m, n), batch_count(a, 2));
+}
+std::size_t Svd::scratch(const KernelCall& c) {
+  return scratch_by_type<SvdTiles>(c);
+}
+void Svd::run(KernelCall& c, Leftover& leftover) {
+  run_by_type<SvdTiles>(c, leftover);
+}
+
+}  // namespace tern::cpu::lanes

@@ -1,0 +1,34 @@
+// Forward substitution. An upper triangle is a lower one with rows and columns in reverse (negative strides), and a
+// transposed matrix has its strides exchanged.
+
+template <class T>
+void triangular(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns) {
+  const V<T>* left = registers<T>(a.data);
+  V<T>* to = registers<T>(x.data);
+  for (int begin = 0; begin < n; begin += 4) {
+    const int count = begin + 4 < n ? 4 : n - begin;
+    V<T> factors[4][4], inverse[4];
+    bool small = false;
+    for (int r = 0; r < count; ++r) {
+      for (int c = 0; c <= r; ++c) factors[r][c] = left[(begin + r) * a.row + (begin + c) * a.column];
+      inverse[r] = T(1) / factors[r][r];
+      small = small || any<T>(magnitude<T>(factors[r][r]) < 2 * Lane<T>::kLeastNormal);
+    }
+    small = small || columns == 1;  // divided, as inverses of the least numbers overflow
+    for (int c = 0; c < columns; ++c) {
+      V<T> solved[4];
+      for (int r = 0; r < count; ++r) {
+        V<T>& place = to[(begin + r) * x.row + c * x.column];
+        V<T> sum = place;
+        for (int k = 0; k < r; ++k) sum -= factors[r][k] * solved[k];
+        if (!unit) sum = small ? sum / factors[r][r] : sum * inverse[r];
+        place = solved[r] = sum;
+      }
+    }
+    const int end = begin + count;
+    if (end < n) {
+      subtract_product<T>(part<const T>(a, end, begin), part<const T>(x, begin, 0), part<T>(x, end, 0), n - end, count,
+                          columns);
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Registers with one matrix a lane. Included by loops.inc, inside its namespaces, as all files beside it that have no
+// namespace of their own.
+
+template <class T>
+struct Lane;
+template <>
+struct Lane<float> {
+  using V = simd::Floats;
+  using I = decltype(V{} < V{});
+  using Four = float __attribute__((vector_size(16)));
+  static constexpr int kBias = 127, kDigits = 23;  ///< of the exponent; behind the point
+  static constexpr float kEpsilon = 0x1p-24F;      ///< half a unit in the last place of 1
+  static constexpr float kLeastNormal = 0x1p-126F;
+  /// Spectra are computed of matrices whose largest element is about kSize: squares of numbers down to kTiny, which is
+  /// far below a rounding error of kSize, are normal numbers, and squares of sums do not overflow.
+  static constexpr float kSize = 0x1p40F, kTiny = 0x1p-50F, kFloor = 0x1p-10F;
+};
+template <>
+struct Lane<double> {
+  using V = simd::Doubles;
+  using I = decltype(V{} < V{});
+  using Four = double __attribute__((vector_size(32)));
+  static constexpr int kBias = 1023, kDigits = 52;
+  static constexpr double kEpsilon = 0x1p-53;
+  static constexpr double kLeastNormal = 0x1p-1022;
+  static constexpr double kSize = 0x1p300, kTiny = 0x1p-480, kFloor = 0x1p160;
+};
+template <class T>
+using V = typename Lane<T>::V;
+/// Whole numbers, and masks: lanes of zeros or of ones.
+template <class T>
+using I = typename Lane<T>::I;
+template <class T>
+inline constexpr int kWidth = simd::kBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+TERN_SIMD_INLINE V<T> spread(T x) {
+  return x - V<T>{};
+}
+template <class T>
+TERN_SIMD_INLINE I<T> whole(std::int64_t x) {
+  using Element = decltype(I<T>{}[0] + 0);
+  return static_cast<Element>(x) - I<T>{};
+}
+template <class T>
+TERN_SIMD_INLINE V<T>* registers(T* data) {
+  return reinterpret_cast<V<T>*>(data);
+}
+template <class T>
+TERN_SIMD_INLINE const V<T>* registers(const T* data) {
+  return reinterpret_cast<const V<T>*>(data);
+}
+
+template <class T>
+TERN_SIMD_INLINE V<T> magnitude(V<T> x) {
+  const I<T> sign = reinterpret_cast<I<T>>(spread<T>(T(-0.0)));
+  return reinterpret_cast<V<T>>(reinterpret_cast<I<T>>(x) & ~sign);
+}
+/// |x| with the sign of s.
+template <class T>
+TERN_SIMD_INLINE V<T> with_sign(V<T> x, V<T> s) {
+  const I<T> sign = reinterpret_cast<I<T>>(spread<T>(T(-0.0)));
+  return reinterpret_cast<V<T>>((reinterpret_cast<I<T>>(x) & ~sign) | (reinterpret_cast<I<T>>(s) & sign));
+}
+template <class T>
+TERN_SIMD_INLINE V<T> larger(V<T> x, V<T> y) {
+  return x > y ? x : y;
+}
+
+template <class T>
+TERN_SIMD_INLINE bool any(I<T> mask) {
+  std::uint64_t words[simd::kBytes / 8], all = 0;
+  __builtin_memcpy(words, &mask, sizeof words);
+  for (std::uint64_t w : words) all |= w;
+  return all != 0;
+}
+
+/// The power of two below |x|, and its inverse; of 0 and subnormal numbers the least normal one, of the largest, NaN
+/// and infinity one whose inverse is normal.
+template <class T>
+struct Power {
+  V<T> power, inverse;
+};
+template <class T>
+TERN_SIMD_INLINE Power<T> power_below(V<T> x) {
+  constexpr int digits = Lane<T>::kDigits;
+  const I<T> bits = reinterpret_cast<I<T>>(magnitude<T>(x)) >> digits;
+  const I<T> most = whole<T>(2 * Lane<T>::kBias - 1), least = whole<T>(1);
+  I<T> exponent = bits > most ? most : bits;
+  exponent = exponent < least ? least : exponent;
+  return {reinterpret_cast<V<T>>(exponent << digits),
+          reinterpret_cast<V<T>>((whole<T>(2 * Lane<T>::kBias) - exponent) << digits)};
+}
