@@ -59,6 +59,7 @@ class Importer {
     }
     missing_.check();
     remove_dead_code(program_);
+    if (options_.transform) options_.transform(program_);
     pack_microscaling(program_);
     keep_integers(program_);
     multiply_integers(program_);

@@ -14,6 +14,24 @@ set(sources
   fold/batch_norm.cpp
   fold/convolution.cpp
   fold/fold.cpp
+  gradients/contractions.cpp
+  gradients/control.cpp
+  gradients/differentiate.cpp
+  gradients/indexing.cpp
+  gradients/linalg.cpp
+  gradients/movement.cpp
+  gradients/no_gradient.cpp
+  gradients/normalizations.cpp
+  gradients/others.cpp
+  gradients/pointwise.cpp
+  gradients/products.cpp
+  gradients/reductions.cpp
+  gradients/registry.cpp
+  gradients/rule.cpp
+  gradients/sampling.cpp
+  gradients/sequences.cpp
+  gradients/spectral.cpp
+  gradients/windows.cpp
   import/aliases.cpp
   import/arguments.cpp
   import/bodies.cpp

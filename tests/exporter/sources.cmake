@@ -3,6 +3,8 @@ set(sources
   expr_text_test.cpp
   fold_mask_test.cpp
   fold_test.cpp
+  gradients/check.cpp
+  gradients/products_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
   import_missing_test.cpp

@@ -1,0 +1,10 @@
+// Gradients of windows.
+#include "exporter/gradients/rule.h"
+
+namespace tern {
+
+std::span<const GradientEntry> gradients_of_windows() {
+  return {};
+}
+
+}  // namespace tern
