@@ -18,6 +18,7 @@ set(sources
   gradients/control.cpp
   gradients/differentiate.cpp
   gradients/indexing.cpp
+  gradients/instructions.cpp
   gradients/linalg.cpp
   gradients/movement.cpp
   gradients/no_gradient.cpp
@@ -29,7 +30,9 @@ set(sources
   gradients/registry.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
+  gradients/scalar_slopes.cpp
   gradients/sequences.cpp
+  gradients/slope.cpp
   gradients/spectral.cpp
   gradients/windows.cpp
   import/aliases.cpp
