@@ -26,6 +26,7 @@ set(sources
   gradients/others.cpp
   gradients/pointwise.cpp
   gradients/products.cpp
+  gradients/random.cpp
   gradients/reductions.cpp
   gradients/registry.cpp
   gradients/rule.cpp

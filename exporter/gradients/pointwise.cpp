@@ -1,6 +1,8 @@
 // Gradients of pointwise expressions: for each operand, an expression of its own that computes the derivative from the
 // operands, the result where its derivative is a function of it, and the result's gradient.
+#include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <optional>
 
 #include "exporter/gradients/rule.h"
@@ -16,22 +18,47 @@ bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
+/// The operator of PyTorch that the node was made of, or nothing.
+std::string_view operator_of(GradientCall& c) {
+  if (c.node.origin < 0) return {};
+  return c.b.program().origins[static_cast<std::size_t>(c.node.origin)].op;
+}
+bool begins_with_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return text.starts_with(name); });
+}
+
 /// Which of two equal operands of min and max gets the gradient.
 enum class Ties { strict, inclusive, split };
 
 /// relu and hardtanh have slope 0 at their bounds, clamp has slope 1, maximum gives each operand a half.
 Ties ties_of(GradientCall& c) {
-  if (c.node.origin < 0) return Ties::strict;
-  const std::string& op = c.b.program().origins[static_cast<std::size_t>(c.node.origin)].op;
-  for (std::string_view name : {"aten.clamp", "aten.clip"}) {
-    if (op.starts_with(name)) return Ties::inclusive;
-  }
-  for (std::string_view name :
-       {"aten.log_sigmoid", "aten.logaddexp", "aten.maximum", "aten.minimum", "aten.max", "aten.min"}) {
-    if (op.starts_with(name)) return Ties::split;
+  const std::string_view op = operator_of(c);
+  if (begins_with_one_of(op, {"aten.clamp", "aten.clip"})) return Ties::inclusive;
+  if (begins_with_one_of(
+          op, {"aten.log_sigmoid", "aten.logaddexp", "aten.maximum", "aten.minimum", "aten.max", "aten.min"})) {
+    return Ties::split;
   }
   return Ties::strict;
 }
+
+/// Norms and deviations have slope 0 at 0, where their roots have an infinite one.
+bool is_flat_at_zero(GradientCall& c) {
+  return begins_with_one_of(
+      operator_of(c),
+      {"aten.linalg_vector_norm", "aten.linalg_norm", "aten.norm", "aten.dist", "aten.renorm", "aten.std",
+       "aten.frobenius_norm", "aten.linalg_matrix_norm", "aten.pairwise_distance", "aten.cosine_similarity"});
+}
+
+/// What PyTorch takes instead of the derivative of the formula that an operator is made of: for operands 0 and 1.
+struct Override {
+  std::string_view op, for_first, for_second;
+};
+constexpr Override kOverrides[] = {
+    {"aten.special_entr", "-log(a) - 1", ""},
+    {"aten.xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
+    {"aten.special_xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
+    {"aten.special_xlog1py", "a == 0 && b <= -1 ? 0 : log1p(b)", "a / (b + 1)"},
+};
 
 /// The derivative of a value by an operand z. Of a real operand it is d/dz; of a complex one there are two, and a real
 /// value's second is the conjugate of its first.
@@ -48,12 +75,13 @@ class OperandGradient {
         type_(c.b.dtype(c.in(operand))),
         complex_(is_complex(type_)),
         ties_(ties_of(c)),
+        flat_at_zero_(is_flat_at_zero(c)),
         forward_(in_.size()),
         slopes_(in_.size()) {}
 
   void give() {
     const std::size_t last = in_.size() - 1;
-    const Slopes s = slopes(last);
+    const Slopes s = whole(last);
     const DType t = in_[last].dtype;
     const Ref g = out_.load(kGradient, t);
     Slope total = s.dz.part(out_, Scalar::conj).times(out_, g);
@@ -80,6 +108,21 @@ class OperandGradient {
 
  private:
   static constexpr std::size_t kGradient = 1U << 20, kResult = kGradient + 1;
+
+  /// Of the whole expression.
+  Slopes whole(std::size_t last) {
+    for (const Override& o : kOverrides) {
+      if (!operator_of(c_).starts_with(o.op)) continue;
+      const std::string_view text = operand_ == 0 ? o.for_first : o.for_second;
+      const std::size_t inputs = c_.input_count();
+      const DType t = compute_type(in_[last].dtype);
+      if (inputs != (o.for_second.empty() ? 1 : 2) || is_complex(t)) break;
+      const Ref a = out_.convert(out_.load(0, c_.b.dtype(c_.in(0))), t);
+      const Ref b = inputs > 1 ? out_.convert(out_.load(1, c_.b.dtype(c_.in(1))), t) : a;
+      return {Slope::value(out_.text(text, {{"a", a}, {"b", b}})), Slope::zero()};
+    }
+    return slopes(last);
+  }
 
   /// The value of an instruction of the forward expression.
   Ref forward(std::size_t k) {
@@ -171,6 +214,8 @@ class OperandGradient {
       std::string_view text = side == 0 ? row->for_a : row->for_b;
       const std::string_view other = side == 0 ? row->complex_a : row->complex_b;
       if (is_complex(i.dtype) && !other.empty()) text = other;
+      if (flat_at_zero_ && i.op == Scalar::sqrt) text = "r == 0 ? 0 : 0.5 / r";
+      if (flat_at_zero_ && i.op == Scalar::pow && side == 0) text = "a == 0 ? 0 : b * pow(a, b - 1)";
       if (text == "0") continue;
       if (text.empty()) {
         c_.refuse("PyTorch has none for " + std::string(scalar_info(i.op).name) + " of this operand");
@@ -329,6 +374,7 @@ class OperandGradient {
   const DType type_;
   const bool complex_;
   const Ties ties_;
+  const bool flat_at_zero_;
   Instructions out_;
   std::vector<std::optional<Ref>> forward_;
   std::vector<std::optional<Slopes>> slopes_;
