@@ -14,6 +14,7 @@ set(sources
   fold/batch_norm.cpp
   fold/convolution.cpp
   fold/fold.cpp
+  gradients/body.cpp
   gradients/contractions.cpp
   gradients/control.cpp
   gradients/differentiate.cpp

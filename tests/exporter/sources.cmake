@@ -4,6 +4,7 @@ set(sources
   fold_mask_test.cpp
   fold_test.cpp
   gradients/check.cpp
+  gradients/control_test.cpp
   gradients/products_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
