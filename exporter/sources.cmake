@@ -14,9 +14,13 @@ set(sources
   fold/batch_norm.cpp
   fold/convolution.cpp
   fold/fold.cpp
+  gradients/attention.cpp
+  gradients/cdist.cpp
   gradients/contractions.cpp
   gradients/control.cpp
+  gradients/convolution.cpp
   gradients/differentiate.cpp
+  gradients/embedding_bag.cpp
   gradients/indexing.cpp
   gradients/linalg.cpp
   gradients/movement.cpp
@@ -24,12 +28,18 @@ set(sources
   gradients/normalizations.cpp
   gradients/others.cpp
   gradients/pointwise.cpp
+  gradients/pool.cpp
   gradients/products.cpp
   gradients/reductions.cpp
   gradients/registry.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
+  gradients/scan.cpp
+  gradients/scatter.cpp
+  gradients/segment_reduce.cpp
   gradients/sequences.cpp
+  gradients/shapes.cpp
+  gradients/sliding.cpp
   gradients/spectral.cpp
   gradients/windows.cpp
   import/aliases.cpp
