@@ -21,16 +21,21 @@ set(sources
   gradients/convolution.cpp
   gradients/differentiate.cpp
   gradients/embedding_bag.cpp
+  gradients/factorizations.cpp
+  gradients/fft.cpp
   gradients/indexing.cpp
   gradients/linalg.cpp
+  gradients/matrices.cpp
   gradients/movement.cpp
   gradients/no_gradient.cpp
   gradients/normalizations.cpp
+  gradients/notes.cpp
   gradients/others.cpp
   gradients/pointwise.cpp
   gradients/pool.cpp
   gradients/products.cpp
   gradients/reductions.cpp
+  gradients/reflections.cpp
   gradients/registry.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
@@ -40,6 +45,8 @@ set(sources
   gradients/sequences.cpp
   gradients/shapes.cpp
   gradients/sliding.cpp
+  gradients/solvers.cpp
+  gradients/spectra.cpp
   gradients/spectral.cpp
   gradients/windows.cpp
   import/aliases.cpp

@@ -1,4 +1,5 @@
 // The rule of embedding_bag: each row of a bag gets the bag's gradient, or for maxima the row that each one came from.
+#include "exporter/gradients/notes.h"
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "schema/kinds.h"
@@ -28,6 +29,9 @@ void differentiate_embedding_bag(GradientCall& c) {
     share = b.expr("1 / n", {{"n", b.expr("max(n, 1)", {{"n", size}}, DType::i64, wide)}}, wide);
   } else if (c.has(3)) {
     share = b.cast(c.in(3), wide);
+  }
+  if (gradient_note(c.node, kFrequencyNote)) {
+    share = b.expr("s / n", {{"s", share}, {"n", times_read(b, indices, b.size(table, 0))}}, wide);
   }
   const ValueId rows = b.cast(b.index_select(g, bag, 0), wide);
   if (c.wants(0)) {

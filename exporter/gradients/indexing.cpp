@@ -1,6 +1,7 @@
 // Gradients of what picks elements: they go back to where those came from, and add up where that was used twice.
 #include <numeric>
 
+#include "exporter/gradients/notes.h"
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 #include "exporter/lower/reduction.h"
@@ -20,11 +21,28 @@ void gather(GradientCall& c) {
   c.give(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
 }
 
+/// What PyTorch's embedding says of its gradient: nothing for row padding_idx, and with scale_grad_by_freq rows divided
+/// by how often they are read.
+ValueId table_gradient(GradientCall& c, ValueId g) {
+  Builder& b = c.b;
+  const ValueId index = c.in(1);
+  const DType wide = compute_type(b.dtype(g));
+  if (const auto row = gradient_note(c.node, kPaddingNote)) {
+    const ValueId padding =
+        b.expr("i == p", {{"i", index}, {"p", static_cast<double>(*row)}}, DType::i64, DType::boolean);
+    g = b.expr("p ? 0 : g", {{"p", b.unsqueeze(padding, -1)}, {"g", g}}, wide);
+  }
+  if (gradient_note(c.node, kFrequencyNote)) {
+    g = b.expr("g / n", {{"g", g}, {"n", b.unsqueeze(times_read(b, index, b.size(c.in(0), 0)), -1)}}, wide);
+  }
+  return g;
+}
+
 void index_select(GradientCall& c) {
   Builder& b = c.b;
   const ValueId x = c.in(0), index = c.in(1);
   const auto axis = static_cast<std::int64_t>(c.axis());
-  if (axis == 0) return c.give(0, put_sum(b, x, c.grad(0), {index}));
+  if (axis == 0) return c.give(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
   // The axes of the index to the front, and the indexed one of x.
   const std::int64_t k = b.rank(index);
   std::vector<std::int64_t> order(static_cast<std::size_t>(k));
@@ -82,8 +100,11 @@ void repeat_interleave(GradientCall& c) {
   const ValueId x = c.in(0);
   const auto axis = static_cast<std::int64_t>(c.axis());
   const Dim n = b.size(x, axis);
-  const ValueId places = b.add(Op::repeat_interleave, {b.iota(n, DType::i64), c.in(1)},
-                               {attr(AttrKey::axis, Dim(0)), attr(AttrKey::symbols, c.node.dims(AttrKey::symbols))});
+  // Element j came from the first slice that ends behind j.
+  const ValueId repeats = b.expand(b.cast(c.in(1), DType::i64), {n});
+  const ValueId ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
+  const ValueId places = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
+                               {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   Dims sizes = b.shape(x);
   sizes.erase(sizes.begin() + axis);
   sizes.insert(sizes.begin(), n);

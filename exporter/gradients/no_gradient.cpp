@@ -27,7 +27,6 @@ constexpr NoGradient kOps[] = {
     {Op::dequantize, refused, "quantized weights are not trained"},
     {Op::optim, refused, "a step of an optimizer is not differentiated"},
     {Op::ldl_factor, refused, "PyTorch has none either"},
-    {Op::resize_gradient, refused, "a gradient of second order"},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is rstd * (g - mean(g)
-// - h * mean(g * h)): over the axes that mean and rstd are computed over.
+// - h * mean(g * h)): over the axes that mean and rstd are computed over. Gradients
+// of mean and rstd as results are left out, as PyTorch leaves them out.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 
@@ -12,44 +13,31 @@ struct Normalized {
   std::vector<std::int64_t> axes;
 };
 struct Parts {
-  ValueId x, weighted, plain;  ///< the gradient of x; of the weight and of the bias for each element
+  ValueId x = kNoValue, weighted = kNoValue, plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
 };
 
-/// `g_mean` and `g_rstd` are the gradients of mean and rstd as results, or kNoValue.
-Parts normalized_gradients(GradientCall& c, const Normalized& n, ValueId grad, ValueId g_mean, ValueId g_rstd) {
+Parts normalized_gradients(GradientCall& c, const Normalized& n, ValueId grad) {
   Builder& b = c.b;
   const DType wide = compute_type(b.dtype(n.x));
   const ValueId hat = b.expr("(x - m) * r", {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}}, wide);
-  Parts p{kNoValue, kNoValue, kNoValue};
-  if (grad != kNoValue) {
-    p.plain = b.cast(grad, wide);
-    p.weighted = b.expr("g * h", {{"g", grad}, {"h", hat}}, wide);
-    const ValueId g = n.weight == kNoValue ? p.plain : b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide);
-    const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide);
-    const ValueId mean_gh = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", n.axes, true, wide);
-    p.x = b.expr("r * (g - a - h * b)", {{"r", n.rstd}, {"g", g}, {"a", mean_g}, {"h", hat}, {"b", mean_gh}}, wide);
-  }
-  // d mean / dx = 1 / n, and d rstd / dx = -rstd^2 * h / n.
-  const ValueId count = b.reduce(b.full(b.shape(n.x), 1, wide), "sum", n.axes, true, wide);
-  const auto add = [&](ValueId more) {
-    p.x = p.x == kNoValue ? more : b.expr("x + y", {{"x", p.x}, {"y", more}}, wide);
-  };
-  if (g_mean != kNoValue) {
-    add(b.expr("g / n + x * 0", {{"g", g_mean}, {"n", count}, {"x", hat}}, wide));
-  }
-  if (g_rstd != kNoValue) {
-    add(b.expr("-g * r * r * h / n", {{"g", g_rstd}, {"r", n.rstd}, {"h", hat}, {"n", count}}, wide));
-  }
+  Parts p;
+  p.plain = b.cast(grad, wide);
+  p.weighted = b.expr("g * h", {{"g", grad}, {"h", hat}}, wide);
+  const ValueId g = n.weight == kNoValue ? p.plain : b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide);
+  const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide);
+  const ValueId mean_gh = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", n.axes, true, wide);
+  p.x = b.expr("r * (g - a - h * b)", {{"r", n.rstd}, {"g", g}, {"a", mean_g}, {"h", hat}, {"b", mean_gh}}, wide);
   return p;
 }
 
 void layer_norm(GradientCall& c) {
+  if (c.grad(0) == kNoValue) return;
   Builder& b = c.b;
   const ValueId x = c.in(0);
   const auto k = static_cast<int>(c.node.integer(AttrKey::k));
   Normalized n{x, c.out(1), c.out(2), c.in(1), {}};
   for (int i = b.rank(x) - k; i < b.rank(x); ++i) n.axes.push_back(i);
-  const Parts p = normalized_gradients(c, n, c.grad(0), c.grad(1), c.grad(2));
+  const Parts p = normalized_gradients(c, n, c.grad(0));
   c.give(0, p.x);
   c.give(1, p.weighted);
   c.give(2, p.plain);
@@ -75,6 +63,7 @@ void rms_norm(GradientCall& c) {
 }
 
 void group_norm(GradientCall& c) {
+  if (c.grad(0) == kNoValue) return;
   Builder& b = c.b;
   ExprPool& pool = b.pool();
   const ValueId x = c.in(0);
@@ -86,14 +75,13 @@ void group_norm(GradientCall& c) {
   const Normalized n{b.reshape(x, grouped), b.reshape(c.out(1), per_group), b.reshape(c.out(2), per_group),
                      in_groups(c.in(1), {1, groups, each, 1}),
                      {2, 3}};
-  const Parts p = normalized_gradients(c, n, in_groups(c.grad(0), grouped), in_groups(c.grad(1), per_group),
-                                       in_groups(c.grad(2), per_group));
-  if (p.x != kNoValue) c.give(0, b.reshape(p.x, shape));
+  const Parts p = normalized_gradients(c, n, b.reshape(c.grad(0), grouped));
+  c.give(0, b.reshape(p.x, shape));
   const auto by_channel = [&](ValueId v) {
     return b.reshape(b.reduce(v, "sum", {0, 3}, false, b.dtype(v)), {channels});
   };
-  if (c.wants(1) && p.weighted != kNoValue) c.give(1, by_channel(p.weighted));
-  if (c.wants(2) && p.plain != kNoValue) c.give(2, by_channel(p.plain));
+  if (c.wants(1)) c.give(1, by_channel(p.weighted));
+  if (c.wants(2)) c.give(2, by_channel(p.plain));
 }
 
 /// Mean and variance are operands: what flows on to x through them is for the reductions that gave them.

@@ -35,4 +35,11 @@ ValueId repeat_behind(Builder& b, ValueId index, const Dims& sizes) {
   return b.expand(b.reshape(index, ones), sizes);
 }
 
+ValueId times_read(Builder& b, ValueId index, Dim rows) {
+  const ValueId ones = b.full(b.shape(index), 1, DType::i64);
+  const ValueId counts =
+      b.add(Op::index_put, {b.full({rows}, 0, DType::i64), ones, index}, {attr(AttrKey::accumulate, Dim(1))});
+  return b.index_select(counts, index, 0);
+}
+
 }  // namespace tern

@@ -18,4 +18,7 @@ ValueId scatter_sum(Builder& b, Dims sizes, std::int64_t axis, ValueId index, Va
 /// `index`, one entry for each element of the axes of x up to `axis`, repeated for the elements of all further axes.
 ValueId repeat_behind(Builder& b, ValueId index, const Dims& sizes);
 
+/// For each element of `index` how often its number, below `rows`, occurs there; i64.
+ValueId times_read(Builder& b, ValueId index, Dim rows);
+
 }  // namespace tern
