@@ -24,6 +24,7 @@ set(sources
   gradients/factorizations.cpp
   gradients/fft.cpp
   gradients/indexing.cpp
+  gradients/instructions.cpp
   gradients/linalg.cpp
   gradients/matrices.cpp
   gradients/movement.cpp
@@ -34,17 +35,20 @@ set(sources
   gradients/pointwise.cpp
   gradients/pool.cpp
   gradients/products.cpp
+  gradients/random.cpp
   gradients/reductions.cpp
   gradients/reflections.cpp
   gradients/registry.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
+  gradients/scalar_slopes.cpp
   gradients/scan.cpp
   gradients/scatter.cpp
   gradients/segment_reduce.cpp
   gradients/sequences.cpp
   gradients/shapes.cpp
   gradients/sliding.cpp
+  gradients/slope.cpp
   gradients/solvers.cpp
   gradients/spectra.cpp
   gradients/spectral.cpp

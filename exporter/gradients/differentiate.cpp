@@ -144,7 +144,8 @@ ValueId gradient_like(Builder& b, ValueId gradient, ValueId like) {
   if (is_complex(b.dtype(gradient)) && !is_complex(to)) {
     gradient = b.expr("real(x)", {{"x", gradient}}, b.dtype(gradient), to);
   }
-  const Dims from = b.shape(gradient), sizes = b.shape(like);
+  Dims from = b.shape(gradient);
+  const Dims sizes = b.shape(like);
   const std::size_t extra = from.size() > sizes.size() ? from.size() - sizes.size() : 0;
   std::vector<std::int64_t> summed;
   for (std::size_t i = 0; i < extra; ++i) summed.push_back(static_cast<std::int64_t>(i));
@@ -152,7 +153,9 @@ ValueId gradient_like(Builder& b, ValueId gradient, ValueId like) {
     if (sizes[i - extra].is(1) && !from[i].is(1)) summed.push_back(static_cast<std::int64_t>(i));
   }
   if (!summed.empty()) gradient = b.reduce(gradient, "sum", summed, true, to);
-  if (from.size() >= sizes.size()) gradient = b.reshape(gradient, sizes);
+  for (std::int64_t a : summed) from[static_cast<std::size_t>(a)] = 1;
+  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra));
+  if (extra > 0) gradient = b.reshape(gradient, from);
   gradient = b.cast(gradient, to);
   return b.expand(gradient, sizes);
 }

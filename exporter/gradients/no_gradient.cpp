@@ -27,6 +27,7 @@ constexpr NoGradient kOps[] = {
     {Op::dequantize, refused, "quantized weights are not trained"},
     {Op::optim, refused, "a step of an optimizer is not differentiated"},
     {Op::ldl_factor, refused, "PyTorch has none either"},
+    {Op::collective, refused, "gradients of several ranks are reduced after they are derived"},
 };
 
 }  // namespace

@@ -83,6 +83,7 @@ struct GradientEntry {
   X(pointwise)      /* pointwise */                                            \
   X(movement)       /* views, concat, pad, writes into a part */               \
   X(reductions)     /* reduce, select_reduce, softmax */                       \
+  X(random)         /* random */                                               \
   X(products)       /* matmul, grouped_matmul */                               \
   X(control)        /* cond, scan_loop, map_loop, call */                      \
   X(contractions)   /* attention, cdist */                                     \
