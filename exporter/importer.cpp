@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include "exporter/fold/fold.h"
+#include "exporter/gradients/notes.h"
 #include "exporter/import/entry.h"
 #include "exporter/import/node_error.h"
 #include "exporter/layout/weights.h"
@@ -60,6 +61,7 @@ class Importer {
     missing_.check();
     remove_dead_code(program_);
     if (options_.transform) options_.transform(program_);
+    remove_gradient_notes(program_);
     pack_microscaling(program_);
     keep_integers(program_);
     multiply_integers(program_);

@@ -1,10 +1,18 @@
-// Gradients of contractions.
-#include "exporter/gradients/rule.h"
+// Gradients of attention and distances.
+#include "exporter/gradients/rules.h"
 
 namespace tern {
+namespace {
+
+constexpr GradientEntry kRules[] = {
+    {Op::attention, differentiate_attention},
+    {Op::cdist, differentiate_cdist},
+};
+
+}  // namespace
 
 std::span<const GradientEntry> gradients_of_contractions() {
-  return {};
+  return kRules;
 }
 
 }  // namespace tern

@@ -28,7 +28,6 @@ constexpr NoGradient kOps[] = {
     {Op::optim, refused, "a step of an optimizer is not differentiated"},
     {Op::ldl_factor, refused, "PyTorch has none either"},
     {Op::collective, refused, "gradients of several ranks are reduced after they are derived"},
-    {Op::resize_gradient, refused, "a gradient of second order"},
 };
 
 }  // namespace
