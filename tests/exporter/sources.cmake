@@ -9,6 +9,7 @@ set(sources
   gradients/pointwise_test.cpp
   gradients/products_test.cpp
   gradients/reductions_test.cpp
+  gradients/registry_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
   import_missing_test.cpp
