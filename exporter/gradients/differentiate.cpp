@@ -152,7 +152,9 @@ ValueId gradient_like(Builder& b, ValueId gradient, ValueId like) {
   for (std::size_t i = extra; i < from.size(); ++i) {
     if (sizes[i - extra].is(1) && !from[i].is(1)) summed.push_back(static_cast<std::int64_t>(i));
   }
-  if (!summed.empty()) gradient = b.reduce(gradient, "sum", summed, true, to);
+  if (!summed.empty())
+    gradient = b.reduce(gradient, "sum", summed, true,
+                        compute_type(to) == compute_type(b.dtype(gradient)) ? to : compute_type(b.dtype(gradient)));
   for (std::int64_t a : summed) from[static_cast<std::size_t>(a)] = 1;
   from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra));
   if (extra > 0) gradient = b.reshape(gradient, from);

@@ -18,11 +18,6 @@ bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
 
-/// The operator of PyTorch that the node was made of, or nothing.
-std::string_view operator_of(GradientCall& c) {
-  if (c.node.origin < 0) return {};
-  return c.b.program().origins[static_cast<std::size_t>(c.node.origin)].op;
-}
 bool begins_with_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(names, [&](std::string_view name) { return text.starts_with(name); });
 }
@@ -32,7 +27,7 @@ enum class Ties { strict, inclusive, split };
 
 /// relu and hardtanh have slope 0 at their bounds, clamp has slope 1, maximum gives each operand a half.
 Ties ties_of(GradientCall& c) {
-  const std::string_view op = operator_of(c);
+  const std::string_view op = c.operator_name();
   if (begins_with_one_of(op, {"aten.clamp", "aten.clip"})) return Ties::inclusive;
   if (begins_with_one_of(
           op, {"aten.log_sigmoid", "aten.logaddexp", "aten.maximum", "aten.minimum", "aten.max", "aten.min"})) {
@@ -44,7 +39,7 @@ Ties ties_of(GradientCall& c) {
 /// Norms and deviations have slope 0 at 0, where their roots have an infinite one.
 bool is_flat_at_zero(GradientCall& c) {
   return begins_with_one_of(
-      operator_of(c),
+      c.operator_name(),
       {"aten.linalg_vector_norm", "aten.linalg_norm", "aten.norm", "aten.dist", "aten.renorm", "aten.std",
        "aten.frobenius_norm", "aten.linalg_matrix_norm", "aten.pairwise_distance", "aten.cosine_similarity"});
 }
@@ -95,7 +90,8 @@ class OperandGradient {
     if (total.is_zero()) return;
     if (s.dz.is_one() && t == type_ && s.dzbar.is_zero() && complex_ == is_complex(t))
       return c_.give(operand_, c_.grad(0));
-    Ref result = total.materialize(out_, compute_type(type_));
+    const DType wide = wider(compute_type(type_), compute_type(t));
+    Ref result = total.materialize(out_, complex_ ? wide : real_type(wide));
     // A sum over broadcast axes follows: round after it.
     if (c_.b.shape(c_.in(operand_)) == c_.b.shape(c_.grad(0))) result = out_.convert(result, type_);
     std::vector<std::size_t> inputs;
@@ -112,7 +108,7 @@ class OperandGradient {
   /// Of the whole expression.
   Slopes whole(std::size_t last) {
     for (const Override& o : kOverrides) {
-      if (!operator_of(c_).starts_with(o.op)) continue;
+      if (!c_.operator_name().starts_with(o.op)) continue;
       const std::string_view text = operand_ == 0 ? o.for_first : o.for_second;
       const std::size_t inputs = c_.input_count();
       const DType t = compute_type(in_[last].dtype);

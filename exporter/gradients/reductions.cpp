@@ -67,17 +67,21 @@ void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   std::vector<std::int64_t> back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  c.give(0, c.expr("g * o", {{"g", g}, {"o", c.conj(b.permute(others, back))}}, g));
+  const ValueId o = c.conj(b.permute(others, back));
+  c.give(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
 }
 
-/// All elements that are the extreme one share its gradient.
+/// All elements that are the extreme one share its gradient. Where that is a NaN, max() and min() give it to the NaN,
+/// and amax and amin make the line's gradient NaN.
 void extreme(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
   const ValueId x = c.in(0), y = with_axes(c, c.out(0), axes);
-  const ValueId same =
-      b.expr("x == y || (isnan(x) && isnan(y))", {{"x", x}, {"y", y}}, compute_type(b.dtype(x)), DType::boolean);
+  const std::string_view op = c.operator_name();
+  const bool of_all = op == "aten.max.default" || op == "aten.min.default";
+  const ValueId same = b.expr(of_all ? "x == y || (isnan(x) && isnan(y))" : "x == y", {{"x", x}, {"y", y}},
+                              compute_type(b.dtype(x)), DType::boolean);
   const ValueId count = b.reduce(same, "sum", axes, true, DType::i64);
-  c.give(0, c.expr("s ? g / n : 0", {{"s", same}, {"g", g}, {"n", count}}, g));
+  c.give(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", same}, {"g", g}, {"n", count}}, g));
 }
 
 void variance(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {

@@ -52,6 +52,11 @@ std::size_t GradientCall::axis(AttrKey key) {
   return static_cast<std::size_t>(b.normal_axis(node.inputs.at(0), node.integer(key)));
 }
 
+std::string_view GradientCall::operator_name() const {
+  if (node.origin < 0) return {};
+  return b.program().origins[static_cast<std::size_t>(node.origin)].op;
+}
+
 void GradientCall::refuse(const std::string& why) const {
   fail(ErrorCode::unsupported, fmt::format("no gradient of {}: {}", describe(b.program(), b.function(), index), why));
 }

@@ -63,6 +63,9 @@ class GradientCall {
   std::size_t axis(AttrKey key = AttrKey::axis);
   bool flag(AttrKey key) const { return node.integer(key) != 0; }
 
+  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known.
+  std::string_view operator_name() const;
+
   /// Fails (unsupported): this node has no gradient, because of `why`. The message names the op and the Python line.
   [[noreturn]] void refuse(const std::string& why) const;
 
