@@ -49,14 +49,14 @@ struct Findings {
   Results results;
 };
 
-/// Compares one tensor. `wide` finds the same one in float64, and null where there is none.
+/// Compares one tensor, a gradient or not. `wide` finds the same one in float64, and null where there is none.
 template <class Wide>
 void check(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c, Wide&& wide,
-           Findings* findings) {
+           Findings* findings, bool gradient = false) {
   const HostTensor& host = findings->results.emplace_back(what, to_host(actual)).second;
   const Comparison result = compare(host, golden, c.tolerance);
   if (!result.ok && result.mismatch.empty()) {
-    const HostTensor* reference = can_be_nearer(golden, result.tolerance) ? wide() : nullptr;
+    const HostTensor* reference = can_be_nearer(golden, result.tolerance, gradient) ? wide() : nullptr;
     if (reference != nullptr && is_nearer(host, golden, *reference, result.tolerance)) {
       findings->nearer.push_back(what);
       return;
@@ -111,8 +111,10 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
     std::size_t next = outputs.size() - (with_gradients ? call.gradients.size() : 0);
     for (const auto& [i, golden] : call.gradients) {
       if (!with_gradients) break;
+      const std::size_t at = next++;
       check(
-          fmt::format("gradient of input {}", i), outputs[next++], *golden, c, [] { return nullptr; }, findings);
+          fmt::format("gradient of input {}", i), outputs[at], *golden, c, [&] { return reference.output(k, at); },
+          findings, true);
     }
     for (const auto& [i, golden] : call.mutated) {
       const auto at = static_cast<std::size_t>(i);
@@ -215,7 +217,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     const std::vector<FunctionInfo> functions = model.functions();
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
     Results first;
-    Reference reference(c);
+    Reference reference(c, options.gradients);
     const bool several = options.devices.size() > 1;
     std::string unlike;  // PyTorch's results: whether the devices agree is told nevertheless
     for (const std::string& device : options.devices) {

@@ -23,8 +23,8 @@ struct ConformOptions {
 
 struct ConformResult {
   std::string name, op, dtype;
-  std::string stage;  ///< where it failed: "read", "export", "gradients", "compile", "archive", "prepare", "run",
-                      ///< "compare", "bits"; empty when it passed
+  std::string stage;     ///< where it failed: "read", "export", "gradients", "compile", "archive", "prepare", "run",
+                         ///< "compare", "bits"; empty when it passed
   std::string message;   ///< why it failed
   double worst_ulp = 0;  ///< of the results within the tolerance
   /// 16-bit results outside the tolerance that are nearer to a float64 evaluation than PyTorch's ("output 0").
