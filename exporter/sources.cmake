@@ -24,6 +24,7 @@ set(sources
   gradients/embedding_bag.cpp
   gradients/factorizations.cpp
   gradients/fft.cpp
+  gradients/grid_sample.cpp
   gradients/indexing.cpp
   gradients/instructions.cpp
   gradients/linalg.cpp
@@ -40,6 +41,8 @@ set(sources
   gradients/reductions.cpp
   gradients/reflections.cpp
   gradients/registry.cpp
+  gradients/rnn.cpp
+  gradients/roi_align.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
   gradients/scalar_slopes.cpp

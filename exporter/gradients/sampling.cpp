@@ -26,6 +26,8 @@ void resize_gradient(GradientCall& c) {
 constexpr GradientEntry kRules[] = {
     {Op::resize, resize},
     {Op::resize_gradient, resize_gradient},
+    {Op::grid_sample, differentiate_grid_sample},
+    {Op::roi_align, differentiate_roi_align},
 };
 
 }  // namespace

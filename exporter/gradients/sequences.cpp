@@ -19,7 +19,7 @@ constexpr GradientEntry kRules[] = {
     {Op::sort, to_places},
     {Op::topk, to_places},
     {Op::segment_reduce, differentiate_segment_reduce},
-    // {Op::rnn, differentiate_rnn},
+    {Op::rnn, differentiate_rnn},
 };
 
 }  // namespace
