@@ -20,6 +20,7 @@ set(sources
   gradients/contractions.cpp
   gradients/control.cpp
   gradients/convolution.cpp
+  gradients/detach.cpp
   gradients/differentiate.cpp
   gradients/embedding_bag.cpp
   gradients/factorizations.cpp

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/gradients/registry.h"
 
 namespace tern {
@@ -55,9 +56,7 @@ class Walk {
     for (std::size_t n = 0; n < nodes_; ++n) {
       const NoGradient* none = find_no_gradient(node(n).op);
       if (none != nullptr && none->kind == NoGradient::Kind::zero) continue;
-      bool any = false;
-      for (ValueId v : node(n).inputs) any = any || (v != kNoValue && depends_[at(v)]);
-      if (!any) continue;
+      if (!reads_dependent(n)) continue;
       for (ValueId v : node(n).outputs) {
         if (v != kNoValue && carries(b_.type(v))) depends_[at(v)] = true;
       }
@@ -70,15 +69,24 @@ class Walk {
       bool any = false;
       for (ValueId v : node(n).outputs) any = any || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
       if (!any) continue;
-      for (ValueId v : node(n).inputs) {
-        if (v != kNoValue) reaches_[at(v)] = true;
+      for (std::size_t i = 0; i < node(n).inputs.size(); ++i) {
+        const ValueId v = node(n).inputs[i];
+        if (v != kNoValue && flows_to(node(n), i)) reaches_[at(v)] = true;
       }
     }
   }
 
+  bool reads_dependent(std::size_t n) const {
+    const std::vector<ValueId>& inputs = node(n).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] != kNoValue && depends_[at(inputs[i])] && flows_to(node(n), i)) return true;
+    }
+    return false;
+  }
+
   bool on_path(std::size_t n) const {
-    bool in = false, out = false;
-    for (ValueId v : node(n).inputs) in = in || (v != kNoValue && depends_[at(v)]);
+    const bool in = reads_dependent(n);
+    bool out = false;
     for (ValueId v : node(n).outputs) out = out || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
     return in && out;
   }
@@ -113,7 +121,8 @@ class Walk {
     if (!any) return;
     std::vector<bool> wanted;
     for (ValueId v : node(n).inputs) wanted.push_back(v != kNoValue && depends_[at(v)]);
-    b_.set_origin(node(n).origin, node(n).annotations);
+    // The mark of a detached node is its own.
+    b_.set_origin(node(n).origin, is_detached(node(n)) ? std::vector<Annotation>{} : node(n).annotations);
     GradientCall call(b_, n, std::move(grads), std::move(wanted));
     find_gradient_rule(call.node.op)(call);
     for (std::size_t i = 0; i < call.input_count(); ++i) {

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/gradients/rule.h"
 #include "exporter/gradients/scalar_slopes.h"
 #include "exporter/gradients/slope.h"
@@ -377,6 +378,7 @@ class OperandGradient {
 };
 
 void pointwise(GradientCall& c) {
+  if (is_detached(c.node)) return c.give(0, c.grad(0));  // one that was written to; others are not reached
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (c.wants(i)) OperandGradient(c, i).give();
   }
