@@ -376,7 +376,15 @@ class OperandGradient {
   std::vector<std::optional<Slopes>> slopes_;
 };
 
+void give_table(GradientCall& c) {
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    if (c.b.shape(c.in(i)) == c.b.shape(c.out(0)) && c.wants(i)) return c.give(i, c.grad(0));
+  }
+}
+
 void pointwise(GradientCall& c) {
+  // PyTorch scales rows of the table in place, outside of its gradient: the scaled table's is the table's own.
+  if (c.operator_name().starts_with("aten.embedding_renorm")) return give_table(c);
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (c.wants(i)) OperandGradient(c, i).give();
   }

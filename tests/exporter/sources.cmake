@@ -5,10 +5,13 @@ set(sources
   fold_test.cpp
   gradients/check.cpp
   gradients/control_test.cpp
+  gradients/linalg_test.cpp
   gradients/movement_test.cpp
   gradients/pointwise_test.cpp
   gradients/products_test.cpp
   gradients/reductions_test.cpp
+  gradients/sequences_test.cpp
+  gradients/windows_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
   import_missing_test.cpp
