@@ -71,8 +71,8 @@ void differentiate_attention(GradientCall& c) {
     text = "seen ? " + text + " : -inf";
   }
   const ValueId scores = b.expr(text, args, wide);
-  const ValueId p = mask == kNoValue ? b.add(Op::softmax, {scores}, {attr(AttrKey::axis, Dim(-1))})
-                                     : masked_softmax(b, scores, wide);
+  const ValueId p =
+      mask == kNoValue ? b.add(Op::softmax, {scores}, {attr(AttrKey::axis, Dim(-1))}) : masked_softmax(b, scores, wide);
   const ValueId wide_g = b.cast(g, wide);
 
   const auto give = [&](std::size_t i, ValueId gradient) {

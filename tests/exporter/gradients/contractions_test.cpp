@@ -31,8 +31,7 @@ TEST(AttentionGradients, CausalScaledAndShared) {
 }
 
 TEST(AttentionGradients, Masks) {
-  for (const std::vector<std::int64_t>& sizes :
-       {std::vector<std::int64_t>{3, 4}, {4, 1, 4}, {1, 3, 4}, {2, 4, 3, 4}}) {
+  for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{3, 4}, {4, 1, 4}, {1, 3, 4}, {2, 4, 3, 4}}) {
     expect_gradients({noise({2, 4, 3, 2}), noise({2, 2, 4, 2}, 2), noise({2, 2, 4, 3}, 3), noise(sizes, 4)},
                      node(Op::attention));
   }

@@ -37,9 +37,8 @@ TEST(IndexGradients, Writes) {
 }
 
 TEST(IndexGradients, RepeatedPlacesAsInPyTorch) {  // each value gets the gradient of its place, also one that lost
-  const auto g = gradients_of({noise({2}), noise({3}, 2), integers({3}, {0, 0, 1})}, [](Builder& b, const Values& in) {
-    return Values{b.add(Op::index_put, in)};
-  });
+  const auto g = gradients_of({noise({2}), noise({3}, 2), integers({3}, {0, 0, 1})},
+                              [](Builder& b, const Values& in) { return Values{b.add(Op::index_put, in)}; });
   EXPECT_EQ(g[0], (std::vector<double>{0, 0}));
   EXPECT_EQ(g[1], (std::vector<double>{1, 1, std::cos(1.0)}));
 }
@@ -49,12 +48,13 @@ TEST(IndexGradients, ScatterOfEveryKind) {
     for (const bool self : {true, false}) {
       SCOPED_TRACE(kind);
       const auto build = [=](Builder& b, const Values& in) {
-        return Values{b.add(Op::scatter, in, {attr(AttrKey::axis, Dim(1)), attr(AttrKey::kind, Dim(kind)),
-                                              attr(AttrKey::include_self, Dim(self))})};
+        return Values{b.add(
+            Op::scatter, in,
+            {attr(AttrKey::axis, Dim(1)), attr(AttrKey::kind, Dim(kind)), attr(AttrKey::include_self, Dim(self))})};
       };
       const bool set = static_cast<ScatterKind>(kind) == ScatterKind::set;
-      const Tensor index = integers({2, 3}, set ? std::vector<std::int64_t>{0, 3, 1, 2, 0, 1}
-                                                : std::vector<std::int64_t>{0, 0, 1, 2, 2, 2});
+      const Tensor index = integers(
+          {2, 3}, set ? std::vector<std::int64_t>{0, 3, 1, 2, 0, 1} : std::vector<std::int64_t>{0, 0, 1, 2, 2, 2});
       expect_gradients({noise({3, 4}), index, noise({2, 4}, 2)}, build);  // the index leaves out elements of both
       if (static_cast<ScatterKind>(kind) != ScatterKind::prod) continue;
       const Tensor zeros = doubles({2, 3}, {0, 2, 3, 0, 0, 1});
@@ -88,7 +88,8 @@ TEST(IndexGradients, BagsOfEveryKind) {
       std::vector<Tensor> inputs = {noise({4, 3}), integers({5}, {0, 2, 2, 3, 1}), integers({3}, {0, 3, 3})};
       if (weighted) inputs.push_back(noise({5}, 2));
       expect_gradients(inputs, [=](Builder& b, const Values& in) {
-        return Values{b.add(Op::embedding_bag, in, {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::padding_index, Dim(3))})};
+        return Values{
+            b.add(Op::embedding_bag, in, {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::padding_index, Dim(3))})};
       });
     }
   }

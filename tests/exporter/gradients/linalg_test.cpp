@@ -1,7 +1,8 @@
 // Gradients of factorizations, solvers, spectra and Fourier transforms.
+#include "exporter/lower/linalg.h"
+
 #include <gtest/gtest.h>
 
-#include "exporter/lower/linalg.h"
 #include "tests/exporter/gradients/check.h"
 
 namespace tern {
@@ -78,8 +79,8 @@ TEST(LinalgGradients, TriangularSolveInEveryForm) {
 
 TEST(LinalgGradients, Qr) {
   for (const DType t : kTypes) {
-    for (const auto& [m, n, mode] : {std::tuple{4, 2, QrMode::reduced}, {3, 3, QrMode::complete}, {2, 4, QrMode::reduced},
-                                     {4, 3, QrMode::r}}) {
+    for (const auto& [m, n, mode] :
+         {std::tuple{4, 2, QrMode::reduced}, {3, 3, QrMode::complete}, {2, 4, QrMode::reduced}, {4, 3, QrMode::r}}) {
       expect_gradients({noise({2, m, n}, 1, -1, 1, t)}, [mode = mode](Builder& b, const Values& in) {
         const Values r = b.add_all(Op::qr, in, {attr(AttrKey::mode, Dim(static_cast<int>(mode)))});
         return mode == QrMode::r ? Values{r[1]} : r;
@@ -110,12 +111,11 @@ TEST(LinalgGradients, ProductsOfReflections) {
 TEST(LinalgGradients, LeastSquares) {
   for (const DType t : kTypes) {
     for (const auto& [m, n] : {std::pair{4, 2}, {2, 4}, {3, 3}}) {
-      expect_gradients({noise({2, m, n}, 1, -1, 1, t), noise({2, m, 2}, 2, -1, 1, t)},
-                       [](Builder& b, const Values& in) {
-                         const Values r = b.add_all(
-                             Op::lstsq, in, {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsd)))});
-                         return Values{r[0], r[1]};
-                       });
+      expect_gradients(
+          {noise({2, m, n}, 1, -1, 1, t), noise({2, m, 2}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
+            const Values r = b.add_all(Op::lstsq, in, {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsd)))});
+            return Values{r[0], r[1]};
+          });
     }
   }
 }
@@ -125,7 +125,8 @@ TEST(LinalgGradients, LeastSquares) {
 TEST(LinalgGradients, HermitianEigenvalues) {
   for (const DType t : kTypes) {
     expect_gradients({noise({2, 3, 3}, 1, -1, 1, t), noise({3, 3}, 2, -1, 1, t)}, [](Builder& b, const Values& in) {
-      const ValueId sum = b.expr("x + y", {{"x", spread(b, in[0])}, {"y", adjoint(b, spread(b, in[0]))}}, b.dtype(in[0]));
+      const ValueId sum =
+          b.expr("x + y", {{"x", spread(b, in[0])}, {"y", adjoint(b, spread(b, in[0]))}}, b.dtype(in[0]));
       const Values r = eigh(b, sum, false);
       // A function of the matrix: V f(w) V^H.
       const ValueId scaled = b.expr("v * sin(w)", {{"v", r[1]}, {"w", b.unsqueeze(r[0], -2)}}, b.dtype(r[1]));

@@ -13,10 +13,12 @@ using testing::noise;
 using Values = std::vector<ValueId>;
 
 TEST(SamplingGradients, ResizeAndItsAdjoint) {
-  for (const ResizeMode mode : {ResizeMode::nearest, ResizeMode::nearest_exact, ResizeMode::linear, ResizeMode::cubic}) {
+  for (const ResizeMode mode :
+       {ResizeMode::nearest, ResizeMode::nearest_exact, ResizeMode::linear, ResizeMode::cubic}) {
     for (const Op op : {Op::resize, Op::resize_gradient}) {
       expect_gradients({noise({1, 2, 3, 4})}, [=](Builder& b, const Values& in) {
-        return Values{b.add(op, in, {attr(AttrKey::mode, Dim(static_cast<int>(mode))), attr(AttrKey::sizes, Dims{5, 3})})};
+        return Values{
+            b.add(op, in, {attr(AttrKey::mode, Dim(static_cast<int>(mode))), attr(AttrKey::sizes, Dims{5, 3})})};
       });
     }
   }
@@ -28,8 +30,9 @@ TEST(SamplingGradients, GridsOfEveryMode) {
       for (const bool corners : {false, true}) {
         SCOPED_TRACE(mode * 10 + padding);
         const auto build = [=](Builder& b, const Values& in) {
-          return Values{b.add(Op::grid_sample, in, {attr(AttrKey::mode, Dim(mode)), attr(AttrKey::kind, Dim(padding)),
-                                                    attr(AttrKey::align_corners, Dim(corners))})};
+          return Values{b.add(Op::grid_sample, in,
+                              {attr(AttrKey::mode, Dim(mode)), attr(AttrKey::kind, Dim(padding)),
+                               attr(AttrKey::align_corners, Dim(corners))})};
         };
         expect_gradients({noise({2, 2, 4, 5}), noise({2, 3, 2, 2}, 2, -1.9, 1.9)}, build);
         if (static_cast<GridMode>(mode) == GridMode::cubic) continue;

@@ -35,6 +35,9 @@ TEST(WindowGradients, ConvolutionOfEveryGeometry) {
 TEST(WindowGradients, ConvolutionOfManyChannels) {  // a product for each element of the kernel
   expect_gradients({noise({1, 33, 3, 4}), noise({2, 33, 2, 2}, 2)},
                    node(Op::convolution, windows({1, 2}, {1, 1}, {1, 0}, {0, 1}, 1)));
+  // Windows that lie densely in their image: over the whole of it at once.
+  expect_gradients({noise({1, 64, 1, 20}), noise({2, 32, 1, 2}, 2)},
+                   node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 2)));
 }
 
 TEST(WindowGradients, TransposedConvolution) {
@@ -45,8 +48,8 @@ TEST(WindowGradients, TransposedConvolution) {
 }
 
 std::vector<Attr> pool(int kind, Sizes kernel, Sizes strides, Sizes before, bool ceil, bool pads) {
-  return {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::kernel, kernel), attr(AttrKey::strides, strides),
-          attr(AttrKey::before, before), attr(AttrKey::ceil_mode, Dim(ceil)), attr(AttrKey::count_pads, Dim(pads))};
+  return {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::kernel, kernel),       attr(AttrKey::strides, strides),
+          attr(AttrKey::before, before),  attr(AttrKey::ceil_mode, Dim(ceil)), attr(AttrKey::count_pads, Dim(pads))};
 }
 
 TEST(WindowGradients, Pools) {
@@ -63,8 +66,8 @@ TEST(WindowGradients, Pools) {
 
 TEST(WindowGradients, AdaptivePools) {
   for (const int kind : {0, 1}) {
-    expect_gradients({noise({2, 5, 7})}, node(Op::adaptive_pool, {attr(AttrKey::kind, Dim(kind)),
-                                                                  attr(AttrKey::sizes, Dims{3, 4})}));
+    expect_gradients({noise({2, 5, 7})},
+                     node(Op::adaptive_pool, {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::sizes, Dims{3, 4})}));
   }
   expect_gradients({noise({5})}, node(Op::adaptive_pool, {attr(AttrKey::kind, Dim(1)), attr(AttrKey::sizes, Dims{3})}));
 }
