@@ -12,6 +12,7 @@ set(sources
   gradients/pointwise_test.cpp
   gradients/products_test.cpp
   gradients/reductions_test.cpp
+  gradients/registry_test.cpp
   gradients/sampling_test.cpp
   gradients/sequences_test.cpp
   gradients/windows_test.cpp
