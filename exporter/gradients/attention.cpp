@@ -1,5 +1,5 @@
 // The rule of attention: scores and their softmax are computed again. With P = softmax(S), S = scale * q k^T + mask and
-// y = P v: dv = P^T dy, dP = dy v^T, dS = P * (dP - rowsum(dy * y)), dq = scale * dS k, dk = scale * dS^T q.
+// y = P v: dv = P^T dy, dP = dy v^T, dS = P * (dP - rowsum(P * dP)), dq = scale * dS k, dk = scale * dS^T q.
 #include <cmath>
 #include <limits>
 
@@ -24,6 +24,14 @@ ValueId in_groups(Builder& b, ValueId v, Dim groups) {
   return b.reshape(v, sizes);
 }
 
+/// A query that sees no key has scores of -inf alone, gives zeros, and passes nothing on.
+ValueId masked_softmax(Builder& b, ValueId scores, DType t) {
+  const ValueId top = b.reduce(scores, "max", {-1}, true, t);
+  const ValueId powers = b.expr("t == -inf ? 0 : exp(s - t)", {{"s", scores}, {"t", top}}, t);
+  const ValueId total = b.reduce(powers, "sum", {-1}, true, t);
+  return b.expr("t == 0 ? 0 : p / t", {{"p", powers}, {"t", total}}, t);
+}
+
 }  // namespace
 
 void differentiate_attention(GradientCall& c) {
@@ -31,14 +39,13 @@ void differentiate_attention(GradientCall& c) {
   const DType t = b.dtype(c.in(0)), wide = compute_type(t);
   const Dim groups = b.rank(c.in(1)) >= 3 ? b.size(c.in(1), -3) : Dim(1);
   const bool shared = b.rank(c.in(0)) >= 3 && !(b.size(c.in(0), -3) == groups);
-  ValueId q = c.in(0), k = c.in(1), v = c.in(2), g = c.grad(0), y = c.out(0), mask = c.in(3);
+  ValueId q = c.in(0), k = c.in(1), v = c.in(2), g = c.grad(0), mask = c.in(3);
   if (shared) {
     if (mask != kNoValue && b.rank(mask) >= 3) {
       mask = b.size(mask, -3).is(1) ? b.unsqueeze(mask, -3) : in_groups(b, mask, groups);
     }
     q = in_groups(b, q, groups);
     g = in_groups(b, g, groups);
-    y = in_groups(b, y, groups);
     k = b.unsqueeze(k, -3);
     v = b.unsqueeze(v, -3);
   }
@@ -64,11 +71,8 @@ void differentiate_attention(GradientCall& c) {
     text = "seen ? " + text + " : -inf";
   }
   const ValueId scores = b.expr(text, args, wide);
-  // A query that sees no key has scores of -inf alone, gives zeros, and passes nothing on.
-  const ValueId top = b.reduce(scores, "max", {-1}, true, wide);
-  const ValueId powers = b.expr("t == -inf ? 0 : exp(s - t)", {{"s", scores}, {"t", top}}, wide);
-  const ValueId total = b.reduce(powers, "sum", {-1}, true, wide);
-  const ValueId p = b.expr("t == 0 ? 0 : p / t", {{"p", powers}, {"t", total}}, wide);
+  const ValueId p =
+      mask == kNoValue ? b.add(Op::softmax, {scores}, {attr(AttrKey::axis, Dim(-1))}) : masked_softmax(b, scores, wide);
   const ValueId wide_g = b.cast(g, wide);
 
   const auto give = [&](std::size_t i, ValueId gradient) {
@@ -84,14 +88,14 @@ void differentiate_attention(GradientCall& c) {
   if (c.wants(2)) give(2, times(b, b.transpose(p, -2, -1), wide_g, wide));
   if (!c.wants(0) && !c.wants(1) && !c.wants(3)) return;
   const ValueId gp = times(b, wide_g, b.transpose(b.cast(v, wide), -2, -1), wide);
-  const ValueId dot = b.reduce(b.expr("g * y", {{"g", g}, {"y", y}}, wide), "sum", {-1}, true, wide);
-  const ValueId gs = b.expr("p * (g - d)", {{"p", p}, {"g", gp}, {"d", dot}}, wide);
-  const ValueId scaled = b.expr("g * f", {{"g", gs}, scale}, wide);
+  // Equal to the sum of dy * y, but rows of dS add up to zero as closely as p and dP are held.
+  const ValueId dot = b.reduce(b.expr("p * g", {{"p", p}, {"g", gp}}, wide), "sum", {-1}, true, wide);
+  const ValueId scaled = b.expr("p * (g - d) * f", {{"p", p}, {"g", gp}, {"d", dot}, scale}, wide);
   if (c.wants(0)) give(0, times(b, scaled, b.cast(k, wide), wide));
   if (c.wants(1)) give(1, times(b, b.transpose(scaled, -2, -1), b.cast(q, wide), wide));
   if (c.wants(3)) {
-    ValueId gm = gradient_like(b, gs, mask);
-    c.give(3, b.reshape(gm, b.shape(c.in(3))));
+    const ValueId gs = b.expr("p * (g - d)", {{"p", p}, {"g", gp}, {"d", dot}}, wide);
+    c.give(3, b.reshape(gradient_like(b, gs, mask), b.shape(c.in(3))));
   }
 }
 

@@ -30,14 +30,9 @@ void differentiate_convolution(GradientCall& c) {
   }
   const Dims spatial(b.shape(x).begin() + 2, b.shape(x).end());
   const Dims kernel(b.shape(weight).begin() + 2, b.shape(weight).end());
-  if (c.wants(0) && !transposed) c.give(0, image_gradient(b, g, weight, w, spatial));
-  if (c.wants(0) && transposed) {
-    ValueId y = b.add(Op::convolution, {g, weight, kNoValue},
-                      {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
-                       attr(AttrKey::before, w.before), attr(AttrKey::after, w.after), attr(AttrKey::groups, w.groups)});
-    // Output padding of a stride or more has windows that x has no element for.
-    for (std::size_t i = 0; i < n; ++i) y = b.slice(y, static_cast<std::int64_t>(i) + 2, 0, spatial[i]);
-    c.give(0, y);
+  if (c.wants(0)) {
+    c.give(0,
+           transposed ? transposed_image_gradient(b, g, weight, w, spatial) : image_gradient(b, g, weight, w, spatial));
   }
   if (c.wants(1)) c.give(1, transposed ? weight_gradient(b, g, x, kernel, w) : weight_gradient(b, x, g, kernel, w));
   if (c.wants(2)) c.give(2, b.reduce(g, "sum", axes_but(b, g, {1}), false, b.dtype(g)));

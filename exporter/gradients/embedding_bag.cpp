@@ -37,8 +37,8 @@ void differentiate_embedding_bag(GradientCall& c) {
   if (c.wants(0)) {
     const ValueId factor = b.expr("o ? 0 : s", {{"o", left_out}, {"s", share}}, wide);
     const ValueId each = b.expr("r * f", {{"r", rows}, {"f", b.unsqueeze(factor, -1)}}, wide);
-    c.give(0, b.add(Op::index_put, {b.full(b.shape(table), 0, wide), each, indices},
-                    {attr(AttrKey::accumulate, Dim(1))}));
+    c.give(0,
+           b.add(Op::index_put, {b.full(b.shape(table), 0, wide), each, indices}, {attr(AttrKey::accumulate, Dim(1))}));
   }
   if (c.wants(3)) {
     const ValueId products = b.expr("r * t", {{"r", rows}, {"t", b.index_select(table, indices, 0)}}, wide);

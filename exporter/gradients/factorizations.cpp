@@ -113,8 +113,7 @@ void differentiate_lu_factor(GradientCall& c) {
     lower = subtract(lower, times(b, g2, hermitian(b, u2)));
     beside = triangular_solve(b, l1, g2, under_l);
   }
-  const ValueId phi =
-      b.expr("l + u", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t);
+  const ValueId phi = b.expr("l + u", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t);
   ValueId ga = triangular_solve(b, u1, triangular_solve(b, l1, phi, under_l), behind_u);
   if (below != kNoValue) ga = b.concat({ga, below}, -2);
   if (beside != kNoValue) ga = b.concat({ga, beside}, -1);

@@ -58,8 +58,7 @@ class Sampling {
   /// Positions in elements, and their slope: d position / d grid.
   std::pair<ValueId, ValueId> unnormalised(ValueId v, Dim size) {
     const ExprArg n = size_arg(b_, "n", size);
-    const ValueId at =
-        b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
+    const ValueId at = b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
     return {at, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
   }
   /// Reflected or held inside of the image; the slope is 0 where a position is held at an edge.
@@ -104,14 +103,12 @@ class Sampling {
       return taps;
     }
     // The cubic convolution of Keys with a = -0.75, and its derivative.
-    constexpr const char* kWeights[] = {"x = t + 1; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a",
-                                        "((a + 2) * t - (a + 3)) * t * t + 1",
-                                        "x = 1 - t; ((a + 2) * x - (a + 3)) * x * x + 1",
-                                        "x = 2 - t; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a"};
-    constexpr const char* kSlopes[] = {"x = t + 1; s * ((3 * a * x - 10 * a) * x + 8 * a)",
-                                       "s * (3 * (a + 2) * t - 2 * (a + 3)) * t",
-                                       "x = 1 - t; -s * (3 * (a + 2) * x - 2 * (a + 3)) * x",
-                                       "x = 2 - t; -s * ((3 * a * x - 10 * a) * x + 8 * a)"};
+    constexpr const char* kWeights[] = {
+        "x = t + 1; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a", "((a + 2) * t - (a + 3)) * t * t + 1",
+        "x = 1 - t; ((a + 2) * x - (a + 3)) * x * x + 1", "x = 2 - t; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a"};
+    constexpr const char* kSlopes[] = {
+        "x = t + 1; s * ((3 * a * x - 10 * a) * x + 8 * a)", "s * (3 * (a + 2) * t - 2 * (a + 3)) * t",
+        "x = 1 - t; -s * (3 * (a + 2) * x - 2 * (a + 3)) * x", "x = 2 - t; -s * ((3 * a * x - 10 * a) * x + 8 * a)"};
     for (int k = 0; k < 4; ++k) {
       ValueId place = b_.expr("l + k", {{"l", low}, {"k", static_cast<double>(k - 1)}}, wide_);
       place = padded(place, slope, size).first;

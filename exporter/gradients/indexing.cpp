@@ -62,17 +62,26 @@ void index(GradientCall& c) {
   c.give(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
 }
 
+/// The result's gradient with zeros at the places of `indices`.
+ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
+  Builder& b = c.b;
+  std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};
+  inputs.insert(inputs.end(), indices.begin(), indices.end());
+  return b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))});
+}
+
 /// What is replaced gets nothing. Where positions repeat, each of the values gets the gradient of its place.
 void index_put(GradientCall& c) {
   Builder& b = c.b;
   const std::vector<ValueId> indices(c.node.inputs.begin() + 2, c.node.inputs.end());
   if (c.wants(0) && c.flag(AttrKey::accumulate)) c.give(0, c.grad(0));
-  if (c.wants(0) && !c.flag(AttrKey::accumulate)) {
-    std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};
-    inputs.insert(inputs.end(), indices.begin(), indices.end());
-    c.give(0, b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))}));
-  }
-  if (c.wants(1)) {
+  if (c.wants(0) && !c.flag(AttrKey::accumulate)) c.give(0, written(c, indices));
+  if (c.wants(1) && c.operator_name().starts_with("aten.index_fill")) {
+    // One value for all places: each counts once, however often it is named.
+    const ValueId kept = c.given(0) != kNoValue ? c.given(0) : written(c, indices);
+    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", kept}}, b.dtype(c.in(1)));
+    c.give(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
+  } else if (c.wants(1)) {
     std::vector<ValueId> inputs = {c.grad(0)};
     inputs.insert(inputs.end(), indices.begin(), indices.end());
     c.give(1, b.add(Op::index, std::move(inputs)));

@@ -5,10 +5,10 @@ namespace tern {
 namespace {
 
 constexpr GradientEntry kRules[] = {
-    {Op::cholesky, differentiate_cholesky},   {Op::qr, differentiate_qr},
+    {Op::cholesky, differentiate_cholesky},       {Op::qr, differentiate_qr},
     {Op::householder, differentiate_householder}, {Op::lu_factor, differentiate_lu_factor},
-    {Op::lu_solve, differentiate_lu_solve},   {Op::triangular_solve, differentiate_triangular_solve},
-    {Op::ldl_solve, differentiate_ldl_solve}, {Op::lstsq, differentiate_lstsq},
+    {Op::lu_solve, differentiate_lu_solve},       {Op::triangular_solve, differentiate_triangular_solve},
+    {Op::ldl_solve, differentiate_ldl_solve},     {Op::lstsq, differentiate_lstsq},
 };
 
 }  // namespace

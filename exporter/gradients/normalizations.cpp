@@ -1,4 +1,5 @@
-// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is rstd * (g - mean(g)
+// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is rstd * (g -
+// mean(g)
 // - h * mean(g * h)): over the axes that mean and rstd are computed over. Gradients
 // of mean and rstd as results are left out, as PyTorch leaves them out.
 #include "exporter/gradients/rules.h"
@@ -13,7 +14,8 @@ struct Normalized {
   std::vector<std::int64_t> axes;
 };
 struct Parts {
-  ValueId x = kNoValue, weighted = kNoValue, plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
+  ValueId x = kNoValue, weighted = kNoValue,
+          plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
 };
 
 Parts normalized_gradients(GradientCall& c, const Normalized& n, ValueId grad) {
@@ -72,7 +74,9 @@ void group_norm(GradientCall& c) {
   const Dim each = pool.floordiv(channels, groups), inner = pool.product(std::span<const Dim>(shape).subspan(2));
   const Dims grouped = {samples, groups, each, inner}, per_group = {samples, groups, 1, 1};
   const auto in_groups = [&](ValueId v, const Dims& sizes) { return v == kNoValue ? v : b.reshape(v, sizes); };
-  const Normalized n{b.reshape(x, grouped), b.reshape(c.out(1), per_group), b.reshape(c.out(2), per_group),
+  const Normalized n{b.reshape(x, grouped),
+                     b.reshape(c.out(1), per_group),
+                     b.reshape(c.out(2), per_group),
                      in_groups(c.in(1), {1, groups, each, 1}),
                      {2, 3}};
   const Parts p = normalized_gradients(c, n, b.reshape(c.grad(0), grouped));

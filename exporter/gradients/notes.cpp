@@ -16,9 +16,8 @@ std::optional<std::int64_t> gradient_note(const Node& node, std::string_view key
 void remove_gradient_notes(Program& program) {
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {
-      std::erase_if(n.annotations, [](const Annotation& a) {
-        return a.key == kPaddingNote || a.key == kFrequencyNote || a.key == kTrianglesNote;
-      });
+      std::erase_if(n.annotations,
+                    [](const Annotation& a) { return a.key == kPaddingNote || a.key == kFrequencyNote; });
     }
   }
 }

@@ -14,9 +14,6 @@ inline constexpr std::string_view kPaddingNote = "gradient.padding_idx";
 /// index_select, embedding_bag: gradients of rows are divided by how often each is read.
 inline constexpr std::string_view kFrequencyNote = "gradient.scale_grad_by_freq";
 
-/// triangular_solve: the gradient of the matrix has both triangles, as PyTorch's cholesky_solve gives it.
-inline constexpr std::string_view kTrianglesNote = "gradient.both_triangles";
-
 void set_gradient_note(Node& node, std::string_view key, std::int64_t value);
 std::optional<std::int64_t> gradient_note(const Node& node, std::string_view key);
 /// Once gradients are derived, or nobody asks for them.

@@ -140,7 +140,8 @@ void differentiate_fold(GradientCall& c) {
   const Dims shape = b.shape(g), steps = row_major(b, shape);
   Dims sizes = {shape[0], shape[1]}, strides = {steps[0], steps[1]}, counts, jumps;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t stride = c.node.integer_at(AttrKey::strides, i), dilation = c.node.integer_at(AttrKey::dilations, i);
+    const std::int64_t stride = c.node.integer_at(AttrKey::strides, i),
+                       dilation = c.node.integer_at(AttrKey::dilations, i);
     const Dim reach = p.add(p.mul(dilation, p.sub(kernel[i], 1)), 1);
     counts.push_back(p.add(p.floordiv(p.sub(shape[i + 2], reach), stride), 1));
     jumps.push_back(p.mul(stride, steps[i + 2]));

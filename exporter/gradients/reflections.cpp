@@ -31,7 +31,8 @@ void differentiate_householder(GradientCall& c) {
   const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);
-  const bool adjoint = !product && (static_cast<Transpose>(c.node.integer(AttrKey::transpose)) != Transpose::none) != right;
+  const bool adjoint =
+      !product && (static_cast<Transpose>(c.node.integer(AttrKey::transpose)) != Transpose::none) != right;
   ValueId x = kNoValue;
   if (product) {
     const Dim rows = b.size(vectors, -2), columns = b.size(vectors, -1);
@@ -61,9 +62,9 @@ void differentiate_householder(GradientCall& c) {
     const auto k = static_cast<std::size_t>(s.column);
     gt[k] = b.squeeze(b.expr("-x", {{"x", times(b, vg, wh)}}, t), -1);
     if (adjoint) gt[k] = c.conj(gt[k]);
-    gv[k] = b.expr("-(u * p + s * q)",
-                   {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, before[i], hermitian(b, vg))}},
-                   t);
+    gv[k] = b.expr(
+        "-(u * p + s * q)",
+        {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, before[i], hermitian(b, vg))}}, t);
     g = b.expr("g - u * p", {{"g", g}, {"u", c.conj(s.t)}, {"p", times(b, s.v, vg)}}, t);
   }
   if (!product) c.give(2, right ? hermitian(b, g) : g);

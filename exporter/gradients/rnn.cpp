@@ -50,8 +50,8 @@ struct Layer {
   ValueId gy, gh, gc;  ///< the gradients of h, and of the last states
 };
 struct LayerGradients {
-  ValueId x = kNoValue, h0 = kNoValue, c0 = kNoValue, w_ih = kNoValue, w_hh = kNoValue, b_ih = kNoValue, b_hh = kNoValue,
-          w_hr = kNoValue;
+  ValueId x = kNoValue, h0 = kNoValue, c0 = kNoValue, w_ih = kNoValue, w_hh = kNoValue, b_ih = kNoValue,
+          b_hh = kNoValue, w_hr = kNoValue;
 };
 
 class Cells {
@@ -81,7 +81,9 @@ class Cells {
   }
   /// x^T y over all steps and samples.
   ValueId over_steps(ValueId x, ValueId y) {
-    const auto rows = [&](ValueId v) { return b_.reshape(v, {b_.pool().mul(b_.size(v, 0), b_.size(v, 1)), b_.size(v, 2)}); };
+    const auto rows = [&](ValueId v) {
+      return b_.reshape(v, {b_.pool().mul(b_.size(v, 0), b_.size(v, 1)), b_.size(v, 2)});
+    };
     return b_.matmul(b_.transpose(rows(x), 0, 1), rows(y));
   }
   ValueId summed(ValueId v) { return b_.reduce(v, "sum", {0, 1}, false, t_); }
@@ -131,8 +133,7 @@ class Cells {
     const ValueId old = body.slice(s, before_), w = body.carried(s, l_.w_hh);
     const ValueId total = s.expr("g + y", {{"g", gh}, {"y", gy}}, t_);
     const ValueId gn = s.expr("d * (1 - z) * (1 - n * n)", {{"d", total}, {"z", z}, {"n", n}}, t_);
-    const ValueId gz =
-        s.expr("d * (h - n) * z * (1 - z)", {{"d", total}, {"h", old}, {"n", n}, {"z", z}}, t_);
+    const ValueId gz = s.expr("d * (h - n) * z * (1 - z)", {{"d", total}, {"h", old}, {"n", n}, {"z", z}}, t_);
     const ValueId gr = s.expr("g * u * r * (1 - r)", {{"g", gn}, {"u", u}, {"r", r}}, t_);
     const ValueId gu = s.expr("g * r", {{"g", gn}, {"r", r}}, t_);
     const ValueId to_h = s.concat({gr, gz, gu}, -1);
@@ -147,8 +148,11 @@ class Cells {
 
   LayerGradients lstm() {
     const Dim hidden = b_.size(l_.c0, -1);
-    const ValueId raw = b_.expr("x + h", {{"x", product(l_.x, l_.w_ih, l_.b_ih)}, {"h", product(before_, l_.w_hh, l_.b_hh)}}, t_);
-    const auto activated = [&](int k, const char* text) { return b_.expr(text, {{"x", gate(b_, raw, k, hidden)}}, t_); };
+    const ValueId raw =
+        b_.expr("x + h", {{"x", product(l_.x, l_.w_ih, l_.b_ih)}, {"h", product(before_, l_.w_hh, l_.b_hh)}}, t_);
+    const auto activated = [&](int k, const char* text) {
+      return b_.expr(text, {{"x", gate(b_, raw, k, hidden)}}, t_);
+    };
     const ValueId in = activated(0, "sigmoid(x)"), forget = activated(1, "sigmoid(x)"), cell = activated(2, "tanh(x)"),
                   out = activated(3, "sigmoid(x)");
     const ValueId states = cells(forget, b_.expr("i * g", {{"i", in}, {"g", cell}}, t_));
@@ -232,7 +236,8 @@ void differentiate_rnn(GradientCall& c) {
       n.outputs.clear();
       n.set(AttrKey::layers, Dims{1});
       n.set(AttrKey::bidirectional, Dims{0});
-      n.inputs = {d == 1 ? b.flip(inputs.back(), {0}) : inputs.back(), first_slice(c.in(1), k), first_slice(c.in(2), k)};
+      n.inputs = {d == 1 ? b.flip(inputs.back(), {0}) : inputs.back(), first_slice(c.in(1), k),
+                  first_slice(c.in(2), k)};
       for (std::size_t i = 0; i < 5; ++i) n.inputs.push_back(c.in(operands(k) + i));
       own.push_back(b.add(std::move(n)).front());
       in_time.push_back(d == 1 ? b.flip(own.back(), {0}) : own.back());

@@ -27,22 +27,22 @@ class Boxes {
     const ValueId number = b_.reshape(b_.iota(images, wide_), {images, 1, 1, 1});
     const ValueId box_of = b_.reshape(column(0), {boxes_, 1, 1});
     const ValueId own = b_.expr("n == i ? w : 0", {{"n", number}, {"i", box_of}, {"w", rows}}, wide_);
-    const ValueId by_bin =
-        b_.reshape(b_.permute(own, {2, 0, 3, 1}), {bins_y, 1, p.mul(images, height), boxes_});
+    const ValueId by_bin = b_.reshape(b_.permute(own, {2, 0, 3, 1}), {bins_y, 1, p.mul(images, height), boxes_});
     // [boxes, channels, bins_y, bins_x, width]: what each bin gives to a column of the image.
     const ValueId g = b_.unsqueeze(b_.cast(c_.grad(0), wide_), -1);
     const bool by_position = kind_ == RoiKind::position_align || kind_ == RoiKind::position_pool;
     const ValueId across = b_.reshape(columns, {boxes_, 1, 1, bins_x, width});
     const ValueId spread = b_.expr("g * w", {{"g", g}, {"w", across}}, wide_);
     if (by_position) {
-      const ValueId right = b_.reshape(b_.permute(spread, {2, 3, 0, 1, 4}), {bins_y, bins_x, boxes_, p.mul(channels, width)});
+      const ValueId right =
+          b_.reshape(b_.permute(spread, {2, 3, 0, 1, 4}), {bins_y, bins_x, boxes_, p.mul(channels, width)});
       const ValueId y = b_.reshape(b_.matmul(by_bin, right), {bins_y, bins_x, images, height, channels, width});
       return c_.give(0, b_.reshape(b_.permute(y, {2, 4, 0, 1, 3, 5}), image));
     }
     const ValueId summed = b_.reduce(spread, "sum", {3}, false, wide_);  // [boxes, channels, bins_y, width]
     const ValueId right = b_.reshape(b_.permute(summed, {2, 0, 1, 3}), {p.mul(bins_y, boxes_), p.mul(channels, width)});
-    const ValueId left = b_.reshape(b_.permute(b_.squeeze(by_bin, 1), {1, 0, 2}),
-                                    {p.mul(images, height), p.mul(bins_y, boxes_)});
+    const ValueId left =
+        b_.reshape(b_.permute(b_.squeeze(by_bin, 1), {1, 0, 2}), {p.mul(images, height), p.mul(bins_y, boxes_)});
     const ValueId y = b_.reshape(b_.matmul(left, right), {images, height, channels, width});
     c_.give(0, b_.permute(y, {0, 2, 1, 3}));
   }
@@ -80,12 +80,15 @@ class Boxes {
     const auto deep = [&](ValueId v) { return b_.unsqueeze(v, -1); };  // [boxes, bins, size, samples]
     const ValueId sample = b_.iota(most, wide_);
     const ValueId at = b_.expr("f + k * w + (i + 0.5) * w / c",
-                               {{"f", deep(from)}, {"k", deep(bin)}, {"w", deep(length)}, {"i", sample},
+                               {{"f", deep(from)},
+                                {"k", deep(bin)},
+                                {"w", deep(length)},
+                                {"i", sample},
                                 {"c", given > 0 ? count : deep(count)}},
                                wide_);
-    const ValueId each = b_.expr(
-        "i >= c || v < -1 || v > n ? 0 : max(1 - abs(max(min(v, n - 1), 0) - p), 0)",
-        {{"i", sample}, {"c", given > 0 ? count : deep(count)}, {"v", at}, {"p", deep(place)}, n}, wide_);
+    const ValueId each =
+        b_.expr("i >= c || v < -1 || v > n ? 0 : max(1 - abs(max(min(v, n - 1), 0) - p), 0)",
+                {{"i", sample}, {"c", given > 0 ? count : deep(count)}, {"v", at}, {"p", deep(place)}, n}, wide_);
     const ValueId sum = b_.reduce(each, "sum", {-1}, false, wide_);
     // torchvision divides by the number of samples of both axes, at least 1: an axis without samples has none anyway.
     return b_.expr("s / max(c, 1)", {{"s", sum}, {"c", count}}, wide_);

@@ -52,10 +52,8 @@ class Scatter {
   void product() {
     const ValueId src_zero = b_.expr("s == 0 ? 1 : 0", {{"s", src_}}, wide_);
     const ValueId src_factor = b_.expr("s == 0 ? 1 : s", {{"s", src_}}, wide_);
-    const ValueId own_zero =
-        self_ ? b_.expr("x == 0 ? 1 : 0", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 0, wide_);
-    const ValueId own_factor =
-        self_ ? b_.expr("x == 0 ? 1 : x", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 1, wide_);
+    const ValueId own_zero = self_ ? b_.expr("x == 0 ? 1 : 0", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 0, wide_);
+    const ValueId own_factor = self_ ? b_.expr("x == 0 ? 1 : x", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 1, wide_);
     const ValueId zeros = joined(own_zero, src_zero, ScatterKind::sum);
     const ValueId factors = joined(own_factor, src_factor, ScatterKind::prod);
     const char* others = "rest = n - z; rest == 0 ? f / v : 0";
@@ -74,8 +72,8 @@ class Scatter {
   /// All elements that equal the result share its gradient.
   void extremum() {
     const ValueId y = c_.out(0);
-    const ValueId own = self_ ? b_.expr("x == y ? 1 : 0", {{"x", x_}, {"y", y}}, wide_, wide_)
-                              : b_.full(b_.shape(x_), 0, wide_);
+    const ValueId own =
+        self_ ? b_.expr("x == y ? 1 : 0", {{"x", x_}, {"y", y}}, wide_, wide_) : b_.full(b_.shape(x_), 0, wide_);
     const ValueId from = b_.expr("s == y ? 1 : 0", {{"s", src_}, {"y", at_index(y)}}, wide_, wide_);
     const ValueId count = joined(own, from, ScatterKind::sum);
     const ValueId each = b_.expr("n == 0 ? 0 : g / n", {{"g", g_}, {"n", count}}, wide_);

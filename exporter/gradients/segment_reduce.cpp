@@ -16,7 +16,8 @@ void differentiate_segment_reduce(GradientCall& c) {
   // The segment of each element, for all axes up to the one that is reduced.
   const Dims lines(shape.begin(), shape.begin() + axis + 1);
   const ValueId place = b.expand(b.iota(lines.back(), b.dtype(offsets)), lines);
-  const ValueId after = b.add(Op::searchsorted, {offsets, place}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  const ValueId after =
+      b.add(Op::searchsorted, {offsets, place}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
   const ValueId inside =
       b.expr("k >= 1 && k <= n", {{"k", after}, size_arg(b, "n", segments)}, DType::i64, DType::boolean);
   const ValueId segment = b.expr("max(min(k, n) - 1, 0)", {{"k", after}, size_arg(b, "n", segments)}, DType::i64);
@@ -48,9 +49,10 @@ void differentiate_segment_reduce(GradientCall& c) {
       const ValueId factor = b.expr("x == 0 ? 1 : x", {{"x", x}}, wide);
       const ValueId zeros = joined(zero, ScatterKind::sum), factors = joined(factor, ScatterKind::prod);
       const double start = c.node.has(AttrKey::value) ? c.node.number(AttrKey::value) : 1;
-      each = b.expr("n == z ? g * s * f / v : 0",
-                    {{"n", spread(zeros)}, {"z", zero}, {"g", spread(g)}, {"s", start}, {"f", spread(factors)}, {"v", factor}},
-                    wide);
+      each = b.expr(
+          "n == z ? g * s * f / v : 0",
+          {{"n", spread(zeros)}, {"z", zero}, {"g", spread(g)}, {"s", start}, {"f", spread(factors)}, {"v", factor}},
+          wide);
       break;
     }
   }

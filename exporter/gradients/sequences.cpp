@@ -15,10 +15,8 @@ void to_places(GradientCall& c) {
 }
 
 constexpr GradientEntry kRules[] = {
-    {Op::scan, differentiate_scan},
-    {Op::sort, to_places},
-    {Op::topk, to_places},
-    {Op::segment_reduce, differentiate_segment_reduce},
+    {Op::scan, differentiate_scan}, {Op::sort, to_places},
+    {Op::topk, to_places},          {Op::segment_reduce, differentiate_segment_reduce},
     {Op::rnn, differentiate_rnn},
 };
 

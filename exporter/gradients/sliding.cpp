@@ -11,6 +11,10 @@ using Sizes = std::vector<std::int64_t>;
 /// windows written out.
 constexpr std::int64_t kManyChannels = 32;
 
+/// How many places a padded image may have for each window, for products over all places not to take longer than
+/// copies of the windows.
+constexpr double kMostPlaces = 1.2;
+
 ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Windows& w, const Sizes& after,
                                const Sizes& more) {
   return b.add(Op::convolution, {g, weight, kNoValue},
@@ -41,6 +45,19 @@ ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel
     strides.push_back(p.mul(w.strides[i], steps[i + 2]));
   }
   return b.as_strided(x, sizes, strides, offset);
+}
+
+/// The kernel slides in steps of 1 over an image that is much larger than itself: writing the windows of `narrow` at
+/// their places in the padded image costs little, and what an element of the kernel reads is then the whole image, some
+/// places further on.
+bool slides_densely(const Windows& w, const Dims& padded, const Dims& windows) {
+  double places = 1, used = 1;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (w.strides[i] != 1 || !padded[i].is_const() || !windows[i].is_const()) return false;
+    places *= static_cast<double>(padded[i].value());
+    used *= static_cast<double>(windows[i].value());
+  }
+  return places <= kMostPlaces * used;
 }
 
 /// Counts up in row-major order; false behind the last position.
@@ -85,33 +102,66 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
   return b.pad(reached, Dims(n + 2, 0), after);
 }
 
+ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
+  ValueId y = b.add(Op::convolution, {g, weight, kNoValue},
+                    {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
+                     attr(AttrKey::before, w.before), attr(AttrKey::after, w.after), attr(AttrKey::groups, w.groups)});
+  // Output padding of a stride or more has windows that the image has no element for.
+  for (std::size_t i = 0; i < sizes.size(); ++i) y = b.slice(y, static_cast<std::int64_t>(i) + 2, 0, sizes[i]);
+  return y;
+}
+
 ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w) {
   ExprPool& p = b.pool();
   const std::size_t n = kernel.size();
   Dims before = {0, 0}, after = {0, 0};
   before.insert(before.end(), w.before.begin(), w.before.end());
   after.insert(after.end(), w.after.begin(), w.after.end());
-  const auto is_zero = [](Dim d) { return d.is(0); };
-  const bool pads = !std::all_of(before.begin(), before.end(), is_zero) || !std::all_of(after.begin(), after.end(), is_zero);
-  const ValueId x = pads ? b.pad(wide, before, after) : wide;
-
   const Dims windows(b.shape(narrow).begin() + 2, b.shape(narrow).end());
-  const Dim places = p.mul(b.size(narrow, 0), p.product(windows));
-  const Dim inputs = p.floordiv(b.size(x, 1), w.groups), outputs = p.floordiv(b.size(narrow, 1), w.groups);
-  const ValueId split = b.reshape(narrow, {b.size(narrow, 0), w.groups, outputs, p.product(windows)});
-  const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, places});
-
-  const bool known = std::all_of(kernel.begin(), kernel.end(), [](Dim d) { return d.is_const(); });
-  const bool whole = !known || !inputs.is_const() || inputs.value() < kManyChannels;
-  Dims result = {p.mul(w.groups, outputs), inputs};
+  const Dim samples = b.size(narrow, 0);
+  const Dim inputs = p.floordiv(b.size(wide, 1), w.groups), outputs = p.floordiv(b.size(narrow, 1), w.groups);
+  Dims result = {p.mul(w.groups, outputs), inputs}, padded;
   result.insert(result.end(), kernel.begin(), kernel.end());
-  if (whole) {
+  for (std::size_t i = 0; i < n; ++i) {
+    padded.push_back(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i] + w.after[i]));
+  }
+  const bool known = std::all_of(kernel.begin(), kernel.end(), [](Dim d) { return d.is_const(); });
+  const bool apart = known && inputs.is_const() && inputs.value() >= kManyChannels;
+  std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
+  Dims at(n, 0);
+  if (apart && slides_densely(w, padded, windows)) {
+    // Channels first: [channels, samples, places], where a step along an axis is a fixed number of places.
+    const ValueId x = b.pad(b.transpose(wide, 0, 1), before, after);
+    Dims rest = {0, 0};
+    for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));
+    const ValueId g = b.pad(b.transpose(narrow, 0, 1), Dims(n + 2, 0), rest);
+    const Dim places = p.mul(samples, p.product(padded));
+    const Dims steps = row_major(b, padded);
+    Dim reach = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      reach = p.add(reach, p.mul(p.mul(p.sub(kernel[i], 1), w.dilations[i]), steps[i]));
+    const Dim length = p.sub(places, reach);
+    const auto rows = [&](ValueId v, Dim channels, Dim offset) {
+      return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
+    };
+    const ValueId left = rows(g, outputs, 0);
+    do {
+      Dim offset = 0;
+      for (std::size_t i = 0; i < n; ++i) offset = p.add(offset, p.mul(p.mul(at[i], w.dilations[i]), steps[i]));
+      parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(rows(x, inputs, offset), 1, 2)), -1));
+    } while (next(at, kernel));
+    return b.reshape(b.concat(std::move(parts), -1), result);
+  }
+
+  const ValueId x = padded == Dims(b.shape(wide).begin() + 2, b.shape(wide).end()) ? wide : b.pad(wide, before, after);
+  const Dim places = p.mul(samples, p.product(windows));
+  const ValueId split = b.reshape(narrow, {samples, w.groups, outputs, p.product(windows)});
+  const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, places});
+  if (!apart) {
     const Dim columns = p.mul(inputs, p.product(kernel));
     const ValueId read = b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, places});
     return b.reshape(b.matmul(left, b.transpose(read, 1, 2)), result);
   }
-  std::vector<ValueId> parts;
-  Dims at(n, 0);
   do {
     const ValueId read = b.reshape(read_windows(b, x, w, {}, at, windows), {w.groups, inputs, places});
     parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(read, 1, 2)), -1));

@@ -21,6 +21,9 @@ Dims row_major(Builder& b, const Dims& sizes);
 /// kernel...]: [n, c, sizes...]. Windows may end beyond the image and its padding.
 ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes);
 
+/// The same of a transposed convolution: a convolution of `g` with its weight [c, o / groups, kernel...].
+ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes);
+
 /// The gradient of a weight [narrow's channels, wide's channels / groups, kernel...]: `wide` is the image that the
 /// kernel slides over, `narrow` has a number for each window.
 ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w);

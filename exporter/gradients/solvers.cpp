@@ -1,6 +1,5 @@
 // The rules of triangular systems, of systems by LDL, and of least squares.
 #include "exporter/gradients/matrices.h"
-#include "exporter/gradients/notes.h"
 #include "exporter/gradients/rules.h"
 
 namespace tern {
@@ -45,7 +44,8 @@ void differentiate_triangular_solve(GradientCall& c) {
   ValueId ga = form.left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
   if (op == Transpose::adjoint) ga = hermitian(b, ga);
   if (op == Transpose::transpose) ga = transposed(b, ga);
-  if (gradient_note(c.node, kTrianglesNote)) return c.give(0, b.expr("-g", {{"g", ga}}, t));
+  // PyTorch gives both triangles of a factor that these read one of.
+  if (c.operator_name().starts_with("aten.cholesky_")) return c.give(0, b.expr("-g", {{"g", ga}}, t));
   const std::int64_t skip = form.unit ? (form.upper ? 1 : -1) : 0;
   c.give(0, b.expr("-g", {{"g", triangle(b, ga, !form.upper, skip)}}, t));
 }

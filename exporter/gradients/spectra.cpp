@@ -87,8 +87,8 @@ void differentiate_svd(GradientCall& c) {
     const ValueId gv = hermitian(b, gvh), vg = times(b, vh, gv);
     inner = plus(b, inner, scale_rows(b, divided(b, skew(b, vg), e), s));
     if (!b.pool().proved_equal(n, k)) {
-      const ValueId rest = b.expr(
-          "(g - p) / s", {{"g", gvh}, {"p", times(b, hermitian(b, vg), vh)}, {"s", b.unsqueeze(s, -1)}}, t);
+      const ValueId rest =
+          b.expr("(g - p) / s", {{"g", gvh}, {"p", times(b, hermitian(b, vg), vh)}, {"s", b.unsqueeze(s, -1)}}, t);
       outside = plus(b, outside, times(b, u, rest));
     }
   }

@@ -5,8 +5,10 @@ namespace tern {
 namespace {
 
 constexpr GradientEntry kRules[] = {
-    {Op::fft, differentiate_fft}, {Op::eigh, differentiate_eigh},
-    {Op::eig, differentiate_eig}, {Op::svd, differentiate_svd},
+    {Op::fft, differentiate_fft},
+    {Op::eigh, differentiate_eigh},
+    {Op::eig, differentiate_eig},
+    {Op::svd, differentiate_svd},
     {Op::matrix_exp, differentiate_matrix_exp},
 };
 

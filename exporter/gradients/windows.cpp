@@ -5,8 +5,10 @@ namespace tern {
 namespace {
 
 constexpr GradientEntry kRules[] = {
-    {Op::convolution, differentiate_convolution},         {Op::pool, differentiate_pool},
-    {Op::adaptive_pool, differentiate_adaptive_pool},     {Op::fractional_pool, differentiate_fractional_pool},
+    {Op::convolution, differentiate_convolution},
+    {Op::pool, differentiate_pool},
+    {Op::adaptive_pool, differentiate_adaptive_pool},
+    {Op::fractional_pool, differentiate_fractional_pool},
     {Op::fold, differentiate_fold},
 };
 

@@ -43,10 +43,10 @@ Values embedding_bag(Builder& b, const Call& c) {
   }
   const Values inputs = {weight, as_index(b, c.tensor("indices")), as_index(b, c.tensor("offsets")),
                          c.tensor_or_none("per_sample_weights")};
-  const Values r = b.add_all(Op::embedding_bag, inputs,
-                             {attr(AttrKey::kind, Dim(c.integer("mode"))),
-                              attr(AttrKey::full, Dim(c.flag("include_last_offset"))),
-                              attr(AttrKey::padding_index, padding)});
+  const Values r =
+      b.add_all(Op::embedding_bag, inputs,
+                {attr(AttrKey::kind, Dim(c.integer("mode"))), attr(AttrKey::full, Dim(c.flag("include_last_offset"))),
+                 attr(AttrKey::padding_index, padding)});
   if (c.flag_or("scale_grad_by_freq", false)) set_gradient_note(b.function().nodes.back(), kFrequencyNote, 1);
   return r;
 }

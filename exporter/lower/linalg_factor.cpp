@@ -1,5 +1,4 @@
 // Lowerings of factorizations: cholesky, LU, QR and Householder reflections, LDL.
-#include "exporter/gradients/notes.h"
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/linalg.h"
 
@@ -23,13 +22,9 @@ Values cholesky_ex(Builder& b, const Call& c) {
 
 /// X with A X = rhs, A = L L^H or U^H U.
 ValueId solve_by_cholesky(Builder& b, ValueId factor, ValueId rhs, bool upper) {
-  const auto solve = [&](ValueId x, bool adjoint) {
-    const ValueId y =
-        triangular_solve(b, factor, x, {.upper = upper, .op = adjoint ? Transpose::adjoint : Transpose::none});
-    set_gradient_note(b.function().nodes.back(), kTrianglesNote, 1);
-    return y;
-  };
-  return solve(solve(rhs, upper), !upper);
+  const ValueId y =
+      triangular_solve(b, factor, rhs, {.upper = upper, .op = upper ? Transpose::adjoint : Transpose::none});
+  return triangular_solve(b, factor, y, {.upper = upper, .op = upper ? Transpose::none : Transpose::adjoint});
 }
 Values cholesky_solve(Builder& b, const Call& c) {
   return {solve_by_cholesky(b, c.tensor("input2"), c.tensor("self"), c.flag("upper"))};

@@ -2,19 +2,24 @@
 
   make.py OUT
 
-Needs torch, numpy and safetensors. Writes OUT/NAME.pt2 and .safetensors; gradK is the gradient for input K of the sum over the
-results of sum(out * cos(0, 1, 2, ...)), as make_conformance.py --gradients has it. Parameters are inputs here. Copy this file to a folder
-whose path may be published: a .pt2 keeps the path of the script that made it.
+Needs torch 2.12 and safetensors. Writes OUT/NAME.pt2 and .safetensors; gradK is the gradient for input K of the sum over the results of
+sum(out * cos(0, 1, 2, ...)). Parameters are inputs here. The other cases of tests/data/gradients.tar.zst are one or two for each of
+PyTorch's operator samples.
 """
-import os, sys, warnings
+import os
+import sys
+import warnings
 
-warnings.filterwarnings("ignore")
 import torch
 from safetensors.torch import save_file
 from torch._higher_order_ops.map import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch.export import Dim
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from recorded import save_program, torch_version
+
+warnings.filterwarnings("ignore")
 OUT = sys.argv[1]
 
 
@@ -40,10 +45,10 @@ def save(name, function, inputs, dynamic=None, tolerance=None):
     case = {f"in{i}": t.contiguous() for i, t in enumerate(inputs)}
     case.update({f"out{i}": o.detach().contiguous() for i, o in enumerate(outputs)})
     case.update({f"grad{i}": g.contiguous() for i, g in zip(wanted, found) if g is not None})
-    meta = {"op": "programs", "dtype": str(inputs[0].dtype).removeprefix("torch."), "torch": torch.__version__.split("+")[0]}
+    meta = {"op": "programs", "dtype": str(inputs[0].dtype).removeprefix("torch."), "torch": torch_version()}
     if tolerance:
         meta.update(rtol=tolerance, atol=tolerance)
-    torch.export.save(program, f"{OUT}/{name}.pt2")
+    save_program(program, f"{OUT}/{name}.pt2")
     save_file(case, f"{OUT}/{name}.safetensors", metadata=meta)
     print(name)
 
