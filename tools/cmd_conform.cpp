@@ -147,7 +147,8 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       "and ranks (how many processes the program was exported for).\n\n"
       "The last line is 'N passed, N failed'. With --gradients, failed cases that no gradient rule covers are counted "
       "as refused, too. A case that cannot be imported, written, opened or prepared fails. "
-      "A float16 or bfloat16 result outside the tolerance passes if each such element is no further from a float64 "
+      "A float16 or bfloat16 result (or a float32 gradient) outside the tolerance passes if each such element is no "
+      "further from a float64 "
       "evaluation of the program than PyTorch's; lines NEARER and \"nearer\" of --json name these. "
       "Exit status: 0 all passed, 1 some failed.");
   c->callback([arguments, &line] { line.status = run_conform(*arguments); });
