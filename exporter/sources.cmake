@@ -35,6 +35,7 @@ set(sources
   gradients/normalizations.cpp
   gradients/notes.cpp
   gradients/others.cpp
+  gradients/permuted.cpp
   gradients/pointwise.cpp
   gradients/pool.cpp
   gradients/products.cpp
