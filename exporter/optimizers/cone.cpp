@@ -20,7 +20,7 @@ constexpr std::size_t kMostNodes = 256;  // of a cone
 
 class Finder {
  public:
-  Finder(const Program& program, const Function& f) : program_(program), f_(f), producer_(f.values.size(), -1) {
+  explicit Finder(const Function& f) : f_(f), producer_(f.values.size(), -1) {
     for (std::size_t i = 0; i < f.nodes.size(); ++i) {
       for (ValueId v : f.nodes[i].outputs) {
         if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
@@ -176,7 +176,6 @@ class Finder {
     return text + fmt::format("{} {}", name(c.param.after), c.step.after == kNoValue ? -1 : name(c.step.after));
   }
 
-  const Program& program_;
   const Function& f_;
   std::vector<std::int64_t> producer_;
   std::vector<Pair> pairs_;
@@ -197,12 +196,9 @@ double get(const Tensor& t, std::size_t i) {
 
 }  // namespace
 
-std::vector<Cone> find_cones(const Program& program, const Function& f) {
-  return Finder(program, f).run();
+std::vector<Cone> find_cones(const Function& f) {
+  return Finder(f).run();
 }
-
-ConeProgram::ConeProgram(const Program& program, const Function& f, const Cone& cone, bool wide)
-    : program_(program), f_(f), cone_(cone), wide_(wide) {}
 
 std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) const {
   auto part = std::make_shared<Program>();

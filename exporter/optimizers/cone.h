@@ -25,7 +25,7 @@ struct Cone {
 };
 
 /// Of all parameters that pointwise nodes update, those with more states first. States belong to one cone.
-std::vector<Cone> find_cones(const Program& program, const Function& f);
+std::vector<Cone> find_cones(const Function& f);
 
 /// Numbers of one element, or of a step: before and after.
 struct Numbers {
@@ -37,12 +37,11 @@ struct Numbers {
 class ConeProgram {
  public:
   /// In double where `wide`: constants keep all their digits.
-  ConeProgram(const Program& program, const Function& f, const Cone& cone, bool wide);
+  ConeProgram(const Function& f, const Cone& cone, bool wide) : f_(f), cone_(cone), wide_(wide) {}
   /// The new values of each element; step and lr are those of the first. Throws what the runtime throws.
   std::vector<Numbers> run(const std::vector<Numbers>& elements) const;
 
  private:
-  const Program& program_;
   const Function& f_;
   const Cone& cone_;
   bool wide_;

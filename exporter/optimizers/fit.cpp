@@ -257,11 +257,11 @@ double roundest(double x) {
   return x;
 }
 
-std::optional<Fit> fit_cone(const Program& program, const Function& f, const Cone& cone) {
+std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
   const DType type = f.values[static_cast<std::size_t>(cone.param.before)].type.dtype;
   const auto same = [&](ValueId v) { return f.values[static_cast<std::size_t>(v)].type.dtype == type; };
   if (!same(cone.grad) || !std::ranges::all_of(cone.states, [&](const Pair& s) { return same(s.before); })) return {};
-  const ConeProgram wide(program, f, cone, true), own(program, f, cone, false);
+  const ConeProgram wide(f, cone, true), own(f, cone, false);
   std::vector<int> order;
   for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
   for (const Hypothesis& h : kHypotheses) {

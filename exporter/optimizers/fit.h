@@ -20,7 +20,7 @@ struct Fit {
 
 /// Nothing if the cone is none of SGD, Adam, AdamW, Adagrad, RMSprop, Adadelta and Adamax, or has numbers in another
 /// type than its parameter.
-std::optional<Fit> fit_cone(const Program& program, const Function& f, const Cone& cone);
+std::optional<Fit> fit_cone(const Function& f, const Cone& cone);
 
 /// A decimal number of at most nine digits that lies within 1e-10 of x, relatively; else x.
 double roundest(double x);

@@ -22,12 +22,12 @@ struct Group {
   std::vector<const Cone*> cones;
 };
 
-std::vector<Group> groups_of(const Program& program, const Function& f, const std::vector<Cone>& cones) {
+std::vector<Group> groups_of(const Function& f, const std::vector<Cone>& cones) {
   std::map<std::string, std::optional<Fit>> fits;
   std::map<std::pair<std::string, ValueId>, Group> groups;
   for (const Cone& c : cones) {
     auto known = fits.find(c.form);
-    if (known == fits.end()) known = fits.emplace(c.form, fit_cone(program, f, c)).first;
+    if (known == fits.end()) known = fits.emplace(c.form, fit_cone(f, c)).first;
     if (!known->second) continue;
     Group& g = groups[{c.form, c.lr}];
     g.fit = *known->second;
@@ -190,8 +190,8 @@ std::size_t recognise_optimizers(Program& program) {
   for (Function& f : program.functions) count_steps_inside(f);
   for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
     if (!program.functions[i].entry || program.functions[i].writebacks.empty()) continue;
-    const std::vector<Cone> cones = find_cones(program, program.functions[i]);
-    for (const Group& g : groups_of(program, program.functions[i], cones)) {
+    const std::vector<Cone> cones = find_cones(program.functions[i]);
+    for (const Group& g : groups_of(program.functions[i], cones)) {
       if (replace(program, i, g)) count += g.cones.size();
     }
   }

@@ -1,6 +1,8 @@
 // Optimizer steps.
 #include "schema/optim.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <tuple>
 
@@ -73,57 +75,147 @@ void add_settings(const Step& s, std::size_t i, std::uint64_t settings) {
   s.list.add(std::move(k), 1);
 }
 
-/// All places of parameter `i`.
-void add_places(const Step& s, std::size_t i, std::uint64_t settings) {
-  const TensorView& param = s.c.in[s.layout.operand(OptimList::param, i)];
-  const auto operand = [&](OptimList list) { return s.c.in[s.layout.operand(list, i)]; };
-  const auto dtype = [&](OptimList list) { return s.layout.has(list) ? operand(list).dtype : param.dtype; };
-  const OptimList state = s.layout.has(OptimList::m) ? OptimList::m : OptimList::v;
-  const DType t = compute_type(param.dtype);
-  Launch k("optim");
-  k.type("T", t);
-  k.load("LOAD", param.dtype, t);
-  k.store("STORE", t, param.dtype);
-  k.load("LOAD_GRAD", dtype(OptimList::grad), t);
-  k.store("STORE_GRAD", t, dtype(OptimList::grad));
-  for (const Part& part : {kParts[2], kParts[3], kParts[4]}) {
-    const std::string name = std::string(part.name) == "vmax" ? "VMAX" : part.list == OptimList::m ? "M" : "V";
-    const DType kept = s.layout.has(part.list) ? dtype(part.list) : dtype(state);
-    k.load("LOAD_" + name, kept, t);
-    k.store("STORE_" + name, t, kept);
+/// A launch over the places of some parameters.
+class Places {
+ public:
+  Places(const Step& s, std::size_t first, std::size_t count) : s_(s), first_(first), count_(count) {}
+
+  void add(std::uint64_t settings, bool shared_settings) {
+    declare_types();
+    declare_choices();
+    const bool one = count_ == 1;
+    k_.source.define("PLACE(name)", one ? "at_##name(i, &p)" : "place");
+    k_.source.define("OUT_PLACE", one ? "i" : "place");
+    k_.source.define("SETTING(k)",
+                     one || shared_settings ? "settings[k]" : fmt::format("settings[parameter * {} + k]", kSettings));
+    one ? declare_one() : declare_list();
+    k_.scratch("settings", settings, s_.scalar, false);
+    s_.declare_hyper(k_);
+    std::int64_t items = 0;
+    for (std::size_t i = 0; i < count_; ++i) items += param(i).numel();
+    k_.parameter("count", items);
+    s_.list.add(std::move(k_), items);
   }
-  const auto kind = s.layout.kind;
-  k.source.define("KIND", static_cast<std::int64_t>(kind == OptimKind::adamw ? OptimKind::adam : kind));
-  k.source.choice("DECOUPLED", kind == OptimKind::adamw ? 1 : s.mode(kOptimDecoupled));
-  k.source.choice("NESTEROV", s.mode(kOptimNesterov));
-  k.source.choice("FIRST", s.mode(kOptimFirst));
-  k.source.choice("MAXIMIZE", s.c.node->integer(AttrKey::maximize) != 0 ? 1 : 0);
-  k.source.choice("SCALED", s.layout.has(OptimList::grad_scale) ? 1 : 0);
-  for (const Part& part : kParts) {
-    const bool given = s.layout.has(part.list);
-    const DType kept = part.list == OptimList::master && !given ? t : dtype(part.list);
-    k.optional_input(part.has, part.name, given ? s.layout.operand(part.list, i) : 0, kept, given);
-    k.source.view(part.name, given ? operand(part.list) : param);
-    const std::size_t output = s.layout.gives(part.list) ? s.layout.result(part.list, i) : 0;
-    k.optional_output(part.out, std::string("out_") + part.name, output, kept,
-                      s.layout.gives(part.list) && s.c.wants(output));
+
+ private:
+  const TensorView& operand(OptimList list, std::size_t i) const {
+    return s_.c.in[s_.layout.operand(list, first_ + i)];
   }
-  k.scratch("settings", settings, s.scalar, false);
-  s.declare_hyper(k);
-  k.parameter("count", param.numel());
-  s.list.add(std::move(k), param.numel());
+  const TensorView& param(std::size_t i) const { return operand(OptimList::param, i); }
+  /// That a list's tensors have, or would have.
+  DType dtype(OptimList list) const {
+    if (s_.layout.has(list)) return operand(list, 0).dtype;
+    if (list == OptimList::master) return compute_type(param(0).dtype);
+    const OptimList state = s_.layout.has(OptimList::m) ? OptimList::m : OptimList::v;
+    return list != OptimList::grad && s_.layout.has(state) ? operand(state, 0).dtype : param(0).dtype;
+  }
+  bool wants(OptimList list, std::size_t i) const {
+    return s_.layout.gives(list) && s_.c.wants(s_.layout.result(list, first_ + i));
+  }
+
+  void declare_types() {
+    const DType t = compute_type(param(0).dtype);
+    k_.type("T", t);
+    constexpr std::pair<OptimList, const char*> kNames[] = {{OptimList::param, ""},
+                                                            {OptimList::grad, "_GRAD"},
+                                                            {OptimList::m, "_M"},
+                                                            {OptimList::v, "_V"},
+                                                            {OptimList::third, "_VMAX"}};
+    for (const auto& [list, name] : kNames) {
+      k_.load(std::string("LOAD") + name, dtype(list), t);
+      k_.store(std::string("STORE") + name, t, dtype(list));
+    }
+  }
+  void declare_choices() {
+    const auto kind = s_.layout.kind;
+    k_.source.define("KIND", static_cast<std::int64_t>(kind == OptimKind::adamw ? OptimKind::adam : kind));
+    k_.source.choice("DECOUPLED", kind == OptimKind::adamw ? 1 : s_.mode(kOptimDecoupled));
+    k_.source.choice("NESTEROV", s_.mode(kOptimNesterov));
+    k_.source.choice("FIRST", s_.mode(kOptimFirst));
+    k_.source.choice("MAXIMIZE", s_.c.node->integer(AttrKey::maximize) != 0 ? 1 : 0);
+    k_.source.choice("SCALED", s_.layout.has(OptimList::grad_scale) ? 1 : 0);
+  }
+  void declare_one() {
+    k_.source.define("LOCATE", "");
+    for (const Part& part : kParts) {
+      const bool given = s_.layout.has(part.list);
+      k_.optional_input(part.has, part.name, given ? s_.layout.operand(part.list, first_) : 0, dtype(part.list), given);
+      k_.source.view(part.name, given ? operand(part.list, 0) : param(0));
+      const std::size_t result = s_.layout.gives(part.list) ? s_.layout.result(part.list, first_) : 0;
+      k_.optional_output(part.out, std::string("out_") + part.name, result, dtype(part.list), wants(part.list, 0));
+    }
+  }
+  /// Pointers to the tensors of the parameter that an item belongs to.
+  void declare_list() {
+    std::vector<std::int64_t> starts;
+    std::int64_t start = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      starts.push_back(start);
+      start += param(i).numel();
+    }
+    k_.source.parameter("starts", std::span<const std::int64_t>(starts));
+    std::string locate = "tern_i64 parameter = 0;";
+    for (std::size_t i = 1; i < count_; ++i) locate += fmt::format(" if (i >= p.starts[{0}]) parameter = {0};", i);
+    locate += " const tern_i64 place = i - p.starts[parameter];";
+    for (const Part& part : kParts) {
+      const bool given = s_.layout.has(part.list), wanted = wants(part.list, 0);
+      k_.source.choice(part.has, given ? 1 : 0);
+      k_.source.choice(part.out, wanted ? 1 : 0);
+      locate += pointer(part, given, false) + pointer(part, wanted, true);
+    }
+    k_.source.define("LOCATE", locate);
+  }
+  std::string pointer(const Part& part, bool there, bool result) {
+    const std::string name = std::string(result ? "out_" : "") + part.name;
+    const DType t = dtype(part.list);
+    std::string chosen;
+    for (std::size_t i = 0; there && i < count_; ++i) {
+      const std::string one = fmt::format("{}_{}", name, i);
+      result ? k_.output(one, s_.layout.result(part.list, first_ + i), t)
+             : k_.input(one, s_.layout.operand(part.list, first_ + i), t);
+      chosen += i + 1 == count_ ? one : fmt::format("parameter == {} ? {} : ", i, one);
+    }
+    return fmt::format(" TERN_GLOBAL {}{}* {} = {};", result ? "" : "const ", c_type(t), name, there ? chosen : "0");
+  }
+
+  const Step& s_;
+  std::size_t first_, count_;
+  Launch k_{"optim"};
+};
+
+/// How many arguments a launch may have beside the settings and the parameters.
+std::size_t most_arguments(const Target& target) {
+  return target.dialect == Dialect::metal ? 29 : 62;
 }
 
-/// The settings come once for all parameters that share their step, and before it advances.
+/// Whether parameter `i` can share a launch: its tensors lie side by side, and the same results are wanted of all.
+bool joins(const Step& s, std::size_t first, std::size_t i) {
+  for (const Part& part : kParts) {
+    if (s.layout.has(part.list) && !s.c.in[s.layout.operand(part.list, i)].contiguous()) return false;
+    if (!s.layout.gives(part.list)) continue;
+    if (s.c.wants(s.layout.result(part.list, i)) != s.c.wants(s.layout.result(part.list, first))) return false;
+  }
+  return true;
+}
+
+/// The settings come once for all parameters that share their step, and before it advances. Parameters then share
+/// launches, as many as there is room for; texts that are compiled beforehand have one each.
 void optim(const KernelCall& c, Launches& list) {
   const Step s{c, list};
   const bool shared = s.layout.count(OptimList::step) <= 1;
   const std::size_t rows = shared ? 1 : s.layout.params();
   const std::uint64_t bytes = kSettings * static_cast<std::uint64_t>(element_size(s.scalar));
-  std::vector<std::uint64_t> settings;
-  for (std::size_t i = 0; i < rows; ++i) settings.push_back(list.scratch(bytes));
-  for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings[i]);
-  for (std::size_t i = 0; i < s.layout.params(); ++i) add_places(s, i, settings[shared ? 0 : i]);
+  const std::uint64_t settings = list.scratch(rows * bytes);
+  for (std::size_t i = 0; i < rows; ++i) add_settings(s, i, settings + i * bytes);
+  std::size_t each = 0;
+  for (const Part& part : kParts) each += (s.layout.has(part.list) ? 1 : 0) + (s.layout.gives(part.list) ? 1 : 0);
+  const std::size_t most = list.target().any_strides ? 1 : most_arguments(list.target()) / each;
+  for (std::size_t i = 0; i < s.layout.params();) {
+    std::size_t count = 1;
+    while (count < most && i + count < s.layout.params() && joins(s, i, i) && joins(s, i, i + count)) ++count;
+    Places(s, i, count).add(settings + (shared ? 0 : i * bytes), shared);
+    i += count;
+  }
 }
 
 int updated_input(const Node& node, std::size_t output) {

@@ -1,4 +1,5 @@
 // Uses what the library exports, from outside: errors cross its boundary, functions list themselves, a session runs.
+#include <tern/optim.h>
 #include <tern/tern.h>
 
 #include <cmath>
@@ -26,7 +27,23 @@ tern::ErrorCode error_of(Function function) {
   return tern::ErrorCode{};
 }
 
+void check_optim() {
+  tern::optim::Options options = tern::optim::defaults(tern::optim::Kind::sgd);
+  options.lr = 0.5;
+  std::vector<tern::Tensor> params(2, tern::Tensor(tern::DType::f32, {2})), grads;
+  params[1] = tern::Tensor(tern::DType::f32, {3});
+  for (tern::Tensor& p : params) grads.push_back(tern::Tensor(tern::DType::f32, p.sizes()));
+  grads[1].span<float>()[2] = 3;
+  tern::optim::States states = tern::optim::make_states(options, params);
+  tern::optim::step(options, params, grads, states);
+  expect(params[1].span<float>()[2] == -1.5F && params[0].span<float>()[0] == 0, "a step descends");
+  grads.pop_back();
+  const auto code = error_of([&] { tern::optim::step(options, params, grads, states); });
+  expect(code == tern::ErrorCode::invalid_argument, "a step refuses lists of other lengths");
+}
+
 void check(const std::string& archive) {
+  check_optim();
   const tern::Model model = tern::Model::open(archive);
   const auto functions = model.functions();
   expect(functions.size() == 1, "the archive has one function");

@@ -1,11 +1,14 @@
 // Optimizers on devices and reproducible ones on the CPU, bit for bit: PyTorch's eager kernels on GPUs in plain C++,
 // operator after operator (torch/optim/{sgd,adam,adamw,adagrad}.py; add with alpha, addcmul and addcdiv round once with
 // their sum).
-#include <gtest/gtest.h>
+#include "schema/optim.h"
 
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include <algorithm>
 #include <cmath>
 
-#include "schema/kinds.h"
 #include "tests/kernels/node_run.h"
 
 namespace tern::test {
@@ -140,6 +143,103 @@ TEST_P(Optimizers, GiveTheBitsOfTheirDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, testing::ValuesIn(kSettings));
+
+/// A list of parameters of `kind`, of sizes that leave no vector full, with all that the kind may have.
+void add_list(NodeRun& run, OptimKind kind, bool shared_step, DType param, DType state) {
+  constexpr std::int64_t kSizes[] = {3, 1, 40, 17, 0, 257, 8, 5, 64, 33, 2};
+  const OptimRecord& record = optim_record(kind);
+  std::vector<std::int64_t> counts;
+  std::uint32_t seed = 1;
+  const auto large = [&](bool there, DType t, bool square) {
+    for (std::int64_t n : kSizes) {
+      std::vector<double> values = random_numbers(n, seed++, 2, 1000);
+      for (double& v : values) v = square ? std::fabs(v) + 5 : v;
+      if (there) run.input(t, {n}, values);
+    }
+    counts.push_back(there ? std::ssize(kSizes) : 0);
+  };
+  const auto numbers = [&](bool there, bool one, double value) {
+    const std::int64_t n = !there ? 0 : one ? 1 : std::ssize(kSizes);
+    for (std::int64_t i = 0; i < n; ++i) run.input(DType::f32, {}, std::vector{value});
+    counts.push_back(n);
+  };
+  large(true, param, false);
+  large(true, param, false);
+  large(record.m >= 0, state, kind == OptimKind::adadelta);
+  large(record.v >= 0, state, true);
+  large(record.third >= 0, state, kind != OptimKind::rmsprop);
+  numbers(record.step >= 0, shared_step, 3);
+  numbers(true, true, 0.125);
+  numbers(true, true, 4);
+  numbers(true, true, 0);
+  large(param != state, state, false);
+  numbers(record.product >= 0, shared_step, 0.5);
+  run.set(AttrKey::counts, counts);
+  run.set(AttrKey::kind, static_cast<std::int64_t>(kind));
+  std::vector<double> hyper = {0.01, 0.9, 0.75, 0.1, 1e-6, 50};
+  if (kind == OptimKind::rprop) hyper = {0, 0.5, 1.2, 0, 1e-6, 50};
+  hyper.resize(record.hyper_count());
+  run.set_number(AttrKey::hyper, hyper);
+  run.set(AttrKey::mode, kOptimAdvance | record.modes);
+}
+
+// A device's launch serves several parameters; the CPU's definition has one for each, and its kernel one loop over all.
+TEST(OptimizerLists, HaveOneParametersBits) {
+  for (int kind = 0; kind < kOptimKinds; ++kind) {
+    for (const bool shared : {true, false}) {
+      for (const auto& [param, state] : {std::pair{DType::f32, DType::f32}, std::pair{DType::bf16, DType::f32}}) {
+        NodeRun runs[3] = {NodeRun(Op::optim), NodeRun(Op::optim), NodeRun(Op::optim)};
+        runs[0].reproducible();
+        runs[1].on(&HostLauncher::instance());
+        // Two texts show both: the compiler takes a second for each.
+        const bool narrow = param == DType::bf16;
+        const bool text =
+            static_cast<OptimKind>(kind) == (shared ? OptimKind::adamw : OptimKind::nadam) && narrow == shared;
+        for (NodeRun& run : runs) {
+          add_list(run, static_cast<OptimKind>(kind), shared, param, state);
+          if (text || &run != &runs[1]) run.run();
+        }
+        for (std::size_t k = 0; k < runs[0].infer_types().size(); ++k) {
+          if (text) {
+            EXPECT_EQ(runs[0].bytes(k), runs[1].bytes(k)) << "kind " << kind << ", result " << k;
+          }
+          const std::vector<Number> defined = runs[0].output(k), native = runs[2].output(k);
+          for (std::size_t i = 0; i < defined.size(); ++i) {
+            const double size = std::max(1.0, std::fabs(defined[i].real()));
+            ASSERT_NEAR(native[i].real(), defined[i].real(), size * (narrow ? 4e-3 : 1e-6))
+                << "kind " << kind << ", result " << k << ", element " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(OptimizerLists, RefuseCountsThatDoNotFit) {
+  const auto refuses = [](auto&& change) {
+    NodeRun run(Op::optim);
+    add_list(run, OptimKind::adam, true, DType::f32, DType::f32);
+    change(run);
+    EXPECT_THROW(run.infer_types(), Error);
+  };
+  const auto counts = [](std::vector<std::int64_t> c) { return [c](NodeRun& r) { r.set(AttrKey::counts, c); }; };
+  NodeRun good(Op::optim);
+  add_list(good, OptimKind::adam, true, DType::f32, DType::f32);
+  EXPECT_EQ(good.infer_types().size(), 56u);                 // 5 lists of 11, and the step
+  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 1, 0}));      // ten lists
+  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 0}));   // fewer than there are operands
+  refuses(counts({11, 11, 11, 11, 10, 2, 1, 1, 1, 0, 0}));   // a list that is too short
+  refuses(counts({11, 11, 11, 22, 0, 1, 1, 1, 1, 0, 0}));    // too long
+  refuses(counts({0, 22, 11, 11, 11, 1, 1, 1, 1, 0, 0}));    // no parameter
+  refuses(counts({11, 11, 11, 11, 11, 1, 1, 1, 0, 0, 1}));   // a product, which Adam has not
+  refuses(counts({11, 11, 11, 11, 12, 1, 1, 1, -1, 0, 0}));  // a negative number
+  refuses(counts({11, 11, 0, 11, 11, 1, 1, 1, 11, 1, 0}));   // no first moment
+  refuses([](NodeRun& r) { r.set_number(AttrKey::hyper, {0.1, 0.9, 0.99, 0}); });
+  refuses([](NodeRun& r) { r.set(AttrKey::mode, kOptimDecoupled); });
+  refuses([](NodeRun& r) { r.set(AttrKey::mode, 16); });
+  refuses([](NodeRun& r) { r.set(AttrKey::kind, 12); });
+  refuses([](NodeRun& r) { r.node().inputs[3] = kNoValue; });
+}
 
 }  // namespace
 }  // namespace tern::test
