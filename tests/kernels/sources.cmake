@@ -15,6 +15,7 @@ set(sources
   integer_products_test.cpp
   integer_rows_test.cpp
   linalg_factor_test.cpp
+  linalg_lanes_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp
