@@ -417,5 +417,63 @@ TYPED_TEST(LanesTest, NumbersThatAreNotFiniteStayInTheirLanes) {
   }
 }
 
+/// The largest relative errors of A = Q V Q^T (or U S V^T, Q R) and of the orthonormal factors, over a batch.
+struct Errors {
+  long double product = 0, factors = 0;
+};
+
+template <class T>
+Errors errors_of(Op op, const std::vector<Matrix>& given) {
+  const std::int64_t n = given[0].rows;
+  test::NodeRun run(op);
+  if (op == Op::qr) run.set(AttrKey::mode, 0);
+  run.input(std::is_same_v<T, float> ? DType::f32 : DType::f64, {static_cast<std::int64_t>(given.size()), n, n},
+            test::numbers(given));
+  run.run();
+  Errors worst;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Matrix q = test::matrix_of(run, op == Op::eigh ? 1 : 0, i);
+    Matrix right = op == Op::eigh ? transposed(q) : test::matrix_of(run, op == Op::svd ? 2 : 1, i), product;
+    if (op == Op::qr) {
+      product = times(q, right);
+    } else {
+      product = times(times(q, test::diagonal(test::vector_of(run, op == Op::svd ? 1 : 0, i))), right);
+    }
+    worst.product = std::max(worst.product, relative<T>(given[i], product, n));
+    worst.factors = std::max(worst.factors, orthogonality<T>(q));
+    if (op == Op::svd) worst.factors = std::max(worst.factors, orthogonality<T>(transposed(right)));
+  }
+  return worst;
+}
+
+/// One matrix alone is computed by LAPACK.
+TYPED_TEST(LanesTest, ErrorsAreAtMostTwiceThoseOfLapack) {
+  using T = TypeParam;
+  for (const Op op : {Op::eigh, Op::svd, Op::qr}) {
+    for (const std::int64_t n : {9, 24}) {
+      for (const Spectrum s : kSpectra) {
+        std::vector<Matrix> batch;
+        for (std::uint32_t seed = 0; seed < 8; ++seed) batch.push_back(matrix_of<T>(s, n, n, op == Op::eigh, seed));
+        const Errors lanes = errors_of<T>(op, batch);
+        Errors alone;
+        for (const Matrix& a : batch) {
+          const Errors e = errors_of<T>(op, {a});
+          alone.product = std::max(alone.product, e.product);
+          alone.factors = std::max(alone.factors, e.factors);
+        }
+        if (std::getenv("TERN_TEST_ERRORS") != nullptr) {
+          std::printf("%d n %2d spectrum %d: product %.3Lf, LAPACK %.3Lf; factors %.3Lf, LAPACK %.3Lf\n",
+                      static_cast<int>(op), static_cast<int>(n), static_cast<int>(s), lanes.product, alone.product,
+                      lanes.factors, alone.factors);
+        }
+        EXPECT_LE(lanes.product, 2 * alone.product + 0.1L)
+            << op_name(op) << " spectrum " << static_cast<int>(s) << " n " << n;
+        EXPECT_LE(lanes.factors, 2 * alone.factors + 0.1L)
+            << op_name(op) << " spectrum " << static_cast<int>(s) << " n " << n;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tern::cpu::lanes
