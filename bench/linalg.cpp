@@ -52,7 +52,7 @@ Tensor matrices(DType type, std::int64_t batch, std::int64_t n, std::int64_t col
   for (std::int64_t i = 0; o.symmetric && i < batch; ++i) {
     double* m = v.data() + i * n * n;
     for (std::int64_t r = 0; r < n; ++r) {
-      if (o.definite) m[r * n + r] = 2.0 * static_cast<double>(n);
+      if (o.definite) m[r * n + r] = 4.0 * static_cast<double>(n) + 4;
       for (std::int64_t c = 0; c < r; ++c) m[c * n + r] = m[r * n + c];
     }
   }

@@ -12,7 +12,7 @@ def matrices(operation, batch, n, dtype):
     if operation in ("eigh", "eigvalsh", "cholesky"):
         a = numpy.tril(a) + numpy.tril(a, -1).transpose(0, 2, 1)
     if operation == "cholesky":
-        a[:, range(n), range(n)] = 2 * n
+        a[:, range(n), range(n)] = 4 * n + 4
     return a.astype(dtype), numpy.random.default_rng(2).standard_normal((batch, n, 1)).astype(dtype)
 
 

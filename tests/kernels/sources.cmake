@@ -14,7 +14,9 @@ set(sources
   integer_convolution_test.cpp
   integer_products_test.cpp
   integer_rows_test.cpp
+  linalg_batches_test.cpp
   linalg_factor_test.cpp
+  linalg_lanes_test.cpp
   linalg_solve_test.cpp
   linalg_spectral_test.cpp
   linear_test.cpp

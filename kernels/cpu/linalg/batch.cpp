@@ -25,6 +25,7 @@ Operand::Operand(const TensorView& v, int core, const TensorView& result, int re
 }
 
 std::int64_t Operand::offset(std::int64_t i) const {
+  if (rank_ == 1) return i * strides_[0];
   std::int64_t at = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(rank_); ++k) {
     at += i % sizes_[k] * strides_[k];

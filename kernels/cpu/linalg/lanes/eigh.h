@@ -18,6 +18,15 @@ void tridiagonal_q(const V<T>* a, std::ptrdiff_t row, int n, const T* tau, const
 }
 
 template <class T>
+void reverse(V<T>* x, int n) {
+  for (int i = 0; i < n / 2; ++i) {
+    const V<T> first = x[i];
+    x[i] = x[n - 1 - i];
+    x[n - 1 - i] = first;
+  }
+}
+
+template <class T>
 void eigh(const Tile<T>& a, int n, T* values, std::int32_t* places, const Tile<T>& vectors, T* scratch, Infos& infos) {
   V<T>*x = registers<T>(a.data), *d = registers<T>(values), *e = registers<T>(scratch), *tau = e + n, *v = tau + n,
   *w = v + n, *cosines = w + n, *sines = cosines + n;
@@ -36,7 +45,12 @@ void eigh(const Tile<T>& a, int n, T* values, std::int32_t* places, const Tile<T
   tridiagonalize<T>(x, a.row, n, d, e, tau, v, w);
   V<T>* z = vectors.data == nullptr ? nullptr : registers<T>(vectors.data);
   if (z != nullptr) tridiagonal_q<T>(x, a.row, n, reinterpret_cast<const T*>(tau), vectors);
-  const I<T> bad = ql<T>(d, e, n, z, vectors.column, cosines, sines) | ~finite;
+  // Graded matrices have their large numbers first now. QL keeps the small ones exact if they come first.
+  reverse<T>(d, n);
+  reverse<T>(e, n - 1);
+  V<T>* last = z == nullptr ? nullptr : z + (n - 1) * vectors.column;
+  const I<T> bad = ql<T>(d, e, n, last, -vectors.column, cosines, sines) | ~finite;
+  reverse<T>(d, n);
   const V<T> up = extent.up();
   for (int i = 0; i < n; ++i) d[i] = d[i] * (T(1) / Lane<T>::kSize) * up;
   sorted_places<T>(d, n, true, places);

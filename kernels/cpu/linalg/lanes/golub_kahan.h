@@ -88,10 +88,11 @@ void golub_kahan_sweep(V<T>* d, V<T>* e, const LowBlock<T>& b, int low, int high
     g = inner ? left.s * e[i + 1] : g;
     e[i + 1] = inner ? left.c * e[i + 1] : e[i + 1];
     e[i] = active ? x : e[i];
-    to.c_right[i] = active ? right.c : spread<T>(1);
-    to.s_right[i] = active ? right.s : V<T>{};
-    to.c_left[i] = active ? left.c : spread<T>(1);
-    to.s_left[i] = active ? left.s : V<T>{};
+    const Rotation<T> v = normalized<T>(right), u = normalized<T>(left);
+    to.c_right[i] = active ? v.c : spread<T>(1);
+    to.s_right[i] = active ? v.s : V<T>{};
+    to.c_left[i] = active ? u.c : spread<T>(1);
+    to.s_left[i] = active ? u.s : V<T>{};
   }
 }
 

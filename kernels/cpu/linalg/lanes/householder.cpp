@@ -67,7 +67,7 @@ bool Householder::fits(const KernelCall& c) {
   const std::int64_t rows = v.size(v.rank - 2), columns = v.size(v.rank - 1), k = c.in[1].size(c.in[1].rank - 1);
   if (columns < k || rows < (multiplies(c) ? k : columns)) return false;  // an error
   const std::int64_t size = std::max({rows, columns, y.size(y.rank - 2), y.size(y.rank - 1)});
-  return within(kHouseholder, v.dtype, size, batch_count(y, 2));
+  return within(v.dtype, size, batch_count(y, 2));
 }
 std::size_t Householder::scratch(const KernelCall& c) {
   return scratch_by_type<HouseholderTiles>(c);

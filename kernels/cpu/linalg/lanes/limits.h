@@ -1,21 +1,29 @@
-// Up to which sizes one matrix a lane is faster than one matrix after the other: measured with `./dev bench --linalg`.
+// For which batches one matrix a lane is faster than one matrix after the other (`./dev bench linalg`).
 #pragma once
 
+#include "kernels/cpu/linalg/lanes/loops.h"
 #include "kernels/kernel.h"
 
 namespace tern::cpu::lanes {
 
-/// The most rows and columns, and the fewest matrices.
-struct Limit {
-  std::int64_t float_size, double_size, count;
+/// Up to `size` rows and columns, a full tile is at least `gain` times as fast as LAPACK is with its matrices one after
+/// the other. A tile that is partly full takes as long as a full one.
+struct Gain {
+  std::int64_t size;
+  double gain;
 };
-inline constexpr Limit kCholesky = {64, 64, 2}, kLuFactor = {64, 64, 2}, kLuSolve = {64, 64, 2},
-                       kTriangularSolve = {64, 64, 2}, kQr = {64, 64, 2}, kHouseholder = {64, 64, 2},
-                       kEigh = {64, 64, 2}, kSvd = {64, 64, 2};
+// The least gain of cholesky, lu_factor, lu_solve, qr, eigh and svd with 8 or 16 lanes. Above 128 tiles no longer lie
+// in the caches.
+inline constexpr Gain kGains[] = {{32, 4}, {128, 1.5}};
 
-/// `count` matrices of at most `size` rows and columns.
-inline bool within(const Limit& l, DType type, std::int64_t size, std::int64_t count) {
-  return count >= l.count && size <= (type == DType::f64 ? l.double_size : l.float_size);
+/// Whether that is so for `count` matrices of at most `size` rows and columns.
+inline bool within(DType type, std::int64_t size, std::int64_t count) {
+  const std::int64_t lanes = type == DType::f64 ? loops<double>().lanes : loops<float>().lanes;
+  const std::int64_t places = (count + lanes - 1) / lanes * lanes;
+  for (const Gain& g : kGains) {
+    if (size <= g.size) return count > 1 && static_cast<double>(places) <= g.gain * static_cast<double>(count);
+  }
+  return false;
 }
 
 }  // namespace tern::cpu::lanes

@@ -44,7 +44,7 @@ struct LaneLoops {
 
   /// In place of the lower triangle; the strict upper one is not read. LAPACK's potrf.
   void (*cholesky)(const Tile<T>& a, int n, Infos& infos);
-  /// In place, with pivots [step][lane] that count from 1: LAPACK's getrf.
+  /// In place, with pivots [step][lane] that count from 1: LAPACK's getrf. Rows are contiguous.
   void (*lu)(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos);
   /// x = a^-1 x with the lower triangle of a; `unit`: its diagonal is taken as ones.
   void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);

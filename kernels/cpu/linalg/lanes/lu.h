@@ -1,74 +1,113 @@
 // A = P L U with partial pivoting, four columns at a time. The pivot is the first of the largest magnitude, as LAPACK
 // takes it, and every lane has its own.
 
-/// Exchanges row j with row pivot[lane], in all n columns: each row that some lane wants is blended.
+/// Rows that some lanes take pivots from, each with the mask of those lanes.
 template <class T>
-void exchange_rows(const Tile<T>& a, int j, I<T> pivot, int n) {
-  constexpr int lanes = kWidth<T>;
-  int rows[lanes], count = 0;
-  for (int l = 0; l < lanes; ++l) {
-    const int r = static_cast<int>(pivot[l]);
-    bool known = r == j;
-    for (int i = 0; i < count; ++i) known = known || rows[i] == r;
-    if (!known) rows[count++] = r;
-  }
-  V<T>* x = registers<T>(a.data);
-  for (int c = 0; count > 0 && c < n; ++c) {
-    V<T>& first = x[j * a.row + c * a.column];
-    const V<T> old = first;
-    V<T> chosen = old;
-    for (int i = 0; i < count; ++i) {
-      V<T>& other = x[rows[i] * a.row + c * a.column];
-      const I<T> here = pivot == whole<T>(rows[i]);
-      chosen = here ? other : chosen;
-      other = here ? old : other;
+struct Exchange {
+  int count = 0;
+  int rows[kMostLanes];
+  I<T> lanes[kMostLanes];
+
+  Exchange() = default;
+  Exchange(int j, I<T> pivot, std::int32_t* pivots) {
+    for (int l = 0; l < kWidth<T>; ++l) {
+      const int r = static_cast<int>(pivot[l]);
+      pivots[l] = r + 1;
+      bool known = r == j;
+      for (int i = 0; i < count && !known; ++i) known = rows[i] == r;
+      if (known) continue;
+      lanes[count] = pivot == whole<T>(r);
+      rows[count++] = r;
     }
-    first = chosen;
   }
+};
+
+template <class T, int kN>
+TERN_SIMD_INLINE void exchange_elements(V<T>* first, V<T>* column_start, std::ptrdiff_t row, const Exchange<T>& e) {
+  V<T> old[kN], chosen[kN];
+  for (int c = 0; c < kN; ++c) old[c] = chosen[c] = first[c];
+  for (int i = 0; i < e.count; ++i) {
+    V<T>* other = column_start + e.rows[i] * row;
+    const I<T> here = e.lanes[i];
+    for (int c = 0; c < kN; ++c) {
+      const V<T> x = other[c];
+      chosen[c] = here ? x : chosen[c];
+      other[c] = here ? old[c] : x;
+    }
+  }
+  for (int c = 0; c < kN; ++c) first[c] = chosen[c];
+}
+
+/// What is left of four steps for some columns beside theirs: rows change places, and right of them the product of the
+/// new columns of L and rows of U is subtracted. A few columns at a time stay in the first-level cache meanwhile.
+template <class T, int kN>
+void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column, const Exchange<T>* exchanges) {
+  for (int j = begin; j < end; ++j) {
+    exchange_elements<T, kN>(x + j * row + column, x + column, row, exchanges[j - begin]);
+  }
+  if (column < begin) return;
+  for (int c = column; c < column + kN; ++c) {
+    for (int r = begin + 1; r < end; ++r) {
+      V<T> sum = x[r * row + c];
+      for (int k = begin; k < r; ++k) sum -= x[r * row + k] * x[k * row + c];
+      x[r * row + c] = sum;
+    }
+  }
+  const auto at = [&](int r, int c) { return reinterpret_cast<T*>(x + r * row + c); };
+  subtract_product<T>({at(end, begin), row, 1}, {at(begin, column), row, 1}, {at(end, column), row, 1}, m - end,
+                      end - begin, kN);
+}
+
+/// Column j of the four that begin with `begin`: the pivot, the factors, and the columns after it.
+template <class T>
+Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end, std::int32_t* pivots, I<T>& info) {
+  V<T> best = magnitude<T>(x[j * (row + 1)]);
+  I<T> pivot = whole<T>(j);
+  for (int r = j + 1; r < m; ++r) {
+    const V<T> size = magnitude<T>(x[r * row + j]);
+    const I<T> more = size > best;
+    best = more ? size : best;
+    pivot = more ? whole<T>(r) : pivot;
+  }
+  const Exchange<T> exchange(j, pivot, pivots);
+  for (int c = begin; c < end; ++c) exchange_elements<T, 1>(x + j * row + c, x + c, row, exchange);
+  const V<T>* top = x + j * row;
+  const I<T> zero = top[j] == T(0);
+  info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
+  const V<T> divisor = zero ? spread<T>(1) : top[j], inverse = T(1) / divisor;
+  const bool small = any<T>(best < Lane<T>::kLeastNormal);  // its inverse may overflow
+  for (int r = j + 1; r < m; ++r) {
+    V<T>* at = x + r * row;
+    const V<T> factor = small ? at[j] / divisor : at[j] * inverse;
+    at[j] = factor;
+    for (int c = j + 1; c < end; ++c) at[c] -= factor * top[c];
+  }
+  return exchange;
 }
 
 template <class T>
 void lu(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos) {
-  constexpr int lanes = kWidth<T>;
   V<T>* x = registers<T>(a.data);
-  const auto at = [&](int r, int c) -> V<T>& { return x[r * a.row + c * a.column]; };
   const int steps = m < n ? m : n;
   I<T> info = {};
   for (int begin = 0; begin < steps; begin += 4) {
     const int end = begin + 4 < steps ? begin + 4 : steps;
+    Exchange<T> exchanges[4];
     for (int j = begin; j < end; ++j) {
-      V<T> best = magnitude<T>(at(j, j));
-      I<T> pivot = whole<T>(j);
-      for (int r = j + 1; r < m; ++r) {
-        const V<T> size = magnitude<T>(at(r, j));
-        const I<T> more = size > best;
-        best = more ? size : best;
-        pivot = more ? whole<T>(r) : pivot;
-      }
-      for (int l = 0; l < lanes; ++l) pivots[j * lanes + l] = static_cast<std::int32_t>(pivot[l]) + 1;
-      exchange_rows<T>(a, j, pivot, n);
-      const I<T> zero = at(j, j) == T(0);
-      info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
-      const V<T> divisor = zero ? spread<T>(1) : at(j, j);
-      const bool small = any<T>(best < Lane<T>::kLeastNormal);  // its inverse may overflow
-      const V<T> inverse = T(1) / divisor;
-      for (int r = j + 1; r < m; ++r) {
-        const V<T> factor = small ? at(r, j) / divisor : at(r, j) * inverse;
-        at(r, j) = factor;
-        for (int c = j + 1; c < end; ++c) at(r, c) -= factor * at(j, c);
-      }
+      exchanges[j - begin] = eliminate<T>(x, a.row, m, j, begin, end, pivots + j * kWidth<T>, info);
     }
-    for (int c = end; c < n; ++c) {
-      for (int r = begin + 1; r < end; ++r) {
-        V<T> sum = at(r, c);
-        for (int k = begin; k < r; ++k) sum -= at(r, k) * at(k, c);
-        at(r, c) = sum;
+    constexpr int some = simd::kRegisters >= 32 ? 8 : 4;
+    for (int c = 0; c < n;) {
+      if (c == begin) c = end;
+      const int rest = (c < begin ? begin : n) - c;
+      if (rest >= some) {
+        finish_columns<T, some>(x, a.row, m, begin, end, c, exchanges);
+        c += some;
+      } else if (rest > 0) {
+        finish_columns<T, 1>(x, a.row, m, begin, end, c, exchanges);
+        c += 1;
       }
-    }
-    if (end < m && end < n) {
-      subtract_product<T>(part<const T>(a, end, begin), part<const T>(a, begin, end), part<T>(a, end, end), m - end,
-                          end - begin, n - end);
     }
   }
-  for (int l = 0; l < lanes; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
+  for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
 }

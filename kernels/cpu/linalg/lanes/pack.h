@@ -15,20 +15,36 @@ TERN_SIMD_INLINE void transpose_four(Four<T> (&row)[4]) {
   row[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
 
+/// Columns of four matrices that are moved before those of the next four: a line of the caches. Matrices lie a power of
+/// two apart so often that lines of all of them would fall in one set of the first-level cache.
+template <class T>
+inline constexpr std::int64_t kLine = 64 / sizeof(T);
+
+/// Calls f(first column, first lane) for groups of four of both, and returns the columns that this covers.
+template <class T, class F>
+TERN_SIMD_INLINE std::int64_t each_four(std::int64_t columns, int lanes, F&& f) {
+  const std::int64_t end = columns & ~std::int64_t{3};
+  for (std::int64_t begin = 0; begin < end; begin += kLine<T>) {
+    const std::int64_t stop = begin + kLine<T> < end ? begin + kLine<T> : end;
+    for (int l = 0; l < lanes; l += 4) {
+      for (std::int64_t c = begin; c < stop; c += 4) f(c, l);
+    }
+  }
+  return end;
+}
+
 /// One row of each matrix, from[lane], to a row of a tile; `column` apart there.
 template <class T>
 void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
   constexpr int lanes = kWidth<T>;
   std::int64_t c = 0;
-  if constexpr (lanes % 4 == 0) {
-    for (; step == 1 && c + 4 <= n; c += 4) {
-      for (int l = 0; l < lanes; l += 4) {
-        Four<T> q[4];
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from[l + i] + c, sizeof q[i]);
-        transpose_four<T>(q);
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * column * lanes + l, &q[i], sizeof q[i]);
-      }
-    }
+  if (lanes % 4 == 0 && step == 1) {
+    c = each_four<T>(n, lanes, [&](std::int64_t at, int l) {
+      Four<T> q[4];
+      for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from[l + i] + at, sizeof q[i]);
+      transpose_four<T>(q);
+      for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (at + i) * column * lanes + l, &q[i], sizeof q[i]);
+    });
   }
   for (; c < n; ++c) {
     for (int l = 0; l < lanes; ++l) to[c * column * lanes + l] = from[l][c * step];
@@ -38,23 +54,15 @@ void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, st
 template <class T>
 void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count, T* const* to, std::int64_t step) {
   constexpr int lanes = kWidth<T>;
-  std::int64_t c = 0;
-  if constexpr (lanes % 4 == 0) {
-    for (; step == 1 && c + 4 <= n; c += 4) {
-      int l = 0;
-      for (; l + 4 <= count; l += 4) {
-        Four<T> q[4];
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (c + i) * column * lanes + l, sizeof q[i]);
-        transpose_four<T>(q);
-        for (int i = 0; i < 4; ++i) __builtin_memcpy(to[l + i] + c, &q[i], sizeof q[i]);
-      }
-      for (; l < count; ++l) {
-        for (int i = 0; i < 4; ++i) to[l][c + i] = from[(c + i) * column * lanes + l];
-      }
-    }
-  }
-  for (; c < n; ++c) {
-    for (int l = 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
+  const int fours = lanes % 4 == 0 && step == 1 ? count & ~3 : 0;
+  const std::int64_t covered = each_four<T>(n, fours, [&](std::int64_t at, int l) {
+    Four<T> q[4];
+    for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (at + i) * column * lanes + l, sizeof q[i]);
+    transpose_four<T>(q);
+    for (int i = 0; i < 4; ++i) __builtin_memcpy(to[l + i] + at, &q[i], sizeof q[i]);
+  });
+  for (std::int64_t c = 0; c < n; ++c) {
+    for (int l = c < covered ? fours : 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
   }
 }
 

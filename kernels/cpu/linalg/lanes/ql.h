@@ -50,8 +50,9 @@ void ql_sweep(V<T>* d, V<T>* e, const TopBlock<T>& b, int low, int high, V<T>* c
     g = active ? turn.c * r - x : g;
     c = active ? turn.c : c;
     s = active ? turn.s : s;
-    cosines[i] = active ? turn.c : spread<T>(1);
-    sines[i] = active ? turn.s : V<T>{};
+    const Rotation<T> exact = normalized<T>(turn);
+    cosines[i] = active ? exact.c : spread<T>(1);
+    sines[i] = active ? exact.s : V<T>{};
     const I<T> ends = active & (b.first == whole<T>(i));
     d[i] = ends ? d[i] - p : d[i];
     e[i] = ends ? g : e[i];

@@ -14,6 +14,15 @@ TERN_SIMD_INLINE Rotation<T> rotation(V<T> f, V<T> g) {
   return {tiny ? spread<T>(1) : f * inverse, tiny ? V<T>{} : g * inverse, tiny ? f : r};
 }
 
+/// The same rotation with c^2 + s^2 nearer to 1, for vectors: they meet many rotations, whose errors of length would
+/// add up. The fused product is exact enough to see the error.
+template <class T>
+TERN_SIMD_INLINE Rotation<T> normalized(const Rotation<T>& t) {
+  if (!simd::kFused) return t;
+  const V<T> half = T(0.5) * (t.c * t.c + (t.s * t.s - T(1)));
+  return {t.c - t.c * half, t.s - t.s * half, t.r};
+}
+
 /// Elements of a column at once: the column that two rotations share stays in registers.
 inline constexpr int kCarried = simd::kRegisters >= 32 ? 8 : 4;
 

@@ -77,7 +77,7 @@ struct SolveTiles {
 };
 
 /// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.
-inline bool solve_fits(const KernelCall& c, std::size_t rhs, const Limit& limit) {
+inline bool solve_fits(const KernelCall& c, std::size_t rhs) {
   const TensorView &a = c.in[0], &b = c.in[rhs];
   const std::int64_t n = a.size(a.rank - 1);
   std::int64_t count = 1;  // the batches broadcast
@@ -85,7 +85,7 @@ inline bool solve_fits(const KernelCall& c, std::size_t rhs, const Limit& limit)
     const std::int64_t of_a = i <= a.rank ? a.size(a.rank - i) : 1, of_b = i <= b.rank ? b.size(b.rank - i) : 1;
     count *= of_a == 1 ? of_b : of_a;
   }
-  return is_real(a.dtype) && n > 0 && b.numel() > 0 && within(limit, a.dtype, n, count);
+  return is_real(a.dtype) && n > 0 && b.numel() > 0 && within(a.dtype, n, count);
 }
 
 }  // namespace tern::cpu::lanes
