@@ -15,6 +15,7 @@ set(sources
   fold/convolution.cpp
   fold/fold.cpp
   gradients/attention.cpp
+  gradients/averages.cpp
   gradients/body.cpp
   gradients/cdist.cpp
   gradients/contractions.cpp

@@ -11,6 +11,8 @@ using Sizes = std::vector<std::int64_t>;
 /// windows written out.
 constexpr std::int64_t kManyChannels = 32;
 
+/// No more products than that for one weight.
+constexpr std::int64_t kMostProducts = 256;
 /// How many places a padded image may have for each window, for products over all places not to take longer than
 /// copies of the windows.
 constexpr double kMostPlaces = 1.2;
@@ -29,9 +31,9 @@ bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, S
   for (std::size_t i = 0; i < w.strides.size(); ++i) {
     const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
     if (w.strides[i] != 1 || !kernel.is_const()) return false;
-    const std::int64_t reach = w.dilations[i] * (kernel.value() - 1);
-    before->push_back(reach - w.before[i]);
-    after->push_back(reach - w.after[i]);
+    const Dim reach = b.pool().mul(w.dilations[i], b.pool().sub(kernel, 1));
+    before->push_back(b.pool().sub(reach, w.before[i]).value());
+    after->push_back(b.pool().sub(reach, w.after[i]).value());
     if (before->back() < 0 || after->back() < 0) return false;
   }
   return true;
@@ -121,8 +123,10 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const Dim windows = b.size(g, axis), kernel = b.size(weight, axis);
     if (!windows.is_const() || !kernel.is_const() || !sizes[i].is_const()) break;
-    const std::int64_t reach = (windows.value() - 1) * w.strides[i] + w.dilations[i] * (kernel.value() - 1) + 1;
-    const std::int64_t rest = sizes[i].value() - (reach - w.before[i] - w.after[i]);
+    ExprPool& p = b.pool();  // all constants, but they may overflow
+    const Dim steps = p.mul(p.sub(windows, 1), w.strides[i]), kernel_reach = p.mul(w.dilations[i], p.sub(kernel, 1));
+    const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.before[i]), w.after[i]);
+    const std::int64_t rest = p.sub(sizes[i], reach).value();
     if (rest < 0 || rest >= std::max(w.strides[i], w.dilations[i])) break;
     more.push_back(rest);
   }
@@ -157,10 +161,11 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   Dims result = {p.mul(w.groups, outputs), inputs}, padded;
   result.insert(result.end(), kernel.begin(), kernel.end());
   for (std::size_t i = 0; i < n; ++i) {
-    padded.push_back(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i] + w.after[i]));
+    padded.push_back(p.add(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i]), w.after[i]));
   }
-  const bool known = std::all_of(kernel.begin(), kernel.end(), [](Dim d) { return d.is_const(); });
-  const bool apart = known && inputs.is_const() && inputs.value() >= kManyChannels;
+  const Dim elements = p.product(kernel);
+  const bool apart =
+      elements.is_const() && elements.value() <= kMostProducts && inputs.is_const() && inputs.value() >= kManyChannels;
   std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
   Dims at(n, 0);
   if (apart && slides_densely(w, padded, windows)) {
