@@ -92,7 +92,7 @@ class OperandGradient {
     if (s.dz.is_one() && t == type_ && s.dzbar.is_zero() && complex_ == is_complex(t))
       return c_.give(operand_, c_.grad(0));
     const DType wide = wider(compute_type(type_), compute_type(t));
-    Ref result = total.materialize(out_, complex_ ? wide : real_type(wide));
+    Ref result = total.materialize(out_, complex_ ? wide : part_type(wide));
     // A sum over broadcast axes follows: round after it.
     if (c_.b.shape(c_.in(operand_)) == c_.b.shape(c_.grad(0))) result = out_.convert(result, type_);
     std::vector<std::size_t> inputs;
