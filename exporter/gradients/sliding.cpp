@@ -23,6 +23,35 @@ ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Wind
                 attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
 }
 
+/// With strides of 1 the gradient is a convolution by the kernel turned around, with the padding that the other one
+/// left of the kernel's reach. Convolutions that are not transposed have the faster kernels.
+bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, Sizes* after) {
+  for (std::size_t i = 0; i < w.strides.size(); ++i) {
+    const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
+    if (w.strides[i] != 1 || !kernel.is_const()) return false;
+    const std::int64_t reach = w.dilations[i] * (kernel.value() - 1);
+    before->push_back(reach - w.before[i]);
+    after->push_back(reach - w.after[i]);
+    if (before->back() < 0 || after->back() < 0) return false;
+  }
+  return true;
+}
+
+/// [o, c / groups, kernel...] as [c, o / groups, kernel...], the kernel turned around.
+ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
+  Dims sizes = b.shape(weight);
+  const Dim outputs = b.pool().floordiv(sizes[0], groups), inputs = sizes[1];
+  Sizes spatial, order = {0, 2, 1};
+  for (std::int64_t i = 2; i < b.rank(weight); ++i) {
+    spatial.push_back(i);
+    order.push_back(i + 1);
+  }
+  Dims split = {groups, outputs}, merged = {b.pool().mul(groups, inputs), outputs};
+  split.insert(split.end(), sizes.begin() + 1, sizes.end());
+  merged.insert(merged.end(), sizes.begin() + 2, sizes.end());
+  return b.reshape(b.permute(b.reshape(b.flip(weight, spatial), split), order), merged);
+}
+
 /// The elements of `x` [n, groups * each, spatial...] that position `from` of each window reads, with a kernel axis for
 /// each of `kernel`: a view [groups, each, kernel..., n, windows...].
 ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& from, const Dims& count) {
@@ -82,7 +111,12 @@ Dims row_major(Builder& b, const Dims& sizes) {
 
 ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
   const std::size_t n = sizes.size();
-  Sizes more;
+  Sizes more, before, after;
+  if (turns_around(b, weight, w, &before, &after)) {
+    return b.add(Op::convolution, {g, turned(b, weight, w.groups), kNoValue},
+                 {attr(AttrKey::dilations, w.dilations), attr(AttrKey::before, before), attr(AttrKey::after, after),
+                  attr(AttrKey::groups, w.groups)});
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const Dim windows = b.size(g, axis), kernel = b.size(weight, axis);
@@ -95,11 +129,11 @@ ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, 
   if (more.size() == n) return transposed_convolution(b, g, weight, w, w.after, more);
   // Sizes known at run time, or windows beyond the padding: all that the windows reach, cut or filled up to the image.
   const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
-  Dims after = {0, 0};
+  Dims rest = {0, 0};
   for (std::size_t i = 0; i < n; ++i) {
-    after.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
+    rest.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
   }
-  return b.pad(reached, Dims(n + 2, 0), after);
+  return b.pad(reached, Dims(n + 2, 0), rest);
 }
 
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
