@@ -34,6 +34,7 @@ set(sources
   gradients/no_gradient.cpp
   gradients/normalizations.cpp
   gradients/notes.cpp
+  gradients/operator_slopes.cpp
   gradients/others.cpp
   gradients/permuted.cpp
   gradients/pointwise.cpp
