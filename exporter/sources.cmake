@@ -35,7 +35,9 @@ set(sources
   gradients/no_gradient.cpp
   gradients/normalizations.cpp
   gradients/notes.cpp
+  gradients/operator_slopes.cpp
   gradients/others.cpp
+  gradients/permuted.cpp
   gradients/pointwise.cpp
   gradients/pool.cpp
   gradients/products.cpp
