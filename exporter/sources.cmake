@@ -47,6 +47,7 @@ set(sources
   gradients/registry.cpp
   gradients/rnn.cpp
   gradients/roi_align.cpp
+  gradients/roi_pool.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
   gradients/scalar_slopes.cpp
