@@ -31,7 +31,7 @@ bool is_transposed(Builder& b, ValueId x) {
   return b.rank(x) == 2 && producer(b.function(), x) != nullptr;
 }
 
-ValueId transposed(Builder& b, ValueId x) {
+ValueId transposed_matrix(Builder& b, ValueId x) {
   std::vector<std::int64_t> axes = b.all_axes(x);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   return permuted(b, x, std::move(axes));

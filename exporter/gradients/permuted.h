@@ -12,6 +12,6 @@ ValueId permuted(Builder& b, ValueId x, std::vector<std::int64_t> axes);
 /// Whether x is a matrix that a permute made.
 bool is_transposed(Builder& b, ValueId x);
 /// The last two axes in turn.
-ValueId transposed(Builder& b, ValueId x);
+ValueId transposed_matrix(Builder& b, ValueId x);
 
 }  // namespace tern
