@@ -79,49 +79,93 @@ void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensor
                    out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});
 }
 
-/// The same by way of copies in T: of other types, with scaled gradients or master weights, or where a result is
-/// unread.
+/// The lists of a loop, in the order of OptimRun.
+constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
+
+/// Whether the kind neither reads nor writes the states of this list.
+bool leaves(const OptimJob& job, OptimList list) {
+  const OptimRecord& record = optim_record(job.options.kind);
+  return (list == OptimList::m && record.m < 0) || (list == OptimList::v && record.v < 0);
+}
+
+/// The same with copies in T of what has other types, scaled gradients, results that are unread, and with master
+/// weights.
+template <class T>
+class Blocks {
+ public:
+  Blocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, T scale)
+      : job_(job), settings_(s), t_(t), scale_(scale), masters_(t.in[at(OptimList::master)] != nullptr) {}
+
+  /// `count` elements from `i` on, at most kBlock.
+  void run(std::int64_t i, std::int64_t count) {
+    const T* in[std::size(kLarge)];
+    T* out[std::size(kLarge)];
+    for (std::size_t k = 0; k < std::size(kLarge); ++k) {
+      in[k] = read(source(k), k, i, count);
+      out[k] = in_place(source(k)) ? reinterpret_cast<T*>(t_.out[at(source(k))]) + i : operands_[k];
+    }
+    if (scale_ != 1) {
+      for (std::int64_t e = 0; e < count; ++e) operands_[1][e] = in[1][e] / scale_;
+      in[1] = operands_[1];
+    }
+    const T* const gradient = in[1];
+    write(OptimList::grad, gradient, i, count);
+    loop(job_.options, settings_,
+         OptimRun<T>{in[0], in[1], in[2], in[3], in[4], out[0], out[2], out[3], out[4], count});
+    if (masters_) write(OptimList::param, out[0], i, count);
+    for (std::size_t k = 0; k < std::size(kLarge); ++k) {
+      if (k == 1 || in[k] == nullptr) continue;
+      if (leaves(job_, kLarge[k])) {
+        if (t_.out[at(kLarge[k])] != t_.in[at(kLarge[k])]) write(kLarge[k], in[k], i, count);
+      } else if (out[k] == operands_[k]) {
+        write(source(k), out[k], i, count);
+      }
+    }
+  }
+
+ private:
+  static constexpr DType kType = sizeof(T) == 8 ? DType::f64 : DType::f32;
+
+  OptimList source(std::size_t k) const { return k == 0 && masters_ ? OptimList::master : kLarge[k]; }
+  bool in_place(OptimList list) const { return job_.dtypes[at(list)] == kType && t_.out[at(list)] != nullptr; }
+  std::int64_t byte(OptimList list, std::int64_t i) const { return i * element_size(job_.dtypes[at(list)]); }
+
+  const T* read(OptimList list, std::size_t k, std::int64_t i, std::int64_t count) {
+    const std::byte* const from = t_.in[at(list)];
+    if (from == nullptr) return nullptr;
+    if (job_.dtypes[at(list)] == kType) return reinterpret_cast<const T*>(from) + i;
+    convert(from + byte(list, i), job_.dtypes[at(list)], operands_[k], kType, count);
+    return operands_[k];
+  }
+  void write(OptimList list, const T* values, std::int64_t i, std::int64_t count) {
+    const std::byte* const to = t_.out[at(list)];
+    if (to != nullptr && to + byte(list, i) != reinterpret_cast<const std::byte*>(values))
+      convert(values, kType, t_.out[at(list)] + byte(list, i), job_.dtypes[at(list)], count);
+  }
+
+  const OptimJob& job_;
+  const OptimSettings& settings_;
+  const OptimTensors& t_;
+  const T scale_;
+  const bool masters_;
+  T operands_[std::size(kLarge)][kBlock];
+};
+
 template <class T>
 void run_in_blocks(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, std::int64_t begin,
                    std::int64_t end, T scale) {
-  constexpr DType kType = sizeof(T) == 8 ? DType::f64 : DType::f32;
-  constexpr OptimList kLarge[] = {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third};
-  T blocks[std::size(kLarge)][kBlock];
-  const bool masters = t.in[at(OptimList::master)] != nullptr;
-  const auto byte = [&](OptimList list, std::int64_t i) { return i * element_size(job.dtypes[at(list)]); };
-  const auto write = [&](OptimList list, std::size_t k, std::int64_t i, std::int64_t n) {
-    if (t.out[at(list)] != nullptr) convert(blocks[k], kType, t.out[at(list)] + byte(list, i), job.dtypes[at(list)], n);
-  };
-  for (std::int64_t i = begin; i < end; i += kBlock) {
-    const std::int64_t n = std::min(kBlock, end - i);
-    for (std::size_t k = 0; k < std::size(kLarge); ++k) {
-      const OptimList from = k == 0 && masters ? OptimList::master : kLarge[k];
-      if (t.in[at(from)] != nullptr) convert(t.in[at(from)] + byte(from, i), job.dtypes[at(from)], blocks[k], kType, n);
-    }
-    if (scale != 1) {
-      for (std::int64_t e = 0; e < n; ++e) blocks[1][e] /= scale;
-    }
-    write(OptimList::grad, 1, i, n);
-    const auto in = [&](std::size_t k) { return t.in[at(kLarge[k])] == nullptr ? nullptr : blocks[k]; };
-    loop(job.options, s,
-         OptimRun<T>{blocks[0], blocks[1], in(2), in(3), in(4), blocks[0], blocks[2], blocks[3], blocks[4], n});
-    write(OptimList::param, 0, i, n);
-    if (masters) write(OptimList::master, 0, i, n);
-    for (std::size_t k = 2; k < std::size(kLarge); ++k) write(kLarge[k], k, i, n);
-  }
+  Blocks<T> blocks(job, s, t, scale);
+  for (std::int64_t i = begin; i < end; i += kBlock) blocks.run(i, std::min(kBlock, end - i));
 }
 
 /// Whether the tensors have this type, and the kind writes all of them.
 bool is_direct(const OptimJob& job, const OptimTensors& t, DType type) {
   if (job.dtypes[at(OptimList::master)] != DType::invalid || job.dtypes[at(OptimList::grad_scale)] != DType::invalid)
     return false;
-  const OptimRecord& record = optim_record(job.options.kind);
-  if ((record.m < 0 && t.in[at(OptimList::m)] != nullptr) || (record.v < 0 && t.in[at(OptimList::v)] != nullptr))
-    return false;  // they stay as they are
-  for (OptimList list : {OptimList::param, OptimList::grad, OptimList::m, OptimList::v, OptimList::third}) {
+  for (OptimList list : kLarge) {
     const DType have = job.dtypes[at(list)];
     if (have == DType::invalid) continue;
-    if (have != type || (list != OptimList::grad && t.out[at(list)] == nullptr)) return false;
+    if (have != type || leaves(job, list) || (list != OptimList::grad && t.out[at(list)] == nullptr)) return false;
   }
   return true;
 }
