@@ -9,19 +9,19 @@ namespace tern::cpu::lanes {
 /// Up to `size` rows and columns, a full tile is at least `gain` times as fast as LAPACK is with its matrices one after
 /// the other. A tile that is partly full takes as long as a full one.
 struct Gain {
-  std::int64_t size;
+  std::int64_t size, lanes;  ///< with at least so many lanes
   double gain;
 };
-// The least gain of cholesky, lu_factor, lu_solve, qr, eigh and svd with 8 or 16 lanes. Above 128 tiles no longer lie
-// in the caches.
-inline constexpr Gain kGains[] = {{32, 4}, {128, 1.5}};
+// The least gain of cholesky, lu_factor, lu_solve, qr, eigh and svd. Above 128 tiles no longer lie in the caches.
+inline constexpr Gain kGains[] = {{16, 2, 4}, {32, 4, 4}, {64, 4, 1.5}, {128, 8, 1.5}};
 
 /// Whether that is so for `count` matrices of at most `size` rows and columns.
 inline bool within(DType type, std::int64_t size, std::int64_t count) {
   const std::int64_t lanes = type == DType::f64 ? loops<double>().lanes : loops<float>().lanes;
   const std::int64_t places = (count + lanes - 1) / lanes * lanes;
   for (const Gain& g : kGains) {
-    if (size <= g.size) return count > 1 && static_cast<double>(places) <= g.gain * static_cast<double>(count);
+    if (size <= g.size && lanes >= g.lanes)
+      return count > 1 && static_cast<double>(places) <= g.gain * static_cast<double>(count);
   }
   return false;
 }
