@@ -4,6 +4,8 @@
 #include <tern/error.h>
 
 #include "exporter/fold/fold.h"
+#include "exporter/gradients/detach.h"
+#include "exporter/gradients/notes.h"
 #include "exporter/import/entry.h"
 #include "exporter/import/node_error.h"
 #include "exporter/layout/weights.h"
@@ -59,6 +61,8 @@ class Importer {
     }
     missing_.check();
     remove_dead_code(program_);
+    if (options_.transform) transform();
+    remove_gradient_notes(program_);
     pack_microscaling(program_);
     keep_integers(program_);
     multiply_integers(program_);
@@ -78,6 +82,16 @@ class Importer {
   }
 
  private:
+  void transform() {
+    options_.transform(program_);
+    remove_detached(program_);
+    if (options_.origins) return;  // else they were kept for the transformation
+    program_.origins.clear();
+    for (Function& f : program_.functions) {
+      for (Node& n : f.nodes) n.origin = -1;
+    }
+  }
+
   Program program_;
   std::shared_ptr<ArchiveSource> source_;
   ImportOptions options_;

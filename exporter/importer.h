@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct ImportOptions {
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
   QuantizeChoices choices;  ///< what single weights get instead
+  /// Called once all models are lowered, before constants are folded: for what works on the ops as lowering gives them,
+  /// such as differentiate() (exporter/gradients/differentiate.h). Where it is set, nodes of
+  /// exporter/gradients/detach.h mark what PyTorch detaches, and it finds the operators that nodes were made of as
+  /// origins.
+  std::function<void(Program&)> transform;
   /// Ends with how weights are stored. Otherwise they keep their types and layout: store_weights() is to follow.
   bool store_weights = true;
 

@@ -14,6 +14,50 @@ set(sources
   fold/batch_norm.cpp
   fold/convolution.cpp
   fold/fold.cpp
+  gradients/attention.cpp
+  gradients/body.cpp
+  gradients/cdist.cpp
+  gradients/contractions.cpp
+  gradients/control.cpp
+  gradients/convolution.cpp
+  gradients/detach.cpp
+  gradients/differentiate.cpp
+  gradients/embedding_bag.cpp
+  gradients/factorizations.cpp
+  gradients/fft.cpp
+  gradients/grid_sample.cpp
+  gradients/indexing.cpp
+  gradients/instructions.cpp
+  gradients/linalg.cpp
+  gradients/matrices.cpp
+  gradients/movement.cpp
+  gradients/no_gradient.cpp
+  gradients/normalizations.cpp
+  gradients/notes.cpp
+  gradients/others.cpp
+  gradients/pointwise.cpp
+  gradients/pool.cpp
+  gradients/products.cpp
+  gradients/random.cpp
+  gradients/reductions.cpp
+  gradients/reflections.cpp
+  gradients/registry.cpp
+  gradients/rnn.cpp
+  gradients/roi_align.cpp
+  gradients/rule.cpp
+  gradients/sampling.cpp
+  gradients/scalar_slopes.cpp
+  gradients/scan.cpp
+  gradients/scatter.cpp
+  gradients/segment_reduce.cpp
+  gradients/sequences.cpp
+  gradients/shapes.cpp
+  gradients/sliding.cpp
+  gradients/slope.cpp
+  gradients/solvers.cpp
+  gradients/spectra.cpp
+  gradients/spectral.cpp
+  gradients/windows.cpp
   import/aliases.cpp
   import/arguments.cpp
   import/bodies.cpp

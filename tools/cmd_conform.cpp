@@ -23,7 +23,7 @@ struct ConformArguments {
   bool no_table = false;
   int jobs = 0;
   int threads = 1;
-  bool direct = false, graph = false;
+  bool direct = false, graph = false, gradients = false;
   DeviceChoice device;
   std::vector<std::string> same_bits;
   std::string save_bits, check_bits, target;
@@ -58,7 +58,8 @@ int run_conform(ConformArguments& a) {
   std::vector<ConformResult> results(files.size());
   if (a.same_bits.empty()) a.same_bits.push_back(a.device.name);
   const BitsFile expected = a.check_bits.empty() ? BitsFile() : read_bits(a.check_bits);
-  ConformOptions options{a.threads, !a.direct, a.same_bits, a.device.reproducible, a.graph, a.device.native_code};
+  ConformOptions options{a.threads,   !a.direct, a.same_bits,         a.device.reproducible,
+                         a.gradients, a.graph,   a.device.native_code};
   if (!a.target.empty()) {
     options.target = std::make_shared<KernelTarget>(kernel_target(a.target));
     options.native_code = true;  // it is of this command
@@ -82,6 +83,7 @@ int run_conform(ConformArguments& a) {
   if (!a.save_bits.empty()) write_bits(a.save_bits, results);
   ReportOptions report = a.report;
   report.table = !a.no_table;
+  report.gradients = a.gradients;
   fmt::print("{}", conform_report(results, report));
   const bool all = std::ranges::all_of(results, &ConformResult::passed);
   return all ? 0 : kExitFindings;
@@ -117,6 +119,10 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       ->type_name("DEVICE,...");
   c->add_flag("--graph", arguments->graph,
               "Capture each call as a graph and replay it; calls with data-dependent sizes run as they are");
+  c->add_flag("--gradients", arguments->gradients,
+              "Derive the gradient of each case's loss, the sum over its floating results outK of sum(outK * cos(0, 1, "
+              "2, ...)), and compare "
+              "the gradient of input K with gradK");
   c->add_option("--target", arguments->target,
                 "Compile the kernels of this target into each archive (xpu:spirv, cuda:ptx, ...) and run those; with "
                 "TERN_NO_COMPILE=1 "
@@ -136,11 +142,13 @@ void add_conform_command(CLI::App& app, CommandLine& line) {
       "  mutK          input K after the call, where the program writes to it\n"
       "  callC.inK     the same for call C of several in one session: callC.outK, callC.mutK\n"
       "  rankR.inK     the same for rank R of several that run together: rankR.callC.outK, ...\n"
-      "  gradK         not read\n"
+      "  gradK         the gradient for input K, which --gradients compares\n"
       "Its metadata may hold rtol and atol (tolerances instead of those for the dtype), op and dtype (for the table), "
       "and ranks (how many processes the program was exported for).\n\n"
-      "The last line is 'N passed, N failed'. A case that cannot be imported, written, opened or prepared fails. "
-      "A float16 or bfloat16 result outside the tolerance passes if each such element is no further from a float64 "
+      "The last line is 'N passed, N failed'. With --gradients, failed cases that no gradient rule covers are counted "
+      "as refused, too. A case that cannot be imported, written, opened or prepared fails. "
+      "A float16 or bfloat16 result (or a float32 gradient) outside the tolerance passes if each such element is no "
+      "further from a float64 "
       "evaluation of the program than PyTorch's; lines NEARER and \"nearer\" of --json name these. "
       "Exit status: 0 all passed, 1 some failed.");
   c->callback([arguments, &line] { line.status = run_conform(*arguments); });

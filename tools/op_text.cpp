@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "exporter/gradients/registry.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
@@ -90,6 +91,7 @@ std::string record_text(const OpRecord& record) {
   std::string traits;
   for (std::string_view t : trait_names(record)) traits += fmt::format("{}{}", traits.empty() ? "" : ", ", t);
   if (!traits.empty()) text += fmt::format("  traits: {}\n", traits);
+  text += fmt::format("  gradient: {}\n", gradient_text(record.op));
   if (record.attributes.empty()) return text;
   TextTable table({{"attribute"}, {"type"}, {"default"}, {"values"}, {"meaning"}});
   for (const AttrRecord& a : record.attributes) {
@@ -107,10 +109,11 @@ std::string record_json(const OpRecord& record) {
   return fmt::format(
       "{{\"name\": \"{}\", \"number\": {}, \"version\": {}, \"min_inputs\": {}, \"max_inputs\": {}, \"outputs\": {}, "
       "\"text\": \"{}\", \"signature\": \"{}\", \"operands\": [{}], \"results\": [{}], \"functions\": {}, "
-      "\"traits\": [{}], \"attributes\": [{}]}}",
+      "\"traits\": [{}], \"gradient\": \"{}\", \"attributes\": [{}]}}",
       record.name, static_cast<int>(record.op), record.version, record.min_inputs, record.max_inputs, record.outputs,
       json_escape(record.text), record.signature, operands_json(operands_of(record.signature)),
-      operands_json(results_of(record.signature)), record.bodies, traits, attributes);
+      operands_json(results_of(record.signature)), record.bodies, traits, json_escape(gradient_text(record.op)),
+      attributes);
 }
 
 }  // namespace tern

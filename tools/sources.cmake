@@ -20,6 +20,7 @@ set(sources
   compare.cpp
   conform/bits.cpp
   conform/case.cpp
+  conform/gradients.cpp
   conform/operators.cpp
   conform/reference.cpp
   conform/report.cpp

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/import/calls.h"
 #include "exporter/import/twins.h"
+#include "exporter/import/views.h"
 #include "kernels/custom/library.h"
 
 namespace tern::importing {
@@ -42,7 +44,8 @@ void Calls::run(const pt2::Node& node, const pt2::Schema* schema, const Call& ca
     return;
   }
   const std::size_t first_node = builder_.function().nodes.size();
-  const std::vector<ValueId> results = lower(call);
+  std::vector<ValueId> results = lower(call);
+  if (is_detach(call.target) && shared_.options.transform) results = {detached(builder_, results[0])};
   const pt2::Argument* view_of = nullptr;
   if (schema != nullptr && !schema->arguments.empty()) {
     bool alias = aliases_silently(base_of(schema->name));

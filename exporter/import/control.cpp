@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <set>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/import/names.h"
+#include "exporter/import/views.h"
 #include "exporter/import/walker.h"
 #include "schema/infer/control_types.h"
 
@@ -169,6 +171,19 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
   }
 }
 
+/// Results of a region under no_grad.
+void ControlFlow::detach_results(const pt2::Node& node) {
+  for (const pt2::Argument& output : node.outputs) {
+    for (const std::string& name : output_names_of(output)) {
+      const Binding* bound = name.empty() ? nullptr : scope_.find(name);
+      if (bound == nullptr || bound->kind != BindingKind::tensor) continue;
+      const RefId ref = bound->ref;
+      scope_.bind(name,
+                  Binding::tensor(aliases_.view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_))));
+    }
+  }
+}
+
 void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (!contains(control_names(), name)) {
     shared_.missing.add(node, std::string(reason_against(name)));
@@ -181,7 +196,12 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (name == "map_impl" || name == "map") return map(node);
   if (name == "invoke_subgraph") return invoke_subgraph(node);
   if (name == "wrap" || name == "strict_mode" || name == "tag_activation_checkpoint") return inlined(node, 0, 1);
-  if (name == "wrap_with_set_grad_enabled") return inlined(node, 1, 2);
+  if (name == "wrap_with_set_grad_enabled") {
+    inlined(node, 1, 2);
+    const Binding enabled = scope_.binding_of(node.inputs.at(0).arg);
+    if (shared_.options.transform && enabled.is_dim() && enabled.dim.is(0)) detach_results(node);
+    return;
+  }
   if (name == "wrap_with_autocast") {
     const DType outer = scope_.autocast;
     const bool enabled = node.inputs.size() > 4 && scope_.binding_of(node.inputs[2].arg).dim.is(1);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/import/views.h"
+
 namespace tern::importing {
 namespace {
 
@@ -54,6 +56,7 @@ void Results::bind(const pt2::Node& node, const std::vector<ValueId>& results, s
           return find_lowering(c.target)(builder_, c).at(index);
         };
         ViewStep step = view_step(builder_, call.target, of, value, first_node, std::move(again));
+        if (is_detach(call.target)) step = detaching(builder_);
         if (!step.inverse) part_of_complex(call.target, &step);
         scope_.bind(name, Binding::tensor(aliases_.view(base.ref, value, std::move(step))));
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exporter/gradients/detach.h"
 #include "schema/op_record.h"
 
 namespace tern::importing {
@@ -84,6 +85,18 @@ ViewStep view_step(Builder& b, std::string op, ValueId of, ValueId result, std::
     }
     return view;
   };
+  return step;
+}
+
+bool is_detach(std::string_view target) {
+  return target == "aten.detach.default" || target == "aten.detach_copy.default";
+}
+
+ViewStep detaching(Builder& b) {
+  ViewStep step;
+  step.op = "aten.detach.default";
+  step.forward = [&b](ValueId of) { return detached(b, of); };
+  step.inverse = [&b](ValueId of, ValueId view) { return written_detached(b, of, view); };
   return step;
 }
 

@@ -16,6 +16,12 @@ namespace tern::importing {
 ViewStep view_step(Builder& builder, std::string op, ValueId of, ValueId result, std::size_t first,
                    std::function<ValueId(ValueId of)> again);
 
+/// Whether the operator gives its operand without the operand's gradient.
+bool is_detach(std::string_view target);
+/// The step to a tensor that shares the memory of another, through which no gradient flows: nodes of
+/// exporter/gradients/detach.h.
+ViewStep detaching(Builder& builder);
+
 /// Tells whether an operator that may return a view of its first operand or a copy (reshape, contiguous, to ...)
 /// copied, by the strides that PyTorch recorded of both.
 struct Layout {

@@ -15,7 +15,7 @@ namespace tern::importing {
 template <class Act>
 void Walker::at_node(const pt2::Node& node, Act act) {
   Shared& shared = scope_.shared();
-  scope_.builder().set_origin(shared.options.origins ? shared.origins.of(node) : -1,
+  scope_.builder().set_origin(shared.options.origins || shared.options.transform ? shared.origins.of(node) : -1,
                               shared.options.annotations ? annotations_of(node) : std::vector<Annotation>{});
   const auto located = [&node](ErrorCode code, const std::string& message) {
     return NodeError(code, message, printable(short_target(node.target)), printable(where(node)));

@@ -1,4 +1,5 @@
 // Rows of tables: embedding, embedding_bag, and repeat_interleave.
+#include "exporter/gradients/notes.h"
 #include "exporter/lower/indexing.h"
 
 namespace tern {
@@ -7,7 +8,14 @@ namespace {
 using Values = std::vector<ValueId>;
 
 Values embedding(Builder& b, const Call& c) {
-  return {b.index_select(c.tensor("weight"), as_index(b, c.tensor("indices")), 0)};
+  const ValueId weight = c.tensor("weight");
+  const ValueId y = b.index_select(weight, as_index(b, c.tensor("indices")), 0);
+  // -1 is no row; the public function counts other negative ones from the end before it calls this.
+  if (c.integer_or("padding_idx", -1) >= 0) {
+    set_gradient_note(b.function().nodes.back(), kPaddingNote, c.integer("padding_idx"));
+  }
+  if (c.flag_or("scale_grad_by_freq", false)) set_gradient_note(b.function().nodes.back(), kFrequencyNote, 1);
+  return {y};
 }
 
 /// Rows that `indices` names and whose norm is above max_norm are scaled down to it.
@@ -35,9 +43,12 @@ Values embedding_bag(Builder& b, const Call& c) {
   }
   const Values inputs = {weight, as_index(b, c.tensor("indices")), as_index(b, c.tensor("offsets")),
                          c.tensor_or_none("per_sample_weights")};
-  return b.add_all(Op::embedding_bag, inputs,
-                   {attr(AttrKey::kind, Dim(c.integer("mode"))),
-                    attr(AttrKey::full, Dim(c.flag("include_last_offset"))), attr(AttrKey::padding_index, padding)});
+  const Values r =
+      b.add_all(Op::embedding_bag, inputs,
+                {attr(AttrKey::kind, Dim(c.integer("mode"))), attr(AttrKey::full, Dim(c.flag("include_last_offset"))),
+                 attr(AttrKey::padding_index, padding)});
+  if (c.flag_or("scale_grad_by_freq", false)) set_gradient_note(b.function().nodes.back(), kFrequencyNote, 1);
+  return r;
 }
 
 /// Each row of the table receives the sum of the gradients of its uses.

@@ -1,6 +1,7 @@
 // Gradients of convolution and pooling, made of convolutions, fold and products with small matrices.
 #include <algorithm>
 
+#include "exporter/gradients/sliding.h"
 #include "exporter/lower/gradients.h"
 
 namespace tern {
@@ -17,82 +18,28 @@ Sizes for_axes(const Call& c, ArgumentName name, std::size_t n) {
   return v;
 }
 
-struct Geometry {
-  Sizes strides, padding, dilations;
-  std::int64_t groups = 1;
-};
-
-std::vector<Attr> attrs_of(const Geometry& g) {
-  return {attr(AttrKey::strides, g.strides), attr(AttrKey::before, g.padding), attr(AttrKey::after, g.padding),
-          attr(AttrKey::dilations, g.dilations), attr(AttrKey::groups, g.groups)};
-}
-ValueId convolve(Builder& b, ValueId x, ValueId w, const Geometry& g) {
-  return b.add(Op::convolution, {x, w, kNoValue}, attrs_of(g));
-}
-ValueId convolve_transposed(Builder& b, ValueId x, ValueId w, const Geometry& g, const Sizes& output_pads) {
-  std::vector<Attr> attrs = attrs_of(g);
-  attrs.push_back(attr(AttrKey::transposed, Dim(1)));
-  attrs.push_back(attr(AttrKey::output_pads, output_pads));
-  return b.add(Op::convolution, {x, w, kNoValue}, std::move(attrs));
-}
-
 std::int64_t constant_size(Builder& b, const Call& c, ValueId v, std::int64_t axis) {
   const Dim d = b.size(v, axis);
   if (!d.is_const()) c.unsupported("symbolic sizes along the windows");
   return d.value();
 }
 
-/// [n, g * k, ...] as [k, g * n, ...]: each group's channels become the batch.
-ValueId channels_first(Builder& b, ValueId v, std::int64_t groups) {
-  if (groups == 1) return b.transpose(v, 0, 1);
-  const Dims s = b.shape(v);
-  const Dim each = b.pool().floordiv(s[1], groups);
-  Dims split = {s[0], groups, each}, merged = {each, b.pool().mul(s[0], groups)};
-  split.insert(split.end(), s.begin() + 2, s.end());
-  merged.insert(merged.end(), s.begin() + 2, s.end());
-  Sizes order = {2, 1, 0};
-  for (std::size_t i = 3; i < split.size(); ++i) order.push_back(static_cast<std::int64_t>(i));
-  return b.reshape(b.permute(b.reshape(v, split), order), merged);
-}
-
-/// [n, g * k, ...] as [g * k, n, ...], the weights of a convolution in `groups`.
-ValueId as_weight(Builder& b, ValueId v) {
-  return b.transpose(v, 0, 1);
-}
-
-/// The gradient of a weight [out, in / groups, kernel]: `wide` (what the kernel slides over) convolved with `narrow`
-/// (what it gives), strides and dilations changing places.
-ValueId weight_gradient(Builder& b, const Call& c, ValueId wide, ValueId narrow, ValueId weight, const Geometry& g) {
-  Geometry swapped = g;
-  std::swap(swapped.strides, swapped.dilations);
-  ValueId y = convolve(b, channels_first(b, wide, g.groups), as_weight(b, narrow), swapped);
-  for (std::int64_t axis = 2; axis < b.rank(weight); ++axis) {
-    const std::int64_t k = constant_size(b, c, weight, axis);
-    if (constant_size(b, c, y, axis) > k) y = b.slice(y, axis, 0, k);  // windows that the forward pass had no room for
-  }
-  return b.transpose(y, 0, 1);
-}
-
 Values convolution(Builder& b, const Call& c) {
   const ValueId grad = c.tensor("grad_output"), x = c.tensor("input"), w = c.tensor("weight");
   const auto n = static_cast<std::size_t>(b.rank(w) - 2);
-  const Geometry g{for_axes(c, "stride", n), for_axes(c, "padding", n), for_axes(c, "dilation", n),
-                   c.integer("groups")};
+  const Sizes padding = for_axes(c, "padding", n);
+  const Windows windows{for_axes(c, "stride", n), for_axes(c, "dilation", n), padding, padding, c.integer("groups")};
+  const Dims sizes(b.shape(x).begin() + 2, b.shape(x).end()), kernel(b.shape(w).begin() + 2, b.shape(w).end());
   const bool transposed = c.flag("transposed");
   const Dims mask = c.dims("output_mask");
   Values r = {kNoValue, kNoValue, kNoValue};
-  if (mask.at(0).is(1) && transposed) r[0] = convolve(b, grad, w, g);
-  if (mask.at(0).is(1) && !transposed) {
-    Sizes pads;
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto axis = static_cast<std::int64_t>(i) + 2;
-      const std::int64_t reach = (constant_size(b, c, grad, axis) - 1) * g.strides[i] - 2 * g.padding[i] +
-                                 g.dilations[i] * (constant_size(b, c, w, axis) - 1) + 1;
-      pads.push_back(constant_size(b, c, x, axis) - reach);
-    }
-    r[0] = convolve_transposed(b, grad, w, g, pads);
+  if (mask.at(0).is(1)) {
+    r[0] =
+        transposed ? transposed_image_gradient(b, grad, w, windows, sizes) : image_gradient(b, grad, w, windows, sizes);
   }
-  if (mask.at(1).is(1)) r[1] = transposed ? weight_gradient(b, c, grad, x, w, g) : weight_gradient(b, c, x, grad, w, g);
+  if (mask.at(1).is(1)) {
+    r[1] = transposed ? weight_gradient(b, grad, x, kernel, windows) : weight_gradient(b, x, grad, kernel, windows);
+  }
   if (mask.at(2).is(1)) {
     Sizes axes = b.all_axes(grad);
     axes.erase(axes.begin() + 1);

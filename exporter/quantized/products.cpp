@@ -90,7 +90,7 @@ class Weights {
   std::int64_t state_of(const Function& f, const ConstantPart& part, ValueId v, const Read& read) {
     if (const std::int64_t state = dequantized(f, part, v, read); state >= 0) return state;
     const ConstantSlice slice = part.slice(v);
-    if (slice.nodes.empty()) return -1;
+    if (slice.nodes.empty() || slice.states.empty()) return -1;  // numbers that only nodes make have no bytes to save
     for (std::uint32_t s : slice.states) candidates_[s] = true;
     const std::pair key{v, read.by_columns};
     if (const auto known = made_.find(key); known != made_.end()) return known->second;

@@ -3,6 +3,19 @@ set(sources
   expr_text_test.cpp
   fold_mask_test.cpp
   fold_test.cpp
+  gradients/check.cpp
+  gradients/contractions_test.cpp
+  gradients/control_test.cpp
+  gradients/indexing_test.cpp
+  gradients/linalg_test.cpp
+  gradients/movement_test.cpp
+  gradients/pointwise_test.cpp
+  gradients/products_test.cpp
+  gradients/reductions_test.cpp
+  gradients/registry_test.cpp
+  gradients/sampling_test.cpp
+  gradients/sequences_test.cpp
+  gradients/windows_test.cpp
   import_control_test.cpp
   import_limits_test.cpp
   import_missing_test.cpp

@@ -90,6 +90,7 @@ conform results build $data/results
 conform quantized build $data/quantized
 part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
+part gradients build/tern conform --gradients --no-table "$data/gradients"
 conform models build $data/models
 conform conformance build $data/conformance
 # Processors without matrix tiles take other algorithms. On such a processor these parts would repeat the two above.

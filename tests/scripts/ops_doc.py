@@ -178,6 +178,9 @@ Traits:
 - reads-part: reads at most one element of the first operand for each element of the result
 - may-be-unread: all results may be absent
 
+Gradient: yes where `tern export` derives it, none flows where results are positions, booleans or constants, refused where
+PyTorch has none or the op is no part of a model; `tern ops NAME` gives the reason.
+
 """
 
 
@@ -189,10 +192,10 @@ def attribute(a):
 
 
 def own_ops(ops, counts):
-    out = OWN_OPS + head("op", "number", "version", "operands → results", "attributes", "traits", "operators")
+    out = OWN_OPS + head("op", "number", "version", "operands → results", "attributes", "traits", "gradient", "operators")
     for op in ops:
         out += row(op["name"], str(op["number"]), str(op["version"]), op["signature"].replace("*", "\\*").replace("->", "→").strip(),
-                   ", ".join(map(attribute, op["attributes"])), ", ".join(op["traits"]), str(counts[op["name"]]))
+                   ", ".join(map(attribute, op["attributes"])), ", ".join(op["traits"]), op["gradient"].split(":")[0], str(counts[op["name"]]))
     return out
 
 

@@ -51,11 +51,10 @@ void add_tensor(ConformCase& c, const std::string& key, const HostTensor& tensor
     std::map<int, const HostTensor*> CaseCall::*map;
   };
   for (const Role& role : {Role{"in", &CaseCall::inputs}, Role{"out", &CaseCall::outputs},
-                           Role{"mut", &CaseCall::mutated}, Role{"grad", nullptr}}) {
+                           Role{"mut", &CaseCall::mutated}, Role{"grad", &CaseCall::gradients}}) {
     std::string_view text = rest;
     const int k = take_number(text, role.prefix);
     if (k < 0 || !text.empty() || call < 0) continue;
-    if (role.map == nullptr) return;
     if (calls.size() <= static_cast<std::size_t>(call)) calls.resize(static_cast<std::size_t>(call) + 1);
     (calls[static_cast<std::size_t>(call)].*role.map)[k] = &tensor;
     return;

@@ -12,9 +12,9 @@
 
 namespace tern {
 
-/// One call. Keys are positions K of `inK`, `outK` and `mutK`.
+/// One call. Keys are positions K of `inK`, `outK`, `mutK` and `gradK`.
 struct CaseCall {
-  std::map<int, const HostTensor*> inputs, outputs, mutated;
+  std::map<int, const HostTensor*> inputs, outputs, mutated, gradients;
 };
 
 struct ConformCase {
@@ -30,9 +30,9 @@ struct ConformCase {
 /// All .pt2 files at or below the paths, sorted. Fails (io) when a path is not there.
 std::vector<std::string> find_cases(const std::vector<std::string>& paths);
 
-/// Reads NAME.safetensors: tensors "inK", "outK", "mutK", with "callC." before where there are several calls, and
-/// "rankR." before that where metadata `ranks` says how many sessions run the program together.
-/// Fails when it is not beside NAME.pt2 or a key has another form.
+/// Reads NAME.safetensors: tensors "inK", "outK", "mutK", "gradK", with "callC." before where there are several calls,
+/// and "rankR." before that where metadata `ranks` says how many sessions run the program together. Fails when it is
+/// not beside NAME.pt2 or a key has another form.
 ConformCase read_case(const std::string& pt2_path, const std::string& name);
 
 }  // namespace tern

@@ -9,6 +9,7 @@
 #include "dtypes/convert.h"
 #include "exporter/archive_writer.h"
 #include "exporter/importer.h"
+#include "tools/conform/gradients.h"
 #include "tools/conform/widen.h"
 
 namespace tern {
@@ -25,9 +26,10 @@ HostTensor host_tensor(const Tensor& t) {
   return {t.dtype(), t.sizes(), {bytes, bytes + t.byte_size()}};
 }
 
-std::vector<Reference::Call> evaluate(const ConformCase& c) {
+std::vector<Reference::Call> evaluate(const ConformCase& c, bool gradients) {
   ImportOptions options;
   options.fold = false;  // constants would be folded in the narrow types
+  if (gradients) options.transform = [&](Program& p) { add_case_gradients(p, c); };
   Program program = import_pt2(c.path, options);
   widen(program);
   const std::vector<std::byte> archive = archive_bytes(program);
@@ -61,7 +63,7 @@ const Reference::Call* Reference::find(std::size_t call) {
   if (!calls_) {
     calls_.emplace();
     try {
-      if (case_ != nullptr && case_->ranks.size() == 1) *calls_ = evaluate(*case_);
+      if (case_ != nullptr && case_->ranks.size() == 1) *calls_ = evaluate(*case_, gradients_);
     } catch (const Error&) {  // there is no such evaluation: PyTorch's result decides
     }
   }
@@ -78,12 +80,14 @@ const HostTensor* Reference::input(std::size_t call, std::size_t index) {
   return found != nullptr && index < found->inputs.size() ? &found->inputs[index] : nullptr;
 }
 
-bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance) {
-  return (golden.dtype == DType::f16 || golden.dtype == DType::bf16) && (tolerance.rtol > 0 || tolerance.atol > 0);
+bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gradient) {
+  const DType t = golden.dtype;
+  return (t == DType::f16 || t == DType::bf16 || (gradient && t == DType::f32)) &&
+         (tolerance.rtol > 0 || tolerance.atol > 0);
 }
 
 bool is_nearer(const HostTensor& actual, const HostTensor& golden, const HostTensor& wide, const Tolerance& tolerance) {
-  if (!can_be_nearer(golden, tolerance) || wide.dtype != DType::f64 || actual.dtype != golden.dtype ||
+  if (!can_be_nearer(golden, tolerance, true) || wide.dtype != DType::f64 || actual.dtype != golden.dtype ||
       actual.sizes != golden.sizes || wide.sizes != golden.sizes)
     return false;
   const std::vector<double> a = doubles(actual), g = doubles(golden), w = doubles(wide);

@@ -1,4 +1,5 @@
-// A case's results in float64: where PyTorch rounds to 16 bits after each step, they tell which result is nearer.
+// A case's results in float64: where PyTorch rounds to 16 bits after each step, or a float32 gradient cancels, they
+// tell which result is nearer.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace tern {
 class Reference {
  public:
   Reference() = default;  ///< has no results
-  explicit Reference(const ConformCase& c) : case_(&c) {}
+  explicit Reference(const ConformCase& c, bool gradients = false) : case_(&c), gradients_(gradients) {}
 
   struct Call {
     std::vector<HostTensor> outputs, inputs;  ///< inputs as they are after the call
@@ -24,13 +25,14 @@ class Reference {
  private:
   const Call* find(std::size_t call);
   const ConformCase* case_ = nullptr;
+  bool gradients_ = false;  ///< outputs are followed by the gradients of add_case_gradients()
   std::optional<std::vector<Call>> calls_;
 };
 
-/// Whether nearness can decide: float16 or bfloat16, and not to be compared bit for bit.
-bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance);
+/// Whether nearness can decide: float16 or bfloat16, or the gradient of float32, and not to be compared bit for bit.
+bool can_be_nearer(const HostTensor& golden, const Tolerance& tolerance, bool gradient = false);
 
-/// Whether each element of a 16-bit result is within the tolerance of PyTorch's, or no further from the float64 one
+/// Whether each element of such a result is within the tolerance of PyTorch's, or no further from the float64 one
 /// than PyTorch's is. PyTorch's own has to be plausible, so that a wrong program finds no support in a reference that
 /// is as wrong: within kPlausible tolerances of the largest float64 element (at least 1).
 inline constexpr double kPlausible = 16;

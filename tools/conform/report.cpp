@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "exporter/gradients/registry.h"
+#include "schema/op_record.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 
@@ -18,7 +20,7 @@ bool is_nearer(const ConformResult& r) {
 }
 
 struct OpLine {
-  int passed = 0, failed = 0, nearer = 0;
+  int passed = 0, failed = 0, refused = 0, nearer = 0;
   double worst_ulp = 0;
 };
 
@@ -27,10 +29,25 @@ std::map<std::string, OpLine> by_op(std::span<const ConformResult> results) {
   for (const ConformResult& r : results) {
     OpLine& line = ops[r.op];
     ++(r.passed() ? line.passed : line.failed);
+    line.refused += r.refused;
     line.nearer += is_nearer(r);
     if (r.passed()) line.worst_ulp = std::max(line.worst_ulp, r.worst_ulp);
   }
   return ops;
+}
+
+/// How many of the failed cases have no gradient, and which of Tern's ops have no rule.
+std::string refused_text(std::span<const ConformResult> results) {
+  std::string ops;
+  for (int number = 1; number <= kMaxOp; ++number) {
+    const Op op = static_cast<Op>(number);
+    if (op_record(op).op == Op::invalid || find_gradient_rule(op) != nullptr || find_no_gradient(op) != nullptr)
+      continue;
+    ops += fmt::format("{}{}", ops.empty() ? "" : ", ", op_name(op));
+  }
+  return fmt::format("{} of the failed cases are refused: a gradient reaches an op that has none\n{}",
+                     std::ranges::count_if(results, &ConformResult::refused),
+                     ops.empty() ? std::string() : "Ops without a rule: " + ops + "\n");
 }
 
 std::string json_list(const auto& texts) {
@@ -53,10 +70,11 @@ std::string json_report(std::span<const ConformResult> results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ConformResult& r = results[i];
     out += fmt::format(
-        "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"stage\": \"{}\", "
+        "{}\n    {{\"name\": \"{}\", \"op\": \"{}\", \"dtype\": \"{}\", \"passed\": {}, \"refused\": {}, \"stage\": "
+        "\"{}\", "
         "\"message\": \"{}\", "
         "\"worst_ulp\": {}, \"nearer\": {}, \"seconds\": {:.6f}, \"operators\": {}}}",
-        i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.stage,
+        i == 0 ? "" : ",", json_escape(r.name), json_escape(r.op), json_escape(r.dtype), r.passed(), r.refused, r.stage,
         json_escape(r.message), std::isfinite(r.worst_ulp) ? fmt::format("{:.3g}", r.worst_ulp) : "null",
         json_list(r.nearer), r.seconds, json_operators(r.operators));
   }
@@ -93,16 +111,21 @@ std::string conform_report(std::span<const ConformResult> results, const ReportO
     out += fmt::format("{} of the passed cases {} outside the tolerance, but nearer to float64 than PyTorch\n", n,
                        n == 1 ? "is" : "are");
   }
+  if (options.gradients) out += refused_text(results);
   if (options.table && !results.empty()) {
-    TextTable table({{"op", TextTable::Align::left},
-                     {"passed", TextTable::Align::right},
-                     {"failed", TextTable::Align::right},
-                     {"nearer", TextTable::Align::right},
-                     {"worst ulp", TextTable::Align::right}});
+    std::vector<TextTable::Column> columns = {{"op", TextTable::Align::left},
+                                              {"passed", TextTable::Align::right},
+                                              {"failed", TextTable::Align::right},
+                                              {"nearer", TextTable::Align::right},
+                                              {"worst ulp", TextTable::Align::right}};
+    if (options.gradients) columns.push_back({"refused", TextTable::Align::right});
+    TextTable table(std::move(columns));
     for (const auto& [op, line] : by_op(results)) {
-      table.add_row({escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
-                     line.nearer > 0 ? std::to_string(line.nearer) : "",
-                     line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""});
+      std::vector<std::string> row = {escape_name(op, 60), std::to_string(line.passed), std::to_string(line.failed),
+                                      line.nearer > 0 ? std::to_string(line.nearer) : "",
+                                      line.passed > 0 ? fmt::format("{:.3g}", line.worst_ulp) : ""};
+      if (options.gradients) row.push_back(line.refused > 0 ? std::to_string(line.refused) : "");
+      table.add_row(std::move(row));
     }
     out += table.str();
   }

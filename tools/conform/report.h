@@ -10,8 +10,9 @@ namespace tern {
 
 struct ReportOptions {
   bool json = false;
-  bool table = true;  ///< the table per op
-  int failures = 50;  ///< how many failures to print; the rest is counted
+  bool gradients = false;  ///< the cases are of --gradients: tell which have none
+  bool table = true;       ///< the table per op
+  int failures = 50;       ///< how many failures to print; the rest is counted
 };
 
 /// The last line is "N passed, N failed", in JSON too (on standard error there).

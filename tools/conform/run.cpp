@@ -18,6 +18,7 @@
 #include "kernels/custom/library.h"
 #include "tools/conform/bits.h"
 #include "tools/conform/case.h"
+#include "tools/conform/gradients.h"
 #include "tools/conform/reference.h"
 #include "tools/files/streams.h"
 
@@ -48,14 +49,14 @@ struct Findings {
   Results results;
 };
 
-/// Compares one tensor. `wide` finds the same one in float64, and null where there is none.
+/// Compares one tensor, a gradient or not. `wide` finds the same one in float64, and null where there is none.
 template <class Wide>
 void check(const std::string& what, const Tensor& actual, const HostTensor& golden, const ConformCase& c, Wide&& wide,
-           Findings* findings) {
+           Findings* findings, bool gradient = false) {
   const HostTensor& host = findings->results.emplace_back(what, to_host(actual)).second;
   const Comparison result = compare(host, golden, c.tolerance);
   if (!result.ok && result.mismatch.empty()) {
-    const HostTensor* reference = can_be_nearer(golden, result.tolerance) ? wide() : nullptr;
+    const HostTensor* reference = can_be_nearer(golden, result.tolerance, gradient) ? wide() : nullptr;
     if (reference != nullptr && is_nearer(host, golden, *reference, result.tolerance)) {
       findings->nearer.push_back(what);
       return;
@@ -84,7 +85,7 @@ const std::vector<Tensor>& run_as_graph(Session& session, const std::string& fun
 
 /// Runs a rank's calls; results are kept after a first finding, too.
 void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info, Session& session, bool as_graph,
-               Reference& reference, Findings* findings) {
+               bool with_gradients, Reference& reference, Findings* findings) {
   const std::vector<CaseCall>& calls = c.ranks[rank];
   const auto missing = [&](std::string what) {
     if (findings->first.empty()) findings->first = std::move(what);
@@ -99,12 +100,21 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
     const std::string where = (c.ranks.size() > 1 ? fmt::format("rank {}, ", rank) : std::string()) +
                               (calls.size() > 1 ? fmt::format("call {}, ", k) : std::string());
     for (const auto& [i, golden] : call.outputs) {
+      if (with_gradients) break;  // other cases compare these
       const auto at = static_cast<std::size_t>(i);
       if (at >= outputs.size())
         return missing(fmt::format("{}output {} is missing: there are {}", where, i, outputs.size()));
       check(
           fmt::format("{}output {}", where, i), outputs[at], *golden, c, [&] { return reference.output(k, at); },
           findings);
+    }
+    std::size_t next = outputs.size() - (with_gradients ? call.gradients.size() : 0);
+    for (const auto& [i, golden] : call.gradients) {
+      if (!with_gradients) break;
+      const std::size_t at = next++;
+      check(
+          fmt::format("gradient of input {}", i), outputs[at], *golden, c, [&] { return reference.output(k, at); },
+          findings, true);
     }
     for (const auto& [i, golden] : call.mutated) {
       const auto at = static_cast<std::size_t>(i);
@@ -118,11 +128,11 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
 
 /// The same for all ranks; those of a group have a thread each.
 Findings run_ranks(const ConformCase& c, const FunctionInfo& info, const Prepared& prepared, bool as_graph,
-                   Reference& reference) {
+                   bool with_gradients, Reference& reference) {
   Findings all;
   if (c.ranks.size() == 1) {
     Session session(prepared);
-    run_calls(c, 0, info, session, as_graph, reference, &all);
+    run_calls(c, 0, info, session, as_graph, with_gradients, reference, &all);
     return all;
   }
   struct Rank {
@@ -140,7 +150,7 @@ Findings run_ranks(const ConformCase& c, const FunctionInfo& info, const Prepare
           Session session(prepared);
           session.set_group(groups[r]);
           Reference none;
-          run_calls(c, r, info, session, as_graph, none, &mine.findings);
+          run_calls(c, r, info, session, as_graph, false, none, &mine.findings);
         } catch (...) {
           mine.failure = std::current_exception();
           groups[r]->abort("its calls ended early");
@@ -180,6 +190,15 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     stage = "export";
     ImportOptions to_operators;
     to_operators.store_weights = false;
+    if (options.gradients) {
+      if (c.ranks.size() != 1 || c.ranks[0].size() != 1 || c.ranks[0][0].gradients.empty())
+        fail(ErrorCode::invalid_argument, "a case with gradients has one call, and gradK");
+      to_operators.transform = [&](Program& p) {
+        stage = "gradients";
+        add_case_gradients(p, c);
+        stage = "export";
+      };
+    }
     Program imported = import_pt2(pt2_path, to_operators);
     result.operators = operators_of(imported);  // before nodes of several operators become one
     store_weights(imported, {});
@@ -198,7 +217,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
     const std::vector<FunctionInfo> functions = model.functions();
     if (functions.empty()) fail(ErrorCode::bad_file, "the program has no function");
     Results first;
-    Reference reference(c);
+    Reference reference(c, options.gradients);
     const bool several = options.devices.size() > 1;
     std::string unlike;  // PyTorch's results: whether the devices agree is told nevertheless
     for (const std::string& device : options.devices) {
@@ -212,7 +231,7 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       const Prepared prepared = model.prepare(prepare);
       stage = "run";
       const std::uint64_t before = custom_nodes_on_host();
-      Findings findings = run_ranks(c, functions.front(), prepared, options.graph, reference);
+      Findings findings = run_ranks(c, functions.front(), prepared, options.graph, options.gradients, reference);
       std::string why = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
       result.nearer = std::move(findings.nearer);
@@ -242,6 +261,9 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       stage = "compare";
     }
     for (const auto& [what, tensor] : first) result.bits = hash_bits(result.bits, tensor);
+  } catch (const Error& e) {
+    result.message = e.what();
+    result.refused = e.code() == ErrorCode::unsupported && stage == std::string_view("gradients");
   } catch (const std::exception& e) {
     result.message = e.what();
   }

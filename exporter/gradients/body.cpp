@@ -1,0 +1,152 @@
+#include "exporter/gradients/body.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "exporter/gradients/differentiate.h"
+#include "exporter/rewrite.h"
+#include "schema/op_record.h"
+
+namespace tern {
+namespace {
+
+bool is_assertion(Op op) {
+  return op == Op::assert_dim || op == Op::assert_true;
+}
+
+/// Whether a node of the function, or of those that it runs, has the property.
+bool any_node(const Program& program, std::uint32_t function, const std::function<bool(const Node&)>& has) {
+  for (const Node& n : program.functions[function].nodes) {
+    if (has(n)) return true;
+    for (std::uint32_t f : n.functions) {
+      if (any_node(program, f, has)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::uint32_t new_function(Program& program, const std::string& name) {
+  program.functions.emplace_back();
+  program.functions.back().name = name;
+  return static_cast<std::uint32_t>(program.functions.size() - 1);
+}
+
+ValueId new_input(Builder& b, const TensorType& type, const std::string& name) {
+  const ValueId v = b.add_value(type, name);
+  FunctionInput in;
+  in.value = v;
+  in.name = name;
+  b.function().inputs.push_back(std::move(in));
+  return v;
+}
+
+void new_output(Builder& b, ValueId value) {
+  FunctionOutput out;
+  out.value = value;
+  b.function().outputs.push_back(std::move(out));
+}
+
+std::vector<TensorType> input_types(const Program& program, std::uint32_t function) {
+  const Function& f = program.functions[function];
+  std::vector<TensorType> types;
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::user) types.push_back(f.values[static_cast<std::size_t>(in.value)].type);
+  }
+  return types;
+}
+
+std::vector<TensorType> output_types(const Program& program, std::uint32_t function) {
+  const Function& f = program.functions[function];
+  std::vector<TensorType> types;
+  for (const FunctionOutput& out : f.outputs) types.push_back(f.values[static_cast<std::size_t>(out.value)].type);
+  return types;
+}
+
+ValueId input_value(const Program& program, std::uint32_t function, std::size_t input) {
+  for (const FunctionInput& in : program.functions[function].inputs) {
+    if (in.kind == FunctionInput::Kind::user && input-- == 0) return in.value;
+  }
+  return kNoValue;
+}
+
+KeptBody keep_random(GradientCall& c, std::uint32_t body) {
+  Program& program = c.b.program();
+  const auto binds = [](const Node& n) { return n.op != Op::cond && has_trait(n.op, Trait::data_sized); };
+  const auto random = [](const Node& n) { return has_trait(n.op, Trait::random); };
+  const auto symbols = [](const Node& n) { return n.op == Op::cond && n.has(AttrKey::symbols); };
+  if (any_node(program, body, binds) || any_node(program, body, symbols)) {
+    c.refuse("a body finds out sizes when it runs; its backward function would find them out twice");
+  }
+  for (const Node& n : program.functions[body].nodes) {
+    for (std::uint32_t f : n.functions) {
+      if (any_node(program, f, random)) c.refuse("random numbers in control flow inside of control flow");
+    }
+  }
+  KeptBody kept;
+  kept.function = body;
+  kept.outputs = program.functions[body].outputs.size();
+  const std::vector<Node>& nodes = program.functions[body].nodes;
+  if (std::ranges::none_of(nodes, random)) return kept;
+  Function copy = program.functions[body];
+  for (const Node& n : copy.nodes) {
+    if (!random(n)) continue;
+    FunctionOutput out;
+    out.value = n.outputs.at(0);
+    kept.kept.push_back(copy.values[static_cast<std::size_t>(out.value)].type);
+    copy.outputs.push_back(std::move(out));
+  }
+  program.functions.push_back(std::move(copy));
+  kept.function = static_cast<std::uint32_t>(program.functions.size() - 1);
+  return kept;
+}
+
+BackwardBody::BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs,
+                           const std::vector<ValueId>& kept)
+    : b_(b), inputs_(inputs) {
+  const Function from = b.program().functions[body.function];  // a copy: adding values moves functions' lists
+  std::vector<ValueId> place(from.values.size(), kNoValue);
+  std::size_t next = 0;
+  for (const FunctionInput& in : from.inputs) {
+    if (in.value == kNoValue) continue;
+    place[static_cast<std::size_t>(in.value)] =
+        in.kind == FunctionInput::Kind::state ? value_of_state(b.program(), b.function(), in.state) : inputs.at(next++);
+  }
+  std::size_t random = 0;
+  for (const Node& n : from.nodes) {
+    if (is_assertion(n.op)) continue;
+    if (has_trait(n.op, Trait::random)) {
+      place[static_cast<std::size_t>(n.outputs.at(0))] = kept.at(random++);
+      continue;
+    }
+    Node copy = n;
+    for (ValueId& v : copy.inputs) v = v == kNoValue ? v : place[static_cast<std::size_t>(v)];
+    for (ValueId& v : copy.outputs) {
+      if (v == kNoValue) continue;
+      const Value& value = from.values[static_cast<std::size_t>(v)];
+      v = place[static_cast<std::size_t>(v)] = b.add_value(value.type, value.name);
+    }
+    b.function().nodes.push_back(std::move(copy));
+  }
+  for (std::size_t i = 0; i < body.outputs; ++i) {
+    outputs_.push_back(place[static_cast<std::size_t>(from.outputs[i].value)]);
+  }
+}
+
+std::vector<ValueId> BackwardBody::gradients(const std::vector<ValueId>& seeds,
+                                             const std::vector<std::size_t>& wanted) {
+  std::vector<GradientSeed> arriving;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    if (seeds[i] != kNoValue) arriving.push_back({outputs_.at(i), seeds[i]});
+  }
+  std::vector<ValueId> wrt;
+  for (std::size_t i : wanted) wrt.push_back(inputs_.at(i));
+  std::vector<ValueId> result = differentiate(b_, arriving, wrt);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] == kNoValue) result[i] = zeros_like(b_, wrt[i]);
+  }
+  return result;
+}
+
+}  // namespace tern

@@ -1,0 +1,51 @@
+// The backward function of a body that control flow runs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exporter/gradients/rule.h"
+
+namespace tern {
+
+/// A body with further results: what its backward function cannot compute again. Those are its random numbers.
+struct KeptBody {
+  std::uint32_t function = 0;
+  std::size_t outputs = 0;       ///< of the body before; the values that are kept follow
+  std::vector<TensorType> kept;  ///< their types
+};
+
+/// A copy of the body with its random numbers as further results; the body itself where it has none. Refuses bodies
+/// with sizes that the data determine, and random numbers in bodies of bodies.
+KeptBody keep_random(GradientCall& c, std::uint32_t body);
+
+/// The types of the body's inputs of kind user, and of its results.
+std::vector<TensorType> input_types(const Program& program, std::uint32_t function);
+std::vector<TensorType> output_types(const Program& program, std::uint32_t function);
+
+/// The value that the user input is inside.
+ValueId input_value(const Program& program, std::uint32_t function, std::size_t input);
+
+/// A function under construction: the body's nodes again, then their gradients.
+class BackwardBody {
+ public:
+  /// `inputs` and `kept` are values of the function of `b`: what the body's user inputs are, and the random numbers of
+  /// its first run.
+  BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs, const std::vector<ValueId>& kept);
+
+  ValueId output(std::size_t i) const { return outputs_[i]; }
+  /// Gradients of the inputs `wanted`, zeros where none flows. `seeds` has an entry for each result of the body;
+  /// kNoValue where none arrives.
+  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted);
+
+ private:
+  Builder& b_;
+  std::vector<ValueId> inputs_, outputs_;
+};
+
+/// A new function of the program, and an input of kind user for it.
+std::uint32_t new_function(Program& program, const std::string& name);
+ValueId new_input(Builder& b, const TensorType& type, const std::string& name);
+void new_output(Builder& b, ValueId value);
+
+}  // namespace tern

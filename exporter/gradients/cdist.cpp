@@ -1,0 +1,58 @@
+// The rule of distances: of d = |x - y|_p, (x - y) |x - y|^(p - 2) / d^(p - 1), and nothing where d is 0.
+#include <cmath>
+
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+
+namespace tern {
+namespace {
+
+/// From so many rows on, p = 2 is done by products, as PyTorch does.
+constexpr std::int64_t kManyRows = 25;
+
+bool is_long(Dim rows) {
+  return !rows.is_const() || rows.value() > kManyRows;
+}
+
+const char* share(double p) {
+  if (p == 1) return "sign(x - y) * g";
+  if (p == 2) return "d == 0 ? 0 : g * (x - y) / d";
+  if (std::isinf(p)) return "abs(x - y) == d ? sign(x - y) * g : 0";
+  if (p < 1) return "z = x - y; z == 0 || d == 0 ? 0 : g * sign(z) * pow(abs(z), p - 1) * pow(d, 1 - p)";
+  return "z = x - y; z == 0 || d == 0 ? 0 : g * sign(z) * pow(abs(z) / d, p - 1)";
+}
+
+}  // namespace
+
+void differentiate_cdist(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), y = c.in(1), d = c.out(0), g = c.grad(0);
+  const DType wide = compute_type(b.dtype(x));
+  const double p = c.node.number(AttrKey::p);
+  if (p == 0) {
+    c.give(0, b.full(b.shape(x), 0, b.dtype(x)));
+    return c.give(1, b.full(b.shape(y), 0, b.dtype(y)));
+  }
+  if (p == 2 && (is_long(b.size(x, -2)) || is_long(b.size(y, -2)))) {
+    // sum_j r_ij (x_i - y_j) = x_i sum_j r_ij - (r y)_i
+    const ValueId r = b.expr("d == 0 ? 0 : g / d", {{"g", g}, {"d", d}}, wide);
+    const auto side = [&](std::size_t i, ValueId from, ValueId to, ValueId ratio) {
+      if (!c.wants(i)) return;
+      const ValueId rows = b.reduce(ratio, "sum", {-1}, true, wide), moved = b.matmul(ratio, b.cast(to, wide));
+      c.give(i, b.expr("x * r - m", {{"x", from}, {"r", rows}, {"m", moved}}, wide));
+    };
+    side(0, x, y, r);
+    return side(1, y, x, b.transpose(r, -2, -1));
+  }
+  const ValueId each = b.expr(share(p),
+                              {{"x", b.unsqueeze(x, -2)},
+                               {"y", b.unsqueeze(y, -3)},
+                               {"d", b.unsqueeze(d, -1)},
+                               {"g", b.unsqueeze(g, -1)},
+                               {"p", p}},
+                              wide);
+  if (c.wants(0)) c.give(0, b.reduce(each, "sum", {-2}, false, wide));
+  if (c.wants(1)) c.give(1, b.expr("-g", {{"g", b.reduce(each, "sum", {-3}, false, wide)}}, wide));
+}
+
+}  // namespace tern

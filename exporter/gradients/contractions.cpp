@@ -1,0 +1,18 @@
+// Gradients of attention and distances.
+#include "exporter/gradients/rules.h"
+
+namespace tern {
+namespace {
+
+constexpr GradientEntry kRules[] = {
+    {Op::attention, differentiate_attention},
+    {Op::cdist, differentiate_cdist},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_contractions() {
+  return kRules;
+}
+
+}  // namespace tern

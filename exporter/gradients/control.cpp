@@ -1,0 +1,236 @@
+// Gradients of control flow. A branch, or a body that runs once, computes its values again in its backward function. A
+// loop runs backwards over what each of its rounds began with, which the forward loop stacks.
+#include "exporter/gradients/body.h"
+#include "exporter/gradients/differentiate.h"
+#include "exporter/gradients/rule.h"
+
+namespace tern {
+namespace {
+
+bool is_number(const TensorType& t) {
+  return is_floating(t.dtype) || is_complex(t.dtype);
+}
+
+/// The node runs `functions` instead, which give `more` results behind the others. Returns these.
+std::vector<ValueId> run_instead(GradientCall& c, const std::vector<std::uint32_t>& functions,
+                                 const std::vector<TensorType>& more) {
+  std::vector<ValueId> added;
+  for (const TensorType& t : more) added.push_back(c.b.add_value(t));
+  Node& node = c.b.function().nodes[c.index];
+  node.functions = functions;
+  node.outputs.resize(c.output_count(), kNoValue);
+  node.outputs.insert(node.outputs.end(), added.begin(), added.end());
+  return added;
+}
+
+std::vector<std::size_t> wanted_from(GradientCall& c, std::size_t first, std::size_t count) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (c.wants(first + i)) wanted.push_back(i);
+  }
+  return wanted;
+}
+
+/// The body's backward function: it takes the operands, the gradients of those results that have one, and the values
+/// that are kept, and gives the gradients of the wanted operands. Of the values kept in `all_kept` it reads `count`
+/// from number `first` on, its own.
+std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<std::size_t>& wanted,
+                     const std::vector<TensorType>& all_kept, std::size_t first) {
+  Program& program = c.b.program();
+  const std::uint32_t number = new_function(program, program.functions[body.function].name + ".gradient");
+  Builder b(program, number);
+  std::vector<ValueId> inputs, seeds, kept;
+  for (const TensorType& t : input_types(program, body.function)) inputs.push_back(new_input(b, t, "operand"));
+  const std::vector<TensorType> results = output_types(program, body.function);
+  for (std::size_t i = 0; i < body.outputs; ++i) {
+    seeds.push_back(c.grad(i) == kNoValue ? kNoValue : new_input(b, results[i], "gradient"));
+  }
+  for (const TensorType& t : all_kept) kept.push_back(new_input(b, t, "kept"));
+  const auto own = kept.begin() + static_cast<std::ptrdiff_t>(first);
+  BackwardBody backward(b, body, inputs, {own, own + static_cast<std::ptrdiff_t>(body.kept.size())});
+  for (ValueId v : backward.gradients(seeds, wanted)) new_output(b, v);
+  return number;
+}
+
+/// Operands, gradients and kept values, in the order in which branch() takes them.
+std::vector<ValueId> branch_operands(GradientCall& c, std::size_t first, const std::vector<ValueId>& kept) {
+  std::vector<ValueId> operands(c.node.inputs.begin() + static_cast<std::ptrdiff_t>(first), c.node.inputs.end());
+  for (std::size_t i = 0; i < c.output_count(); ++i) {
+    if (c.grad(i) != kNoValue) operands.push_back(c.grad(i));
+  }
+  operands.insert(operands.end(), kept.begin(), kept.end());
+  return operands;
+}
+
+/// The branch with zeros for the values that only the other branch keeps, before or behind its own.
+std::uint32_t with_zeros(Program& program, const KeptBody& body, const std::vector<TensorType>& other, bool before) {
+  if (other.empty()) return body.function;
+  Function copy = program.functions[body.function];
+  program.functions.push_back(std::move(copy));
+  const auto number = static_cast<std::uint32_t>(program.functions.size() - 1);
+  Builder b(program, number);
+  std::vector<FunctionOutput> zeros;
+  for (const TensorType& t : other) {
+    FunctionOutput out;
+    out.value = b.full(t.shape, 0, t.dtype);
+    zeros.push_back(std::move(out));
+  }
+  std::vector<FunctionOutput>& outputs = b.function().outputs;
+  outputs.insert(before ? outputs.begin() + static_cast<std::ptrdiff_t>(body.outputs) : outputs.end(), zeros.begin(),
+                 zeros.end());
+  return number;
+}
+
+void cond(GradientCall& c) {
+  Program& program = c.b.program();
+  const KeptBody yes = keep_random(c, c.node.functions[0]), no = keep_random(c, c.node.functions[1]);
+  std::vector<TensorType> types = yes.kept;
+  types.insert(types.end(), no.kept.begin(), no.kept.end());
+  std::vector<ValueId> kept;
+  if (!types.empty()) {
+    kept = run_instead(c, {with_zeros(program, yes, no.kept, false), with_zeros(program, no, yes.kept, true)}, types);
+  }
+  const std::vector<std::size_t> wanted = wanted_from(c, 1, c.input_count() - 1);
+  Node n;
+  n.op = Op::cond;
+  n.functions = {branch(c, yes, wanted, types, 0), branch(c, no, wanted, types, yes.kept.size())};
+  n.inputs = {c.in(0)};
+  const std::vector<ValueId> operands = branch_operands(c, 1, kept);
+  n.inputs.insert(n.inputs.end(), operands.begin(), operands.end());
+  const std::vector<ValueId> gradients = c.b.add(std::move(n));
+  for (std::size_t i = 0; i < wanted.size(); ++i) c.give(1 + wanted[i], gradients[i]);
+}
+
+void call(GradientCall& c) {
+  const KeptBody body = keep_random(c, c.node.functions[0]);
+  std::vector<ValueId> kept;
+  if (!body.kept.empty()) kept = run_instead(c, {body.function}, body.kept);
+  const std::vector<std::size_t> wanted = wanted_from(c, 0, c.input_count());
+  Node n;
+  n.op = Op::call;
+  n.functions = {branch(c, body, wanted, body.kept, 0)};
+  n.inputs = branch_operands(c, 0, kept);
+  const std::vector<ValueId> gradients = c.b.add(std::move(n));
+  for (std::size_t i = 0; i < wanted.size(); ++i) c.give(wanted[i], gradients[i]);
+}
+
+/// A loop over slices, with values carried from one round to the next: scan_loop, and map_loop without any.
+class LoopGradient {
+ public:
+  explicit LoopGradient(GradientCall& c)
+      : c_(c),
+        b_(c.b),
+        carried_(c.node.op == Op::scan_loop ? static_cast<std::size_t>(c.node.integer(AttrKey::carried)) : 0),
+        mapped_(static_cast<std::size_t>(c.node.integer(AttrKey::mapped))),
+        additional_(c.input_count() - carried_ - mapped_),
+        body_(keep_random(c, c.node.functions[0])),
+        types_(input_types(b_.program(), body_.function)),
+        wanted_slices_(wanted_from(c, carried_, mapped_)),
+        wanted_additional_(wanted_from(c, carried_ + mapped_, additional_)) {
+    for (std::size_t i = 0; i < carried_; ++i) {
+      if (is_number(types_[i])) flowing_.push_back(i);
+    }
+  }
+
+  void give() {
+    const std::vector<ValueId> stacked = keep_rounds();
+    Node n;
+    n.op = Op::scan_loop;
+    n.functions = {backward_body()};
+    for (std::size_t i : flowing_) n.inputs.push_back(c_.grad_or_zeros(i));
+    for (std::size_t i : wanted_additional_) n.inputs.push_back(zeros_like(b_, c_.in(carried_ + mapped_ + i)));
+    const std::size_t carried = n.inputs.size();
+    for (ValueId v : stacked) n.inputs.push_back(backwards(v));
+    for (std::size_t i = 0; i < mapped_; ++i) n.inputs.push_back(backwards(c_.in(carried_ + i)));
+    for (std::size_t i = carried_; i < body_.outputs; ++i) {
+      if (c_.grad(i) != kNoValue) n.inputs.push_back(backwards(c_.grad(i)));
+    }
+    n.attrs = {attr(AttrKey::carried, static_cast<std::int64_t>(carried)),
+               attr(AttrKey::mapped, static_cast<std::int64_t>(n.inputs.size() - carried))};
+    for (std::size_t i = 0; i < additional_; ++i) n.inputs.push_back(c_.in(carried_ + mapped_ + i));
+    const std::vector<ValueId> results = b_.add(std::move(n));
+    std::size_t next = 0;
+    for (std::size_t i : flowing_) c_.give(i, results[next++]);
+    for (std::size_t i : wanted_additional_) c_.give(carried_ + mapped_ + i, results[next++]);
+    for (std::size_t i : wanted_slices_) c_.give(carried_ + i, backwards(results[next++]));
+  }
+
+ private:
+  ValueId backwards(ValueId v) { return b_.flip(v, {0}); }
+
+  /// What a round cannot compute again, stacked: the carried values that it began with, and its random numbers.
+  std::vector<ValueId> keep_rounds() {
+    if (carried_ == 0 && body_.kept.empty()) return {};
+    Program& program = b_.program();
+    Function copy = program.functions[body_.function];
+    for (std::size_t i = 0; i < carried_; ++i) {
+      FunctionOutput out;
+      out.value = input_value(program, body_.function, i);
+      copy.outputs.push_back(std::move(out));
+    }
+    program.functions.push_back(std::move(copy));
+    std::vector<TensorType> types = body_.kept;
+    types.insert(types.end(), types_.begin(), types_.begin() + static_cast<std::ptrdiff_t>(carried_));
+    const Dim rounds = b_.size(c_.in(carried_), 0);
+    for (TensorType& t : types) t.shape.insert(t.shape.begin(), rounds);
+    return run_instead(c_, {static_cast<std::uint32_t>(program.functions.size() - 1)}, types);
+  }
+
+  /// Takes gradients of the carried values and sums for the additional operands; slices of what is stacked, of the
+  /// loop's operands and of its results' gradients; the additional operands. Gives the new gradients and sums, and the
+  /// gradients of the slices.
+  std::uint32_t backward_body() {
+    Program& program = b_.program();
+    const std::uint32_t number = new_function(program, program.functions[body_.function].name + ".gradient");
+    Builder b(program, number);
+    const std::vector<TensorType> results = output_types(program, body_.function);
+    std::vector<ValueId> seeds(body_.outputs, kNoValue), sums, kept, inputs;
+    const auto type_of = [&](std::size_t i) { return types_[carried_ + mapped_ + i]; };
+    for (std::size_t i : flowing_) seeds[i] = new_input(b, types_[i], "gradient");
+    for (std::size_t i : wanted_additional_) sums.push_back(new_input(b, type_of(i), "sum"));
+    for (const TensorType& t : body_.kept) kept.push_back(new_input(b, t, "kept"));
+    for (std::size_t i = 0; i < carried_ + mapped_; ++i) inputs.push_back(new_input(b, types_[i], "slice"));
+    for (std::size_t i = carried_; i < body_.outputs; ++i) {
+      if (c_.grad(i) != kNoValue) seeds[i] = new_input(b, results[i], "gradient");
+    }
+    for (std::size_t i = 0; i < additional_; ++i) inputs.push_back(new_input(b, type_of(i), "operand"));
+
+    std::vector<std::size_t> wanted = flowing_;
+    for (std::size_t i : wanted_additional_) wanted.push_back(carried_ + mapped_ + i);
+    for (std::size_t i : wanted_slices_) wanted.push_back(carried_ + i);
+    BackwardBody backward(b, body_, inputs, kept);
+    const std::vector<ValueId> gradients = backward.gradients(seeds, wanted);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const bool summed = i >= flowing_.size() && i < flowing_.size() + sums.size();
+      new_output(b, summed ? add_gradients(b, sums[i - flowing_.size()], gradients[i]) : gradients[i]);
+    }
+    return number;
+  }
+
+  GradientCall& c_;
+  Builder& b_;
+  const std::size_t carried_, mapped_, additional_;
+  const KeptBody body_;
+  const std::vector<TensorType> types_;
+  const std::vector<std::size_t> wanted_slices_, wanted_additional_;
+  std::vector<std::size_t> flowing_;  ///< carried values that have gradients
+};
+
+void loop(GradientCall& c) {
+  LoopGradient(c).give();
+}
+
+constexpr GradientEntry kRules[] = {
+    {Op::cond, cond},
+    {Op::call, call},
+    {Op::scan_loop, loop},
+    {Op::map_loop, loop},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_control() {
+  return kRules;
+}
+
+}  // namespace tern

@@ -1,0 +1,180 @@
+#include "exporter/gradients/differentiate.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <string>
+
+#include "exporter/gradients/detach.h"
+#include "exporter/gradients/registry.h"
+
+namespace tern {
+namespace {
+
+bool carries(const TensorType& t) {
+  return (is_floating(t.dtype) || is_complex(t.dtype)) && !t.quantized();
+}
+
+/// The nodes between `wrt` and the seeds, and the walk back over them.
+class Walk {
+ public:
+  Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt)
+      : b_(b), nodes_(b.function().nodes.size()), depends_(values(), false), reaches_(values(), false) {
+    find_dependent(wrt);
+    for (const GradientSeed& s : seeds) reaches_[at(s.value)] = true;
+    find_reaching();
+    refuse_missing();
+    grads_.assign(values(), kNoValue);
+    for (const GradientSeed& s : seeds) {
+      if (depends_[at(s.value)]) add(s.value, gradient_like(b_, s.gradient, s.value));
+    }
+  }
+
+  std::vector<ValueId> run(std::span<const ValueId> wrt) {
+    for (std::size_t n = nodes_; n-- > 0;) visit(n);
+    std::vector<ValueId> result;
+    for (ValueId v : wrt) result.push_back(grads_[at(v)]);
+    return result;
+  }
+
+ private:
+  static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
+  std::size_t values() const { return b_.function().values.size(); }
+  const Node& node(std::size_t n) const { return b_.function().nodes[n]; }
+
+  /// Marks the values that depend on `wrt` through ops that a gradient flows through.
+  void find_dependent(std::span<const ValueId> wrt) {
+    for (ValueId v : wrt) {
+      if (v < 0 || at(v) >= values()) fail(ErrorCode::internal, "differentiate: no such value");
+      if (!carries(b_.type(v))) {
+        fail(ErrorCode::invalid_argument,
+             fmt::format("value '{}' is {}: only floating and complex values have gradients",
+                         b_.function().values[at(v)].name, text_of(b_.type(v), b_.pool())));
+      }
+      depends_[at(v)] = true;
+    }
+    for (std::size_t n = 0; n < nodes_; ++n) {
+      const NoGradient* none = find_no_gradient(node(n).op);
+      if (none != nullptr && none->kind == NoGradient::Kind::zero) continue;
+      if (!reads_dependent(n)) continue;
+      for (ValueId v : node(n).outputs) {
+        if (v != kNoValue && carries(b_.type(v))) depends_[at(v)] = true;
+      }
+    }
+  }
+
+  /// Marks the values between: a gradient reaches those that `depends_`, too.
+  void find_reaching() {
+    for (std::size_t n = nodes_; n-- > 0;) {
+      bool any = false;
+      for (ValueId v : node(n).outputs) any = any || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
+      if (!any) continue;
+      for (std::size_t i = 0; i < node(n).inputs.size(); ++i) {
+        const ValueId v = node(n).inputs[i];
+        if (v != kNoValue && flows_to(node(n), i)) reaches_[at(v)] = true;
+      }
+    }
+  }
+
+  bool reads_dependent(std::size_t n) const {
+    const std::vector<ValueId>& inputs = node(n).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] != kNoValue && depends_[at(inputs[i])] && flows_to(node(n), i)) return true;
+    }
+    return false;
+  }
+
+  bool on_path(std::size_t n) const {
+    const bool in = reads_dependent(n);
+    bool out = false;
+    for (ValueId v : node(n).outputs) out = out || (v != kNoValue && depends_[at(v)] && reaches_[at(v)]);
+    return in && out;
+  }
+
+  /// All ops on the path that have no gradient, in one message.
+  void refuse_missing() const {
+    constexpr int kListed = 20;
+    std::string list;
+    int count = 0;
+    for (std::size_t n = 0; n < nodes_; ++n) {
+      if (!on_path(n) || find_gradient_rule(node(n).op) != nullptr) continue;
+      if (++count > kListed) continue;
+      const NoGradient* none = find_no_gradient(node(n).op);
+      list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", describe(b_.program(), b_.function(), n),
+                          none != nullptr ? none->reason : "this op has no gradient rule yet");
+    }
+    if (count == 0) return;
+    if (count > kListed) list += fmt::format("; and {} more", count - kListed);
+    fail(ErrorCode::unsupported, "no gradient of " + list);
+  }
+
+  void add(ValueId v, ValueId gradient) { grads_[at(v)] = add_gradients(b_, grads_[at(v)], gradient); }
+
+  void visit(std::size_t n) {
+    if (!on_path(n)) return;
+    std::vector<ValueId> grads;
+    bool any = false;
+    for (ValueId v : node(n).outputs) {
+      grads.push_back(v == kNoValue ? kNoValue : grads_[at(v)]);
+      any = any || grads.back() != kNoValue;
+    }
+    if (!any) return;
+    std::vector<bool> wanted;
+    for (ValueId v : node(n).inputs) wanted.push_back(v != kNoValue && depends_[at(v)]);
+    // The mark of a detached node is its own.
+    b_.set_origin(node(n).origin, is_detached(node(n)) ? std::vector<Annotation>{} : node(n).annotations);
+    GradientCall call(b_, n, std::move(grads), std::move(wanted));
+    find_gradient_rule(call.node.op)(call);
+    for (std::size_t i = 0; i < call.input_count(); ++i) {
+      if (call.wants(i) && call.given(i) != kNoValue) add(call.in(i), call.given(i));
+    }
+  }
+
+  Builder& b_;
+  const std::size_t nodes_;
+  std::vector<bool> depends_, reaches_;  ///< of the values that the function had
+  std::vector<ValueId> grads_;
+};
+
+}  // namespace
+
+std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt) {
+  std::vector<ValueId> gradients = Walk(b, seeds, wrt).run(wrt);
+  b.set_origin(-1);
+  return gradients;
+}
+
+ValueId zeros_like(Builder& b, ValueId value) {
+  return b.full(Dims(b.shape(value)), 0, b.dtype(value));
+}
+
+ValueId gradient_like(Builder& b, ValueId gradient, ValueId like) {
+  const DType to = b.dtype(like);
+  if (is_complex(b.dtype(gradient)) && !is_complex(to)) {
+    gradient = b.expr("real(x)", {{"x", gradient}}, b.dtype(gradient), to);
+  }
+  Dims from = b.shape(gradient);
+  const Dims sizes = b.shape(like);
+  const std::size_t extra = from.size() > sizes.size() ? from.size() - sizes.size() : 0;
+  std::vector<std::int64_t> summed;
+  for (std::size_t i = 0; i < extra; ++i) summed.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = extra; i < from.size(); ++i) {
+    if (sizes[i - extra].is(1) && !from[i].is(1)) summed.push_back(static_cast<std::int64_t>(i));
+  }
+  if (!summed.empty())
+    gradient = b.reduce(gradient, "sum", summed, true,
+                        compute_type(to) == compute_type(b.dtype(gradient)) ? to : compute_type(b.dtype(gradient)));
+  for (std::int64_t a : summed) from[static_cast<std::size_t>(a)] = 1;
+  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra));
+  if (extra > 0) gradient = b.reshape(gradient, from);
+  gradient = b.cast(gradient, to);
+  return b.expand(gradient, sizes);
+}
+
+ValueId add_gradients(Builder& b, ValueId a, ValueId c) {
+  if (a == kNoValue) return c;
+  if (c == kNoValue) return a;
+  return b.expr("a + c", {{"a", a}, {"c", c}}, b.dtype(a));
+}
+
+}  // namespace tern

@@ -1,0 +1,157 @@
+// The rules of factorizations: cholesky, qr, LU. The gradient of a hermitian matrix is hermitian, as in PyTorch,
+// although only one of its triangles is read.
+#include "exporter/gradients/matrices.h"
+#include "exporter/gradients/rules.h"
+
+namespace tern {
+namespace {
+
+/// Of A = Q R with R square: (g_Q + Q M) R^-H, where M is hermitian with the upper triangle of g_R R^H - Q^H g_Q.
+ValueId qr_gradient(Builder& b, ValueId q, ValueId r, ValueId gq, ValueId gr) {
+  ValueId m = gr == kNoValue ? kNoValue : times(b, gr, hermitian(b, r));
+  if (gq != kNoValue) {
+    const ValueId from_q = times(b, hermitian(b, q), gq);
+    m = m == kNoValue ? b.expr("-x", {{"x", from_q}}, b.dtype(q))
+                      : b.expr("m - x", {{"m", m}, {"x", from_q}}, b.dtype(q));
+  }
+  const ValueId sum = plus(b, times(b, q, with_adjoint(b, lower_half(b, hermitian(b, m)))), gq);
+  return triangular_solve(b, r, sum, {.upper = true, .left = false, .op = Transpose::adjoint});
+}
+
+/// P x, of the pivots of an LU factorization of `rows` rows.
+ValueId permuted(Builder& b, ValueId pivots, ValueId x, Transpose op) {
+  const Dim m = b.size(x, -2), k = b.size(pivots, -1);
+  if (!b.pool().proved_equal(m, k)) {  // rows behind the pivots stay where they are
+    const Dim rest = b.pool().sub(m, k);
+    Dims sizes(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
+    sizes.push_back(rest);
+    pivots = b.concat({pivots, b.expand(b.slice(b.iota(m, DType::i32, 1), 0, k, rest), sizes)}, -1);
+  }
+  Dims batch(b.shape(pivots).begin(), b.shape(pivots).end() - 1);
+  const ValueId ones = b.expand(identity(b, m, b.dtype(x)), with_sizes(batch, {m, m}));
+  return lu_solve(b, ones, pivots, x, true, op);
+}
+
+/// A zero on the diagonal becomes the smallest step from 1: a determinant has a gradient where its matrix is singular.
+ValueId without_zeros(Builder& b, ValueId upper) {
+  const ValueId one = identity(b, b.size(upper, -1), DType::boolean);
+  return b.expr("o && u == 0 ? e : u", {{"o", one}, {"u", upper}, {"e", machine_epsilon(b.dtype(upper))}},
+                b.dtype(upper));
+}
+
+}  // namespace
+
+void differentiate_cholesky(GradientCall& c) {
+  Builder& b = c.b;
+  if (c.grad(0) == kNoValue) return;
+  const bool upper = c.flag(AttrKey::upper);
+  const ValueId l = upper ? hermitian(b, c.out(0)) : c.out(0);
+  const ValueId g = upper ? hermitian(b, c.grad(0)) : c.grad(0);
+  const ValueId phi = lower_half(b, times(b, hermitian(b, l), g));
+  const ValueId left = triangular_solve(b, l, phi, {.op = Transpose::adjoint});
+  c.give(0, hermitian_part(b, triangular_solve(b, l, left, {.left = false})));
+}
+
+void differentiate_qr(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId a = c.in(0);
+  const auto mode = static_cast<QrMode>(c.node.integer(AttrKey::mode));
+  const Dim m = b.size(a, -2), n = b.size(a, -1);
+  const bool known = m.is_const() && n.is_const();
+  if (mode == QrMode::reflectors) c.refuse("PyTorch has none of reflectors");
+  if (!known) c.refuse("whether there are more rows than columns must be known");
+  if (mode == QrMode::complete && m.value() > n.value()) {
+    c.refuse("a complete QR of more rows than columns is not determined");
+  }
+  ValueId q = kNoValue;
+  if (mode == QrMode::r) {
+    q = b.add_all(Op::qr, {a}, {attr(AttrKey::mode, Dim(static_cast<int>(QrMode::reduced)))})[0];
+  } else {
+    q = c.out(0);
+  }
+  const ValueId r = c.out(1), gr = c.grad(1);
+  ValueId gq = mode == QrMode::r ? kNoValue : c.grad(0);
+  if (m.value() >= n.value()) return c.give(0, qr_gradient(b, q, r, gq, gr));
+  // A = [X Y], R = [U V]: V = Q^H Y adds to the gradient of Q.
+  const Dim rest = b.pool().sub(n, m);
+  ValueId gu = kNoValue, gy = b.full(with_sizes(batch_of(b, a), {m, rest}), 0, b.dtype(a));
+  if (gr != kNoValue) {
+    gu = b.slice(gr, -1, 0, m);
+    const ValueId gv = b.slice(gr, -1, m, rest);
+    gy = times(b, q, gv);
+    gq = plus(b, gq, times(b, b.slice(a, -1, m, rest), hermitian(b, gv)));
+  }
+  c.give(0, b.concat({qr_gradient(b, q, b.slice(r, -1, 0, m), gq, gu), gy}, -1));
+}
+
+/// With k = min(m, n), L = [L1; L2] and U = [U1 U2]: L2 = A2 U1^-1 and U2 = L1^-1 A2, in rows in the order of L.
+void differentiate_lu_factor(GradientCall& c) {
+  Builder& b = c.b;
+  if (c.grad(0) == kNoValue) return;
+  const ValueId lu = c.out(0), g = c.grad(0);
+  const DType t = b.dtype(lu);
+  const Dim m = b.size(lu, -2), n = b.size(lu, -1), k = b.pool().min(m, n);
+  const ValueId square = b.slice(b.slice(lu, -2, 0, k), -1, 0, k), g1 = b.slice(b.slice(g, -2, 0, k), -1, 0, k);
+  const ValueId ones = identity(b, k, t);
+  const ValueId l1 = b.expr("l + o", {{"l", triangle(b, square, true, -1)}, {"o", ones}}, t);
+  const ValueId u1 = without_zeros(b, triangle(b, square, false));
+  ValueId lower = times(b, hermitian(b, l1), triangle(b, g1, true, -1));
+  ValueId upper = times(b, triangle(b, g1, false), hermitian(b, u1));
+  const auto subtract = [&](ValueId from, ValueId x) { return b.expr("f - x", {{"f", from}, {"x", x}}, t); };
+  const Triangle under_l{.upper = false, .left = true, .unit = true, .op = Transpose::adjoint};
+  const Triangle behind_u{.upper = true, .left = false, .op = Transpose::adjoint};
+  ValueId below = kNoValue, beside = kNoValue;
+  if (!b.pool().proved_equal(m, k)) {
+    const Dim rest = b.pool().sub(m, k);
+    const ValueId l2 = b.slice(lu, -2, k, rest), g2 = b.slice(g, -2, k, rest);
+    upper = subtract(upper, times(b, hermitian(b, l2), g2));
+    below = triangular_solve(b, u1, g2, behind_u);
+  }
+  if (!b.pool().proved_equal(n, k)) {
+    const Dim rest = b.pool().sub(n, k);
+    const ValueId u2 = b.slice(lu, -1, k, rest), g2 = b.slice(g, -1, k, rest);
+    lower = subtract(lower, times(b, g2, hermitian(b, u2)));
+    beside = triangular_solve(b, l1, g2, under_l);
+  }
+  const ValueId phi = b.expr("l + u", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t);
+  ValueId ga = triangular_solve(b, u1, triangular_solve(b, l1, phi, under_l), behind_u);
+  if (below != kNoValue) ga = b.concat({ga, below}, -2);
+  if (beside != kNoValue) ga = b.concat({ga, beside}, -1);
+  c.give(0, permuted(b, c.out(1), ga, Transpose::transpose));
+}
+
+/// X of op(A) X = B, or X op(A) = B: B gets the solution with op(A)^H; what that does to op(A) goes on to the factors.
+void differentiate_lu_solve(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId lu = c.in(0), pivots = c.in(1), x = c.out(0), g = c.grad(0);
+  const DType t = b.dtype(lu);
+  const bool left = c.flag(AttrKey::left);
+  const auto op = static_cast<Transpose>(c.node.integer(AttrKey::transpose));
+  ValueId gb = kNoValue;
+  if (op == Transpose::transpose && is_complex(t)) {
+    gb = c.conj(lu_solve(b, lu, pivots, c.conj(g), left, Transpose::none));
+  } else {
+    gb = lu_solve(b, lu, pivots, g, left, op == Transpose::none ? Transpose::adjoint : Transpose::none);
+  }
+  c.give(2, gb);
+  if (!c.wants(0)) return;
+  ValueId ga = left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
+  if (op == Transpose::adjoint) ga = hermitian(b, ga);
+  if (op == Transpose::transpose) ga = transposed(b, ga);
+  // Of the batches that the right hand sides share one matrix in.
+  const Dims sizes = b.shape(lu);
+  std::vector<std::int64_t> shared;
+  const std::size_t more = b.shape(ga).size() - sizes.size();
+  for (std::size_t i = 0; i < b.shape(ga).size(); ++i) {
+    if (i < more || (sizes[i - more].is(1) && !b.shape(ga)[i].is(1))) shared.push_back(static_cast<std::int64_t>(i));
+  }
+  if (!shared.empty()) ga = b.reshape(b.reduce(ga, "sum", shared, true, t), sizes);
+  const ValueId rows = permuted(b, pivots, ga, Transpose::none);
+  const ValueId ones = identity(b, b.size(lu, -1), t);
+  const ValueId l = b.expr("l + o", {{"l", triangle(b, lu, true, -1)}, {"o", ones}}, t);
+  const ValueId upper = times(b, hermitian(b, l), rows);
+  const ValueId lower = times(b, rows, hermitian(b, triangle(b, lu, false)));
+  c.give(0, b.expr("-(l + u)", {{"l", triangle(b, lower, true, -1)}, {"u", triangle(b, upper, false)}}, t));
+}
+
+}  // namespace tern

@@ -1,0 +1,180 @@
+// The rule of grid_sample. A point reads taps along each axis (two for linear, four for cubic sampling), each with a
+// weight that depends on the position; the image gets the weights, the grid their slopes.
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+#include "exporter/lower/reduction.h"
+#include "schema/window_kinds.h"
+
+namespace tern {
+namespace {
+
+/// All of shape [n, points]; `slope` is d weight / d grid, kNoValue where it is 0.
+struct Tap {
+  ValueId place = kNoValue, inside = kNoValue, weight = kNoValue, slope = kNoValue;
+};
+
+class Sampling {
+ public:
+  explicit Sampling(GradientCall& c)
+      : c_(c),
+        b_(c.b),
+        axes_(static_cast<std::size_t>(b_.rank(c.in(0)) - 2)),
+        wide_(compute_type(b_.dtype(c.in(0)))),
+        mode_(static_cast<GridMode>(c.node.integer(AttrKey::mode))),
+        padding_(static_cast<GridPadding>(c.node.integer(AttrKey::kind))),
+        corners_(c.flag(AttrKey::align_corners)) {}
+
+  void run() {
+    const Dims image = b_.shape(c_.in(0)), grid = b_.shape(c_.in(1));
+    points_ = b_.pool().product(std::span<const Dim>(grid).subspan(1, grid.size() - 2));
+    const ValueId positions = b_.reshape(c_.in(1), {grid[0], points_, grid.back()});
+    std::vector<std::vector<Tap>> taps;  // of each axis, the innermost first
+    for (std::size_t a = 0; a < axes_; ++a) {
+      taps.push_back(taps_of(b_.select(positions, 2, static_cast<std::int64_t>(a)), image[image.size() - 1 - a]));
+    }
+    x_ = flatten_from(b_, c_.in(0), 2);
+    g_ = flatten_from(b_, b_.cast(c_.grad(0), wide_), 2);
+    if (c_.wants(0)) to_image_ = b_.full(b_.shape(x_), 0, wide_);
+    to_grid_.assign(axes_, kNoValue);
+    std::vector<std::size_t> at(axes_, 0);
+    for (bool more = true; more;) {
+      visit(taps, at);
+      more = false;
+      for (std::size_t a = 0; a < axes_ && !more; ++a) {
+        more = ++at[a] < taps[a].size();
+        if (!more) at[a] = 0;
+      }
+    }
+    if (c_.wants(0)) c_.give(0, b_.reshape(to_image_, image));
+    if (!c_.wants(1)) return;
+    std::vector<ValueId> columns;
+    for (ValueId v : to_grid_) {
+      columns.push_back(b_.unsqueeze(v == kNoValue ? b_.full({grid[0], points_}, 0, wide_) : v, -1));
+    }
+    c_.give(1, b_.reshape(b_.concat(columns, -1), grid));
+  }
+
+ private:
+  /// Positions in elements, and their slope: d position / d grid.
+  std::pair<ValueId, ValueId> unnormalised(ValueId v, Dim size) {
+    const ExprArg n = size_arg(b_, "n", size);
+    const ValueId at = b_.expr(corners_ ? "(v + 1) * ((n - 1) / 2)" : "(v + 1) * (n / 2) - 0.5", {{"v", v}, n}, wide_);
+    return {at, b_.expr(corners_ ? "v * 0 + (n - 1) / 2" : "v * 0 + n / 2", {{"v", v}, n}, wide_)};
+  }
+  /// Reflected or held inside of the image; the slope is 0 where a position is held at an edge.
+  std::pair<ValueId, ValueId> padded(ValueId v, ValueId slope, Dim size) {
+    const ExprArg n = size_arg(b_, "n", size);
+    if (padding_ == GridPadding::reflection) {
+      const std::string span = corners_ ? "low = 0; span = n - 1; " : "low = -0.5; span = n; ";
+      const std::string rest = span + "d = abs(v - low); r = fmod(d, 2 * span); ";
+      const ValueId turned = b_.expr(rest + "(v < low) != (r > span) ? -s : s", {{"v", v}, {"s", slope}, n}, wide_);
+      v = b_.expr(rest + "span == 0 ? 0 : (r > span ? 2 * span - r : r) + low", {{"v", v}, n}, wide_);
+      slope = turned;
+    }
+    if (padding_ == GridPadding::zeros) return {v, slope};
+    return {b_.expr("max(min(v, n - 1), 0)", {{"v", v}, n}, wide_),
+            b_.expr("v > 0 && v < n - 1 ? s : 0", {{"v", v}, {"s", slope}, n}, wide_)};
+  }
+
+  Tap tap(ValueId place, Dim size) {
+    const ExprArg n = size_arg(b_, "n", size);
+    const ValueId inside = b_.expr("i >= 0 && i < n", {{"i", place}, n}, DType::i64, DType::boolean);
+    return {b_.expr("max(min(i, n - 1), 0)", {{"i", place}, n}, DType::i64), inside, kNoValue, kNoValue};
+  }
+
+  std::vector<Tap> taps_of(ValueId grid, Dim size) {
+    auto [v, slope] = unnormalised(grid, size);
+    if (mode_ != GridMode::cubic) std::tie(v, slope) = padded(v, slope, size);
+    v = b_.expr("abs(v) < 1e9 ? v : -100", {{"v", v}}, wide_);  // what no integer holds lies outside
+    if (mode_ == GridMode::nearest) {
+      Tap t = tap(b_.expr("round(v)", {{"v", v}}, wide_, DType::i64), size);
+      t.weight = b_.full({}, 1, wide_);
+      return {t};
+    }
+    const ValueId low = b_.expr("floor(v)", {{"v", v}}, wide_), rest = b_.expr("v - l", {{"v", v}, {"l", low}}, wide_);
+    std::vector<Tap> taps;
+    if (mode_ == GridMode::linear) {
+      for (const bool up : {false, true}) {
+        Tap t = tap(b_.expr("l + k", {{"l", low}, {"k", up ? 1.0 : 0.0}}, wide_, DType::i64), size);
+        t.weight = up ? rest : b_.expr("1 - t", {{"t", rest}}, wide_);
+        t.slope = up ? slope : b_.expr("-s", {{"s", slope}}, wide_);
+        taps.push_back(t);
+      }
+      return taps;
+    }
+    // The cubic convolution of Keys with a = -0.75, and its derivative.
+    constexpr const char* kWeights[] = {
+        "x = t + 1; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a", "((a + 2) * t - (a + 3)) * t * t + 1",
+        "x = 1 - t; ((a + 2) * x - (a + 3)) * x * x + 1", "x = 2 - t; ((a * x - 5 * a) * x + 8 * a) * x - 4 * a"};
+    constexpr const char* kSlopes[] = {
+        "x = t + 1; s * ((3 * a * x - 10 * a) * x + 8 * a)", "s * (3 * (a + 2) * t - 2 * (a + 3)) * t",
+        "x = 1 - t; -s * (3 * (a + 2) * x - 2 * (a + 3)) * x", "x = 2 - t; -s * ((3 * a * x - 10 * a) * x + 8 * a)"};
+    for (int k = 0; k < 4; ++k) {
+      ValueId place = b_.expr("l + k", {{"l", low}, {"k", static_cast<double>(k - 1)}}, wide_);
+      place = padded(place, slope, size).first;
+      Tap t = tap(b_.cast(place, DType::i64), size);
+      t.weight = b_.expr(kWeights[k], {{"t", rest}, {"a", -0.75}}, wide_);
+      t.slope = b_.expr(kSlopes[k], {{"t", rest}, {"a", -0.75}, {"s", slope}}, wide_);
+      taps.push_back(t);
+    }
+    return taps;
+  }
+
+  /// The element that tap at[a] of each axis a names.
+  void visit(const std::vector<std::vector<Tap>>& taps, const std::vector<std::size_t>& at) {
+    const Dims shape = b_.shape(c_.in(0));
+    Dim stride = 1;
+    ValueId place = kNoValue, inside = kNoValue;
+    for (std::size_t a = 0; a < axes_; ++a) {
+      const Tap& t = taps[a][at[a]];
+      place = place == kNoValue
+                  ? t.place
+                  : b_.expr("p + i * s", {{"p", place}, {"i", t.place}, size_arg(b_, "s", stride)}, DType::i64);
+      inside = inside == kNoValue ? t.inside
+                                  : b_.expr("a && b", {{"a", inside}, {"b", t.inside}}, DType::i64, DType::boolean);
+      stride = b_.pool().mul(stride, shape[shape.size() - 1 - a]);
+    }
+    const ValueId index = b_.expand(b_.unsqueeze(place, 1), b_.shape(g_));
+    /// The weights of all axes multiplied, that of axis `a` replaced by its slope.
+    const auto weight = [&](std::size_t sloping) {
+      ValueId w = kNoValue;
+      for (std::size_t a = 0; a < axes_; ++a) {
+        const Tap& t = taps[a][at[a]];
+        const ValueId v = a == sloping ? t.slope : t.weight;
+        w = w == kNoValue ? v : b_.expr("w * v", {{"w", w}, {"v", v}}, wide_);
+      }
+      return b_.expr("i ? w : 0", {{"i", inside}, {"w", w}}, wide_);
+    };
+    if (c_.wants(0)) {
+      const ValueId src = b_.expr("g * w", {{"g", g_}, {"w", b_.unsqueeze(weight(axes_), 1)}}, wide_);
+      to_image_ = b_.add(Op::scatter, {to_image_, index, src},
+                         {attr(AttrKey::axis, Dim(2)), attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::sum)))});
+    }
+    if (!c_.wants(1) || mode_ == GridMode::nearest) return;
+    const ValueId products = b_.expr("g * x", {{"g", g_}, {"x", b_.gather(x_, index, 2)}}, wide_);
+    const ValueId dot = b_.reduce(products, "sum", {1}, false, wide_);
+    for (std::size_t a = 0; a < axes_; ++a) {
+      const ValueId part = b_.expr("d * w", {{"d", dot}, {"w", weight(a)}}, wide_);
+      to_grid_[a] = to_grid_[a] == kNoValue ? part : b_.expr("x + y", {{"x", to_grid_[a]}, {"y", part}}, wide_);
+    }
+  }
+
+  GradientCall& c_;
+  Builder& b_;
+  std::size_t axes_;
+  DType wide_;
+  GridMode mode_;
+  GridPadding padding_;
+  bool corners_;
+  Dim points_;
+  ValueId x_ = kNoValue, g_ = kNoValue, to_image_ = kNoValue;
+  std::vector<ValueId> to_grid_;
+};
+
+}  // namespace
+
+void differentiate_grid_sample(GradientCall& c) {
+  Sampling(c).run();
+}
+
+}  // namespace tern

@@ -1,0 +1,141 @@
+// Gradients of what picks elements: they go back to where those came from, and add up where that was used twice.
+#include <numeric>
+
+#include "exporter/gradients/notes.h"
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+namespace {
+
+/// Zeros of x's shape, with `values` added at the positions of `indices`; 16-bit sums are float32.
+ValueId put_sum(Builder& b, ValueId x, ValueId values, std::vector<ValueId> indices) {
+  const DType t = b.dtype(x), wide = is_complex(t) ? t : compute_type(t);
+  indices.insert(indices.begin(), {b.full(b.shape(x), 0, wide), b.cast(values, wide)});
+  return b.add(Op::index_put, std::move(indices), {attr(AttrKey::accumulate, Dim(1))});
+}
+
+void gather(GradientCall& c) {
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  c.give(0, scatter_sum(c.b, c.b.shape(c.in(0)), axis, c.in(1), c.grad(0)));
+}
+
+/// What PyTorch's embedding says of its gradient: nothing for row padding_idx, and with scale_grad_by_freq rows divided
+/// by how often they are read.
+ValueId table_gradient(GradientCall& c, ValueId g) {
+  Builder& b = c.b;
+  const ValueId index = c.in(1);
+  const DType wide = compute_type(b.dtype(g));
+  if (const auto row = gradient_note(c.node, kPaddingNote)) {
+    const ValueId padding =
+        b.expr("i == p", {{"i", index}, {"p", static_cast<double>(*row)}}, DType::i64, DType::boolean);
+    g = b.expr("p ? 0 : g", {{"p", b.unsqueeze(padding, -1)}, {"g", g}}, wide);
+  }
+  if (gradient_note(c.node, kFrequencyNote)) {
+    g = b.expr("g / n", {{"g", g}, {"n", b.unsqueeze(times_read(b, index, b.size(c.in(0), 0)), -1)}}, wide);
+  }
+  return g;
+}
+
+void index_select(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), index = c.in(1);
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  if (axis == 0) return c.give(0, put_sum(b, x, table_gradient(c, c.grad(0)), {index}));
+  // The axes of the index to the front, and the indexed one of x.
+  const std::int64_t k = b.rank(index);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(k));
+  std::iota(order.begin(), order.end(), axis);
+  for (std::int64_t i = 0; i < b.rank(c.grad(0)); ++i) {
+    if (i < axis || i >= axis + k) order.push_back(i);
+  }
+  Dims sizes = b.shape(x);
+  const Dim n = sizes[static_cast<std::size_t>(axis)];
+  sizes.erase(sizes.begin() + axis);
+  sizes.insert(sizes.begin(), n);
+  const ValueId moved = put_sum(b, b.full(sizes, 0, b.dtype(x)), b.permute(c.grad(0), order), {index});
+  c.give(0, b.move_axis(moved, 0, axis));
+}
+
+void index(GradientCall& c) {
+  c.give(0, put_sum(c.b, c.in(0), c.grad(0), {c.node.inputs.begin() + 1, c.node.inputs.end()}));
+}
+
+/// The result's gradient with zeros at the places of `indices`.
+ValueId written(GradientCall& c, const std::vector<ValueId>& indices) {
+  Builder& b = c.b;
+  std::vector<ValueId> inputs = {c.grad(0), b.full({}, 0, b.dtype(c.in(0)))};
+  inputs.insert(inputs.end(), indices.begin(), indices.end());
+  return b.add(Op::index_put, std::move(inputs), {attr(AttrKey::accumulate, Dim(0))});
+}
+
+/// What is replaced gets nothing. Where positions repeat, each of the values gets the gradient of its place.
+void index_put(GradientCall& c) {
+  Builder& b = c.b;
+  const std::vector<ValueId> indices(c.node.inputs.begin() + 2, c.node.inputs.end());
+  if (c.wants(0) && c.flag(AttrKey::accumulate)) c.give(0, c.grad(0));
+  if (c.wants(0) && !c.flag(AttrKey::accumulate)) c.give(0, written(c, indices));
+  if (c.wants(1) && c.operator_name().starts_with("aten.index_fill")) {
+    // One value for all places: each counts once, however often it is named.
+    const ValueId kept = c.given(0) != kNoValue ? c.given(0) : written(c, indices);
+    const ValueId filled = b.expr("g - k", {{"g", c.grad(0)}, {"k", kept}}, b.dtype(c.in(1)));
+    c.give(1, b.reduce(filled, "sum", b.all_axes(filled), false, b.dtype(filled)));
+  } else if (c.wants(1)) {
+    std::vector<ValueId> inputs = {c.grad(0)};
+    inputs.insert(inputs.end(), indices.begin(), indices.end());
+    c.give(1, b.add(Op::index, std::move(inputs)));
+  }
+}
+
+/// Element i of what the mask is true for is number i among those.
+void masked_select(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId mask = c.in(1), x = c.in(0);
+  const ValueId both = b.expr("m || x != x", {{"m", mask}, {"x", x}}, b.dtype(x), DType::boolean);  // of their shape
+  const Dims shape = b.shape(both);
+  const ValueId flat = b.flatten(b.expand(mask, shape));
+  const ValueId count = scan_along(b, flat, ScanKind::cumsum, 0, DType::i64);
+  // One element more, so that there is something to take where nothing was selected.
+  const ValueId padded = b.pad(c.grad(0), {0}, {1});
+  const ValueId place = b.expr("m ? n - 1 : 0", {{"m", flat}, {"n", count}}, DType::i64);
+  const ValueId taken = b.index_select(padded, place, 0);
+  c.give(0, b.reshape(b.expr("m ? t : 0", {{"m", flat}, {"t", taken}}, b.dtype(x)), shape));
+}
+
+/// Of each element the sum over its repetitions.
+void repeat_interleave(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0);
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  const Dim n = b.size(x, axis);
+  // Element j came from the first slice that ends behind j.
+  const ValueId repeats = b.expand(b.cast(c.in(1), DType::i64), {n});
+  const ValueId ends = scan_along(b, repeats, ScanKind::cumsum, 0, DType::i64);
+  const ValueId places = b.add(Op::searchsorted, {ends, b.iota(b.size(c.grad(0), axis), DType::i64)},
+                               {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  Dims sizes = b.shape(x);
+  sizes.erase(sizes.begin() + axis);
+  sizes.insert(sizes.begin(), n);
+  const ValueId sum = put_sum(b, b.full(sizes, 0, b.dtype(x)), b.move_axis(c.grad(0), axis, 0), {places});
+  c.give(0, b.move_axis(sum, 0, axis));
+}
+
+constexpr GradientEntry kRules[] = {
+    {Op::gather, gather},
+    {Op::index_select, index_select},
+    {Op::index, index},
+    {Op::index_put, index_put},
+    {Op::scatter, differentiate_scatter},
+    {Op::masked_select, masked_select},
+    {Op::embedding_bag, differentiate_embedding_bag},
+    {Op::repeat_interleave, repeat_interleave},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_indexing() {
+  return kRules;
+}
+
+}  // namespace tern

@@ -1,0 +1,142 @@
+#include "exporter/gradients/instructions.h"
+
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/expr_text.h"
+
+namespace tern {
+
+DType complex_type(DType t) {
+  return t == DType::f32 ? DType::c64 : t == DType::f64 ? DType::c128 : t;
+}
+
+DType real_type(DType t) {
+  return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
+}
+
+DType wider(DType a, DType b) {
+  const bool wide = real_type(a) == DType::f64 || real_type(b) == DType::f64;
+  const DType t = wide ? DType::f64 : DType::f32;
+  return is_complex(a) || is_complex(b) ? complex_type(t) : t;
+}
+
+Instructions::Ref Instructions::push(Instruction i) {
+  const auto known = std::ranges::find(code_, i);
+  if (known != code_.end()) return static_cast<Ref>(known - code_.begin());
+  if (code_.size() >= kMaxInstructions) fail(ErrorCode::unsupported, "a gradient of too many instructions");
+  code_.push_back(i);
+  return static_cast<Ref>(code_.size() - 1);
+}
+
+Instructions::Ref Instructions::emit(Scalar op, DType result, Ref a, Ref b, Ref c) {
+  Instruction i;
+  i.op = op;
+  i.dtype = result;
+  i.a = a;
+  i.b = b;
+  i.c = c;
+  return push(i);
+}
+
+Instructions::Ref Instructions::constant(std::complex<double> value, DType type) {
+  Instruction i;
+  i.op = Scalar::constant;
+  i.dtype = type;
+  i.number = value.real();
+  i.imaginary = value.imag();
+  return push(i);
+}
+
+Instructions::Ref Instructions::load(std::size_t input, DType type) {
+  Instruction i;
+  i.op = Scalar::load;
+  i.dtype = type;
+  i.integer = static_cast<std::int64_t>(input);
+  return convert(push(i), compute_type(type));
+}
+
+Instructions::Ref Instructions::convert(Ref x, DType to) {
+  if (dtype(x) == to) return x;
+  if (is_complex(dtype(x)) && !is_complex(to)) x = part(Scalar::real, x);
+  return dtype(x) == to ? x : emit(Scalar::convert, to, x);
+}
+
+Instructions::Ref Instructions::both(Scalar op, Ref a, Ref b) {
+  const DType t = wider(dtype(a), dtype(b));
+  a = convert(a, t);
+  b = convert(b, t);
+  return emit(op, t, a, b);
+}
+
+Instructions::Ref Instructions::scaled(Ref a, std::complex<double> by) {
+  const DType t = by.imag() != 0 ? complex_type(dtype(a)) : dtype(a);
+  a = convert(a, t);
+  return emit(Scalar::mul, t, a, constant(by, t));
+}
+
+Instructions::Ref Instructions::part(Scalar op, Ref x) {
+  const DType t = dtype(x);
+  if (!is_complex(t)) return op == Scalar::imag ? constant(0, t) : x;
+  return emit(op, op == Scalar::conj ? t : real_type(t), x);
+}
+
+Instructions::Ref Instructions::text(std::string_view text,
+                                     std::initializer_list<std::pair<std::string_view, Ref>> names) {
+  const DType t = dtype(names.begin()->second);
+  std::vector<ExprArg> args;
+  std::vector<DType> types;
+  std::vector<Ref> refs;
+  for (const auto& [name, ref] : names) {
+    args.emplace_back(name, ValueId{0});
+    types.push_back(t);
+    refs.push_back(ref);
+  }
+  std::vector<Ref> place;
+  for (Instruction i : compile_expr(text, args, types, t, t).code) {
+    if (i.op == Scalar::load) {
+      place.push_back(refs[static_cast<std::size_t>(i.integer)]);
+      continue;
+    }
+    const int operands = scalar_info(i.op).operands;
+    if (operands > 0) i.a = place[i.a];
+    if (operands > 1) i.b = place[i.b];
+    if (operands > 2) i.c = place[i.c];
+    place.push_back(push(i));
+  }
+  return place.back();
+}
+
+PointwiseExpr Instructions::finish(Ref last, std::vector<std::size_t>* inputs) const {
+  std::vector<bool> needed(code_.size(), false);
+  needed[last] = true;
+  for (std::size_t i = last + 1U; i-- > 0;) {
+    if (!needed[i]) continue;
+    const int operands = scalar_info(code_[i].op).operands;
+    if (operands > 0) needed[code_[i].a] = true;
+    if (operands > 1) needed[code_[i].b] = true;
+    if (operands > 2) needed[code_[i].c] = true;
+  }
+  PointwiseExpr expr;
+  std::vector<Ref> place(code_.size(), 0);
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (!needed[i]) continue;
+    Instruction x = code_[i];
+    const int operands = scalar_info(x.op).operands;
+    x.a = operands > 0 ? place[x.a] : Ref{0};
+    x.b = operands > 1 ? place[x.b] : Ref{0};
+    x.c = operands > 2 ? place[x.c] : Ref{0};
+    if (x.op == Scalar::load) {
+      const auto input = static_cast<std::size_t>(x.integer);
+      const auto at = std::ranges::find(*inputs, input);
+      x.integer = at - inputs->begin();
+      if (at == inputs->end()) inputs->push_back(input);
+    }
+    place[i] = static_cast<Ref>(expr.code.size());
+    expr.code.push_back(x);
+  }
+  return expr;
+}
+
+}  // namespace tern

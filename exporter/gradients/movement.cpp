@@ -1,0 +1,181 @@
+// Gradients of what moves elements: each moves back to its place, and what several results read adds up.
+#include "exporter/gradients/differentiate.h"
+#include "exporter/gradients/rule.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+Dims sizes_of(GradientCall& c, std::size_t i) {
+  return c.b.shape(c.in(i));
+}
+
+void reshape(GradientCall& c) {
+  c.give(0, c.b.reshape(c.grad(0), sizes_of(c, 0)));
+}
+
+void permute(GradientCall& c) {
+  const int rank = c.b.rank(c.in(0));
+  std::vector<std::int64_t> back(static_cast<std::size_t>(rank));
+  const Dims& axes = c.node.dims(AttrKey::axes);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    back[static_cast<std::size_t>(c.b.normal_axis(c.in(0), axes[i].value()))] = static_cast<std::int64_t>(i);
+  }
+  c.give(0, c.b.permute(c.grad(0), back));
+}
+
+/// Zeros of the type of `like`, but for the elements of a slice.
+ValueId around_slice(GradientCall& c, ValueId like, ValueId g, std::int64_t axis, Dim start, std::int64_t step) {
+  Builder& b = c.b;
+  const Dim size = b.size(like, axis), length = b.size(g, axis);
+  if (step == 1) {
+    Dims before(b.shape(like).size(), 0), after = before;
+    before[static_cast<std::size_t>(axis)] = start;
+    after[static_cast<std::size_t>(axis)] = b.pool().sub(b.pool().sub(size, start), length);
+    return b.pad(g, before, after);
+  }
+  return b.add(Op::slice_scatter, {zeros_like(b, like), g},
+               {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
+                attr(AttrKey::step, step)});
+}
+
+void slice(GradientCall& c) {
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  c.give(0, around_slice(c, c.in(0), c.grad(0), axis, c.node.dim(AttrKey::start), c.node.integer(AttrKey::step)));
+}
+
+void expand(GradientCall& c) {
+  c.give(0, c.grad(0));
+}
+
+/// The places in the run of elements that a view by strides reads, one for each of its elements.
+ValueId places(Builder& b, Dims sizes, const Dims& strides, Dim offset) {
+  ValueId at = b.from_dim(offset);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Dims along(sizes.size(), 1);
+    along[i] = sizes[i];
+    const ValueId steps = b.reshape(b.iota(sizes[i], DType::i64), along);
+    at = b.expr("at + i * s", {{"at", at}, {"i", steps}, {"s", b.from_dim(strides[i])}}, DType::i64);
+  }
+  return b.reshape(b.expand(at, sizes), {b.pool().product(sizes)});
+}
+
+/// Adds `g` at the places of a view by strides to zeros of the type of `like`.
+ValueId around_strided(GradientCall& c, ValueId like, ValueId g) {
+  Builder& b = c.b;
+  const ValueId at = places(b, Dims(b.shape(g)), c.node.dims(AttrKey::strides), c.node.dim(AttrKey::offset));
+  const ValueId zeros = b.full({b.numel(like)}, 0, b.dtype(like));
+  const ValueId sum = b.add(Op::index_put, {zeros, b.flatten(g), at}, {attr(AttrKey::accumulate, 1)});
+  return b.reshape(sum, Dims(b.shape(like)));
+}
+
+void as_strided(GradientCall& c) {
+  c.give(0, around_strided(c, c.in(0), c.grad(0)));
+}
+
+/// Between a complex value and its two real parts nothing changes but the view. Bytes taken for another type's have no
+/// gradient, as in PyTorch.
+void bitcast(GradientCall& c) {
+  if (!c.flag(AttrKey::k)) return;
+  c.give(0, c.b.add(Op::bitcast, {c.grad(0)}, {attr_dtype(c.b.dtype(c.in(0))), attr(AttrKey::k, 1)}));
+}
+
+void concat(GradientCall& c) {
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  Dim start = 0;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const Dim length = c.b.size(c.in(i), axis);
+    if (c.wants(i)) c.give(i, c.b.slice(c.grad(0), axis, start, length));
+    start = c.b.pool().add(start, length);
+  }
+}
+
+/// One axis of a pad that repeats elements: what lies outside goes back to the elements that it repeats.
+ValueId unpadded(Builder& b, ValueId g, std::int64_t axis, Dim before, Dim after, std::int64_t mode) {
+  if (before.is(0) && after.is(0)) return g;
+  enum { reflect = 1, replicate = 2 };
+  ExprPool& p = b.pool();
+  const Dim size = p.sub(p.sub(b.size(g, axis), before), after);
+  ValueId total = b.slice(g, axis, before, size);
+  /// Adds elements start, start + 1, ... of g, `length` of them, to place `at` and those after it.
+  const auto add_back = [&](Dim start, Dim length, Dim at) {
+    if (length.is(0)) return;
+    ValueId part = b.slice(g, axis, start, length);
+    if (mode == reflect) part = b.flip(part, {axis});
+    if (mode == replicate) {
+      part = b.reduce(part, "sum", {axis}, true, b.dtype(g));
+      length = 1;
+    }
+    Dims front(b.shape(g).size(), 0), back = front;
+    front[static_cast<std::size_t>(axis)] = at;
+    back[static_cast<std::size_t>(axis)] = p.sub(p.sub(size, at), length);
+    total = add_gradients(b, total, b.pad(part, front, back));
+  };
+  const Dim end = p.add(before, size), last = p.sub(size, 1);
+  const bool turns = mode == reflect, repeats = mode == replicate;
+  add_back(0, before, turns ? Dim(1) : repeats ? Dim(0) : p.sub(size, before));
+  add_back(end, after, turns ? p.sub(last, after) : repeats ? last : Dim(0));
+  return total;
+}
+
+void pad(GradientCall& c) {
+  Builder& b = c.b;
+  Dims before = c.node.dims(AttrKey::before), after = c.node.dims(AttrKey::after);
+  const std::int64_t mode = c.node.integer(AttrKey::mode);
+  if (mode == 0) {
+    for (Dims* list : {&before, &after}) {
+      for (Dim& d : *list) d = b.pool().neg(d);
+    }
+    return c.give(0, b.pad(c.grad(0), before, after));
+  }
+  ValueId g = c.grad(0);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    g = unpadded(b, g, static_cast<std::int64_t>(i), before[i], after[i], mode);
+  }
+  c.give(0, g);
+}
+
+void slice_scatter(GradientCall& c) {
+  Builder& b = c.b;
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  const Dim start = c.node.dim(AttrKey::start), length = b.size(c.in(1), axis);
+  const std::int64_t step = c.node.integer(AttrKey::step);
+  if (c.wants(0)) {
+    c.give(0, b.add(Op::slice_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+                    {attr(AttrKey::axis, axis), attr(AttrKey::start, start), attr(AttrKey::length, length),
+                     attr(AttrKey::step, step)}));
+  }
+  if (c.wants(1)) c.give(1, b.slice(c.grad(0), axis, start, length, step));
+}
+
+void as_strided_scatter(GradientCall& c) {
+  Builder& b = c.b;
+  const Dims& strides = c.node.dims(AttrKey::strides);
+  const Dim offset = c.node.dim(AttrKey::offset);
+  if (c.wants(0)) {
+    c.give(0, b.add(Op::as_strided_scatter, {c.grad(0), zeros_like(b, c.in(1))},
+                    {attr(AttrKey::strides, strides), attr(AttrKey::offset, offset)}));
+  }
+  if (c.wants(1)) c.give(1, b.as_strided(c.grad(0), sizes_of(c, 1), strides, offset));
+}
+
+constexpr GradientEntry kRules[] = {
+    {Op::reshape, reshape},
+    {Op::permute, permute},
+    {Op::slice, slice},
+    {Op::expand, expand},
+    {Op::as_strided, as_strided},
+    {Op::bitcast, bitcast},
+    {Op::concat, concat},
+    {Op::pad, pad},
+    {Op::slice_scatter, slice_scatter},
+    {Op::as_strided_scatter, as_strided_scatter},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_movement() {
+  return kRules;
+}
+
+}  // namespace tern

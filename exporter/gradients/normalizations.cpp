@@ -1,0 +1,130 @@
+// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is rstd * (g -
+// mean(g)
+// - h * mean(g * h)): over the axes that mean and rstd are computed over. Gradients
+// of mean and rstd as results are left out, as PyTorch leaves them out.
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+
+namespace tern {
+namespace {
+
+/// The operands as a normalization sees them: `axes` are normalized, mean and rstd have them with size 1.
+struct Normalized {
+  ValueId x, mean, rstd, weight = kNoValue;  ///< weight broadcasts; kNoValue: none
+  std::vector<std::int64_t> axes;
+};
+struct Parts {
+  ValueId x = kNoValue, weighted = kNoValue,
+          plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
+};
+
+Parts normalized_gradients(GradientCall& c, const Normalized& n, ValueId grad) {
+  Builder& b = c.b;
+  const DType wide = compute_type(b.dtype(n.x));
+  const ValueId hat = b.expr("(x - m) * r", {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}}, wide);
+  Parts p;
+  p.plain = b.cast(grad, wide);
+  p.weighted = b.expr("g * h", {{"g", grad}, {"h", hat}}, wide);
+  const ValueId g = n.weight == kNoValue ? p.plain : b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide);
+  const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide);
+  const ValueId mean_gh = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", n.axes, true, wide);
+  p.x = b.expr("r * (g - a - h * b)", {{"r", n.rstd}, {"g", g}, {"a", mean_g}, {"h", hat}, {"b", mean_gh}}, wide);
+  return p;
+}
+
+void layer_norm(GradientCall& c) {
+  if (c.grad(0) == kNoValue) return;
+  Builder& b = c.b;
+  const ValueId x = c.in(0);
+  const auto k = static_cast<int>(c.node.integer(AttrKey::k));
+  Normalized n{x, c.out(1), c.out(2), c.in(1), {}};
+  for (int i = b.rank(x) - k; i < b.rank(x); ++i) n.axes.push_back(i);
+  const Parts p = normalized_gradients(c, n, c.grad(0));
+  c.give(0, p.x);
+  c.give(1, p.weighted);
+  c.give(2, p.plain);
+}
+
+/// h = x * r with r = rsqrt(mean(x^2) + epsilon): r * (g - h * mean(g * h)).
+void rms_norm(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), grad = c.grad(0);
+  const DType wide = compute_type(b.dtype(x));
+  const auto k = static_cast<int>(c.node.integer(AttrKey::k));
+  std::vector<std::int64_t> axes;
+  for (int i = b.rank(x) - k; i < b.rank(x); ++i) axes.push_back(i);
+  const ValueId squares = b.reduce(b.expr("x * x", {{"x", x}}, wide), "mean", axes, true, wide);
+  const ValueId r = b.expr("rsqrt(s + e)", {{"s", squares}, {"e", c.node.number(AttrKey::epsilon)}}, wide);
+  const ValueId hat = b.expr("x * r", {{"x", x}, {"r", r}}, wide);
+  if (c.wants(0)) {
+    const ValueId g = c.has(1) ? b.expr("g * w", {{"g", grad}, {"w", c.in(1)}}, wide) : b.cast(grad, wide);
+    const ValueId mean = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", axes, true, wide);
+    c.give(0, b.expr("r * (g - h * m)", {{"r", r}, {"g", g}, {"h", hat}, {"m", mean}}, wide));
+  }
+  if (c.wants(1)) c.give(1, b.expr("g * h", {{"g", grad}, {"h", hat}}, wide));
+}
+
+void group_norm(GradientCall& c) {
+  if (c.grad(0) == kNoValue) return;
+  Builder& b = c.b;
+  ExprPool& pool = b.pool();
+  const ValueId x = c.in(0);
+  const Dims shape = b.shape(x);
+  const Dim samples = shape[0], channels = shape[1], groups = c.node.integer(AttrKey::groups);
+  const Dim each = pool.floordiv(channels, groups), inner = pool.product(std::span<const Dim>(shape).subspan(2));
+  const Dims grouped = {samples, groups, each, inner}, per_group = {samples, groups, 1, 1};
+  const auto in_groups = [&](ValueId v, const Dims& sizes) { return v == kNoValue ? v : b.reshape(v, sizes); };
+  const Normalized n{b.reshape(x, grouped),
+                     b.reshape(c.out(1), per_group),
+                     b.reshape(c.out(2), per_group),
+                     in_groups(c.in(1), {1, groups, each, 1}),
+                     {2, 3}};
+  const Parts p = normalized_gradients(c, n, b.reshape(c.grad(0), grouped));
+  c.give(0, b.reshape(p.x, shape));
+  const auto by_channel = [&](ValueId v) {
+    return b.reshape(b.reduce(v, "sum", {0, 3}, false, b.dtype(v)), {channels});
+  };
+  if (c.wants(1)) c.give(1, by_channel(p.weighted));
+  if (c.wants(2)) c.give(2, by_channel(p.plain));
+}
+
+/// Mean and variance are operands: what flows on to x through them is for the reductions that gave them.
+void batch_norm(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), grad = c.grad(0);
+  const DType wide = compute_type(b.dtype(x));
+  Dims per_channel(b.shape(x).size(), 1);
+  per_channel[1] = b.size(x, 1);
+  const auto spread = [&](ValueId v) { return b.reshape(v, per_channel); };
+  const auto by_channel = [&](ValueId v) { return b.reduce(v, "sum", axes_but(b, v, {1}), false, wide); };
+  const ValueId mean = spread(c.in(1));
+  const ValueId rstd = b.expr("rsqrt(v + e)", {{"v", spread(c.in(2))}, {"e", c.node.number(AttrKey::epsilon)}}, wide);
+  const ValueId scale = c.has(3) ? b.expr("r * w", {{"r", rstd}, {"w", spread(c.in(3))}}, wide) : rstd;
+  const ValueId flowing = b.expr("g * s", {{"g", grad}, {"s", scale}}, wide);
+  c.give(0, flowing);
+  if (c.wants(1)) c.give(1, b.expr("-s", {{"s", by_channel(flowing)}}, wide));
+  if (c.wants(2)) {
+    const ValueId each = b.expr("f * (x - m)", {{"f", flowing}, {"x", x}, {"m", mean}}, wide);
+    const ValueId r = b.reshape(rstd, {b.size(x, 1)});
+    c.give(2, b.expr("-0.5 * s * r * r", {{"s", by_channel(each)}, {"r", r}}, wide));
+  }
+  if (c.wants(3)) {
+    c.give(3, by_channel(b.expr("g * (x - m) * r", {{"g", grad}, {"x", x}, {"m", mean}, {"r", rstd}}, wide)));
+  }
+  if (c.wants(4)) c.give(4, by_channel(grad));
+}
+
+constexpr GradientEntry kRules[] = {
+    {Op::layer_norm, layer_norm},
+    {Op::rms_norm, rms_norm},
+    {Op::group_norm, group_norm},
+    {Op::batch_norm, batch_norm},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_normalizations() {
+  return kRules;
+}
+
+}  // namespace tern

@@ -1,0 +1,25 @@
+#include "exporter/gradients/notes.h"
+
+namespace tern {
+
+void set_gradient_note(Node& node, std::string_view key, std::int64_t value) {
+  node.annotations.push_back({std::string(key), value});
+}
+
+std::optional<std::int64_t> gradient_note(const Node& node, std::string_view key) {
+  for (const Annotation& a : node.annotations) {
+    if (a.key == key && std::holds_alternative<std::int64_t>(a.value)) return std::get<std::int64_t>(a.value);
+  }
+  return std::nullopt;
+}
+
+void remove_gradient_notes(Program& program) {
+  for (Function& f : program.functions) {
+    for (Node& n : f.nodes) {
+      std::erase_if(n.annotations,
+                    [](const Annotation& a) { return a.key == kPaddingNote || a.key == kFrequencyNote; });
+    }
+  }
+}
+
+}  // namespace tern

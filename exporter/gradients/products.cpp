@@ -1,0 +1,58 @@
+// Gradients of matrix products.
+#include "exporter/gradients/rule.h"
+
+namespace tern {
+namespace {
+
+/// The numbers of a quantized value.
+ValueId numbers(Builder& b, ValueId quantized, DType t) {
+  return b.add(Op::dequantize, {quantized}, {attr_dtype(t)});
+}
+
+/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. What the leading axes broadcast is summed by give().
+void matmul(GradientCall& c) {
+  Builder& b = c.b;
+  // A product in the dtype of the result: 16-bit operands can have a float32 result.
+  const DType t = b.dtype(c.in(0));
+  const ValueId g = b.cast(c.grad(0), t);
+  const auto adjoint = [&](std::size_t i) { return c.conj(b.transpose(b.cast(c.in(i), t), -1, -2)); };
+  if (b.type(c.in(1)).quantized()) {  // held by columns: transposed already
+    c.give(0, b.matmul(g, numbers(b, c.in(1), t)));
+  } else if (c.wants(0)) {
+    c.give(0, b.matmul(g, adjoint(1)));
+  }
+  if (c.wants(1)) c.give(1, b.matmul(adjoint(0), g));
+  c.give(2, c.grad(0));
+}
+
+/// Rows are multiplied by the transposed matrix of their group. A matrix gets x^H g over the rows of its group: of all
+/// rows, with zeros for those of others.
+void grouped_matmul(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), weight = c.in(1), offsets = c.in(2);
+  const DType t = b.dtype(x);
+  const ValueId g = b.cast(c.grad(0), t);
+  if (c.wants(0)) {
+    const bool quantized = b.type(weight).quantized();
+    const ValueId back = quantized ? numbers(b, weight, t) : c.conj(b.transpose(b.cast(weight, t), -1, -2));
+    c.give(0, b.add(Op::grouped_matmul, {g, back, offsets}, {attr_dtype(t)}));
+  }
+  if (!c.wants(1)) return;
+  const ValueId row = b.iota(b.size(x, 0), b.dtype(offsets));
+  const ValueId group = b.add(Op::searchsorted, {offsets, row}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  const Dim groups = b.size(weight, 0);
+  const ValueId own = b.expr("g == e", {{"g", group}, {"e", b.reshape(b.iota(groups, DType::i64), {groups, 1, 1})}},
+                             DType::i64, DType::boolean);
+  const ValueId rows = b.expr("o ? x : 0", {{"o", own}, {"x", c.conj(b.transpose(x, 0, 1))}}, t);
+  c.give(1, b.matmul(rows, g));
+}
+
+constexpr GradientEntry kRules[] = {{Op::matmul, matmul}, {Op::grouped_matmul, grouped_matmul}};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_products() {
+  return kRules;
+}
+
+}  // namespace tern

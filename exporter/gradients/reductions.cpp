@@ -1,0 +1,154 @@
+// Gradients of reductions, of selections from lines, and of softmax.
+#include <algorithm>
+
+#include "exporter/gradients/rule.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+/// The axes that a reduce combines, from 0, in order.
+std::vector<std::int64_t> reduced_axes(GradientCall& c) {
+  std::vector<std::int64_t> axes;
+  for (Dim a : c.node.dims(AttrKey::axes)) axes.push_back(c.b.normal_axis(c.in(0), a.value()));
+  std::ranges::sort(axes);
+  return axes.empty() || c.b.rank(c.in(0)) == 0 ? c.b.all_axes(c.in(0)) : axes;
+}
+
+/// A value of the result's shape with the reduced axes again, of size 1.
+ValueId with_axes(GradientCall& c, ValueId v, const std::vector<std::int64_t>& axes) {
+  Dims sizes = c.b.shape(c.in(0));
+  for (std::int64_t a : axes) sizes[static_cast<std::size_t>(a)] = 1;
+  return c.b.reshape(v, sizes);
+}
+
+/// How many elements become one.
+Dim count_of(GradientCall& c, const std::vector<std::int64_t>& axes) {
+  Dim n = 1;
+  for (std::int64_t a : axes) n = c.b.pool().mul(n, c.b.size(c.in(0), a));
+  return n;
+}
+ExprArg as_operand(Builder& b, std::string_view name, Dim d) {
+  if (d.is_const()) return {name, static_cast<double>(d.value())};
+  return {name, b.from_dim(d)};
+}
+
+/// For each element the product of the others of its line, which quotients do not give where one is 0.
+ValueId product_of_others(Builder& b, ValueId lines) {
+  const std::int64_t last = b.rank(lines) - 1;
+  const auto before = [&](ValueId x) {
+    const Dim rest = b.pool().sub(b.size(x, last), 1);
+    Dims one = b.shape(x);
+    one.back() = 1;
+    const ValueId products =
+        b.add(Op::scan, {b.slice(x, last, 0, rest)},
+              {attr(AttrKey::kind, static_cast<std::int64_t>(ScanKind::cumprod)), attr(AttrKey::axis, last)});
+    return b.concat({b.full(one, 1, b.dtype(x)), products}, last);
+  };
+  const ValueId left = before(lines), right = b.flip(before(b.flip(lines, {last})), {last});
+  return b.expr("l * r", {{"l", left}, {"r", right}}, b.dtype(lines));
+}
+
+void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
+  Builder& b = c.b;
+  const ValueId x = b.cast(c.in(0), compute_type(b.dtype(c.in(0))));
+  if (count_of(c, axes).is(0)) return;
+  std::vector<std::int64_t> order;
+  for (std::int64_t a : b.all_axes(x)) {
+    if (std::ranges::find(axes, a) == axes.end()) order.push_back(a);
+  }
+  const std::size_t kept = order.size();
+  order.insert(order.end(), axes.begin(), axes.end());
+  const ValueId moved = b.permute(x, order);
+  const Dims sizes = b.shape(moved);
+  Dims lines(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(kept));
+  lines.push_back(count_of(c, axes));
+  const ValueId others = b.reshape(product_of_others(b, b.reshape(moved, lines)), sizes);
+  std::vector<std::int64_t> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const ValueId o = c.conj(b.permute(others, back));
+  c.give(0, c.expr("isnan(x) ? x : g * o", {{"g", g}, {"o", o}, {"x", c.in(0)}}, g));
+}
+
+/// All elements that are the extreme one share its gradient. Where that is a NaN, max() and min() give it to the NaN,
+/// and amax and amin make the line's gradient NaN.
+void extreme(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), y = with_axes(c, c.out(0), axes);
+  const std::string_view op = c.operator_name();
+  const bool of_all = op == "aten.max.default" || op == "aten.min.default";
+  const ValueId same = b.expr(of_all ? "x == y || (isnan(x) && isnan(y))" : "x == y", {{"x", x}, {"y", y}},
+                              compute_type(b.dtype(x)), DType::boolean);
+  const ValueId count = b.reduce(same, "sum", axes, true, DType::i64);
+  c.give(0, c.expr(of_all ? "s ? g / n : 0" : "s * g / n", {{"s", same}, {"g", g}, {"n", count}}, g));
+}
+
+void variance(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0);
+  const DType t = compute_type(b.dtype(x));
+  const ValueId mean = b.reduce(x, "mean", axes, true, t);
+  const ValueId scale =
+      b.expr("2 / max(0, n - k)", {as_operand(b, "n", count_of(c, axes)), {"k", c.node.number(AttrKey::correction)}},
+             DType::f64);
+  c.give(0, b.expr("g * scale * (x - mean)", {{"g", g}, {"scale", scale}, {"x", x}, {"mean", mean}}, t));
+}
+
+void reduce(GradientCall& c) {
+  Builder& b = c.b;
+  const std::vector<std::int64_t> axes = reduced_axes(c);
+  const ValueId g = with_axes(c, c.grad(0), axes);
+  switch (static_cast<ReduceKind>(c.node.integer(AttrKey::kind))) {
+    case ReduceKind::sum: return c.give(0, g);
+    case ReduceKind::mean: return c.give(0, c.expr("g / n", {{"g", g}, as_operand(b, "n", count_of(c, axes))}, g));
+    case ReduceKind::prod: return prod(c, g, axes);
+    case ReduceKind::max:
+    case ReduceKind::min: return extreme(c, g, axes);
+    case ReduceKind::var: return variance(c, g, axes);
+    case ReduceKind::any:
+    case ReduceKind::all:
+    case ReduceKind::argmax:
+    case ReduceKind::argmin:
+    case ReduceKind::bit_xor: return;
+  }
+}
+
+/// The element that was selected has the gradient.
+void select_reduce(GradientCall& c) {
+  Builder& b = c.b;
+  if (c.grad(0) == kNoValue) return;
+  const ValueId x = c.in(0);
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  Dims along(b.shape(x).size(), 1);
+  along[static_cast<std::size_t>(axis)] = b.size(x, axis);
+  const ValueId place = b.reshape(b.iota(b.size(x, axis), DType::i64), along);
+  const ValueId there =
+      b.expr("i == k", {{"i", place}, {"k", with_axes(c, c.out(1), {axis})}}, DType::i64, DType::boolean);
+  c.give(0, b.expr("t ? g : 0", {{"t", there}, {"g", with_axes(c, c.grad(0), {axis})}}, b.dtype(x)));
+}
+
+/// y (g - sum(g y)), and g - exp(y) sum(g) of the logarithm.
+void softmax(GradientCall& c) {
+  Builder& b = c.b;
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  const ValueId g = c.grad(0), y = c.out(0);
+  const DType wide = compute_type(b.dtype(y));
+  const bool log = c.flag(AttrKey::log);
+  const ValueId sum = b.reduce(log ? g : c.expr("g * y", {{"g", g}, {"y", y}}, y), "sum", {axis}, true, wide);
+  c.give(0, b.expr(log ? "g - exp(y) * s" : "y * (g - s)", {{"g", g}, {"y", y}, {"s", sum}}, wide, b.dtype(c.in(0))));
+}
+
+constexpr GradientEntry kRules[] = {
+    {Op::reduce, reduce},
+    {Op::select_reduce, select_reduce},
+    {Op::softmax, softmax},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_reductions() {
+  return kRules;
+}
+
+}  // namespace tern

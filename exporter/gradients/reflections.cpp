@@ -1,0 +1,80 @@
+// The rule of products of Householder reflections: one reflection after the other, H = 1 - t v v^H.
+#include "exporter/gradients/matrices.h"
+#include "exporter/gradients/rules.h"
+
+namespace tern {
+namespace {
+
+struct Step {
+  std::int64_t column;
+  ValueId v, t;  ///< [.., m, 1] and [.., 1, 1]
+};
+
+/// Column k of `vectors` with a 1 in place k and zeros before it.
+ValueId vector_of(Builder& b, ValueId vectors, std::int64_t k) {
+  const Dim rows = b.size(vectors, -2);
+  const ValueId row = b.reshape(b.iota(rows, DType::i64), {rows, 1});
+  const ValueId place = b.expr("r - k", {{"r", row}, {"k", static_cast<double>(k)}}, DType::i64);
+  const ValueId before = b.expr("p < 0", {{"p", place}}, DType::i64, DType::boolean);
+  const ValueId at = b.expr("p == 0", {{"p", place}}, DType::i64, DType::boolean);
+  return b.expr("n ? 0 : a ? 1 : v", {{"n", before}, {"a", at}, {"v", b.slice(vectors, -1, k, 1)}}, b.dtype(vectors));
+}
+
+}  // namespace
+
+void differentiate_householder(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId vectors = c.in(0), tau = c.in(1);
+  const DType t = b.dtype(vectors);
+  const Dim count = b.size(tau, -1);
+  if (!count.is_const()) c.refuse("the number of reflections must be known");
+  const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
+  // C op(Q) is the adjoint of op(Q)^H C^H.
+  const bool right = !product && !c.flag(AttrKey::left);
+  const bool adjoint =
+      !product && (static_cast<Transpose>(c.node.integer(AttrKey::transpose)) != Transpose::none) != right;
+  ValueId x = kNoValue;
+  if (product) {
+    const Dim rows = b.size(vectors, -2), columns = b.size(vectors, -1);
+    x = b.expand(b.slice(identity(b, rows, t), -1, 0, columns), b.shape(vectors));
+  } else {
+    x = right ? hermitian(b, c.in(2)) : c.in(2);
+  }
+  ValueId g = right ? hermitian(b, c.grad(0)) : c.grad(0);
+
+  // Q = H_1 .. H_k applies the last one first, Q^H the adjoint of the first one.
+  std::vector<Step> steps;
+  std::vector<ValueId> before;  // what each step is applied to
+  for (std::int64_t i = 0; i < count.value(); ++i) {
+    const std::int64_t k = adjoint ? i : count.value() - 1 - i;
+    ValueId factor = b.unsqueeze(b.slice(tau, -1, k, 1), -1);
+    if (adjoint) factor = c.conj(factor);
+    steps.push_back({k, vector_of(b, vectors, k), factor});
+    before.push_back(x);
+    const ValueId w = times(b, hermitian(b, steps.back().v), x);
+    x = b.expr("x - t * p", {{"x", x}, {"t", factor}, {"p", times(b, steps.back().v, w)}}, t);
+  }
+  std::vector<ValueId> gv(steps.size()), gt(steps.size());
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    const Step& s = steps[i];
+    const ValueId vh = hermitian(b, s.v), w = times(b, vh, before[i]), vg = times(b, vh, g);
+    const ValueId wh = hermitian(b, w);
+    const auto k = static_cast<std::size_t>(s.column);
+    gt[k] = b.squeeze(b.expr("-x", {{"x", times(b, vg, wh)}}, t), -1);
+    if (adjoint) gt[k] = c.conj(gt[k]);
+    gv[k] = b.expr(
+        "-(u * p + s * q)",
+        {{"u", c.conj(s.t)}, {"p", times(b, g, wh)}, {"s", s.t}, {"q", times(b, before[i], hermitian(b, vg))}}, t);
+    g = b.expr("g - u * p", {{"g", g}, {"u", c.conj(s.t)}, {"p", times(b, s.v, vg)}}, t);
+  }
+  if (!product) c.give(2, right ? hermitian(b, g) : g);
+  if (steps.empty()) return;
+  if (c.wants(0)) {
+    const Dim spare = b.pool().sub(b.size(vectors, -1), count);
+    if (!spare.is(0)) gv.push_back(b.full(with_sizes(batch_of(b, vectors), {b.size(vectors, -2), spare}), 0, t));
+    c.give(0, triangle(b, b.concat(gv, -1), true, -1));
+  }
+  if (c.wants(1)) c.give(1, b.concat(gt, -1));
+}
+
+}  // namespace tern

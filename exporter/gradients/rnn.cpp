@@ -1,0 +1,288 @@
+// The rule of recurrent layers. The forward op keeps the states of the last layer alone, so the layers are run again,
+// each direction as a layer of its own. Gates are then products over all steps at once; only what a step hands to the
+// one before it is a loop, from the last step to the first.
+#include "exporter/gradients/body.h"
+#include "exporter/gradients/differentiate.h"
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+#include "exporter/lower/linalg.h"
+#include "schema/window_kinds.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// A function with inputs of the types of a loop's operands: those mapped without their first axis.
+class Body {
+ public:
+  Body(Builder& outer, std::string name) : outer_(outer), number_(new_function(outer.program(), std::move(name))) {}
+  Builder builder() { return Builder(outer_.program(), number_); }
+  ValueId carried(Builder& b, ValueId like) { return new_input(b, TensorType(outer_.type(like)), "carried"); }
+  ValueId slice(Builder& b, ValueId like) {
+    TensorType t = outer_.type(like);
+    t.shape.erase(t.shape.begin());
+    return new_input(b, t, "step");
+  }
+  std::uint32_t number() const { return number_; }
+
+ private:
+  Builder& outer_;
+  std::uint32_t number_;
+};
+
+Values loop(Builder& b, std::uint32_t body, const Values& carried, const Values& slices, const Values& others) {
+  Node n;
+  n.op = Op::scan_loop;
+  n.inputs = carried;
+  n.inputs.insert(n.inputs.end(), slices.begin(), slices.end());
+  n.inputs.insert(n.inputs.end(), others.begin(), others.end());
+  n.attrs = {attr(AttrKey::carried, Dim(static_cast<std::int64_t>(carried.size()))),
+             attr(AttrKey::mapped, Dim(static_cast<std::int64_t>(slices.size())))};
+  n.functions = {body};
+  return b.add(std::move(n));
+}
+
+/// One direction of one layer: operands in the type that sums have, sequences in the order of its steps.
+struct Layer {
+  ValueId x, h0, c0, w_ih, w_hh, b_ih, b_hh, w_hr;
+  ValueId h;           ///< the states after each step
+  ValueId gy, gh, gc;  ///< the gradients of h, and of the last states
+};
+struct LayerGradients {
+  ValueId x = kNoValue, h0 = kNoValue, c0 = kNoValue, w_ih = kNoValue, w_hh = kNoValue, b_ih = kNoValue,
+          b_hh = kNoValue, w_hr = kNoValue;
+};
+
+class Cells {
+ public:
+  Cells(Builder& b, RnnKind kind, const Layer& l) : b_(b), kind_(kind), l_(l), t_(b.dtype(l.x)) {
+    before_ = shifted(l.h0, l.h);
+  }
+
+  LayerGradients run() {
+    switch (kind_) {
+      case RnnKind::lstm: return lstm();
+      case RnnKind::gru: return gru();
+      case RnnKind::tanh:
+      case RnnKind::relu: return plain();
+    }
+    return {};
+  }
+
+ private:
+  /// The state before each step.
+  ValueId shifted(ValueId first, ValueId states) {
+    const ValueId start = b_.unsqueeze(first, 0);
+    return b_.concat({start, b_.slice(states, 0, 0, b_.pool().sub(b_.size(states, 0), 1))}, 0);
+  }
+  ValueId product(ValueId x, ValueId weight, ValueId bias) {
+    return b_.add(Op::matmul, {x, b_.transpose(weight, 0, 1), bias});
+  }
+  /// x^T y over all steps and samples.
+  ValueId over_steps(ValueId x, ValueId y) {
+    const auto rows = [&](ValueId v) {
+      return b_.reshape(v, {b_.pool().mul(b_.size(v, 0), b_.size(v, 1)), b_.size(v, 2)});
+    };
+    return b_.matmul(b_.transpose(rows(x), 0, 1), rows(y));
+  }
+  ValueId summed(ValueId v) { return b_.reduce(v, "sum", {0, 1}, false, t_); }
+  ValueId backwards(ValueId v) { return b_.flip(v, {0}); }
+  ValueId gate(Builder& b, ValueId v, int k, Dim hidden) { return b.slice(v, -1, b.pool().mul(k, hidden), hidden); }
+
+  /// What holds for all cells: `from_x` and `from_h` are the gradients of what W_ih x + b_ih and W_hh h + b_hh give.
+  LayerGradients weights(ValueId from_x, ValueId from_h, ValueId h0) {
+    LayerGradients r;
+    r.x = b_.matmul(from_x, l_.w_ih);
+    r.h0 = h0;
+    r.w_ih = over_steps(from_x, l_.x);
+    r.w_hh = over_steps(from_h, before_);
+    r.b_ih = summed(from_x);
+    r.b_hh = summed(from_h);
+    return r;
+  }
+
+  LayerGradients plain() {
+    const char* slope = kind_ == RnnKind::tanh ? "d * (1 - h * h)" : "h > 0 ? d : 0";
+    Body body(b_, "rnn.gradient");
+    Builder s = body.builder();
+    const ValueId gh = body.carried(s, l_.gh);
+    const ValueId gy = body.slice(s, l_.gy), h = body.slice(s, l_.h), w = body.carried(s, l_.w_hh);
+    const ValueId total = s.expr("g + y", {{"g", gh}, {"y", gy}}, t_);
+    const ValueId ga = s.expr(slope, {{"d", total}, {"h", h}}, t_);
+    new_output(s, s.matmul(ga, w));
+    new_output(s, ga);
+    const Values r = loop(b_, body.number(), {l_.gh}, {backwards(l_.gy), backwards(l_.h)}, {l_.w_hh});
+    const ValueId steps = backwards(r[1]);
+    return weights(steps, steps, r[0]);
+  }
+
+  LayerGradients gru() {
+    const Dim hidden = b_.size(l_.h, -1);
+    const ValueId from_x = product(l_.x, l_.w_ih, l_.b_ih), from_h = product(before_, l_.w_hh, l_.b_hh);
+    const auto sigmoid_of = [&](int k) {
+      return b_.expr("sigmoid(x + h)", {{"x", gate(b_, from_x, k, hidden)}, {"h", gate(b_, from_h, k, hidden)}}, t_);
+    };
+    const ValueId reset = sigmoid_of(0), keep = sigmoid_of(1), state = gate(b_, from_h, 2, hidden);
+    const ValueId fresh =
+        b_.expr("tanh(x + r * h)", {{"x", gate(b_, from_x, 2, hidden)}, {"r", reset}, {"h", state}}, t_);
+    Body body(b_, "gru.gradient");
+    Builder s = body.builder();
+    const ValueId gh = body.carried(s, l_.gh), gy = body.slice(s, l_.gy);
+    const ValueId r = body.slice(s, reset), z = body.slice(s, keep), n = body.slice(s, fresh), u = body.slice(s, state);
+    const ValueId old = body.slice(s, before_), w = body.carried(s, l_.w_hh);
+    const ValueId total = s.expr("g + y", {{"g", gh}, {"y", gy}}, t_);
+    const ValueId gn = s.expr("d * (1 - z) * (1 - n * n)", {{"d", total}, {"z", z}, {"n", n}}, t_);
+    const ValueId gz = s.expr("d * (h - n) * z * (1 - z)", {{"d", total}, {"h", old}, {"n", n}, {"z", z}}, t_);
+    const ValueId gr = s.expr("g * u * r * (1 - r)", {{"g", gn}, {"u", u}, {"r", r}}, t_);
+    const ValueId gu = s.expr("g * r", {{"g", gn}, {"r", r}}, t_);
+    const ValueId to_h = s.concat({gr, gz, gu}, -1);
+    new_output(s, s.expr("d * z + m", {{"d", total}, {"z", z}, {"m", s.matmul(to_h, w)}}, t_));
+    new_output(s, s.concat({gr, gz, gn}, -1));
+    new_output(s, to_h);
+    Values slices;
+    for (ValueId v : {l_.gy, reset, keep, fresh, state, before_}) slices.push_back(backwards(v));
+    const Values out = loop(b_, body.number(), {l_.gh}, slices, {l_.w_hh});
+    return weights(backwards(out[1]), backwards(out[2]), out[0]);
+  }
+
+  LayerGradients lstm() {
+    const Dim hidden = b_.size(l_.c0, -1);
+    const ValueId raw =
+        b_.expr("x + h", {{"x", product(l_.x, l_.w_ih, l_.b_ih)}, {"h", product(before_, l_.w_hh, l_.b_hh)}}, t_);
+    const auto activated = [&](int k, const char* text) {
+      return b_.expr(text, {{"x", gate(b_, raw, k, hidden)}}, t_);
+    };
+    const ValueId in = activated(0, "sigmoid(x)"), forget = activated(1, "sigmoid(x)"), cell = activated(2, "tanh(x)"),
+                  out = activated(3, "sigmoid(x)");
+    const ValueId states = cells(forget, b_.expr("i * g", {{"i", in}, {"g", cell}}, t_));
+    const ValueId before = shifted(l_.c0, states);
+    const bool projects = l_.w_hr != kNoValue;
+
+    Body body(b_, "lstm.gradient");
+    Builder s = body.builder();
+    const ValueId gh = body.carried(s, l_.gh), gc = body.carried(s, l_.gc), gy = body.slice(s, l_.gy);
+    const ValueId i = body.slice(s, in), f = body.slice(s, forget), g = body.slice(s, cell), o = body.slice(s, out);
+    const ValueId c = body.slice(s, states), old = body.slice(s, before), w = body.carried(s, l_.w_hh);
+    const ValueId projection = projects ? body.carried(s, l_.w_hr) : kNoValue;
+    const ValueId total = s.expr("g + y", {{"g", gh}, {"y", gy}}, t_);
+    const ValueId d = projects ? s.matmul(total, projection) : total;
+    const ValueId dc = s.expr("e = tanh(c); x + d * o * (1 - e * e)", {{"c", c}, {"x", gc}, {"d", d}, {"o", o}}, t_);
+    const ValueId gates = s.concat({s.expr("d * g * i * (1 - i)", {{"d", dc}, {"g", g}, {"i", i}}, t_),
+                                    s.expr("d * h * f * (1 - f)", {{"d", dc}, {"h", old}, {"f", f}}, t_),
+                                    s.expr("d * i * (1 - g * g)", {{"d", dc}, {"i", i}, {"g", g}}, t_),
+                                    s.expr("d * tanh(c) * o * (1 - o)", {{"d", d}, {"c", c}, {"o", o}}, t_)},
+                                   -1);
+    new_output(s, s.matmul(gates, w));
+    new_output(s, s.expr("d * f", {{"d", dc}, {"f", f}}, t_));
+    new_output(s, gates);
+    if (projects) new_output(s, total);
+    Values slices;
+    for (ValueId v : {l_.gy, in, forget, cell, out, states, before}) slices.push_back(backwards(v));
+    Values others = {l_.w_hh};
+    if (projects) others.push_back(l_.w_hr);
+    const Values r = loop(b_, body.number(), {l_.gh, l_.gc}, slices, others);
+    const ValueId steps = backwards(r[2]);
+    LayerGradients result = weights(steps, steps, r[0]);
+    result.c0 = r[1];
+    if (projects) {
+      const ValueId unprojected = b_.expr("o * tanh(c)", {{"o", out}, {"c", states}}, t_);
+      result.w_hr = over_steps(backwards(r[3]), unprojected);
+    }
+    return result;
+  }
+  /// The cell after each step: what is kept of the one before, and what is new.
+  ValueId cells(ValueId forget, ValueId fresh) {
+    Body body(b_, "lstm.cells");
+    Builder s = body.builder();
+    const ValueId c = body.carried(s, l_.c0), f = body.slice(s, forget), n = body.slice(s, fresh);
+    const ValueId next = s.expr("f * c + n", {{"f", f}, {"c", c}, {"n", n}}, t_);
+    new_output(s, next);
+    new_output(s, next);
+    return loop(b_, body.number(), {l_.c0}, {forget, fresh}, {})[1];
+  }
+
+  Builder& b_;
+  RnnKind kind_;
+  Layer l_;
+  DType t_;
+  ValueId before_;
+};
+
+}  // namespace
+
+void differentiate_rnn(GradientCall& c) {
+  Builder& b = c.b;
+  const auto kind = static_cast<RnnKind>(c.node.integer(AttrKey::kind));
+  const std::int64_t layers = c.node.integer(AttrKey::layers), directions = c.flag(AttrKey::bidirectional) ? 2 : 1;
+  const DType wide = compute_type(b.dtype(c.in(0)));
+  const Dim width = b.size(c.in(1), -1);
+  const auto operands = [](std::int64_t layer) { return static_cast<std::size_t>(3 + 5 * layer); };
+  const auto first_slice = [&](ValueId v, std::int64_t k) { return v == kNoValue ? v : b.slice(v, 0, k, 1); };
+
+  // What each layer reads, and its states by direction in the order of their steps.
+  Values inputs = {c.in(0)};
+  std::vector<Values> states;
+  for (std::int64_t l = 0; l < layers; ++l) {
+    Values own, in_time;
+    for (std::int64_t d = 0; d < directions; ++d) {
+      const std::int64_t k = l * directions + d;
+      if (l + 1 == layers) {
+        const ValueId y = b.slice(c.out(0), -1, b.pool().mul(d, width), width);
+        own.push_back(d == 1 ? b.flip(y, {0}) : y);
+        continue;
+      }
+      Node n = c.node;
+      n.outputs.clear();
+      n.set(AttrKey::layers, Dims{1});
+      n.set(AttrKey::bidirectional, Dims{0});
+      n.inputs = {d == 1 ? b.flip(inputs.back(), {0}) : inputs.back(), first_slice(c.in(1), k),
+                  first_slice(c.in(2), k)};
+      for (std::size_t i = 0; i < 5; ++i) n.inputs.push_back(c.in(operands(k) + i));
+      own.push_back(b.add(std::move(n)).front());
+      in_time.push_back(d == 1 ? b.flip(own.back(), {0}) : own.back());
+    }
+    states.push_back(own);
+    if (l + 1 < layers) inputs.push_back(b.concat(in_time, -1));
+  }
+
+  Values h0(static_cast<std::size_t>(layers * directions)), c0 = h0;
+  ValueId gy = b.cast(c.grad_or_zeros(0), wide);
+  for (std::int64_t l = layers; l-- > 0;) {
+    ValueId to_input = kNoValue;
+    for (std::int64_t d = 0; d < directions; ++d) {
+      const std::int64_t k = l * directions + d;
+      const std::size_t at = operands(k);
+      const auto turned = [&](ValueId v) { return d == 1 ? b.flip(v, {0}) : v; };
+      const auto of_layer = [&](ValueId v) { return v == kNoValue ? v : b.cast(b.select(v, 0, k), wide); };
+      const auto operand = [&](std::size_t i) { return c.has(i) ? b.cast(c.in(i), wide) : kNoValue; };
+      const auto last_state = [&](std::size_t i, std::size_t like) {
+        return c.grad(i) == kNoValue ? zeros_like(b, of_layer(c.in(like))) : of_layer(c.grad(i));
+      };
+      const Layer layer{.x = turned(b.cast(inputs[static_cast<std::size_t>(l)], wide)),
+                        .h0 = of_layer(c.in(1)),
+                        .c0 = of_layer(c.in(2)),
+                        .w_ih = operand(at),
+                        .w_hh = operand(at + 1),
+                        .b_ih = operand(at + 2),
+                        .b_hh = operand(at + 3),
+                        .w_hr = operand(at + 4),
+                        .h = b.cast(states[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)], wide),
+                        .gy = turned(b.slice(gy, -1, b.pool().mul(d, width), width)),
+                        .gh = last_state(1, 1),
+                        .gc = kind == RnnKind::lstm ? last_state(2, 2) : kNoValue};
+      const LayerGradients g = Cells(b, kind, layer).run();
+      to_input = add_gradients(b, to_input, turned(g.x));
+      h0[static_cast<std::size_t>(k)] = b.unsqueeze(g.h0, 0);
+      if (kind == RnnKind::lstm) c0[static_cast<std::size_t>(k)] = b.unsqueeze(g.c0, 0);
+      const ValueId given[] = {g.w_ih, g.w_hh, g.b_ih, g.b_hh, g.w_hr};
+      for (std::size_t i = 0; i < 5; ++i) c.give(at + i, given[i]);
+    }
+    gy = to_input;
+  }
+  c.give(0, gy);
+  if (c.wants(1)) c.give(1, b.concat(h0, 0));
+  if (c.wants(2)) c.give(2, b.concat(c0, 0));
+}
+
+}  // namespace tern

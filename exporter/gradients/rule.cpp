@@ -1,0 +1,64 @@
+#include "exporter/gradients/rule.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/gradients/differentiate.h"
+
+namespace tern {
+
+GradientCall::GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads,
+                           std::vector<bool> wanted)
+    : b(builder),
+      index(node_index),
+      node(builder.function().nodes[node_index]),
+      grads_(std::move(grads)),
+      given_(node.inputs.size(), kNoValue),
+      wanted_(std::move(wanted)) {}
+
+ValueId GradientCall::out(std::size_t i) {
+  if (i < node.outputs.size() && node.outputs[i] != kNoValue) {
+    return b.function().nodes[index].outputs[i];
+  }
+  std::vector<ValueId> outputs = b.function().nodes[index].outputs;  // an earlier call may have added it
+  if (i < outputs.size() && outputs[i] != kNoValue) return outputs[i];
+  std::vector<const TensorType*> inputs;
+  for (ValueId v : node.inputs) inputs.push_back(v == kNoValue ? nullptr : &b.type(v));
+  const std::vector<TensorType> types = infer(b.program(), b.pool(), node, inputs);
+  outputs.resize(types.size(), kNoValue);
+  outputs[i] = b.add_value(types[i]);
+  b.function().nodes[index].outputs = outputs;
+  return outputs[i];
+}
+
+ValueId GradientCall::grad_or_zeros(std::size_t i) {
+  return grad(i) != kNoValue ? grad(i) : zeros_like(b, out(i));
+}
+
+void GradientCall::give(std::size_t i, ValueId gradient) {
+  if (!wants(i) || gradient == kNoValue) return;
+  given_[i] = add_gradients(b, given_[i], gradient_like(b, gradient, node.inputs[i]));
+}
+
+ValueId GradientCall::expr(std::string_view text, std::vector<ExprArg> args, ValueId like) {
+  return b.expr(text, std::move(args), compute_type(b.dtype(like)));
+}
+
+ValueId GradientCall::conj(ValueId x) {
+  return is_complex(b.dtype(x)) ? b.expr("conj(x)", {{"x", x}}, b.dtype(x)) : x;
+}
+
+std::size_t GradientCall::axis(AttrKey key) {
+  return static_cast<std::size_t>(b.normal_axis(node.inputs.at(0), node.integer(key)));
+}
+
+std::string_view GradientCall::operator_name() const {
+  if (node.origin < 0) return {};
+  return b.program().origins[static_cast<std::size_t>(node.origin)].op;
+}
+
+void GradientCall::refuse(const std::string& why) const {
+  fail(ErrorCode::unsupported, fmt::format("no gradient of {}: {}", describe(b.program(), b.function(), index), why));
+}
+
+}  // namespace tern

@@ -1,0 +1,21 @@
+// The derivatives of the scalar operations of pointwise expressions.
+#pragma once
+
+#include <string_view>
+
+#include "schema/pointwise.h"
+
+namespace tern {
+
+/// Texts (exporter/expr_text.h) of the derivative for each operand, over the operands a, b and the result r. "0" and
+/// "1" are those numbers; an empty one does not exist.
+struct ScalarSlope {
+  Scalar op = Scalar::invalid;
+  std::string_view for_a, for_b;
+  std::string_view complex_a, complex_b;  ///< of complex numbers, where that differs
+};
+
+/// Null where the derivative is not a text: operations on parts of complex numbers, choices, conversions.
+const ScalarSlope* find_scalar_slope(Scalar op);
+
+}  // namespace tern

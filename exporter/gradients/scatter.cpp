@@ -1,0 +1,128 @@
+// The rule of scatter, for each way to join what arrives with what is there.
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+#include "schema/kinds.h"
+
+namespace tern {
+namespace {
+
+/// The call with src cut to the shape of the index, which says what takes part.
+class Scatter {
+ public:
+  explicit Scatter(GradientCall& c)
+      : c_(c),
+        b_(c.b),
+        axis_(static_cast<std::int64_t>(c.axis())),
+        index_(c.in(1)),
+        src_(cut(c.in(2))),
+        x_(c.in(0)),
+        g_(c.grad(0)),
+        self_(c.flag(AttrKey::include_self)),
+        wide_(is_complex(b_.dtype(x_)) ? b_.dtype(x_) : compute_type(b_.dtype(x_))) {}
+
+  void run() {
+    switch (static_cast<ScatterKind>(c_.node.integer(AttrKey::kind))) {
+      case ScatterKind::set: return set();
+      case ScatterKind::sum: return sum();
+      case ScatterKind::prod: return product();
+      case ScatterKind::mean: return mean();
+      case ScatterKind::max:
+      case ScatterKind::min: return extremum();
+    }
+  }
+
+ private:
+  void set() {
+    c_.give(0, written(g_));
+    give_src(at_index(g_));
+  }
+  void sum() {
+    c_.give(0, self_ ? g_ : written(g_));
+    give_src(at_index(g_));
+  }
+  void mean() {
+    const ValueId ones = b_.full(b_.shape(index_), 1, wide_);
+    const ValueId own = b_.full(b_.shape(x_), self_ ? 1 : 0, wide_);
+    const ValueId count = joined(own, ones, ScatterKind::sum);
+    const ValueId each = b_.expr("g / max(n, 1)", {{"g", g_}, {"n", count}}, wide_);
+    c_.give(0, self_ ? each : written(each));
+    give_src(at_index(each));
+  }
+  /// Of each factor the product of the others: where one alone is zero, that of the rest, and none where two are.
+  void product() {
+    const ValueId src_zero = b_.expr("s == 0 ? 1 : 0", {{"s", src_}}, wide_);
+    const ValueId src_factor = b_.expr("s == 0 ? 1 : s", {{"s", src_}}, wide_);
+    const ValueId own_zero = self_ ? b_.expr("x == 0 ? 1 : 0", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 0, wide_);
+    const ValueId own_factor = self_ ? b_.expr("x == 0 ? 1 : x", {{"x", x_}}, wide_) : b_.full(b_.shape(x_), 1, wide_);
+    const ValueId zeros = joined(own_zero, src_zero, ScatterKind::sum);
+    const ValueId factors = joined(own_factor, src_factor, ScatterKind::prod);
+    const char* others = "rest = n - z; rest == 0 ? f / v : 0";
+    const auto flow = [&](ValueId g, ValueId n, ValueId z, ValueId f, ValueId v) {
+      const ValueId rest = b_.expr(others, {{"n", n}, {"z", z}, {"f", f}, {"v", v}}, wide_);
+      return b_.expr("g * r", {{"g", g}, {"r", c_.conj(rest)}}, wide_);
+    };
+    if (c_.wants(0)) {
+      const ValueId own = flow(g_, zeros, own_zero, factors, own_factor);
+      c_.give(0, self_ ? own : written(own));
+    }
+    if (c_.wants(2)) {
+      give_src(flow(at_index(g_), at_index(zeros), src_zero, at_index(factors), src_factor));
+    }
+  }
+  /// All elements that equal the result share its gradient.
+  void extremum() {
+    const ValueId y = c_.out(0);
+    const ValueId own =
+        self_ ? b_.expr("x == y ? 1 : 0", {{"x", x_}, {"y", y}}, wide_, wide_) : b_.full(b_.shape(x_), 0, wide_);
+    const ValueId from = b_.expr("s == y ? 1 : 0", {{"s", src_}, {"y", at_index(y)}}, wide_, wide_);
+    const ValueId count = joined(own, from, ScatterKind::sum);
+    const ValueId each = b_.expr("n == 0 ? 0 : g / n", {{"g", g_}, {"n", count}}, wide_);
+    if (c_.wants(0)) {
+      // What nothing was written to keeps its own value.
+      const ValueId kept = self_ ? b_.expr("m * e", {{"m", own}, {"e", each}}, wide_) : written(g_);
+      c_.give(0, kept);
+    }
+    give_src(b_.expr("m * e", {{"m", from}, {"e", at_index(each)}}, wide_));
+  }
+
+  ValueId cut(ValueId src) {
+    if (b_.rank(src) == 0) return b_.expand(src, b_.shape(c_.in(1)));
+    for (std::int64_t i = 0; i < b_.rank(src); ++i) src = b_.slice(src, i, 0, b_.size(c_.in(1), i));
+    return src;
+  }
+  ValueId at_index(ValueId v) { return b_.gather(v, index_, axis_); }
+  /// v with zeros at the places written.
+  ValueId written(ValueId v) {
+    return b_.add(Op::scatter, {v, index_, b_.full({}, 0, b_.dtype(v))},
+                  {attr(AttrKey::axis, axis_), attr(AttrKey::kind, Dim(static_cast<int>(ScatterKind::set)))});
+  }
+  ValueId joined(ValueId own, ValueId src, ScatterKind kind) {
+    return b_.add(Op::scatter, {own, index_, src},
+                  {attr(AttrKey::axis, axis_), attr(AttrKey::kind, Dim(static_cast<int>(kind)))});
+  }
+  /// Elements of src that the index leaves out get nothing.
+  void give_src(ValueId g) {
+    if (!c_.wants(2)) return;
+    const ValueId src = c_.in(2);
+    if (b_.rank(src) == 0) return c_.give(2, b_.reduce(g, "sum", b_.all_axes(g), false, b_.dtype(g)));
+    Dims after;
+    for (std::int64_t i = 0; i < b_.rank(src); ++i) after.push_back(b_.pool().sub(b_.size(src, i), b_.size(g, i)));
+    const bool whole = b_.shape(src) == b_.shape(g);
+    c_.give(2, whole ? g : b_.pad(g, Dims(after.size(), 0), after));
+  }
+
+  GradientCall& c_;
+  Builder& b_;
+  std::int64_t axis_;
+  ValueId index_, src_, x_, g_;
+  bool self_;
+  DType wide_;
+};
+
+}  // namespace
+
+void differentiate_scatter(GradientCall& c) {
+  Scatter(c).run();
+}
+
+}  // namespace tern

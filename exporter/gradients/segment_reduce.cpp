@@ -1,0 +1,62 @@
+// The rule of segment_reduce: each element gets a share of the gradient of its segment.
+#include "exporter/gradients/rules.h"
+#include "exporter/gradients/shapes.h"
+#include "exporter/lower/reduction.h"
+#include "schema/kinds.h"
+
+namespace tern {
+
+void differentiate_segment_reduce(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0), offsets = c.in(1), g = c.grad(0);
+  const auto axis = static_cast<std::int64_t>(c.axis());
+  const DType wide = compute_type(b.dtype(x));
+  const Dims shape = b.shape(x);
+  const Dim segments = b.size(g, axis);
+  // The segment of each element, for all axes up to the one that is reduced.
+  const Dims lines(shape.begin(), shape.begin() + axis + 1);
+  const ValueId place = b.expand(b.iota(lines.back(), b.dtype(offsets)), lines);
+  const ValueId after =
+      b.add(Op::searchsorted, {offsets, place}, {attr(AttrKey::right, Dim(1)), attr_dtype(DType::i64)});
+  const ValueId inside =
+      b.expr("k >= 1 && k <= n", {{"k", after}, size_arg(b, "n", segments)}, DType::i64, DType::boolean);
+  const ValueId segment = b.expr("max(min(k, n) - 1, 0)", {{"k", after}, size_arg(b, "n", segments)}, DType::i64);
+  const ValueId index = repeat_behind(b, segment, shape), in = repeat_behind(b, inside, shape);
+  const auto spread = [&](ValueId v) { return b.gather(v, index, axis); };
+  const auto joined = [&](ValueId v, ScatterKind kind) {
+    return b.add(Op::segment_reduce, {v, offsets},
+                 {attr(AttrKey::kind, Dim(static_cast<int>(kind))), attr(AttrKey::axis, axis)});
+  };
+  ValueId each = kNoValue;
+  switch (static_cast<ScatterKind>(c.node.integer(AttrKey::kind))) {
+    case ScatterKind::set:
+    case ScatterKind::sum: each = spread(g); break;
+    case ScatterKind::mean: {
+      const ValueId count = joined(b.full(shape, 1, wide), ScatterKind::sum);
+      each = b.expr("g / n", {{"g", spread(g)}, {"n", spread(count)}}, wide);
+      break;
+    }
+    case ScatterKind::max:
+    case ScatterKind::min: {
+      const ValueId chosen = b.expr("x == y ? 1 : 0", {{"x", x}, {"y", spread(c.out(0))}}, wide);
+      const ValueId count = joined(chosen, ScatterKind::sum);
+      each = b.expr("m == 0 ? 0 : m * g / n", {{"m", chosen}, {"g", spread(g)}, {"n", spread(count)}}, wide);
+      break;
+    }
+    case ScatterKind::prod: {
+      // The product of the others: the factors but zeros, if no other one is zero.
+      const ValueId zero = b.expr("x == 0 ? 1 : 0", {{"x", x}}, wide);
+      const ValueId factor = b.expr("x == 0 ? 1 : x", {{"x", x}}, wide);
+      const ValueId zeros = joined(zero, ScatterKind::sum), factors = joined(factor, ScatterKind::prod);
+      const double start = c.node.has(AttrKey::value) ? c.node.number(AttrKey::value) : 1;
+      each = b.expr(
+          "n == z ? g * s * f / v : 0",
+          {{"n", spread(zeros)}, {"z", zero}, {"g", spread(g)}, {"s", start}, {"f", spread(factors)}, {"v", factor}},
+          wide);
+      break;
+    }
+  }
+  c.give(0, b.expr("i ? e : 0", {{"i", in}, {"e", each}}, wide));
+}
+
+}  // namespace tern

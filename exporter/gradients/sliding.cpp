@@ -1,0 +1,172 @@
+#include "exporter/gradients/sliding.h"
+
+#include <algorithm>
+
+namespace tern {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// From so many channels of a group on, a product for each element of the kernel costs less than one product with all
+/// windows written out.
+constexpr std::int64_t kManyChannels = 32;
+
+/// How many places a padded image may have for each window, for products over all places not to take longer than
+/// copies of the windows.
+constexpr double kMostPlaces = 1.2;
+
+ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Windows& w, const Sizes& after,
+                               const Sizes& more) {
+  return b.add(Op::convolution, {g, weight, kNoValue},
+               {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
+                attr(AttrKey::before, w.before), attr(AttrKey::after, after), attr(AttrKey::groups, w.groups),
+                attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
+}
+
+/// The elements of `x` [n, groups * each, spatial...] that position `from` of each window reads, with a kernel axis for
+/// each of `kernel`: a view [groups, each, kernel..., n, windows...].
+ValueId read_windows(Builder& b, ValueId x, const Windows& w, const Dims& kernel, const Dims& from, const Dims& count) {
+  ExprPool& p = b.pool();
+  const Dims steps = row_major(b, b.shape(x));
+  const Dim each = p.floordiv(b.size(x, 1), w.groups);
+  Dims sizes = {w.groups, each}, strides = {p.mul(each, steps[1]), steps[1]};
+  Dim offset = 0;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Dim step = p.mul(w.dilations[i], steps[i + 2]);
+    offset = p.add(offset, p.mul(from[i], step));
+    if (kernel.empty()) continue;
+    sizes.push_back(kernel[i]);
+    strides.push_back(step);
+  }
+  sizes.push_back(b.size(x, 0));
+  strides.push_back(steps[0]);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    sizes.push_back(count[i]);
+    strides.push_back(p.mul(w.strides[i], steps[i + 2]));
+  }
+  return b.as_strided(x, sizes, strides, offset);
+}
+
+/// The kernel slides in steps of 1 over an image that is much larger than itself: writing the windows of `narrow` at
+/// their places in the padded image costs little, and what an element of the kernel reads is then the whole image, some
+/// places further on.
+bool slides_densely(const Windows& w, const Dims& padded, const Dims& windows) {
+  double places = 1, used = 1;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (w.strides[i] != 1 || !padded[i].is_const() || !windows[i].is_const()) return false;
+    places *= static_cast<double>(padded[i].value());
+    used *= static_cast<double>(windows[i].value());
+  }
+  return places <= kMostPlaces * used;
+}
+
+/// Counts up in row-major order; false behind the last position.
+bool next(Dims& at, const Dims& sizes) {
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (at[i].value() + 1 < sizes[i].value()) {
+      at[i] = at[i].value() + 1;
+      return true;
+    }
+    at[i] = 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+Dims row_major(Builder& b, const Dims& sizes) {
+  Dims strides(sizes.size(), 1);
+  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = b.pool().mul(strides[i], sizes[i]);
+  return strides;
+}
+
+ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
+  const std::size_t n = sizes.size();
+  Sizes more;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto axis = static_cast<std::int64_t>(i) + 2;
+    const Dim windows = b.size(g, axis), kernel = b.size(weight, axis);
+    if (!windows.is_const() || !kernel.is_const() || !sizes[i].is_const()) break;
+    const std::int64_t reach = (windows.value() - 1) * w.strides[i] + w.dilations[i] * (kernel.value() - 1) + 1;
+    const std::int64_t rest = sizes[i].value() - (reach - w.before[i] - w.after[i]);
+    if (rest < 0 || rest >= std::max(w.strides[i], w.dilations[i])) break;
+    more.push_back(rest);
+  }
+  if (more.size() == n) return transposed_convolution(b, g, weight, w, w.after, more);
+  // Sizes known at run time, or windows beyond the padding: all that the windows reach, cut or filled up to the image.
+  const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
+  Dims after = {0, 0};
+  for (std::size_t i = 0; i < n; ++i) {
+    after.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
+  }
+  return b.pad(reached, Dims(n + 2, 0), after);
+}
+
+ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
+  ValueId y = b.add(Op::convolution, {g, weight, kNoValue},
+                    {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
+                     attr(AttrKey::before, w.before), attr(AttrKey::after, w.after), attr(AttrKey::groups, w.groups)});
+  // Output padding of a stride or more has windows that the image has no element for.
+  for (std::size_t i = 0; i < sizes.size(); ++i) y = b.slice(y, static_cast<std::int64_t>(i) + 2, 0, sizes[i]);
+  return y;
+}
+
+ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& kernel, const Windows& w) {
+  ExprPool& p = b.pool();
+  const std::size_t n = kernel.size();
+  Dims before = {0, 0}, after = {0, 0};
+  before.insert(before.end(), w.before.begin(), w.before.end());
+  after.insert(after.end(), w.after.begin(), w.after.end());
+  const Dims windows(b.shape(narrow).begin() + 2, b.shape(narrow).end());
+  const Dim samples = b.size(narrow, 0);
+  const Dim inputs = p.floordiv(b.size(wide, 1), w.groups), outputs = p.floordiv(b.size(narrow, 1), w.groups);
+  Dims result = {p.mul(w.groups, outputs), inputs}, padded;
+  result.insert(result.end(), kernel.begin(), kernel.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    padded.push_back(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i] + w.after[i]));
+  }
+  const bool known = std::all_of(kernel.begin(), kernel.end(), [](Dim d) { return d.is_const(); });
+  const bool apart = known && inputs.is_const() && inputs.value() >= kManyChannels;
+  std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
+  Dims at(n, 0);
+  if (apart && slides_densely(w, padded, windows)) {
+    // Channels first: [channels, samples, places], where a step along an axis is a fixed number of places.
+    const ValueId x = b.pad(b.transpose(wide, 0, 1), before, after);
+    Dims rest = {0, 0};
+    for (std::size_t i = 0; i < n; ++i) rest.push_back(p.sub(padded[i], windows[i]));
+    const ValueId g = b.pad(b.transpose(narrow, 0, 1), Dims(n + 2, 0), rest);
+    const Dim places = p.mul(samples, p.product(padded));
+    const Dims steps = row_major(b, padded);
+    Dim reach = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      reach = p.add(reach, p.mul(p.mul(p.sub(kernel[i], 1), w.dilations[i]), steps[i]));
+    const Dim length = p.sub(places, reach);
+    const auto rows = [&](ValueId v, Dim channels, Dim offset) {
+      return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
+    };
+    const ValueId left = rows(g, outputs, 0);
+    do {
+      Dim offset = 0;
+      for (std::size_t i = 0; i < n; ++i) offset = p.add(offset, p.mul(p.mul(at[i], w.dilations[i]), steps[i]));
+      parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(rows(x, inputs, offset), 1, 2)), -1));
+    } while (next(at, kernel));
+    return b.reshape(b.concat(std::move(parts), -1), result);
+  }
+
+  const ValueId x = padded == Dims(b.shape(wide).begin() + 2, b.shape(wide).end()) ? wide : b.pad(wide, before, after);
+  const Dim places = p.mul(samples, p.product(windows));
+  const ValueId split = b.reshape(narrow, {samples, w.groups, outputs, p.product(windows)});
+  const ValueId left = b.reshape(b.permute(split, {1, 2, 0, 3}), {w.groups, outputs, places});
+  if (!apart) {
+    const Dim columns = p.mul(inputs, p.product(kernel));
+    const ValueId read = b.reshape(read_windows(b, x, w, kernel, Dims(n, 0), windows), {w.groups, columns, places});
+    return b.reshape(b.matmul(left, b.transpose(read, 1, 2)), result);
+  }
+  do {
+    const ValueId read = b.reshape(read_windows(b, x, w, {}, at, windows), {w.groups, inputs, places});
+    parts.push_back(b.unsqueeze(b.matmul(left, b.transpose(read, 1, 2)), -1));
+  } while (next(at, kernel));
+  return b.reshape(b.concat(std::move(parts), -1), result);
+}
+
+}  // namespace tern

@@ -1,0 +1,71 @@
+#include "exporter/gradients/slope.h"
+
+namespace tern {
+
+Slope Slope::value(Ref ref) {
+  Slope s(Kind::value);
+  s.ref_ = ref;
+  return s;
+}
+
+Slope Slope::choice(Ref condition, const Slope& yes, const Slope& no) {
+  if (yes.is_zero() && no.is_zero()) return zero();
+  if (yes.is_one() && no.is_one()) return one();
+  Slope s(Kind::choice);
+  s.ref_ = condition;
+  s.parts_ = std::make_shared<const std::pair<Slope, Slope>>(yes, no);
+  return s;
+}
+
+Slope Slope::mapped(const std::function<Ref(Ref)>& f, const std::function<Slope()>& of_one) const {
+  switch (kind_) {
+    case Kind::zero: return *this;
+    case Kind::one: return of_one();
+    case Kind::value: return value(f(ref_));
+    case Kind::choice: break;
+  }
+  return choice(ref_, parts_->first.mapped(f, of_one), parts_->second.mapped(f, of_one));
+}
+
+Slope Slope::times(Instructions& code, Ref by) const {
+  return mapped([&](Ref x) { return code.mul(x, by); }, [&] { return value(by); });
+}
+
+Slope Slope::scaled(Instructions& code, std::complex<double> by) const {
+  if (by == 1.0 || is_zero()) return *this;
+  return mapped([&](Ref x) { return code.scaled(x, by); },
+                [&] { return value(code.constant(by, by.imag() != 0 ? DType::c64 : DType::f32)); });
+}
+
+Slope Slope::part(Instructions& code, Scalar op) const {
+  return mapped([&](Ref x) { return code.part(op, x); }, [&] { return op == Scalar::imag ? zero() : one(); });
+}
+
+DType Slope::type(const Instructions& code, DType otherwise) const {
+  if (kind_ == Kind::value) return code.dtype(ref_);
+  if (kind_ != Kind::choice) return otherwise;
+  return wider(parts_->first.type(code, otherwise), parts_->second.type(code, otherwise));
+}
+
+Slope Slope::plus(Instructions& code, const Slope& other) const {
+  if (is_zero()) return other;
+  if (other.is_zero()) return *this;
+  if (kind_ == Kind::choice && other.kind_ == Kind::choice && ref_ == other.ref_) {
+    return choice(ref_, parts_->first.plus(code, other.parts_->first), parts_->second.plus(code, other.parts_->second));
+  }
+  const DType t = wider(type(code, DType::f32), other.type(code, DType::f32));
+  return value(code.add(materialize(code, t), other.materialize(code, t)));
+}
+
+Slope::Ref Slope::materialize(Instructions& code, DType type) const {
+  switch (kind_) {
+    case Kind::zero: return code.constant(0, type);
+    case Kind::one: return code.constant(1, type);
+    case Kind::value: return code.convert(ref_, type);
+    case Kind::choice: break;
+  }
+  const Ref yes = parts_->first.materialize(code, type), no = parts_->second.materialize(code, type);
+  return code.emit(Scalar::where, type, ref_, yes, no);
+}
+
+}  // namespace tern

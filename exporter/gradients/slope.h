@@ -1,0 +1,46 @@
+// A partial derivative inside an expression, as instructions. What is known to be 0 or 1 is not computed, and where an
+// expression chooses between two parts the derivative does, too: what the other part's derivative is there (infinite,
+// often) does not matter.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "exporter/gradients/instructions.h"
+
+namespace tern {
+
+class Slope {
+ public:
+  using Ref = Instructions::Ref;
+
+  static Slope zero() { return Slope(Kind::zero); }
+  static Slope one() { return Slope(Kind::one); }
+  static Slope value(Ref ref);
+  static Slope choice(Ref condition, const Slope& yes, const Slope& no);
+
+  bool is_zero() const { return kind_ == Kind::zero; }
+  bool is_one() const { return kind_ == Kind::one; }
+
+  Slope times(Instructions& code, Ref by) const;
+  Slope scaled(Instructions& code, std::complex<double> by) const;
+  Slope plus(Instructions& code, const Slope& other) const;
+  /// Scalar::real, imag or conj of it.
+  Slope part(Instructions& code, Scalar op) const;
+  /// As an instruction, in `type` where it is a constant.
+  Ref materialize(Instructions& code, DType type) const;
+
+ private:
+  enum class Kind { zero, one, value, choice };
+  explicit Slope(Kind kind) : kind_(kind) {}
+  /// Of each part that is a value; `of_one` where it is 1.
+  Slope mapped(const std::function<Ref(Ref)>& f, const std::function<Slope()>& of_one) const;
+  DType type(const Instructions& code, DType otherwise) const;
+
+  Kind kind_;
+  Ref ref_ = 0;  ///< value; condition of a choice
+  std::shared_ptr<const std::pair<Slope, Slope>> parts_;
+};
+
+}  // namespace tern

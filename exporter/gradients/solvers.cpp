@@ -1,0 +1,80 @@
+// The rules of triangular systems, of systems by LDL, and of least squares.
+#include "exporter/gradients/matrices.h"
+#include "exporter/gradients/rules.h"
+
+namespace tern {
+namespace {
+
+/// The gradient of A from that of its pseudoinverse P (Golub and Pereyra, SIAM J. Numer. Anal. 10, 1973).
+ValueId pseudoinverse_gradient(Builder& b, ValueId a, ValueId p, ValueId gp) {
+  const DType t = b.dtype(a);
+  const ValueId ph = hermitian(b, p), gh = hermitian(b, gp);
+  const ValueId first = hermitian(b, times(b, p, times(b, gh, p)));
+  const ValueId outer = times(b, gh, times(b, p, ph)), inner = times(b, times(b, ph, p), gh);
+  const ValueId outside = times(b, a, times(b, p, outer)), inside = times(b, times(b, inner, p), a);
+  return b.expr("o - ao + i - ia - f", {{"o", outer}, {"ao", outside}, {"i", inner}, {"ia", inside}, {"f", first}}, t);
+}
+
+ValueId pseudoinverse(Builder& b, ValueId a, double epsilon) {
+  const std::vector<ValueId> f = svd(b, a, false);
+  const DType real = b.dtype(f[1]);
+  const ValueId largest = b.reduce(f[1], "max", {-1}, true, real);
+  const double limit = epsilon >= 0 ? epsilon : machine_epsilon(real);
+  const ValueId inverted = b.expr("s > e * l ? 1 / s : 0", {{"s", f[1]}, {"l", largest}, {"e", limit}}, real);
+  return times(b, scale_columns(b, hermitian(b, f[2]), inverted), hermitian(b, f[0]));
+}
+
+}  // namespace
+
+void differentiate_triangular_solve(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId a = c.in(0), x = c.out(0), g = c.grad(0);
+  const DType t = b.dtype(a);
+  const auto op = static_cast<Transpose>(c.node.integer(AttrKey::transpose));
+  Triangle form{c.flag(AttrKey::upper), c.flag(AttrKey::left), c.flag(AttrKey::unit), Transpose::none};
+  ValueId gb = kNoValue;
+  if (op == Transpose::transpose && is_complex(t)) {
+    gb = c.conj(triangular_solve(b, a, c.conj(g), form));
+  } else {
+    if (op == Transpose::none) form.op = Transpose::adjoint;
+    gb = triangular_solve(b, a, g, form);
+  }
+  c.give(1, gb);
+  if (!c.wants(0)) return;
+  ValueId ga = form.left ? times(b, gb, hermitian(b, x)) : times(b, hermitian(b, x), gb);
+  if (op == Transpose::adjoint) ga = hermitian(b, ga);
+  if (op == Transpose::transpose) ga = transposed(b, ga);
+  // PyTorch gives both triangles of a factor that these read one of.
+  if (c.operator_name().starts_with("aten.cholesky_")) return c.give(0, b.expr("-g", {{"g", ga}}, t));
+  const std::int64_t skip = form.unit ? (form.upper ? 1 : -1) : 0;
+  c.give(0, b.expr("-g", {{"g", triangle(b, ga, !form.upper, skip)}}, t));
+}
+
+/// The factors have no gradient, as in PyTorch. A hermitian A solves with itself, a symmetric one with its conjugate.
+void differentiate_ldl_solve(GradientCall& c) {
+  Builder& b = c.b;
+  if (c.wants(0)) c.refuse("PyTorch has none of LDL factors");
+  const bool own = c.flag(AttrKey::hermitian);
+  const ValueId g = own ? c.grad(0) : c.conj(c.grad(0));
+  const ValueId y = b.add(Op::ldl_solve, {c.in(0), c.in(1), g}, {attr(AttrKey::hermitian, Dim(own))});
+  c.give(2, own ? y : c.conj(y));
+}
+
+void differentiate_lstsq(GradientCall& c) {
+  Builder& b = c.b;
+  const ValueId a = c.in(0), rhs = c.in(1);
+  const DType t = b.dtype(a);
+  if (c.grad(0) != kNoValue) {
+    const ValueId p = pseudoinverse(b, a, c.node.number(AttrKey::epsilon));
+    if (c.wants(0)) c.give(0, pseudoinverse_gradient(b, a, p, times(b, c.grad(0), hermitian(b, rhs))));
+    if (c.wants(1)) c.give(1, times(b, hermitian(b, p), c.grad(0)));
+  }
+  if (c.grad(1) != kNoValue && !b.shape(c.grad(1)).empty() && !b.shape(c.grad(1))[0].is(0)) {
+    const ValueId residual = b.expr("y - b", {{"y", times(b, a, c.out(0))}, {"b", rhs}}, t);
+    const ValueId each = b.expr("2 * r * g", {{"r", residual}, {"g", b.unsqueeze(c.grad(1), -2)}}, t);
+    if (c.wants(0)) c.give(0, times(b, each, hermitian(b, c.out(0))));
+    if (c.wants(1)) c.give(1, b.expr("-e", {{"e", each}}, t));
+  }
+}
+
+}  // namespace tern

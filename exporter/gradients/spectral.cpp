@@ -1,0 +1,21 @@
+// Gradients of Fourier transforms and of what works with spectra.
+#include "exporter/gradients/rules.h"
+
+namespace tern {
+namespace {
+
+constexpr GradientEntry kRules[] = {
+    {Op::fft, differentiate_fft},
+    {Op::eigh, differentiate_eigh},
+    {Op::eig, differentiate_eig},
+    {Op::svd, differentiate_svd},
+    {Op::matrix_exp, differentiate_matrix_exp},
+};
+
+}  // namespace
+
+std::span<const GradientEntry> gradients_of_spectral() {
+  return kRules;
+}
+
+}  // namespace tern

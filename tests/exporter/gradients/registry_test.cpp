@@ -1,0 +1,78 @@
+// Every op has a gradient rule, or a reason to have none.
+#include "exporter/gradients/registry.h"
+
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include "exporter/gradients/differentiate.h"
+#include "schema/op_record.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using testing::TestProgram;
+
+TEST(GradientRegistry, EveryOpIsInOneList) {
+  for (int number = 1; number <= kMaxOp; ++number) {
+    const Op op = static_cast<Op>(number);
+    if (op_record(op).op == Op::invalid) continue;
+    const bool rule = find_gradient_rule(op) != nullptr;
+    int reasons = 0;
+    for (const NoGradient& n : ops_without_gradient()) reasons += n.op == op;
+    EXPECT_EQ(rule + reasons, 1) << op_name(op) << ": " << gradient_text(op);
+  }
+}
+
+std::string refusal(TestProgram& p, ValueId y, ValueId x) {
+  try {
+    differentiate(p.b(), std::vector<GradientSeed>{{y, y}}, std::vector<ValueId>{x});
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::unsupported);
+    return e.what();
+  }
+  return "none";
+}
+
+TEST(GradientRegistry, ARefusalNamesAllNodesAndTheirLines) {
+  TestProgram p;
+  p.program().origins = {{"aten.histc.default", "head", "model.py:7"}, {"aten.histc.default", "tail", "model.py:9"}};
+  const ValueId x = p.input(DType::f32, {8});
+  ValueId y = x;
+  for (std::int32_t origin : {0, 1}) {
+    p.b().set_origin(origin);
+    y = p.b().add(Op::histogram, {y}, {attr(AttrKey::bins, 8)});
+  }
+  const std::string message = refusal(p, y, x);
+  for (const char* part : {"histogram", "aten.histc.default", "head", "model.py:7", "tail", "model.py:9"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+}
+
+TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {8});
+  const ValueId counts = p.b().add(Op::histogram, {x}, {attr(AttrKey::bins, 8)});
+  p.output(counts);
+  const ValueId y = p.b().expr("x * x", {{"x", x}}, DType::f32);
+  EXPECT_EQ(refusal(p, y, x), "none");
+}
+
+TEST(GradientRegistry, NothingFlowsThroughPositions) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {8});
+  const ValueId at = p.b().reduce(x, "argmax", {0}, true, DType::i64);
+  const ValueId y = p.b().cast(at, DType::f32);
+  const ValueId one = p.b().full({1}, 1, DType::f32);
+  const auto g = differentiate(p.b(), std::vector<GradientSeed>{{y, one}}, std::vector<ValueId>{x});
+  EXPECT_EQ(g[0], kNoValue);
+}
+
+TEST(GradientRegistry, OnlyNumbersWithFractionsHaveGradients) {
+  TestProgram p;
+  const ValueId x = p.input(DType::i64, {8});
+  EXPECT_THROW(differentiate(p.b(), {}, std::vector<ValueId>{x}), Error);
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,83 @@
+// Gradients of convolution, pooling and fold.
+#include <gtest/gtest.h>
+
+#include "tests/exporter/gradients/check.h"
+
+namespace tern {
+namespace {
+
+using testing::expect_gradients;
+using testing::noise;
+using Values = std::vector<ValueId>;
+using Sizes = std::vector<std::int64_t>;
+
+testing::BuildNodes node(Op op, std::vector<Attr> attrs) {
+  return [op, attrs](Builder& b, const Values& in) { return b.add_all(op, in, attrs); };
+}
+
+std::vector<Attr> windows(Sizes strides, Sizes dilations, Sizes before, Sizes after, std::int64_t groups) {
+  return {attr(AttrKey::strides, strides), attr(AttrKey::dilations, dilations), attr(AttrKey::before, before),
+          attr(AttrKey::after, after), attr(AttrKey::groups, Dim(groups))};
+}
+
+TEST(WindowGradients, ConvolutionOfEveryGeometry) {
+  const testing::BuildNodes plain = node(Op::convolution, windows({1, 1}, {1, 1}, {0, 0}, {0, 0}, 1));
+  expect_gradients({noise({2, 3, 4, 5}), noise({2, 3, 2, 3}, 2), noise({2}, 3)}, plain);
+  // Strides that leave elements out at the end, uneven padding, dilation, groups.
+  expect_gradients({noise({2, 4, 7, 8}), noise({6, 2, 2, 3}, 2)},
+                   node(Op::convolution, windows({3, 2}, {2, 1}, {1, 2}, {0, 1}, 2)));
+  expect_gradients({noise({2, 3, 9}), noise({3, 1, 3}, 2), noise({3}, 3)},
+                   node(Op::convolution, windows({2}, {2}, {2}, {2}, 3)));
+  expect_gradients({noise({1, 2, 3, 4, 3}), noise({2, 2, 2, 2, 2}, 2)},
+                   node(Op::convolution, windows({1, 2, 1}, {1, 1, 2}, {1, 0, 1}, {1, 0, 0}, 1)));
+}
+
+TEST(WindowGradients, ConvolutionOfManyChannels) {  // a product for each element of the kernel
+  expect_gradients({noise({1, 33, 3, 4}), noise({2, 33, 2, 2}, 2)},
+                   node(Op::convolution, windows({1, 2}, {1, 1}, {1, 0}, {0, 1}, 1)));
+  // Windows that lie densely in their image: over the whole of it at once.
+  expect_gradients({noise({1, 64, 1, 20}), noise({2, 32, 1, 2}, 2)},
+                   node(Op::convolution, windows({1, 1}, {1, 2}, {0, 1}, {0, 0}, 2)));
+}
+
+TEST(WindowGradients, TransposedConvolution) {
+  std::vector<Attr> attrs = windows({2, 3}, {1, 2}, {1, 0}, {0, 1}, 2);
+  attrs.push_back(attr(AttrKey::transposed, Dim(1)));
+  attrs.push_back(attr(AttrKey::output_pads, Sizes{1, 2}));
+  expect_gradients({noise({2, 4, 3, 2}), noise({4, 1, 3, 2}, 2), noise({2}, 3)}, node(Op::convolution, attrs));
+}
+
+std::vector<Attr> pool(int kind, Sizes kernel, Sizes strides, Sizes before, bool ceil, bool pads) {
+  return {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::kernel, kernel),       attr(AttrKey::strides, strides),
+          attr(AttrKey::before, before),  attr(AttrKey::ceil_mode, Dim(ceil)), attr(AttrKey::count_pads, Dim(pads))};
+}
+
+TEST(WindowGradients, Pools) {
+  for (const bool ceil : {false, true}) {
+    for (const bool pads : {false, true}) {
+      expect_gradients({noise({2, 2, 6, 7})}, node(Op::pool, pool(1, {3, 2}, {2, 3}, {1, 1}, ceil, pads)));
+    }
+    expect_gradients({noise({2, 6, 7})}, node(Op::pool, pool(0, {3, 2}, {2, 1}, {1, 0}, ceil, false)));
+  }
+  std::vector<Attr> divided = pool(1, {2}, {1}, {0}, false, false);
+  divided.push_back(attr(AttrKey::divisor, Dim(-3)));
+  expect_gradients({noise({2, 5})}, node(Op::pool, divided));
+}
+
+TEST(WindowGradients, AdaptivePools) {
+  for (const int kind : {0, 1}) {
+    expect_gradients({noise({2, 5, 7})},
+                     node(Op::adaptive_pool, {attr(AttrKey::kind, Dim(kind)), attr(AttrKey::sizes, Dims{3, 4})}));
+  }
+  expect_gradients({noise({5})}, node(Op::adaptive_pool, {attr(AttrKey::kind, Dim(1)), attr(AttrKey::sizes, Dims{3})}));
+}
+
+TEST(WindowGradients, Fold) {
+  expect_gradients({noise({2, 12, 6})},
+                   node(Op::fold, {attr(AttrKey::sizes, Dims{4, 6}), attr(AttrKey::kernel, Sizes{2, 3}),
+                                   attr(AttrKey::dilations, Sizes{2, 1}), attr(AttrKey::before, Sizes{0, 1}),
+                                   attr(AttrKey::strides, Sizes{1, 2})}));
+}
+
+}  // namespace
+}  // namespace tern
