@@ -32,6 +32,7 @@ set(sources
   files/any.cpp
   files/byte_source.cpp
   files/host_tensor.cpp
+  files/mapped.cpp
   files/npy.cpp
   files/npy_header.cpp
   files/npz.cpp
