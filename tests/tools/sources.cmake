@@ -21,6 +21,10 @@ set(sources
   reference_test.cpp
   scaling_test.cpp
   terminal_test.cpp
+  train/checkpoint_test.cpp
+  train/curve_test.cpp
+  train/schedule_test.cpp
+  train/shuffle_test.cpp
   verify/deviation_test.cpp
   verify/nodes_test.cpp
   verify/report_test.cpp
