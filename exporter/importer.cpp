@@ -64,6 +64,7 @@ class Importer {
       report->warnings = warnings_;
     }
     missing_.check();
+    if (!options_.transform) remove_detached(program_);
     remove_dead_code(program_);
     if (options_.transform) transform();
     remove_gradient_notes(program_);
@@ -89,6 +90,7 @@ class Importer {
   void transform() {
     options_.transform(program_);
     remove_detached(program_);
+    remove_dead_code(program_);
     if (options_.origins) return;  // else they were kept for the transformation
     program_.origins.clear();
     for (Function& f : program_.functions) {

@@ -15,6 +15,7 @@ set(sources
   fold/convolution.cpp
   fold/fold.cpp
   gradients/attention.cpp
+  gradients/averages.cpp
   gradients/body.cpp
   gradients/cdist.cpp
   gradients/contractions.cpp
@@ -34,7 +35,9 @@ set(sources
   gradients/no_gradient.cpp
   gradients/normalizations.cpp
   gradients/notes.cpp
+  gradients/operator_slopes.cpp
   gradients/others.cpp
+  gradients/permuted.cpp
   gradients/pointwise.cpp
   gradients/pool.cpp
   gradients/products.cpp
@@ -44,6 +47,7 @@ set(sources
   gradients/registry.cpp
   gradients/rnn.cpp
   gradients/roi_align.cpp
+  gradients/roi_pool.cpp
   gradients/rule.cpp
   gradients/sampling.cpp
   gradients/scalar_slopes.cpp

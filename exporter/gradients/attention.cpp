@@ -50,16 +50,16 @@ void differentiate_attention(GradientCall& c) {
     v = b.unsqueeze(v, -3);
   }
   const Dim depth = b.size(q, -1);
-  std::vector<ExprArg> args = {{"s", times(b, q, b.transpose(k, -2, -1), wide)}};
-  if (c.node.has(AttrKey::scale)) {
-    args.emplace_back("f", c.node.number(AttrKey::scale));
-  } else if (depth.is_const()) {
-    args.emplace_back("f", 1 / std::sqrt(static_cast<double>(depth.value())));
-  } else {
-    args.emplace_back("f", b.expr("rsqrt(d)", {{"d", b.from_dim(depth)}}, wide));
+  ExprArg scale("f", c.node.number(AttrKey::scale));
+  if (!c.node.has(AttrKey::scale) && depth.is_const()) {
+    scale = ExprArg("f", 1 / std::sqrt(static_cast<double>(depth.value())));
+  } else if (!c.node.has(AttrKey::scale)) {
+    scale = ExprArg("f", b.expr("rsqrt(d)", {{"d", b.from_dim(depth)}}, wide));
   }
-  const ExprArg scale = args.back();
-  std::string text = "s * f";
+  // The queries are scaled instead of the scores, which are many more.
+  const ValueId scaled_q = b.expr("q * f", {{"q", q}, scale}, wide), wide_k = b.cast(k, wide);
+  std::vector<ExprArg> args = {{"s", times(b, scaled_q, b.transpose(wide_k, -2, -1), wide)}};
+  std::string text = "s";
   if (mask != kNoValue) {
     args.emplace_back("m", mask);
     text = b.dtype(mask) == DType::boolean ? "m ? " + text + " : -inf" : text + " + m";
@@ -70,7 +70,7 @@ void differentiate_attention(GradientCall& c) {
     args.emplace_back("seen", b.expr("r >= c", {{"r", row}, {"c", column}}, DType::i64, DType::boolean));
     text = "seen ? " + text + " : -inf";
   }
-  const ValueId scores = b.expr(text, args, wide);
+  const ValueId scores = args.size() == 1 ? args[0].value : b.expr(text, args, wide);
   const ValueId p =
       mask == kNoValue ? b.add(Op::softmax, {scores}, {attr(AttrKey::axis, Dim(-1))}) : masked_softmax(b, scores, wide);
   const ValueId wide_g = b.cast(g, wide);
@@ -90,13 +90,10 @@ void differentiate_attention(GradientCall& c) {
   const ValueId gp = times(b, wide_g, b.transpose(b.cast(v, wide), -2, -1), wide);
   // Equal to the sum of dy * y, but rows of dS add up to zero as closely as p and dP are held.
   const ValueId dot = b.reduce(b.expr("p * g", {{"p", p}, {"g", gp}}, wide), "sum", {-1}, true, wide);
-  const ValueId scaled = b.expr("p * (g - d) * f", {{"p", p}, {"g", gp}, {"d", dot}, scale}, wide);
-  if (c.wants(0)) give(0, times(b, scaled, b.cast(k, wide), wide));
-  if (c.wants(1)) give(1, times(b, b.transpose(scaled, -2, -1), b.cast(q, wide), wide));
-  if (c.wants(3)) {
-    const ValueId gs = b.expr("p * (g - d)", {{"p", p}, {"g", gp}, {"d", dot}}, wide);
-    c.give(3, b.reshape(gradient_like(b, gs, mask), b.shape(c.in(3))));
-  }
+  const ValueId gs = b.expr("p * (g - d)", {{"p", p}, {"g", gp}, {"d", dot}}, wide);
+  if (c.wants(0)) give(0, b.expr("g * f", {{"g", times(b, gs, wide_k, wide)}, scale}, wide));
+  if (c.wants(1)) give(1, times(b, b.transpose(gs, -2, -1), scaled_q, wide));
+  if (c.wants(3)) c.give(3, b.reshape(gradient_like(b, gs, mask), b.shape(c.in(3))));
 }
 
 }  // namespace tern

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <string>
 
 #include "exporter/gradients/detach.h"
@@ -21,6 +22,7 @@ class Walk {
   Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt)
       : b_(b), nodes_(b.function().nodes.size()), depends_(values(), false), reaches_(values(), false) {
     find_dependent(wrt);
+    refuse_states_of_bodies(wrt);
     for (const GradientSeed& s : seeds) reaches_[at(s.value)] = true;
     find_reaching();
     refuse_missing();
@@ -74,6 +76,29 @@ class Walk {
         if (v != kNoValue && flows_to(node(n), i)) reaches_[at(v)] = true;
       }
     }
+  }
+
+  /// A body that reads a state of `wrt` by itself, not as an operand, would keep its part of the gradient.
+  void refuse_states_of_bodies(std::span<const ValueId> wrt) const {
+    for (const FunctionInput& in : b_.function().inputs) {
+      if (in.kind != FunctionInput::Kind::state || std::ranges::find(wrt, in.value) == wrt.end()) continue;
+      for (std::size_t n = 0; n < nodes_; ++n) {
+        if (!reads_state(node(n), in.state)) continue;
+        fail(ErrorCode::unsupported,
+             fmt::format("no gradient of state '{}': {} reads it inside of its body; make it an operand",
+                         b_.program().states[in.state].name, describe(b_.program(), b_.function(), n)));
+      }
+    }
+  }
+  bool reads_state(const Node& n, std::uint32_t state) const {
+    return std::ranges::any_of(n.functions, [&](std::uint32_t number) {
+      const Function& f = b_.program().functions[number];
+      const auto is_state = [&](const FunctionInput& in) {
+        return in.kind == FunctionInput::Kind::state && in.state == state;
+      };
+      return std::ranges::any_of(f.inputs, is_state) ||
+             std::ranges::any_of(f.nodes, [&](const Node& inner) { return reads_state(inner, state); });
+    });
   }
 
   bool reads_dependent(std::size_t n) const {

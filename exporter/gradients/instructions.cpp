@@ -12,12 +12,12 @@ DType complex_type(DType t) {
   return t == DType::f32 ? DType::c64 : t == DType::f64 ? DType::c128 : t;
 }
 
-DType real_type(DType t) {
+DType part_type(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
 }
 
 DType wider(DType a, DType b) {
-  const bool wide = real_type(a) == DType::f64 || real_type(b) == DType::f64;
+  const bool wide = part_type(a) == DType::f64 || part_type(b) == DType::f64;
   const DType t = wide ? DType::f64 : DType::f32;
   return is_complex(a) || is_complex(b) ? complex_type(t) : t;
 }
@@ -79,7 +79,7 @@ Instructions::Ref Instructions::scaled(Ref a, std::complex<double> by) {
 Instructions::Ref Instructions::part(Scalar op, Ref x) {
   const DType t = dtype(x);
   if (!is_complex(t)) return op == Scalar::imag ? constant(0, t) : x;
-  return emit(op, op == Scalar::conj ? t : real_type(t), x);
+  return emit(op, op == Scalar::conj ? t : part_type(t), x);
 }
 
 Instructions::Ref Instructions::text(std::string_view text,

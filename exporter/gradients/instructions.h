@@ -47,6 +47,6 @@ class Instructions {
 /// The type of a sum of numbers of two compute types, complex or floating.
 DType wider(DType a, DType b);
 DType complex_type(DType t);  ///< complex64 for float32
-DType real_type(DType t);     ///< float32 for complex64
+DType part_type(DType t);     ///< float32 for complex64
 
 }  // namespace tern

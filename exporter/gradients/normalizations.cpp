@@ -18,17 +18,23 @@ struct Parts {
           plain = kNoValue;  ///< the gradient of x; of the weight and of the bias for each element
 };
 
-Parts normalized_gradients(GradientCall& c, const Normalized& n, ValueId grad) {
-  Builder& b = c.b;
+Parts normalized_gradients(Builder& b, const Normalized& n, ValueId grad) {
   const DType wide = compute_type(b.dtype(n.x));
-  const ValueId hat = b.expr("(x - m) * r", {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}}, wide);
+  // h is computed anew wherever it is read: storing it costs more than its two operations.
+  const auto expr = [&](std::string_view text, std::vector<ExprArg> args) {
+    args.insert(args.end(), {{"x", n.x}, {"m", n.mean}, {"r", n.rstd}, {"g", grad}});
+    if (n.weight != kNoValue) args.emplace_back("w", n.weight);
+    return b.expr(text, std::move(args), wide);
+  };
+  const bool scaled = n.weight != kNoValue;
   Parts p;
   p.plain = b.cast(grad, wide);
-  p.weighted = b.expr("g * h", {{"g", grad}, {"h", hat}}, wide);
-  const ValueId g = n.weight == kNoValue ? p.plain : b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide);
-  const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide);
-  const ValueId mean_gh = b.reduce(b.expr("g * h", {{"g", g}, {"h", hat}}, wide), "mean", n.axes, true, wide);
-  p.x = b.expr("r * (g - a - h * b)", {{"r", n.rstd}, {"g", g}, {"a", mean_g}, {"h", hat}, {"b", mean_gh}}, wide);
+  p.weighted = expr("g * ((x - m) * r)", {});
+  const ValueId g = scaled ? b.expr("g * w", {{"g", grad}, {"w", n.weight}}, wide) : p.plain;
+  const ValueId gh = scaled ? expr("g * w * ((x - m) * r)", {}) : p.weighted;
+  const ValueId mean_g = b.reduce(g, "mean", n.axes, true, wide), mean_gh = b.reduce(gh, "mean", n.axes, true, wide);
+  p.x = expr(scaled ? "r * (g * w - a - (x - m) * r * b)" : "r * (g - a - (x - m) * r * b)",
+             {{"a", mean_g}, {"b", mean_gh}});
   return p;
 }
 
@@ -39,7 +45,7 @@ void layer_norm(GradientCall& c) {
   const auto k = static_cast<int>(c.node.integer(AttrKey::k));
   Normalized n{x, c.out(1), c.out(2), c.in(1), {}};
   for (int i = b.rank(x) - k; i < b.rank(x); ++i) n.axes.push_back(i);
-  const Parts p = normalized_gradients(c, n, c.grad(0));
+  const Parts p = normalized_gradients(b, n, c.grad(0));
   c.give(0, p.x);
   c.give(1, p.weighted);
   c.give(2, p.plain);
@@ -79,7 +85,7 @@ void group_norm(GradientCall& c) {
                      b.reshape(c.out(2), per_group),
                      in_groups(c.in(1), {1, groups, each, 1}),
                      {2, 3}};
-  const Parts p = normalized_gradients(c, n, b.reshape(c.grad(0), grouped));
+  const Parts p = normalized_gradients(b, n, b.reshape(c.grad(0), grouped));
   c.give(0, b.reshape(p.x, shape));
   const auto by_channel = [&](ValueId v) {
     return b.reshape(b.reduce(v, "sum", {0, 3}, false, b.dtype(v)), {channels});
@@ -100,18 +106,18 @@ void batch_norm(GradientCall& c) {
   const ValueId mean = spread(c.in(1));
   const ValueId rstd = b.expr("rsqrt(v + e)", {{"v", spread(c.in(2))}, {"e", c.node.number(AttrKey::epsilon)}}, wide);
   const ValueId scale = c.has(3) ? b.expr("r * w", {{"r", rstd}, {"w", spread(c.in(3))}}, wide) : rstd;
-  const ValueId flowing = b.expr("g * s", {{"g", grad}, {"s", scale}}, wide);
-  c.give(0, flowing);
-  if (c.wants(1)) c.give(1, b.expr("-s", {{"s", by_channel(flowing)}}, wide));
-  if (c.wants(2)) {
-    const ValueId each = b.expr("f * (x - m)", {{"f", flowing}, {"x", x}, {"m", mean}}, wide);
-    const ValueId r = b.reshape(rstd, {b.size(x, 1)});
-    c.give(2, b.expr("-0.5 * s * r * r", {{"s", by_channel(each)}, {"r", r}}, wide));
-  }
-  if (c.wants(3)) {
-    c.give(3, by_channel(b.expr("g * (x - m) * r", {{"g", grad}, {"x", x}, {"m", mean}, {"r", rstd}}, wide)));
-  }
-  if (c.wants(4)) c.give(4, by_channel(grad));
+  c.give(0, b.expr("g * s", {{"g", grad}, {"s", scale}}, wide));
+  // All others are multiples of two sums over each channel: of g, and of g * h.
+  const auto per_channel_of = [&](ValueId v) { return b.reshape(v, {b.size(x, 1)}); };
+  const ValueId s = per_channel_of(scale), r = per_channel_of(rstd);
+  const ValueId sum = c.wants(1) || c.wants(4) ? by_channel(grad) : kNoValue;
+  if (c.wants(1)) c.give(1, b.expr("-s * g", {{"s", s}, {"g", sum}}, wide));
+  if (c.wants(4)) c.give(4, sum);
+  if (!c.wants(2) && !c.wants(3)) return;
+  const ValueId weighted =
+      by_channel(b.expr("g * ((x - m) * r)", {{"g", grad}, {"x", x}, {"m", mean}, {"r", rstd}}, wide));
+  if (c.wants(2)) c.give(2, b.expr("-0.5 * s * r * w", {{"s", s}, {"r", r}, {"w", weighted}}, wide));
+  c.give(3, weighted);
 }
 
 constexpr GradientEntry kRules[] = {

@@ -1,11 +1,10 @@
 // Gradients of pointwise expressions: for each operand, an expression of its own that computes the derivative from the
 // operands, the result where its derivative is a function of it, and the result's gradient.
-#include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <optional>
 
 #include "exporter/gradients/detach.h"
+#include "exporter/gradients/operator_slopes.h"
 #include "exporter/gradients/rule.h"
 #include "exporter/gradients/scalar_slopes.h"
 #include "exporter/gradients/slope.h"
@@ -18,43 +17,6 @@ using Ref = Instructions::Ref;
 bool is_number(DType t) {
   return is_floating(t) || is_complex(t);
 }
-
-bool begins_with_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return text.starts_with(name); });
-}
-
-/// Which of two equal operands of min and max gets the gradient.
-enum class Ties { strict, inclusive, split };
-
-/// relu and hardtanh have slope 0 at their bounds, clamp has slope 1, maximum gives each operand a half.
-Ties ties_of(GradientCall& c) {
-  const std::string_view op = c.operator_name();
-  if (begins_with_one_of(op, {"aten.clamp", "aten.clip"})) return Ties::inclusive;
-  if (begins_with_one_of(
-          op, {"aten.log_sigmoid", "aten.logaddexp", "aten.maximum", "aten.minimum", "aten.max", "aten.min"})) {
-    return Ties::split;
-  }
-  return Ties::strict;
-}
-
-/// Norms and deviations have slope 0 at 0, where their roots have an infinite one.
-bool is_flat_at_zero(GradientCall& c) {
-  return begins_with_one_of(
-      c.operator_name(),
-      {"aten.linalg_vector_norm", "aten.linalg_norm", "aten.norm", "aten.dist", "aten.renorm", "aten.std",
-       "aten.frobenius_norm", "aten.linalg_matrix_norm", "aten.pairwise_distance", "aten.cosine_similarity"});
-}
-
-/// What PyTorch takes instead of the derivative of the formula that an operator is made of: for operands 0 and 1.
-struct Override {
-  std::string_view op, for_first, for_second;
-};
-constexpr Override kOverrides[] = {
-    {"aten.special_entr", "-log(a) - 1", ""},
-    {"aten.xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
-    {"aten.special_xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
-    {"aten.special_xlog1py", "a == 0 && b <= -1 ? 0 : log1p(b)", "a / (b + 1)"},
-};
 
 /// The derivative of a value by an operand z. Of a real operand it is d/dz; of a complex one there are two, and a real
 /// value's second is the conjugate of its first.
@@ -70,8 +32,8 @@ class OperandGradient {
         operand_(operand),
         type_(c.b.dtype(c.in(operand))),
         complex_(is_complex(type_)),
-        ties_(ties_of(c)),
-        flat_at_zero_(is_flat_at_zero(c)),
+        ties_(ties_of(c.operator_name())),
+        flat_at_zero_(is_flat_at_zero(c.operator_name())),
         forward_(in_.size()),
         slopes_(in_.size()) {}
 
@@ -92,7 +54,7 @@ class OperandGradient {
     if (s.dz.is_one() && t == type_ && s.dzbar.is_zero() && complex_ == is_complex(t))
       return c_.give(operand_, c_.grad(0));
     const DType wide = wider(compute_type(type_), compute_type(t));
-    Ref result = total.materialize(out_, complex_ ? wide : real_type(wide));
+    Ref result = total.materialize(out_, complex_ ? wide : part_type(wide));
     // A sum over broadcast axes follows: round after it.
     if (c_.b.shape(c_.in(operand_)) == c_.b.shape(c_.grad(0))) result = out_.convert(result, type_);
     std::vector<std::size_t> inputs;
@@ -108,14 +70,12 @@ class OperandGradient {
 
   /// Of the whole expression.
   Slopes whole(std::size_t last) {
-    for (const Override& o : kOverrides) {
-      if (!c_.operator_name().starts_with(o.op)) continue;
-      const std::string_view text = operand_ == 0 ? o.for_first : o.for_second;
-      const std::size_t inputs = c_.input_count();
-      const DType t = compute_type(in_[last].dtype);
-      if (inputs != (o.for_second.empty() ? 1 : 2) || is_complex(t)) break;
+    const OperatorSlope* own = find_operator_slope(c_.operator_name());
+    const DType t = compute_type(in_[last].dtype);
+    if (own != nullptr && c_.input_count() == (own->for_second.empty() ? 1 : 2) && !is_complex(t)) {
       const Ref a = out_.convert(out_.load(0, c_.b.dtype(c_.in(0))), t);
-      const Ref b = inputs > 1 ? out_.convert(out_.load(1, c_.b.dtype(c_.in(1))), t) : a;
+      const Ref b = c_.input_count() > 1 ? out_.convert(out_.load(1, c_.b.dtype(c_.in(1))), t) : a;
+      const std::string_view text = operand_ == 0 ? own->for_first : own->for_second;
       return {Slope::value(out_.text(text, {{"a", a}, {"b", b}})), Slope::zero()};
     }
     return slopes(last);

@@ -1,4 +1,5 @@
 // Gradients of matrix products.
+#include "exporter/gradients/permuted.h"
 #include "exporter/gradients/rule.h"
 
 namespace tern {
@@ -9,20 +10,36 @@ ValueId numbers(Builder& b, ValueId quantized, DType t) {
   return b.add(Op::dequantize, {quantized}, {attr_dtype(t)});
 }
 
-/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. What the leading axes broadcast is summed by give().
+/// The rows of all batches as one matrix.
+ValueId as_rows(Builder& b, ValueId x) {
+  const Dims sizes = b.shape(x);
+  const Dim rows = b.pool().product(std::span(sizes).first(sizes.size() - 1));
+  return b.reshape(x, {rows, sizes.back()});
+}
+
+/// y = a b + bias: a gets g b^H, b gets a^H g, the bias gets g. What the leading axes broadcast is summed by give(); a
+/// matrix b that all batches share gets its sum from one product over all of their rows.
 void matmul(GradientCall& c) {
   Builder& b = c.b;
   // A product in the dtype of the result: 16-bit operands can have a float32 result.
   const DType t = b.dtype(c.in(0));
   const ValueId g = b.cast(c.grad(0), t);
-  const auto adjoint = [&](std::size_t i) { return c.conj(b.transpose(b.cast(c.in(i), t), -1, -2)); };
-  if (b.type(c.in(1)).quantized()) {  // held by columns: transposed already
-    c.give(0, b.matmul(g, numbers(b, c.in(1), t)));
-  } else if (c.wants(0)) {
-    c.give(0, b.matmul(g, adjoint(1)));
-  }
-  if (c.wants(1)) c.give(1, b.matmul(adjoint(0), g));
   c.give(2, c.grad(0));
+  if (b.type(c.in(1)).quantized()) {  // held by columns: transposed already
+    return c.give(0, b.matmul(g, numbers(b, c.in(1), t)));
+  }
+  const ValueId x = b.cast(c.in(0), t), w = b.cast(c.in(1), t);
+  if (c.wants(0)) c.give(0, b.matmul(g, c.conj(transposed_matrix(b, w))));
+  if (c.wants(1)) {
+    const bool shared = b.rank(w) == 2 && b.rank(x) > 2;
+    const ValueId rows = shared ? as_rows(b, x) : x, of_rows = shared ? as_rows(b, g) : g;
+    // A weight that lies transposed gets its gradient as it lies: (a^H g)^T = g^T conj(a).
+    if (b.rank(rows) == 2 && is_transposed(b, w)) {
+      c.give(1, transposed_matrix(b, b.matmul(transposed_matrix(b, of_rows), c.conj(rows))));
+    } else {
+      c.give(1, b.matmul(c.conj(transposed_matrix(b, rows)), of_rows));
+    }
+  }
 }
 
 /// Rows are multiplied by the transposed matrix of their group. A matrix gets x^H g over the rows of its group: of all

@@ -101,16 +101,11 @@ class Boxes {
   Dim boxes_;
 };
 
-/// Each bin to the first of its largest elements, found by comparing all elements of an image with all bins.
-void of_largest(GradientCall& c) {
-  c.refuse("of pooled boxes only the largest element of each bin gets a gradient, and the op does not say which");
-}
-
 }  // namespace
 
 void differentiate_roi_align(GradientCall& c) {
   if (!c.wants(0)) return;  // the boxes get none, as in torchvision
-  if (static_cast<RoiKind>(c.node.integer(AttrKey::kind)) == RoiKind::pool) return of_largest(c);
+  if (static_cast<RoiKind>(c.node.integer(AttrKey::kind)) == RoiKind::pool) return differentiate_roi_pool(c);
   Boxes(c).run();
 }
 

@@ -28,6 +28,7 @@ void differentiate_rnn(GradientCall& c);
 // sampling
 void differentiate_grid_sample(GradientCall& c);
 void differentiate_roi_align(GradientCall& c);
+void differentiate_roi_pool(GradientCall& c);
 
 // spectral
 void differentiate_fft(GradientCall& c);

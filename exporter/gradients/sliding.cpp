@@ -11,6 +11,8 @@ using Sizes = std::vector<std::int64_t>;
 /// windows written out.
 constexpr std::int64_t kManyChannels = 32;
 
+/// No more products than that for one weight.
+constexpr std::int64_t kMostProducts = 256;
 /// How many places a padded image may have for each window, for products over all places not to take longer than
 /// copies of the windows.
 constexpr double kMostPlaces = 1.2;
@@ -21,6 +23,35 @@ ValueId transposed_convolution(Builder& b, ValueId g, ValueId weight, const Wind
                {attr(AttrKey::strides, w.strides), attr(AttrKey::dilations, w.dilations),
                 attr(AttrKey::before, w.before), attr(AttrKey::after, after), attr(AttrKey::groups, w.groups),
                 attr(AttrKey::transposed, Dim(1)), attr(AttrKey::output_pads, more)});
+}
+
+/// With strides of 1 the gradient is a convolution by the kernel turned around, with the padding that the other one
+/// left of the kernel's reach. Convolutions that are not transposed have the faster kernels.
+bool turns_around(Builder& b, ValueId weight, const Windows& w, Sizes* before, Sizes* after) {
+  for (std::size_t i = 0; i < w.strides.size(); ++i) {
+    const Dim kernel = b.size(weight, static_cast<std::int64_t>(i) + 2);
+    if (w.strides[i] != 1 || !kernel.is_const()) return false;
+    const Dim reach = b.pool().mul(w.dilations[i], b.pool().sub(kernel, 1));
+    before->push_back(b.pool().sub(reach, w.before[i]).value());
+    after->push_back(b.pool().sub(reach, w.after[i]).value());
+    if (before->back() < 0 || after->back() < 0) return false;
+  }
+  return true;
+}
+
+/// [o, c / groups, kernel...] as [c, o / groups, kernel...], the kernel turned around.
+ValueId turned(Builder& b, ValueId weight, std::int64_t groups) {
+  Dims sizes = b.shape(weight);
+  const Dim outputs = b.pool().floordiv(sizes[0], groups), inputs = sizes[1];
+  Sizes spatial, order = {0, 2, 1};
+  for (std::int64_t i = 2; i < b.rank(weight); ++i) {
+    spatial.push_back(i);
+    order.push_back(i + 1);
+  }
+  Dims split = {groups, outputs}, merged = {b.pool().mul(groups, inputs), outputs};
+  split.insert(split.end(), sizes.begin() + 1, sizes.end());
+  merged.insert(merged.end(), sizes.begin() + 2, sizes.end());
+  return b.reshape(b.permute(b.reshape(b.flip(weight, spatial), split), order), merged);
 }
 
 /// The elements of `x` [n, groups * each, spatial...] that position `from` of each window reads, with a kernel axis for
@@ -82,24 +113,31 @@ Dims row_major(Builder& b, const Dims& sizes) {
 
 ValueId image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
   const std::size_t n = sizes.size();
-  Sizes more;
+  Sizes more, before, after;
+  if (turns_around(b, weight, w, &before, &after)) {
+    return b.add(Op::convolution, {g, turned(b, weight, w.groups), kNoValue},
+                 {attr(AttrKey::dilations, w.dilations), attr(AttrKey::before, before), attr(AttrKey::after, after),
+                  attr(AttrKey::groups, w.groups)});
+  }
   for (std::size_t i = 0; i < n; ++i) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const Dim windows = b.size(g, axis), kernel = b.size(weight, axis);
     if (!windows.is_const() || !kernel.is_const() || !sizes[i].is_const()) break;
-    const std::int64_t reach = (windows.value() - 1) * w.strides[i] + w.dilations[i] * (kernel.value() - 1) + 1;
-    const std::int64_t rest = sizes[i].value() - (reach - w.before[i] - w.after[i]);
+    ExprPool& p = b.pool();  // all constants, but they may overflow
+    const Dim steps = p.mul(p.sub(windows, 1), w.strides[i]), kernel_reach = p.mul(w.dilations[i], p.sub(kernel, 1));
+    const Dim reach = p.sub(p.sub(p.add(p.add(steps, kernel_reach), 1), w.before[i]), w.after[i]);
+    const std::int64_t rest = p.sub(sizes[i], reach).value();
     if (rest < 0 || rest >= std::max(w.strides[i], w.dilations[i])) break;
     more.push_back(rest);
   }
   if (more.size() == n) return transposed_convolution(b, g, weight, w, w.after, more);
   // Sizes known at run time, or windows beyond the padding: all that the windows reach, cut or filled up to the image.
   const ValueId reached = transposed_convolution(b, g, weight, w, Sizes(n, 0), Sizes(n, 0));
-  Dims after = {0, 0};
+  Dims rest = {0, 0};
   for (std::size_t i = 0; i < n; ++i) {
-    after.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
+    rest.push_back(b.pool().sub(sizes[i], b.size(reached, static_cast<std::int64_t>(i) + 2)));
   }
-  return b.pad(reached, Dims(n + 2, 0), after);
+  return b.pad(reached, Dims(n + 2, 0), rest);
 }
 
 ValueId transposed_image_gradient(Builder& b, ValueId g, ValueId weight, const Windows& w, const Dims& sizes) {
@@ -123,10 +161,11 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
   Dims result = {p.mul(w.groups, outputs), inputs}, padded;
   result.insert(result.end(), kernel.begin(), kernel.end());
   for (std::size_t i = 0; i < n; ++i) {
-    padded.push_back(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i] + w.after[i]));
+    padded.push_back(p.add(p.add(b.size(wide, static_cast<std::int64_t>(i) + 2), w.before[i]), w.after[i]));
   }
-  const bool known = std::all_of(kernel.begin(), kernel.end(), [](Dim d) { return d.is_const(); });
-  const bool apart = known && inputs.is_const() && inputs.value() >= kManyChannels;
+  const Dim elements = p.product(kernel);
+  const bool apart =
+      elements.is_const() && elements.value() <= kMostProducts && inputs.is_const() && inputs.value() >= kManyChannels;
   std::vector<ValueId> parts;  // [groups, outputs, inputs], for each element of the kernel
   Dims at(n, 0);
   if (apart && slides_densely(w, padded, windows)) {

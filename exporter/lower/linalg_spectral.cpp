@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/lower/contraction.h"
 #include "exporter/lower/linalg.h"
 #include "exporter/lower/reduction.h"
@@ -113,6 +114,24 @@ ValueId threshold(Builder& b, ValueId magnitudes, const Tolerances& t) {
   return b.expr("max(t, r * s)", {t.absolute, t.relative, {"s", largest}}, real);
 }
 
+/// P, the pseudoinverse of A, with the gradient of its own formula (Golub and Pereyra, 1973),
+///   dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P,
+/// not that of the factors: theirs is infinite where singular values are equal.
+ValueId with_own_gradient(Builder& b, ValueId a, ValueId pseudoinverse) {
+  const ValueId p = detached(b, pseudoinverse), fixed = detached(b, a);
+  const DType t = b.dtype(a);
+  const ValueId ph = adjoint(b, p), ah = adjoint(b, a);
+  const ValueId right = product(b, product(b, p, ph), ah), left = product(b, ah, product(b, ph, p));
+  const ValueId sum = b.expr("r - ra + l - al - pap",
+                             {{"r", right},
+                              {"ra", product(b, product(b, right, fixed), p)},
+                              {"l", left},
+                              {"al", product(b, p, product(b, fixed, left))},
+                              {"pap", product(b, product(b, p, a), p)}},
+                             t);
+  return written_detached(b, sum, pseudoinverse);
+}
+
 ValueId pseudoinverse(Builder& b, ValueId a, bool hermitian, const Tolerances& t) {
   const Dim m = b.size(a, -2), n = b.size(a, -1);
   if (is_empty(b, a)) return b.full(with_sizes(batch_of(b, a), {n, m}), 0, b.dtype(a));
@@ -132,7 +151,8 @@ ValueId pseudoinverse(Builder& b, ValueId a, bool hermitian, const Tolerances& t
   const ValueId magnitudes = hermitian ? b.expr("abs(s)", {{"s", values}}, real) : values;
   const ValueId limit = threshold(b, magnitudes, t);
   const ValueId inverted = b.expr("m > t ? 1 / s : 0", {{"m", magnitudes}, {"t", limit}, {"s", values}}, real);
-  return product(b, b.expr("v * s", {{"v", left}, {"s", b.unsqueeze(inverted, -2)}}, b.dtype(a)), right);
+  const ValueId scaled = b.expr("v * s", {{"v", left}, {"s", b.unsqueeze(inverted, -2)}}, b.dtype(a));
+  return with_own_gradient(b, a, product(b, scaled, right));
 }
 
 Values linalg_pinv(Builder& b, const Call& c) {

@@ -109,6 +109,26 @@ TEST(PointwiseGradients, WhereThereIsNoDerivative) {
   EXPECT_EQ(slope("isnan(y) ? nan : x == 0 ? 0 : x * log(y)", 0, "aten.xlogy.Tensor", 2), std::log(2.0));
 }
 
+/// Narrow numbers are computed wide and rounded once; a sum over broadcast axes is rounded after it.
+TEST(PointwiseGradients, OfNarrowNumbers) {
+  for (DType t : {DType::f16, DType::bf16}) {
+    const auto g =
+        gradients_of({noise({64, 2}, 1, 1, 2), noise({2}, 2, 1, 2)}, [&](Builder& b, const Values& v) -> Values {
+          const ValueId x = b.cast(v[0], t), y = b.cast(v[1], t);
+          return {b.cast(b.expr("x * x * y", {{"x", x}, {"y", y}}, t), DType::f64)};
+        });
+    const auto wide =
+        gradients_of({noise({64, 2}, 1, 1, 2), noise({2}, 2, 1, 2)}, [&](Builder& b, const Values& v) -> Values {
+          return {b.expr("x * x * y", {{"x", v[0]}, {"y", v[1]}}, DType::f64)};
+        });
+    const double unit = t == DType::f16 ? 0x1p-10 : 0x1p-7;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      for (std::size_t k = 0; k < g[i].size(); ++k)
+        EXPECT_NEAR(g[i][k], wide[i][k], 8 * unit * (1 + std::abs(wide[i][k])));
+    }
+  }
+}
+
 /// A part that was not chosen, or an exponential that overflows, makes no NaN.
 TEST(PointwiseGradients, NoNanBesideWhatWasChosen) {
   EXPECT_EQ(slope("x > 20 ? x : log1p(exp(x))", 1000), 1);

@@ -1,7 +1,9 @@
 // Gradients of matrix products.
 #include <gtest/gtest.h>
 
+#include "exporter/gradients/differentiate.h"
 #include "tests/exporter/gradients/check.h"
+#include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
@@ -20,6 +22,31 @@ TEST(ProductGradients, Matrices) {
 
 TEST(ProductGradients, BroadcastBatchesAndBias) {
   expect_gradients({noise({2, 1, 2, 3}), noise({3, 3, 4}, 2), noise({2, 1}, 3)}, product);
+}
+
+/// A linear layer: the weight lies transposed, and all batches share it.
+Values linear(Builder& b, const Values& in) {
+  return {b.add(Op::matmul, {in[0], b.permute(in[1], {1, 0}), in[2]})};
+}
+
+TEST(ProductGradients, LinearLayers) {
+  expect_gradients({noise({5, 3}), noise({4, 3}, 2), noise({4}, 3)}, linear);
+  expect_gradients({noise({2, 5, 3}), noise({4, 3}, 2), noise({4}, 3)}, linear);
+  expect_gradients({noise({2, 5, 3}, 1, -1, 1, DType::c128), noise({4, 3}, 2, -1, 1, DType::c128),
+                    noise({4}, 3, -1, 1, DType::c128)},
+                   linear);
+}
+
+/// The gradient of such a weight is one product, without a copy: x^T g would have to be transposed.
+TEST(ProductGradients, AWeightsGradientIsOneProduct) {
+  testing::TestProgram p;
+  const ValueId x = p.input(DType::f32, {2, 5, 3}), w = p.input(DType::f32, {4, 3}), bias = p.input(DType::f32, {4});
+  const ValueId y = linear(p.b(), {x, w, bias})[0];
+  const ValueId g = differentiate(p.b(), std::vector<GradientSeed>{{y, y}}, std::vector<ValueId>{w})[0];
+  for (const Node& n : p.b().function().nodes) {
+    EXPECT_NE(n.op, Op::reduce);
+    EXPECT_TRUE(n.outputs[0] != g || n.op == Op::matmul);
+  }
 }
 
 TEST(ProductGradients, Complex) {

@@ -5,6 +5,7 @@
 #include <tern/error.h>
 
 #include "exporter/gradients/differentiate.h"
+#include "exporter/rewrite.h"
 #include "schema/op_record.h"
 #include "tests/runtime/support.h"
 
@@ -66,6 +67,22 @@ TEST(GradientRegistry, NothingFlowsThroughPositions) {
   const ValueId one = p.b().full({1}, 1, DType::f32);
   const auto g = differentiate(p.b(), std::vector<GradientSeed>{{y, one}}, std::vector<ValueId>{x});
   EXPECT_EQ(g[0], kNoValue);
+}
+
+TEST(GradientRegistry, AStateThatABodyReadsByItself) {
+  TestProgram p;
+  const ValueId w = p.state({2}, {1, 2}, true), x = p.input(DType::f32, {2});
+  const std::uint32_t body = p.add_body();
+  Builder inner(p.program(), body);
+  const ValueId inside = value_of_state(p.program(), inner.function(), 0);
+  p.output(inner.expr("w * w", {{"w", inside}}, DType::f32), body);
+  Node call;
+  call.op = Op::call;
+  call.functions = {body};
+  const ValueId squares = p.b().add(std::move(call)).front();
+  const ValueId y = p.b().expr("w * x + s", {{"w", w}, {"x", x}, {"s", squares}}, DType::f32);
+  const std::string message = refusal(p, y, w);
+  EXPECT_NE(message.find("state 'state0'"), std::string::npos) << message;
 }
 
 TEST(GradientRegistry, OnlyNumbersWithFractionsHaveGradients) {

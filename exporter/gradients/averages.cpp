@@ -1,0 +1,79 @@
+#include "exporter/gradients/averages.h"
+
+#include "exporter/lower/reduction.h"
+
+namespace tern {
+namespace {
+
+/// `v`, one number for each place along axis `axis`, as a value that broadcasts over the other of `rank` axes.
+ValueId along(Builder& b, ValueId v, std::size_t axis, std::size_t rank) {
+  Dims sizes(rank, 1);
+  sizes[axis] = b.size(v, 0);
+  return b.reshape(v, sizes);
+}
+
+/// How many elements each window of one axis divides by.
+ValueId window_lengths(Builder& b, Dim windows, Dim input, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t padding, bool count_pads, DType t) {
+  return b.expr(
+      count_pads ? "s = i * d - p; min(s + k, n + p) - s" : "s = i * d - p; min(min(s + k, n + p), n) - max(s, 0)",
+      {{"i", b.iota(windows, DType::i64)},
+       {"d", static_cast<double>(stride)},
+       {"p", static_cast<double>(padding)},
+       {"k", static_cast<double>(kernel)},
+       size_arg(b, "n", input)},
+      DType::i64, t);
+}
+
+/// [out, in]: the share of each input element in each window of an adaptive average.
+ValueId adaptive_shares(Builder& b, Dim out, Dim in, DType t) {
+  const std::vector<ExprArg> args = {{"o", b.reshape(b.iota(out, DType::i64), {out, 1})},
+                                     {"i", b.iota(in, DType::i64)},
+                                     size_arg(b, "n", in),
+                                     size_arg(b, "m", out)};
+  const ValueId inside =
+      b.expr("i >= floordiv(o * n, m) && i < floordiv((o + 1) * n + m - 1, m)", args, DType::i64, DType::boolean);
+  const ValueId length =
+      b.expr("floordiv((o + 1) * n + m - 1, m) - floordiv(o * n, m) + i * 0", args, DType::i64, DType::i64);
+  return b.expr("s ? 1 / l : 0", {{"s", inside}, {"l", length}}, t);
+}
+
+}  // namespace
+
+ValueId average_gradient(Builder& b, ValueId g, Dims shape, const Windows& w, const Dims& kernel, bool count_pads,
+                         std::optional<double> divisor) {
+  const std::size_t n = kernel.size(), rank = shape.size(), lead = rank - n;
+  const DType wide = compute_type(b.dtype(g));
+  ValueId each = b.cast(g, wide);
+  if (divisor) each = b.expr("g / d", {{"g", each}, {"d", *divisor}}, wide);
+  for (std::size_t i = 0; i < n && !divisor; ++i) {
+    const ValueId lengths = window_lengths(b, b.shape(each)[lead + i], shape[lead + i], kernel[i].value(), w.strides[i],
+                                           w.before[i], count_pads, wide);
+    each = b.expr("g / d", {{"g", each}, {"d", along(b, lengths, lead + i, rank)}}, wide);
+  }
+  const Dims windows = b.shape(each);
+  const auto at = static_cast<std::ptrdiff_t>(lead);
+  Dims one = {b.pool().product(std::span<const Dim>(shape).first(lead)), 1}, ones = {1, 1};
+  one.insert(one.end(), windows.begin() + at, windows.end());
+  ones.insert(ones.end(), kernel.begin(), kernel.end());
+  const ValueId y =
+      image_gradient(b, b.reshape(each, one), b.full(ones, 1, wide), w, Dims(shape.begin() + at, shape.end()));
+  return b.reshape(y, shape);
+}
+
+ValueId adaptive_average_gradient(Builder& b, ValueId g, Dims shape, std::size_t n) {
+  const DType wide = compute_type(b.dtype(g));
+  g = b.cast(g, wide);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto axis = static_cast<std::int64_t>(shape.size() - 1 - i);
+    const ValueId shares = adaptive_shares(b, b.size(g, axis), shape[shape.size() - 1 - i], wide);
+    // Of vectors there is one axis alone, and a product needs two.
+    const bool vector = b.rank(g) == 1;
+    ValueId y = vector ? b.unsqueeze(g, 0) : b.move_axis(g, axis, -1);
+    y = b.matmul(y, shares);
+    g = vector ? b.squeeze(y, 0) : b.move_axis(y, -1, axis);
+  }
+  return g;
+}
+
+}  // namespace tern
