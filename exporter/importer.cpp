@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
+
 #include "exporter/fold/fold.h"
 #include "exporter/gradients/detach.h"
 #include "exporter/gradients/notes.h"
@@ -21,6 +23,8 @@
 #include "exporter/quantized/shifted.h"
 #include "exporter/quantized/superseded.h"
 #include "exporter/simplify/simplify.h"
+#include "exporter/training/evaluation.h"
+#include "exporter/training/methods.h"
 #include "exporter/weight_only/weights.h"
 #include "schema/node_precision.h"
 #include "schema/passes/dead_code.h"
@@ -117,6 +121,20 @@ Program located(const std::string& label, F import) {
   }
 }
 
+bool is_joint(const pt2::Program& model) {
+  return std::ranges::any_of(model.signature.outputs, [](const pt2::OutputSpec& s) {
+    return s.kind == pt2::OutputSpec::Kind::gradient_to_parameter;
+  });
+}
+
+void add_for_training(Importer& importer, const std::vector<pt2::Program>& models) {
+  if (models.size() != 1)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("training takes a file of one model, and this one has {}", models.size()));
+  if (!is_joint(models[0])) importer.add(in_evaluation_mode(models[0]), std::string(training::kForward), "");
+  importer.add(models[0], std::string(training::kTrainStep), "");
+}
+
 }  // namespace
 
 void store_weights(Program& program, const ImportOptions& options, ImportReport* report) {
@@ -158,6 +176,10 @@ Program import_pt2(const pt2::Container& container, const ImportOptions& options
     for (const std::string& name : container.models()) {
       models.push_back(pt2::parse_program(container, name));
       importer.reserve(models.back());
+    }
+    if (options.training) {
+      add_for_training(importer, models);
+      return importer.finish(report);
     }
     for (const pt2::Program& model : models) {
       const bool only = models.size() == 1;

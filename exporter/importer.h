@@ -28,6 +28,9 @@ struct ImportOptions {
   /// Nodes whose products and weights `precision` and `quantize` leave: patterns as for `matches`.
   std::vector<std::string> keep;
   QuantizeChoices choices;  ///< what single weights get instead
+  /// A file of one model gives two functions: "train_step" as it was exported, and "forward" in evaluation mode
+  /// (exporter/training/evaluation.h). A joint graph, with gradients among its results, gives "train_step" alone.
+  bool training = false;
   /// Called once all models are lowered, before constants are folded: for what works on the ops as lowering gives them,
   /// such as differentiate() (exporter/gradients/differentiate.h). Where it is set, nodes of
   /// exporter/gradients/detach.h mark what PyTorch detaches, and it finds the operators that nodes were made of as

@@ -246,6 +246,11 @@ set(sources
   subclasses/mx.cpp
   subclasses/nvfp4.cpp
   subclasses/semi_structured.cpp
+  training/add_training.cpp
+  training/evaluation.cpp
+  training/losses.cpp
+  training/parameters.cpp
+  training/states.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp

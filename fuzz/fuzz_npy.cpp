@@ -1,4 +1,4 @@
-// Any bytes as an .npy file, and as an .npz file: either tensors whose data fit their sizes, or an Error that blames
+// Any bytes as an .npy file, and as an .npz file that is read or mapped: either tensors whose data fit their sizes, or an Error that blames
 // the file.
 #include <tern/error.h>
 
@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "tools/files/mapped.h"
 #include "tools/files/npy.h"
 #include "tools/files/npz.h"
 
@@ -32,6 +33,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   attempt([&] {
     for (const auto& [name, tensor] : read_npz(bytes, "input").tensors) require_consistent(tensor, name);
+  });
+  attempt([&] {
+    for (const MappedTensor& t : MappedTensors::npz(bytes, "input").tensors()) {
+      if (static_cast<std::uint64_t>(checked_bytes(t.dtype, t.sizes).value()) != t.bytes.size()) std::abort();
+    }
+  });
+  attempt([&] {
+    for (const MappedTensor& t : MappedTensors::safetensors(bytes, "input").tensors()) {
+      if (static_cast<std::uint64_t>(checked_bytes(t.dtype, t.sizes).value()) != t.bytes.size()) std::abort();
+    }
   });
   return 0;
 }

@@ -144,6 +144,27 @@ void AtomicFile::commit() {
   temporary_.clear();
 }
 
+void AtomicFile::commit_durably() {
+  if (fd_ < 0 || temporary_.empty()) return commit();
+  fill_hole();
+  flush();
+  if (::fsync(fd_) != 0) fail_with_errno("cannot write", path_);
+  commit();
+  sync_folder();
+}
+
+void AtomicFile::sync_folder() const {
+  const std::size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) fail_with_errno("cannot open the folder of", path_);
+  const int status = ::fsync(fd);
+  // Some file systems cannot synchronise a folder.
+  const bool failed = status != 0 && errno != EINVAL && errno != EROFS;
+  if (failed) fail_with_errno("cannot write the folder of", path_);
+  ::close(fd);
+}
+
 void AtomicFile::fail_with_errno(const char* what, const std::string& path) const {
   const int error = errno;
   // When the constructor throws the destructor does not run, but then no file was created either.

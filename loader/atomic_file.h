@@ -33,11 +33,14 @@ class AtomicFile {
   const std::string& temporary_path() const { return temporary_; }
 
   void commit();
+  /// Returns once the file and its name are on the disk, so that they outlive a loss of power.
+  void commit_durably();
 
  private:
   void put(std::span<const std::byte> bytes);
   void flush();
   void fill_hole();
+  void sync_folder() const;
   [[noreturn]] void fail_with_errno(const char* what, const std::string& path) const;
 
   std::string path_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dtypes/convert.h"
 #include "runtime/devices/device.h"
 #include "runtime/graph/graph.h"
 #include "runtime/session.h"
@@ -131,6 +132,24 @@ const Stream& Session::stream() const {
 
 void Session::set_seed(std::uint64_t seed) {
   impl_->context.random = {seed, 0};
+}
+
+RandomPosition Session::random_position() const {
+  return {impl_->context.random.seed, impl_->context.random.offset};
+}
+
+void Session::set_random_position(const RandomPosition& position) {
+  impl_->context.random = {position.seed, position.offset};
+}
+
+double Session::step(std::span<const Tensor> inputs, double rate) {
+  std::vector<Tensor> all(inputs.begin(), inputs.end());
+  all.push_back(Tensor::borrow(&rate, DType::f64, {}));
+  run("train_step", all);
+  const Tensor& loss = output("loss");
+  double value = 0;
+  convert(loss.data(), loss.dtype(), &value, DType::f64, 1);
+  return value;
 }
 
 void Session::set_profiling(bool on) {

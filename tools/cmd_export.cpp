@@ -28,6 +28,7 @@
 #include "tools/quantize/report.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
+#include "tools/train/export_options.h"
 
 namespace tern {
 namespace {
@@ -35,6 +36,7 @@ namespace {
 struct ExportArguments {
   std::string input, output, compress, precision;
   QuantizeArguments quantize;
+  TrainArguments train;
   std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names;
@@ -224,6 +226,14 @@ int run_export(ExportArguments& a) {
   import_options.origins = !a.no_origins;
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
+  const std::optional<TrainingOptions> training = parse_train(a.train);
+  TrainingReport trained;
+  if (training) {
+    if (a.quantize.any() || !a.precision.empty())
+      fail(ErrorCode::invalid_argument, "--train keeps weights as they are: leave out --quantize and --precision");
+    import_options.training = true;
+    import_options.transform = [&](Program& p) { trained = add_training(p, *training); };
+  }
   ImportReport import;
   std::optional<Calibration> calibration;
   std::optional<Program> imported = import_program(a, import_options, import, calibration);
@@ -263,6 +273,7 @@ int run_export(ExportArguments& a) {
     progress.reset();
   }
   if (a.verify) verify_archive(a.output);
+  if (training && !a.json) fmt::print("{}", training_text(*training, trained));
   print_report(a, program, import, written, tuned, measured);
   return 0;
 }
@@ -300,6 +311,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
                 "and all else keep their types")
       ->type_name("TYPE");
   add_quantize_options(c, a->quantize);
+  add_train_options(c, a->train);
   c->add_option("--keep", a->keep,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")

@@ -21,6 +21,7 @@ constexpr std::array kCodes = {
     ExitCode{6, "the program failed while it ran (an index out of range, a failed assertion)", 6},
     ExitCode{7, "out of memory", 7},
     ExitCode{8, "a defect of Tern", 8},
+    ExitCode{kExitInterrupted, "train was ended by Ctrl-C, and has written a checkpoint", 7},
 };
 
 int severity(int status) {

@@ -18,6 +18,8 @@ std::span<const ExitCode> exit_codes();
 inline constexpr int kExitFindings = 1;  ///< a check that ran to its end found something wrong
 inline constexpr int kExitUsage = 2;     ///< wrong options or arguments, as ErrorCode::invalid_argument
 
+inline constexpr int kExitInterrupted = 130;  ///< Ctrl-C, as shells have it: 128 + SIGINT
+
 /// The more severe of two statuses: what a command with several files ends with.
 int worse_exit(int a, int b);
 

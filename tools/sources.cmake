@@ -14,6 +14,7 @@ set(sources
   cmd_ops.cpp
   cmd_pages.cpp
   cmd_run.cpp
+  cmd_train.cpp
   cmd_validate.cpp
   cmd_verify.cpp
   command_line.cpp
@@ -32,6 +33,7 @@ set(sources
   files/any.cpp
   files/byte_source.cpp
   files/host_tensor.cpp
+  files/mapped.cpp
   files/npy.cpp
   files/npy_header.cpp
   files/npz.cpp
@@ -86,6 +88,19 @@ set(sources
   terminal.cpp
   text.cpp
   text_table.cpp
+  train/checkpoint.cpp
+  train/curve.cpp
+  train/curve_svg.cpp
+  train/data.cpp
+  train/export_options.cpp
+  train/interrupt.cpp
+  train/method.cpp
+  train/metrics.cpp
+  train/report.cpp
+  train/schedule.cpp
+  train/shuffle.cpp
+  train/trained_archive.cpp
+  train/trainer.cpp
   verify/advice.cpp
   verify/alone.cpp
   verify/deviation.cpp

@@ -232,6 +232,12 @@ struct NamedTensor {
   Tensor tensor;
 };
 
+/// Where a session stands in its stream of random numbers.
+struct RandomPosition {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;  ///< blocks that were taken since set_seed()
+};
+
 /// One user's state and memory for running a Prepared. Belongs to one thread at a time.
 class TERN_API Session {
  public:
@@ -282,6 +288,17 @@ class TERN_API Session {
   void set_group(std::shared_ptr<ProcessGroup> group, std::string_view name = {});
   /// Seeds the random numbers of later runs.
   void set_seed(std::uint64_t seed);
+  /// What a checkpoint keeps beside the states: a session that gets it draws the numbers that this one would.
+  RandomPosition random_position() const;
+  void set_random_position(const RandomPosition& position);
+  /// One step of training of an archive that `tern export --train` made: runs `train_step` with its inputs, the target
+  /// and the learning rate `rate`, updates parameters and the optimizer's states, and returns the loss before the
+  /// update. It is run("train_step", inputs and a float64 tensor of the rate), so all of its results are in output().
+  /// Read parameters with read_state(), change them with write_state() (docs/training.md).
+  double step(std::span<const Tensor> inputs, double rate);
+  double step(std::initializer_list<Tensor> inputs, double rate) {
+    return step(std::span(inputs.begin(), inputs.size()), rate);
+  }
   SessionStats stats() const;
 
   /// Starts or stops timing each node of later runs, and drops earlier times. The time of a node with bodies includes

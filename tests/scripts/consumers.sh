@@ -125,6 +125,13 @@ try 'each public header compiles by itself' headers
 try 'C99 compiles and runs' as_c
 try 'docs/api.md compiles and runs, the same in C and C++' doc_example
 try 'the C functions are those of cmake/tern_c_api.symbols' c_symbols
+# An archive that C++ trains.
+training() {
+  "$prefix/bin/tern" export examples/training/digits.pt2 --train --loss cross_entropy -o "$work/train.tern" >/dev/null &&
+    "$work/training/train_digits" "$work/train.tern" | grep -qF 'has been trained'
+}
+try 'examples/training compiles' with_cmake examples/training training
+try 'examples/training runs' training
 # The archive of a program that calls an operator of examples/custom_op; without its library it must not run.
 custom_op() {
   local rope=$work/custom_op/librope.so program=examples/custom_op/rope

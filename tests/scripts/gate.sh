@@ -268,6 +268,8 @@ part 'decoder benchmark' $scripts/decoder_test.py
 part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part 'quantizing by data' $scripts/calibrate.py --tern build/tern
+# shellcheck disable=SC2086
+part training $scripts/train.py --tern build/tern $full
 part command $scripts/command.sh build
 part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern

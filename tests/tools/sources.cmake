@@ -5,6 +5,7 @@ set(sources
   bits_test.cpp
   compare_test.cpp
   deep_check_test.cpp
+  files_mapped_test.cpp
   files_npy_test.cpp
   files_npz_test.cpp
   files_safetensors_test.cpp
@@ -20,6 +21,10 @@ set(sources
   reference_test.cpp
   scaling_test.cpp
   terminal_test.cpp
+  train/checkpoint_test.cpp
+  train/curve_test.cpp
+  train/schedule_test.cpp
+  train/shuffle_test.cpp
   verify/deviation_test.cpp
   verify/nodes_test.cpp
   verify/report_test.cpp

@@ -21,7 +21,7 @@ namespace tern::test {
 class TempFolder {
  public:
   TempFolder() {
-    std::string pattern = testing::TempDir() + "/tern-XXXXXX";
+    std::string pattern = ::testing::TempDir() + "/tern-XXXXXX";
     path_ = mkdtemp(pattern.data());
   }
   ~TempFolder() { std::filesystem::remove_all(path_); }

@@ -13,42 +13,13 @@
 namespace tern {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-/// NumPy itself takes 10,000 by default.
-constexpr std::uint32_t kMaxHeader = 1 << 16;
 /// The data begin at a multiple of this.
 constexpr std::size_t kAlignment = 64;
 /// NumPy leaves room in the header for the first size to grow to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
 
-NpyHeader read_header(ByteSource& source) {
-  std::array<std::byte, 8> start{};
-  source.read(start, "the start of an array");
-  if (std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
-    fail(ErrorCode::bad_file, fmt::format("{}: not an .npy file: it does not begin with \\x93NUMPY", source.name()));
-  }
-  const int major = std::to_integer<int>(start[6]);
-  const int minor = std::to_integer<int>(start[7]);
-  if (major < 1 || major > 3 || minor != 0) {
-    fail(ErrorCode::unsupported,
-         fmt::format("{}: version {}.{} of the .npy format is not known", source.name(), major, minor));
-  }
-  std::array<std::byte, 4> field{};
-  source.read(std::span(field).first(major == 1 ? 2 : 4), "the length of the header");
-  std::uint32_t length = 0;
-  std::memcpy(&length, field.data(), field.size());
-  if (length > kMaxHeader) {
-    fail(ErrorCode::bad_file,
-         fmt::format("{}: the header would have {} bytes, over the limit of {}", source.name(), length, kMaxHeader));
-  }
-  const std::uint64_t offset = source.position();
-  std::string text(length, '\0');
-  source.read(std::as_writable_bytes(std::span(text)), "the header");
-  return parse_npy_header(text, offset, source.name());
-}
-
-/// Copies column-major elements to row-major ones.
-void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
+/// Copies column-major elements to row-major ones. Not inlined: g++ 12 then warns of a wrong release of memory.
+[[gnu::noinline]] void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
   const auto size = static_cast<std::size_t>(element_size(to.dtype));
   const std::size_t rank = to.sizes.size();
   std::vector<std::size_t> stride(rank);  // in bytes, of row-major order
@@ -73,7 +44,7 @@ void copy_from_fortran(std::span<const std::byte> from, HostTensor& to) {
 }  // namespace
 
 HostTensor read_npy(ByteSource& source) {
-  NpyHeader header = read_header(source);
+  NpyHeader header = read_npy_header(source);
   const std::optional<std::int64_t> bytes = checked_bytes(header.dtype, header.sizes);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != source.remaining()) {
     fail(ErrorCode::bad_file,
@@ -110,11 +81,11 @@ std::string npy_header(DType dtype, std::span<const std::int64_t> sizes) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                  fmt::join(sizes, ", "), sizes.size() == 1 ? "," : "");
   if (!sizes.empty()) text.append(kGrowthDigits - std::to_string(sizes[0]).size(), ' ');
-  const std::size_t before = kMagic.size() + 2 + 2;
+  const std::size_t before = kNpyMagic.size() + 2 + 2;
   text.append(kAlignment - (before + text.size() + 1) % kAlignment, ' ');
   text += '\n';
 
-  std::string header(kMagic);
+  std::string header(kNpyMagic);
   header += '\1';  // version 1.0: 64 sizes always fit its 16-bit length
   header += '\0';
   header += static_cast<char>(text.size() & 0xff);

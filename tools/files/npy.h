@@ -9,6 +9,7 @@
 
 #include "tools/files/byte_source.h"
 #include "tools/files/host_tensor.h"
+#include "tools/files/npy_header.h"
 
 namespace tern {
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <string>
 
 #include "tools/files/host_tensor.h"
@@ -12,6 +13,9 @@
 
 namespace tern {
 namespace {
+
+/// NumPy itself takes 10,000 by default.
+constexpr std::uint32_t kMaxHeader = 1 << 16;
 
 struct Descr {
   std::string_view text;
@@ -179,6 +183,32 @@ std::string_view npy_descr(DType dtype) {
     if (known.dtype == dtype) return known.text;
   }
   return {};
+}
+
+NpyHeader read_npy_header(ByteSource& source) {
+  std::array<std::byte, 8> start{};
+  source.read(start, "the start of an array");
+  if (std::memcmp(start.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
+    fail(ErrorCode::bad_file, fmt::format("{}: not an .npy file: it does not begin with \\x93NUMPY", source.name()));
+  }
+  const int major = std::to_integer<int>(start[6]);
+  const int minor = std::to_integer<int>(start[7]);
+  if (major < 1 || major > 3 || minor != 0) {
+    fail(ErrorCode::unsupported,
+         fmt::format("{}: version {}.{} of the .npy format is not known", source.name(), major, minor));
+  }
+  std::array<std::byte, 4> field{};
+  source.read(std::span(field).first(major == 1 ? 2 : 4), "the length of the header");
+  std::uint32_t length = 0;
+  std::memcpy(&length, field.data(), field.size());
+  if (length > kMaxHeader) {
+    fail(ErrorCode::bad_file,
+         fmt::format("{}: the header would have {} bytes, over the limit of {}", source.name(), length, kMaxHeader));
+  }
+  const std::uint64_t offset = source.position();
+  std::string text(length, '\0');
+  source.read(std::as_writable_bytes(std::span(text)), "the header");
+  return parse_npy_header(text, offset, source.name());
 }
 
 }  // namespace tern

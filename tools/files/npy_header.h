@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/files/byte_source.h"
+
 namespace tern {
 
 struct NpyHeader {
@@ -14,6 +16,12 @@ struct NpyHeader {
   bool fortran_order = false;
   std::vector<std::int64_t> sizes;
 };
+
+/// The first bytes of a file.
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+/// All that stands before the data, which begin at the source's position then. Versions 1 to 3.
+NpyHeader read_npy_header(ByteSource& source);
 
 /// `text_offset` is where the text stands in the file, for errors.
 NpyHeader parse_npy_header(std::string_view text, std::uint64_t text_offset, std::string_view file);

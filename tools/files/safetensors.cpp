@@ -131,7 +131,7 @@ NamedTensors read_safetensors(const std::string& path) {
   return read_safetensors(source);
 }
 
-void write_safetensors(const std::string& path, const NamedTensors& tensors) {
+void write_safetensors(const std::string& path, const NamedTensors& tensors, bool durable) {
   require_writable(tensors);
   const std::string header = header_text(tensors);
   if (header.size() > kMaxSafetensorsHeader) {
@@ -152,6 +152,7 @@ void write_safetensors(const std::string& path, const NamedTensors& tensors) {
       file.write(tensor.data);
     }
   }
+  if (durable) return file.commit_durably();
   file.commit();
 }
 

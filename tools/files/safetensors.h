@@ -14,6 +14,7 @@ NamedTensors read_safetensors(const std::string& path);
 
 /// Data are ordered by element type, the widest first, then by name, so that each tensor is aligned to its elements.
 /// complex32 and complex128 are written as "C32" and "C128", names that the format's own library does not know yet.
-void write_safetensors(const std::string& path, const NamedTensors& tensors);
+/// `durable`: returns once the file is on the disk (AtomicFile::commit_durably).
+void write_safetensors(const std::string& path, const NamedTensors& tensors, bool durable = false);
 
 }  // namespace tern

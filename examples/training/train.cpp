@@ -1,0 +1,56 @@
+// Trains an archive of `tern export --train` in C++, as a program does that learns where it runs.
+//
+//   train_digits DIGITS.tern
+//
+// The data are made here: each class is a pattern of its own, with noise. docs/training.md explains the calls.
+#include <tern/tern.h>
+
+#include <cstdio>
+#include <random>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kBatch = 32, kPixels = 64, kClasses = 10;
+
+/// Pixel p of class c is bright where a fixed pattern says so.
+void make_batch(std::mt19937& random, tern::Tensor& images, tern::Tensor& labels) {
+  std::uniform_int_distribution<std::int64_t> any_class(0, kClasses - 1);
+  std::normal_distribution<float> noise(0, 0.3f);
+  const auto pixels = images.span<float>();
+  const auto classes = labels.span<std::int64_t>();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kBatch); ++i) {
+    classes[i] = any_class(random);
+    for (std::size_t p = 0; p < static_cast<std::size_t>(kPixels); ++p) {
+      const bool bright = (p * 7 + static_cast<std::size_t>(classes[i]) * 13) % 10 < 3;
+      pixels[i * kPixels + p] = (bright ? 1.0f : 0.0f) + noise(random);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const tern::Model model = tern::Model::open(argc > 1 ? argv[1] : "digits.tern");
+  tern::Session session(model.prepare());
+  session.set_seed(1);  // of dropout
+
+  std::mt19937 random(1);
+  tern::Tensor images(tern::DType::f32, {kBatch, 1, 8, 8}), labels(tern::DType::i64, {kBatch});
+  for (int step = 0; step < 200; ++step) {
+    make_batch(random, images, labels);
+    const double rate = step < 150 ? 3e-3 : 3e-4;
+    const double loss = session.step({images, labels}, rate);
+    if (step % 50 == 0) std::printf("step %3d  loss %.4f\n", step, loss);
+  }
+
+  // The same session answers with what it has learnt: `forward` and `loss` are in evaluation mode.
+  make_batch(random, images, labels);
+  const std::vector<tern::Tensor>& results = session.run("loss", {{images, labels}});
+  std::printf("new images  loss %.4f\n", results[0].span<const float>()[0]);
+
+  // Parameters are states, by PyTorch's names: they can be read, and given other values.
+  tern::Tensor bias = session.read_state("classifier.bias");
+  std::printf("classifier.bias[0] %s\n", bias.span<float>()[0] != 0 ? "has been trained" : "is 0");
+  session.write_state("classifier.bias", bias);
+}

@@ -1,0 +1,104 @@
+#include "exporter/training/losses.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+constexpr std::int64_t kMean = 1;  // PyTorch's number of reduction="mean"
+
+constexpr LossRecord kLosses[] = {
+    {"cross_entropy", "aten.cross_entropy_loss.default", true},
+    {"nll", "aten.nll_loss_nd.default", true},
+    {"mse", "aten.mse_loss.default"},
+    {"l1", "aten.l1_loss.default"},
+    {"huber", "aten.huber_loss.default"},
+    {"smooth_l1", "aten.smooth_l1_loss.default"},
+    {"bce_with_logits", "aten.binary_cross_entropy_with_logits.default"},
+};
+
+Operand of_tensor(ValueId v) {
+  Operand o;
+  o.kind = Operand::Kind::tensor;
+  o.value = v;
+  return o;
+}
+Operand of_integer(std::int64_t i) {
+  Operand o;
+  o.kind = Operand::Kind::integer;
+  o.integer = Dim(i);
+  return o;
+}
+Operand of_number(double x) {
+  Operand o;
+  o.kind = Operand::Kind::number;
+  o.number = x;
+  return o;
+}
+
+std::size_t class_axis_of(const TensorType& prediction, const TrainingOptions& options) {
+  const std::int64_t rank = prediction.rank();
+  const std::int64_t axis = options.class_axis < 0 ? options.class_axis + rank : options.class_axis;
+  if (rank < 2 || axis < 1 || axis >= rank) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--class-axis {}: the prediction has {} axes, and the loss needs axis 0 for samples and one for "
+                     "classes",
+                     options.class_axis, rank));
+  }
+  return static_cast<std::size_t>(axis);
+}
+
+}  // namespace
+
+std::span<const LossRecord> losses() {
+  return kLosses;
+}
+
+const LossRecord* find_loss(std::string_view name) {
+  if (name == "none") return nullptr;
+  std::string names;
+  for (const LossRecord& l : kLosses) {
+    if (l.name == name) return &l;
+    names += fmt::format("{}, ", l.name);
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("--loss takes {}none, not '{}'", names, name));
+}
+
+TensorType target_type(const LossRecord& loss, const TensorType& prediction, const TrainingOptions& options) {
+  if (!is_floating(prediction.dtype)) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--loss {}: the program's first result is {}, and a loss needs floats", loss.name,
+                     name_of(prediction.dtype)));
+  }
+  if (!loss.classes) return prediction;
+  TensorType target{DType::i64, prediction.shape};
+  target.shape.erase(target.shape.begin() + static_cast<std::ptrdiff_t>(class_axis_of(prediction, options)));
+  return target;
+}
+
+ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId target,
+                 const TrainingOptions& options) {
+  if (loss.classes)
+    prediction = b.move_axis(prediction, static_cast<std::int64_t>(class_axis_of(b.type(prediction), options)), 1);
+  Call call;
+  call.target = loss.operation;
+  call.args = {{"self", of_tensor(prediction)},
+               {"target", of_tensor(target)},
+               {"weight", {}},
+               {"pos_weight", {}},
+               {"reduction", of_integer(kMean)},
+               {"ignore_index", of_integer(-100)},
+               {"delta", of_number(1)},
+               {"beta", of_number(1)},
+               {"label_smoothing", of_number(options.label_smoothing)}};
+  call.declared = {TensorType{b.dtype(prediction), {}}};
+  call.builder = &b;
+  const LowerFn lower = find_lowering(call.target);
+  if (lower == nullptr) fail(ErrorCode::internal, fmt::format("no lowering of {}", call.target));
+  return lower(b, call).at(0);
+}
+
+}  // namespace tern

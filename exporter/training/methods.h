@@ -1,0 +1,33 @@
+// Names of the methods, inputs and states of an archive that can be trained: the exporter makes them, `tern train`
+// looks for them. docs/training.md has the same for people.
+#pragma once
+
+#include <string_view>
+
+namespace tern::training {
+
+// Methods.
+inline constexpr std::string_view kForward = "forward";        ///< inputs -> prediction, in evaluation mode
+inline constexpr std::string_view kLoss = "loss";              ///< inputs, target -> loss, prediction; changes nothing
+inline constexpr std::string_view kTrainStep = "train_step";   ///< inputs, target, lr -> loss; updates all states
+inline constexpr std::string_view kAccumulate = "accumulate";  ///< inputs, target -> loss; adds gradients to states
+inline constexpr std::string_view kApply = "apply";            ///< lr: a step with the mean of the gradients
+
+// Inputs and results.
+inline constexpr std::string_view kTarget = "target";
+inline constexpr std::string_view kRate = "lr";  ///< float64, no dimensions
+inline constexpr std::string_view kLossResult = "loss";
+inline constexpr std::string_view kNormResult = "gradient_norm";  ///< before clipping; with clip_norm alone
+
+// Prefixes of states that training adds.
+inline constexpr std::string_view kOptimizerState = "optimizer.";   ///< optimizer.step, optimizer.exp_avg.fc1.weight
+inline constexpr std::string_view kGradientState = "accumulated.";  ///< accumulated.fc1.weight
+inline constexpr std::string_view kBatchesState = "accumulated";    ///< how many batches those are the sum of
+
+// Metadata of the archive.
+inline constexpr std::string_view kLossKey = "training.loss";             ///< "cross_entropy"
+inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "1"; of losses over classes alone
+inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
+inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": what --lr was at export
+
+}  // namespace tern::training

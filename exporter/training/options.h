@@ -1,0 +1,27 @@
+// How `tern export --train` turns a program into one that can be trained.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporter/optimizers/options.h"
+
+namespace tern {
+
+struct TrainingOptions {
+  std::string loss =
+      "cross_entropy";          ///< a name of exporter/training/losses.h; "none": the program's own scalar result
+  std::int64_t class_axis = 1;  ///< of the prediction; losses over classes alone
+  double label_smoothing = 0;   ///< cross_entropy alone
+  optimizers::OptimizerOptions optimizer = optimizers::options_for(optimizers::Optimizer::adamw);
+  std::optional<double> clip_norm;   ///< torch.nn.utils.clip_grad_norm_ over all gradients
+  std::optional<double> clip_value;  ///< torch.nn.utils.clip_grad_value_
+  /// Shell patterns (* ? []) of names of parameters: those that keep their values. One that matches nothing is an
+  /// error.
+  std::vector<std::string> freeze;
+  bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
+};
+
+}  // namespace tern

@@ -1,0 +1,34 @@
+#include "exporter/training/states.h"
+
+#include <tern/error.h>
+
+#include <cstring>
+
+#include "dtypes/convert.h"
+#include "exporter/constants.h"
+#include "exporter/rewrite.h"
+
+namespace tern {
+
+std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type, double initial) {
+  std::uint64_t size = 0;
+  if (!byte_size(type, &size)) fail(ErrorCode::internal, "a state of training has no known size");
+  std::vector<std::byte> bytes(size);
+  if (initial != 0 && !bytes.empty()) {
+    const auto step = static_cast<std::size_t>(element_size(type.dtype));
+    convert(&initial, DType::f64, bytes.data(), type.dtype, 1);
+    for (std::size_t at = step; at < bytes.size(); at += step) std::memcpy(bytes.data() + at, bytes.data(), step);
+  }
+  State s;
+  s.name = std::move(name);
+  s.kind = State::Kind::buffer;
+  s.type = type;
+  s.strides = row_major(type.shape);
+  s.storage = add_storage(program, std::move(bytes));
+  s.is_mutable = true;
+  s.persistent = false;
+  program.states.push_back(std::move(s));
+  return static_cast<std::uint32_t>(program.states.size() - 1);
+}
+
+}  // namespace tern

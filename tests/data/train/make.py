@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Makes the programs that tests/scripts/train.py trains, and the losses that PyTorch has in training them.
+
+  make.py [OUT]      needs torch (2.9 or later), safetensors
+
+Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetensors, and losses.json: for each case how it
+is trained, and the loss of each step. The images are those of examples/digits/digits_test.safetensors, in their order.
+"""
+import json
+import pathlib
+import sys
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.export import Dim, export, load, save
+
+OUT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+STEPS, BATCH, TOKENS, LENGTH = 100, 32, 17, 8
+# Optimizer, rate, other arguments, --clip-norm: for torch and for `tern export`.
+OPTIMIZERS = [
+    ("sgd", 0.1, {}, None),
+    ("sgd", 0.05, {"momentum": 0.9, "nesterov": True, "weight_decay": 1e-3}, None),
+    ("adam", 2e-3, {}, 1.0),
+    ("adamw", 2e-3, {"amsgrad": True}, None),
+    ("rmsprop", 1e-3, {"momentum": 0.5}, None),
+    ("nadam", 2e-3, {}, None),
+]
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(64, 16), nn.Linear(16, 10)
+
+    def forward(self, images):
+        return self.fc2(torch.relu(self.fc1(images.flatten(1))))
+
+
+class Encoder(nn.Module):
+    """A layer of a transformer: for each place the token of that rank."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(TOKENS, 16)
+        self.places = nn.Parameter(torch.randn(LENGTH, 16) * 0.02)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.head = nn.Linear(16, TOKENS)
+
+    def forward(self, tokens):
+        return self.head(self.layers(self.tokens(tokens) + self.places))
+
+
+def train(path, inputs, targets, class_axis, name, lr, settings, clip):
+    model = load(path).module()
+    classes = {n.lower(): getattr(torch.optim, n) for n in ("SGD", "Adam", "AdamW", "RMSprop", "NAdam")}
+    optimizer = classes[name](model.parameters(), lr=lr, **settings)
+    losses = []
+    while True:
+        for first in range(0, len(targets), BATCH):
+            part = slice(first, first + BATCH)
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs[part]).movedim(class_axis, 1), targets[part])
+            loss.backward()
+            if clip is not None:
+                nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimizer.step()
+            losses.append(loss.item())
+            if len(losses) == STEPS:
+                return losses
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    batch = ({0: Dim("batch", max=4096)},)
+    save(export(Mlp().double().train(), (torch.randn(4, 1, 8, 8).double(),), dynamic_shapes=batch), OUT / "mlp.pt2")
+    tokens = torch.randint(0, TOKENS, (256, LENGTH))
+    save(export(Encoder().double().train(), (tokens[:4],), dynamic_shapes=batch), OUT / "encoder.pt2")
+    save_file({"tokens": tokens, "target": tokens.sort(1).values}, OUT / "encoder_data.safetensors")
+    digits = load_file(ROOT / "examples/digits/digits_test.safetensors")
+    cases = []
+    for name, lr, settings, clip in OPTIMIZERS:
+        losses = train(OUT / "mlp.pt2", digits["images"].double(), digits["labels"], 1, name, lr, settings, clip)
+        cases.append({"model": "mlp", "optimizer": name, "lr": lr, "settings": settings, "clip": clip, "losses": losses})
+    losses = train(OUT / "encoder.pt2", tokens, tokens.sort(1).values, -1, "adamw", 3e-3, {}, None)
+    cases.append({"model": "encoder", "optimizer": "adamw", "lr": 3e-3, "settings": {}, "clip": None, "losses": losses})
+    (OUT / "losses.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": cases}) + "\n")
+
+
+main()

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""Training from the command line: losses as PyTorch has them, runs that are killed and resumed, messages.
+
+  train.py --tern TERN [--full]      ends with `N passed, N failed`
+
+The programs and PyTorch's losses are those of tests/data/train/make.py. --full kills runs ten times as often.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests/data/train"
+IMAGES = ROOT / "examples/digits/digits_test.safetensors"
+CNN = ROOT / "examples/training/digits.pt2"
+# Losses of float64 are within this of PyTorch's, relative.
+CLOSE = 1e-9
+INTERRUPTED = 130
+FLAGS = {"nesterov", "amsgrad"}
+
+
+class Checks:
+    def __init__(self, tern, folder):
+        self.tern, self.folder, self.passed, self.failed = tern, folder, 0, 0
+
+    def check(self, name, ok, detail=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print(f"FAIL {name}: {detail}")
+
+    def run(self, *command):
+        return subprocess.run([self.tern, *map(str, command)], capture_output=True, text=True)
+
+    def export(self, model, *options, output="model.tern"):
+        done = self.run("export", model, "--train", "-o", self.folder / output, *options)
+        self.check(f"export {pathlib.Path(model).name} {' '.join(map(str, options))}", done.returncode == 0, done.stderr)
+        return self.folder / output
+
+    def train_command(self, model, *options, data=IMAGES, output="out.tern"):
+        arrays = ["--array", "target=labels"] if data == IMAGES else []
+        return ["train", model, "--data", data, "-o", self.folder / output, "--threads", 1, *arrays, *options]
+
+    def train(self, model, *options, **places):
+        return self.run(*self.train_command(model, *options, **places))
+
+    def ends(self, name, status, text, *command):
+        done = self.run(*command)
+        self.check(name, done.returncode == status and text in done.stdout + done.stderr,
+                   f"status {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def losses_are_those_of_pytorch(c):
+    for case in json.loads((DATA / "losses.json").read_text())["cases"]:
+        options = ["--loss", "cross_entropy", "--optimizer", case["optimizer"], "--lr", case["lr"]]
+        for name, value in case["settings"].items():
+            options += [f"--{name.replace('_', '-')}"] + ([] if name in FLAGS else [value])
+        if case["clip"] is not None:
+            options += ["--clip-norm", case["clip"]]
+        encoder = case["model"] == "encoder"
+        if encoder:
+            options += ["--class-axis", -1]
+        model = c.export(DATA / f"{case['model']}.pt2", *options)
+        done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json",
+                       data=DATA / "encoder_data.safetensors" if encoder else IMAGES)
+        name = f"losses of {case['model']} with {case['optimizer']} {case['settings']}"
+        if done.returncode != 0:
+            c.check(name, False, done.stderr)
+            continue
+        losses = json.loads(done.stdout)["losses"]
+        error = max(abs(mine - its) / abs(its) for mine, its in zip(losses, case["losses"]))
+        c.check(name, len(losses) == len(case["losses"]) and error < CLOSE, f"{len(losses)} losses, {error:.3g}")
+
+
+def newest_step(folder):
+    return max((int(path.stem.split("-")[1]) for path in folder.glob("checkpoint-*.safetensors")), default=0)
+
+
+def killed_run(c, model, options, expected, rng, steps, name):
+    """Kills the run ten times, at a random moment after so many steps each, and resumes it; then lets it end."""
+    folder = c.folder / "killed"
+    command = [c.tern, *map(str, c.train_command(model, *options, "--checkpoint", folder, "--every", 1, "--resume"))]
+    kills = 0
+    for k in range(10):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and newest_step(folder) < k * steps // 12:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0, 0.02))  # a step and its checkpoint take a few milliseconds
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    done = subprocess.run(command, capture_output=True, text=True)
+    same = done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected
+    c.check(name, same, f"{kills} kills; status {done.returncode}: {done.stderr}")
+    for path in folder.glob("*"):
+        c.check("the process that ended leaves no unfinished file", ".tmp." not in path.name, path)
+        path.unlink()
+    return kills
+
+
+def killed_runs_end_with_the_same_bits(c, full):
+    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "adam")
+    options = ["--epochs", 10, "--batch", 16, "--held-out", 0.2, "--schedule", "cosine", "--seed", 3]
+    done = c.train(model, *options, "--checkpoint", c.folder / "whole", "--every", 1)
+    c.check("uninterrupted run", done.returncode == 0, done.stderr)
+    expected = (c.folder / "out.tern").read_bytes()
+    again = c.train(model, *options)
+    c.check("checkpoints change nothing", again.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected)
+    rng = random.Random(int(os.environ.get("TERN_TEST_SEED", "1")))
+    rounds = 10 if full else 1
+    kills = [killed_run(c, model, options, expected, rng, newest_step(c.folder / "whole"), f"killed ten times, round {k}")
+             for k in range(rounds)]
+    c.check("most runs were killed", min(kills) >= 8, kills)
+
+
+def interrupted_run(c):
+    model = c.export(CNN, "--loss", "cross_entropy")
+    options = ["--epochs", 20, "--batch", 8, "--lr", 1e-4]
+    c.train(model, *options)
+    expected = (c.folder / "out.tern").read_bytes()
+    (c.folder / "out.tern").unlink()
+    command = [c.tern, *map(str, c.train_command(model, *options))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()  # it has begun
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    c.check("Ctrl-C ends with 130", process.returncode == INTERRUPTED, f"{process.returncode}: {errors}")
+    c.check("Ctrl-C says how to continue", "continue with --resume --checkpoint" in errors, errors)
+    c.check("no archive after Ctrl-C", not (c.folder / "out.tern").exists())
+    done = c.train(model, *options, "--resume", "--checkpoint", c.folder / "out.tern.checkpoints")
+    c.check("a run after Ctrl-C ends with the same bits",
+            done.returncode == 0 and (c.folder / "out.tern").read_bytes() == expected, done.stderr)
+    c.ends("other options are another run", 2, "lr: 0.0001 there, 0.1 now", *c.train_command(
+        model, *options[:4], "--lr", 0.1, "--resume", "--checkpoint", c.folder / "out.tern.checkpoints"))
+    c.ends("checkpoints are not overwritten", 2, "continue it with --resume",
+           *c.train_command(model, *options, "--checkpoint", c.folder / "out.tern.checkpoints"))
+
+
+def digits_are_learnt(c):
+    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "adamw", "--lr", 3e-3)
+    done = c.train(model, "--epochs", 25, "--held-out", 0.25, "--seed", 1, "--schedule", "cosine", "--json", "--forward",
+                   c.folder / "forward.tern", "--plot", c.folder / "loss.svg")
+    if done.returncode != 0:
+        return c.check("digits", False, done.stderr)
+    report = json.loads(done.stdout)
+    c.check("digits are learnt", report["epochs"][-1]["held_out_accuracy"] > 0.93, report["epochs"][-1])
+    c.check("the curve is drawn", (c.folder / "loss.svg").read_text().endswith("</svg>\n"))
+    forward = c.run("inspect", c.folder / "forward.tern").stdout
+    c.check("batch norms of the archive for inference are folded",
+            "  mutable" not in forward and "batch_norm" not in forward and "dropout" not in forward, forward)
+    logits = []
+    for name in ("out.tern", "forward.tern"):
+        done = c.run("run", c.folder / name, "-f", "forward", "--random", "--size", "s34=8", "-o", c.folder / "logits.npy")
+        c.check(f"{name} runs", done.returncode == 0, done.stderr)
+        logits.append(struct.unpack("<80f", (c.folder / "logits.npy").read_bytes()[-320:]))
+    error = max(abs(a - b) for a, b in zip(*logits))
+    c.check("both archives give the same", error < 1e-4 * max(map(abs, logits[0])), error)
+    c.check("a trained archive can be trained further", c.train(c.folder / "out.tern", output="more.tern").returncode == 0)
+
+
+def accumulation_is_one_large_batch(c):
+    """The mean of the gradients of equal batches is the gradient of all of them; without dropout and batch norms."""
+    model = c.export(DATA / "mlp.pt2", "--loss", "cross_entropy", "--optimizer", "sgd", "--lr", 0.1, "--accumulate")
+    losses = []
+    for options in (["--batch", 36], ["--batch", 12, "--accumulate", 3]):
+        done = c.train(model, *options, "--epochs", 3, "--json")
+        losses.append(json.loads(done.stdout)["losses"] if done.returncode == 0 else [done.stderr])
+    c.check("accumulation", len(losses[0]) == len(losses[1]) == 30 and
+            max(abs(a - b) for a, b in zip(*losses)) < 1e-12, losses)
+
+
+def frozen_parameters_stay(c):
+    model = c.export(CNN, "--loss", "cross_entropy", "--freeze", "features.*", "--json")
+    states = c.run("inspect", model, "--json").stdout
+    c.check("frozen parameters are constants", '"optimizer.exp_avg.classifier.weight"' in states and
+            "optimizer.exp_avg.features" not in states)
+    c.check("the rest is trained", c.train(model).returncode == 0)
+
+
+def reproducible_runs_have_the_same_bits(c):
+    """On every instruction set, and for every number of threads."""
+    model = c.export(CNN, "--loss", "cross_entropy")
+    archives = []
+    for level, threads in (("baseline", 1), ("avx2", 2), ("", 2)):
+        command = c.train_command(model, "--reproducible", "--epochs", 2)
+        command[command.index("--threads") + 1] = threads
+        done = subprocess.run([c.tern, *map(str, command)], capture_output=True, text=True,
+                              env={**os.environ, **({"TERN_CPU": level} if level else {})})
+        c.check(f"--reproducible, {level or 'this processor'}", done.returncode == 0, done.stderr)
+        archives.append((c.folder / "out.tern").read_bytes())
+    c.check("the same bits on every instruction set", archives[0] == archives[1] == archives[2])
+
+
+def joint_graphs_are_trained(c):
+    """A file that holds its own gradients (torch.export.experimental._export_forward_backward)."""
+    program = ROOT / "build/test-data/programs/joint_training.pt2"
+    if not program.exists():
+        return
+    model = c.export(program, "--optimizer", "adam", "--lr", 1e-2)
+    header = {"x": {"dtype": "F32", "shape": [64, 16], "data_offsets": [0, 4096]},
+              "y": {"dtype": "I64", "shape": [64], "data_offsets": [4096, 4608]}}
+    rng = random.Random(1)
+    text = json.dumps(header).encode()
+    (c.folder / "joint.safetensors").write_bytes(
+        struct.pack("<Q", len(text)) + text + struct.pack("<1024f", *(rng.gauss(0, 1) for _ in range(1024))) +
+        struct.pack("<64q", *(rng.randrange(4) for _ in range(64))))
+    done = c.train(model, "--epochs", 20, "--json", data=c.folder / "joint.safetensors")
+    losses = json.loads(done.stdout)["losses"] if done.returncode == 0 else []
+    c.check("a joint graph is trained", len(losses) == 160 and sum(losses[-8:]) < 0.7 * sum(losses[:8]), done.stderr)
+
+
+def messages(c):
+    model = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "sgd", "--lr", 0.1)
+    out = c.folder / "x.tern"
+    c.ends("unknown loss", 2, "--loss takes cross_entropy,", "export", CNN, "--train", "--loss", "mean", "-o", out)
+    c.ends("unknown optimizer", 2, "--optimizer takes sgd,", "export", CNN, "--train", "--loss", "mse", "--optimizer", "sdg",
+           "-o", out)
+    c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
+    c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)
+    c.ends("a pattern without a parameter", 2, "no parameter has such a name", "export", CNN, "--train", "--loss",
+           "cross_entropy", "--freeze", "encoder.*", "-o", out)
+    c.ends("a .pt2", 2, "tern export MODEL.pt2 --train", "train", CNN, "--data", IMAGES, "-o", out)
+    c.ends("no array", 2, "there is no array 'target'", "train", model, "--data", IMAGES, "-o", out)
+    c.ends("sizes of an array", 2, "array 'logits' is float32[360, 10]", *c.train_command(
+        model, "--array", "images=logits"))
+    c.ends("types of an array", 2, "--cast converts it", *c.train_command(model, "--array", "target=floats", data=floats(c)))
+    c.ends("a schedule", 2, "--schedule takes constant", *c.train_command(model, "--schedule", "cosin"))
+    c.ends("--every alone", 2, "--checkpoint FOLDER", *c.train_command(model, "--every", 2))
+    c.ends("an output that cannot be written", 3, "absent/out.tern", *c.train_command(model, output="absent/out.tern"))
+    c.ends("no data", 3, "cannot open", "train", model, "--data", c.folder / "none.npz", "-o", out)
+    c.ends("a loss that is not finite", 6, "training diverged", *c.train_command(model, "--lr", 1e30, "--epochs", 20))
+    c.run("export", DATA / "mlp.pt2", "-o", c.folder / "plain.tern")
+    c.ends("an archive that does not train", 2, "updates no state, so it does not train", "train",
+           c.folder / "plain.tern", "--data", IMAGES, "-o", out)
+
+
+def floats(c):
+    """Two images, and targets that are no class numbers."""
+    header = {"images": {"dtype": "F32", "shape": [2, 1, 8, 8], "data_offsets": [0, 512]},
+              "floats": {"dtype": "F32", "shape": [2], "data_offsets": [512, 520]}}
+    text = json.dumps(header).encode()
+    path = c.folder / "floats.safetensors"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(520))
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tern", required=True)
+    parser.add_argument("--full", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        c = Checks(os.path.realpath(arguments.tern), pathlib.Path(folder))
+        losses_are_those_of_pytorch(c)
+        killed_runs_end_with_the_same_bits(c, arguments.full)
+        interrupted_run(c)
+        digits_are_learnt(c)
+        accumulation_is_one_large_batch(c)
+        frozen_parameters_stay(c)
+        reproducible_runs_have_the_same_bits(c)
+        joint_graphs_are_trained(c)
+        messages(c)
+    print(f"{c.passed} passed, {c.failed} failed")
+    sys.exit(c.failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+// Checkpoints: what a session continues from, also after a process died while it wrote.
+#include "tools/train/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/support.h"
+#include "tests/tools/support.h"
+
+namespace tern::train {
+namespace {
+
+using test::error_of;
+using test::TempFolder;
+using testing::floats;
+using testing::TestProgram;
+using testing::values_of;
+
+/// Adds its input to a state.
+Model adder() {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {2});
+  const ValueId s = p.state({2}, {1, 2}, true);
+  const ValueId sum = p.b().expr("s + x", {{"s", s}, {"x", x}}, DType::f32);
+  p.write_back(0, sum);
+  p.output(sum);
+  return p.model();
+}
+
+History history_at(std::uint64_t step) {
+  History h;
+  h.position = {2, 5, step};
+  h.losses = {0.5, 1.0 / 3};
+  h.epochs = {{1.5, 2.5, {}, 0.1, 3}, {1, {}, 0.75, 0.2, 4}};
+  h.loss_sum = 0.1;
+  h.samples = 7;
+  return h;
+}
+
+class TrainCheckpoint : public ::testing::Test {
+ protected:
+  TempFolder folder;
+  Model model = adder();
+  Prepared prepared = model.prepare();
+  Session session{prepared};
+  Checkpoints checkpoints{folder / "c"};
+  Settings settings = {{"batch", "4"}};
+  std::vector<std::string> warnings;
+
+  std::string path(int step) {
+    return folder / ("c/checkpoint-" + std::to_string(1000000000000 + step).substr(1) + ".safetensors");
+  }
+  void save_after_adding(float x, std::uint64_t step) {
+    session.run({floats({2}, {x, x})});
+    session.set_random_position({9, step});
+    checkpoints.save(model, session, history_at(step), settings);
+  }
+};
+
+TEST_F(TrainCheckpoint, GivesBackAllOfIt) {
+  save_after_adding(10, 3);
+  Session other(prepared);
+  History h;
+  ASSERT_TRUE(Checkpoints(folder / "c").restore(model, other, h, settings, warnings));
+  EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{11, 12}));
+  EXPECT_EQ(other.random_position().seed, 9u);
+  EXPECT_EQ(other.random_position().offset, 3u);
+  const History& w = history_at(3);
+  EXPECT_EQ(h.position.epoch, w.position.epoch);
+  EXPECT_EQ(h.position.batch, w.position.batch);
+  EXPECT_EQ(h.position.step, 3u);
+  EXPECT_EQ(h.losses, w.losses);
+  EXPECT_EQ(h.loss_sum, w.loss_sum);
+  EXPECT_EQ(h.samples, w.samples);
+  ASSERT_EQ(h.epochs.size(), 2u);
+  EXPECT_EQ(h.epochs[0].held_out_loss, w.epochs[0].held_out_loss);
+  EXPECT_EQ(h.epochs[0].held_out_accuracy, w.epochs[0].held_out_accuracy);
+  EXPECT_EQ(h.epochs[1].held_out_accuracy, w.epochs[1].held_out_accuracy);
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(TrainCheckpoint, KeepsTwo) {
+  for (const std::uint64_t step : {1, 2, 10}) save_after_adding(1, step);
+  EXPECT_FALSE(std::filesystem::exists(path(1)));
+  EXPECT_TRUE(std::filesystem::exists(path(2)));
+  EXPECT_TRUE(std::filesystem::exists(path(10)));
+}
+
+TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
+  save_after_adding(1, 1);
+  save_after_adding(1, 2);
+  std::string bytes = test::file_bytes(path(2));
+  const std::string whole = bytes;
+  // A bit of the data, the end cut off, and nothing at all.
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  for (const std::string& damaged : {bytes, whole.substr(0, whole.size() - 9), std::string()}) {
+    test::write_bytes(path(2), damaged);
+    Session other(prepared);
+    History h;
+    warnings.clear();
+    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, warnings));
+    EXPECT_EQ(h.position.step, 1u);
+    EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{2, 3}));
+    EXPECT_EQ(warnings.size(), 1u);
+  }
+  test::write_bytes(path(1), "");
+  History h;
+  EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, warnings); }, ErrorCode::bad_file)
+                .find("no checkpoint in"),
+            std::string::npos);
+}
+
+TEST_F(TrainCheckpoint, RefusesAnotherRun) {
+  save_after_adding(1, 1);
+  settings = {{"batch", "8"}};
+  History h;
+  const std::string why =
+      error_of([&] { checkpoints.restore(model, session, h, settings, warnings); }, ErrorCode::invalid_argument);
+  EXPECT_NE(why.find("batch: 4 there, 8 now"), std::string::npos) << why;
+}
+
+TEST_F(TrainCheckpoint, RemovesUnfinishedFilesAndBeginsWithoutAny) {
+  History h;
+  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, warnings));
+  std::filesystem::create_directory(folder / "c");
+  test::write_bytes(path(5) + ".tmp.123", "half");
+  test::write_bytes(folder / "c/notes.txt", "mine");
+  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, warnings));
+  EXPECT_FALSE(std::filesystem::exists(path(5) + ".tmp.123"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "c/notes.txt"));
+}
+
+}  // namespace
+}  // namespace tern::train

@@ -1,0 +1,232 @@
+// tern train: trains an archive on arrays of samples.
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <xxhash.h>
+
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "loader/atomic_file.h"
+#include "loader/file_bytes.h"
+#include "threads/threads.h"
+#include "tools/command.h"
+#include "tools/files/any.h"
+#include "tools/inputs.h"
+#include "tools/terminal.h"
+#include "tools/train/curve.h"
+#include "tools/train/interrupt.h"
+#include "tools/train/report.h"
+#include "tools/train/trained_archive.h"
+#include "tools/train/trainer.h"
+
+namespace tern {
+namespace {
+
+using namespace train;
+
+constexpr std::size_t kCurveRows = 12;
+
+struct Arguments {
+  TrainOptions options;
+  std::string held_out;  ///< a share or a file
+  std::vector<std::string> arrays;
+  DeviceChoice device;
+  int threads = 0;
+};
+
+void parse_held_out(Arguments& a) {
+  if (a.held_out.empty()) return;
+  const char* end = a.held_out.data() + a.held_out.size();
+  const auto [stop, error] = std::from_chars(a.held_out.data(), end, a.options.held_out);
+  if (error == std::errc() && stop == end) {
+    if (!(a.options.held_out > 0 && a.options.held_out < 1))
+      fail(ErrorCode::invalid_argument, "--held-out takes a share between 0 and 1, or a file");
+    return;
+  }
+  a.options.held_out = 0;
+  a.options.held_out_data = a.held_out;
+}
+
+void parse_arrays(Arguments& a) {
+  for (const std::string& text : a.arrays) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      fail(ErrorCode::invalid_argument, fmt::format("--array takes INPUT=NAME, not '{}'", escape_name(text)));
+    a.options.arrays[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+}
+
+PrepareOptions prepare_options(const Arguments& a) {
+  PrepareOptions options;
+  options.threads = a.threads;
+  options.device = a.device.name;
+  options.reproducible = a.device.reproducible;
+  options.native_code = a.device.native_code;
+  // Weights that a later process would find packed could make its results others than this one's.
+  options.weight_cache = "off";
+  return options;
+}
+
+/// What a checkpoint remembers of the run beside the options of training.
+Settings settings_of(const Arguments& a) {
+  const auto file = FileBytes::open(a.options.model, Access::map);
+  const XXH128_hash_t h = XXH3_128bits(file->bytes().data(), file->bytes().size());
+  return {{"archive", fmt::format("{:016x}{:016x}", h.high64, h.low64)},
+          {"device", a.device.name},
+          {"reproducible", fmt::format("{}", a.device.reproducible)},
+          {"threads", fmt::format("{}", Threads::chosen(a.threads).count())}};
+}
+
+void write_plot(const std::string& path, const Trainer& trainer, const std::string& title) {
+  AtomicFile file(path);
+  file.write(curve_svg(curve_of(trainer.history(), trainer.steps_each()), title));
+  file.commit();
+}
+
+void print_start(const Arguments& a, const Trainer& t) {
+  for (const std::string& w : t.warnings()) fmt::print(stderr, "tern: {}\n", w);
+  if (a.options.json) return;
+  const std::uint64_t held = t.held_out_samples();
+  fmt::print("{}: {} samples{}, {} steps an epoch{}\n", escape_name(a.options.data), t.trained_samples(),
+             held > 0 ? fmt::format(" and {} held out", held) : "", t.steps_each(),
+             t.history().position.step > 0 ? fmt::format("; continues after step {}", t.history().position.step) : "");
+}
+
+void write_results(const Arguments& a, const Model& model, const Trainer& trainer) {
+  write_trained(model, trainer.session(), a.options.output);
+  if (!a.options.forward.empty()) write_forward(model, trainer.session(), a.options.forward);
+  if (!a.options.plot.empty()) write_plot(a.options.plot, trainer, a.options.model);
+}
+
+/// A file that cannot be written is an error before hours of training, not after.
+void check_outputs(const TrainOptions& o) {
+  for (const std::string& path : {o.output, o.forward, o.plot}) {
+    if (!path.empty()) AtomicFile probe(path);  // gone at once: it is not committed
+  }
+}
+
+int run_train(Arguments& a) {
+  refuse_standard_input(a.options.model);
+  if (a.options.every > 0 && a.options.checkpoints.empty())
+    fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
+  check_outputs(a.options);
+  parse_held_out(a);
+  parse_arrays(a);
+  if (is_pt2(a.options.model)) {
+    fail(ErrorCode::invalid_argument,
+         "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
+  }
+  const Model model = Model::open(a.options.model);
+  const Prepared prepared = model.prepare(prepare_options(a));
+  Trainer trainer(model, prepared, a.options, settings_of(a));
+  print_start(a, trainer);
+  Interrupt interrupt;
+  std::optional<Progress> progress(std::in_place, "training", trainer.steps());
+  Listener listener;
+  listener.on_step = [&](const History& h) {
+    if (progress) {
+      progress->note(fmt::format("loss {:.4g}", h.losses.back()));
+      progress->set(h.position.step);
+    }
+  };
+  listener.on_epoch = [&](const History& h) {
+    if (a.options.json) return;
+    progress->finish();
+    fmt::print("{}", epoch_text(h, a.options.epochs));
+    std::fflush(stdout);
+    progress.emplace("training", trainer.steps());
+  };
+  const bool complete = trainer.run(listener, [&] { return interrupt.asked(); });
+  progress.reset();
+  if (!complete) {
+    if (a.options.json) fmt::print("{}", report_json(a.options, trainer, false));
+    fmt::print(stderr, "tern: stopped after step {} of {}; continue with --resume --checkpoint {}\n",
+               trainer.history().position.step, trainer.steps(), escape_name(trainer.checkpoints().folder()));
+    return kExitInterrupted;
+  }
+  write_results(a, model, trainer);
+  if (a.options.json) {
+    fmt::print("{}", report_json(a.options, trainer, true));
+    return 0;
+  }
+  if (is_terminal(1))
+    fmt::print("{}", curve_text(curve_of(trainer.history(), trainer.steps_each()), terminal_columns(1), kCurveRows));
+  fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
+  return 0;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<Arguments>();
+  TrainOptions& o = a->options;
+  CLI::App* c = app.add_subcommand("train", "Train an archive that 'tern export --train' made");
+  c->add_option("model", o.model, "The archive")->required();
+  c->add_option("--data", o.data,
+                "A .npz (numpy.savez) or .safetensors file with an array for each input, named as the input, and one "
+                "named target; the first size counts samples. The file is mapped, not read")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("--array", a->arrays, "The array for an input, if it has another name: target=labels. May be repeated")
+      ->type_name("INPUT=NAME");
+  c->add_option("-o,--output", o.output, "The trained archive, which can be trained further")
+      ->required()
+      ->type_name("FILE");
+  c->add_option("--forward", o.forward,
+                "Also write an archive of the method forward alone, with constant weights, for 'tern run'")
+      ->type_name("FILE");
+  within(c->add_option("--epochs", o.epochs, "How often each sample is taken")->capture_default_str(), bounds::kRuns);
+  within(c->add_option("--steps", o.steps, "Stop after so many steps"), bounds::kRuns);
+  within(c->add_option("--batch", o.batch, "Samples of a step; the program's, if it was exported with a fixed size")
+             ->capture_default_str(),
+         bounds::kEvery);
+  within(c->add_option("--accumulate", o.accumulate,
+                       "Batches of a step, whose gradients' mean it takes (tern export --accumulate)"),
+         bounds::kEvery);
+  c->add_option("--held-out", a->held_out,
+                "Measure loss and accuracy after each epoch on this share of the samples, which is not trained, or on "
+                "another file")
+      ->type_name("SHARE|FILE");
+  c->add_option("--lr", o.rate, "Learning rate (default: the one that export was given)");
+  c->add_option(
+       "--schedule", o.schedule,
+       "How the rate changes with the steps: constant, linear[:END], cosine[:END], step:EVERY[:FACTOR]. END is "
+       "the last factor, FACTOR is applied every EVERY steps")
+      ->capture_default_str()
+      ->type_name("SCHEDULE");
+  within(c->add_option("--warmup", o.warmup, "Steps in which the rate rises to its full value, before the schedule"),
+         bounds::kRuns);
+  within(c->add_option("--seed", o.seed, "Seed of the order of samples, the share that is held out, and dropout")
+             ->capture_default_str(),
+         bounds::kSeed);
+  c->add_flag("!--no-shuffle", o.shuffle, "Take the samples in the order of the file");
+  c->add_flag("--drop-last", o.drop_last, "Leave out the batch at the end of an epoch that is not full");
+  c->add_flag("--cast", o.cast, "Convert arrays of another element type, even if values are rounded");
+  c->add_option("--method", o.method, "The step function of an archive that has no train_step")->type_name("NAME");
+  c->add_option("--checkpoint", o.checkpoints, "Write checkpoints to this folder; the last two are kept")
+      ->type_name("FOLDER");
+  within(c->add_option("--every", o.every, "Steps between checkpoints (default: one at the end of each epoch)"),
+         bounds::kRuns);
+  c->add_flag("--resume", o.resume,
+              "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
+              "is none");
+  c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
+  add_threads_option(*c, a->threads);
+  add_device_options(*c, a->device);
+  c->add_flag("--json", o.json, "Print all losses and figures as JSON");
+  c->footer(
+      "Examples:\n  tern export model.pt2 --train --loss cross_entropy --optimizer adamw --lr 1e-3\n"
+      "  tern train model.tern --data digits.npz --epochs 20 --held-out 0.2 -o trained.tern\n"
+      "  tern train model.tern --data d.safetensors --schedule cosine --warmup 100 --checkpoint ckpt --every 500 "
+      "--resume -o trained.tern\n\n"
+      "On a terminal a progress bar and, at the end, the curve of the loss are drawn; each epoch prints one line. "
+      "Ctrl-C ends the run after the step at hand, with a checkpoint in --checkpoint or OUTPUT.checkpoints. A run "
+      "that is resumed on the same device with the same number of threads gives the same bits. docs/training.md is a "
+      "tutorial.\n\n"
+      "Exit status: 130 if Ctrl-C ended the run, 6 if the loss is not finite any more.");
+  c->callback([a, &line] { line.status = run_train(*a); });
+}
+
+}  // namespace tern

@@ -1,0 +1,21 @@
+// The ranges that the drawings of a curve show.
+#pragma once
+
+#include "tools/train/curve.h"
+
+namespace tern::train {
+
+struct Axes {
+  double last_step = 1;
+  double low = 0, high = 1;  ///< of losses
+  bool logarithmic = false;
+
+  /// 0 at `low`, 1 at `high`.
+  double height(double loss) const;
+  /// The loss at a height.
+  double loss(double height) const;
+};
+
+Axes axes_of(const Curve& curve);
+
+}  // namespace tern::train

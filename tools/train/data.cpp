@@ -1,0 +1,154 @@
+#include "tools/train/data.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "dtypes/convert.h"
+#include "tools/files/host_tensor.h"
+#include "tools/text.h"
+
+namespace tern::train {
+namespace {
+
+int significant_bits(DType t) {
+  switch (t) {
+    case DType::f64: return 53;
+    case DType::f32: return 24;
+    case DType::f16: return 11;
+    case DType::bf16: return 8;
+    default: return 0;
+  }
+}
+
+bool is_whole(DType t) {
+  return !is_floating(t) && !is_complex(t);
+}
+bool has_sign(DType t) {
+  return t == DType::i8 || t == DType::i16 || t == DType::i32 || t == DType::i64;
+}
+
+/// Every value of `from` is one of `to`.
+bool widens(DType from, DType to) {
+  if (from == to) return true;
+  if (is_complex(from) || is_complex(to) || to == DType::boolean) return false;
+  const int bits = from == DType::boolean ? 1 : element_size(from) * 8 - (has_sign(from) ? 1 : 0);
+  if (is_whole(from) && is_whole(to))
+    return has_sign(to) ? bits <= element_size(to) * 8 - 1 : !has_sign(from) && bits <= element_size(to) * 8;
+  if (is_whole(from)) return significant_bits(to) >= bits && to != DType::f16;
+  if (is_whole(to)) return false;
+  return (to == DType::f64 && significant_bits(from) > 0) ||
+         (to == DType::f32 && (from == DType::f16 || from == DType::bf16));
+}
+
+std::string wanted_text(const ValueInfo& input) {
+  std::string sizes;
+  for (const SizeInfo& s : input.sizes) sizes += (sizes.empty() ? "" : ", ") + s.text;
+  return fmt::format("{}[{}]", name_of(input.dtype), sizes);
+}
+
+[[noreturn]] void fail_missing(const MappedTensors& file, const ValueInfo& input, const std::string& array) {
+  std::string names;
+  for (const MappedTensor& t : file.tensors()) names += (names.empty() ? "" : ", ") + escape_name(t.name);
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: there is no array '{}' for the input '{}', {} (the file holds: {}); --array {}=NAME takes "
+                   "another one",
+                   file.file(), escape_name(array), escape_name(input.name), wanted_text(input),
+                   names.empty() ? "nothing" : names, escape_name(input.name)));
+}
+
+void check_sizes(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input) {
+  bool fits = t.sizes.size() == input.sizes.size() && !t.sizes.empty();
+  for (std::size_t a = 1; fits && a < t.sizes.size(); ++a)
+    fits = !input.sizes[a].constant || input.sizes[a].value == t.sizes[a];
+  if (!fits) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: array '{}' is {}{}, and the input '{}' takes {}; the first size of an array counts samples",
+                     file.file(), escape_name(t.name), name_of(t.dtype), sizes_text(t.sizes), escape_name(input.name),
+                     wanted_text(input)));
+  }
+}
+
+void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInfo& input, bool cast) {
+  if (widens(t.dtype, input.dtype) || (cast && (!is_complex(t.dtype) || is_complex(input.dtype)))) return;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{}: array '{}' is {}, and the input '{}' is {}, which does not hold all of its values; --cast "
+                   "converts it",
+                   file.file(), escape_name(t.name), name_of(t.dtype), escape_name(input.name), name_of(input.dtype)));
+}
+
+}  // namespace
+
+Data::Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names)
+    : file_(MappedTensors::open(path)) {
+  std::size_t position = 0;
+  for (const ValueInfo& input : f.inputs) {
+    if (!input.fixed.empty() || input.name == without) continue;
+    const auto named = names.find(input.name);
+    const MappedTensor* t = file_.find(named == names.end() ? input.name : named->second);
+    if (t == nullptr && named == names.end()) t = file_.find(fmt::format("in{}", position));
+    ++position;
+    if (t == nullptr) fail_missing(file_, input, named == names.end() ? input.name : named->second);
+    check_sizes(file_, *t, input);
+    check_type(file_, *t, input, cast);
+    const auto count = static_cast<std::uint64_t>(t->sizes[0]);
+    if (!columns_.empty() && count != samples_) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}: array '{}' has {} samples, and '{}' has {}", file_.file(), escape_name(t->name), count,
+                       escape_name(columns_.front().from->name), samples_));
+    }
+    samples_ = count;
+    if (input.sizes[0].constant) fixed_batch_ = input.sizes[0].value;
+    Column c{t, input.dtype, count > 0 ? t->bytes.size() / count : 0, 1, {}};
+    for (std::size_t a = 1; a < t->sizes.size(); ++a) c.elements *= t->sizes[a];
+    if (c.to != t->dtype) c.sample.resize(c.row);
+    columns_.push_back(std::move(c));
+  }
+  if (columns_.empty())
+    fail(ErrorCode::invalid_argument, fmt::format("'{}' takes no inputs that data could be for", f.name));
+  tensors_.resize(columns_.size());
+}
+
+void Data::copy(Column& column, std::span<const std::uint64_t> numbers, Tensor& to) {
+  auto* at = static_cast<std::byte*>(to.data());
+  const std::size_t step = numbers.empty() ? 0 : to.byte_size() / numbers.size();
+  for (std::uint64_t n : numbers) {
+    const std::byte* from = column.from->bytes.data() + n * column.row;
+    if (column.sample.empty()) {
+      if (column.row > 0) std::memcpy(at, from, column.row);
+    } else {
+      std::memcpy(column.sample.data(), from, column.row);
+      convert(column.sample.data(), column.from->dtype, at, column.to, column.elements);
+    }
+    at += step;
+  }
+  const auto bad = first_invalid_byte(to.dtype(), {static_cast<const std::byte*>(to.data()), to.byte_size()});
+  if (bad) {
+    fail(ErrorCode::bad_file, fmt::format("{}: array '{}' holds a boolean that is neither 0 nor 1", file_.file(),
+                                          escape_name(column.from->name)));
+  }
+}
+
+const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const MappedTensor& from = *columns_[i].from;
+    std::vector<std::int64_t> sizes = from.sizes;
+    sizes[0] = static_cast<std::int64_t>(numbers.size());
+    if (tensors_[i].dtype() == DType::invalid || tensors_[i].sizes() != sizes)
+      tensors_[i] = Tensor(columns_[i].to, std::move(sizes));
+    copy(columns_[i], numbers, tensors_[i]);
+  }
+  return tensors_;
+}
+
+std::string Data::description() const {
+  std::string text;
+  for (const Column& c : columns_)
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.from->name, name_of(c.from->dtype),
+                        sizes_text(c.from->sizes));
+  return text;
+}
+
+}  // namespace tern::train

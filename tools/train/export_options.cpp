@@ -1,0 +1,126 @@
+#include "tools/train/export_options.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <CLI/CLI.hpp>
+
+#include "exporter/training/losses.h"
+#include "tools/bounds.h"
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+using optimizers::OptimizerOptions;
+
+std::string optimizer_names() {
+  std::string names;
+  for (int i = 0; i < optimizers::kOptimizers; ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", optimizers::optimizer_name(static_cast<optimizers::Optimizer>(i)));
+  return names;
+}
+
+std::string loss_names() {
+  std::string names;
+  for (const LossRecord& l : losses()) names += fmt::format("{}, ", l.name);
+  return names + "or none: the program's first result is the loss";
+}
+
+OptimizerOptions parse_optimizer(const TrainArguments& a) {
+  const std::string name = a.optimizer.empty() ? "adamw" : a.optimizer;
+  const int number = optimizers::optimizer_from_name(name);
+  if (number < 0) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--optimizer takes {}, not '{}'", optimizer_names(), escape_name(name)));
+  }
+  OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
+  o.lr = a.lr.value_or(o.lr);
+  o.weight_decay = a.weight_decay.value_or(o.weight_decay);
+  o.momentum = a.momentum.value_or(o.momentum);
+  o.eps = a.eps.value_or(o.eps);
+  if (!a.betas.empty()) o.betas = {a.betas.at(0), a.betas.at(1)};
+  o.nesterov = o.nesterov || a.nesterov;
+  o.amsgrad = a.amsgrad;
+  return o;
+}
+
+bool any_given(const TrainArguments& a) {
+  return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
+         a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
+         !a.freeze.empty();
+}
+
+}  // namespace
+
+void add_train_options(CLI::App* command, TrainArguments& a) {
+  command->add_flag(
+      "--train", a.train,
+      "Make an archive that 'tern train' trains: methods forward, loss and train_step (docs/training.md). "
+      "Export the model in train() mode");
+  command->add_option("--loss", a.loss, "With --train: " + loss_names() + " (default: none)")->type_name("LOSS");
+  command->add_option("--class-axis", a.class_axis,
+                      "The prediction's axis of classes, for cross_entropy and nll; -1 is the last (default: 1)");
+  command->add_option("--label-smoothing", a.label_smoothing, "As PyTorch's cross_entropy has it");
+  command->add_option("--optimizer", a.optimizer, "With --train: " + optimizer_names() + " (default: adamw)")
+      ->type_name("NAME");
+  command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
+  command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
+  command->add_option("--momentum", a.momentum, "Of sgd, rmsprop and muon");
+  command->add_option("--betas", a.betas, "Two numbers, of adam, adamw and the like")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("B1,B2");
+  command->add_option("--eps", a.eps, "The number that keeps divisors from 0");
+  command->add_flag("--nesterov", a.nesterov, "Nesterov's momentum, of sgd and muon");
+  command->add_flag("--amsgrad", a.amsgrad, "Of adam and adamw");
+  command->add_option("--clip-norm", a.clip_norm, "Scale the gradients so that their norm is at most this");
+  command->add_option("--clip-value", a.clip_value, "Limit each element of the gradients to this magnitude");
+  command
+      ->add_option("--freeze", a.freeze,
+                   "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
+      ->type_name("PATTERN");
+  command->add_flag(
+      "--accumulate", a.accumulate,
+      "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");
+}
+
+std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
+  if (!a.train) {
+    if (any_given(a))
+      fail(ErrorCode::invalid_argument, "options of training, such as --loss and --optimizer, go with --train");
+    return {};
+  }
+  TrainingOptions o;
+  o.loss = a.loss.empty() ? "none" : a.loss;
+  const LossRecord* loss = find_loss(o.loss);
+  if (a.class_axis && (loss == nullptr || !loss->classes))
+    fail(ErrorCode::invalid_argument, "--class-axis goes with --loss cross_entropy or nll");
+  if (a.label_smoothing && o.loss != "cross_entropy")
+    fail(ErrorCode::invalid_argument, "--label-smoothing goes with --loss cross_entropy");
+  o.class_axis = a.class_axis.value_or(1);
+  o.label_smoothing = a.label_smoothing.value_or(0);
+  if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1))
+    fail(ErrorCode::invalid_argument, "--label-smoothing takes a number from 0 to 1");
+  for (const auto& [name, limit] : {std::pair{"--clip-norm", a.clip_norm}, {"--clip-value", a.clip_value}}) {
+    if (limit && !(*limit > 0)) fail(ErrorCode::invalid_argument, fmt::format("{} takes a positive number", name));
+  }
+  o.optimizer = parse_optimizer(a);
+  o.clip_norm = a.clip_norm;
+  o.clip_value = a.clip_value;
+  o.freeze = a.freeze;
+  o.accumulate = a.accumulate;
+  return o;
+}
+
+std::string training_text(const TrainingOptions& options, const TrainingReport& report) {
+  std::string text = fmt::format("trains {} parameters of {} elements with {}{}{}\n", report.trained, report.elements,
+                                 optimizers::optimizer_name(options.optimizer.optimizer),
+                                 options.loss == "none" ? "" : " on " + options.loss,
+                                 report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
+  for (const std::string& name : report.unused)
+    text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
+  return text;
+}
+
+}  // namespace tern

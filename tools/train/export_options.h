@@ -1,0 +1,35 @@
+// The options of `tern export` that make an archive which can be trained.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporter/training/add_training.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tern {
+
+struct TrainArguments {
+  bool train = false, accumulate = false;
+  std::string loss, optimizer;
+  std::optional<long> class_axis;
+  std::optional<double> label_smoothing, clip_norm, clip_value;
+  std::optional<double> lr, weight_decay, momentum, eps;
+  std::vector<double> betas;
+  bool nesterov = false, amsgrad = false;
+  std::vector<std::string> freeze;
+};
+
+/// Adds --train and all that goes with it.
+void add_train_options(CLI::App* command, TrainArguments& arguments);
+/// Nothing without --train. Fails (invalid_argument) where an option is wrong, or is there without --train.
+std::optional<TrainingOptions> parse_train(const TrainArguments& arguments);
+
+/// "trains 12 parameters, 38,378 elements, with adamw on cross_entropy; ..." for people.
+std::string training_text(const TrainingOptions& options, const TrainingReport& report);
+
+}  // namespace tern

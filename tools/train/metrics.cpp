@@ -1,0 +1,65 @@
+#include "tools/train/metrics.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "dtypes/convert.h"
+
+namespace tern::train {
+namespace {
+
+struct Hits {
+  std::uint64_t right = 0, all = 0;
+};
+
+/// Compares the largest of each class axis with the target.
+void count(const Tensor& prediction, const Tensor& target, std::int64_t class_axis, Hits& hits) {
+  const std::vector<std::int64_t>& sizes = prediction.sizes();
+  const auto axis = static_cast<std::size_t>(class_axis < 0 ? class_axis + std::ssize(sizes) : class_axis);
+  if (axis >= sizes.size() || target.dtype() != DType::i64) return;
+  std::vector<double> values(static_cast<std::size_t>(prediction.numel()));
+  convert(prediction.data(), prediction.dtype(), values.data(), DType::f64, prediction.numel());
+  std::int64_t inner = 1;
+  for (std::size_t d = axis + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  const std::int64_t classes = sizes[axis];
+  const auto labels = target.span<const std::int64_t>();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < 0) continue;
+    const auto position = static_cast<std::int64_t>(i);
+    const std::int64_t first = position / inner * classes * inner + position % inner;
+    std::int64_t best = 0;
+    for (std::int64_t c = 1; c < classes; ++c) {
+      if (values[static_cast<std::size_t>(first + c * inner)] > values[static_cast<std::size_t>(first + best * inner)])
+        best = c;
+    }
+    hits.right += best == labels[i] ? 1 : 0;
+    ++hits.all;
+  }
+}
+
+}  // namespace
+
+Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
+                 std::uint64_t batch) {
+  double sum = 0;
+  std::uint64_t taken = 0;
+  Hits hits;
+  while (!samples.empty()) {
+    const auto now = samples.first(std::min<std::size_t>(batch, samples.size()));
+    samples = samples.subspan(now.size());
+    if (data.fixed_batch() > 0 && now.size() != batch) break;
+    const std::vector<Tensor>& inputs = data.batch(now);
+    const std::vector<Tensor>& results = session.run(methods.loss->name, inputs);
+    double loss = 0;
+    convert(results.at(0).data(), results[0].dtype(), &loss, DType::f64, 1);
+    sum += loss * static_cast<double>(now.size());
+    taken += now.size();
+    if (methods.class_axis && results.size() > 1) count(results[1], inputs.back(), *methods.class_axis, hits);
+  }
+  Metrics m;
+  if (taken > 0) m.loss = sum / static_cast<double>(taken);
+  if (hits.all > 0) m.accuracy = static_cast<double>(hits.right) / static_cast<double>(hits.all);
+  return m;
+}
+
+}  // namespace tern::train

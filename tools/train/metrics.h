@@ -1,0 +1,24 @@
+// The loss and accuracy of samples that are not trained.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "tools/train/data.h"
+#include "tools/train/method.h"
+
+namespace tern::train {
+
+struct Metrics {
+  double loss = 0;                 ///< mean over samples
+  std::optional<double> accuracy;  ///< 0 to 1, for losses over classes; targets below 0 do not count
+};
+
+/// Runs `loss` on these samples, `batch` at a time. A program of a fixed batch leaves the rest out.
+Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
+                 std::uint64_t batch);
+
+}  // namespace tern::train

@@ -1,0 +1,29 @@
+// What `tern train` is asked to do.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace tern::train {
+
+struct TrainOptions {
+  std::string model, data, output, forward, held_out_data, method;
+  std::uint64_t epochs = 1, steps = 0;  ///< steps: at most so many; 0: no limit
+  std::uint64_t batch = 32, accumulate = 1;
+  double held_out = 0;                        ///< share of the samples
+  std::map<std::string, std::string> arrays;  ///< names of arrays by the inputs that they are for
+  bool shuffle = true, drop_last = false, cast = false;
+  std::uint64_t seed = 0;
+  std::optional<double> rate;
+  std::string schedule = "constant";
+  std::uint64_t warmup = 0;
+  std::string checkpoints;  ///< folder; empty: OUTPUT.checkpoints, used on Ctrl-C alone
+  std::uint64_t every = 0;  ///< steps between checkpoints; 0: at the end of each epoch
+  bool resume = false;
+  std::string plot;
+  bool json = false;
+};
+
+}  // namespace tern::train

@@ -1,0 +1,199 @@
+#include "tools/train/trainer.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "dtypes/convert.h"
+#include "exporter/training/methods.h"
+#include "tools/train/metrics.h"
+
+namespace tern::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double number_of(const Tensor& t) {
+  double value = 0;
+  convert(t.data(), t.dtype(), &value, DType::f64, 1);
+  return value;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings)
+    : model_(model),
+      options_(options),
+      methods_(find_methods(model, options.method)),
+      data_(methods_.step, methods_.takes_rate ? training::kRate : "", options.data, options.cast, options.arrays),
+      session_(prepared),
+      checkpoints_(options.checkpoints.empty() ? options.output + ".checkpoints" : options.checkpoints) {
+  if (options_.accumulate > 1 && !methods_.accumulates)
+    fail(ErrorCode::invalid_argument,
+         "--accumulate: the archive has no methods accumulate and apply; export it with --train --accumulate");
+  if (!options_.held_out_data.empty() && options_.held_out > 0)
+    fail(ErrorCode::invalid_argument, "--held-out takes a share of the data or a file, not both");
+  if ((options_.rate || options_.schedule != "constant" || options_.warmup > 0) && !methods_.takes_rate)
+    fail(ErrorCode::invalid_argument, "--lr, --schedule and --warmup need a step function with an input 'lr'");
+  if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch());
+  divide();
+  if (!options_.held_out_data.empty() && methods_.loss)
+    held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
+  if (held_out_samples() > 0 && !methods_.loss)
+    fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' to measure with");
+  schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
+  rate_ = Tensor(methods_.rate_type, {});
+  session_.set_seed(options_.seed);
+  add_settings(std::move(settings));
+  if (options_.resume) {
+    if (checkpoints_.restore(model_, session_, history_, settings_, warnings_)) saved_step_ = history_.position.step;
+  } else if (!options_.checkpoints.empty() && checkpoints_.any()) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--checkpoint: {} holds the checkpoints of a run; continue it with --resume, or remove them",
+                     options_.checkpoints));
+  }
+}
+
+std::uint64_t Trainer::held_out_samples() const {
+  if (!options_.held_out_data.empty()) return held_out_data_ ? held_out_data_->samples() : 1;
+  return division_.held_out.size();
+}
+
+/// Samples into those that are trained and those that are not, and epochs into steps.
+void Trainer::divide() {
+  division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
+                                    : Division{in_order(data_.samples()), {}};
+  const std::uint64_t count = division_.trained.size();
+  const bool whole = options_.drop_last || data_.fixed_batch() > 0;
+  batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
+  if (batches_ == 0) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: {} samples to train, and a batch has {}", data_.file(), count, options_.batch));
+  }
+  steps_each_ = (batches_ + options_.accumulate - 1) / options_.accumulate;
+  steps_ = steps_each_ * options_.epochs;
+  if (options_.steps > 0) steps_ = std::min(steps_, options_.steps);
+}
+
+/// What decides about the numbers of a run: a checkpoint of other settings is refused.
+void Trainer::add_settings(Settings settings) {
+  settings_ = std::move(settings);
+  const auto add = [&](const char* key, std::string value) { settings_.emplace_back(key, std::move(value)); };
+  add("method", methods_.step.name);
+  add("data", data_.description());
+  add("epochs", fmt::format("{}", options_.epochs));
+  add("steps", fmt::format("{}", steps_));
+  add("batch", fmt::format("{}", options_.batch));
+  add("accumulate", fmt::format("{}", options_.accumulate));
+  add("shuffle", fmt::format("{}", options_.shuffle));
+  add("drop last", fmt::format("{}", options_.drop_last));
+  add("seed", fmt::format("{}", options_.seed));
+  add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_data);
+  add("lr", fmt::format("{}", options_.rate.value_or(methods_.rate)));
+  add("schedule", options_.schedule);
+  add("warm-up", fmt::format("{}", options_.warmup));
+}
+
+double Trainer::run_step(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> all = inputs;
+  if (methods_.takes_rate) all.push_back(rate_);
+  return number_of(session_.run(methods_.step.name, all).at(methods_.loss_result));
+}
+
+/// One step of several batches, whose gradients' mean it takes; the loss is their mean too.
+double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
+  double sum = 0, batches = 0;
+  while (!samples.empty()) {
+    const auto now = samples.first(std::min<std::size_t>(options_.batch, samples.size()));
+    samples = samples.subspan(now.size());
+    sum += number_of(session_.run(training::kAccumulate, data_.batch(now)).at(0));
+    ++batches;
+  }
+  session_.run(training::kApply, std::span(&rate_, 1));
+  return sum / batches;
+}
+
+double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* samples) {
+  const double rate = schedule_.rate(history_.position.step);
+  convert(&rate, DType::f64, rate_.data(), rate_.dtype(), 1);
+  const std::uint64_t last_batch = std::min(history_.position.batch + options_.accumulate, batches_);
+  const std::uint64_t first = history_.position.batch * options_.batch;
+  const std::uint64_t last = std::min<std::uint64_t>(last_batch * options_.batch, order.size());
+  const std::span<const std::uint64_t> numbers = std::span(order).subspan(first, last - first);
+  *samples = numbers.size();
+  history_.position.batch = last_batch;
+  return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(data_.batch(numbers));
+}
+
+void Trainer::save() {
+  if (saved_step_ == history_.position.step) return;
+  checkpoints_.save(model_, session_, history_, settings_);
+  saved_step_ = history_.position.step;
+}
+
+void Trainer::end_epoch(double seconds) {
+  EpochFigures e;
+  e.loss = history_.loss_sum / static_cast<double>(history_.samples);
+  e.rate = schedule_.rate(history_.position.step - 1);
+  e.seconds = seconds;
+  if (held_out_samples() > 0) {
+    // Random numbers of an evaluation must not change those of training.
+    const RandomPosition random = session_.random_position();
+    const std::vector<std::uint64_t> all = held_out_data_ ? in_order(held_out_data_->samples()) : division_.held_out;
+    const Metrics m = evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, options_.batch);
+    session_.set_random_position(random);
+    e.held_out_loss = m.loss;
+    e.held_out_accuracy = m.accuracy;
+  }
+  history_.epochs.push_back(e);
+  history_.position.batch = 0;
+  ++history_.position.epoch;
+  history_.loss_sum = 0;
+  history_.samples = 0;
+}
+
+bool Trainer::run(const Listener& listener, const std::function<bool()>& stop) {
+  Position& at = history_.position;
+  while (at.step < steps_) {
+    const std::vector<std::uint64_t> places = options_.shuffle
+                                                  ? shuffled(division_.trained.size(), options_.seed, at.epoch)
+                                                  : in_order(division_.trained.size());
+    std::vector<std::uint64_t> order;
+    order.reserve(places.size());
+    for (std::uint64_t p : places) order.push_back(division_.trained[p]);
+    const auto start = Clock::now();
+    const std::uint64_t epoch = at.epoch;
+    while (at.epoch == epoch && at.step < steps_) {
+      std::uint64_t samples = 0;
+      const double loss = step(order, &samples);
+      ++at.step;
+      history_.losses.push_back(loss);
+      history_.loss_sum += loss * static_cast<double>(samples);
+      history_.samples += samples;
+      if (listener.on_step) listener.on_step(history_);
+      if (!std::isfinite(loss)) {
+        fail(ErrorCode::runtime,
+             fmt::format("the loss of step {} is {}: training diverged. A smaller --lr, --warmup, or 'tern export "
+                         "--train --clip-norm' may help",
+                         at.step, loss));
+      }
+      if (at.batch >= batches_ || at.step == steps_) {
+        end_epoch(std::chrono::duration<double>(Clock::now() - start).count());
+        if (listener.on_epoch) listener.on_epoch(history_);
+        if (!options_.checkpoints.empty() && options_.every == 0) save();
+      }
+      if (!options_.checkpoints.empty() && options_.every > 0 && at.step % options_.every == 0) save();
+      if (stop() && at.step < steps_) {
+        save();
+        return false;
+      }
+    }
+  }
+  if (!options_.checkpoints.empty()) save();
+  return true;
+}
+
+}  // namespace tern::train

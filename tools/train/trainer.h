@@ -1,0 +1,74 @@
+// Trains a model: epochs, batches, steps, checkpoints.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/train/checkpoint.h"
+#include "tools/train/data.h"
+#include "tools/train/history.h"
+#include "tools/train/method.h"
+#include "tools/train/options.h"
+#include "tools/train/schedule.h"
+#include "tools/train/shuffle.h"
+
+namespace tern::train {
+
+/// What people see while it works.
+struct Listener {
+  std::function<void(const History&)> on_step;
+  std::function<void(const History&)> on_epoch;  ///< its figures are the last of History::epochs
+};
+
+/// Belongs to one thread. The results of a run depend on the archive, the data, the options and the number of threads
+/// alone: not on when it was interrupted.
+class Trainer {
+ public:
+  /// Opens the data and checks all options against model and data. Continues from a checkpoint with `resume`.
+  Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings);
+
+  /// Until the end, or until `stop` says so after a step; false then, and a checkpoint has been written. Fails
+  /// (runtime) where the loss is not finite any more.
+  bool run(const Listener& listener, const std::function<bool()>& stop);
+
+  const History& history() const { return history_; }
+  const Session& session() const { return session_; }
+  const Methods& methods() const { return methods_; }
+  std::uint64_t steps() const { return steps_; }            ///< in all
+  std::uint64_t steps_each() const { return steps_each_; }  ///< of an epoch
+  std::uint64_t trained_samples() const { return division_.trained.size(); }
+  std::uint64_t held_out_samples() const;
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const Checkpoints& checkpoints() const { return checkpoints_; }
+
+ private:
+  void divide();
+  void add_settings(Settings settings);
+  double step(const std::vector<std::uint64_t>& order, std::uint64_t* samples);
+  double run_step(const std::vector<Tensor>& inputs);
+  double run_accumulated(std::span<const std::uint64_t> samples);
+  void end_epoch(double seconds);
+  void save();
+
+  const Model& model_;
+  TrainOptions options_;
+  Methods methods_;
+  Data data_;
+  std::unique_ptr<Data> held_out_data_;
+  Session session_;
+  Checkpoints checkpoints_;
+  Settings settings_;
+  Division division_;
+  std::uint64_t steps_ = 0, steps_each_ = 0, batches_ = 0;
+  Schedule schedule_;
+  Tensor rate_;
+  History history_;
+  std::uint64_t saved_step_ = ~std::uint64_t{0};
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tern::train
