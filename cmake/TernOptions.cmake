@@ -17,8 +17,8 @@ string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   target_compile_options(tern_options INTERFACE -g1)
 endif()
-# What GCC derives from values at -O1 and -O3, and from version 13 on at any level, is often wrong about the standard
-# library (GCC bug 105651): told, but no error; of tests, which are compiled at -O1, not told.
+# What GCC derives from values at -O3, and from version 13 on at any level, is often wrong about the standard library
+# (GCC bug 105651): told, but no error. Where the library comes from a precompiled header, it is not told.
 set(TERN_GUESSES restrict free-nonheap-object array-bounds stringop-overflow stringop-overread maybe-uninitialized)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13))
   foreach(guess IN LISTS TERN_GUESSES)
@@ -73,6 +73,10 @@ function(tern_precompile target)
     return()
   endif()
   target_precompile_headers(${target} PRIVATE ${TERN_COMMON_HEADERS} ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(TRANSFORM TERN_GUESSES PREPEND -Wno- OUTPUT_VARIABLE guesses)
+    target_compile_options(${target} PRIVATE ${guesses})
+  endif()
   get_target_property(files ${target} SOURCES)
   foreach(file IN LISTS files)
     get_source_file_property(own ${file} COMPILE_OPTIONS)
