@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exporter/optimizers/fit.h"
+#include "exporter/optimizers/list_step.h"
 #include "exporter/optimizers/recognise.h"
 #include "schema/optim.h"
 #include "tests/runtime/support.h"
@@ -94,6 +95,36 @@ TEST(RecogniseOptimizers, AnAverageIsNoDescent) {
   p.write_back(0, next);
   p.output(next);
   EXPECT_EQ(recognise_optimizers(p.program()), 0u);
+}
+
+TEST(RecogniseOptimizers, StepsThatFoundInfLeavesOutAreCountedByTheProgram) {
+  // As torch.optim's fused functions: 1 more before the step, and 1 less after one that was left out.
+  for (const bool scaled : {false, true}) {
+    Training p;
+    Builder& b = p.b();
+    const Dims shape{Dim(2)};
+    const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
+                  v = p.input(DType::f32, shape), t = p.input(DType::f32, {}), inf = p.input(DType::f32, {});
+    const ValueId next = b.expr("t + 1", {{"t", t}}, DType::f32);
+    optimizers::ListStep step{.kind = OptimKind::adam, .hyper = {0.1, 0.9, 0.99, 0, 1e-8}, .lists = {}};
+    step.lists = {{{w}, {g}, {m}, {v}, {}, {next}, {}, {}, {}, {}, {}}};
+    if (scaled) step[OptimList::found_inf] = {inf};
+    p.write_back(0, add_list_step(b, step)[0].at(0));
+    const ValueId left = scaled ? b.expr("t - i", {{"t", next}, {"i", inf}}, DType::f32) : next;
+    p.write_back(4, left);
+    p.output(left);
+    recognise_optimizers(p.program());
+    EXPECT_EQ((p.steps().at(0)->integer(AttrKey::mode) & kOptimAdvance) != 0, !scaled);
+    Session s(p.model().prepare());
+    for (const float found : {0.0F, 1.0F}) {
+      std::vector<Tensor> inputs;
+      for (int i = 0; i < 4; ++i) inputs.push_back(testing::floats({2}, {1, 1}));
+      inputs.push_back(testing::floats({}, {7}));
+      inputs.push_back(testing::floats({}, {found}));
+      s.run(inputs);
+      EXPECT_EQ(inputs[4].span<float>()[0], scaled ? 8 - found : 8);
+    }
+  }
 }
 
 TEST(RecogniseOptimizers, RoundNumbers) {
