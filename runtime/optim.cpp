@@ -54,8 +54,15 @@ void check(const Options& o) {
   for (double b : o.betas) require(b >= 0 && b < 1, "a beta", b);
   require(o.momentum >= 0, "momentum", o.momentum);
   require(o.rho >= 0 && o.rho <= 1, "rho", o.rho);
+  require(o.alpha >= 0 || o.kind != Kind::rmsprop, "alpha", o.alpha);
+  require(o.lr_decay >= 0, "lr_decay", o.lr_decay);
+  require(o.initial_sum >= 0, "initial_sum", o.initial_sum);
+  require(o.momentum_decay >= 0, "momentum_decay", o.momentum_decay);
   require(o.etas[0] > 0 && o.etas[0] < 1 && o.etas[1] > 1, "an eta", o.etas[0]);
   require(o.step_sizes[0] <= o.step_sizes[1], "the least step size", o.step_sizes[0]);
+  if (o.kind != Kind::sgd || !o.nesterov) return;
+  require(o.momentum > 0, "the momentum that nesterov needs", o.momentum);
+  require(o.dampening == 0, "the dampening that nesterov goes without", o.dampening);
 }
 
 bool is_trained(DType t) {
@@ -180,6 +187,7 @@ void step(const Options& options, std::span<const Tensor> params, std::span<cons
   o.kind = static_cast<OptimKind>(options.kind);
   o.hyper = hyper_of(options);
   o.nesterov = options.nesterov;
+  o.first = options.kind == Kind::sgd && options.momentum != 0 && states.steps == 0;
   o.maximize = options.maximize;
   o.decoupled = options.decoupled_weight_decay || options.kind == Kind::adamw;
   Lists lists;

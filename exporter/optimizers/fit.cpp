@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <random>
+#include <span>
 
 #include "exporter/builder.h"
 #include "exporter/constants.h"
@@ -18,7 +20,14 @@ namespace {
 
 constexpr double kLarge = 1e30;   // beside it, epsilons are nothing
 constexpr double kTiny = 1e-170;  // its square is 0
-constexpr double kRate = 0.37;    // of cones that read their rate
+constexpr double kRate = 0.37;    // of cones that read their rate, while options are sought
+// The comparison's steps, and rates of cones that read theirs. At 0 PyTorch's own forms divide by it where v is 0, so
+// kExtremes are not used there.
+constexpr double kSteps[] = {0, 1, 7, 1000, 1e4, 1e5, 1e6};
+constexpr double kRates[] = {kRate, 0, 1e-3, 2};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExtremes[] = {
+    0, 1e-30, 1e-12, 1e-6, 1e-3, 10, 100, 1e3, 1e6, kInfinity, std::numeric_limits<double>::quiet_NaN()};
 
 /// A cone by the names of a kind's states.
 class Probe {
@@ -185,14 +194,14 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
 }
 
 /// Numbers as training has them; second moments are not negative.
-std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step) {
+std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, double rate) {
   std::mt19937_64 engine(static_cast<std::uint64_t>(step) + 1);
   std::normal_distribution<double> normal;
   std::vector<Numbers> elements(48);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     Numbers& n = elements[i];
     const double scale = std::pow(10.0, -static_cast<double>(i % 5));
-    n = {normal(engine), normal(engine) * scale, step, kRate, std::vector<double>(states)};
+    n = {normal(engine), normal(engine) * scale, step, rate, std::vector<double>(states)};
     for (double& s : n.states) s = normal(engine) * scale * 0.1;
     for (std::size_t k : {std::size_t{1}, std::size_t{2}}) {
       const bool square = k == 1 || fit.kind != OptimKind::rmsprop;
@@ -209,22 +218,105 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step) {
   return elements;
 }
 
-/// Whether the op gives the cone's numbers: but for rounding, `unit` of the larger of a number and what changed it.
-/// Powers of the step lose `lost` of a change, which cones compute in their own type.
-bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, double unit, double lost) {
-  for (double step : {0.0, 1.0, 7.0, 1000.0}) {
-    if (cone.step.before == kNoValue && step > 0) break;
-    const std::vector<Numbers> before = samples(fit, cone.states.size(), step);
-    const std::vector<Numbers> theirs = program.run(before), ours = run_op(fit, cone, type, before);
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto close = [&](double a, double b, double from) {
-        return std::fabs(a - b) <= unit * std::max(std::fabs(a), std::fabs(from)) + lost * std::fabs(a - from);
-      };
-      if (!close(theirs[i].p, ours[i].p, before[i].p)) return false;
-      for (std::size_t k = 0; k < cone.states.size(); ++k) {
-        if (!close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
+/// Samples with one number after the other of kExtremes: limits and tests of infinity act on these alone. A state that
+/// the samples have no negative number of gets none here.
+void add_extremes(std::vector<Numbers>& elements) {
+  const std::vector<Numbers> usual = elements;
+  const auto add = [&](auto&& place) {
+    const bool negative = std::ranges::any_of(usual, [&](Numbers n) { return place(n) < 0; });
+    for (std::size_t i = 0; i < std::size(kExtremes); ++i) {
+      for (const double sign : {1.0, -1.0}) {
+        if (sign < 0 && !negative) continue;
+        elements.push_back(usual[i]);
+        place(elements.back()) = sign * kExtremes[i];
       }
-      if (cone.step.before != kNoValue && theirs[i].step != before[i].step + 1) return false;
+    }
+  };
+  add([](Numbers& n) -> double& { return n.p; });
+  add([](Numbers& n) -> double& { return n.g; });
+  for (std::size_t k = 0; k < usual[0].states.size(); ++k) add([k](Numbers& n) -> double& { return n.states[k]; });
+  elements.push_back({0, 0, usual[0].step, usual[0].lr, std::vector<double>(usual[0].states.size())});
+}
+
+/// How far numbers may differ by rounding: by `unit` of the larger of a number and what changed it. Powers of the step
+/// lose `lost` of a change, which cones compute in their own type.
+struct Tolerance {
+  double unit, lost;
+
+  /// Infinities and NaN are one: a parameter that is neither is what matters, and sums in another order end in either.
+  bool close(double a, double b, double from) const {
+    if (!std::isfinite(a) || !std::isfinite(b)) return !std::isfinite(a) && !std::isfinite(b);
+    const double start = std::isfinite(from) ? from : 0;
+    return std::fabs(a - b) <= unit * std::max(std::fabs(a), std::fabs(start)) + lost * std::fabs(a - start);
+  }
+};
+
+bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& cone, const ConeProgram& program,
+               DType type, Tolerance tolerance) {
+  const std::vector<Numbers> theirs = program.run(before), ours = run_op(fit, cone, type, before);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!tolerance.close(theirs[i].p, ours[i].p, before[i].p)) return false;
+    for (std::size_t k = 0; k < cone.states.size(); ++k) {
+      if (!tolerance.close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
+    }
+    if (cone.step.before != kNoValue && theirs[i].step != before[i].step + 1) return false;
+  }
+  return true;
+}
+
+/// Whether the op gives the cone's numbers. Extremes are for doubles: squares of 1e-30 are no float32.
+bool agrees(const Fit& fit, const Cone& cone, const ConeProgram& program, DType type, Tolerance tolerance) {
+  for (double rate : kRates) {
+    if (cone.lr == kNoValue && rate != kRate) break;
+    for (double step : kSteps) {
+      if (cone.step.before == kNoValue && step > 0) break;
+      std::vector<Numbers> before = samples(fit, cone.states.size(), step, rate);
+      if (type == DType::f64 && rate > 0) add_extremes(before);
+      if (!agrees_on(before, fit, cone, program, type, tolerance)) return false;
+    }
+  }
+  return true;
+}
+
+/// Functions without bends or jumps: two that agree on many numbers agree on all.
+bool is_smooth(const Instruction& in) {
+  constexpr Scalar kSmooth[] = {Scalar::load, Scalar::constant, Scalar::add,  Scalar::sub,   Scalar::mul,
+                                Scalar::div,  Scalar::fma,      Scalar::neg,  Scalar::pow,   Scalar::sqrt,
+                                Scalar::exp,  Scalar::rsqrt,    Scalar::exp2, Scalar::expm1, Scalar::reciprocal,
+                                Scalar::log,  Scalar::log2,     Scalar::log1p};
+  if (in.op == Scalar::convert) return in.dtype == DType::f32 || in.dtype == DType::f64;
+  return std::ranges::find(kSmooth, in.op) != std::end(kSmooth);
+}
+
+/// For each instruction, whether it is made of constants alone.
+std::vector<bool> fixed(const std::vector<Instruction>& code) {
+  std::vector<bool> is(code.size());
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const std::uint16_t operands[] = {code[i].a, code[i].b, code[i].c};
+    const auto count = static_cast<std::size_t>(scalar_info(code[i].op).operands);
+    is[i] =
+        code[i].op == Scalar::constant ||
+        (count > 0 && std::ranges::all_of(std::span(operands).first(count), [&](std::uint16_t k) { return is[k]; }));
+  }
+  return is;
+}
+
+/// Whether the cone has no more limits, comparisons, choices and roundings than the kind needs: they may act on numbers
+/// only that no sample has. Choices by constants, as PyTorch's lerp makes by its weight, are none.
+bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
+  const bool adamax = h.kind == OptimKind::adamax, adam = h.kind == OptimKind::adam || h.kind == OptimKind::adamw;
+  int maxima = adamax || (adam && h.third) ? 1 : 0, magnitudes = adamax ? 1 : 0;
+  for (std::uint32_t node : cone.nodes) {
+    const std::vector<Instruction>& code = f.nodes[node].expr.code;
+    const std::vector<bool> constant = fixed(code);
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      const Instruction& in = code[i];
+      const bool allowed = constant[i]              ? true
+                           : in.op == Scalar::where ? constant[in.a]
+                           : in.op == Scalar::max   ? maxima-- > 0
+                           : in.op == Scalar::abs   ? magnitudes-- > 0
+                                                    : is_smooth(in);
+      if (!allowed) return false;
     }
   }
   return true;
@@ -241,8 +333,8 @@ std::optional<Fit> try_fit(const Hypothesis& h, std::array<int, 3> places, const
   // An average of gradients is no descent, though it has the form of one with a negative rate.
   if (lr <= 0 || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
   if (cone.lr != kNoValue && std::fabs(lr - kRate) > 1e-9) return std::nullopt;
-  if (!agrees(fit, cone, wide, DType::f64, 1e-12, 1e-9)) return std::nullopt;
-  if (type == DType::f32 && !agrees(fit, cone, own, type, 0x1p-20, 0x1p-12)) return std::nullopt;
+  if (!agrees(fit, cone, wide, DType::f64, {.unit = 1e-12, .lost = 1e-9})) return std::nullopt;
+  if (type == DType::f32 && !agrees(fit, cone, own, type, {.unit = 0x1p-20, .lost = 0x1p-12})) return std::nullopt;
   return fit;
 }
 
@@ -265,7 +357,7 @@ std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
   std::vector<int> order;
   for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
   for (const Hypothesis& h : kHypotheses) {
-    if (static_cast<std::size_t>(h.m + h.v + h.third) != order.size()) continue;
+    if (static_cast<std::size_t>(h.m + h.v + h.third) != order.size() || !is_plain(f, cone, h)) continue;
     std::ranges::sort(order);
     do {
       std::array<int, 3> places{-1, -1, -1};

@@ -163,6 +163,8 @@ void count_steps_inside(Function& f) {
     if (n.op != Op::optim || n.dims(AttrKey::counts).empty() || (n.integer(AttrKey::mode) & kOptimAdvance) != 0)
       continue;
     const OptimLayout layout(n);
+    // Where found_inf leaves a step out, the op's count stays, and the program's own goes on: it takes 1 back later.
+    if (layout.has(OptimList::found_inf)) continue;
     std::vector<ValueId> steps, starts;
     for (std::size_t i = 0; i < layout.count(OptimList::step); ++i) {
       steps.push_back(n.inputs[layout.operand(OptimList::step, i)]);

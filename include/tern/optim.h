@@ -50,7 +50,7 @@ struct Options {
   double lambd = 1e-4, t0 = 1e6;               ///< asgd
   std::array<double, 2> etas{0.5, 1.2};        ///< rprop
   std::array<double, 2> step_sizes{1e-6, 50};  ///< rprop: the least and the largest
-  bool nesterov = false;                       ///< sgd
+  bool nesterov = false;                       ///< sgd, with momentum and without dampening
   bool amsgrad = false;                        ///< adam, adamw
   bool centered = false;                       ///< rmsprop
   bool decoupled_weight_decay = false;         ///< nadam, radam
@@ -62,7 +62,7 @@ TERN_API Options defaults(Kind kind);
 /// What an optimizer keeps. Tensors have the parameters' sizes and are contiguous; lists are empty or have one for each
 /// parameter. Save and restore all members to continue a run with the same bits.
 struct States {
-  std::int64_t steps = 0;  ///< done so far
+  std::int64_t steps = 0;  ///< done so far; sgd's first one sets momentum_buffer to the gradient, without dampening
   double mu_product = 1;   ///< nadam
   /// sgd, rmsprop (with momentum): momentum_buffer. adam, adamw, nadam, radam, adamax, lion: exp_avg. adadelta:
   /// acc_delta. asgd: ax. rprop: prev.

@@ -95,6 +95,8 @@ void check_optim_list(const Inference& c, OptimList list, std::int64_t count, st
                   : "step, lr, grad_scale, found_inf and product are floating");
   const bool wider = element_size(p.dtype) == 2 && first.dtype == DType::f32;
   c.require(!large || first.dtype == p.dtype || wider, "states have the parameter's dtype, or float32 beside 16 bits");
+  c.require(list != OptimList::master || element_size(first.dtype) > 2,
+            "master weights of parameters of 16 bits must be float32");
   for (std::int64_t i = 0; i < count; ++i) {
     const TensorType& t = c.in(start + static_cast<std::size_t>(i));
     c.require(!t.quantized(), "an MX tensor cannot be trained");

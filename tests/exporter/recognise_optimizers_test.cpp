@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exporter/optimizers/fit.h"
+#include "exporter/optimizers/list_step.h"
 #include "exporter/optimizers/recognise.h"
 #include "schema/optim.h"
 #include "tests/runtime/support.h"
@@ -27,25 +28,44 @@ class Training : public testing::TestProgram {
   }
 };
 
-/// AdamW with its numbers in other places than PyTorch has them. `wrong`: the square root of the moment is left out.
-void adamw(Training& p, const Dims& shape, bool wrong = false) {
+/// Formulas of AdamW with its numbers in other places than PyTorch has them. `t` counts from 1; `lr` is an input.
+struct Rule {
+  const char* moment = "0.9 * m + 0.1 * g";
+  const char* size = "0.003 / (1 - pow(0.9, t))";
+  const char* root = "sqrt(v / (1 - pow(0.99, t))) + 1e-6";
+  const char* param = "w - 0.003 * 0.05 * w - s * m / r";
+};
+
+void adamw(Training& p, const Dims& shape, const Rule& rule = {}, bool reads_rate = false) {
   const std::size_t first = p.program().functions[0].inputs.size();
   Builder& b = p.b();
   const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
                 v = p.input(DType::f32, shape), t = p.input(DType::f32, {});
+  const ValueId lr = reads_rate ? p.input(DType::f32, {}) : kNoValue;
   const ValueId step = b.expr("t + 1", {{"t", t}}, DType::f32);
-  const ValueId m1 = b.expr("0.9 * m + 0.1 * g", {{"m", m}, {"g", g}}, DType::f32);
+  const ValueId m1 = b.expr(rule.moment, {{"m", m}, {"g", g}}, DType::f32);
   const ValueId v1 = b.expr("0.99 * v + 0.01 * g * g", {{"v", v}, {"g", g}}, DType::f32);
-  const ValueId size = b.expr("0.003 / (1 - pow(0.9, t))", {{"t", step}}, DType::f32);
-  const ValueId root = b.expr(wrong ? "v / (1 - pow(0.99, t)) + 1e-6" : "sqrt(v / (1 - pow(0.99, t))) + 1e-6",
-                              {{"v", v1}, {"t", step}}, DType::f32);
-  const ValueId w1 =
-      b.expr("w - 0.003 * 0.05 * w - s * m / r", {{"w", w}, {"s", size}, {"m", m1}, {"r", root}}, DType::f32);
+  const auto with_rate = [&](const char* text, std::vector<ExprArg> names) {
+    if (reads_rate) names.push_back({"lr", lr});
+    return b.expr(text, names, DType::f32);
+  };
+  const ValueId size = with_rate(rule.size, {{"t", step}});
+  const ValueId root = b.expr(rule.root, {{"v", v1}, {"t", step}}, DType::f32);
+  const ValueId w1 = with_rate(rule.param, {{"w", w}, {"g", g}, {"s", size}, {"m", m1}, {"r", root}});
   p.write_back(first, w1);
   p.write_back(first + 2, m1);
   p.write_back(first + 3, v1);
   p.write_back(first + 4, step);
   p.output(b.reduce(w1, "sum", b.all_axes(w1), false, DType::f32));
+}
+
+/// Whether AdamW with these formulas becomes the op.
+bool is_recognised(const Rule& rule, bool reads_rate = false) {
+  Training p;
+  adamw(p, {Dim(4)}, rule, reads_rate);
+  const bool found = recognise_optimizers(p.program()) == 1;
+  EXPECT_EQ(p.steps().size(), found ? 1U : 0U);
+  return found;
 }
 
 TEST(RecogniseOptimizers, AdamWOfManyParametersIsOneNode) {
@@ -81,10 +101,58 @@ TEST(RecogniseOptimizers, GivesTheSameNumbers) {
 }
 
 TEST(RecogniseOptimizers, AnotherRuleStays) {
-  Training p;
-  adamw(p, {Dim(4)}, true);
-  EXPECT_EQ(recognise_optimizers(p.program()), 0u);
-  EXPECT_TRUE(p.steps().empty());
+  EXPECT_TRUE(is_recognised({}));
+  EXPECT_FALSE(is_recognised({.root = "v / (1 - pow(0.99, t)) + 1e-6"}));
+}
+
+TEST(RecogniseOptimizers, ChoicesByConstantsAreNone) {
+  const char* lerp = "abs(0.1) < 0.5 ? m + 0.1 * (g - m) : g - (g - m) * (1 - 0.1)";  // as aten.lerp becomes
+  EXPECT_TRUE(is_recognised({.moment = lerp}));
+  EXPECT_FALSE(is_recognised({.moment = "abs(m) < 1e5 ? m + 0.1 * (g - m) : g - (g - m) * (1 - 0.1)"}));
+}
+
+TEST(RecogniseOptimizers, AdamaxHasOneMaximum) {
+  for (const bool limited : {false, true}) {
+    Training p;
+    Builder& b = p.b();
+    const Dims shape{Dim(3)};
+    const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
+                  v = p.input(DType::f32, shape), t = p.input(DType::f32, {});
+    const ValueId step = b.expr("t + 1", {{"t", t}}, DType::f32);
+    const ValueId m1 = b.expr("m + 0.1 * (g - m)", {{"m", m}, {"g", g}}, DType::f32);
+    const ValueId v1 = b.expr("max(0.99 * v, abs(g) + 1e-8)", {{"v", v}, {"g", g}}, DType::f32);
+    const char* text = "w - 0.002 / (1 - pow(0.9, t)) * m / v";
+    const char* at_least = "max(w - 0.002 / (1 - pow(0.9, t)) * m / v, -1e7)";
+    const ValueId w1 = b.expr(limited ? at_least : text, {{"w", w}, {"t", step}, {"m", m1}, {"v", v1}}, DType::f32);
+    for (const auto& [input, value] : {std::pair{0, w1}, std::pair{2, m1}, std::pair{3, v1}, std::pair{4, step}})
+      p.write_back(static_cast<std::size_t>(input), value);
+    p.output(step);
+    EXPECT_EQ(recognise_optimizers(p.program()), limited ? 0U : 1U);
+    if (!limited) {
+      EXPECT_EQ(OptimLayout(*p.steps().at(0)).kind, OptimKind::adamax);
+    }
+  }
+}
+
+TEST(RecogniseOptimizers, ARateThatIsReadScalesTheDecay) {
+  const char* size = "lr / (1 - pow(0.9, t))";
+  EXPECT_TRUE(is_recognised({.size = size, .param = "w - lr * 0.05 * w - s * m / r"}, true));
+  EXPECT_FALSE(is_recognised({.size = size, .param = "w * (1 - 1e-4) - s * m / r"}, true));
+  EXPECT_FALSE(is_recognised({.size = size, .param = "w - lr * lr * 0.05 * w - s * m / r"}, true));
+}
+
+TEST(RecogniseOptimizers, WhatActsOnUnusualNumbersAloneStays) {
+  const char* const kParams[] = {
+      "max(min(w - 0.003 * 0.05 * w - s * m / r, 1e5), -1e5)",
+      "isnan(g) || isinf(g) ? w : w - 0.003 * 0.05 * w - s * m / r",
+      "w - 0.003 * 0.05 * w - (abs(s * m / r) < 1e5 ? s * m / r : 0)",
+      // Smooth, and w for all that is not large.
+      "w / sqrt(1 + w * w * 1e-16) - 0.003 * 0.05 * w - s * m / r",
+  };
+  for (const char* param : kParams) EXPECT_FALSE(is_recognised({.param = param})) << param;
+  // Rates of late steps: at once, and by a smooth function that is 1 until then.
+  EXPECT_FALSE(is_recognised({.size = "(t > 2000 ? 0.0003 : 0.003) / (1 - pow(0.9, t))"}));
+  EXPECT_FALSE(is_recognised({.size = "0.003 / (1 + exp((t - 5000) / 20)) / (1 - pow(0.9, t))"}));
 }
 
 TEST(RecogniseOptimizers, AnAverageIsNoDescent) {
@@ -94,6 +162,36 @@ TEST(RecogniseOptimizers, AnAverageIsNoDescent) {
   p.write_back(0, next);
   p.output(next);
   EXPECT_EQ(recognise_optimizers(p.program()), 0u);
+}
+
+TEST(RecogniseOptimizers, StepsThatFoundInfLeavesOutAreCountedByTheProgram) {
+  // As torch.optim's fused functions: 1 more before the step, and 1 less after one that was left out.
+  for (const bool scaled : {false, true}) {
+    Training p;
+    Builder& b = p.b();
+    const Dims shape{Dim(2)};
+    const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
+                  v = p.input(DType::f32, shape), t = p.input(DType::f32, {}), inf = p.input(DType::f32, {});
+    const ValueId next = b.expr("t + 1", {{"t", t}}, DType::f32);
+    optimizers::ListStep step{.kind = OptimKind::adam, .hyper = {0.1, 0.9, 0.99, 0, 1e-8}, .lists = {}};
+    step.lists = {{{w}, {g}, {m}, {v}, {}, {next}, {}, {}, {}, {}, {}}};
+    if (scaled) step[OptimList::found_inf] = {inf};
+    p.write_back(0, add_list_step(b, step)[0].at(0));
+    const ValueId left = scaled ? b.expr("t - i", {{"t", next}, {"i", inf}}, DType::f32) : next;
+    p.write_back(4, left);
+    p.output(left);
+    recognise_optimizers(p.program());
+    EXPECT_EQ((p.steps().at(0)->integer(AttrKey::mode) & kOptimAdvance) != 0, !scaled);
+    Session s(p.model().prepare());
+    for (const float found : {0.0F, 1.0F}) {
+      std::vector<Tensor> inputs;
+      for (int i = 0; i < 4; ++i) inputs.push_back(testing::floats({2}, {1, 1}));
+      inputs.push_back(testing::floats({}, {7}));
+      inputs.push_back(testing::floats({}, {found}));
+      s.run(inputs);
+      EXPECT_EQ(inputs[4].span<float>()[0], scaled ? 8 - found : 8);
+    }
+  }
 }
 
 TEST(RecogniseOptimizers, RoundNumbers) {

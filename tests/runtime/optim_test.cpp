@@ -84,6 +84,47 @@ TEST(Optim, ScaledGradientsAndStepsThatAreLeftOut) {
   EXPECT_EQ(grads[0].span<const float>()[4], 8);
 }
 
+TEST(Optim, SgdBeginsItsBufferWithTheGradient) {
+  // torch.optim.SGD([p], lr=0.5, momentum=0.5, dampening=0.75) from p = 4 with gradients 2, 4: buffers 2, then
+  // 0.5 * 2 + 0.25 * 4 = 2. A step that is left out is not the first.
+  Options o = defaults(Kind::sgd);
+  o.lr = o.momentum = 0.5;
+  o.dampening = 0.75;
+  const std::vector<Tensor> params = {floats(3, 4)};
+  States states = make_states(o, params);
+  const std::vector<Tensor> infinite = {floats(3, INFINITY)}, first = {floats(3, 2)}, second = {floats(3, 4)};
+  step(o, params, infinite, states, {.found_inf = true});
+  step(o, params, first, states);
+  EXPECT_EQ(states.first[0].span<const float>()[2], 2);
+  EXPECT_EQ(params[0].span<const float>()[2], 3);
+  step(o, params, second, states);
+  EXPECT_EQ(states.first[0].span<const float>()[2], 2);
+  EXPECT_EQ(params[0].span<const float>()[2], 2);
+}
+
+TEST(Optim, RefusesWhatTorchRefuses) {
+  const std::vector<Tensor> params = {floats(2, 1)};
+  const auto refused = [&](Kind kind, auto&& change) {
+    Options o = defaults(kind);
+    change(o);
+    try {
+      make_states(o, params);
+      return false;
+    } catch (const Error& e) {
+      return e.code() == ErrorCode::invalid_argument;
+    }
+  };
+  EXPECT_TRUE(refused(Kind::sgd, [](Options& o) { o.nesterov = true; }));
+  EXPECT_TRUE(refused(Kind::sgd, [](Options& o) { o.nesterov = true, o.momentum = 0.9, o.dampening = 0.1; }));
+  EXPECT_FALSE(refused(Kind::sgd, [](Options& o) { o.nesterov = true, o.momentum = 0.9; }));
+  EXPECT_TRUE(refused(Kind::sgd, [](Options& o) { o.lr = -1; }));
+  EXPECT_TRUE(refused(Kind::rmsprop, [](Options& o) { o.alpha = -0.1; }));
+  EXPECT_FALSE(refused(Kind::asgd, [](Options& o) { o.alpha = -0.1; }));
+  EXPECT_TRUE(refused(Kind::adagrad, [](Options& o) { o.lr_decay = -0.1; }));
+  EXPECT_TRUE(refused(Kind::adagrad, [](Options& o) { o.initial_sum = -0.1; }));
+  EXPECT_TRUE(refused(Kind::nadam, [](Options& o) { o.momentum_decay = -0.1; }));
+}
+
 TEST(Optim, RefusesWhatDoesNotFit) {
   Options o = defaults(Kind::adam);
   const std::vector<Tensor> params = {floats(4, 1), floats(2, 1)};

@@ -10,4 +10,5 @@ set(sources
   pointwise_check_test.cpp
   pointwise_rules_test.cpp
   quantized_rules_test.cpp
-  reduction_rules_test.cpp)
+  reduction_rules_test.cpp
+  training_rules_test.cpp)

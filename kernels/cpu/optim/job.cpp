@@ -69,11 +69,15 @@ void loop(const OptimOptions& o, const OptimSettings& s, const OptimRun<double>&
 template <class T>
 void run_in_place(const OptimJob& job, const OptimSettings& s, const OptimTensors& t, std::int64_t begin,
                   std::int64_t end) {
+  // Lists that are not there have no place `begin`.
   const auto in = [&](OptimList list) {
     const auto* p = reinterpret_cast<const T*>(t.in[at(list)]);
     return p == nullptr ? nullptr : p + begin;
   };
-  const auto out = [&](OptimList list) { return reinterpret_cast<T*>(t.out[at(list)]) + begin; };
+  const auto out = [&](OptimList list) {
+    auto* p = reinterpret_cast<T*>(t.out[at(list)]);
+    return p == nullptr ? nullptr : p + begin;
+  };
   loop(job.options, s,
        OptimRun<T>{in(OptimList::param), in(OptimList::grad), in(OptimList::m), in(OptimList::v), in(OptimList::third),
                    out(OptimList::param), out(OptimList::m), out(OptimList::v), out(OptimList::third), end - begin});

@@ -105,10 +105,17 @@ class Step(nn.Module):
         if "capturable" in known and how != "fused":
             self.options["capturable"] = True  # the number of the step is a tensor of the program's
 
-    def forward(self, params, grads, states):
+    def forward(self, params, grads, states, **scaling):
         lists = dict(zip(self.lists, states)) or {"none": [None] * len(params)}
-        self.function(params, grads, *lists.values(), **self.options)
+        self.function(params, grads, *lists.values(), **self.options, **scaling)
         return params[0].sum()  # the step changes its inputs
+
+
+class ScaledStep(Step):
+    """As torch.amp's GradScaler has it: the step divides gradients, and is left out where found_inf is not 0."""
+
+    def forward(self, params, grads, states, grad_scale, found_inf):
+        return super().forward(params, grads, states, grad_scale=grad_scale, found_inf=found_inf)
 
 
 def cases(out, wanted):
@@ -137,6 +144,29 @@ def cases(out, wanted):
                 reference = module if how == "fused" else program.module()
                 save_file(record(reference, args, "call0."), f"{out}/{case}.safetensors", metadata={"torch": torch_version()})
                 print(case)
+    for name in FUSED:
+        case = f"{name}_scaled_fused"
+        if not wanted or case in wanted:
+            scaled_case(out, name, case)
+
+
+def scaled_case(out, name, case):
+    """Calls with found_inf 0 and 1. The second changes nothing, and says so of all that the first changes."""
+    optimizer, params = trained(name, {"lr": 0.01} | ({"momentum": 0.9} if name == "sgd" else {}), SIZES,
+                                torch.float32, 7)
+    states = [[optimizer.state[p][key] for p in params if key in optimizer.state[p]]
+              for key in FUNCTIONS[name][0].values()]
+    module = ScaledStep(name, optimizer.defaults, "fused")
+    calls = [([p.detach() for p in params], [p.grad for p in params], states, torch.tensor(4.0), torch.tensor(inf))
+             for inf in (0.0, 1.0)]
+    save_program(export(module, calls[0], strict=False), f"{out}/{case}.pt2")
+    tensors = {}
+    for i, args in enumerate(calls):
+        tensors |= record(module, args, f"call{i}.")
+    for key in [k.removeprefix("call0.mut") for k in tensors if k.startswith("call0.mut")]:
+        tensors.setdefault(f"call1.mut{key}", tensors[f"call1.in{key}"].clone())
+    save_file(tensors, f"{out}/{case}.safetensors", metadata={"torch": torch_version()})
+    print(case)
 
 
 def steps(file):
