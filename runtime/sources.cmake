@@ -61,6 +61,13 @@ set(sources
   graph/record.cpp
   graph/replay.cpp
   limits.cpp
+  linalg/determinant.cpp
+  linalg/elements.cpp
+  linalg/factor.cpp
+  linalg/nodes.cpp
+  linalg/plan.cpp
+  linalg/solve.cpp
+  linalg/spectral.cpp
   memory.cpp
   model.cpp
   node_algorithms.cpp

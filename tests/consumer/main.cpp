@@ -1,4 +1,5 @@
 // Uses what the library exports, from outside: errors cross its boundary, functions list themselves, a session runs.
+#include <tern/linalg.h>
 #include <tern/optim.h>
 #include <tern/tern.h>
 
@@ -42,8 +43,23 @@ void check_optim() {
   expect(code == tern::ErrorCode::invalid_argument, "a step refuses lists of other lengths");
 }
 
+void check_linalg() {
+  tern::Tensor a(tern::DType::f64, {2, 2, 2}), b(tern::DType::f64, {2, 2});
+  for (int i : {0, 3, 5, 6}) a.span<double>()[static_cast<std::size_t>(i)] = 2;  // 2, and 2 with its rows swapped
+  b.span<double>()[2] = 6;
+  const tern::Tensor x = tern::linalg::solve(a, b, {.threads = 1});
+  expect(x.sizes() == b.sizes() && x.span<double>()[3] == 3 && x.span<double>()[2] == 0, "systems are solved");
+  expect(tern::linalg::det(a).span<double>()[1] == -4, "determinants have signs");
+  const tern::Tensor singular(tern::DType::f64, {2, 2});
+  expect(tern::linalg::inv_ex(singular).info.span<std::int32_t>()[0] == 1, "inv_ex says what is singular");
+  expect(error_of([&] { tern::linalg::inv(singular); }) == tern::ErrorCode::runtime, "inv throws");
+  expect(error_of([&] { tern::linalg::svd({}); }) == tern::ErrorCode::invalid_argument,
+         "a tensor without elements is refused");
+}
+
 void check(const std::string& archive) {
   check_optim();
+  check_linalg();
   const tern::Model model = tern::Model::open(archive);
   const auto functions = model.functions();
   expect(functions.size() == 1, "the archive has one function");

@@ -13,6 +13,7 @@ set(sources
   import_aliasing_test.cpp
   integer_layers_test.cpp
   linalg_lowering_test.cpp
+  linalg_test.cpp
   masked_lowering_test.cpp
   microscaled_test.cpp
   optim_test.cpp

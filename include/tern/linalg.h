@@ -1,0 +1,208 @@
+// Linear algebra on batches of matrices, without an archive: for programs that want the CPU's kernels.
+//
+//   const tern::Tensor factor = tern::linalg::cholesky(a);                    // a: float64 [1000, 8, 8]
+//   const tern::Tensor x = tern::linalg::cholesky_solve(factor, b);           // b: float64 [1000, 8, 3]
+//   const auto [values, vectors] = tern::linalg::eigh(a, {.upper = true});
+//
+// Functions and their options mean what those of torch.linalg mean, defaults included. The kernels are those of
+// sessions. The LAPACK routines named below do large matrices; Tern's own loops do small ones, with results of the same
+// conventions (docs/design.md, "Definitions and native kernels").
+//
+// Shapes: the last two axes are matrices, all axes before them ([...]) the batch. A batch may have no axes or no
+// matrices; matrices may have no rows or columns. At most 16 axes.
+// Types: float32, float64, complex64 or complex128, one for all operands of a call. "Real" below is the type of their
+// parts: float32 for complex64.
+// Memory: results are contiguous and own their memory. Operands may be strided; they stay as they are, and no call
+// keeps them. A thread keeps what its last sixteen kinds of calls (function, options, type, sizes, strides) have
+// planned: some kB, without elements. Threads: any number of threads may call at the same time, on the same operands
+// too. `threads` is how many a call uses; 0: as many as OpenMP reports (omp_set_num_threads, OMP_NUM_THREADS, else all
+// cores). A call leaves OpenMP's setting as it was. Errors: tern::Error. invalid_argument where types or sizes do not
+// fit. runtime where a matrix has no answer: it names the first such matrix of the batch. Functions that end in _ex put
+// a number for each matrix into `info` instead (int32
+// [...], 0: all is well), and the other matrices of the batch have their results. out_of_memory: as it says.
+#pragma once
+
+#include <tern/api.h>
+#include <tern/tensor.h>
+
+#include <cstdint>
+
+namespace tern::linalg {
+
+struct Options {
+  int threads = 0;
+};
+
+/// How a matrix enters. The numbers stay.
+enum class Transpose : std::uint8_t { none = 0, transpose = 1, adjoint = 2 };
+
+// Cholesky
+
+struct TriangleOptions {
+  bool upper = false;  ///< the upper triangle, not the lower one
+  int threads = 0;
+};
+struct CholeskyResult {
+  Tensor factor;  ///< [..., n, n]
+  Tensor info;    ///< k > 0: the leading minor of order k is not positive definite, and `factor` is undefined
+};
+/// L of A = L L^H, or with `upper` the factor U of A = U^H U. A [..., n, n] is hermitian and positive definite; only
+/// that triangle of it is read. The other triangle of the result is zero. LAPACK's potrf.
+TERN_API Tensor cholesky(const Tensor& a, const TriangleOptions& options = {});
+TERN_API CholeskyResult cholesky_ex(const Tensor& a, const TriangleOptions& options = {});
+/// X of A X = B, from cholesky's factor of A [..., n, n]; B [..., n, k]. Batches broadcast. LAPACK's potrs.
+TERN_API Tensor cholesky_solve(const Tensor& factor, const Tensor& b, const TriangleOptions& options = {});
+
+// LU
+
+struct LuFactors {
+  Tensor lu;      ///< [..., m, n]: U, and below its diagonal L, whose diagonal of ones is left out
+  Tensor pivots;  ///< int32 [..., min(m, n)]: row i was swapped with row pivots[i], counted from 1, in this order
+  Tensor info;    ///< k > 0: U[k, k], counted from 1, is zero; the factors are right, but solve nothing
+};
+/// P L U = A [..., m, n], with partial pivoting. Throws for singular matrices. LAPACK's getrf.
+TERN_API LuFactors lu_factor(const Tensor& a, const Options& options = {});
+TERN_API LuFactors lu_factor_ex(const Tensor& a, const Options& options = {});
+
+struct LuSolveOptions {
+  bool left = true;  ///< op(A) X = B with B [..., n, k]; else X op(A) = B with B [..., k, n]
+  Transpose transpose = Transpose::none;
+  int threads = 0;
+};
+/// X, by the factors of square matrices. Batches broadcast. Singular matrices give infinities or NaN. LAPACK's getrs.
+TERN_API Tensor lu_solve(const LuFactors& factors, const Tensor& b, const LuSolveOptions& options = {});
+
+// Systems of equations
+
+struct SolveOptions {
+  bool left = true;  ///< A X = B; else X A = B
+  int threads = 0;
+};
+struct SolveResult {
+  Tensor x;
+  Tensor info;  ///< as of LuFactors; infinities or NaN in `x` where it is not 0
+};
+/// X of A X = B. A [..., n, n]; B [..., n, k], or [..., k, n] if not `left`; batches broadcast. B holds a vector for
+/// each matrix, and so does X, if B is [n] or has exactly the sizes of A without the last one. By lu_factor and
+/// lu_solve.
+TERN_API Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options = {});
+TERN_API SolveResult solve_ex(const Tensor& a, const Tensor& b, const SolveOptions& options = {});
+
+struct InverseResult {
+  Tensor inverse;  ///< infinities or NaN where `info` is not 0
+  Tensor info;     ///< as of LuFactors
+};
+/// A^-1 of A [..., n, n], by lu_factor and lu_solve. To solve equations, `solve` is faster and more exact.
+TERN_API Tensor inv(const Tensor& a, const Options& options = {});
+TERN_API InverseResult inv_ex(const Tensor& a, const Options& options = {});
+
+struct TriangularOptions {
+  bool upper = false;          ///< A is upper triangular, not lower
+  bool left = true;            ///< op(A) X = B with B [..., n, k]; else X op(A) = B with B [..., k, n]
+  bool unitriangular = false;  ///< the diagonal is taken as ones, and not read
+  Transpose transpose = Transpose::none;
+  int threads = 0;
+};
+/// X with A [..., n, n] triangular; the other triangle is not read. Batches broadcast. A zero on the diagonal gives
+/// infinities or NaN. BLAS's trsm.
+TERN_API Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularOptions& options = {});
+
+/// LAPACK's drivers for least squares. The numbers stay.
+enum class LstsqDriver : std::uint8_t {
+  gels = 0,   ///< by QR; A must have full rank, which is not checked
+  gelsy = 1,  ///< by QR with pivoting
+  gelsd = 2,  ///< by singular values, divide and conquer
+  gelss = 3,  ///< by singular values
+};
+struct LstsqOptions {
+  LstsqDriver driver = LstsqDriver::gelsy;
+  double rcond = -1;  ///< singular values up to that part of the largest count as zero; negative: epsilon max(m, n)
+  int threads = 0;
+};
+struct LstsqResult {
+  Tensor x;          ///< [..., n, k], or [..., n] for vectors
+  Tensor residuals;  ///< real [..., k], or [...] for vectors: squared length of each column of A X - B, NaN where A has
+                     ///< less than full rank; [0] with gelsy or m <= n
+  Tensor rank;       ///< int64 [...]; [0] with gels
+  Tensor values;     ///< singular values of A, real [..., min(m, n)]; [0] with gels and gelsy
+};
+/// X of least |A X - B| and, among those, of least |X|. A [..., m, n], B [..., m, k] or vectors as in `solve`; batches
+/// are equal.
+TERN_API LstsqResult lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options = {});
+
+// Determinants
+
+/// The determinant of A [..., n, n], [...]: the product of U's diagonal, by lu_factor. 0 for singular matrices.
+TERN_API Tensor det(const Tensor& a, const Options& options = {});
+struct SlogdetResult {
+  Tensor sign;       ///< [...]: a number of size 1; 0 for singular matrices
+  Tensor logabsdet;  ///< real [...]: -infinity for singular matrices
+};
+/// det(A) = sign exp(logabsdet), where the determinant itself may be too large or too small for its type.
+TERN_API SlogdetResult slogdet(const Tensor& a, const Options& options = {});
+
+// QR
+
+enum class QrMode : std::uint8_t {
+  reduced = 0,   ///< Q [..., m, k], R [..., k, n], k = min(m, n)
+  complete = 1,  ///< Q [..., m, m], R [..., m, n]
+  r = 2,         ///< Q [0], R [..., k, n]
+};
+struct QrOptions {
+  QrMode mode = QrMode::reduced;
+  int threads = 0;
+};
+struct QrResult {
+  Tensor q, r;
+};
+/// Q R = A [..., m, n] with orthonormal columns of Q, and R upper triangular. The diagonal of R may be negative.
+/// LAPACK's geqrf and orgqr.
+TERN_API QrResult qr(const Tensor& a, const QrOptions& options = {});
+
+// Eigenvalues and singular values. Matrices with NaN or infinities are runtime errors.
+
+struct EighResult {
+  Tensor values;   ///< real [..., n], rising
+  Tensor vectors;  ///< [..., n, n]: orthonormal columns
+};
+/// A V = V diag(values). A [..., n, n] is hermitian; only its lower triangle is read, or with `upper` the upper one.
+/// Signs of vectors, and vectors of equal eigenvalues, are any. LAPACK's syevd and heevd.
+TERN_API EighResult eigh(const Tensor& a, const TriangleOptions& options = {});
+TERN_API Tensor eigvalsh(const Tensor& a, const TriangleOptions& options = {});
+
+struct EigResult {
+  Tensor values;   ///< complex [..., n], in no order
+  Tensor vectors;  ///< complex [..., n, n]: columns of length 1
+};
+/// A V = V diag(values) of any A [..., n, n]. Complex results for real matrices too. LAPACK's geev.
+TERN_API EigResult eig(const Tensor& a, const Options& options = {});
+TERN_API Tensor eigvals(const Tensor& a, const Options& options = {});
+
+struct SvdOptions {
+  bool full_matrices = true;  ///< U [..., m, m] and Vh [..., n, n]; else U [..., m, k] and Vh [..., k, n]
+  int threads = 0;
+};
+struct SvdResult {
+  Tensor u;
+  Tensor s;  ///< real [..., k], falling, k = min(m, n)
+  Tensor vh;
+};
+/// U diag(S) Vh = A [..., m, n], with orthonormal columns of U and rows of Vh. LAPACK's gesdd.
+TERN_API SvdResult svd(const Tensor& a, const SvdOptions& options = {});
+TERN_API Tensor svdvals(const Tensor& a, const Options& options = {});
+
+struct ToleranceOptions {
+  bool hermitian = false;  ///< A is hermitian, and its lower triangle is read: by eigh instead of svd
+  double atol = 0;         ///< singular values up to max(atol, rtol * the largest) count as zero
+  double rtol = -1;        ///< negative: epsilon max(m, n), or 0 if atol is positive
+  int threads = 0;
+};
+/// The pseudoinverse [..., n, m] of A [..., m, n] (Moore, 1920; Penrose, 1955).
+TERN_API Tensor pinv(const Tensor& a, const ToleranceOptions& options = {});
+/// How many singular values do not count as zero: int64 [...].
+TERN_API Tensor matrix_rank(const Tensor& a, const ToleranceOptions& options = {});
+
+/// The sum of A^k / k! of A [..., n, n]: the Pade approximant of degree 13 of A / 2^s, squared s times (Higham, 2005).
+TERN_API Tensor matrix_exp(const Tensor& a, const Options& options = {});
+
+}  // namespace tern::linalg

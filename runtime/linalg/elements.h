@@ -1,0 +1,41 @@
+// Small steps between nodes: over all elements of a tensor, in the order of memory. Tensors are contiguous.
+#pragma once
+
+#include <tern/tensor.h>
+
+#include <complex>
+
+namespace tern::linalg {
+
+inline DType real_type(DType t) {
+  return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
+}
+/// f(T()) with the C++ type of `t`, a type of linear algebra.
+template <class F>
+void visit(DType t, F f) {
+  switch (t) {
+    case DType::f32: return f(float());
+    case DType::f64: return f(double());
+    case DType::c64: return f(std::complex<float>());
+    default: return f(std::complex<double>());
+  }
+}
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+
+/// The distance from 1 to the next number of the type's parts.
+double epsilon(DType t);
+/// [n, n]
+Tensor identity(DType t, std::int64_t n);
+/// [..., n, m] of [..., m, n]
+Tensor adjoint(const Tensor& a);
+/// Multiplies column j of each matrix [..., m, k] by factors [..., k], which are real.
+void scale_columns(Tensor& a, const Tensor& factors);
+
+}  // namespace tern::linalg
