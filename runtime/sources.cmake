@@ -65,6 +65,7 @@ set(sources
   linalg/elements.cpp
   linalg/factor.cpp
   linalg/nodes.cpp
+  linalg/plan.cpp
   linalg/solve.cpp
   linalg/spectral.cpp
   memory.cpp

@@ -13,13 +13,13 @@
 // Types: float32, float64, complex64 or complex128, one for all operands of a call. "Real" below is the type of their
 // parts: float32 for complex64.
 // Memory: results are contiguous and own their memory. Operands may be strided; they stay as they are, and no call
-// keeps them.
-// Threads: any number of threads may call at the same time, on the same operands too. `threads` is how many a call
-// uses; 0: as many as OpenMP reports (omp_set_num_threads, OMP_NUM_THREADS, else all cores). A call leaves OpenMP's
-// setting as it was.
-// Errors: tern::Error. invalid_argument where types or sizes do not fit. runtime where a matrix has no answer: it names
-// the first such matrix of the batch. Functions that end in _ex put a number for each matrix into `info` instead (int32
-// [...], 0: all is well), and the other matrices of the batch have their results.
+// keeps them. A thread keeps what its last sixteen kinds of calls (function, options, type, sizes, strides) have
+// planned: some kB, without elements. Threads: any number of threads may call at the same time, on the same operands
+// too. `threads` is how many a call uses; 0: as many as OpenMP reports (omp_set_num_threads, OMP_NUM_THREADS, else all
+// cores). A call leaves OpenMP's setting as it was. Errors: tern::Error. invalid_argument where types or sizes do not
+// fit. runtime where a matrix has no answer: it names the first such matrix of the batch. Functions that end in _ex put
+// a number for each matrix into `info` instead (int32
+// [...], 0: all is well), and the other matrices of the batch have their results. out_of_memory: as it says.
 #pragma once
 
 #include <tern/api.h>
