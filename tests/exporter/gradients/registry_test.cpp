@@ -50,6 +50,15 @@ TEST(GradientRegistry, ARefusalNamesAllNodesAndTheirLines) {
   }
 }
 
+TEST(GradientRegistry, AFormulaOfPyTorchThatIsMissing) {
+  TestProgram p;
+  p.program().origins = {{"aten._fake_quantize_learnable_per_tensor_affine.default", "head", "model.py:7"}};
+  const ValueId x = p.input(DType::f32, {8});
+  p.b().set_origin(0);
+  const std::string message = refusal(p, p.b().expr("round(x / 2) * 2", {{"x", x}}, DType::f32), x);
+  EXPECT_NE(message.find("a formula of its own"), std::string::npos) << message;
+}
+
 TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {8});
