@@ -11,6 +11,19 @@
 
 namespace tern {
 
+struct BackwardFunctions;
+
+/// Finds the node that makes a value of a function whose nodes are only ever appended.
+class Producers {
+ public:
+  /// The node whose only result `value` is, or null.
+  const Node* of(const Function& function, ValueId value);
+
+ private:
+  std::vector<std::size_t> nodes_;  ///< by value
+  std::size_t seen_ = 0;            ///< nodes
+};
+
 /// A forward node whose results have gradients, as a rule sees it. The gradient of a value has the value's dtype and
 /// shape. That of a complex value z is dL/d(re z) + i dL/d(im z), as in PyTorch: where y = f(z) is holomorphic, the
 /// gradient of z is that of y times conj(f'(z)).
@@ -27,9 +40,12 @@ namespace tern {
 class GradientCall {
  public:
   /// `grads` has an entry for each result of the node, `wanted` one for each operand.
-  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted);
+  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted,
+               BackwardFunctions& backward_functions, Producers& node_producers);
 
   Builder& b;
+  BackwardFunctions& backward;
+  Producers& producers;
   const std::size_t index;  ///< of the node in b.function().nodes
   const Node node;          ///< a copy: adding nodes moves the function's own
 
