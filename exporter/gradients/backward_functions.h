@@ -23,6 +23,7 @@ struct BackwardFunctions {
   std::map<std::uint32_t, KeptBody> bodies;  ///< by the body before
   /// By KeptBody::function, which of its results have a gradient, and the operands whose gradients are wanted.
   std::map<std::tuple<std::uint32_t, std::vector<bool>, std::vector<std::size_t>>, std::uint32_t> made;
+  std::map<std::int32_t, std::int32_t> origins;  ///< of gradients' nodes, by those of forward nodes
 };
 
 }  // namespace tern

@@ -9,6 +9,7 @@
 
 #include "exporter/gradients/backward_functions.h"
 #include "exporter/gradients/detach.h"
+#include "exporter/gradients/notes.h"
 #include "exporter/gradients/registry.h"
 
 namespace tern {
@@ -151,13 +152,27 @@ class Walk {
     if (!any) return;
     std::vector<bool> wanted;
     for (ValueId v : node(n).inputs) wanted.push_back(v != kNoValue && depends_[at(v)]);
-    // The mark of a detached node is its own.
-    b_.set_origin(node(n).origin, is_detached(node(n)) ? std::vector<Annotation>{} : node(n).annotations);
+    b_.set_origin(origin_of_gradient(node(n).origin), annotations_of_gradient(node(n)));
     GradientCall call(b_, n, std::move(grads), std::move(wanted), known_, producers_);
     find_gradient_rule(call.node.op)(call);
     for (std::size_t i = 0; i < call.input_count(); ++i) {
       if (call.wants(i) && call.given(i) != kNoValue) add(call.in(i), call.given(i));
     }
+  }
+
+  /// The forward node's line; what its operator says of gradients is not true of this node's own.
+  std::int32_t origin_of_gradient(std::int32_t forward) {
+    std::vector<Origin>& origins = b_.program().origins;
+    if (forward < 0) return forward;
+    const std::string& op = origins[static_cast<std::size_t>(forward)].op;
+    if (op.empty() || op.starts_with(kGradientOf)) return forward;
+    const auto [known, added] = known_.origins.try_emplace(forward, static_cast<std::int32_t>(origins.size()));
+    if (added) {
+      Origin origin = origins[static_cast<std::size_t>(forward)];
+      origin.op = std::string(kGradientOf) + origin.op;
+      origins.push_back(std::move(origin));
+    }
+    return known->second;
   }
 
   Builder& b_;

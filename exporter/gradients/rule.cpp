@@ -67,7 +67,8 @@ std::size_t GradientCall::axis(AttrKey key) {
 
 std::string_view GradientCall::operator_name() const {
   if (node.origin < 0) return {};
-  return b.program().origins[static_cast<std::size_t>(node.origin)].op;
+  const std::string& op = b.program().origins[static_cast<std::size_t>(node.origin)].op;
+  return op.starts_with(kGradientOf) ? std::string_view{} : op;
 }
 
 void GradientCall::refuse(const std::string& why) const {

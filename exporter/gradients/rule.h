@@ -11,6 +11,9 @@
 
 namespace tern {
 
+/// Origins of nodes that compute gradients: this and the name of the forward node's operator.
+inline constexpr std::string_view kGradientOf = "gradient of ";
+
 struct BackwardFunctions;
 
 /// Finds the node that makes a value of a function whose nodes are only ever appended.
@@ -79,7 +82,8 @@ class GradientCall {
   std::size_t axis(AttrKey key = AttrKey::axis);
   bool flag(AttrKey key) const { return node.integer(key) != 0; }
 
-  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known.
+  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known, and for a
+  /// node that computes a gradient.
   std::string_view operator_name() const;
 
   /// Fails (unsupported): this node has no gradient, because of `why`. The message names the op and the Python line.
