@@ -39,7 +39,8 @@ class Producers {
 ///     }
 ///
 /// Rules follow torch.autograd where a function has no derivative. All of a rule's forward values come from in() and
-/// out(), so that a later pass can decide whether each is kept or computed again.
+/// out(), so that a later pass can decide whether each is kept or computed again. Ops that find out a size when they
+/// run (masked_select) cannot be computed again: their results' shapes have symbols of their own.
 class GradientCall {
  public:
   /// `grads` has an entry for each result of the node, `wanted` one for each operand.
@@ -116,8 +117,7 @@ struct GradientEntry {
   X(windows)        /* convolution, pools, fold */                             \
   X(sampling)       /* resize, grid_sample, roi_align */                       \
   X(linalg)         /* factorizations and solvers */                           \
-  X(spectral)       /* fft, eigenvalues, svd, matrix_exp */                    \
-  X(others)         /* what fits none of these */
+  X(spectral)       /* fft, eigenvalues, svd, matrix_exp */
 #define TERN_GRADIENT_FAMILY(name) std::span<const GradientEntry> gradients_of_##name();
 TERN_GRADIENT_FAMILIES(TERN_GRADIENT_FAMILY)
 #undef TERN_GRADIENT_FAMILY
