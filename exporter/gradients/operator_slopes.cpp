@@ -8,9 +8,16 @@ namespace tern {
 namespace {
 
 // Beginnings of names.
-constexpr std::string_view kStrict[] = {"aten.relu",      "aten.hardtanh",     "aten.hardsigmoid",
-                                        "aten.hardswish", "aten._add_relu",    "aten._addmm_activation",
-                                        "aten.rnn_relu",  "aten.multi_margin", "aten.multilabel_margin"};
+constexpr std::string_view kStrict[] = {"aten.relu",
+                                        "aten.hardtanh",
+                                        "aten.hardsigmoid",
+                                        "aten.hardswish",
+                                        "aten._add_relu",
+                                        "aten._addmm_activation",
+                                        "aten.rnn_relu",
+                                        "aten.multi_margin",
+                                        "aten.multilabel_margin",
+                                        "aten.linalg_matrix_sqrth"};
 constexpr std::string_view kSplit[] = {"aten.log_sigmoid", "aten.logaddexp", "aten.binary_cross_entropy_with_logits",
                                        "aten.maximum",     "aten.minimum",   "aten.max",
                                        "aten.min"};
