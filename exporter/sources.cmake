@@ -36,7 +36,6 @@ set(sources
   gradients/normalizations.cpp
   gradients/notes.cpp
   gradients/operator_slopes.cpp
-  gradients/others.cpp
   gradients/permuted.cpp
   gradients/pointwise.cpp
   gradients/pool.cpp

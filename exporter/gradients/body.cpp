@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "exporter/gradients/differentiate.h"
 #include "exporter/rewrite.h"
@@ -14,15 +15,28 @@ bool is_assertion(Op op) {
   return op == Op::assert_dim || op == Op::assert_true;
 }
 
-/// Whether a node of the function, or of those that it runs, has the property.
-bool any_node(const Program& program, std::uint32_t function, const std::function<bool(const Node&)>& has) {
-  for (const Node& n : program.functions[function].nodes) {
-    if (has(n)) return true;
-    for (std::uint32_t f : n.functions) {
-      if (any_node(program, f, has)) return true;
+/// Whether a node of the functions, or of those that they run, has the property. Looks at each function once.
+bool any_node(const Program& program, std::vector<std::uint32_t> functions,
+              const std::function<bool(const Node&)>& has) {
+  std::set<std::uint32_t> seen(functions.begin(), functions.end());
+  while (!functions.empty()) {
+    const std::uint32_t function = functions.back();
+    functions.pop_back();
+    for (const Node& n : program.functions[function].nodes) {
+      if (has(n)) return true;
+      for (std::uint32_t f : n.functions) {
+        if (seen.insert(f).second) functions.push_back(f);
+      }
     }
   }
   return false;
+}
+
+/// What the nodes of a function run.
+std::vector<std::uint32_t> functions_of(const Function& function) {
+  std::set<std::uint32_t> all;
+  for (const Node& n : function.nodes) all.insert(n.functions.begin(), n.functions.end());
+  return {all.begin(), all.end()};
 }
 
 }  // namespace
@@ -73,22 +87,22 @@ ValueId input_value(const Program& program, std::uint32_t function, std::size_t 
 
 KeptBody keep_random(GradientCall& c, std::uint32_t body) {
   Program& program = c.b.program();
+  const auto known = c.backward.bodies.find(body);
+  if (known != c.backward.bodies.end()) return known->second;
   const auto binds = [](const Node& n) { return n.op != Op::cond && has_trait(n.op, Trait::data_sized); };
   const auto random = [](const Node& n) { return has_trait(n.op, Trait::random); };
   const auto symbols = [](const Node& n) { return n.op == Op::cond && n.has(AttrKey::symbols); };
-  if (any_node(program, body, binds) || any_node(program, body, symbols)) {
+  if (any_node(program, {body}, [&](const Node& n) { return binds(n) || symbols(n); })) {
     c.refuse("a body finds out sizes when it runs; its backward function would find them out twice");
   }
-  for (const Node& n : program.functions[body].nodes) {
-    for (std::uint32_t f : n.functions) {
-      if (any_node(program, f, random)) c.refuse("random numbers in control flow inside of control flow");
-    }
+  if (any_node(program, functions_of(program.functions[body]), random)) {
+    c.refuse("random numbers in control flow inside of control flow");
   }
   KeptBody kept;
   kept.function = body;
   kept.outputs = program.functions[body].outputs.size();
   const std::vector<Node>& nodes = program.functions[body].nodes;
-  if (std::ranges::none_of(nodes, random)) return kept;
+  if (std::ranges::none_of(nodes, random)) return c.backward.bodies[body] = kept;
   Function copy = program.functions[body];
   for (const Node& n : copy.nodes) {
     if (!random(n)) continue;
@@ -99,7 +113,7 @@ KeptBody keep_random(GradientCall& c, std::uint32_t body) {
   }
   program.functions.push_back(std::move(copy));
   kept.function = static_cast<std::uint32_t>(program.functions.size() - 1);
-  return kept;
+  return c.backward.bodies[body] = kept;
 }
 
 BackwardBody::BackwardBody(Builder& b, const KeptBody& body, const std::vector<ValueId>& inputs,
@@ -134,15 +148,15 @@ BackwardBody::BackwardBody(Builder& b, const KeptBody& body, const std::vector<V
   }
 }
 
-std::vector<ValueId> BackwardBody::gradients(const std::vector<ValueId>& seeds,
-                                             const std::vector<std::size_t>& wanted) {
+std::vector<ValueId> BackwardBody::gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
+                                             BackwardFunctions& known) {
   std::vector<GradientSeed> arriving;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     if (seeds[i] != kNoValue) arriving.push_back({outputs_.at(i), seeds[i]});
   }
   std::vector<ValueId> wrt;
   for (std::size_t i : wanted) wrt.push_back(inputs_.at(i));
-  std::vector<ValueId> result = differentiate(b_, arriving, wrt);
+  std::vector<ValueId> result = differentiate(b_, arriving, wrt, known);
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (result[i] == kNoValue) result[i] = zeros_like(b_, wrt[i]);
   }

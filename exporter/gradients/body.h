@@ -4,19 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "exporter/gradients/backward_functions.h"
 #include "exporter/gradients/rule.h"
 
 namespace tern {
 
-/// A body with further results: what its backward function cannot compute again. Those are its random numbers.
-struct KeptBody {
-  std::uint32_t function = 0;
-  std::size_t outputs = 0;       ///< of the body before; the values that are kept follow
-  std::vector<TensorType> kept;  ///< their types
-};
-
-/// A copy of the body with its random numbers as further results; the body itself where it has none. Refuses bodies
-/// with sizes that the data determine, and random numbers in bodies of bodies.
+/// A copy of the body with its random numbers as further results, one for all its calls; the body itself where it has
+/// none. Refuses bodies with sizes that the data determine, and random numbers in bodies of bodies.
 KeptBody keep_random(GradientCall& c, std::uint32_t body);
 
 /// The types of the body's inputs of kind user, and of its results.
@@ -36,7 +30,8 @@ class BackwardBody {
   ValueId output(std::size_t i) const { return outputs_[i]; }
   /// Gradients of the inputs `wanted`, zeros where none flows. `seeds` has an entry for each result of the body;
   /// kNoValue where none arrives.
-  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted);
+  std::vector<ValueId> gradients(const std::vector<ValueId>& seeds, const std::vector<std::size_t>& wanted,
+                                 BackwardFunctions& known);
 
  private:
   Builder& b_;

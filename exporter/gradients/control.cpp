@@ -37,7 +37,13 @@ std::vector<std::size_t> wanted_from(GradientCall& c, std::size_t first, std::si
 std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<std::size_t>& wanted,
                      const std::vector<TensorType>& all_kept, std::size_t first) {
   Program& program = c.b.program();
+  std::vector<bool> arriving;
+  for (std::size_t i = 0; i < body.outputs; ++i) arriving.push_back(c.grad(i) != kNoValue);
+  const bool shared = all_kept.size() == body.kept.size();  // else it reads another branch's values as well
+  const auto key = std::tuple(body.function, arriving, wanted);
+  if (const auto known = c.backward.made.find(key); shared && known != c.backward.made.end()) return known->second;
   const std::uint32_t number = new_function(program, program.functions[body.function].name + ".gradient");
+  if (shared) c.backward.made.emplace(key, number);
   Builder b(program, number);
   std::vector<ValueId> inputs, seeds, kept;
   for (const TensorType& t : input_types(program, body.function)) inputs.push_back(new_input(b, t, "operand"));
@@ -48,7 +54,7 @@ std::uint32_t branch(GradientCall& c, const KeptBody& body, const std::vector<st
   for (const TensorType& t : all_kept) kept.push_back(new_input(b, t, "kept"));
   const auto own = kept.begin() + static_cast<std::ptrdiff_t>(first);
   BackwardBody backward(b, body, inputs, {own, own + static_cast<std::ptrdiff_t>(body.kept.size())});
-  for (ValueId v : backward.gradients(seeds, wanted)) new_output(b, v);
+  for (ValueId v : backward.gradients(seeds, wanted, c.backward)) new_output(b, v);
   return number;
 }
 
@@ -199,7 +205,7 @@ class LoopGradient {
     for (std::size_t i : wanted_additional_) wanted.push_back(carried_ + mapped_ + i);
     for (std::size_t i : wanted_slices_) wanted.push_back(carried_ + i);
     BackwardBody backward(b, body_, inputs, kept);
-    const std::vector<ValueId> gradients = backward.gradients(seeds, wanted);
+    const std::vector<ValueId> gradients = backward.gradients(seeds, wanted, c_.backward);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const bool summed = i >= flowing_.size() && i < flowing_.size() + sums.size();
       new_output(b, summed ? add_gradients(b, sums[i - flowing_.size()], gradients[i]) : gradients[i]);

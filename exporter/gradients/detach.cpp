@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "exporter/gradients/notes.h"
 #include "exporter/rewrite.h"
 
 namespace tern {
 namespace {
-
-constexpr const char* kMark = "tern.detached";
 
 /// The last operand as it is.
 ValueId marked(Builder& b, std::vector<ValueId> inputs) {
@@ -20,7 +19,7 @@ ValueId marked(Builder& b, std::vector<ValueId> inputs) {
   n.inputs = std::move(inputs);
   n.expr.code = {load};
   const ValueId y = b.add(std::move(n)).front();
-  b.function().nodes.back().annotations.push_back({kMark, true});
+  b.function().nodes.back().annotations.push_back({std::string(kDetachedNote), true});
   return y;
 }
 
@@ -35,8 +34,9 @@ ValueId written_detached(Builder& b, ValueId x, ValueId view) {
 }
 
 bool is_detached(const Node& node) {
-  return node.op == Op::pointwise && node.expr.code.size() == 1 &&
-         std::ranges::any_of(node.annotations, [](const Annotation& a) { return a.key == kMark; });
+  return node.op == Op::pointwise && !node.inputs.empty() && node.expr.code.size() == 1 &&
+         node.expr.code[0].op == Scalar::load &&
+         std::ranges::any_of(node.annotations, [](const Annotation& a) { return a.key == kDetachedNote; });
 }
 
 bool flows_to(const Node& node, std::size_t i) {

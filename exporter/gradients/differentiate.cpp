@@ -4,9 +4,12 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
+#include "exporter/gradients/backward_functions.h"
 #include "exporter/gradients/detach.h"
+#include "exporter/gradients/notes.h"
 #include "exporter/gradients/registry.h"
 
 namespace tern {
@@ -19,8 +22,8 @@ bool carries(const TensorType& t) {
 /// The nodes between `wrt` and the seeds, and the walk back over them.
 class Walk {
  public:
-  Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt)
-      : b_(b), nodes_(b.function().nodes.size()), depends_(values(), false), reaches_(values(), false) {
+  Walk(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt, BackwardFunctions& known)
+      : b_(b), known_(known), nodes_(b.function().nodes.size()), depends_(values(), false), reaches_(values(), false) {
     find_dependent(wrt);
     refuse_states_of_bodies(wrt);
     for (const GradientSeed& s : seeds) reaches_[at(s.value)] = true;
@@ -82,22 +85,25 @@ class Walk {
   void refuse_states_of_bodies(std::span<const ValueId> wrt) const {
     for (const FunctionInput& in : b_.function().inputs) {
       if (in.kind != FunctionInput::Kind::state || std::ranges::find(wrt, in.value) == wrt.end()) continue;
+      std::set<std::uint32_t> without;
       for (std::size_t n = 0; n < nodes_; ++n) {
-        if (!reads_state(node(n), in.state)) continue;
+        if (!reads_state(node(n), in.state, without)) continue;
         fail(ErrorCode::unsupported,
              fmt::format("no gradient of state '{}': {} reads it inside of its body; make it an operand",
                          b_.program().states[in.state].name, describe(b_.program(), b_.function(), n)));
       }
     }
   }
-  bool reads_state(const Node& n, std::uint32_t state) const {
+  /// `without`: functions that are known not to.
+  bool reads_state(const Node& n, std::uint32_t state, std::set<std::uint32_t>& without) const {
     return std::ranges::any_of(n.functions, [&](std::uint32_t number) {
+      if (!without.insert(number).second) return false;  // the first that does ends the search
       const Function& f = b_.program().functions[number];
       const auto is_state = [&](const FunctionInput& in) {
         return in.kind == FunctionInput::Kind::state && in.state == state;
       };
       return std::ranges::any_of(f.inputs, is_state) ||
-             std::ranges::any_of(f.nodes, [&](const Node& inner) { return reads_state(inner, state); });
+             std::ranges::any_of(f.nodes, [&](const Node& inner) { return reads_state(inner, state, without); });
     });
   }
 
@@ -146,16 +152,32 @@ class Walk {
     if (!any) return;
     std::vector<bool> wanted;
     for (ValueId v : node(n).inputs) wanted.push_back(v != kNoValue && depends_[at(v)]);
-    // The mark of a detached node is its own.
-    b_.set_origin(node(n).origin, is_detached(node(n)) ? std::vector<Annotation>{} : node(n).annotations);
-    GradientCall call(b_, n, std::move(grads), std::move(wanted));
+    b_.set_origin(origin_of_gradient(node(n).origin), annotations_of_gradient(node(n)));
+    GradientCall call(b_, n, std::move(grads), std::move(wanted), known_, producers_);
     find_gradient_rule(call.node.op)(call);
     for (std::size_t i = 0; i < call.input_count(); ++i) {
       if (call.wants(i) && call.given(i) != kNoValue) add(call.in(i), call.given(i));
     }
   }
 
+  /// The forward node's line; what its operator says of gradients is not true of this node's own.
+  std::int32_t origin_of_gradient(std::int32_t forward) {
+    std::vector<Origin>& origins = b_.program().origins;
+    if (forward < 0) return forward;
+    const std::string& op = origins[static_cast<std::size_t>(forward)].op;
+    if (op.empty() || op.starts_with(kGradientOf)) return forward;
+    const auto [known, added] = known_.origins.try_emplace(forward, static_cast<std::int32_t>(origins.size()));
+    if (added) {
+      Origin origin = origins[static_cast<std::size_t>(forward)];
+      origin.op = std::string(kGradientOf) + origin.op;
+      origins.push_back(std::move(origin));
+    }
+    return known->second;
+  }
+
   Builder& b_;
+  BackwardFunctions& known_;
+  Producers producers_;
   const std::size_t nodes_;
   std::vector<bool> depends_, reaches_;  ///< of the values that the function had
   std::vector<ValueId> grads_;
@@ -164,7 +186,13 @@ class Walk {
 }  // namespace
 
 std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt) {
-  std::vector<ValueId> gradients = Walk(b, seeds, wrt).run(wrt);
+  BackwardFunctions known;
+  return differentiate(b, seeds, wrt, known);
+}
+
+std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt,
+                                   BackwardFunctions& known) {
+  std::vector<ValueId> gradients = Walk(b, seeds, wrt, known).run(wrt);
   b.set_origin(-1);
   return gradients;
 }

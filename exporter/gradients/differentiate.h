@@ -8,6 +8,8 @@
 
 namespace tern {
 
+struct BackwardFunctions;
+
 /// Where gradients begin: dL/d(value) for a value of the function, of its dtype and shape. For a loss L of no
 /// dimensions, `gradient` is a 1.
 struct GradientSeed {
@@ -31,6 +33,10 @@ struct GradientSeed {
 /// differentiate either; the message lists all ops without a rule at once, each with its Python line. The function is
 /// then of no use any more.
 std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt);
+
+/// The same inside of another differentiate(), whose backward functions it shares.
+std::vector<ValueId> differentiate(Builder& b, std::span<const GradientSeed> seeds, std::span<const ValueId> wrt,
+                                   BackwardFunctions& known);
 
 /// Zeros of the type of a value.
 ValueId zeros_like(Builder& b, ValueId value);

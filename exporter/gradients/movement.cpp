@@ -22,7 +22,7 @@ void permute(GradientCall& c) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     back[static_cast<std::size_t>(c.b.normal_axis(c.in(0), axes[i].value()))] = static_cast<std::int64_t>(i);
   }
-  c.give(0, permuted(c.b, c.grad(0), back));
+  c.give(0, permuted(c, c.grad(0), back));
 }
 
 /// Zeros of the type of `like`, but for the elements of a slice.

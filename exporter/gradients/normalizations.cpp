@@ -1,7 +1,6 @@
-// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is rstd * (g -
-// mean(g)
-// - h * mean(g * h)): over the axes that mean and rstd are computed over. Gradients
-// of mean and rstd as results are left out, as PyTorch leaves them out.
+// Gradients of the normalizations. With h = (x - mean) * rstd, and g the gradient of h, that of x is
+// rstd * (g - mean(g) - h * mean(g * h)), over the axes that mean and rstd are computed over. Gradients of mean and
+// rstd as results are left out, as PyTorch leaves them out.
 #include "exporter/gradients/rules.h"
 #include "exporter/gradients/shapes.h"
 

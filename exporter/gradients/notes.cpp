@@ -13,6 +13,16 @@ std::optional<std::int64_t> gradient_note(const Node& node, std::string_view key
   return std::nullopt;
 }
 
+std::vector<Annotation> annotations_of_gradient(const Node& node) {
+  std::vector<Annotation> result = node.annotations;
+  std::erase_if(result, [](const Annotation& a) { return is_reserved_annotation(a.key); });
+  return result;
+}
+
+bool is_reserved_annotation(std::string_view key) {
+  return key.starts_with("gradient.") || key == kDetachedNote;
+}
+
 void remove_gradient_notes(Program& program) {
   for (Function& f : program.functions) {
     for (Node& n : f.nodes) {

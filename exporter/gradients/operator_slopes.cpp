@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 
 namespace tern {
 namespace {
 
 // Beginnings of names.
-constexpr std::string_view kInclusive[] = {"aten.clamp", "aten.clip"};
-constexpr std::string_view kSplit[] = {"aten.log_sigmoid", "aten.logaddexp", "aten.maximum",
-                                       "aten.minimum",     "aten.max",       "aten.min"};
+constexpr std::string_view kStrict[] = {"aten.relu",
+                                        "aten.hardtanh",
+                                        "aten.hardsigmoid",
+                                        "aten.hardswish",
+                                        "aten._add_relu",
+                                        "aten._addmm_activation",
+                                        "aten.rnn_relu",
+                                        "aten.multi_margin",
+                                        "aten.multilabel_margin",
+                                        "aten.linalg_matrix_sqrth"};
+constexpr std::string_view kSplit[] = {"aten.log_sigmoid", "aten.logaddexp", "aten.binary_cross_entropy_with_logits",
+                                       "aten.maximum",     "aten.minimum",   "aten.max",
+                                       "aten.min"};
+constexpr std::string_view kClamps[] = {"aten.clamp", "aten.clip"};
 constexpr std::string_view kFlat[] = {"aten.linalg_vector_norm",
                                       "aten.linalg_norm",
                                       "aten.linalg_matrix_norm",
@@ -20,26 +32,41 @@ constexpr std::string_view kFlat[] = {"aten.linalg_vector_norm",
                                       "aten.pairwise_distance",
                                       "aten.cosine_similarity",
                                       "aten.std"};
+constexpr std::string_view kNoFormula[] = {"aten._fake_quantize_learnable_"};
 constexpr OperatorSlope kSlopes[] = {
-    {"aten.special_entr", "-log(a) - 1", ""},
-    {"aten.xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
-    {"aten.special_xlogy", "a == 0 && b <= 0 ? 0 : log(b)", "a / b"},
-    {"aten.special_xlog1py", "a == 0 && b <= -1 ? 0 : log1p(b)", "a / (b + 1)"},
+    {"aten.special_entr", Scalar::where, Scalar::log, "-log(x) - 1", ""},
+    {"aten.xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
+    {"aten.special_xlogy", Scalar::where, Scalar::log, "f / x", "f == 0 && x <= 0 ? 0 : log(x)"},
+    {"aten.special_xlog1py", Scalar::where, Scalar::log1p, "f / (x + 1)", "f == 0 && x <= -1 ? 0 : log1p(x)"},
+    // Its logarithms stop at -100, where its derivative goes on.
+    {"aten.binary_cross_entropy.", Scalar::sub, Scalar::log, "(x - f) / max((1 - x) * x, 1e-12)", "log1p(-x) - log(x)"},
 };
 
-bool begins_with_one_of(std::string_view text, std::span<const std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return text.starts_with(name); });
+/// "aten.clamp_max.Scalar" for "aten._foreach_clamp_max.Scalar".
+std::string of_one_tensor(std::string_view op) {
+  constexpr std::string_view list = "aten._foreach_";
+  return op.starts_with(list) ? "aten." + std::string(op.substr(list.size())) : std::string(op);
+}
+
+bool begins_with_one_of(std::string_view op, std::span<const std::string_view> begins) {
+  const std::string name = of_one_tensor(op);
+  return std::ranges::any_of(begins, [&](std::string_view b) { return name.starts_with(b); });
 }
 
 }  // namespace
 
-Ties ties_of(std::string_view op) {
-  if (begins_with_one_of(op, kInclusive)) return Ties::inclusive;
-  return begins_with_one_of(op, kSplit) ? Ties::split : Ties::strict;
+Ties ties_of(std::string_view op, bool fixed) {
+  if (!fixed) return begins_with_one_of(op, kClamps) ? Ties::inclusive : Ties::split;
+  if (begins_with_one_of(op, kStrict)) return Ties::strict;
+  return begins_with_one_of(op, kSplit) ? Ties::split : Ties::inclusive;
 }
 
 bool is_flat_at_zero(std::string_view op) {
   return begins_with_one_of(op, kFlat);
+}
+
+bool has_no_formula(std::string_view op) {
+  return begins_with_one_of(op, kNoFormula);
 }
 
 const OperatorSlope* find_operator_slope(std::string_view op) {

@@ -6,19 +6,16 @@ namespace tern {
 namespace {
 
 /// The permute that makes x, or null.
-const Node* producer(const Function& f, ValueId x) {
-  for (std::size_t n = f.nodes.size(); n-- > 0;) {
-    if (f.nodes[n].outputs.size() == 1 && f.nodes[n].outputs[0] == x) {
-      return f.nodes[n].op == Op::permute ? &f.nodes[n] : nullptr;
-    }
-  }
-  return nullptr;
+const Node* producer(GradientCall& c, ValueId x) {
+  const Node* node = c.producers.of(c.b.function(), x);
+  return node != nullptr && node->op == Op::permute ? node : nullptr;
 }
 
 }  // namespace
 
-ValueId permuted(Builder& b, ValueId x, std::vector<std::int64_t> axes) {
-  if (const Node* first = producer(b.function(), x)) {
+ValueId permuted(GradientCall& c, ValueId x, std::vector<std::int64_t> axes) {
+  Builder& b = c.b;
+  if (const Node* first = producer(c, x)) {
     const ValueId from = first->inputs[0];
     const Dims& before = first->dims(AttrKey::axes);
     for (std::int64_t& a : axes) a = b.normal_axis(from, before[static_cast<std::size_t>(b.normal_axis(x, a))].value());
@@ -27,14 +24,14 @@ ValueId permuted(Builder& b, ValueId x, std::vector<std::int64_t> axes) {
   return b.permute(x, axes);
 }
 
-bool is_transposed(Builder& b, ValueId x) {
-  return b.rank(x) == 2 && producer(b.function(), x) != nullptr;
+bool is_transposed(GradientCall& c, ValueId x) {
+  return c.b.rank(x) == 2 && producer(c, x) != nullptr;
 }
 
-ValueId transposed_matrix(Builder& b, ValueId x) {
-  std::vector<std::int64_t> axes = b.all_axes(x);
+ValueId transposed_matrix(GradientCall& c, ValueId x) {
+  std::vector<std::int64_t> axes = c.b.all_axes(x);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
-  return permuted(b, x, std::move(axes));
+  return permuted(c, x, std::move(axes));
 }
 
 }  // namespace tern

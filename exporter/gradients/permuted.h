@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "exporter/builder.h"
+#include "exporter/gradients/rule.h"
 
 namespace tern {
 
-/// b.permute(x, axes); where x itself is the result of a permute, one node of both together, or none.
-ValueId permuted(Builder& b, ValueId x, std::vector<std::int64_t> axes);
+/// c.b.permute(x, axes); where x itself is the result of a permute, one node of both together, or none.
+ValueId permuted(GradientCall& c, ValueId x, std::vector<std::int64_t> axes);
 /// Whether x is a matrix that a permute made.
-bool is_transposed(Builder& b, ValueId x);
+bool is_transposed(GradientCall& c, ValueId x);
 /// The last two axes in turn.
-ValueId transposed_matrix(Builder& b, ValueId x);
+ValueId transposed_matrix(GradientCall& c, ValueId x);
 
 }  // namespace tern

@@ -32,14 +32,15 @@ class OperandGradient {
         operand_(operand),
         type_(c.b.dtype(c.in(operand))),
         complex_(is_complex(type_)),
-        ties_(ties_of(c.operator_name())),
         flat_at_zero_(is_flat_at_zero(c.operator_name())),
         forward_(in_.size()),
-        slopes_(in_.size()) {}
+        slopes_(in_.size()) {
+    find_own();
+  }
 
   void give() {
     const std::size_t last = in_.size() - 1;
-    const Slopes s = whole(last);
+    const Slopes s = slopes(last);
     const DType t = in_[last].dtype;
     const Ref g = out_.load(kGradient, t);
     Slope total = s.dz.part(out_, Scalar::conj).times(out_, g);
@@ -68,17 +69,39 @@ class OperandGradient {
  private:
   static constexpr std::size_t kGradient = 1U << 20, kResult = kGradient + 1;
 
-  /// Of the whole expression.
-  Slopes whole(std::size_t last) {
-    const OperatorSlope* own = find_operator_slope(c_.operator_name());
-    const DType t = compute_type(in_[last].dtype);
-    if (own != nullptr && c_.input_count() == (own->for_second.empty() ? 1 : 2) && !is_complex(t)) {
-      const Ref a = out_.convert(out_.load(0, c_.b.dtype(c_.in(0))), t);
-      const Ref b = c_.input_count() > 1 ? out_.convert(out_.load(1, c_.b.dtype(c_.in(1))), t) : a;
-      const std::string_view text = operand_ == 0 ? own->for_first : own->for_second;
-      return {Slope::value(out_.text(text, {{"a", a}, {"b", b}})), Slope::zero()};
+  /// Where the operator's own derivatives apply.
+  struct Own {
+    const OperatorSlope* slope = nullptr;
+    std::size_t core = 0, argument = 0, factor = 0;
+  };
+  void find_own() {
+    Own own{find_operator_slope(c_.operator_name())};
+    if (own.slope == nullptr) return;
+    bool core = false, product = false;
+    std::optional<std::size_t> log;
+    for (std::size_t k = 0; k < in_.size(); ++k) {
+      const Instruction& i = in_[k];
+      if (i.op == own.slope->core && !is_complex(i.dtype)) {
+        own.core = k;
+        core = true;
+      }
+      if (i.op == own.slope->log) log = k;
+      if (i.op != Scalar::mul || !log) continue;
+      // The logarithm itself, or one with a bound.
+      const bool bounded = in_[i.b].op == Scalar::max && in_[i.b].a == *log;
+      if (i.b != *log && !bounded) continue;
+      own.argument = in_[*log].a;
+      own.factor = i.a;
+      product = true;
     }
-    return slopes(last);
+    if (core && product) own_ = own;
+  }
+  Slopes own_slopes() {
+    const Ref x = forward(own_->argument), f = forward(own_->factor);
+    const auto part = [&](std::size_t k, std::string_view text) {
+      return text.empty() || !depends(k) ? Slopes{} : times(k, out_.text(text, {{"x", x}, {"f", f}}));
+    };
+    return plus(part(own_->argument, own_->slope->by_argument), part(own_->factor, own_->slope->by_factor));
   }
 
   /// The value of an instruction of the forward expression.
@@ -121,6 +144,7 @@ class OperandGradient {
   Ref compare(Scalar op, Ref a, Ref b) { return out_.emit(op, DType::boolean, a, b); }
 
   Slopes made(std::size_t k) {
+    if (own_ && own_->core == k) return own_slopes();
     const Instruction& i = in_[k];
     switch (i.op) {
       case Scalar::load:
@@ -222,7 +246,7 @@ class OperandGradient {
     const bool is_max = i.op == Scalar::max;
     const Scalar behind = is_max ? Scalar::lt : Scalar::gt, ahead = is_max ? Scalar::gt : Scalar::lt;
     const bool bounded = is_fixed(i.a) || is_fixed(i.b);
-    const Ties ties = bounded || ties_ == Ties::inclusive ? ties_ : Ties::split;
+    const Ties ties = ties_of(c_.operator_name(), bounded);
     Slopes total;
     for (int side = 0; side < 2; ++side) {
       if (!(side == 0 ? first : second)) continue;
@@ -232,10 +256,12 @@ class OperandGradient {
       Slopes part = slopes(k);
       if (ties == Ties::split) {
         part = choice(loses, {}, choice(compare(Scalar::eq, mine, other), scaled(k, 0.5), part));
-      } else if (ties == Ties::inclusive && side == 0) {
-        part = choice(loses, {}, part);
+      } else if (ties == Ties::inclusive) {
+        const bool at_bound = bounded || side == 0;
+        const Scalar has = !at_bound ? ahead : is_max ? Scalar::ge : Scalar::le;
+        part = choice(compare(has, mine, other), part, {});
       } else {  // the bound wins, but a NaN has the gradient of the operand
-        const Ref x = bounded && at + 1 == in_.size() ? forward(at) : mine;  // the result says it as well
+        const Ref x = at + 1 == in_.size() ? forward(at) : mine;  // the result says it as well
         const Ref wins = compare(ahead, x, other);
         const Ref keeps = out_.emit(Scalar::or_, DType::boolean, wins, out_.emit(Scalar::isnan, DType::boolean, x));
         part = choice(keeps, part, {});
@@ -330,15 +356,16 @@ class OperandGradient {
   const std::size_t operand_;
   const DType type_;
   const bool complex_;
-  const Ties ties_;
   const bool flat_at_zero_;
   Instructions out_;
   std::vector<std::optional<Ref>> forward_;
   std::vector<std::optional<Slopes>> slopes_;
+  std::optional<Own> own_;
 };
 
 void pointwise(GradientCall& c) {
   if (is_detached(c.node)) return c.give(0, c.grad(0));  // one that was written to; others are not reached
+  if (has_no_formula(c.operator_name())) c.refuse("PyTorch has a formula of its own for it, and Tern none yet");
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     if (c.wants(i)) OperandGradient(c, i).give();
   }

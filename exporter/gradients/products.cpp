@@ -29,15 +29,15 @@ void matmul(GradientCall& c) {
     return c.give(0, b.matmul(g, numbers(b, c.in(1), t)));
   }
   const ValueId x = b.cast(c.in(0), t), w = b.cast(c.in(1), t);
-  if (c.wants(0)) c.give(0, b.matmul(g, c.conj(transposed_matrix(b, w))));
+  if (c.wants(0)) c.give(0, b.matmul(g, c.conj(transposed_matrix(c, w))));
   if (c.wants(1)) {
     const bool shared = b.rank(w) == 2 && b.rank(x) > 2;
     const ValueId rows = shared ? as_rows(b, x) : x, of_rows = shared ? as_rows(b, g) : g;
     // A weight that lies transposed gets its gradient as it lies: (a^H g)^T = g^T conj(a).
-    if (b.rank(rows) == 2 && is_transposed(b, w)) {
-      c.give(1, transposed_matrix(b, b.matmul(transposed_matrix(b, of_rows), c.conj(rows))));
+    if (b.rank(rows) == 2 && is_transposed(c, w)) {
+      c.give(1, transposed_matrix(c, b.matmul(transposed_matrix(c, of_rows), c.conj(rows))));
     } else {
-      c.give(1, b.matmul(c.conj(transposed_matrix(b, rows)), of_rows));
+      c.give(1, b.matmul(c.conj(transposed_matrix(c, rows)), of_rows));
     }
   }
 }

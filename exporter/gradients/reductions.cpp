@@ -1,6 +1,7 @@
 // Gradients of reductions, of selections from lines, and of softmax.
 #include <algorithm>
 
+#include "exporter/gradients/instructions.h"
 #include "exporter/gradients/rule.h"
 #include "schema/kinds.h"
 
@@ -51,7 +52,7 @@ ValueId product_of_others(Builder& b, ValueId lines) {
 
 void prod(GradientCall& c, ValueId g, const std::vector<std::int64_t>& axes) {
   Builder& b = c.b;
-  const ValueId x = b.cast(c.in(0), compute_type(b.dtype(c.in(0))));
+  const ValueId x = b.cast(c.in(0), wider(compute_type(b.dtype(c.in(0))), compute_type(b.dtype(g))));
   if (count_of(c, axes).is(0)) return;
   std::vector<std::int64_t> order;
   for (std::int64_t a : b.all_axes(x)) {

@@ -7,9 +7,22 @@
 
 namespace tern {
 
+const Node* Producers::of(const Function& function, ValueId value) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  nodes_.resize(function.values.size(), kNone);
+  for (; seen_ < function.nodes.size(); ++seen_) {
+    const std::vector<ValueId>& outputs = function.nodes[seen_].outputs;
+    if (outputs.size() == 1 && outputs[0] != kNoValue) nodes_[static_cast<std::size_t>(outputs[0])] = seen_;
+  }
+  const std::size_t found = value == kNoValue ? kNone : nodes_[static_cast<std::size_t>(value)];
+  return found == kNone || function.nodes[found].outputs.size() != 1 ? nullptr : &function.nodes[found];
+}
+
 GradientCall::GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads,
-                           std::vector<bool> wanted)
+                           std::vector<bool> wanted, BackwardFunctions& backward_functions, Producers& node_producers)
     : b(builder),
+      backward(backward_functions),
+      producers(node_producers),
       index(node_index),
       node(builder.function().nodes[node_index]),
       grads_(std::move(grads)),
@@ -54,7 +67,8 @@ std::size_t GradientCall::axis(AttrKey key) {
 
 std::string_view GradientCall::operator_name() const {
   if (node.origin < 0) return {};
-  return b.program().origins[static_cast<std::size_t>(node.origin)].op;
+  const std::string& op = b.program().origins[static_cast<std::size_t>(node.origin)].op;
+  return op.starts_with(kGradientOf) ? std::string_view{} : op;
 }
 
 void GradientCall::refuse(const std::string& why) const {

@@ -11,6 +11,22 @@
 
 namespace tern {
 
+/// Origins of nodes that compute gradients: this and the name of the forward node's operator.
+inline constexpr std::string_view kGradientOf = "gradient of ";
+
+struct BackwardFunctions;
+
+/// Finds the node that makes a value of a function whose nodes are only ever appended.
+class Producers {
+ public:
+  /// The node whose only result `value` is, or null.
+  const Node* of(const Function& function, ValueId value);
+
+ private:
+  std::vector<std::size_t> nodes_;  ///< by value
+  std::size_t seen_ = 0;            ///< nodes
+};
+
 /// A forward node whose results have gradients, as a rule sees it. The gradient of a value has the value's dtype and
 /// shape. That of a complex value z is dL/d(re z) + i dL/d(im z), as in PyTorch: where y = f(z) is holomorphic, the
 /// gradient of z is that of y times conj(f'(z)).
@@ -23,13 +39,17 @@ namespace tern {
 ///     }
 ///
 /// Rules follow torch.autograd where a function has no derivative. All of a rule's forward values come from in() and
-/// out(), so that a later pass can decide whether each is kept or computed again.
+/// out(), so that a later pass can decide whether each is kept or computed again. Ops that find out a size when they
+/// run (masked_select) cannot be computed again: their results' shapes have symbols of their own.
 class GradientCall {
  public:
   /// `grads` has an entry for each result of the node, `wanted` one for each operand.
-  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted);
+  GradientCall(Builder& builder, std::size_t node_index, std::vector<ValueId> grads, std::vector<bool> wanted,
+               BackwardFunctions& backward_functions, Producers& node_producers);
 
   Builder& b;
+  BackwardFunctions& backward;
+  Producers& producers;
   const std::size_t index;  ///< of the node in b.function().nodes
   const Node node;          ///< a copy: adding nodes moves the function's own
 
@@ -63,7 +83,8 @@ class GradientCall {
   std::size_t axis(AttrKey key = AttrKey::axis);
   bool flag(AttrKey key) const { return node.integer(key) != 0; }
 
-  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known.
+  /// The operator of PyTorch that the node was made of, "aten.amax.default"; empty where that is not known, and for a
+  /// node that computes a gradient.
   std::string_view operator_name() const;
 
   /// Fails (unsupported): this node has no gradient, because of `why`. The message names the op and the Python line.
@@ -96,8 +117,7 @@ struct GradientEntry {
   X(windows)        /* convolution, pools, fold */                             \
   X(sampling)       /* resize, grid_sample, roi_align */                       \
   X(linalg)         /* factorizations and solvers */                           \
-  X(spectral)       /* fft, eigenvalues, svd, matrix_exp */                    \
-  X(others)         /* what fits none of these */
+  X(spectral)       /* fft, eigenvalues, svd, matrix_exp */
 #define TERN_GRADIENT_FAMILY(name) std::span<const GradientEntry> gradients_of_##name();
 TERN_GRADIENT_FAMILIES(TERN_GRADIENT_FAMILY)
 #undef TERN_GRADIENT_FAMILY

@@ -27,6 +27,8 @@ class Aliases {
   RefId own(ValueId value);
   RefId view(RefId of, ValueId value, ViewStep step);
 
+  /// How many were made: those from this number on are made later.
+  std::size_t count() const { return refs_.size(); }
   /// The current content.
   ValueId read(RefId ref);
   /// Makes `value`, of the same type, the content of `ref` and of all that share its memory.

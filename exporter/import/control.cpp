@@ -171,13 +171,16 @@ void ControlFlow::inlined(const pt2::Node& node, std::size_t graph_at, std::size
   }
 }
 
-/// Results of a region under no_grad.
-void ControlFlow::detach_results(const pt2::Node& node) {
+/// A region under no_grad: its results are detached, except for tensors from outside that it writes.
+void ControlFlow::without_gradient(const pt2::Node& node) {
+  const std::size_t outside = aliases_.count();
+  inlined(node, 1, 2);
   for (const pt2::Argument& output : node.outputs) {
     for (const std::string& name : output_names_of(output)) {
       const Binding* bound = name.empty() ? nullptr : scope_.find(name);
       if (bound == nullptr || bound->kind != BindingKind::tensor) continue;
       const RefId ref = bound->ref;
+      if (static_cast<std::size_t>(ref) < outside) continue;
       scope_.bind(name,
                   Binding::tensor(aliases_.view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_))));
     }
@@ -197,9 +200,15 @@ void ControlFlow::call(const pt2::Node& node, std::string_view name) {
   if (name == "invoke_subgraph") return invoke_subgraph(node);
   if (name == "wrap" || name == "strict_mode" || name == "tag_activation_checkpoint") return inlined(node, 0, 1);
   if (name == "wrap_with_set_grad_enabled") {
-    inlined(node, 1, 2);
     const Binding enabled = scope_.binding_of(node.inputs.at(0).arg);
-    if (shared_.options.transform && enabled.is_dim() && enabled.dim.is(0)) detach_results(node);
+    const bool outer = scope_.no_grad;
+    scope_.no_grad = shared_.options.transform && enabled.is_dim() && enabled.dim.is(0);
+    if (scope_.no_grad) {
+      without_gradient(node);
+    } else {
+      inlined(node, 1, 2);
+    }
+    scope_.no_grad = outer;
     return;
   }
   if (name == "wrap_with_autocast") {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/import/mutations.h"
 #include "exporter/import/names.h"
 #include "exporter/import/twins.h"
+#include "exporter/import/views.h"
 #include "schema/linear.h"
 
 namespace tern::importing {
@@ -56,6 +58,17 @@ void Mutations::resize(const pt2::Node& node, const Dims& sizes) {
   if (!node.outputs.empty()) scope_.bind(node.outputs[0].name, resized);
 }
 
+/// All names of the tensor stand for a detached view of it; views that were made before keep their gradients.
+Binding Mutations::detach(const Binding& self) {
+  if (self.kind != BindingKind::tensor) return self;
+  const RefId ref = self.ref;
+  const Binding view = Binding::tensor(aliases_.view(ref, detached(builder_, aliases_.read(ref)), detaching(builder_)));
+  for (auto& [name, binding] : scope_.names()) {
+    if (binding.kind == BindingKind::tensor && binding.ref == ref) binding = view;
+  }
+  return view;
+}
+
 bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const Call& call) {
   const std::string_view base = base_of(schema.name);
   if (!contains(special_mutations(), base)) return false;
@@ -86,7 +99,9 @@ bool Mutations::special(const pt2::Node& node, const pt2::Schema& schema, const 
     const Binding source = scope_.binding_of(node.inputs.at(1).arg);
     scope_.bind(node.inputs[0].arg.name, source);
     return finish(source);
-  } else if (base == "aten::requires_grad_" || base == "aten::detach_" || base == "aten::retain_grad") {
+  } else if (base == "aten::detach_") {
+    return finish(shared_.options.transform ? detach(self()) : self());
+  } else if (base == "aten::requires_grad_" || base == "aten::retain_grad") {
     // nothing that a program without autograd could see
   } else if (is_inplace_view(base)) {
     pt2::Node twin = node;

@@ -17,6 +17,7 @@ class Mutations : ScopeUser {
 
  private:
   bool special(const pt2::Node& node, const pt2::Schema& schema, const Call& call);
+  Binding detach(const Binding& self);
   void resize(const pt2::Node& node, const Dims& sizes);
   Arguments& arguments_;
   Results& results_;

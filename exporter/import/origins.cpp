@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "exporter/gradients/notes.h"
 #include "exporter/pt2/metadata.h"
 
 namespace tern::importing {
@@ -52,7 +53,7 @@ std::int32_t Origins::of(const pt2::Node& node) {
 std::vector<Annotation> annotations_of(const pt2::Node& node) {
   std::vector<Annotation> result;
   for (auto& [key, json] : pt2::custom_annotations(node)) {
-    Annotation a{key, json};
+    Annotation a{is_reserved_annotation(key) ? "user." + key : key, json};
     const char *first = json.data(), *last = first + json.size();
     std::int64_t integer = 0;
     double real = 0;

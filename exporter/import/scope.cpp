@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include "exporter/gradients/detach.h"
+
 namespace tern::importing {
 
 using Kind = pt2::Argument::Kind;
@@ -111,12 +113,23 @@ ValueId Scope::like(ValueId value, ValueId other) {
   return builder_.expand(builder_.cast(value, builder_.dtype(other)), shape);
 }
 
+namespace {
+
+bool can_have_gradient(DType t) {
+  return is_floating(t) || is_complex(t);
+}
+
+}  // namespace
+
 void Scope::write(const Binding& target, ValueId value) {
   if (target.kind == Binding::Kind::quantized)
     fail(ErrorCode::unsupported, "a quantized tensor, a tensor subclass, is written in place");
   if (target.kind != Binding::Kind::tensor)
     fail(ErrorCode::bad_file, "something that is no tensor is written in place");
-  aliases_.write(target.ref, like(value, aliases_.read(target.ref)));
+  const ValueId old = aliases_.read(target.ref);
+  value = like(value, old);
+  if (no_grad && can_have_gradient(builder_.dtype(old))) value = written_detached(builder_, old, value);
+  aliases_.write(target.ref, value);
 }
 
 }  // namespace tern::importing

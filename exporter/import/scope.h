@@ -42,7 +42,8 @@ class Scope {
 
   /// The value with the dtype and the sizes of another.
   ValueId like(ValueId value, ValueId other);
-  /// What a tensor holds from now on; the value takes its dtype and sizes.
+  /// What a tensor holds from now on; the value takes its dtype and sizes. Under no_grad its gradient stays that of
+  /// what it held.
   void write(const Binding& target, ValueId value);
 
   /// What PyTorch recorded is looked up in this graph's tables from now on.
@@ -58,6 +59,7 @@ class Scope {
   void substitute(const pt2::Node& node);
 
   DType autocast = DType::invalid;  ///< inside wrap_with_autocast
+  bool no_grad = false;             ///< inside wrap_with_set_grad_enabled, and somebody asks for gradients
   int vmaps = 0;                    ///< around what is walked
 
  private:

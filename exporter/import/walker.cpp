@@ -67,6 +67,15 @@ void Walker::operator_call(const pt2::Node& node) {
   if (!mutations_.batch_norm_training(node, call)) calls_.run(node, schema, call);
 }
 
+/// torch.export makes regions of no_grad operators of their own; a bare switch says nothing about where it ends.
+void Walker::turn_gradients(const pt2::Node& node) {
+  if (node.inputs.empty() || node.inputs[0].arg.kind != pt2::Argument::Kind::boolean || node.inputs[0].arg.boolean)
+    return;
+  fail(ErrorCode::unsupported,
+       "gradients are turned off by a bare torch._C._set_grad_enabled, which this export kept; write the region as "
+       "`with torch.no_grad():` and export it again");
+}
+
 void Walker::dispatch(const pt2::Node& node) {
   const std::string_view target = node.target;
   constexpr std::string_view ops = "torch.ops.", control = "torch.ops.higher_order.";
@@ -76,6 +85,7 @@ void Walker::dispatch(const pt2::Node& node) {
     const std::string_view name = target.substr(ops.size());
     if (!subclasses_.call(node, name) && !host_.call(node, name)) operator_call(node);
   } else if (!scalars_.call(node)) {
+    if (target == "torch._C._set_grad_enabled" && scope_.shared().options.transform) turn_gradients(node);
     if (target != "torch._functorch.predispatch.lazy_load_decompositions" && target != "torch._C._set_grad_enabled") {
       scope_.shared().missing.add(node);
     }

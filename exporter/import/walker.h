@@ -30,6 +30,7 @@ class Walker {
   void at_node(const pt2::Node& node, Act act);
   void node(const pt2::Node& node);
   void dispatch(const pt2::Node& node);
+  void turn_gradients(const pt2::Node& node);
   void operator_call(const pt2::Node& node);
 
   Scope scope_;

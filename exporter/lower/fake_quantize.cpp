@@ -1,13 +1,16 @@
 // Fake quantization: numbers rounded to the grid of a quantized dtype, and back.
 #include <string>
 
+#include "exporter/gradients/detach.h"
 #include "exporter/lower/pointwise.h"
 #include "exporter/lower/quantization.h"
 
 namespace tern {
 
-FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
-                             double most) {
+namespace {
+
+FakeQuantized rounded_to_grid(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
+                              double most) {
   // Zero points of integers are added to the rounded number, those of floats before it is rounded. Then numbers are
   // float64, which shows with floats alone.
   const bool floating = zero_point.value != kNoValue && is_floating(b.dtype(zero_point.value));
@@ -18,6 +21,15 @@ FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const 
   const DType t = b.dtype(x);
   return {b.expr(q + (floating ? "float64(" + back + ")" : back), args, t),
           b.expr(q + "q >= least && q <= most", args, compute_type(t), DType::boolean)};
+}
+
+}  // namespace
+
+FakeQuantized fake_quantized(Builder& b, ValueId x, const ExprArg& scale, const ExprArg& zero_point, double least,
+                             double most) {
+  const FakeQuantized f = rounded_to_grid(b, x, scale, zero_point, least, most);
+  const ValueId passes = b.expr("mask ? x : 0", {{"mask", f.mask}, {"x", x}}, b.dtype(x));
+  return {written_detached(b, passes, f.value), f.mask};
 }
 
 namespace {
@@ -71,16 +83,19 @@ ValueId trained_zero_point(Builder& b, const Call& c) {
                 {{"z", c.tensor("zero_point")}, {"least", c.number("quant_min")}, {"most", c.number("quant_max")}},
                 DType::f32, DType::i32);
 }
+/// Its gradient is of the scale as well, which those of the other forms never is.
+ValueId trained(Builder& b, const Call& c, const ExprArg& scale, const ExprArg& zero_point) {
+  return rounded_to_grid(b, c.tensor("self"), scale, zero_point, c.number("quant_min"), c.number("quant_max")).value;
+}
 Values trained_tensor(Builder& b, const Call& c) {
   const ValueId zero_point = b.reshape(trained_zero_point(b, c), {}), scale = b.reshape(c.tensor("scale"), {});
-  return {on_grid(b, c, {"scale", scale}, {"zero_point", zero_point}).value};
+  return {trained(b, c, {"scale", scale}, {"zero_point", zero_point})};
 }
 Values trained_channel(Builder& b, const Call& c) {
   const ValueId x = c.tensor("self");
   const std::int64_t axis = c.integer("axis");
-  return {on_grid(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
-                  {"zero_point", per_channel(b, trained_zero_point(b, c), x, axis)})
-              .value};
+  return {trained(b, c, {"scale", per_channel(b, c.tensor("scale"), x, axis)},
+                  {"zero_point", per_channel(b, trained_zero_point(b, c), x, axis)})};
 }
 
 constexpr Lowering kTable[] = {

@@ -90,7 +90,8 @@ ValueId integer_product(Builder& b, ValueId x, ValueId y);
 ValueId unpacked_pairs(Builder& b, ValueId x);
 
 /// Numbers rounded to the grid of a quantized dtype and back, and where they lay within its range. The arguments are
-/// named "scale" and "zero_point".
+/// named "scale" and "zero_point". As in PyTorch, the gradient of the numbers passes as it is where they lay within the
+/// range, and the arguments have none.
 struct FakeQuantized {
   ValueId value, mask;
 };

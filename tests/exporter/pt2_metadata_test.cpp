@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "exporter/import/origins.h"
 #include "exporter/pt2/metadata.h"
 
 namespace tern::pt2::test {
@@ -63,6 +64,16 @@ TEST(Pt2Metadata, GivesAnnotationsInOrder) {
   EXPECT_EQ(annotations, expected);
   EXPECT_TRUE(custom_annotations(node_with("custom", "[1]")).empty());
   EXPECT_TRUE(custom_annotations(node_with("custom", std::string(1'000'000, '['))).empty());
+}
+
+TEST(Pt2Metadata, AnnotationsCannotBeMarksOfTheExporter) {
+  const std::vector<Annotation> found = importing::annotations_of(node_with(
+      "custom", R"({"tern.detached": true, "gradient.padding_idx": 1, "tern.precision": "f32", "stage": 2})"));
+  const std::vector<std::string> expected = {"user.tern.detached", "user.gradient.padding_idx", "tern.precision",
+                                             "stage"};
+  std::vector<std::string> keys;
+  for (const Annotation& a : found) keys.push_back(a.key);
+  EXPECT_EQ(keys, expected);
 }
 
 }  // namespace

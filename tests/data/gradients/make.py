@@ -100,6 +100,75 @@ def written(x):
     return y.cumsum(0)
 
 
+F = torch.nn.functional
+
+
+def losses_at_bounds(x, p, one):
+    """x is 0, p is 0 and 1 with targets 1 and 0."""
+    zeros, ones = torch.zeros_like(one), torch.ones_like(one)
+    return (
+        F.binary_cross_entropy_with_logits(x, 0.3 * ones, reduction="none"),
+        F.binary_cross_entropy(p, torch.stack([ones, zeros]), 2 * ones, reduction="none"),
+        F.margin_ranking_loss(one, one.flip(0), ones, reduction="none"),
+        F.hinge_embedding_loss(one, -ones, margin=1.0, reduction="none"),
+        F.relu(x),
+        F.hardtanh(one),
+    )
+
+
+def bounds_of_lists(x):
+    """Some of x are 1."""
+    a = torch._foreach_clamp_max([x], 1.0)[0]
+    b = torch._foreach_maximum([x], 1.0)[0]
+    c = torch._foreach_minimum([x], [torch.ones_like(x)])[0]
+    return a, b, c, torch._foreach_norm([x * 0])[0]
+
+
+def clamped_nan(x):
+    return torch.where(x.isnan(), 1, 2) * x.nan_to_num(), x.clamp(0, 1), x.clamp_min(0), torch.clamp(x, x.detach() * 0, None), x.relu()
+
+
+def logarithms_of_numbers(x, y):
+    """Some of x are 0."""
+    xlogy, xlog1py = torch.special.xlogy, torch.special.xlog1py
+    return xlogy(x, 2.0), xlog1py(x, 2.0), xlogy(3.0, y), xlog1py(0.0, y), xlogy(x, y)
+
+
+def fake_quantized(x, rows):
+    scale, zero = torch.tensor([0.1, 0.05, 0.2]), torch.tensor([0, 3, -3], dtype=torch.int32)
+    quantize = torch.fake_quantize_per_tensor_affine
+    on = torch.ones(1, dtype=torch.int64)
+    observed = torch.fused_moving_avg_obs_fake_quant(
+        x, on, on, torch.full((1,), -6.0), torch.full((1,), 6.0), torch.ones(1), torch.zeros(1, dtype=torch.int32), 0.01, 0, 127, -1)
+    return (
+        quantize(x, 0.1, 0, -128, 127),
+        quantize(x, scale[:1], zero[:1], 0, 127),
+        torch.fake_quantize_per_channel_affine(rows, scale, zero, 0, -128, 127),
+        observed,
+    )
+
+
+def written_without_gradient(x):
+    scaled, part, changed, made = x * 1, x * 2, x.sin(), x * 5
+    with torch.no_grad():
+        scaled.mul_(3)
+        part[:, 1:].fill_(7)
+        changed.copy_(x * 2)
+        made = made + 1
+        made.mul_(2)
+        part.view(-1).add_(1)
+    return scaled, part * part, changed.exp(), made * x
+
+
+def detached_in_place(x):
+    y = x * 2
+    y.detach_()
+    z = (x * 3).exp_()
+    w = z.mul_(2)
+    w.detach_()
+    return y * x, z * x + w.sin()
+
+
 class Cnn(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -163,6 +232,14 @@ def main():
     save("attention", lambda q, k, v: heads(q, k, v, is_causal=True), [noise(2, 2, 5, 4), noise(2, 2, 5, 4), noise(2, 2, 5, 3)])
     targets = torch.tensor([0, 2, 1, 2])
     save("cross_entropy", lambda t, x: torch.nn.functional.cross_entropy(x, t, label_smoothing=0.1), [targets, noise(4, 3)])
+
+    save("losses_at_bounds", losses_at_bounds, [torch.zeros(3, dtype=f64), torch.tensor([[0.0, 0.5, 0.0], [1.0, 0.5, 1.0]], dtype=f64), torch.ones(3, dtype=f64)])
+    save("bounds_of_lists", bounds_of_lists, [torch.tensor([1.0, 0.5, 2.0], dtype=f64)])
+    save("clamped_nan", clamped_nan, [torch.tensor([float("nan"), 0.0, 1.0, 0.5, 2.0], dtype=f64)])
+    save("logarithms_of_numbers", logarithms_of_numbers, [torch.tensor([0.0, 0.5, 2.0], dtype=f64), noise(3).abs() + 0.1])
+    save("fake_quantize", fake_quantized, [torch.tensor([0.33, 100.0, -100.0, -0.5]), torch.randn(3, 4) * 8])
+    save("written_without_gradient", written_without_gradient, [noise(2, 3)])
+    save("detached_in_place", detached_in_place, [noise(3)])
 
 
 if __name__ == "__main__":

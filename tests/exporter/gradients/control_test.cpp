@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "exporter/gradients/differentiate.h"
 #include "tests/exporter/gradients/check.h"
+#include "tests/runtime/support.h"
 
 namespace tern {
 namespace {
@@ -13,6 +15,7 @@ using testing::expect_gradients;
 using testing::gradients_of;
 using testing::integers;
 using testing::noise;
+using testing::TestProgram;
 using Values = std::vector<ValueId>;
 using Sizes = std::vector<Dims>;
 
@@ -80,6 +83,26 @@ Values recurrence(Builder& b, const Values& in) {
     return {h, g.expr("h * h", {{"h", h}}, kType)};
   });
   return control(b, Op::scan_loop, in, {f}, {attr(AttrKey::carried, 1), attr(AttrKey::mapped, 1)});
+}
+
+/// Each body calls the one before twice: 2^20 ways through them, and a backward function for each body.
+TEST(ControlGradients, SharedBodiesShareTheirBackwardFunctions) {
+  constexpr std::size_t kDepth = 20;
+  TestProgram p;
+  const ValueId x = p.input(kType, {2});
+  std::uint32_t function = body(p.program(), {{2}}, [](Builder& f, const Values& v) -> Values {
+    return {f.expr("sin(x)", {{"x", v[0]}}, kType)};
+  });
+  for (std::size_t i = 1; i < kDepth; ++i) {
+    function = body(p.program(), {{2}}, [&](Builder& f, const Values& v) -> Values {
+      return control(f, Op::call, control(f, Op::call, v, {function}), {function});
+    });
+  }
+  const ValueId y = control(p.b(), Op::call, {x}, {function})[0];
+  const std::vector<ValueId> g =
+      differentiate(p.b(), std::vector<GradientSeed>{{y, p.b().full({2}, 1, kType)}}, std::vector<ValueId>{x});
+  EXPECT_NE(g[0], kNoValue);
+  EXPECT_EQ(p.program().functions.size(), 1 + 2 * kDepth);
 }
 
 TEST(ControlGradients, AScanCarriesGradientsBack) {

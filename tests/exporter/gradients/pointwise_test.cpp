@@ -103,6 +103,26 @@ TEST(PointwiseGradients, WhereThereIsNoDerivative) {
   EXPECT_EQ(slope("fmax(x, y)", 2, "aten.fmax.default", 2), 1);
   EXPECT_EQ(slope("fmax(x, y)", 2, "aten.fmax.default", std::nan("")), 1);
   EXPECT_EQ(slope("max(x, 0)", std::nan(""), "aten.relu.default"), 1);
+  EXPECT_EQ(slope("min(x, 0) - log1p(exp(-abs(x)))", 0, "aten.binary_cross_entropy_with_logits.default"), 0.5);
+  EXPECT_EQ(slope("max(x - 1, 0)", 1, "aten.margin_ranking_loss.default"), 1);
+  EXPECT_EQ(slope("max(1 - x, 0)", 1, "aten.hinge_embedding_loss.default"), -1);
+  EXPECT_EQ(slope("min(x, 1)", 1, "aten._foreach_clamp_max.Scalar"), 1);
+  EXPECT_EQ(slope("max(x, 1)", 1, "aten._foreach_maximum.Scalar"), 0.5);
+  EXPECT_EQ(slope("max(x, y)", 1, "aten._foreach_maximum.List", 1), 0.5);
+  EXPECT_EQ(slope("sqrt(x)", 0, "aten._foreach_norm.Scalar"), 0);
+  for (const char* op : {"aten.clamp.default", "aten.clamp.Tensor", "aten.clamp_min.default"}) {
+    EXPECT_EQ(slope("max(x, 0)", std::nan(""), op), 0) << op;
+    EXPECT_EQ(slope("max(x, y)", std::nan(""), op), 0) << op;
+    EXPECT_EQ(slope("max(y, x)", std::nan(""), op), 0) << op;
+  }
+  EXPECT_EQ(slope("isnan(2) ? nan : x == 0 ? 0 : x * log(2)", 0, "aten.xlogy.Scalar_Other"), std::log(2.0));
+  EXPECT_DOUBLE_EQ(slope("isnan(2) ? nan : x == 0 ? 0 : x * log1p(2)", 0, "aten.special_xlog1py.other_scalar"),
+                   std::log(3.0));
+  EXPECT_EQ(slope("isnan(x) ? nan : 3 == 0 ? 0 : 3 * log(x)", 2, "aten.xlogy.Scalar_Self"), 1.5);
+  const std::string bce = "((y - 1) * max(log1p(-x), -100) - y * max(log(x), -100)) * 2";
+  EXPECT_EQ(slope(bce, 0, "aten.binary_cross_entropy.default", 1), -2e12);
+  EXPECT_EQ(slope(bce, 1, "aten.binary_cross_entropy.default", 0), 2e12);
+  EXPECT_EQ(slope(bce, 0.5, "aten.binary_cross_entropy.default", 0), 4);
   EXPECT_EQ(slope("sqrt(x)", 0), std::numeric_limits<double>::infinity());
   EXPECT_EQ(slope("sqrt(x)", 0, "aten.linalg_vector_norm.default"), 0);
   EXPECT_EQ(slope("pow(x, y)", 0, {}, 0), 0);

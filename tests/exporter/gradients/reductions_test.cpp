@@ -37,6 +37,14 @@ TEST(ReductionGradients, ProductsWithZeros) {
   expect_gradients({doubles({3, 4}, {1, 0, 3, 2, 0, 0, 5, 1, 2, 3, 4, 5})}, reduction("prod", {1}));
 }
 
+/// The products of the others are as wide as the result: in float32 those of the last element would be 0.
+TEST(ReductionGradients, AProductWiderThanItsOperand) {
+  const auto g = gradients_of({doubles({4}, {1e-30, 1e-30, 1e30, 1e30})}, [](Builder& b, const Values& v) -> Values {
+    return {b.reduce(b.cast(v[0], DType::f32), "prod", {0}, false, DType::f64)};
+  });
+  EXPECT_NEAR(g[0][3], 1e-30, 1e-36);
+}
+
 TEST(ReductionGradients, TiesShare) {
   const auto g = gradients_of({doubles({4}, {1, 3, 3, 2})}, reduction("max", {0}));
   EXPECT_EQ(g[0], (std::vector<double>{0, 0.5, 0.5, 0}));

@@ -50,6 +50,15 @@ TEST(GradientRegistry, ARefusalNamesAllNodesAndTheirLines) {
   }
 }
 
+TEST(GradientRegistry, AFormulaOfPyTorchThatIsMissing) {
+  TestProgram p;
+  p.program().origins = {{"aten._fake_quantize_learnable_per_tensor_affine.default", "head", "model.py:7"}};
+  const ValueId x = p.input(DType::f32, {8});
+  p.b().set_origin(0);
+  const std::string message = refusal(p, p.b().expr("round(x / 2) * 2", {{"x", x}}, DType::f32), x);
+  EXPECT_NE(message.find("a formula of its own"), std::string::npos) << message;
+}
+
 TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {8});
@@ -57,6 +66,24 @@ TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
   p.output(counts);
   const ValueId y = p.b().expr("x * x", {{"x", x}}, DType::f32);
   EXPECT_EQ(refusal(p, y, x), "none");
+}
+
+/// What holds for an operator's derivative does not for the derivative of its gradient.
+TEST(GradientRegistry, NodesOfGradientsHaveOriginsOfTheirOwn) {
+  TestProgram p;
+  p.program().origins = {{"aten.relu.default", "head", "model.py:7"}};
+  const ValueId x = p.input(DType::f32, {8});
+  p.b().set_origin(0, {{"stage", std::int64_t{3}}, {"gradient.padding_idx", std::int64_t{1}}});
+  const ValueId y = p.b().expr("max(x, 0) * max(x, 0)", {{"x", x}}, DType::f32);
+  const std::size_t forward = p.b().function().nodes.size();
+  EXPECT_EQ(refusal(p, y, x), "none");
+  const std::vector<Node>& nodes = p.b().function().nodes;
+  ASSERT_GT(nodes.size(), forward);
+  const Origin& origin = p.program().origins.at(static_cast<std::size_t>(nodes.back().origin));
+  EXPECT_EQ(origin, (Origin{"gradient of aten.relu.default", "head", "model.py:7"}));
+  ASSERT_EQ(nodes.back().annotations.size(), 1);
+  EXPECT_EQ(nodes.back().annotations[0].key, "stage");
+  EXPECT_EQ(p.program().origins[0].op, "aten.relu.default");
 }
 
 TEST(GradientRegistry, NothingFlowsThroughPositions) {
