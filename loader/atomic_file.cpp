@@ -158,11 +158,12 @@ void AtomicFile::sync_folder() const {
   const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) fail_with_errno("cannot open the folder of", path_);
-  const int status = ::fsync(fd);
-  // Some file systems cannot synchronise a folder.
-  const bool failed = status != 0 && errno != EINVAL && errno != EROFS;
-  if (failed) fail_with_errno("cannot write the folder of", path_);
+  const int error = ::fsync(fd) == 0 ? 0 : errno;
   ::close(fd);
+  // Some file systems cannot synchronise a folder.
+  if (error == 0 || error == EINVAL || error == EROFS) return;
+  errno = error;
+  fail_with_errno("cannot write the folder of", path_);
 }
 
 void AtomicFile::fail_with_errno(const char* what, const std::string& path) const {

@@ -3,11 +3,15 @@
 #include <tern/error.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 
+#include "exporter/training/methods.h"
 #include "loader/atomic_file.h"
 #include "loader/file_bytes.h"
 #include "threads/threads.h"
@@ -100,10 +104,41 @@ void write_results(const Arguments& a, const Model& model, const Trainer& traine
   if (!a.options.plot.empty()) write_plot(a.options.plot, trainer, a.options.model);
 }
 
+/// How to continue, said after where the run stopped.
+std::string continue_text(const Arguments& a, const Trainer& trainer) {
+  const std::string folder = escape_name(trainer.checkpoints().folder());
+  return fmt::format("a checkpoint is in {}; continue with --resume{}", folder,
+                     a.options.checkpoints.empty() ? "" : " --checkpoint " + folder);
+}
+
+/// Hours of training are not lost because a disk is full.
+void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
+  try {
+    write_results(a, model, trainer);
+  } catch (...) {
+    try {
+      trainer.save();
+      fmt::print(stderr, "tern: the results cannot be written; {}\n", continue_text(a, trainer));
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "tern: and there is no checkpoint: {}\n", e.what());
+    }
+    throw;
+  }
+  // Nobody named that folder, so nobody expects it to stay.
+  if (a.options.checkpoints.empty()) trainer.checkpoints().remove();
+}
+
 /// A file that cannot be written is an error before hours of training, not after.
 void check_outputs(const TrainOptions& o) {
   for (const std::string& path : {o.output, o.forward, o.plot}) {
     if (!path.empty()) AtomicFile probe(path);  // gone at once: it is not committed
+  }
+}
+
+void check_forward(const TrainOptions& o, const Model& model) {
+  if (!o.forward.empty() &&
+      std::ranges::find(model.functions(), training::kForward, &FunctionInfo::name) == model.functions().end()) {
+    fail(ErrorCode::invalid_argument, fmt::format("--forward: the archive has no method '{}'", training::kForward));
   }
 }
 
@@ -119,6 +154,7 @@ int run_train(Arguments& a) {
          "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
   }
   const Model model = Model::open(a.options.model);
+  check_forward(a.options, model);
   const Prepared prepared = model.prepare(prepare_options(a));
   Trainer trainer(model, prepared, a.options, settings_of(a));
   print_start(a, trainer);
@@ -138,15 +174,15 @@ int run_train(Arguments& a) {
     std::fflush(stdout);
     progress.emplace("training", trainer.steps());
   };
-  const bool complete = trainer.run(listener, [&] { return interrupt.asked(); });
+  const bool complete = trainer.run(listener, [&] { return interrupt.asked() != 0; });
   progress.reset();
   if (!complete) {
     if (a.options.json) fmt::print("{}", report_json(a.options, trainer, false));
-    fmt::print(stderr, "tern: stopped after step {} of {}; continue with --resume --checkpoint {}\n",
-               trainer.history().position.step, trainer.steps(), escape_name(trainer.checkpoints().folder()));
-    return kExitInterrupted;
+    fmt::print(stderr, "tern: stopped after step {} of {}; {}\n", trainer.history().position.step, trainer.steps(),
+               continue_text(a, trainer));
+    return interrupt.asked() == SIGTERM ? kExitTerminated : kExitInterrupted;
   }
-  write_results(a, model, trainer);
+  write_or_keep(a, model, trainer);
   if (a.options.json) {
     fmt::print("{}", report_json(a.options, trainer, true));
     return 0;
@@ -222,10 +258,11 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       "  tern train model.tern --data d.safetensors --schedule cosine --warmup 100 --checkpoint ckpt --every 500 "
       "--resume -o trained.tern\n\n"
       "On a terminal a progress bar and, at the end, the curve of the loss are drawn; each epoch prints one line. "
-      "Ctrl-C ends the run after the step at hand, with a checkpoint in --checkpoint or OUTPUT.checkpoints. A run "
-      "that is resumed on the same device with the same number of threads gives the same bits. docs/training.md is a "
+      "Ctrl-C ends the run after the step at hand, with a checkpoint in --checkpoint or OUTPUT.checkpoints; the "
+      "latter is removed once the archive is written. A run that is resumed on the same device with the same number of "
+      "threads gives the same bits. docs/training.md is a "
       "tutorial.\n\n"
-      "Exit status: 130 if Ctrl-C ended the run, 6 if the loss is not finite any more.");
+      "Exit status: 130 if Ctrl-C ended the run, 143 if SIGTERM did, 6 if the loss is not finite any more.");
   c->callback([a, &line] { line.status = run_train(*a); });
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
+#include <map>
 
 #include "exporter/constants.h"
 #include "exporter/gradients/differentiate.h"
@@ -52,6 +52,13 @@ ValueId add_user_input(Builder& b, TensorType type, std::string_view name) {
   return v;
 }
 
+/// Parameters that one step of the optimizer updates.
+struct Group {
+  DType dtype = DType::invalid;
+  std::vector<std::size_t> parameters;  ///< places in Training::parameters_
+  std::vector<std::uint32_t> states;    ///< of the program, in the order of optimizer_states
+};
+
 class Training {
  public:
   Training(Program& program, const TrainingOptions& options)
@@ -65,9 +72,9 @@ class Training {
            "--train: the file holds a joint graph, which computes its own loss and gradients; give --loss none");
     }
     parameters_ = choose_parameters(program_, step_, options_.freeze);
-    report_.frozen = static_cast<std::size_t>(std::ranges::count_if(
-                         program_.states, [](const State& s) { return s.kind == State::Kind::parameter; })) -
-                     parameters_.size();
+    report_.frozen = static_cast<std::size_t>(
+        std::ranges::count_if(program_.states, [](const State& s) { return s.kind == State::Kind::parameter; }));
+    for (const TrainedParameter& p : parameters_) report_.frozen -= p.same.size();
     add_loss_method();
     Builder b(program_, step_);
     const ValueId loss = differentiate_step(b);
@@ -231,18 +238,40 @@ class Training {
     b.function().writebacks.push_back({WriteBack::Target::state, state, value});
   }
 
-  /// The states of the optimizer, added when they are first asked for.
-  const std::vector<std::uint32_t>& optimizer_states(const std::vector<TensorType>& types) {
-    if (!states_) {
-      states_.emplace();
+  /// The parameters of one dtype: an optimizer's op takes no others. Those of the first parameter's come first.
+  std::vector<Group> groups() const {
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const DType dtype = program_.states[parameters_[i].state].type.dtype;
+      auto group = std::ranges::find(groups, dtype, &Group::dtype);
+      if (group == groups.end()) group = groups.insert(groups.end(), Group{dtype, {}, {}});
+      group->parameters.push_back(i);
+    }
+    return groups;
+  }
+
+  /// With the states of the optimizer, added when they are first asked for. Groups share those that belong to no
+  /// parameter, such as the number of steps.
+  const std::vector<Group>& optimizer_groups() {
+    if (!groups_.empty()) return groups_;
+    groups_ = groups();
+    std::map<std::string_view, std::uint32_t> shared;
+    for (Group& g : groups_) {
+      std::vector<TensorType> types;
+      for (std::size_t i : g.parameters) types.push_back(program_.states[parameters_[i].state].type);
       for (const optimizers::StateTensor& t : optimizers::optimizer_states(options_.optimizer, types)) {
         std::string name = fmt::format("{}{}", training::kOptimizerState, t.name);
-        if (t.parameter >= 0)
-          name += "." + program_.states[parameters_[static_cast<std::size_t>(t.parameter)].state].name;
-        states_->push_back(add_training_state(program_, std::move(name), t.type, t.initial));
+        if (t.parameter < 0) {
+          const auto [at, is_new] = shared.try_emplace(t.name);
+          if (is_new) at->second = add_training_state(program_, std::move(name), t.type, t.initial);
+          g.states.push_back(at->second);
+          continue;
+        }
+        name += "." + program_.states[parameters_[g.parameters[static_cast<std::size_t>(t.parameter)]].state].name;
+        g.states.push_back(add_training_state(program_, std::move(name), t.type, t.initial));
       }
     }
-    return *states_;
+    return groups_;
   }
 
   /// Clips the gradients, and adds the optimizer's step with its write-backs.
@@ -252,19 +281,27 @@ class Training {
       *norm = optimizers::total_norm(b, gradients);
       gradients = optimizers::clip_by_norm(b, gradients, *options_.clip_norm);
     }
-    std::vector<ValueId> params, states;
-    std::vector<TensorType> types;
-    for (const TrainedParameter& p : parameters_) {
-      params.push_back(value_of_state(program_, b.function(), p.state));
-      types.push_back(program_.states[p.state].type);
-    }
-    for (std::uint32_t s : optimizer_states(types)) states.push_back(value_of_state(program_, b.function(), s));
     optimizers::StepInputs inputs;
     inputs.lr = add_user_input(b, {DType::f64, {}}, training::kRate);
-    const optimizers::StepResults results =
-        optimizers::optimizer_step(b, options_.optimizer, params, gradients, states, inputs);
-    for (std::size_t i = 0; i < parameters_.size(); ++i) write_state(b, parameters_[i].state, results.params.at(i));
-    for (std::size_t i = 0; i < states.size(); ++i) write_state(b, (*states_)[i], results.states.at(i));
+    std::vector<std::uint32_t> written;
+    for (const Group& g : optimizer_groups()) {
+      std::vector<ValueId> params, own, states;
+      for (std::size_t i : g.parameters) {
+        params.push_back(value_of_state(program_, b.function(), parameters_[i].state));
+        own.push_back(gradients[i]);
+      }
+      for (std::uint32_t s : g.states) states.push_back(value_of_state(program_, b.function(), s));
+      const optimizers::StepResults results =
+          optimizers::optimizer_step(b, options_.optimizer, params, own, states, inputs);
+      for (std::size_t i = 0; i < params.size(); ++i)
+        write_state(b, parameters_[g.parameters[i]].state, results.params.at(i));
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        // A shared state is the same after each group's step.
+        if (std::ranges::find(written, g.states[i]) != written.end()) continue;
+        written.push_back(g.states[i]);
+        write_state(b, g.states[i], results.states.at(i));
+      }
+    }
   }
 
   static void set_results(Function& f, ValueId loss, ValueId norm) {
@@ -276,8 +313,8 @@ class Training {
   }
 
   void note_metadata() {
-    const auto note = [&](std::string_view key, std::string value) {
-      program_.metadata.emplace_back(std::string(key), std::move(value));
+    const auto note = [&](std::string_view key, const std::string& value) {
+      program_.metadata.emplace_back(key, value);
     };
     note(training::kLossKey, options_.loss);
     if (loss_ != nullptr && loss_->classes) note(training::kClassAxisKey, fmt::format("{}", options_.class_axis));
@@ -292,7 +329,7 @@ class Training {
   bool joint_ = false;
   std::vector<TrainedParameter> parameters_;
   std::vector<ValueId> gradients_;
-  std::optional<std::vector<std::uint32_t>> states_;
+  std::vector<Group> groups_;
   TrainingReport report_;
 };
 

@@ -36,6 +36,97 @@ bool is_same_tensor(const State& a, const State& b) {
   return a.storage == b.storage && a.offset == b.offset && a.type == b.type && a.strides == b.strides;
 }
 
+/// Parameters under all of their names, whether the function reads them or not.
+std::vector<TrainedParameter> join_names(const Program& program) {
+  std::vector<TrainedParameter> joined;
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    const State& s = program.states[i];
+    if (!is_trainable(s)) continue;
+    const auto first = std::ranges::find_if(
+        joined, [&](const TrainedParameter& p) { return is_same_tensor(program.states[p.state], s); });
+    if (first != joined.end()) {
+      first->same.push_back(i);
+    } else {
+      joined.push_back({i, {i}});
+    }
+  }
+  return joined;
+}
+
+/// Fails where patterns match a tensor under some of its names alone: training it or not would both be a surprise.
+bool is_frozen(const Program& program, const TrainedParameter& p, const std::vector<std::string>& freeze,
+               std::vector<bool>& used) {
+  std::string matched, others;
+  for (std::uint32_t s : p.same) {
+    const std::string& name = program.states[s].name;
+    std::string& names = matches_any(freeze, name, used) ? matched : others;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!matched.empty() && !others.empty()) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--freeze matches {}, which is the same tensor as {} (tied weights): give patterns for all of its "
+                     "names, or for none",
+                     matched, others));
+  }
+  return !matched.empty();
+}
+
+/// Calls f with the place in its storage of each element, in bytes.
+template <typename F>
+void for_each_element(const State& s, const F& f) {
+  const auto size = static_cast<std::int64_t>(element_size(s.type.dtype));
+  std::vector<std::int64_t> index(s.strides.size(), 0);
+  for (;;) {
+    std::int64_t at = s.offset;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (s.type.shape[d].value() == 0) return;
+      at += index[d] * s.strides[d];
+    }
+    f(static_cast<std::size_t>(at * size), static_cast<std::size_t>(size));
+    std::size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == s.type.shape[d - 1].value()) index[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+/// The end of the last element, in bytes.
+std::int64_t end_of(const State& s) {
+  std::int64_t last = s.offset;
+  for (std::size_t d = 0; d < s.strides.size(); ++d) last += (s.type.shape[d].value() - 1) * s.strides[d];
+  return (last + 1) * element_size(s.type.dtype);
+}
+
+bool share_bytes(const Program& program, const State& a, const State& b) {
+  // The weights of an LSTM lie one after the other in a storage: no need to look at each of their bytes.
+  if (a.storage != b.storage || end_of(a) <= b.offset * element_size(b.type.dtype) ||
+      end_of(b) <= a.offset * element_size(a.type.dtype))
+    return false;
+  std::vector<bool> touched(program.storages[a.storage].size);
+  for_each_element(a, [&](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) touched.at(at + i) = true;
+  });
+  bool shared = false;
+  for_each_element(b, [&](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) shared = shared || touched.at(at + i);
+  });
+  return shared;
+}
+
+/// A step would write such bytes twice, or change a parameter that should keep its values.
+void refuse_overlaps(const Program& program, const std::vector<TrainedParameter>& chosen,
+                     const std::vector<TrainedParameter>& all) {
+  for (const TrainedParameter& p : chosen) {
+    for (const TrainedParameter& q : all) {
+      const State &a = program.states[p.state], &b = program.states[q.state];
+      if (is_same_tensor(a, b) || !share_bytes(program, a, b)) continue;
+      fail(ErrorCode::unsupported,
+           fmt::format("--train: the parameters {} and {} share bytes, but are not the same tensor; make one a view of "
+                       "the other in forward(), so that there is one parameter",
+                       a.name, b.name));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
@@ -43,16 +134,13 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
   const std::vector<bool> read = read_states(program, program.functions[function]);
   std::vector<bool> used(freeze.size());
   std::vector<TrainedParameter> chosen;
-  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
-    const State& s = program.states[i];
-    if (!is_trainable(s) || matches_any(freeze, s.name, used) || !read[i]) continue;
-    const auto first = std::ranges::find_if(
-        chosen, [&](const TrainedParameter& p) { return is_same_tensor(program.states[p.state], s); });
-    if (first != chosen.end()) {
-      first->same.push_back(i);
-    } else {
-      chosen.push_back({i, {i}});
-    }
+  const std::vector<TrainedParameter> all = join_names(program);
+  for (TrainedParameter p : all) {
+    if (is_frozen(program, p, freeze, used)) continue;
+    std::erase_if(p.same, [&](std::uint32_t s) { return !read[s]; });
+    if (p.same.empty()) continue;
+    p.state = p.same[0];
+    chosen.push_back(std::move(p));
   }
   for (std::size_t i = 0; i < freeze.size(); ++i) {
     if (!used[i]) {
@@ -62,6 +150,7 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
   }
   if (chosen.empty())
     fail(ErrorCode::invalid_argument, "--train: the program has no floating parameter that could be trained");
+  refuse_overlaps(program, chosen, all);
   for (const TrainedParameter& p : chosen) {
     const std::uint32_t storage = program.states[p.state].storage;
     for (State& s : program.states) s.is_mutable = s.is_mutable || s.storage == storage;

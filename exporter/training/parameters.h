@@ -17,7 +17,8 @@ struct TrainedParameter {
 
 /// The floating parameters that the function reads and no pattern of `freeze` matches, in the order of the states.
 /// Marks them, and all states that share bytes with them, as mutable, so that no pass computes with their values at
-/// export. Fails (invalid_argument) where a pattern matches no parameter, or nothing is left to train.
+/// export. Fails (invalid_argument) where a pattern matches no parameter, or a tied one under some of its names alone,
+/// or nothing is left to train; (unsupported) where a trained parameter shares bytes with another one.
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
                                                 const std::vector<std::string>& freeze);
 

@@ -48,6 +48,7 @@ set(sources
   recognise_optimizers_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
+  training/parameters_test.cpp
   tune_test.cpp
   verdict_test.cpp
   weight_layout_test.cpp

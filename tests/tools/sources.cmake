@@ -23,6 +23,7 @@ set(sources
   terminal_test.cpp
   train/checkpoint_test.cpp
   train/curve_test.cpp
+  train/metrics_test.cpp
   train/schedule_test.cpp
   train/shuffle_test.cpp
   verify/deviation_test.cpp

@@ -1,11 +1,15 @@
 #include "tools/train/checkpoint.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <tern/error.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -90,10 +94,26 @@ std::uint64_t whole(const NamedTensors& file, const std::string& key) {
   fail(ErrorCode::bad_file, fmt::format("a checkpoint without '{}'", key));
 }
 
-History history_of(const NamedTensors& file) {
+/// A run that continues there takes no sample that its data does not have.
+void require_within(const History& h, const Extent& extent) {
+  const Position& at = h.position;
+  if (at.step > extent.steps || at.batch >= extent.batches) {
+    fail(ErrorCode::bad_file,
+         fmt::format("its position is batch {} of {}, step {} of {}", at.batch, extent.batches, at.step, extent.steps));
+  }
+  if (at.step != h.losses.size() || at.epoch != h.epochs.size()) {
+    fail(ErrorCode::bad_file,
+         fmt::format("its history has {} losses and {} epochs, its position is step {} and epoch {}", h.losses.size(),
+                     h.epochs.size(), at.step, at.epoch));
+  }
+}
+
+History history_of(const NamedTensors& file, const Extent& extent) {
   const HostTensor *losses = file.find(kLosses), *epochs = file.find(kEpochs), *sums = file.find(kSums);
-  if (losses == nullptr || epochs == nullptr || sums == nullptr || sums->data.size() != sizeof(double))
-    fail(ErrorCode::bad_file, "a checkpoint without its history");
+  for (const HostTensor* t : {losses, epochs, sums}) {
+    if (t == nullptr || t->dtype != DType::f64) fail(ErrorCode::bad_file, "a checkpoint without its history");
+  }
+  if (sums->data.size() != sizeof(double)) fail(ErrorCode::bad_file, "a checkpoint whose history has no sum");
   History h;
   h.position = {whole(file, "epoch"), whole(file, "batch"), whole(file, "step")};
   h.samples = whole(file, "samples");
@@ -101,6 +121,7 @@ History history_of(const NamedTensors& file) {
   h.loss_sum = doubles(*sums)[0];
   const std::vector<double> numbers = doubles(*epochs);
   for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
+  require_within(h, extent);
   return h;
 }
 
@@ -140,6 +161,21 @@ std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, 
   return states;
 }
 
+/// A new folder outlives a loss of power once those above it are on the disk. Some file systems cannot do that: then
+/// the checkpoint is as safe as they make it.
+void make_durable_folder(const std::string& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return;
+  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
+  if (above != above.root_path() && !above.empty()) make_durable_folder(above.string());
+  fs::create_directory(folder, error);
+  if (error) fail(ErrorCode::io, fmt::format("cannot make the folder {}: {}", escape_name(folder), error.message()));
+  const int fd = ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
 }  // namespace
 
 std::string Checkpoints::path(std::uint64_t step) const {
@@ -162,27 +198,39 @@ std::vector<std::uint64_t> Checkpoints::steps() const {
   return steps;
 }
 
-/// What a process left that died while it wrote: NAME.tmp.PID.
+/// What a process left that died while it wrote: NAME.tmp.PID. Another process may be writing in the same folder.
 void Checkpoints::remove_unfinished() const {
+  const std::string mark = std::string(kSuffix) + ".tmp.";
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder_, none)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name.find(std::string(kSuffix) + ".tmp.") != std::string::npos)
-      fs::remove(entry.path(), none);
+    const std::size_t at = name.find(mark);
+    if (!name.starts_with(kPrefix) || at == std::string::npos) continue;
+    pid_t process = 0;
+    std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), process);
+    const bool writes = process > 0 && process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH);
+    if (!writes) fs::remove(entry.path(), none);
   }
 }
 
-void Checkpoints::remove_old() const {
-  const std::vector<std::uint64_t> all = steps();
+/// Never a later one: it may be another run's, or what a person wants back.
+void Checkpoints::remove_before(std::uint64_t step) const {
+  std::vector<std::uint64_t> before = steps();
+  std::erase_if(before, [&](std::uint64_t s) { return s >= step; });
   std::error_code none;
-  for (std::size_t i = 0; i + kKept < all.size(); ++i) fs::remove(path(all[i]), none);
+  for (std::size_t i = 0; i + kKept - 1 < before.size(); ++i) fs::remove(path(before[i]), none);
+}
+
+void Checkpoints::remove() const {
+  std::error_code none;
+  for (std::uint64_t step : steps()) fs::remove(path(step), none);
+  remove_unfinished();
+  fs::remove(folder_, none);  // refuses a folder that holds something else
 }
 
 std::string Checkpoints::save(const Model& model, const Session& session, const History& history,
                               const Settings& settings) const {
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) fail(ErrorCode::io, fmt::format("cannot make the folder {}: {}", escape_name(folder_), error.message()));
+  make_durable_folder(folder_);
   NamedTensors file;
   for (const StateInfo& s : model.states()) {
     if (!s.is_mutable) continue;
@@ -212,22 +260,24 @@ std::string Checkpoints::save(const Model& model, const Session& session, const 
   file.metadata.emplace(kHash, hash_of(file));
   const std::string to = path(history.position.step);
   write_safetensors(to, file, true);
-  remove_old();
+  remove_before(history.position.step);
   return to;
 }
 
 bool Checkpoints::restore(const Model& model, Session& session, History& history, const Settings& settings,
-                          std::vector<std::string>& warnings) const {
+                          const Extent& extent, std::vector<std::string>& warnings) const {
   remove_unfinished();
   std::vector<std::uint64_t> all = steps();
   std::optional<NamedTensors> file;
   std::vector<std::pair<std::string, Tensor>> states;
+  RandomPosition random;
   std::string from;
   for (; !all.empty() && !file; all.pop_back()) {
     from = path(all.back());
     try {
       file = read_checked(from);
-      history = history_of(*file);
+      history = history_of(*file, extent);
+      random = {whole(*file, "random.seed"), whole(*file, "random.offset")};
       states = states_of(*file, model);
     } catch (const Error& e) {
       warnings.push_back(fmt::format("{} cannot be read: {}", escape_name(from), e.what()));
@@ -242,7 +292,7 @@ bool Checkpoints::restore(const Model& model, Session& session, History& history
   }
   require_same(*file, settings, from);
   for (const auto& [name, value] : states) session.write_state(name, value);
-  session.set_random_position({whole(*file, "random.seed"), whole(*file, "random.offset")});
+  session.set_random_position(random);
   return true;
 }
 

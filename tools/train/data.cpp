@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -149,6 +150,30 @@ std::string Data::description() const {
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", c.from->name, name_of(c.from->dtype),
                         sizes_text(c.from->sizes));
   return text;
+}
+
+std::string Data::contents() const {
+  constexpr std::size_t kPage = 4096, kPages = 256;
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  std::size_t size = 0;
+  for (const Column& c : columns_) {
+    const std::span<const std::byte> bytes = c.from->bytes;
+    size += bytes.size();
+    if (bytes.size() <= kPages * kPage) {
+      XXH3_64bits_update(state, bytes.data(), bytes.size());
+      continue;
+    }
+    // Spread evenly, with the first and the last page.
+    for (std::size_t i = 0; i < kPages; ++i) {
+      const std::size_t pages = (bytes.size() - kPage) / kPage;
+      const std::size_t at = i + 1 == kPages ? bytes.size() - kPage : pages * i / (kPages - 1) * kPage;
+      XXH3_64bits_update(state, bytes.data() + at, kPage);
+    }
+  }
+  const std::uint64_t hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{} bytes, {:016x}", size, hash);
 }
 
 }  // namespace tern::train

@@ -33,6 +33,9 @@ class Data {
   const std::string& file() const { return file_.file(); }
   /// Names, types and sizes of the arrays that are used: for a checkpoint, which continues with such data alone.
   std::string description() const;
+  /// Their number of bytes and a hash of samples of them, which takes no more than milliseconds: other data has
+  /// another one, unless all samples are the same by chance.
+  std::string contents() const;
 
  private:
   struct Column {

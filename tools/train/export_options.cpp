@@ -4,6 +4,8 @@
 #include <tern/error.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 
 #include "exporter/training/losses.h"
 #include "tools/bounds.h"
@@ -27,6 +29,35 @@ std::string loss_names() {
   return names + "or none: the program's first result is the loss";
 }
 
+using enum optimizers::Optimizer;
+
+/// The optimizers that read an option; with any other it would silently do nothing.
+struct Readers {
+  const char* option;
+  std::vector<optimizers::Optimizer> optimizers;
+};
+
+void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
+  const std::pair<Readers, bool> options[] = {
+      {{"--momentum", {sgd, rmsprop, muon}}, a.momentum.has_value()},
+      {{"--nesterov", {sgd, muon}}, a.nesterov},
+      {{"--amsgrad", {adam, adamw}}, a.amsgrad},
+      {{"--betas", {adam, adamw, adamax, nadam, radam, lion}}, !a.betas.empty()},
+      {{"--eps", {adam, adamw, adagrad, rmsprop, adadelta, adamax, nadam, radam, adafactor, muon}}, a.eps.has_value()},
+      {{"--weight-decay",
+        {sgd, adam, adamw, adagrad, rmsprop, adadelta, adamax, nadam, radam, asgd, adafactor, lion, muon}},
+       a.weight_decay.has_value()},
+  };
+  for (const auto& [readers, given] : options) {
+    if (!given || std::ranges::find(readers.optimizers, optimizer) != readers.optimizers.end()) continue;
+    std::string names;
+    for (const auto o : readers.optimizers)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", optimizers::optimizer_name(o));
+    fail(ErrorCode::invalid_argument, fmt::format("{} does nothing with --optimizer {}; it goes with {}",
+                                                  readers.option, optimizers::optimizer_name(optimizer), names));
+  }
+}
+
 OptimizerOptions parse_optimizer(const TrainArguments& a) {
   const std::string name = a.optimizer.empty() ? "adamw" : a.optimizer;
   const int number = optimizers::optimizer_from_name(name);
@@ -35,6 +66,9 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
          fmt::format("--optimizer takes {}, not '{}'", optimizer_names(), escape_name(name)));
   }
   OptimizerOptions o = optimizers::options_for(static_cast<optimizers::Optimizer>(number));
+  require_read(a, o.optimizer);
+  if (a.lr && !(*a.lr >= 0 && std::isfinite(*a.lr)))
+    fail(ErrorCode::invalid_argument, fmt::format("--lr takes a finite number from 0, not {}", *a.lr));
   o.lr = a.lr.value_or(o.lr);
   o.weight_decay = a.weight_decay.value_or(o.weight_decay);
   o.momentum = a.momentum.value_or(o.momentum);

@@ -7,29 +7,32 @@ namespace tern::train {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
-volatile std::sig_atomic_t asked_to_stop = 0;
+volatile std::sig_atomic_t signal_that_came = 0;
 std::array<struct sigaction, kSignals.size()> before;
 
-void remember(int) {
-  asked_to_stop = 1;
+void remember(int signal) {
+  signal_that_came = signal;
 }
 
 }  // namespace
 
 Interrupt::Interrupt() {
-  asked_to_stop = 0;
+  signal_that_came = 0;
   struct sigaction action {};
   action.sa_handler = remember;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &before[i]);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 Interrupt::~Interrupt() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
 }
 
-bool Interrupt::asked() const {
-  return asked_to_stop != 0;
+int Interrupt::asked() const {
+  return signal_that_came;
 }
 
 }  // namespace tern::train

@@ -3,7 +3,8 @@
 
 namespace tern::train {
 
-/// While it lives, the first SIGINT or SIGTERM is remembered; a second one ends the process. One at a time.
+/// While it lives, the first SIGINT or SIGTERM is remembered; a second one ends the process. One that the process was
+/// started to ignore, as by nohup, stays ignored. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -11,7 +12,8 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  bool asked() const;
+  /// The signal that came; 0: none.
+  int asked() const;
 };
 
 }  // namespace tern::train

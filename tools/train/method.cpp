@@ -69,6 +69,9 @@ Methods find_methods(const Model& model, const std::string& name) {
   if (const FunctionInfo* f = find(model, training::kLoss)) m.loss = *f;
   m.accumulates = find(model, training::kAccumulate) != nullptr && find(model, training::kApply) != nullptr;
   m.class_axis = number_in<std::int64_t>(model, training::kClassAxisKey);
+  for (const auto& [key, value] : model.metadata()) {
+    if (key == training::kOptimizerKey) m.optimizer = value;
+  }
   m.rate = number_in<double>(model, training::kRateKey).value_or(m.rate);
   return m;
 }

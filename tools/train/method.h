@@ -19,6 +19,7 @@ struct Methods {
   bool accumulates = false;                ///< there are `accumulate` and `apply`
   std::optional<std::int64_t> class_axis;  ///< of a loss over classes
   double rate = 1e-3;                      ///< what export was given
+  std::string optimizer;                   ///< as `tern export` names it; empty for others' step functions
 };
 
 /// Fails (invalid_argument) where the model has no step function, and says how to make one. `name`: the step

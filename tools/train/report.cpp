@@ -53,7 +53,7 @@ std::string report_json(const TrainOptions& options, const Trainer& trainer, boo
       "\"held_out_samples\": {}, \"batch\": {}, \"accumulate\": {}, \"seed\": {},\n \"epochs\": [{}],\n \"losses\": "
       "[{}]}}\n",
       json_escape(options.model), json_escape(options.data), json_escape(options.output), complete, h.position.step,
-      trainer.trained_samples(), trainer.held_out_samples(), options.batch, options.accumulate, options.seed, epochs,
+      trainer.trained_samples(), trainer.held_out_samples(), trainer.batch(), options.accumulate, options.seed, epochs,
       losses);
 }
 

@@ -9,6 +9,7 @@
 
 #include "dtypes/convert.h"
 #include "exporter/training/methods.h"
+#include "tools/text.h"
 #include "tools/train/metrics.h"
 
 namespace tern::train {
@@ -38,6 +39,12 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
     fail(ErrorCode::invalid_argument, "--held-out takes a share of the data or a file, not both");
   if ((options_.rate || options_.schedule != "constant" || options_.warmup > 0) && !methods_.takes_rate)
     fail(ErrorCode::invalid_argument, "--lr, --schedule and --warmup need a step function with an input 'lr'");
+  if (options_.rate && !(*options_.rate >= 0 && std::isfinite(*options_.rate)))
+    fail(ErrorCode::invalid_argument, fmt::format("--lr takes a finite number from 0, not {}", *options_.rate));
+  if ((options_.rate || options_.schedule != "constant" || options_.warmup > 0) && methods_.optimizer == "rprop") {
+    fail(ErrorCode::invalid_argument,
+         "--lr, --schedule and --warmup: rprop has no rate; its first step sizes are --lr of 'tern export'");
+  }
   if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch());
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
@@ -49,11 +56,14 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   session_.set_seed(options_.seed);
   add_settings(std::move(settings));
   if (options_.resume) {
-    if (checkpoints_.restore(model_, session_, history_, settings_, warnings_)) saved_step_ = history_.position.step;
-  } else if (!options_.checkpoints.empty() && checkpoints_.any()) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--checkpoint: {} holds the checkpoints of a run; continue it with --resume, or remove them",
-                     options_.checkpoints));
+    if (checkpoints_.restore(model_, session_, history_, settings_, {steps_, batches_}, warnings_))
+      saved_step_ = history_.position.step;
+  } else if (checkpoints_.any()) {
+    fail(
+        ErrorCode::invalid_argument,
+        fmt::format("{} holds the checkpoints of a run; continue it with --resume, remove them, or give another folder "
+                    "with --checkpoint",
+                    escape_name(checkpoints_.folder())));
   }
 }
 
@@ -84,6 +94,7 @@ void Trainer::add_settings(Settings settings) {
   const auto add = [&](const char* key, std::string value) { settings_.emplace_back(key, std::move(value)); };
   add("method", methods_.step.name);
   add("data", data_.description());
+  add("contents of the data", data_.contents());
   add("epochs", fmt::format("{}", options_.epochs));
   add("steps", fmt::format("{}", steps_));
   add("batch", fmt::format("{}", options_.batch));
@@ -92,6 +103,7 @@ void Trainer::add_settings(Settings settings) {
   add("drop last", fmt::format("{}", options_.drop_last));
   add("seed", fmt::format("{}", options_.seed));
   add("held out", options_.held_out_data.empty() ? fmt::format("{}", options_.held_out) : options_.held_out_data);
+  if (held_out_data_) add("contents of the held-out data", held_out_data_->contents());
   add("lr", fmt::format("{}", options_.rate.value_or(methods_.rate)));
   add("schedule", options_.schedule);
   add("warm-up", fmt::format("{}", options_.warmup));

@@ -42,7 +42,10 @@ class Trainer {
   std::uint64_t steps_each() const { return steps_each_; }  ///< of an epoch
   std::uint64_t trained_samples() const { return division_.trained.size(); }
   std::uint64_t held_out_samples() const;
+  std::uint64_t batch() const { return options_.batch; }  ///< samples: the program's, where that is fixed
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// A checkpoint of now, where there is none yet.
+  void save();
   const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
@@ -52,7 +55,6 @@ class Trainer {
   double run_step(const std::vector<Tensor>& inputs);
   double run_accumulated(std::span<const std::uint64_t> samples);
   void end_epoch(double seconds);
-  void save();
 
   const Model& model_;
   TrainOptions options_;

@@ -4,7 +4,7 @@
   make.py [OUT]      needs torch (2.9 or later), safetensors
 
 Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetensors, and losses.json: for each case how it
-is trained, and the loss of each step. The images are those of examples/digits/digits_test.safetensors, in their order.
+is trained, and the loss of each step. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
 import pathlib
@@ -53,6 +53,21 @@ class Encoder(nn.Module):
         return self.head(self.layers(self.tokens(tokens) + self.places))
 
 
+class Tied(nn.Module):
+    """The weights of the embedding are those of the head, in float32; the rest is float64."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(TOKENS, 16)
+        self.norm, self.fc = nn.LayerNorm(16).double(), nn.Linear(16, 16).double()
+        self.head = nn.Linear(16, TOKENS, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, tokens):
+        x = self.tokens(tokens).double()
+        return self.head(torch.tanh(self.fc(self.norm(x))).float()).double()
+
+
 def train(path, inputs, targets, class_axis, name, lr, settings, clip):
     model = load(path).module()
     classes = {n.lower(): getattr(torch.optim, n) for n in ("SGD", "Adam", "AdamW", "RMSprop", "NAdam")}
@@ -72,6 +87,16 @@ def train(path, inputs, targets, class_axis, name, lr, settings, clip):
                 return losses
 
 
+def tied():
+    torch.manual_seed(0)
+    tokens = load_file(OUT / "encoder_data.safetensors")["tokens"]
+    save(export(Tied().train(), (tokens[:4],), dynamic_shapes=({0: Dim("batch", max=4096)},)), OUT / "tied.pt2")
+    case = {"model": "tied", "optimizer": "adamw", "lr": 3e-3, "settings": {}, "clip": 0.5}
+    losses = train(OUT / "tied.pt2", tokens, tokens.sort(1).values, -1, "adamw", 3e-3, {}, 0.5)
+    (OUT / "tied.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": [case | {
+        "losses": losses}]}) + "\n")
+
+
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -88,6 +113,8 @@ def main():
     losses = train(OUT / "encoder.pt2", tokens, tokens.sort(1).values, -1, "adamw", 3e-3, {}, None)
     cases.append({"model": "encoder", "optimizer": "adamw", "lr": 3e-3, "settings": {}, "clip": None, "losses": losses})
     (OUT / "losses.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": cases}) + "\n")
+    tied()
 
 
-main()
+if __name__ == "__main__":
+    main()

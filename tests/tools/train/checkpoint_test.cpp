@@ -2,9 +2,11 @@
 #include "tools/train/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/runtime/support.h"
 #include "tests/tools/support.h"
+#include "tools/files/safetensors.h"
 
 namespace tern::train {
 namespace {
@@ -29,7 +31,7 @@ Model adder() {
 History history_at(std::uint64_t step) {
   History h;
   h.position = {2, 5, step};
-  h.losses = {0.5, 1.0 / 3};
+  h.losses.assign(step, 1.0 / 3);
   h.epochs = {{1.5, 2.5, {}, 0.1, 3}, {1, {}, 0.75, 0.2, 4}};
   h.loss_sum = 0.1;
   h.samples = 7;
@@ -44,6 +46,7 @@ class TrainCheckpoint : public ::testing::Test {
   Session session{prepared};
   Checkpoints checkpoints{folder / "c"};
   Settings settings = {{"batch", "4"}};
+  Extent extent{20, 6};
   std::vector<std::string> warnings;
 
   std::string path(int step) {
@@ -60,7 +63,7 @@ TEST_F(TrainCheckpoint, GivesBackAllOfIt) {
   save_after_adding(10, 3);
   Session other(prepared);
   History h;
-  ASSERT_TRUE(Checkpoints(folder / "c").restore(model, other, h, settings, warnings));
+  ASSERT_TRUE(Checkpoints(folder / "c").restore(model, other, h, settings, extent, warnings));
   EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{11, 12}));
   EXPECT_EQ(other.random_position().seed, 9u);
   EXPECT_EQ(other.random_position().offset, 3u);
@@ -85,6 +88,60 @@ TEST_F(TrainCheckpoint, KeepsTwo) {
   EXPECT_TRUE(std::filesystem::exists(path(10)));
 }
 
+TEST_F(TrainCheckpoint, NeverRemovesTheOneItJustWrote) {
+  for (const std::uint64_t step : {15, 16, 3}) save_after_adding(1, step);
+  EXPECT_TRUE(std::filesystem::exists(path(3)));
+  EXPECT_TRUE(std::filesystem::exists(path(15)));
+  EXPECT_TRUE(std::filesystem::exists(path(16)));
+}
+
+TEST_F(TrainCheckpoint, RemovesAllOfThemAndAnEmptyFolder) {
+  save_after_adding(1, 1);
+  save_after_adding(1, 2);
+  test::write_bytes(folder / "c/notes.txt", "mine");
+  checkpoints.remove();
+  EXPECT_FALSE(checkpoints.any());
+  EXPECT_TRUE(std::filesystem::exists(folder / "c/notes.txt"));
+  std::filesystem::remove(folder / "c/notes.txt");
+  save_after_adding(1, 1);
+  checkpoints.remove();
+  EXPECT_FALSE(std::filesystem::exists(folder / "c"));
+}
+
+/// Files whose hash is right and whose numbers are not: they must not lead beyond the data.
+TEST_F(TrainCheckpoint, RefusesPositionsThatNoRunHas) {
+  const auto refused = [&](auto change) {
+    History bad = history_at(3), h;
+    change(bad);
+    checkpoints.save(model, session, bad, settings);
+    const std::string why =
+        error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file);
+    std::filesystem::remove_all(folder / "c");
+    return why;
+  };
+  EXPECT_NE(refused([](History& h) { h.position.batch = 6; }).find("batch 6 of 6"), std::string::npos);
+  EXPECT_NE(refused([](History& h) { h.position.batch = 1000000; }).find("batch 1000000 of 6"), std::string::npos);
+  EXPECT_NE(refused([](History& h) { h = history_at(21); }).find("step 21 of 20"), std::string::npos);
+  EXPECT_NE(refused([](History& h) { h.losses.pop_back(); }).find("history"), std::string::npos);
+  EXPECT_NE(refused([](History& h) { h.epochs.pop_back(); }).find("history"), std::string::npos);
+}
+
+TEST_F(TrainCheckpoint, RefusesHistoriesOfOtherTypes) {
+  for (const char* name : {"history.losses", "history.epochs", "history.sums"}) {
+    save_after_adding(1, 3);
+    NamedTensors file = read_safetensors(path(3));
+    for (auto& [key, t] : file.tensors) {
+      if (key == name) t.dtype = DType::i64;
+    }
+    write_safetensors(path(3), file);
+    History h;
+    EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file)
+                  .find("history"),
+              std::string::npos)
+        << name;
+  }
+}
+
 TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
   save_after_adding(1, 1);
   save_after_adding(1, 2);
@@ -97,14 +154,14 @@ TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
     Session other(prepared);
     History h;
     warnings.clear();
-    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, warnings));
+    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, extent, warnings));
     EXPECT_EQ(h.position.step, 1u);
     EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{2, 3}));
     EXPECT_EQ(warnings.size(), 1u);
   }
   test::write_bytes(path(1), "");
   History h;
-  EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, warnings); }, ErrorCode::bad_file)
+  EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file)
                 .find("no checkpoint in"),
             std::string::npos);
 }
@@ -113,19 +170,23 @@ TEST_F(TrainCheckpoint, RefusesAnotherRun) {
   save_after_adding(1, 1);
   settings = {{"batch", "8"}};
   History h;
-  const std::string why =
-      error_of([&] { checkpoints.restore(model, session, h, settings, warnings); }, ErrorCode::invalid_argument);
+  const std::string why = error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); },
+                                   ErrorCode::invalid_argument);
   EXPECT_NE(why.find("batch: 4 there, 8 now"), std::string::npos) << why;
 }
 
 TEST_F(TrainCheckpoint, RemovesUnfinishedFilesAndBeginsWithoutAny) {
   History h;
-  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, warnings));
+  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, extent, warnings));
   std::filesystem::create_directory(folder / "c");
-  test::write_bytes(path(5) + ".tmp.123", "half");
+  const std::string dead = path(5) + ".tmp.4194305";  // no process has so high a number
+  const std::string living = path(6) + ".tmp." + std::to_string(::getppid());
+  test::write_bytes(dead, "half");
+  test::write_bytes(living, "half");
   test::write_bytes(folder / "c/notes.txt", "mine");
-  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, warnings));
-  EXPECT_FALSE(std::filesystem::exists(path(5) + ".tmp.123"));
+  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(living));
   EXPECT_TRUE(std::filesystem::exists(folder / "c/notes.txt"));
 }
 
