@@ -180,6 +180,7 @@ def results_that_cannot_be_written(c):
     _, errors = process.communicate()
     c.check("an archive that cannot be written at the end", process.returncode == 3 and "it is a folder" in errors and
             "late.tern.checkpoints; continue with --resume\n" in errors, f"{process.returncode}: {errors}")
+    c.check("its last step is in a checkpoint", newest_step(c.folder / "late.tern.checkpoints") == 8 * 45, errors)
     (c.folder / "late.tern").rmdir()
     done = c.train(model, *options, "--resume", output="late.tern")
     c.check("--resume writes it", done.returncode == 0 and (c.folder / "late.tern").read_bytes() == expected, done.stderr)
