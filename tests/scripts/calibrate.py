@@ -9,10 +9,11 @@ import argparse
 import json
 import pathlib
 import struct
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+
+import checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data/calibrate"
@@ -25,18 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 CLOSE = 0.02
 
 
-class Checks:
-    def __init__(self, tern, folder):
-        self.tern, self.folder, self.passed, self.failed = tern, folder, 0, 0
-
-    def check(self, name, ok, detail=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print(f"FAIL {name}: {detail}")
-
-    def run(self, *command):
-        return subprocess.run([self.tern, *map(str, command)], capture_output=True, text=True)
-
+class QuantizingChecks(checks.Checks):
     def export(self, *options, model=MODEL, output="model.tern"):
         return self.run("export", model, "-o", self.folder / output, *options)
 
@@ -204,7 +194,7 @@ def main():
     parser.add_argument("--tern", required=True, type=pathlib.Path)
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        c = Checks(a.tern.resolve(), pathlib.Path(folder))
+        c = QuantizingChecks(a.tern.resolve(), pathlib.Path(folder))
         for part in (errors_are_those_of_pytorch, formats_follow_the_target, a_list_of_formats, the_same_each_time,
                      the_archive_has_the_error, charts, messages):
             part(c)

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import checks
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/data/train"
 IMAGES = ROOT / "examples/digits/digits_test.safetensors"
@@ -28,18 +30,7 @@ INTERRUPTED, TERMINATED = 130, 143
 FLAGS = {"nesterov", "amsgrad"}
 
 
-class Checks:
-    def __init__(self, tern, folder):
-        self.tern, self.folder, self.passed, self.failed = tern, folder, 0, 0
-
-    def check(self, name, ok, detail=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print(f"FAIL {name}: {detail}")
-
-    def run(self, *command):
-        return subprocess.run([self.tern, *map(str, command)], capture_output=True, text=True)
-
+class TrainingChecks(checks.Checks):
     def export(self, model, *options, output="model.tern"):
         done = self.run("export", model, "--train", "-o", self.folder / output, *options)
         self.check(f"export {pathlib.Path(model).name} {' '.join(map(str, options))}", done.returncode == 0, done.stderr)
@@ -324,7 +315,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        c = Checks(os.path.realpath(arguments.tern), pathlib.Path(folder))
+        c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))
         losses_are_those_of_pytorch(c)
         killed_runs_end_with_the_same_bits(c, arguments.full)
         interrupted_run(c)

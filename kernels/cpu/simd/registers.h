@@ -40,12 +40,13 @@ TERN_SIMD_INLINE Floats widen_bfloat16(const void* from) {
   return reinterpret_cast<Floats>(__builtin_convertvector(h, Words) << 16);
 }
 
-/// Rows become columns.
-TERN_SIMD_INLINE void transpose(Quad (&row)[4]) {
-  const Quad t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
-             t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
-             t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
-             t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+/// Rows become columns; V has four elements of any type.
+template <class V>
+TERN_SIMD_INLINE void transpose(V (&row)[4]) {
+  const V t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+          t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+          t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
+          t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
   row[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
   row[1] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
   row[2] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);

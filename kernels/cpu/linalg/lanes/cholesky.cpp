@@ -43,8 +43,7 @@ struct CholeskyTiles {
 }  // namespace
 
 bool Cholesky::fits(const KernelCall& c) {
-  const TensorView& a = c.in[0];
-  return is_real(a.dtype) && a.size(a.rank - 1) > 0 && within(a.dtype, a.size(a.rank - 1), batch_count(a, 2));
+  return matrices_fit(c.in[0]);
 }
 std::size_t Cholesky::scratch(const KernelCall& c) {
   return scratch_by_type<CholeskyTiles>(c);

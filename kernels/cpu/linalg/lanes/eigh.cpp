@@ -55,9 +55,7 @@ struct EighTiles {
 }  // namespace
 
 bool Eigh::fits(const KernelCall& c) {
-  const TensorView& a = c.in[0];
-  const std::int64_t n = a.size(a.rank - 1);
-  return is_real(a.dtype) && n > 0 && within(a.dtype, n, batch_count(a, 2));
+  return matrices_fit(c.in[0]);
 }
 std::size_t Eigh::scratch(const KernelCall& c) {
   return scratch_by_type<EighTiles>(c);

@@ -1,6 +1,9 @@
 // For which batches one matrix a lane is faster than one matrix after the other (`./dev bench linalg`).
 #pragma once
 
+#include <algorithm>
+
+#include "kernels/cpu/linalg/batch.h"
 #include "kernels/cpu/linalg/lanes/loops.h"
 #include "kernels/kernel.h"
 
@@ -24,6 +27,11 @@ inline bool within(DType type, std::int64_t size, std::int64_t count) {
       return count > 1 && static_cast<double>(places) <= g.gain * static_cast<double>(count);
   }
   return false;
+}
+/// The same for a batch of real matrices that are not empty: the last two axes of `a`.
+inline bool matrices_fit(const TensorView& a) {
+  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
+  return is_real(a.dtype) && m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));
 }
 
 }  // namespace tern::cpu::lanes

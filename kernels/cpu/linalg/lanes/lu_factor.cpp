@@ -52,9 +52,7 @@ struct LuFactorTiles {
 }  // namespace
 
 bool LuFactor::fits(const KernelCall& c) {
-  const TensorView& a = c.in[0];
-  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
-  return is_real(a.dtype) && m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));
+  return matrices_fit(c.in[0]);
 }
 std::size_t LuFactor::scratch(const KernelCall& c) {
   return scratch_by_type<LuFactorTiles>(c);

@@ -3,18 +3,6 @@
 template <class T>
 using Four = typename Lane<T>::Four;
 
-template <class T>
-TERN_SIMD_INLINE void transpose_four(Four<T> (&row)[4]) {
-  const Four<T> t0 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
-                t1 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
-                t2 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5),
-                t3 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-  row[0] = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
-  row[1] = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
-  row[2] = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
-  row[3] = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
-}
-
 /// Columns of four matrices that are moved before those of the next four: a line of the caches. Matrices lie a power of
 /// two apart so often that lines of all of them would fall in one set of the first-level cache.
 template <class T>
@@ -42,7 +30,7 @@ void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, st
     c = each_four<T>(n, lanes, [&](std::int64_t at, int l) {
       Four<T> q[4];
       for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from[l + i] + at, sizeof q[i]);
-      transpose_four<T>(q);
+      simd::transpose(q);
       for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (at + i) * column * lanes + l, &q[i], sizeof q[i]);
     });
   }
@@ -58,7 +46,7 @@ void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count,
   const std::int64_t covered = each_four<T>(n, fours, [&](std::int64_t at, int l) {
     Four<T> q[4];
     for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (at + i) * column * lanes + l, sizeof q[i]);
-    transpose_four<T>(q);
+    simd::transpose(q);
     for (int i = 0; i < 4; ++i) __builtin_memcpy(to[l + i] + at, &q[i], sizeof q[i]);
   });
   for (std::int64_t c = 0; c < n; ++c) {
@@ -116,7 +104,7 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
     for (std::int64_t c = 0; c < column_end; c += 4) {
       Four<T> q[4];
       for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (r + i) * columns + c, sizeof q[i]);
-      transpose_four<T>(q);
+      simd::transpose(q);
       for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (c + i) * rows + r, &q[i], sizeof q[i]);
     }
   }

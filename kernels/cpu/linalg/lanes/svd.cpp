@@ -66,9 +66,7 @@ struct SvdTiles {
 }  // namespace
 
 bool Svd::fits(const KernelCall& c) {
-  const TensorView& a = c.in[0];
-  const std::int64_t m = a.size(a.rank - 2), n = a.size(a.rank - 1);
-  return is_real(a.dtype) && m > 0 && n > 0 && within(a.dtype, std::max(m, n), batch_count(a, 2));
+  return matrices_fit(c.in[0]);
 }
 std::size_t Svd::scratch(const KernelCall& c) {
   return scratch_by_type<SvdTiles>(c);
