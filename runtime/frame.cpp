@@ -264,7 +264,7 @@ const std::vector<TensorView>& Frame::run(std::span<const TensorView> inputs, st
     if (plan.scratch_bytes > 0) context_.reserve(context_.scratch, plan.scratch_bytes);
     locate(run, inputs);
     if (outputs != nullptr && s + 1 == sections_.size()) {
-      outputs->check(plan.outputs);
+      outputs->expect(plan.outputs);
       if (context_.device().traits().host_memory) outputs->place(plan, run.args);
     }
     execute(run);

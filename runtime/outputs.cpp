@@ -4,6 +4,8 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 
 #include "runtime/tensor_view.h"
 
@@ -23,14 +25,24 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
+/// A tensor whose elements have no values yet.
+Tensor uninitialized(DType dtype, std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+  const std::size_t bytes = Tensor::borrow(static_cast<void*>(nullptr), dtype, sizes).byte_size();
+  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment), std::free);
+  if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
+  void* const data = memory.get();
+  return Tensor::borrow(data, dtype, std::move(sizes), {}, std::move(memory));
+}
+
 std::string text_of(const TensorView& v) {
   return text_of(Tensor::borrow(static_cast<void*>(nullptr), v.dtype, {v.shape().begin(), v.shape().end()}));
 }
 
 }  // namespace
 
-CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors, std::span<const TensorView> inputs)
-    : f_(f), views_(tensors.size()), direct_(tensors.size()) {
+CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors)
+    : f_(f), tensors_(tensors.begin(), tensors.end()), views_(tensors.size()), direct_(tensors.size()) {
   if (tensors.size() != f.outputs.size())
     fail(ErrorCode::invalid_argument, fmt::format("'{}' has {} results, but {} tensors were given for them", f.name,
                                                   f.outputs.size(), tensors.size()));
@@ -43,10 +55,27 @@ CallerOutputs::CallerOutputs(const Function& f, std::span<const Tensor> tensors,
     views_[i] = tensor_view(t);
     direct_[i] =
         t.is_contiguous() && t.byte_size() != 0 && reinterpret_cast<std::uintptr_t>(t.data()) % kAlignment == 0;
-    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
     for (std::size_t k = 0; k < i; ++k) {
       if (!tensors[k].is_contiguous() || overlap(bytes_of(views_[k]), bytes_of(views_[i]))) direct_[i] = false;
     }
+  }
+}
+
+void CallerOutputs::keep_apart(std::span<const TensorView> inputs) {
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    for (const TensorView& in : inputs) direct_[i] = direct_[i] && !overlap(bytes_of(in), bytes_of(views_[i]));
+  }
+}
+
+void CallerOutputs::expect(std::span<const Placed> results) {
+  if (!fresh_) return check(results);
+  tensors_.resize(views_.size());
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    const TensorView& v = results[i].view;
+    if (v.dtype == DType::invalid) continue;
+    tensors_[i] = uninitialized(v.dtype, v.shape());
+    views_[i] = tensor_view(tensors_[i]);
+    direct_[i] = tensors_[i].byte_size() != 0;
   }
 }
 
@@ -69,6 +98,11 @@ void CallerOutputs::place(const Plan& plan, std::span<TensorView> args) const {
     for (const std::uint32_t arg : plan.output_args[i])
       args[arg].data = views_[i].data + (plan.locations[arg].offset - plan.outputs[i].at.offset);
   }
+}
+
+void CallerOutputs::show(std::vector<Tensor>& outputs) const {
+  outputs.clear();
+  if (!fresh_) outputs = tensors_;
 }
 
 void CallerOutputs::copy(std::span<const TensorView> results) const {

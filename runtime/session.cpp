@@ -3,7 +3,6 @@
 #include <tern/error.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "runtime/devices/times.h"
 #include "runtime/outputs.h"
@@ -64,16 +63,14 @@ void SessionImpl::update_strided(const Function& f, std::span<const Tensor> give
   }
 }
 
-void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, std::span<const Tensor> into) {
+void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, CallerOutputs* to) {
   const Program& program = *prepared->program;
   const Function& f = program.functions[index];
   context.threads = Threads::chosen(prepared->options.threads);
   const ThreadScope scope(context.threads);
   const std::span<const Tensor> contiguous = make_dense(given);
   fill_inputs(program, f, contiguous, inputs);
-  std::optional<CallerOutputs> caller;
-  if (!into.empty()) caller.emplace(f, into, inputs);
-  CallerOutputs* const to = caller ? &*caller : nullptr;
+  if (to != nullptr) to->keep_apart(inputs);
   auto& frame = frames[index];
   if (frame == nullptr) frame = std::make_unique<Frame>(context, index);
   context.bytes_copied = 0;
@@ -86,11 +83,11 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, std::s
     if (to != nullptr) {
       stream.synchronize();
       to->copy(there);
-      outputs.assign(into.begin(), into.end());
+      to->show(outputs);
     } else {
       lend(there, outputs);
     }
-    last = &f;
+    last = outputs.size() == f.outputs.size() ? &f : nullptr;
     times.finish();
     if (contiguous.data() != given.data()) update_strided(f, given);
   } catch (const std::exception& e) {

@@ -15,6 +15,8 @@
 
 namespace tern {
 
+class CallerOutputs;
+
 class SessionImpl {
  public:
   SessionImpl(std::shared_ptr<const PreparedProgram> p, const Stream& s);
@@ -22,9 +24,9 @@ class SessionImpl {
   void give_up(const std::exception& why) noexcept;
   /// Makes tensors of views on the host; they borrow the memory.
   static void lend(std::span<const TensorView> results, std::vector<Tensor>& outputs);
-  /// Puts a run on the stream. `into`: where the caller wants its results, empty for the session's memory; then it
+  /// Puts a run on the stream. `into`: where the caller wants its results, null for the session's memory; else it
   /// waits.
-  void run(std::uint32_t function, std::span<const Tensor> given, std::span<const Tensor> into);
+  void run(std::uint32_t function, std::span<const Tensor> given, CallerOutputs* into);
 
   std::shared_ptr<const PreparedProgram> prepared;
   Stream stream;

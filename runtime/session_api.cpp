@@ -7,6 +7,7 @@
 #include "dtypes/convert.h"
 #include "runtime/devices/device.h"
 #include "runtime/graph/graph.h"
+#include "runtime/outputs.h"
 #include "runtime/session.h"
 
 namespace tern {
@@ -45,6 +46,11 @@ std::uint32_t find_function(const Program& program, std::string_view name) {
   }
   fail(ErrorCode::invalid_argument,
        fmt::format("the program has no function '{}'; it has: {}", name, list_entries(program)));
+}
+
+void refuse_capture(const Stream& stream) {
+  if (stream.is_capturing())
+    fail(ErrorCode::invalid_argument, "a captured run keeps its results in the graph's memory; use run()");
 }
 
 }  // namespace
@@ -95,8 +101,7 @@ void Session::run_into(std::span<const Tensor> inputs, std::span<const Tensor> o
 }
 
 void Session::run_into(std::string_view function, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  if (impl_->stream.is_capturing())
-    fail(ErrorCode::invalid_argument, "a captured run keeps its results in the graph's memory; use run()");
+  refuse_capture(impl_->stream);
   const Program& program = *impl_->prepared->program;
   const std::uint32_t index = find_function(program, function);
   if (outputs.empty() && !program.functions[index].outputs.empty())
@@ -105,8 +110,17 @@ void Session::run_into(std::string_view function, std::span<const Tensor> inputs
   if (outputs.empty()) {
     run(function, inputs);
   } else {
-    impl_->run(index, inputs, outputs);
+    CallerOutputs into(program.functions[index], outputs);
+    impl_->run(index, inputs, &into);
   }
+}
+
+std::vector<Tensor> Session::run_owned(std::string_view function, std::span<const Tensor> inputs) {
+  refuse_capture(impl_->stream);
+  const std::uint32_t index = find_function(*impl_->prepared->program, function);
+  CallerOutputs made(impl_->prepared->program->functions[index]);
+  impl_->run(index, inputs, &made);
+  return made.take();
 }
 
 const Tensor& Session::output(std::string_view name) const {
@@ -122,7 +136,7 @@ const Tensor& Session::output(std::string_view name) const {
 const std::vector<Tensor>& Session::enqueue(std::string_view function, std::span<const Tensor> inputs) {
   const std::uint32_t index = find_function(*impl_->prepared->program, function);
   if (GraphImpl* graph = impl_->stream.impl()->capture) return graph->record(impl_, index, inputs);
-  impl_->run(index, inputs, {});
+  impl_->run(index, inputs, nullptr);
   return impl_->outputs;
 }
 

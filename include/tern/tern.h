@@ -268,6 +268,10 @@ class TERN_API Session {
   void run_into(std::initializer_list<Tensor> inputs, std::initializer_list<Tensor> outputs) {
     run_into(std::span(inputs.begin(), inputs.size()), std::span(outputs.begin(), outputs.size()));
   }
+  /// Runs a function and gives its results memory of their own, 64-byte aligned: they stay valid after later runs and
+  /// after the session's end. On the CPU kernels write there directly. output() does not know these results. Throws
+  /// invalid_argument while a Graph records the stream.
+  std::vector<Tensor> run_owned(std::string_view function, std::span<const Tensor> inputs);
   /// The result of that name, of the last run. Valid until the next run.
   const Tensor& output(std::string_view name) const;
   /// Puts a run on the stream and returns; waits only if the host must read data. Results hold their values, and inputs
