@@ -8,6 +8,7 @@
 #include "runtime/devices/plugin/open.h"
 #include "tools/absent_plugins.h"
 #include "tools/command.h"
+#include "tools/output.h"
 #include "tools/text.h"
 
 namespace tern {
@@ -88,8 +89,8 @@ int run_devices(bool json) {
   for (const AbsentPlugin& p : absent_plugins(known_plugins(), paths))
     absent.push_back({{"name", p.name}, {"devices", p.devices}, {"problem", p.problem}});
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"devices", devices}, {"problems", problems}, {"absent", absent}}.dump(
-                           2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    const nlohmann::ordered_json all{{"devices", devices}, {"problems", problems}, {"absent", absent}};
+    print_output(all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     return 0;
   }
   fmt::print("{:8}  this processor\n", "cpu");

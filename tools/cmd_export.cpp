@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -22,6 +21,7 @@
 #include "tools/command.h"
 #include "tools/files/any.h"
 #include "tools/name_sizes.h"
+#include "tools/output.h"
 #include "tools/quantize/calibrate.h"
 #include "tools/quantize/chart.h"
 #include "tools/quantize/options.h"
@@ -89,33 +89,33 @@ std::string tuning_json(const TuneReport& t) {
 }
 
 void print_tuning(const TuneReport& t) {
-  for (const std::string& f : t.left_out) fmt::print("not tuned: {}\n", escape_name(f, 400));
+  for (const std::string& f : t.left_out) print_output(fmt::format("not tuned: {}\n", escape_name(f, 400)));
   for (const TunedKind& k : t.kinds)
-    fmt::print("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before));
+    print_output(fmt::format("{} x {}: {} instead of {}\n", k.nodes, k.what, name_of(k.after), name_of(k.before)));
   const std::string gain = t.kinds.empty()
                                ? "nothing is faster than what the rules choose"
                                : fmt::format("{:.3f} ms a run for {:.3f} before", t.after * 1e3, t.before * 1e3);
-  fmt::print("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
-             t.tuning.threads == 1 ? "" : "s", gain, t.trials,
-             t.complete ? "" : "; more were left when the time was up: --tune-seconds");
+  print_output(fmt::format("tuned for {}, {} thread{}: {} ({} trials{})\n", t.tuning.processor, t.tuning.threads,
+                           t.tuning.threads == 1 ? "" : "s", gain, t.trials,
+                           t.complete ? "" : "; more were left when the time was up: --tune-seconds"));
 }
 
 void print_quantized(const ExportArguments& a, const QuantizeReport& report, const Calibration* calibration) {
-  fmt::print("{}", weights_text(report));
-  if (calibration != nullptr) fmt::print("{}", calibration_text(*calibration));
+  print_output(weights_text(report));
+  if (calibration != nullptr) print_output(calibration_text(*calibration));
   if (a.quantize.draws && a.quantize.chart.empty())
-    fmt::print("{}\n", chart_text(chart_of(report, calibration), output_style()));
+    print_output(fmt::format("{}\n", chart_text(chart_of(report, calibration), output_style())));
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
                   const std::optional<TuneReport>& tuned, const Calibration* calibration) {
   if (a.json) {
-    fmt::print(
+    print_output(fmt::format(
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
         "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
         import.nodes, program.functions.size(), program.states.size(),
-        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : "");
+        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : ""));
     return;
   }
   if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
@@ -124,10 +124,11 @@ void print_report(const ExportArguments& a, const Program& program, const Import
   for (const Function& f : program.functions) {
     if (f.entry) names += (names.empty() ? "" : ", ") + escape_name(f.name);
   }
-  fmt::print("{}: {} ({} traced nodes became {}; {} of weights{} in {} segments{})\n", escape_name(a.output), names,
-             import.traced_nodes, import.nodes, human_bytes(w.weights), program.kernels.empty() ? "" : " and kernels",
-             w.segments, w.stored == w.weights ? "" : ", " + human_bytes(w.stored) + " stored");
-  fmt::print("{}\n", human_bytes(w.file_size));
+  print_output(fmt::format("{}: {} ({} traced nodes became {}; {} of weights{} in {} segments{})\n",
+                           escape_name(a.output), names, import.traced_nodes, import.nodes, human_bytes(w.weights),
+                           program.kernels.empty() ? "" : " and kernels", w.segments,
+                           w.stored == w.weights ? "" : ", " + human_bytes(w.stored) + " stored"));
+  print_output(fmt::format("{}\n", human_bytes(w.file_size)));
 }
 
 /// Packs the weights for this machine's processor and adds them to the program, instead of any that it has.
@@ -167,8 +168,9 @@ void add_target(Program& program, const std::string& name, const SymbolSizes& si
   if (name == "cpu") return add_packings(program, sizes);
   const KernelReport report = add_kernels(program, kernel_target(name), sizes);
   if (quiet) return;
-  fmt::print("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes));
-  for (const std::string& kind : report.left_out) fmt::print("{}: none for a {}\n", name, escape_name(kind, 400));
+  print_output(fmt::format("{}: {} kernels, {}\n", name, report.kernels, human_bytes(report.bytes)));
+  for (const std::string& kind : report.left_out)
+    print_output(fmt::format("{}: none for a {}\n", name, escape_name(kind, 400)));
 }
 
 [[noreturn]] void refuse_nothing_quantized(const QuantizeReport& report) {
@@ -238,7 +240,7 @@ int run_export(ExportArguments& a) {
   std::optional<Calibration> calibration;
   std::optional<Program> imported = import_program(a, import_options, import, calibration);
   if (!imported) {
-    fmt::print(stderr, "tern: {}\n", missed_target(*calibration, !a.precision.empty()));
+    print_problem(fmt::format("tern: {}\n", missed_target(*calibration, !a.precision.empty())));
     return kExitFindings;
   }
   Program& program = *imported;
@@ -273,7 +275,7 @@ int run_export(ExportArguments& a) {
     progress.reset();
   }
   if (a.verify) verify_archive(a.output);
-  if (training && !a.json) fmt::print("{}", training_text(*training, trained));
+  if (training && !a.json) print_output(training_text(*training, trained));
   print_report(a, program, import, written, tuned, measured);
   return 0;
 }

@@ -4,10 +4,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "exporter/importer.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
-#include "tools/inputs.h"
 #include "tools/inspect/inspect.h"
 
 namespace tern {
@@ -19,21 +17,10 @@ struct InspectArguments {
   bool json = false;
 };
 
-ReadArchive read_file(const std::string& path, bool pt2, Findings& findings) {
-  if (!pt2) return read_archive(FileBytes::open(path, Access::map), findings);
-  ReadArchive archive;
-  archive.program = std::make_shared<Program>(import_pt2(path));
-  archive.file = FileBytes::open(path, Access::map);
-  archive.stage = ReadStage::program;
-  archive.segment_of.assign(archive.program->storages.size(), -1);
-  return archive;
-}
-
 int run_inspect(InspectArguments& a) {
   refuse_standard_input(a.path);
-  a.options.imported = is_pt2(a.path);
   Findings findings(Findings::Mode::collect);
-  const ReadArchive archive = read_file(a.path, a.options.imported, findings);
+  const ReadArchive archive = read_for_inspection(a.path, &a.options.imported, findings);
   const std::string text = a.json ? inspect_json(a.path, archive, findings.list(), a.options)
                                   : inspect_text(a.path, archive, findings.list(), a.options);
   fmt::print("{}", text);

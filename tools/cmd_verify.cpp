@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <cstdio>
-
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/inputs.h"
+#include "tools/output.h"
 #include "tools/terminal.h"
 #include "tools/verify/report.h"
 
@@ -123,7 +122,7 @@ int run_verify(VerifyArguments& a) {
   // What fails is explained by its nodes.
   if (report.nodes_asked || (!report.broken.empty() && !plain && a.reference.empty()))
     measure(a, test, reference_side(model, name, a), calls, report);
-  fmt::print("{}", a.json ? verify_json(report) : verify_text(report));
+  print_output(a.json ? verify_json(report) : verify_text(report));
   return report.broken.empty() ? 0 : kExitFindings;
 }
 

@@ -174,6 +174,19 @@ std::unique_ptr<CLI::App> make_app(CommandLine& line) {
   return app;
 }
 
+int run_for_text(const std::vector<std::string>& words, std::string* text) {
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), "tern");
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  CommandLine line;
+  const std::unique_ptr<CLI::App> app = make_app(line);
+  OutputText taken;
+  const int status = parse(*app, static_cast<int>(arguments.size()), arguments.data());
+  *text = std::move(taken.text);
+  return status != 0 ? status : line.status;
+}
+
 int run_command_line(int argc, char** argv) {
   keep_write_errors();
   const int status = run(argc, argv);

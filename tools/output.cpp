@@ -1,5 +1,6 @@
 #include "tools/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,35 @@
 #include <cstring>
 
 namespace tern {
+namespace {
+
+thread_local OutputText* taker = nullptr;
+
+void print_to(std::FILE* file, std::string_view text) {
+  if (taker != nullptr) {
+    taker->text += text;
+  } else {
+    fmt::print(file, "{}", text);  // throws where stdio returns an error
+  }
+}
+
+}  // namespace
+
+void print_output(std::string_view text) {
+  print_to(stdout, text);
+}
+
+void print_problem(std::string_view text) {
+  print_to(stderr, text);
+}
+
+OutputText::OutputText() : outer_(taker) {
+  taker = this;
+}
+
+OutputText::~OutputText() {
+  taker = outer_;
+}
 
 void keep_write_errors() {
   std::signal(SIGPIPE, SIG_IGN);

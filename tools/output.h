@@ -2,8 +2,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace tern {
+
+/// Prints to standard output, or to the OutputText of this thread.
+void print_output(std::string_view text);
+/// The same for standard error.
+void print_problem(std::string_view text);
+
+/// Takes what this thread prints by the functions above, for programs that call a command in their own process.
+class OutputText {
+ public:
+  OutputText();
+  ~OutputText();
+  OutputText(const OutputText&) = delete;
+  OutputText& operator=(const OutputText&) = delete;
+  std::string text;
+
+ private:
+  OutputText* outer_;
+};
 
 /// Makes a closed pipe a failed write rather than the end of the process. Call once, before anything is written.
 void keep_write_errors();

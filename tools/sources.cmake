@@ -46,6 +46,7 @@ set(sources
   inspect/cost.cpp
   inspect/json.cpp
   inspect/nodes.cpp
+  inspect/read.cpp
   inspect/text.cpp
   machine.cpp
   main.cpp

@@ -16,6 +16,9 @@ struct InspectOptions {
   std::vector<std::string> sizes;  ///< NAME=NUMBER: for what a run takes
 };
 
+/// What inspection can read of an archive; of a .pt2 file, which is imported, the program. Throws Error for that.
+ReadArchive read_for_inspection(const std::string& path, bool* imported, Findings& findings);
+
 std::string inspect_text(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings,
                          const InspectOptions& options);
 std::string inspect_json(const std::string& path, const ReadArchive& archive, const std::vector<Finding>& findings,
