@@ -24,8 +24,8 @@ state() {
   done
   c++ --version 2>/dev/null | head -n 1 || true
   ls -d /usr/local/cuda* /opt/rocm* /opt/intel/oneapi/compiler/* /usr/local/include/CL 2>/dev/null || true
-  # What './dev setup devices' took from PyPI.
-  cksum build/device-tools/requirements.txt 2>/dev/null || true
+  # What './dev setup devices' and './dev setup python' took from PyPI.
+  cksum build/device-tools/requirements.txt build/python-tools/requirements.txt 2>/dev/null || true
   local variable
   for variable in CMAKE_PREFIX_PATH PKG_CONFIG_PATH CUDAToolkit_ROOT CUDA_PATH ROCM_PATH; do
     printf '%s=%s\n' "$variable" "${!variable:-}"

@@ -275,6 +275,8 @@ part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern
 apart
 part consumers $scripts/consumers.sh build
+# shellcheck disable=SC2086
+part python $scripts/python.sh build $full
 
 if [[ $full == --full ]]; then
   check 'sanitized: build' compiled sanitize build-sanitize
@@ -301,6 +303,7 @@ if [[ $full == --full ]]; then
   part minimal $scripts/minimal.sh build
   part 'aarch64, emulated' $scripts/arm64.sh $reports/bits.txt 1
   part package $scripts/package_test.sh
+  part wheel $scripts/wheel_test.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12
   part 'bare Ubuntu 24.04' $scripts/bare.sh ubuntu24

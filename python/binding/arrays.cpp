@@ -1,0 +1,180 @@
+#include "python/binding/arrays.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <tern/error.h>
+
+#include <string>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "python/binding/dlpack.h"
+#include "python/binding/owner.h"
+#include "python/binding/tensor.h"
+
+namespace nb = nanobind;
+
+namespace tern::python {
+namespace {
+
+struct Format {
+  DType dtype;
+  const char* letters;
+};
+
+/// Letters of Python's struct module, as NumPy has them. Integers are found by their sizes.
+constexpr Format kFormats[] = {{DType::boolean, "?"}, {DType::u8, "B"},   {DType::i8, "b"},  {DType::i16, "h"},
+                               {DType::u16, "H"},     {DType::i32, "i"},  {DType::u32, "I"}, {DType::i64, "q"},
+                               {DType::u64, "Q"},     {DType::f16, "e"},  {DType::f32, "f"}, {DType::f64, "d"},
+                               {DType::c64, "Zf"},    {DType::c128, "Zd"}};
+
+DType integer_of(bool is_signed, Py_ssize_t size) {
+  switch (size) {
+    case 1: return is_signed ? DType::i8 : DType::u8;
+    case 2: return is_signed ? DType::i16 : DType::u16;
+    case 4: return is_signed ? DType::i32 : DType::u32;
+    case 8: return is_signed ? DType::i64 : DType::u64;
+    default: return DType::invalid;
+  }
+}
+
+DType dtype_of(const Py_buffer& view) {
+  std::string_view letters = view.format == nullptr ? "B" : view.format;
+  if (letters.size() > 1 && (letters[0] == '@' || letters[0] == '=' || letters[0] == '<')) letters.remove_prefix(1);
+  if (letters.size() == 1 && std::string_view("bhilqn").find(letters) != std::string_view::npos)
+    return integer_of(true, view.itemsize);
+  if (letters.size() == 1 && std::string_view("BHILQN").find(letters) != std::string_view::npos)
+    return integer_of(false, view.itemsize);
+  for (const Format& f : kFormats) {
+    if (letters == f.letters) return f.dtype;
+  }
+  return DType::invalid;
+}
+
+[[noreturn]] void refuse(std::string_view name, const std::string& why) {
+  fail(ErrorCode::invalid_argument, fmt::format("input '{}' {}", name, why));
+}
+
+/// Strides in elements, empty for memory without gaps in row-major order.
+std::vector<std::int64_t> element_strides(std::span<const Py_ssize_t> shape, const Py_ssize_t* bytes, Py_ssize_t size,
+                                          std::string_view name) {
+  Py_ssize_t dense = size;
+  bool contiguous = true;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] == 0) return {};
+    contiguous = contiguous && (shape[i] == 1 || bytes[i] == dense);
+    dense *= shape[i];
+  }
+  if (contiguous) return {};
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (bytes[i] % size != 0)
+      refuse(name, "has elements that lie no whole number of elements apart; pass numpy.ascontiguousarray of it");
+    strides.push_back(bytes[i] / size);
+  }
+  return strides;
+}
+
+Tensor borrow(void* data, bool read_only, DType dtype, std::span<const Py_ssize_t> shape, const Py_ssize_t* bytes,
+              Py_ssize_t size, std::shared_ptr<void> owner, std::string_view name) {
+  std::vector<std::int64_t> strides;
+  if (bytes != nullptr) strides = element_strides(shape, bytes, size, name);
+  std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+  if (read_only)
+    return Tensor::borrow(static_cast<const void*>(data), dtype, std::move(sizes), std::move(strides),
+                          std::move(owner));
+  return Tensor::borrow(data, dtype, std::move(sizes), std::move(strides), std::move(owner));
+}
+
+Tensor of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer> view, std::string_view name) {
+  const Py_buffer& v = *view;
+  const DType dtype = dtype_of(v);
+  if (dtype == DType::invalid) {
+    const std::string_view letters = v.format == nullptr ? "" : v.format;
+    if (letters.starts_with('>') || letters.starts_with('!'))
+      refuse(name, "has the byte order of another processor; pass x.astype(x.dtype.newbyteorder('='))");
+    refuse(name, fmt::format("has elements of a type that Tern does not have (buffer format '{}', {} bytes each)",
+                             letters, v.itemsize));
+  }
+  const std::span<const Py_ssize_t> shape(v.shape, static_cast<std::size_t>(v.ndim));
+  return borrow(v.buf, v.readonly != 0, dtype, shape, v.strides, v.itemsize, owner_of(std::move(view)), name);
+}
+
+/// The types of ml_dtypes, which the buffer protocol has no letters for.
+DType small_float(const std::string& name) {
+  if (name == "float8_e8m0fnu") return DType::f8_e8m0;
+  if (name == "float6_e2m3fn") return DType::f6_e2m3;
+  if (name == "float6_e3m2fn") return DType::f6_e3m2;
+  const DType dtype = dtype_from_name(name);
+  return is_floating(dtype) && element_size(dtype) <= 2 ? dtype : DType::invalid;
+}
+
+/// A NumPy array whose elements have no letters.
+Tensor of_interface(nb::handle object, std::string_view name) {
+  const std::string type = nb::cast<std::string>(nb::str(object.attr("dtype").attr("name")));
+  const DType dtype = small_float(type);
+  if (dtype == DType::invalid) refuse(name, fmt::format("has elements of type {}, which Tern does not have", type));
+  const nb::dict array = nb::cast<nb::dict>(object.attr("__array_interface__"));
+  const nb::tuple data = nb::cast<nb::tuple>(array["data"]);
+  const auto shape = nb::cast<nb::tuple>(array["shape"]);
+  std::vector<Py_ssize_t> sizes, strides;
+  for (nb::handle s : shape) sizes.push_back(nb::cast<Py_ssize_t>(s));
+  if (!array["strides"].is_none()) {
+    for (nb::handle s : nb::cast<nb::tuple>(array["strides"])) strides.push_back(nb::cast<Py_ssize_t>(s));
+  }
+  void* const address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0]));
+  return borrow(address, nb::cast<bool>(data[1]), dtype, sizes, strides.empty() ? nullptr : strides.data(),
+                element_size(dtype), owner_of(object), name);
+}
+
+/// A Python number as a tensor without axes.
+Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
+  PyObject* const o = object.ptr();
+  if (PyFloat_Check(o)) {
+    if (wanted == DType::invalid) wanted = DType::f64;
+    if (!is_floating(wanted) && !is_complex(wanted))
+      throw nb::type_error(fmt::format("input '{}' takes {}, not a float", name, name_of(wanted)).c_str());
+    Tensor t(wanted, {});
+    const double value = PyFloat_AsDouble(o);
+    convert(&value, DType::f64, t.data(), wanted, 1);
+    return t;
+  }
+  if (wanted == DType::invalid) wanted = PyBool_Check(o) ? DType::boolean : DType::i64;
+  Tensor t(wanted, {});
+  const long long value = PyLong_AsLongLong(o);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const std::int64_t number = value;
+  convert(&number, DType::i64, t.data(), wanted, 1);
+  return t;
+}
+
+}  // namespace
+
+const char* buffer_format(DType dtype) {
+  for (const Format& f : kFormats) {
+    if (f.dtype == dtype) return f.letters;
+  }
+  return nullptr;
+}
+
+Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
+  PyObject* const o = object.ptr();
+  if (const Tensor* own = own_tensor(object)) return *own;
+  if (PyObject_CheckBuffer(o)) {
+    auto view = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(o, view.get(), PyBUF_FORMAT | PyBUF_STRIDES) == 0)
+      return of_buffer(std::unique_ptr<Py_buffer, ReleaseBuffer>(view.release()), name);
+    PyErr_Clear();
+    if (nb::hasattr(object, "__array_interface__")) return of_interface(object, name);
+  }
+  Tensor tensor;
+  if (tensor_of_dlpack(object, name, &tensor)) return tensor;
+  if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
+  throw nb::type_error(
+      fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and whatever "
+                  "has DLPack or a buffer (numpy.asarray makes an array of a list)",
+                  name, nb::cast<std::string>(nb::str(object.type().attr("__name__"))))
+          .c_str());
+}
+
+}  // namespace tern::python

@@ -1,0 +1,18 @@
+// DLPack in both directions: capsules, and the C functions of DLPack 1.2 that need no call of Python code.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <tern/tensor.h>
+
+#include <string_view>
+
+namespace tern::python {
+
+/// A tensor over the memory of an object that has DLPack. False if it has none. Throws Error where the memory is not
+/// the CPU's or the type is not Tern's; nb::python_error for what the object raises.
+bool tensor_of_dlpack(nanobind::handle object, std::string_view name, Tensor* tensor);
+
+/// A capsule "dltensor_versioned", or "dltensor" for callers of DLPack 0.
+nanobind::object capsule_of(const Tensor& tensor, bool versioned);
+
+}  // namespace tern::python

@@ -1,0 +1,52 @@
+#include "python/binding/dlpack_exchange.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <string>
+#include <unordered_map>
+
+namespace nb = nanobind;
+
+namespace tern::python {
+namespace {
+
+struct Known {
+  const DlpackExchange* exchange = nullptr;
+  bool lazy = false;  ///< has is_conj and is_neg, as torch.Tensor does
+};
+
+Known look_up(nb::handle type) {
+  Known known;
+  const nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return known;
+  auto* table = static_cast<const DlpackExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  while (table != nullptr && table->major != dlpack::kMajor) table = table->previous;
+  known.exchange = table;
+  known.lazy = nb::hasattr(type, "is_conj") && nb::hasattr(type, "is_neg");
+  return known;
+}
+
+}  // namespace
+
+const DlpackExchange* exchange_of(nb::handle object, std::string_view name) {
+  // Under the GIL. A type that is here is kept alive, so that its address stays its own.
+  static std::unordered_map<PyTypeObject*, Known> known_types;
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  auto found = known_types.find(type);
+  if (found == known_types.end()) {
+    const Known known = look_up(object.type());
+    Py_INCREF(type);
+    found = known_types.emplace(type, known).first;
+  }
+  const Known& known = found->second;
+  for (const char* view : {"conj", "neg"}) {
+    if (known.lazy && nb::cast<bool>(object.attr((std::string("is_") + view).c_str())()))
+      fail(ErrorCode::invalid_argument,
+           fmt::format("input '{}' is a view whose values torch computes when it reads them; pass x.resolve_{}()", name,
+                       view));
+  }
+  return known.exchange;
+}
+
+}  // namespace tern::python

@@ -1,0 +1,70 @@
+#include "python/binding/facts.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "schema/op_record.h"
+#include "schema/program.h"
+
+namespace nb = nanobind;
+
+namespace tern::python {
+namespace {
+
+bool remembers_runs(const Program& program) {
+  const auto is_random = [](const Node& n) { return has_trait(n.op, Trait::random); };
+  return std::ranges::any_of(program.states, &State::is_mutable) ||
+         std::ranges::any_of(program.functions,
+                             [&](const Function& f) { return std::ranges::any_of(f.nodes, is_random); });
+}
+
+Entry entry_of(const FunctionInfo& info, const Function& f) {
+  Entry e;
+  e.info = &info;
+  nb::list inputs, fixed;
+  for (const ValueInfo& v : info.inputs) {
+    inputs.append(v.name);
+    fixed.append(v.fixed);
+    if (v.fixed.empty()) e.inputs.push_back({v.name, v.dtype});
+  }
+  const nb::tuple both = nb::cast<nb::tuple>(
+      nb::module_::import_("tern._pytree")
+          .attr("converters")(info.name, f.in_tree, f.out_tree, inputs, fixed, info.outputs.size()));
+  e.flatten = both[0];
+  e.unflatten = both[1];
+  return e;
+}
+
+}  // namespace
+
+Facts::Facts(std::string path_, Model model_, PrepareOptions options_)
+    : path(std::move(path_)), model(std::move(model_)), options(std::move(options_)), prepared(model.prepare(options)) {
+  const Program& program = *model.program();
+  for (const FunctionInfo& info : model.functions())
+    entries.push_back(entry_of(info, program.functions[static_cast<std::size_t>(program.find_entry(info.name))]));
+  remembers = remembers_runs(program);
+}
+
+const Entry& Facts::entry(std::string_view name) const {
+  std::string names;
+  for (const Entry& e : entries) {
+    if (e.info->name == name) return e;
+    names += (names.empty() ? "" : ", ") + e.info->name;
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("the program has no function '{}'; it has: {}", name, names));
+}
+
+const Entry& Facts::main() const {
+  for (const Entry& e : entries) {
+    if (e.info->name == "forward" || entries.size() == 1) return e;
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("the program has {} functions and none named 'forward'; choose one: model['{}'](...)",
+                   entries.size(), entries.empty() ? "" : entries.front().info->name));
+}
+
+}  // namespace tern::python

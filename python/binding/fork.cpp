@@ -1,0 +1,32 @@
+#include "python/binding/fork.h"
+
+#include <pthread.h>
+#include <tern/error.h>
+
+#include <atomic>
+
+namespace tern::python {
+namespace {
+
+std::atomic<bool> used = false, orphaned = false;
+
+void in_child() {
+  if (used) orphaned = true;
+}
+
+}  // namespace
+
+void watch_forks() {
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+void check_fork() {
+  if (orphaned.load(std::memory_order_relaxed))
+    fail(ErrorCode::runtime,
+         "this process was forked from one that had used Tern, and Tern's threads do not survive a fork; start "
+         "processes "
+         "by multiprocessing.get_context('spawn'), or load models after the fork only");
+  used.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace tern::python

@@ -1,0 +1,234 @@
+// tern.Model.
+#include "python/binding/model.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "python/binding/arrays.h"
+#include "python/binding/call.h"
+#include "python/binding/errors.h"
+#include "python/binding/fork.h"
+#include "python/binding/tensor.h"
+#include "tools/inputs.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tern::python {
+
+void add_function(nb::module_& m);
+
+namespace {
+
+constexpr std::pair<std::string_view, Access> kAccess[] = {
+    {"map", Access::map}, {"populate", Access::populate}, {"read", Access::read}};
+constexpr std::pair<std::string_view, Verify> kVerify[] = {
+    {"never", Verify::never}, {"first_use", Verify::first_use}, {"now", Verify::now}};
+constexpr std::pair<std::string_view, Precision> kPrecision[] = {{"exported", Precision::exported},
+                                                                 {"bfloat16", Precision::bfloat16},
+                                                                 {"float16", Precision::float16},
+                                                                 {"auto", Precision::automatic}};
+
+template <class Value, std::size_t N>
+Value choice(const std::pair<std::string_view, Value> (&choices)[N], const char* option, const std::string& given) {
+  std::string names;
+  for (const auto& [name, value] : choices) {
+    if (name == given) return value;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+  }
+  fail(ErrorCode::invalid_argument, fmt::format("{} is one of {}, not '{}'", option, names, given));
+}
+
+constexpr const char* kLoadText = R"(Opens an archive (.tern), or imports a .pt2 file, and prepares it for a device.
+
+path          a .tern archive, which is mapped, or a .pt2 file
+device        'cpu', or one that devices() lists: 'xpu', 'cuda:1'
+threads       threads of a run; 0: as many as OpenMP reports
+precision     in what products of float32 multiply: 'exported', 'bfloat16', 'float16' or 'auto', what is fastest here
+keep          patterns of nodes that keep float32: 'lm_head', 'layers.0.*'
+reproducible  the same bits on every device and processor; slower
+native_code   run the compiled kernels of the archive, which can do anything: only for archives that you trust
+copy_weights  copy the weights to devices that can read the mapped file
+access        'map' the file, 'populate': load all pages now, 'read': read it into memory
+verify        when hashes of weights are checked: 'never', 'first_use', 'now'
+max_seconds, max_memory, max_iterations
+              limits for a run, a session's bytes and each while loop; 0: none
+weight_cache  folder for packed weights, or 'off'; '': TERN_WEIGHT_CACHE, else ~/.cache/tern/weights
+
+Raises tern.Error.)";
+
+PyModel model_of(std::string path, Model model, PrepareOptions options) {
+  auto facts = std::make_shared<Facts>(std::move(path), std::move(model), std::move(options));
+  return {facts, std::make_shared<Pool>(facts)};
+}
+
+PyModel load(const std::filesystem::path& file, const std::string& device, int threads, const std::string& precision,
+             const std::vector<std::string>& keep, bool reproducible, bool native_code, bool copy_weights,
+             const std::string& access, const std::string& verify, double max_seconds, std::uint64_t max_memory,
+             std::int64_t max_iterations, const std::string& weight_cache) {
+  check_fork();
+  const OpenOptions open{choice(kAccess, "access", access), choice(kVerify, "verify", verify)};
+  PrepareOptions options;
+  options.device = device;
+  options.threads = threads;
+  options.precision = choice(kPrecision, "precision", precision);
+  options.keep = keep;
+  options.reproducible = reproducible;
+  options.native_code = native_code;
+  options.copy_weights = copy_weights;
+  options.max_seconds = max_seconds;
+  options.max_memory = max_memory;
+  options.max_iterations = max_iterations;
+  options.weight_cache = weight_cache;
+  const std::string path = file.string();
+  return model_of(path, is_pt2(path) ? open_model(path) : Model::open(path, open), options);
+}
+
+PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const PyModel& model = *nb::inst_ptr<PyModel>(self);
+  try {
+    return call(model.facts->main(), *model.pool, args, kwargs);
+  } catch (const Error& e) {
+    set_python_error(e);
+    return nullptr;
+  }
+}
+
+nb::object helper(const char* module, const char* name) {
+  return nb::module_::import_(module).attr(name);
+}
+
+void add_facts(nb::class_<PyModel>& c) {
+  c.def_prop_ro(
+      "functions", [](const PyModel& m) { return functions_of(m.facts, m.pool); },
+      nb::sig("def functions(self) -> dict[str, Function]"), "The functions by their names.");
+  c.def(
+      "__getitem__",
+      [](const PyModel& m, const std::string& name) {
+        return PyFunction{m.facts, &m.facts->entry(name), m.pool};
+      },
+      "function"_a, "The function of this name.");
+  c.def_prop_ro(
+      "inputs", [](const PyModel& m) { return m.facts->main().info->inputs; }, "Inputs of a call of the model.");
+  c.def_prop_ro(
+      "outputs", [](const PyModel& m) { return m.facts->main().info->outputs; }, "Results of such a call.");
+  c.def_prop_ro(
+      "states", [](const PyModel& m) { return m.facts->model.states(); }, "Weights and other states.");
+  c.def_prop_ro(
+      "metadata",
+      [](const PyModel& m) {
+        nb::dict all;
+        for (const auto& [key, value] : m.facts->model.metadata()) all[nb::cast(key)] = value;
+        return all;
+      },
+      nb::sig("def metadata(self) -> dict[str, str]"),
+      "Facts about the archive: 'torch' is the version that exported it.");
+  c.def_prop_ro("path", [](const PyModel& m) { return m.facts->path; });
+  c.def_prop_ro("device", [](const PyModel& m) { return m.facts->options.device; });
+  c.def_prop_ro(
+      "precision",
+      [](const PyModel& m) {
+        const Precision p = m.facts->prepared.precision();
+        return std::string(std::ranges::find(kPrecision, p, [](const auto& c) { return c.second; })->first);
+      },
+      "In what products of float32 multiply: 'exported' or 'bfloat16', 'float16'.");
+  c.def(
+      "inspect", [](nb::handle self) { return helper("tern._inspect", "inspect")(self.attr("path")); },
+      nb::sig("def inspect(self) -> tern._inspect.Inspection"),
+      "What is in the archive, as a tree; a text by str(), folding HTML in a notebook.");
+  c.def("__repr__", [](nb::handle self) { return helper("tern._pytree", "describe_model")(self); });
+  c.def_prop_ro("__signature__", [](const PyModel& m) {
+    return helper("tern._pytree", "signature")(PyFunction{m.facts, &m.facts->main(), m.pool});
+  });
+  c.def("__reduce_ex__", [](nb::handle self, int) { return helper("tern._arrays", "reduce")(self); });
+}
+
+void add_state(nb::class_<PyModel>& c) {
+  c.def(
+      "read_state",
+      [](const PyModel& m, const std::string& name) {
+        Tensor t;
+        m.pool->own().with([&](Session& s) { t = s.read_state(name); });
+        return t;
+      },
+      "name"_a, "A copy of a state as calls of the model see it.");
+  c.def(
+      "write_state",
+      [](const PyModel& m, const std::string& name, nb::handle value) {
+        const Tensor t = tensor_of(value, DType::invalid, name);
+        m.pool->own().with([&](Session& s) { s.write_state(name, t); });
+      },
+      "name"_a, "value"_a, "Gives a mutable state a new value of the same dtype and shape.");
+  c.def(
+      "reset_state", [](const PyModel& m) { m.pool->own().with([](Session& s) { s.reset_state(); }); },
+      "Gives all mutable states their values from the archive.");
+  c.def(
+      "seed", [](const PyModel& m, std::uint64_t seed) { m.pool->own().with([&](Session& s) { s.set_seed(seed); }); },
+      "seed"_a, "Seeds the random numbers of later calls of the model.");
+}
+
+void add_makers(nb::class_<PyModel>& c) {
+  c.def(
+      "session",
+      [](const PyModel& m) {
+        return PySession{m.facts, std::make_shared<OneSession>(m.facts)};
+      },
+      "A new session: its own mutable states, random numbers and memory, the shared weights. One thread at a time.");
+  c.def(
+      "with_weights",
+      [](const PyModel& m, const std::string& path) {
+        return model_of(m.facts->path, m.facts->model.with_weights(path), m.facts->options);
+      },
+      "path"_a, "A model with the weights of a safetensors file, found by the names of states.");
+  c.def(
+      "with_lora",
+      [](const PyModel& m, const std::string& path, double scale, const std::string& a, const std::string& b,
+         const std::string& weight, bool transposed) {
+        return model_of(m.facts->path, m.facts->model.with_lora(path, {scale, a, b, weight, transposed}),
+                        m.facts->options);
+      },
+      "path"_a, "scale"_a = 1.0, nb::kw_only(), "a"_a = LoraOptions().a, "b"_a = LoraOptions().b,
+      "weight"_a = LoraOptions().weight, "transposed"_a = false,
+      "A model whose weights W become W + scale * B @ A, with the matrices of a safetensors file.");
+  c.def(
+      "profile",
+      [](nb::handle self, nb::args args, nb::kwargs kwargs) {
+        return helper("tern._profile", "profile_model")(self, *args, **kwargs);
+      },
+      nb::sig(
+          "def profile(self, *args: typing.Any, runs: int = 10, function: str | None = None, **kwargs: typing.Any) -> "
+          "tern._profile.Profile"),
+      "Runs a new session `runs` times and gives the time of each node.");
+}
+
+}  // namespace
+
+void add_model(nb::module_& m) {
+  add_function(m);
+  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_model)}, {0, nullptr}};
+  nb::class_<PyModel> c(m, "Model", nb::type_slots(slots),
+                        R"(A model that is ready to run on a device; tern.load() gives it.
+
+model(x, mask=m) calls 'forward', or the only function; model['decode'](...) another. Calls take NumPy arrays, torch
+tensors, numbers and whatever has DLPack, and share their memory. Results are Tensors with memory of their own.
+
+Any number of threads may call a model. If the program has mutable states or random numbers, calls see those that earlier
+calls left, and wait for each other; session() gives a thread its own.)");
+  add_facts(c);
+  add_state(c);
+  add_makers(c);
+  m.def("load", &load, "path"_a, "device"_a = "cpu", nb::kw_only(), "threads"_a = 0, "precision"_a = "exported",
+        "keep"_a = std::vector<std::string>(), "reproducible"_a = false, "native_code"_a = false,
+        "copy_weights"_a = false, "access"_a = "map", "verify"_a = "first_use", "max_seconds"_a = 0.0,
+        "max_memory"_a = std::uint64_t{0}, "max_iterations"_a = std::int64_t{0}, "weight_cache"_a = "", kLoadText);
+}
+
+}  // namespace tern::python

@@ -1,0 +1,37 @@
+// tern.Model, tern.Function, tern.Session, tern.Graph.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+
+#include "python/binding/runner.h"
+
+namespace tern::python {
+
+struct PyModel {
+  std::shared_ptr<Facts> facts;
+  std::shared_ptr<Pool> pool;
+};
+struct PySession {
+  std::shared_ptr<Facts> facts;
+  std::shared_ptr<OneSession> session;
+};
+/// A function of a model or a session.
+struct PyFunction {
+  std::shared_ptr<Facts> facts;
+  const Entry* entry;
+  std::shared_ptr<Runner> runner;
+};
+
+void add_values(nanobind::module_& m);
+void add_model(nanobind::module_& m);
+void add_session(nanobind::module_& m);
+void add_graph(nanobind::module_& m);
+void add_command(nanobind::module_& m);
+
+/// {name: Function} of the functions, as `runner` runs them.
+nanobind::dict functions_of(const std::shared_ptr<Facts>& facts, const std::shared_ptr<Runner>& runner);
+
+}  // namespace tern::python

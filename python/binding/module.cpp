@@ -1,0 +1,25 @@
+// The module tern._tern: everything of the package that is not Python.
+#include <nanobind/nanobind.h>
+#include <tern/version.h>
+
+#include "python/binding/errors.h"
+#include "python/binding/fork.h"
+#include "python/binding/model.h"
+#include "python/binding/tensor.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_tern, m) {
+  // Objects that the application's globals still hold at exit are not leaks.
+  nb::set_leak_warnings(false);
+  m.doc() = "The compiled part of the package tern.";
+  m.attr("__version__") = TERN_VERSION_STRING;
+  tern::python::watch_forks();
+  tern::python::register_errors();
+  tern::python::add_tensor(m);
+  tern::python::add_values(m);
+  tern::python::add_model(m);
+  tern::python::add_session(m);
+  tern::python::add_graph(m);
+  tern::python::add_command(m);
+}

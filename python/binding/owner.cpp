@@ -1,0 +1,17 @@
+#include "python/binding/owner.h"
+
+#include "python/binding/gil.h"
+
+namespace nb = nanobind;
+
+namespace tern::python {
+std::shared_ptr<void> owner_of(nb::handle object) {
+  object.inc_ref();
+  return {object.ptr(), [](void* p) { with_gil([p] { Py_DECREF(static_cast<PyObject*>(p)); }); }};
+}
+
+std::shared_ptr<void> owner_of(std::unique_ptr<Py_buffer, ReleaseBuffer> view) {
+  return {view.release(), [](void* p) { with_gil([p] { ReleaseBuffer()(static_cast<Py_buffer*>(p)); }); }};
+}
+
+}  // namespace tern::python

@@ -1,0 +1,22 @@
+// Python objects that tensors keep alive. The last copy of a tensor may end on any thread, with or without the GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+namespace tern::python {
+
+struct ReleaseBuffer {
+  void operator()(Py_buffer* view) const {
+    PyBuffer_Release(view);
+    delete view;
+  }
+};
+
+/// Holds a reference.
+std::shared_ptr<void> owner_of(nanobind::handle object);
+/// Holds the view, and by it the exporter's memory.
+std::shared_ptr<void> owner_of(std::unique_ptr<Py_buffer, ReleaseBuffer> view);
+
+}  // namespace tern::python

@@ -1,0 +1,132 @@
+// tern.Session.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <tern/error.h>
+
+#include <chrono>
+#include <utility>
+
+#include "python/binding/arrays.h"
+#include "python/binding/call.h"
+#include "python/binding/errors.h"
+#include "python/binding/model.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tern::python {
+namespace {
+
+PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const PySession& s = *nb::inst_ptr<PySession>(self);
+  try {
+    return call(s.facts->main(), *s.session, args, kwargs);
+  } catch (const Error& e) {
+    set_python_error(e);
+    return nullptr;
+  }
+}
+
+double step(const PySession& s, nb::args args, double rate, nb::kwargs kwargs) {
+  // The rate is the last input of train_step.
+  Entry entry = s.facts->entry("train_step");
+  if (!entry.inputs.empty()) entry.inputs.pop_back();
+  entry.flatten = nb::none();
+  const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
+  double loss = 0;
+  s.session->with([&](Session& session) { loss = session.step(inputs, rate); });
+  return loss;
+}
+
+/// What a call takes without Python.
+double time_of(const PySession& s, nb::args args, int runs, const std::string& function, nb::kwargs kwargs) {
+  const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
+  const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
+  double seconds = 0;
+  s.session->with([&](Session& session) {
+    session.run(entry.info->name, inputs);  // plans
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < runs; ++i) session.run(entry.info->name, inputs);
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  });
+  return runs > 0 ? seconds / runs : 0;
+}
+
+void add_state(nb::class_<PySession>& c) {
+  c.def(
+      "read_state",
+      [](const PySession& s, const std::string& name) {
+        Tensor t;
+        s.session->with([&](Session& session) { t = session.read_state(name); });
+        return t;
+      },
+      "name"_a, "A copy of a state as this session sees it.");
+  c.def(
+      "write_state",
+      [](const PySession& s, const std::string& name, nb::handle value) {
+        const Tensor t = tensor_of(value, DType::invalid, name);
+        s.session->with([&](Session& session) { session.write_state(name, t); });
+      },
+      "name"_a, "value"_a, "Gives a mutable state a new value of the same dtype and shape.");
+  c.def(
+      "reset_state", [](const PySession& s) { s.session->with([](Session& session) { session.reset_state(); }); },
+      "Gives all mutable states their values from the archive.");
+  c.def(
+      "seed",
+      [](const PySession& s, std::uint64_t seed) {
+        s.session->with([&](Session& session) { session.set_seed(seed); });
+      },
+      "seed"_a, "Seeds the random numbers of later calls.");
+}
+
+void add_times(nb::class_<PySession>& c) {
+  c.def(
+      "profile", [](nb::handle self) { return nb::module_::import_("tern._profile").attr("profile_session")(self); },
+      nb::sig("def profile(self) -> tern._profile.Profile"),
+      "Times each node of the calls in a block: with session.profile() as p: ...; print(p).");
+  c.def("time", &time_of, "args"_a, nb::kw_only(), "runs"_a = 10, "function"_a = "", "kwargs"_a,
+        "Seconds of a call: the mean of `runs` runs in C++, one after the other, after one that plans.");
+  c.def("_set_profiling",
+        [](const PySession& s, bool on) { s.session->with([&](Session& session) { session.set_profiling(on); }); });
+  c.def("_times", [](const PySession& s) {
+    std::vector<NodeTime> times;
+    s.session->with([&](Session& session) { times = session.profile(); });
+    return times;
+  });
+  c.def(
+      "stats",
+      [](const PySession& s) {
+        SessionStats stats;
+        s.session->with([&](Session& session) { stats = session.stats(); });
+        return stats;
+      },
+      "What the session uses.");
+}
+
+}  // namespace
+
+void add_session(nb::module_& m) {
+  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_session)}, {0, nullptr}};
+  nb::class_<PySession> c(m, "Session", nb::type_slots(slots),
+                          R"(One user's states, random numbers and memory; model.session() makes it.
+
+Calls are as those of a Model. A session belongs to one thread at a time: a call from a second thread while one runs is an
+error.)");
+  c.def_prop_ro(
+      "functions", [](const PySession& s) { return functions_of(s.facts, s.session); },
+      nb::sig("def functions(self) -> dict[str, Function]"), "The functions by their names.");
+  c.def(
+      "__getitem__",
+      [](const PySession& s, const std::string& name) {
+        return PyFunction{s.facts, &s.facts->entry(name), s.session};
+      },
+      "function"_a, "The function of this name.");
+  add_state(c);
+  add_times(c);
+  c.def("step", &step, "args"_a, nb::kw_only(), "rate"_a, "kwargs"_a,
+        "One step of training of an archive of export(train=...): gives the loss before the update.");
+  c.def("__reduce_ex__",
+        [](nb::handle self, int) { return nb::module_::import_("tern._arrays").attr("reduce")(self); });
+}
+
+}  // namespace tern::python

@@ -1,0 +1,20 @@
+# Written by ./dev sources.
+set(sources
+  arrays.cpp
+  call.cpp
+  command.cpp
+  dlpack.cpp
+  dlpack_exchange.cpp
+  errors.cpp
+  facts.cpp
+  fork.cpp
+  function.cpp
+  graph.cpp
+  model.cpp
+  module.cpp
+  owner.cpp
+  runner.cpp
+  session.cpp
+  tensor.cpp
+  tensor_buffer.cpp
+  values.cpp)

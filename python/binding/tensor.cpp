@@ -1,0 +1,138 @@
+#include "python/binding/tensor.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <tern/error.h>
+
+#include <utility>
+#include <vector>
+
+#include "python/binding/arrays.h"
+#include "python/binding/dlpack.h"
+#include "python/binding/tensor_buffer.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tern::python {
+namespace {
+
+PyTypeObject* tensor_type = nullptr;  // of the module, which lives as long as the interpreter
+
+nb::tuple tuple_of(const std::vector<std::int64_t>& numbers) {
+  nb::list list;
+  for (const std::int64_t n : numbers) list.append(n);
+  return nb::tuple(list);
+}
+
+/// What numpy() and the like do lies in Python, which has NumPy.
+nb::object helper(const char* name) {
+  return nb::module_::import_("tern._arrays").attr(name);
+}
+
+/// The elements' codes as unsigned integers, in the same memory.
+Tensor bits(const Tensor& t) {
+  constexpr DType kUnsigned[] = {DType::u8, DType::u16, DType::u32, DType::u64};
+  const int size = element_size(t.dtype());
+  if (elements_per_byte(t.dtype()) != 1)
+    return Tensor::borrow(t.data(), DType::u8, {static_cast<std::int64_t>(t.byte_size())}, {},
+                          std::make_shared<Tensor>(t));
+  int log2 = 0;
+  while ((1 << log2) < size) ++log2;
+  if (log2 > 3) fail(ErrorCode::unsupported, fmt::format("bits() has no integers of {} bytes", size));
+  auto owner = std::make_shared<Tensor>(t);
+  if (t.read_only()) return Tensor::borrow(t.data(), kUnsigned[log2], t.sizes(), t.strides(), std::move(owner));
+  return Tensor::borrow(owner->data(), kUnsigned[log2], t.sizes(), t.strides(), owner);
+}
+
+nb::object dlpack_of(const Tensor& t, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
+  if (!stream.is_none()) fail(ErrorCode::invalid_argument, "__dlpack__: memory of the CPU takes no stream");
+  if (!device.is_none() && nb::cast<int>(nb::int_(device[0])) != 1)
+    throw nb::buffer_error("a tern.Tensor lies in the CPU's memory; move what from_dlpack gives");
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  return capsule_of(!copy.is_none() && nb::cast<bool>(copy) ? t.clone() : t, versioned);
+}
+
+std::string text_of(const Tensor& t) {
+  std::string sizes;
+  for (const std::int64_t s : t.sizes()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(s);
+  if (t.sizes().size() == 1) sizes += ",";
+  return fmt::format("tern.Tensor(shape=({}), dtype={})", sizes, name_of(t.dtype()));
+}
+
+}  // namespace
+
+const Tensor* own_tensor(nb::handle object) {
+  return Py_TYPE(object.ptr()) == tensor_type ? nb::inst_ptr<Tensor>(object) : nullptr;
+}
+
+nb::object tensor_object(Tensor tensor) {
+  return tensor.dtype() == DType::invalid ? nb::none() : nb::cast(std::move(tensor));
+}
+
+void add_tensor(nb::module_& m) {
+  nb::class_<Tensor> c(m, "Tensor", nb::type_slots(tensor_buffer_slots()),
+                       R"(An array of elements of one type, in the CPU's memory.
+
+Calls give them. numpy.asarray(t), torch.from_dlpack(t) and memoryview(t) share its memory, which they keep alive.
+Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything with DLPack or a buffer.)");
+  c.def(
+      "__init__", [](Tensor* self, nb::handle array) { new (self) Tensor(tensor_of(array, DType::invalid, "array")); },
+      "array"_a, "Shares the memory of an array.");
+  c.def_prop_ro(
+      "shape", [](const Tensor& t) { return tuple_of(t.sizes()); }, "Sizes of the axes, a tuple of int.");
+  c.def_prop_ro(
+      "strides", [](const Tensor& t) { return tuple_of(t.strides()); },
+      "Elements from one to the next along each axis, a tuple of int.");
+  c.def_prop_ro(
+      "dtype", [](const Tensor& t) { return std::string(name_of(t.dtype())); },
+      "Element type by PyTorch's name: 'float32', 'bfloat16', 'float8_e4m3fn'.");
+  c.def_prop_ro(
+      "ndim", [](const Tensor& t) { return t.sizes().size(); }, "Number of axes.");
+  c.def_prop_ro("size", &Tensor::numel, "Number of elements.");
+  c.def_prop_ro("nbytes", &Tensor::byte_size, "Bytes of all elements without gaps.");
+  c.def_prop_ro(
+      "data_ptr", [](const Tensor& t) { return reinterpret_cast<std::uintptr_t>(t.data()); },
+      "Address of the first element.");
+  c.def_prop_ro("read_only", &Tensor::read_only, "Whether the memory must not be written.");
+  c.def_prop_ro(
+      "device", [](const Tensor&) { return "cpu"; }, "Always 'cpu'.");
+  c.def(
+      "bits", &bits,
+      "The codes of the elements as unsigned integers of their size, in the same memory; of elements that share bytes, "
+      "the bytes.");
+  c.def("copy", &Tensor::clone, "A contiguous copy with its own memory.");
+  c.def(
+      "numpy", [](nb::handle self) { return helper("numpy")(self); },
+      nb::sig("def numpy(self) -> numpy.typing.NDArray[typing.Any]"),
+      "A NumPy array in the same memory. bfloat16 and float8 need the package ml_dtypes.");
+  c.def(
+      "torch", [](nb::handle self) { return helper("torch")(self); }, nb::sig("def torch(self) -> typing.Any"),
+      "A torch tensor in the same memory.");
+  c.def(
+      "tolist", [](nb::handle self) { return helper("numpy")(self).attr("tolist")(); },
+      nb::sig("def tolist(self) -> typing.Any"), "The elements as nested lists of Python numbers.");
+  c.def(
+      "item", [](nb::handle self) { return helper("numpy")(self).attr("item")(); },
+      nb::sig("def item(self) -> typing.Any"), "The only element as a Python number.");
+  c.def(
+      "__array__",
+      [](nb::handle self, nb::handle dtype, nb::handle copy) { return helper("array")(self, dtype, copy); },
+      "dtype"_a = nb::none(), "copy"_a = nb::none());
+  c.def("__dlpack__", &dlpack_of, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
+        "dl_device"_a = nb::none(), "copy"_a = nb::none());
+  c.def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); });
+  c.def("__getitem__", [](nb::handle self, nb::handle key) { return nb::object(helper("numpy")(self)[key]); });
+  c.def("__len__", [](const Tensor& t) {
+    if (t.sizes().empty()) throw nb::type_error("a tensor without axes has no length");
+    return t.sizes()[0];
+  });
+  c.def("__float__", [](nb::handle self) { return nb::float_(nb::object(helper("numpy")(self).attr("item")())); });
+  c.def("__int__", [](nb::handle self) { return nb::int_(nb::object(helper("numpy")(self).attr("item")())); });
+  c.def("__bool__", [](nb::handle self) { return nb::cast<bool>(helper("truth")(self)); });
+  c.def("__repr__", &text_of);
+  c.def("__reduce_ex__", [](nb::handle self, int) { return helper("reduce")(self); });
+  tensor_type = reinterpret_cast<PyTypeObject*>(c.ptr());
+}
+
+}  // namespace tern::python

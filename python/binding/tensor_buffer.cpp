@@ -1,0 +1,63 @@
+#include "python/binding/tensor_buffer.h"
+
+#include <tern/tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "python/binding/arrays.h"
+
+namespace nb = nanobind;
+
+namespace tern::python {
+namespace {
+
+/// Sizes and strides in bytes, which a view points to.
+struct Layout {
+  std::vector<Py_ssize_t> sizes, strides;
+};
+
+int refuse(const char* why) {
+  PyErr_SetString(PyExc_BufferError, why);
+  return -1;
+}
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const Tensor& t = *nb::inst_ptr<Tensor>(self);
+  view->obj = nullptr;
+  const char* format = buffer_format(t.dtype());
+  if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
+  if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");
+  if (!t.is_contiguous() && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) return refuse("the tensor is strided");
+  auto layout = std::make_unique<Layout>();
+  const int size = element_size(t.dtype());
+  for (const std::int64_t s : t.sizes()) layout->sizes.push_back(s);
+  for (const std::int64_t s : t.strides()) layout->strides.push_back(s * size);
+  view->buf = const_cast<void*>(t.data());
+  view->len = static_cast<Py_ssize_t>(t.byte_size());
+  view->itemsize = size;
+  view->readonly = t.read_only();
+  view->ndim = static_cast<int>(layout->sizes.size());
+  view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
+  view->shape = (flags & PyBUF_ND) != 0 ? layout->sizes.data() : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? layout->strides.data() : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = layout.release();
+  view->obj = Py_NewRef(self);
+  return 0;
+}
+
+void release_buffer(PyObject*, Py_buffer* view) {
+  const std::unique_ptr<Layout> layout(static_cast<Layout*>(view->internal));
+}
+
+}  // namespace
+
+PyType_Slot* tensor_buffer_slots() {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                                {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                                {0, nullptr}};
+  return slots;
+}
+
+}  // namespace tern::python

@@ -1,0 +1,74 @@
+"""Runs exported PyTorch programs: tern.export() makes archives, tern.load() runs them.
+
+    import numpy, tern
+
+    tern.export("digits.pt2", "digits.tern")       # or a torch.export.ExportedProgram
+    model = tern.load("digits.tern")
+    logits = model(numpy.zeros((2, 1, 8, 8), "float32")).numpy()
+
+torch is needed to export a program in memory, and to verify one; nothing else imports it.
+"""
+
+from tern._tern import (
+    Function,
+    Graph,
+    Model,
+    NodeTime,
+    Session,
+    SessionStats,
+    StateInfo,
+    Tensor,
+    ValueInfo,
+    __version__,
+    load,
+)
+
+# What a program that only runs models does without is imported when it is first asked for.
+_LATER = {
+    "Error": "_errors",
+    "InvalidArgument": "_errors",
+    "IoError": "_errors",
+    "BadFile": "_errors",
+    "Unsupported": "_errors",
+    "RunError": "_errors",
+    "OutOfMemory": "_errors",
+    "InternalError": "_errors",
+    "Finding": "_files",
+    "validate": "_files",
+    "devices": "_devices",
+    "Device": "_devices",
+    "export": "_export",
+    "verify": "_verify",
+    "inspect": "_inspect",
+}
+
+__all__ = sorted(
+    [
+        "Function",
+        "Graph",
+        "Model",
+        "NodeTime",
+        "Session",
+        "SessionStats",
+        "StateInfo",
+        "Tensor",
+        "ValueInfo",
+        "__version__",
+        "load",
+        *_LATER,
+    ]
+)
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'tern' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module("tern." + _LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,29 @@
+from tern._devices import Device as Device, devices as devices
+from tern._errors import (
+    BadFile as BadFile,
+    Error as Error,
+    InternalError as InternalError,
+    InvalidArgument as InvalidArgument,
+    IoError as IoError,
+    OutOfMemory as OutOfMemory,
+    RunError as RunError,
+    Unsupported as Unsupported,
+)
+from tern._export import export as export
+from tern._files import Finding as Finding, validate as validate
+from tern._inspect import inspect as inspect
+from tern._tern import (
+    Function as Function,
+    Graph as Graph,
+    Model as Model,
+    NodeTime as NodeTime,
+    Session as Session,
+    SessionStats as SessionStats,
+    StateInfo as StateInfo,
+    Tensor as Tensor,
+    ValueInfo as ValueInfo,
+    load as load,
+)
+from tern._verify import verify as verify
+
+__version__: str

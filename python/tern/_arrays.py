@@ -1,0 +1,63 @@
+"""tern.Tensor as arrays of NumPy and torch. Neither is imported before it is asked for."""
+
+# Types that NumPy has by ml_dtypes alone.
+_ML_DTYPES = {
+    "bfloat16": "bfloat16",
+    "float8_e4m3fn": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2",
+    "float8_e4m3fnuz": "float8_e4m3fnuz",
+    "float8_e5m2fnuz": "float8_e5m2fnuz",
+    "float8_e8m0fnu": "float8_e8m0fnu",
+    "float6_e2m3": "float6_e2m3fn",
+    "float6_e3m2": "float6_e3m2fn",
+}
+
+
+def numpy(tensor):
+    import numpy as np
+
+    try:
+        return np.asarray(memoryview(tensor))
+    except BufferError:
+        name = _ML_DTYPES.get(tensor.dtype)
+        if name is None:
+            raise TypeError(f"NumPy has no {tensor.dtype}; Tensor.bits() gives the bytes") from None
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError(
+            f"NumPy has {tensor.dtype} by the package ml_dtypes alone: pip install ml_dtypes; "
+            "Tensor.bits() gives the codes, Tensor.torch() a torch tensor"
+        ) from None
+    return np.asarray(memoryview(tensor.bits())).view(getattr(ml_dtypes, name))
+
+
+def array(tensor, dtype=None, copy=None):
+    import numpy as np
+
+    result = numpy(tensor)
+    if dtype is not None and result.dtype != np.dtype(dtype):
+        if copy is False:
+            raise ValueError(f"an array of {np.dtype(dtype)} would be a copy of the tensor of {tensor.dtype}")
+        return result.astype(dtype)
+    return result.copy() if copy else result
+
+
+def torch(tensor):
+    import torch
+
+    return torch.from_dlpack(tensor)
+
+
+def truth(tensor):
+    return bool(numpy(tensor).astype(bool))
+
+
+def reduce(value):
+    """Nothing of Tern is pickled: models are mapped files, tensors may borrow memory."""
+    kind = type(value).__name__
+    instead = {
+        "Tensor": "pickle tensor.numpy()",
+        "Model": "pickle model.path, and load() it there",
+    }.get(kind, "load() the archive where it is needed")
+    raise TypeError(f"a tern.{kind} cannot be pickled or copied by copy.copy; {instead}")

@@ -1,0 +1,126 @@
+"""export(): a PyTorch program becomes an archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tern import _tern
+from tern._words import words
+
+if TYPE_CHECKING:
+    import torch
+
+
+@contextmanager
+def pt2_file(program):
+    """The path of a .pt2 file: `program` itself, or where a torch.export.ExportedProgram is stored meanwhile."""
+    if isinstance(program, (str, os.PathLike)):
+        yield os.fspath(program)
+        return
+    import tempfile
+
+    import torch
+
+    if not isinstance(program, torch.export.ExportedProgram):
+        raise TypeError(
+            f"a {type(program).__name__} is no program: pass torch.export.export(model, args), or the path of a .pt2 file"
+        )
+    with tempfile.TemporaryDirectory(prefix="tern-") as folder:
+        path = os.path.join(folder, "program.pt2")
+        torch.export.save(program, path)
+        yield path
+
+
+def export(
+    program: torch.export.ExportedProgram | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    quantize: str | Sequence[str] | None = None,
+    group: int | None = None,
+    mx_scales: str | None = None,
+    activations: str | None = None,
+    calibrate: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    target_sqnr: float | None = None,
+    function: str | None = None,
+    report: str | os.PathLike[str] | None = None,
+    precision: str | None = None,
+    keep: str | Sequence[str] | None = None,
+    target: str | Sequence[str] | None = None,
+    tune: bool = False,
+    tune_seconds: float | None = None,
+    size: Mapping[str, int | Sequence[int]] | None = None,
+    name_size: Mapping[str, str] | None = None,
+    annotate: Mapping[str, Mapping[str, Any]] | None = None,
+    compress: str | None = None,
+    train: bool | Mapping[str, Any] = False,
+    fold: bool = True,
+    origins: bool = True,
+    custom_ops: bool = False,
+    verify: bool = False,
+) -> dict[str, Any]:
+    """Turns a PyTorch program into an archive at `path`, and gives what the command reports as JSON: sizes, nodes, errors.
+
+    program      a torch.export.ExportedProgram, or the path of a .pt2 file, for which torch is not needed
+    quantize     formats of weights: 'int4', ['int4', 'int8:lm_head']; with target_sqnr a choice: 'mxfp4,int4,int8'
+    group, mx_scales, activations
+                 how they are quantized: 32; 'floor', 'even' or 'ceil'; 'int8', 'float8' or 'mx'
+    calibrate    files or folders with inputs, on which errors are measured; target_sqnr in dB chooses formats by them
+    report       an .svg file for a chart of the errors
+    precision    'bfloat16' or 'float16' for weights that only products read
+    keep         patterns of nodes that precision and quantize leave as they are
+    target       'cpu' stores packed weights; 'xpu:spirv', 'cuda:sm_90', ... compiled kernels
+    tune         with target='cpu': measures algorithms on this machine, for tune_seconds
+    size         values of symbolic sizes that target and tune plan for: {'batch': 8}
+    name_size    new names of symbolic sizes: {'s77': 'batch'}
+    annotate     notes on nodes: {'encoder.*': {'stage': 1}}
+    compress     'zstd' or 'zstd:LEVEL'
+    train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3}
+    fold, origins, custom_ops, verify
+                 fold constants; keep module paths and Python lines; keep unknown operators; check what was written
+
+    'tern help export' says more of each. Raises tern.Error, with the exporter's messages: Unsupported lists all
+    operators that Tern does not have.
+    """
+    import json
+
+    if isinstance(target, (list, tuple)):
+        target = ",".join(target)
+    options: dict[str, Any] = {
+        "compress": compress,
+        "target": target,
+        "tune": tune,
+        "tune_seconds": tune_seconds,
+        "precision": precision,
+        "quantize": quantize,
+        "group": group,
+        "mx_scales": mx_scales,
+        "activations": activations,
+        "calibrate": calibrate,
+        "target_sqnr": target_sqnr,
+        "function": function,
+        "report": report,
+        "keep": keep,
+        "size": size,
+        "name_size": name_size,
+        "custom_ops": custom_ops,
+        "no_fold": not fold,
+        "no_origins": not origins,
+        "verify": verify,
+    }
+    if train is not False:
+        options["train"] = True
+        options.update(train if isinstance(train, Mapping) else {})
+    command = ["export", "--output", os.fspath(path), "--json", *words(options)]
+    for pattern, notes in (annotate or {}).items():
+        for key, value in notes.items():
+            command += ["--annotate", pattern, f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
+    with pt2_file(program) as file:
+        status, text = _tern._run([*command, "--", file])
+    if status != 0:
+        from tern._errors import InvalidArgument
+
+        raise InvalidArgument(text.removeprefix("tern: ").strip())
+    return json.loads(text)

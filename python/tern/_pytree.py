@@ -1,0 +1,158 @@
+"""Nested arguments and results, as the program had them in PyTorch: the JSON of torch's pytrees that archives keep."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+
+
+def _tree(text):
+    """The tree of a spec [version, tree]; None where there is none that this package reads."""
+    try:
+        version, tree = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    return tree if version == 1 else None
+
+
+def _is_leaf(node):
+    return node["type"] is None
+
+
+def _leaves(node):
+    return 1 if _is_leaf(node) else sum(map(_leaves, node["children_spec"]))
+
+
+def _keys(node):
+    """The keys of a dictionary, in their order; None for other nodes."""
+    try:
+        context = json.loads(node["context"])
+    except (ValueError, TypeError):
+        return None
+    if node["type"] in ("builtins.dict", "collections.OrderedDict"):
+        return context
+    if node["type"] == "collections.defaultdict":
+        return context[1] if isinstance(context, list) else context.get("dict_context")
+    return None
+
+
+def _flatten(node, value, where, leaves):
+    if _is_leaf(node):
+        leaves.append(value)
+        return
+    children, keys = node["children_spec"], _keys(node)
+    if keys is not None:
+        if not isinstance(value, dict) or set(value) != set(keys):
+            given = sorted(map(str, value)) if isinstance(value, dict) else type(value).__name__
+            raise TypeError(f"{where} takes a dictionary with the keys {keys}, not {given}")
+        for key, child in zip(keys, children):
+            _flatten(child, value[key], f"{where}[{key!r}]", leaves)
+        return
+    if not isinstance(value, (list, tuple)) or len(value) != len(children):
+        given = f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else type(value).__name__
+        raise TypeError(f"{where} takes a list or tuple of {len(children)}, not {given}")
+    for i, (item, child) in enumerate(zip(value, children)):
+        _flatten(child, item, f"{where}[{i}]", leaves)
+
+
+def _unflatten(node, leaves):
+    if _is_leaf(node):
+        return next(leaves)
+    children, keys = [_unflatten(child, leaves) for child in node["children_spec"]], _keys(node)
+    if keys is not None:
+        return (OrderedDict if node["type"] == "collections.OrderedDict" else dict)(zip(keys, children))
+    return children if node["type"] == "builtins.list" else tuple(children)
+
+
+class _Arguments:
+    """Flattens the arguments of a call. Each is taken by its place or name, or all leaves by their places or names."""
+
+    def __init__(self, function, arguments, names, fixed):
+        self.function, self.arguments, self.names, self.fixed = function, arguments, names, fixed
+
+    def _user(self, leaves):
+        return [leaf for leaf, text in zip(leaves, self.fixed) if not text]
+
+    def __call__(self, args, kwargs):
+        free = self._user(self.names)
+        # Leaves rather than arguments: there are more or fewer of them, or a name is no argument's ("cache.0").
+        inner = len(free) != len(self.arguments) or not set(kwargs) <= {name for name, _ in self.arguments}
+        if inner and set(kwargs) <= set(free) and len(args) + len(kwargs) == len(free):
+            given = dict(zip(free, args))
+            if not set(given) & set(kwargs):
+                given.update(kwargs)
+                return [given[name] for name in free]
+        if len(args) > len(self.arguments):
+            raise TypeError(f"'{self.function}' takes {len(self.arguments)} arguments, but {len(args)} were given")
+        leaves, start = [], 0
+        named = dict(kwargs)
+        for i, (name, node) in enumerate(self.arguments):
+            count = _leaves(node)
+            fixed = count > 0 and all(self.fixed[start : start + count])
+            if i < len(args):
+                _flatten(node, args[i], name, leaves)
+            elif name in named:
+                _flatten(node, named.pop(name), name, leaves)
+            elif fixed or count == 0:
+                leaves += [None] * count
+            else:
+                raise TypeError(f"argument '{name}' of '{self.function}' was not given")
+            start += count
+        if named:
+            takes = ", ".join(name for name, _ in self.arguments)
+            raise TypeError(f"'{self.function}' has no argument '{next(iter(named))}', or it was given twice; it takes {takes}")
+        return self._user(leaves)
+
+
+def _arguments(tree, names):
+    """A name and a node for each argument of the call; None where the tree is not (args, kwargs) of these leaves."""
+    if tree is None or _is_leaf(tree) or len(tree["children_spec"]) != 2 or _leaves(tree) != len(names):
+        return None
+    args, kwargs = tree["children_spec"]
+    keys = [None] * len(args["children_spec"]) + list(_keys(kwargs) or [])
+    result, start = [], 0
+    for key, node in zip(keys, args["children_spec"] + kwargs["children_spec"]):
+        count = _leaves(node)
+        if key is None:
+            key = names[start].split(".")[0] if count else f"argument {len(result)}"
+        result.append((key, node))
+        start += count
+    return result
+
+
+def converters(function, in_tree, out_tree, names, fixed, outputs):
+    """What flattens the arguments of a function and what nests its results; None where they are flat already."""
+    arguments = _arguments(_tree(in_tree), names)
+    flatten = None
+    if arguments is not None and (any(fixed) or any(not _is_leaf(node) for _, node in arguments)):
+        flatten = _Arguments(function, arguments, names, fixed)
+    tree = _tree(out_tree)
+    unflatten = None
+    if tree is not None and not _is_leaf(tree) and _leaves(tree) == outputs:
+        flat = tree["type"] == "builtins.tuple" and all(map(_is_leaf, tree["children_spec"])) and outputs > 1
+        if not flat:
+            unflatten = lambda results: _unflatten(tree, iter(results))  # noqa: E731
+    return flatten, unflatten
+
+
+def describe(function):
+    """'forward(images: float32[s34, 1, 8, 8]) -> out0: float32[s34, 10]'"""
+    inputs, outputs = ", ".join(map(repr, function.inputs)), ", ".join(map(repr, function.outputs))
+    return f"{function.name}({inputs}) -> {outputs}"
+
+
+def describe_model(model):
+    lines = [f"tern.Model('{model.path}', device='{model.device}')"]
+    return "\n  ".join(lines + [describe(f) for f in model.functions.values()])
+
+
+def signature(function):
+    import inspect
+    import re
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for name in dict.fromkeys(re.sub(r"\W", "_", v.name) for v in function.inputs if not v.fixed)
+        if name.isidentifier()
+    ]
+    return inspect.Signature(parameters + [inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)])

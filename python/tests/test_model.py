@@ -1,0 +1,245 @@
+"""Models: facts, states, sessions, graphs, profiles, errors, and what is refused."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tern
+from conftest import DIGITS, in_order, program
+
+
+def test_facts(digits, digits_path):
+    (images,) = digits.inputs
+    assert (images.name, images.dtype, images.shape[1:], images.fixed) == ("images", "float32", (1, 8, 8), "")
+    assert isinstance(images.shape[0], str)
+    assert list(digits.functions) == ["forward"]
+    assert digits.metadata["source"] == "pt2"
+    assert (digits.path, digits.device, digits.precision) == (str(digits_path), "cpu", "exported")
+    assert any(s.is_parameter for s in digits.states)
+    assert "forward(images: float32[" in repr(digits)
+    import inspect
+
+    assert list(inspect.signature(digits).parameters) == ["images", "out"]
+
+
+def test_options(digits_path, images, recorded):
+    model = tern.load(digits_path, threads=1, reproducible=True, access="read", verify="now", weight_cache="off")
+    np.testing.assert_allclose(model(images).numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    with pytest.raises(tern.InvalidArgument, match="access is one of 'map', 'populate', 'read', not 'mmap'"):
+        tern.load(digits_path, access="mmap")
+    with pytest.raises(tern.Error, match="(?i)device"):
+        tern.load(digits_path, device="nonsense")
+
+
+def test_state_is_kept_and_reset():
+    path, calls = program("pt215_kv_cache")
+    model = tern.load(path)
+    inputs = in_order(calls[0], "in")
+    mutable = [s.name for s in model.states if s.is_mutable]
+    assert mutable
+    before = model.read_state(mutable[0]).numpy()
+    model(*inputs)
+    after = model.read_state(mutable[0]).numpy()
+    assert not np.array_equal(before, after)
+    other = model.session()
+    np.testing.assert_array_equal(other.read_state(mutable[0]).numpy(), before)
+    other.write_state(mutable[0], after)
+    np.testing.assert_array_equal(other.read_state(mutable[0]).numpy(), after)
+    model.reset_state()
+    np.testing.assert_array_equal(model.read_state(mutable[0]).numpy(), before)
+    with pytest.raises(tern.InvalidArgument, match="no_such"):
+        model.read_state("no_such")
+
+
+def test_sessions_on_threads(digits, recorded):
+    images, logits = recorded["images"], recorded["logits"]
+    wrong = []
+
+    def work(session):
+        for i in range(0, 320, 8):
+            if not np.allclose(session(images[i : i + 8]).numpy(), logits[i : i + 8], rtol=1e-4, atol=1e-5):
+                wrong.append(i)
+
+    callers = [digits.session() for _ in range(4)] + [digits] * 4
+    threads = [threading.Thread(target=work, args=(c,)) for c in callers]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not wrong
+
+
+def test_graphs(digits_path, images, recorded):
+    session = tern.load(digits_path).session()
+    buffer = np.zeros_like(images)
+    graph = session.capture(buffer)
+    assert len(graph) > 3 and graph.memory_bytes > 0
+    buffer[:] = images
+    logits = graph.replay()
+    np.testing.assert_allclose(logits.numpy(), recorded["logits"][:2], rtol=1e-4, atol=1e-5)
+    address = logits.data_ptr
+    buffer[:] = recorded["images"][2:4]
+    del buffer  # the graph keeps it
+    assert graph.replay().data_ptr == address
+    np.testing.assert_allclose(logits.numpy(), recorded["logits"][2:4], rtol=1e-4, atol=1e-5)
+    view = np.asarray(logits)
+    del graph, logits, session
+    np.testing.assert_allclose(view, recorded["logits"][2:4], rtol=1e-4, atol=1e-5)
+
+
+def test_profile(digits, images):
+    profile = digits.profile(images, runs=3)
+    assert profile.nodes and all(n.runs == 3 for n in profile.nodes) and profile.seconds > 0
+    assert "us" in repr(profile) and "<table>" in profile._repr_html_()
+    session = digits.session()
+    with session.profile() as p:
+        session(images)
+    assert {n.op for n in p.nodes} == {n.op for n in profile.nodes}
+    assert session.stats().arena_bytes > 0
+
+
+def test_inspect(digits):
+    found = digits.inspect()
+    forward = found.functions["forward"]
+    assert "forward" in str(found)
+    assert len(forward.root) == len(forward.nodes) > 5
+    assert forward.root["features"].nodes or forward.root["features"].modules
+    html = found._repr_html_()
+    assert html.count("<details") == html.count("</details>") > 2
+    assert tern.inspect(DIGITS / "digits.pt2").functions["forward"].nodes
+
+
+def test_validate(digits_path, tmp_path):
+    assert tern.validate(digits_path) == []
+    broken = tmp_path / "broken.tern"
+    data = bytearray(digits_path.read_bytes())
+    data[100] ^= 1
+    broken.write_bytes(data)
+    (finding, *_) = tern.validate(broken)
+    assert finding.rule and finding.message and finding.rule in str(finding)
+    with pytest.raises(tern.BadFile) as e:
+        tern.load(broken, verify="now")
+    assert e.value.rule == finding.rule and e.value.offset == finding.offset and isinstance(e.value, ValueError)
+    with pytest.raises(tern.IoError, match="no-such") as e:
+        tern.load("no-such.tern")
+    assert isinstance(e.value, OSError) and e.value.code == "io"
+
+
+def test_errors_name_node_and_line():
+    from tern._errors import make_error
+
+    e = make_error("runtime", "index 9 is out of range for 4 rows (node 3 of 'forward' (embedding, from aten.embedding.default, "
+                              "lm.tok, model.py:4)); ids must be below 4")
+    assert isinstance(e, tern.RunError) and isinstance(e, RuntimeError)
+    assert (e.node, e.op, e.line, e.hint) == (3, "embedding", "model.py:4", "ids must be below 4")
+
+
+def test_export_options(tmp_path, images, recorded):
+    path = tmp_path / "small.tern"
+    report = tern.export(DIGITS / "digits.pt2", path, quantize=["int8"], compress="zstd:3", name_size={"s34": "batch"})
+    assert report["output"] == str(path) and report["bytes"] == path.stat().st_size
+    model = tern.load(path)
+    assert model.inputs[0].shape[0] == "batch"
+    assert (model(images).numpy().argmax(1) == recorded["logits"][:2].argmax(1)).all()
+    with pytest.raises(tern.InvalidArgument, match="int3"):
+        tern.export(DIGITS / "digits.pt2", path, quantize="int3")
+    with pytest.raises(tern.IoError):
+        tern.export("no-such.pt2", path)
+    with pytest.raises(tern.InvalidArgument, match="--tune measures"):
+        tern.export(DIGITS / "digits.pt2", path, tune=True)
+
+
+def test_training(tmp_path):
+    from conftest import ROOT, read_safetensors
+
+    path = tmp_path / "train.tern"
+    train = {"loss": "cross_entropy", "optimizer": "adamw", "lr": 1e-2}
+    tern.export(ROOT / "examples/training/digits.pt2", path, train=train)
+    session = tern.load(path).session()
+    data = read_safetensors(DIGITS / "digits_test.safetensors")
+    images, labels = data["images"][:32], data["labels"][:32].astype("int64")
+    losses = [session.step(images, labels, rate=1e-2) for _ in range(8)]
+    assert losses[-1] < losses[0]
+
+
+def test_devices():
+    first, *_ = tern.devices()
+    assert first.name == "cpu" and first.problem == ""
+
+
+def test_what_is_refused(digits):
+    with pytest.raises(TypeError, match="load\\(\\) it there"):
+        pickle.dumps(digits)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(digits.session())
+
+
+def run_python(code, *args):
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+    return subprocess.run([sys.executable, "-c", code, *map(str, args)], env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_fork_is_refused(digits_path):
+    code = """
+import os, sys, numpy, tern
+model = tern.load(sys.argv[1])
+x = numpy.zeros((2, 1, 8, 8), "float32")
+model(x)
+pid = os.fork()
+if pid == 0:
+    try:
+        model(x)
+    except tern.RunError as e:
+        sys.exit(7 if "spawn" in str(e) else 8)  # by all destructors
+    os._exit(9)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    assert run_python(code, digits_path).returncode == 7
+
+
+def test_exit_is_clean(digits_path):
+    code = """
+import sys, threading, numpy, tern
+model = tern.load(sys.argv[1])
+session = model.session()
+x = numpy.zeros((2, 1, 8, 8), "float32")
+graph = session.capture(x)
+y, z = model(x), tern.Tensor(x)
+capsule = z.__dlpack__()
+array = numpy.from_dlpack(y)
+cycle = [model]; cycle.append(cycle)
+def call():
+    while True:
+        model(x)
+
+for _ in range(3):  # at the end one of them runs, and others wait for the GIL
+    threading.Thread(target=call, daemon=True).start()
+import time; time.sleep(0.05)
+"""
+    for _ in range(3):
+        done = run_python(code, digits_path)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_import_is_lazy():
+    code = "import sys, tern; print([m for m in ('numpy', 'torch', 'json', 're', 'tern._export') if m in sys.modules])"
+    done = run_python(code)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_memory_does_not_grow(digits, images):
+    import resource
+
+    def grow(count):
+        for _ in range(count):
+            digits(images).numpy()
+            tern.Tensor(images)
+            digits.session()(images)
+
+    grow(200)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grow(2000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB

@@ -1,0 +1,145 @@
+"""tern.Tensor: the same memory in NumPy, DLPack and buffers."""
+
+import gc
+import pickle
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import tern
+from conftest import dtype_of
+
+TYPES = "bool uint8 int8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+SMALL = "bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu".split()
+
+
+def address(x):
+    return x.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_share_memory(name):
+    x = np.arange(6).reshape(2, 3).astype(name)
+    t = tern.Tensor(x)
+    assert (t.dtype, t.shape, t.strides, t.ndim, t.size, t.nbytes) == (name, (2, 3), (3, 1), 2, 6, x.nbytes)
+    assert t.data_ptr == address(x) == address(t.numpy()) == address(np.asarray(t)) == address(np.from_dlpack(t))
+    np.testing.assert_array_equal(t.numpy(), x)
+    assert t.numpy().dtype == x.dtype
+    assert t.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_floats_share_memory(name):
+    pytest.importorskip("ml_dtypes")
+    x = np.array([1, 2, 0.5, 4]).astype(dtype_of(name))
+    t = tern.Tensor(x)
+    assert (t.dtype, t.shape) == (name, (4,))
+    assert t.data_ptr == address(x) == address(t.numpy())
+    assert t.numpy().dtype == x.dtype and t.tolist() == [1, 2, 0.5, 4]
+    assert t.bits().dtype == f"uint{8 * x.itemsize}"
+    strided = tern.Tensor(x[::2])
+    assert strided.tolist() == [1, 0.5]
+
+
+def test_strides_and_empty_tensors():
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    for y in (x.T, x[:, ::2], x[::-1], x[..., 1], np.broadcast_to(x[0, 0], (5, 4)), x[:0], x[0, 0, 0]):
+        t = tern.Tensor(y)
+        assert t.shape == y.shape
+        np.testing.assert_array_equal(t.numpy(), y)
+        np.testing.assert_array_equal(np.from_dlpack(t), y)
+    zero = tern.Tensor(np.float32(7))
+    assert zero.shape == () and zero.item() == 7 and float(zero) == 7 and int(zero) == 7 and bool(zero)
+    with pytest.raises(TypeError):
+        len(zero)
+    assert tern.Tensor(2.5).dtype == "float64" and tern.Tensor(3).dtype == "int64" and tern.Tensor(True).dtype == "bool"
+
+
+def test_elements_between_elements_are_refused():
+    records = np.zeros(4, np.dtype([("a", "u1"), ("b", "f4")]))
+    with pytest.raises(tern.InvalidArgument, match="ascontiguousarray"):
+        tern.Tensor(records["b"])
+
+
+def test_read_only_memory_stays_read_only():
+    x = np.ones(3, "float32")
+    x.flags.writeable = False
+    t = tern.Tensor(x)
+    assert t.read_only and not t.numpy().flags.writeable
+    assert tern.Tensor(b"abc").read_only
+    y = tern.Tensor(np.ones(3, "float32"))
+    np.asarray(y)[0] = 5
+    assert y[0] == 5 and len(y) == 3
+
+
+class Holder(np.ndarray):
+    """An array that can be referred to weakly."""
+
+
+def test_lifetimes():
+    x = np.arange(3, dtype="float32").view(Holder)
+    gone = weakref.ref(x)
+    t = tern.Tensor(x)
+    del x
+    gc.collect()
+    assert gone() is not None
+    view, shared = np.asarray(t), np.from_dlpack(t)
+    del t
+    gc.collect()
+    assert gone() is not None and view.tolist() == [0, 1, 2]
+    del view
+    gc.collect()
+    assert gone() is not None and shared.tolist() == [0, 1, 2]
+    del shared
+    gc.collect()
+    assert gone() is None
+
+
+def test_capsules():
+    t = tern.Tensor(np.arange(3, dtype="float32"))
+    assert t.__dlpack_device__() == (1, 0)
+    assert "dltensor_versioned" in repr(t.__dlpack__(max_version=(1, 0)))
+    assert '"dltensor"' in repr(t.__dlpack__())
+    before = sys.getrefcount(t)
+    for _ in range(100):
+        t.__dlpack__(max_version=(1, 0))  # dropped without being taken
+    assert sys.getrefcount(t) == before
+    assert address(np.from_dlpack(t, copy=True)) != t.data_ptr
+
+
+class Old:
+    """Has DLPack 0.x: no max_version."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, stream=None):
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_old_dlpack():
+    x = np.arange(3, dtype="float32")
+    assert tern.Tensor(Old(tern.Tensor(x))).data_ptr == address(x)
+
+
+def test_array_protocol():
+    t = tern.Tensor(np.arange(3, dtype="float32"))
+    assert np.array(t, dtype="float64").dtype == np.float64
+    assert t.__array__(copy=True).ctypes.data != t.data_ptr
+    with pytest.raises(ValueError, match="would be a copy"):
+        t.__array__("float64", copy=False)
+    assert t.copy().data_ptr != t.data_ptr
+
+
+def test_pickle_is_refused():
+    with pytest.raises(TypeError, match=r"pickle tensor.numpy\(\)"):
+        pickle.dumps(tern.Tensor(np.ones(1)))
+
+
+def test_repr():
+    assert repr(tern.Tensor(np.ones((2,), "float32"))) == "tern.Tensor(shape=(2,), dtype=float32)"

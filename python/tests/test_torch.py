@@ -1,0 +1,129 @@
+"""With torch: tensors without copies, programs in memory, and verify()."""
+
+import gc
+import re
+
+import numpy as np
+import pytest
+
+import tern
+from conftest import DIGITS, ROOT
+
+torch = pytest.importorskip("torch")
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)
+
+    def forward(self, x, options, scale=1.0):
+        h = torch.relu(self.first(x)) * options["gain"]
+        return {"logits": self.second(h) * scale, "hidden": (h, [h.sum()])}
+
+
+def exported():
+    torch.manual_seed(0)
+    args = (torch.randn(3, 8), {"gain": torch.randn(16)})
+    batch = torch.export.Dim("batch", max=64)
+    program = torch.export.export(Net().eval(), args, dynamic_shapes=({0: batch}, {"gain": None}))
+    return program, args
+
+
+def test_a_program_in_memory(tmp_path):
+    program, args = exported()
+    path = tmp_path / "net.tern"
+    tern.export(program, path)
+    model = tern.load(path)
+    for n in (3, 5):
+        x = torch.randn(n, 8)
+        expected = program.module()(x, args[1])
+        got = model(x, args[1])
+        assert list(got) == ["logits", "hidden"] and isinstance(got["hidden"][1], list)
+        torch.testing.assert_close(got["logits"].torch(), expected["logits"].detach())
+        torch.testing.assert_close(got["hidden"][1][0].torch(), expected["hidden"][1][0].detach())
+    named = model(options={"gain": args[1]["gain"]}, x=x)
+    np.testing.assert_array_equal(named["logits"].numpy(), got["logits"].numpy())
+    flat = model(**{"x": x, "options.gain": args[1]["gain"]})
+    np.testing.assert_array_equal(flat["logits"].numpy(), got["logits"].numpy())
+    with pytest.raises(TypeError, match=r"options takes a dictionary with the keys \['gain'\]"):
+        model(x, {"loss": x})
+    with pytest.raises(TypeError, match="argument 'options' of 'forward' was not given"):
+        model(x)
+    with pytest.raises(TypeError, match="has no argument 'y'"):
+        model(x, args[1], y=x)
+
+
+def test_an_unknown_operator(tmp_path):
+    class Unknown(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.tern_test.twice(x)
+
+    @torch.library.custom_op("tern_test::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    twice.register_fake(lambda x: torch.empty_like(x))
+    program = torch.export.export(Unknown(), (torch.ones(2),))
+    with pytest.raises(tern.Unsupported, match="tern_test.twice") as e:
+        tern.export(program, tmp_path / "x.tern")
+    assert isinstance(e.value, NotImplementedError)
+
+
+def test_no_program(tmp_path):
+    with pytest.raises(TypeError, match="a Net is no program: pass torch.export.export"):
+        tern.export(Net(), tmp_path / "x.tern")
+
+
+TYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+TYPES += "float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_share_memory(name):
+    x = torch.tensor([[1, 0], [1, 1]]).to(getattr(torch, name))
+    t = tern.Tensor(x)
+    assert (t.dtype, t.shape, t.data_ptr) == (name, (2, 2), x.data_ptr())
+    back = t.torch()
+    assert back.dtype == x.dtype and back.data_ptr() == x.data_ptr()
+    assert tern.Tensor(x.T).strides == x.T.stride()
+    del x, t
+    gc.collect()
+    assert back.to(torch.complex128 if back.is_complex() else torch.float64).sum() == 3
+
+
+def test_views_that_torch_computes_later(digits):
+    x = torch.view_as_complex(torch.randn(3, 2))
+    for view, name in ((x.conj(), "conj"), (x.conj().imag, "neg")):
+        with pytest.raises(tern.InvalidArgument, match=rf"pass x.resolve_{name}\(\)"):
+            tern.Tensor(view)
+    assert tern.Tensor(torch.ones(2, requires_grad=True).detach()).tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="meta"):
+        tern.Tensor(torch.ones(2, device="meta"))
+
+
+def test_results_as_torch_tensors(digits_path, recorded):
+    images = torch.from_numpy(recorded["images"])
+    result = torch.from_dlpack(tern.load(digits_path)(images))
+    gc.collect()
+    torch.testing.assert_close(result, torch.from_numpy(recorded["logits"]), rtol=1e-4, atol=1e-5)
+
+
+def test_verify():
+    program, args = exported()
+    found = tern.verify(program, *args, min_sqnr=60)
+    assert found and found.ok and not found.failures
+    assert {r["name"] for r in found.results} >= {"logits"}
+    assert any(n["own"] for n in found.nodes) and "SQNR" in repr(found)
+    narrow = tern.verify(program, *args, precision="float16", min_sqnr=200)
+    assert not narrow and narrow.failures and "FAILED" in repr(narrow)
+    assert tern.verify(DIGITS / "digits.pt2", torch.zeros(2, 1, 8, 8))
+
+
+def test_the_example_of_the_readme(digits_path):
+    text = (ROOT / "README.md").read_text()
+    (numbers,) = re.findall(r"^    \[\[(.*)\]\]$", text, re.M)
+    x = torch.ones(1, 1, 8, 8)
+    expected = torch.export.load(DIGITS / "digits.pt2").module()(x).detach().numpy()[0]
+    np.testing.assert_allclose(expected, np.array(numbers.split(), "float32"), atol=0.006)
+    np.testing.assert_allclose(tern.load(digits_path)(x).numpy()[0], expected, rtol=1e-4, atol=1e-5)
