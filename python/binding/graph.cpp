@@ -6,6 +6,7 @@
 
 #include "python/binding/call.h"
 #include "python/binding/model.h"
+#include "python/binding/owner.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,12 +28,13 @@ struct PyGraph {
 };
 
 std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
+  const std::shared_ptr<void> owner = owner_of(std::shared_ptr<void>(c));
   std::vector<Tensor> tensors;
   for (Tensor& t : c->outputs) {
     if (t.dtype() == DType::invalid) {
       tensors.emplace_back();
     } else {
-      tensors.push_back(Tensor::borrow(t.data(), t.dtype(), t.sizes(), t.strides(), c));
+      tensors.push_back(Tensor::borrow(t.data(), t.dtype(), t.sizes(), t.strides(), owner));
     }
   }
   return tensors;

@@ -16,6 +16,8 @@ struct ReleaseBuffer {
 
 /// Holds a reference.
 std::shared_ptr<void> owner_of(nanobind::handle object);
+/// Holds an object that holds Python objects in turn.
+std::shared_ptr<void> owner_of(std::shared_ptr<void> object);
 /// Holds the view, and by it the exporter's memory.
 std::shared_ptr<void> owner_of(std::unique_ptr<Py_buffer, ReleaseBuffer> view);
 

@@ -65,7 +65,19 @@ def _leaves(tree):
     import torch
     from torch.utils import _pytree
 
-    return [leaf if leaf is None or isinstance(leaf, torch.Tensor) else torch.tensor(leaf) for leaf in _pytree.tree_leaves(tree)]
+    numbers = (bool, int, float, complex)
+    return [torch.tensor(leaf) if isinstance(leaf, numbers) else leaf for leaf in _pytree.tree_leaves(tree)]
+
+
+def _inputs(exported, args, kwargs):
+    """The inputs that a run takes: those that export did not fix."""
+    from torch.export.graph_signature import ConstantArgument, InputKind
+
+    specs = [s for s in exported.graph_signature.input_specs if s.kind == InputKind.USER_INPUT]
+    leaves = _leaves((args, kwargs))
+    if len(leaves) != len(specs):
+        raise TypeError(f"the program takes {len(specs)} inputs, nested ones counted each, but {len(leaves)} were given")
+    return [leaf for leaf, spec in zip(leaves, specs) if not isinstance(spec.arg, ConstantArgument)]
 
 
 def _tensors(prefix, leaves):
@@ -113,12 +125,12 @@ def verify(
     exported = program if isinstance(program, torch.export.ExportedProgram) else torch.export.load(program)
     if not args and not kwargs and exported.example_inputs is not None:
         args, kwargs = exported.example_inputs
-    inputs = [leaf for leaf in _leaves((args, kwargs)) if leaf is not None]
+    inputs = _inputs(exported, args, kwargs)
     # Eager mode may write to its inputs and states.
     eager_args, eager_kwargs = copy.deepcopy((args, kwargs))
     with torch.no_grad():
         results = _leaves(copy.deepcopy(exported).module()(*eager_args, **eager_kwargs))
-    after = [leaf for leaf in _leaves((eager_args, eager_kwargs)) if leaf is not None]
+    after = _inputs(exported, eager_args, eager_kwargs)
     written = {
         f"mut{i}": _tern.Tensor(b.detach()) for i, (a, b) in enumerate(zip(inputs, after)) if not torch.equal(a, b)
     }

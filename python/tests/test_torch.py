@@ -120,6 +120,35 @@ def test_verify():
     assert tern.verify(DIGITS / "digits.pt2", torch.zeros(2, 1, 8, 8))
 
 
+def test_verify_mutation_and_fixed_arguments(tmp_path):
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3))
+
+        def forward(self, x, scale, mode, flag=None):
+            self.total += x
+            x.mul_(2)
+            return self.total * scale if mode == "scaled" else self.total
+
+    args = (torch.ones(3), 2.5, "scaled", None)
+    program = torch.export.export(Counter(), args)
+    found = tern.verify(program, torch.arange(3.0), 2.5, "scaled", None)
+    assert found.ok, found
+    assert any(r["name"] == "x after the call" for r in found.results), found.results  # what the program wrote to it
+    with pytest.raises(TypeError, match="takes 4 inputs"):
+        tern.verify(program, torch.ones(3))
+    tern.export(program, tmp_path / "counter.tern")
+    model = tern.load(tmp_path / "counter.tern")
+    x = torch.ones(3)
+    assert model(x, 2.5, "scaled", None).tolist() == [2.5] * 3 and x.tolist() == [2] * 3
+    assert model(x).tolist() == [7.5] * 3  # the state is kept; fixed arguments may be left out
+    frozen = np.ones(3, "float32")
+    frozen.flags.writeable = False
+    with pytest.raises(tern.InvalidArgument, match="writes input 'x' back, but it was given read-only"):
+        model(frozen)
+
+
 def test_the_example_of_the_readme(digits_path):
     text = (ROOT / "README.md").read_text()
     (numbers,) = re.findall(r"^    \[\[(.*)\]\]$", text, re.M)
