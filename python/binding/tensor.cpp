@@ -80,9 +80,10 @@ Tensor(x) shares the memory of x: a NumPy array, a torch tensor, or anything wit
       "__init__", [](Tensor* self, nb::handle array) { new (self) Tensor(tensor_of(array, DType::invalid, "array")); },
       "array"_a, "Shares the memory of an array.");
   c.def_prop_ro(
-      "shape", [](const Tensor& t) { return tuple_of(t.sizes()); }, "Sizes of the axes, a tuple of int.");
+      "shape", [](const Tensor& t) { return tuple_of(t.sizes()); }, nb::sig("def shape(self) -> tuple[int, ...]"),
+      "Sizes of the axes, a tuple of int.");
   c.def_prop_ro(
-      "strides", [](const Tensor& t) { return tuple_of(t.strides()); },
+      "strides", [](const Tensor& t) { return tuple_of(t.strides()); }, nb::sig("def strides(self) -> tuple[int, ...]"),
       "Elements from one to the next along each axis, a tuple of int.");
   c.def_prop_ro(
       "dtype", [](const Tensor& t) { return std::string(name_of(t.dtype())); },

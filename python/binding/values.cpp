@@ -41,7 +41,7 @@ void add_value_info(nb::module_& m) {
       .def_prop_ro(
           "dtype", [](const ValueInfo& v) { return std::string(name_of(v.dtype)); },
           "Element type by PyTorch's name; 'invalid' for None.")
-      .def_prop_ro("shape", &shape_of,
+      .def_prop_ro("shape", &shape_of, nb::sig("def shape(self) -> tuple[int | str, ...]"),
                    "A number for each constant size, a text for each symbolic one: (2, 's0', 's0 + 1').")
       .def_ro("fixed", &ValueInfo::fixed,
               "Python text of the value that export fixed; '' for an input that calls give.")
