@@ -36,7 +36,7 @@ const DlpackExchange* exchange_of(nb::handle object, std::string_view name) {
   auto found = known_types.find(type);
   if (found == known_types.end()) {
     const Known known = look_up(object.type());
-    Py_INCREF(type);
+    object.type().inc_ref();
     found = known_types.emplace(type, known).first;
   }
   const Known& known = found->second;
