@@ -237,6 +237,11 @@ set(sources
   quantized/sparse.cpp
   quantized/superseded.cpp
   raw_bytes.cpp
+  recompute/again.cpp
+  recompute/limit_memory.cpp
+  recompute/recipe.cpp
+  recompute/reduce.cpp
+  recompute/schedule.cpp
   rewrite.cpp
   simplify/common.cpp
   simplify/numbers.cpp

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training from the command line: losses as PyTorch has them, runs that are killed and resumed, messages.
 
-  train.py --tern TERN [--full]      ends with `N passed, N failed`
+  train.py --tern TERN [--full] [--only WORD]      ends with `N passed, N failed`
 
 The programs and PyTorch's losses are those of tests/data/train/make.py. --full kills runs ten times as often.
 """
@@ -211,6 +211,57 @@ def accumulation_is_one_large_batch(c):
             max(abs(a - b) for a, b in zip(*losses)) < 1e-12, losses)
 
 
+def states_of(path):
+    """The bytes of all states and losses of a checkpoint."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:8 + length])
+    return {name: data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]]
+            for name, t in tensors.items() if name.startswith("state.") or name == "history.losses"}
+
+
+def memory_is_limited(c):
+    """Values that are computed again instead of being held: fewer bytes, the same bits, with and without dropout."""
+    def trained(model, data, *options):
+        folder = c.folder / "limited"
+        done = c.train(model, "--epochs", 1, "--batch", 32, "--steps", 4, "--checkpoint", folder, *options, data=data)
+        c.check(f"train within a limit {options}", done.returncode == 0, done.stderr)
+        states = [states_of(path) for path in folder.glob("*.safetensors")]
+        shutil.rmtree(folder, ignore_errors=True)
+        return states[-1] if states else {}
+
+    for name, data, options in ((CNN, IMAGES, ["--accumulate"]),
+                                (DATA / "encoder.pt2", DATA / "encoder_data.safetensors", ["--class-axis", -1])):
+        options = ["--loss", "cross_entropy", *options]
+        short = pathlib.Path(name).stem
+        whole = c.export(name, *options)
+        bits = [trained(whole, data, *more) for more in ([], ["--reproducible"])]
+        arena = {f["function"]: f["arena_bytes"] for f in json.loads(c.run("inspect", whole, "--json").stdout)["cost"]["runs"]}
+        least = 0
+        for limit in ("least", "between"):
+            if limit == "between":
+                limit = (arena["train_step"] + least) // 2
+            done = c.run("export", name, "--train", *options, "--activation-memory", limit, "--json", "-o",
+                         c.folder / "less.tern")
+            c.check(f"{short} within {limit}", done.returncode == 0, done.stderr)
+            if done.returncode != 0:
+                return
+            report = json.loads(done.stdout)["activation_memory"]
+            least = least or report["train_step"]["bytes"]
+            inspected = c.run("inspect", c.folder / "less.tern", "--json").stdout
+            for run in json.loads(inspected)["cost"]["runs"]:
+                method = report.get(run["function"])
+                c.check(f"{short} within {limit}: {run['function']} as planned", method is None or
+                        run["arena_bytes"] == method["bytes"] <= (arena["train_step"] if limit == "least" else limit), run)
+            c.check(f"{short} within {limit}: less", report["train_step"]["bytes"] < arena["train_step"] and
+                    report["train_step"]["repeated_nodes"] > 0, report)
+            for k, more in enumerate(([], ["--reproducible"])):
+                c.check(f"{short} within {limit} {more}: the same bits",
+                        len(bits[k]) > 10 and trained(c.folder / "less.tern", data, *more) == bits[k])
+        c.ends(f"{short} within too few bytes", 2, f"take at least {least} bytes", "export", name, "--train", *options,
+               "--activation-memory", least - 1, "-o", c.folder / "x.tern")
+
+
 def frozen_parameters_stay(c):
     model = c.export(CNN, "--loss", "cross_entropy", "--freeze", "features.*", "--json")
     states = c.run("inspect", model, "--json").stdout
@@ -281,6 +332,8 @@ def messages(c):
     for option in (["--lr", 0.1], ["--schedule", "cosine"], ["--warmup", 5]):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
     c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
+    c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
+           "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)
     c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)
     c.ends("a pattern without a parameter", 2, "no parameter has such a name", "export", CNN, "--train", "--loss",
            "cross_entropy", "--freeze", "encoder.*", "-o", out)
@@ -309,24 +362,22 @@ def floats(c):
     return path
 
 
+CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, interrupted_run, other_signals,
+          results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
+          frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", required=True)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", metavar="WORD", default="", help="checks whose function's name has this word")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))
-        losses_are_those_of_pytorch(c)
-        killed_runs_end_with_the_same_bits(c, arguments.full)
-        interrupted_run(c)
-        other_signals(c)
-        results_that_cannot_be_written(c)
-        digits_are_learnt(c)
-        accumulation_is_one_large_batch(c)
-        frozen_parameters_stay(c)
-        reproducible_runs_have_the_same_bits(c)
-        joint_graphs_are_trained(c)
-        messages(c)
+        for check in CHECKS:
+            if arguments.only in check.__name__:
+                check(c, arguments.full) if check is killed_runs_end_with_the_same_bits else check(c)
     print(f"{c.passed} passed, {c.failed} failed")
     sys.exit(c.failed > 0)
 

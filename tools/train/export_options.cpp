@@ -82,7 +82,7 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
          a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
-         !a.freeze.empty();
+         !a.freeze.empty() || !a.activation_memory.empty();
 }
 
 }  // namespace
@@ -114,6 +114,12 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--freeze", a.freeze,
                    "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
       ->type_name("PATTERN");
+  command
+      ->add_option("--activation-memory", a.activation_memory,
+                   "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
+                   "least. Values are computed again where they are held too long; --size gives symbolic sizes, such "
+                   "as the batch's (default: 32). Results keep their bits")
+      ->type_name("BYTES");
   command->add_flag(
       "--accumulate", a.accumulate,
       "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");

@@ -15,7 +15,7 @@ namespace tern {
 
 struct TrainArguments {
   bool train = false, accumulate = false;
-  std::string loss, optimizer;
+  std::string loss, optimizer, activation_memory;
   std::optional<long> class_axis;
   std::optional<double> label_smoothing, clip_norm, clip_value;
   std::optional<double> lr, weight_decay, momentum, eps;
