@@ -180,6 +180,7 @@ set(sources
   optimizers/adafactor.cpp
   optimizers/clip.cpp
   optimizers/cone.cpp
+  optimizers/dampened_sgd.cpp
   optimizers/fit.cpp
   optimizers/list_step.cpp
   optimizers/muon.cpp
@@ -250,11 +251,18 @@ set(sources
   subclasses/mx.cpp
   subclasses/nvfp4.cpp
   subclasses/semi_structured.cpp
+  training/accumulation.cpp
+  training/adapters.cpp
   training/add_training.cpp
   training/evaluation.cpp
+  training/heads.cpp
+  training/initial.cpp
+  training/inputs.cpp
+  training/joint.cpp
   training/losses.cpp
   training/parameters.cpp
   training/states.cpp
+  training/update.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp

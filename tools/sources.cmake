@@ -89,6 +89,7 @@ set(sources
   text.cpp
   text_table.cpp
   train/activation_memory.cpp
+  train/adapters.cpp
   train/checkpoint.cpp
   train/curve.cpp
   train/curve_svg.cpp

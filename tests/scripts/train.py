@@ -50,7 +50,7 @@ class TrainingChecks(checks.Checks):
 
 
 def losses_are_those_of_pytorch(c):
-    cases = [c for name in ("losses", "tied") for c in json.loads((DATA / f"{name}.json").read_text())["cases"]]
+    cases = [c for name in ("losses", "further", "tied") for c in json.loads((DATA / f"{name}.json").read_text())["cases"]]
     for case in cases:
         options = ["--loss", "cross_entropy", "--optimizer", case["optimizer"], "--lr", case["lr"]]
         for name, value in case["settings"].items():
@@ -262,6 +262,82 @@ def memory_is_limited(c):
                "--activation-memory", least - 1, "-o", c.folder / "x.tern")
 
 
+def tensors_of(path):
+    """Names, and numbers of float64, of a .safetensors file."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:8 + length])
+    metadata = tensors.pop("__metadata__", {})
+    return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 8}d",
+                                data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]])
+            for name, t in tensors.items() if t["dtype"] == "F64"}, metadata
+
+
+def difference(mine, its):
+    return max(abs(a - b) for a, b in zip(mine, its, strict=True)) / max(map(abs, its))
+
+
+def adapters_are_trained(c):
+    """Low-rank adapters: losses, adapters and results as a program of PyTorch has them; nothing else changes."""
+    case = json.loads((DATA / "lora.json").read_text())
+    its, _ = tensors_of(DATA / "lora.safetensors")
+    data = DATA / "encoder_data.safetensors"
+    options = ["--loss", "cross_entropy", "--class-axis", -1, "--lr", case["lr"], "--lora-seed", case["seed"]]
+    for rule in case["lora"]:
+        options += ["--lora", rule]
+    model = c.export(DATA / "encoder.pt2", *options)
+    checkpoints, adapters, forward = c.folder / "lora", c.folder / "adapters.safetensors", c.folder / "merged.tern"
+    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--checkpoint", checkpoints,
+                   "--every", 100, "--adapters", adapters, "--forward", forward, data=data)
+    if done.returncode != 0:
+        return c.check("low-rank adapters", False, done.stderr)
+    losses = json.loads(done.stdout)["losses"]
+    error = max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"], strict=True))
+    c.check("losses with low-rank adapters", error < CLOSE and sum(losses[-8:]) < 0.99 * sum(losses[:8]), (error, losses[-8:]))
+    mine, metadata = tensors_of(adapters)
+    c.check("names of the adapters", len(mine) == 6 and len(its) == 7, mine.keys())
+    scales = {"layers.layers.0.linear1": 2, "layers.layers.0.linear2": 2, "head": 1}  # not one: B has it
+    for module, scale in scales.items():
+        for key, letter, factor in (("lora_A", "a", 1), ("lora_B", "b", scale)):
+            name = f"base_model.model.{module}.{key}.weight"
+            error = difference(mine[name], [v * factor for v in its[f"{module}.{letter}"]]) if name in mine else 1
+            c.check(f"adapter {module} {key}", error < 1e-7, error)
+    c.check("the scale of the adapters", float(metadata["lora_alpha"]) / float(metadata["r"]) == 1, metadata)
+    states = {name.split(".", 1)[1] for name in states_of(next(checkpoints.glob("*.safetensors"))) if name.startswith("state.")}
+    c.check("a checkpoint has adapters and their optimizer's states alone", len(states) == 6 * 3 + 1 and
+            all(".lora_" in name or name == "optimizer.step" for name in states), states)
+    inspected = c.run("inspect", forward).stdout
+    c.check("the merged program has no adapters", "lora_" not in inspected and "  mutable" not in inspected, inspected)
+    (c.folder / "four.npy").write_bytes(four_rows(data))
+    for archive in (forward, c.folder / "out.tern"):
+        done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
+        c.check(f"{archive.name} runs", done.returncode == 0, done.stderr)
+        result = (c.folder / "result.npy").read_bytes()
+        length = 10 + struct.unpack("<H", result[8:10])[0]
+        error = difference(struct.unpack(f"<{(len(result) - length) // 8}d", result[length:]), its["result"])
+        c.check(f"{archive.name}: results with the trained adapters", error < 1e-7, error)
+    c.check("they can be trained further", c.train(c.folder / "out.tern", "--epochs", 1, data=data,
+                                                   output="more.tern").returncode == 0)
+    for text in ("head:rank=0", "head:rank", "head:alpha=x", ":rank=2"):
+        c.ends(f"--lora {text}", 2, "--lora takes PATTERN", "export", DATA / "encoder.pt2", "--train", "--lora", text, "-o", model)
+    for text in ("tokens", "nothing.*"):  # an embedding is no linear layer
+        c.ends(f"--lora {text}", 2, f"--lora {text}: no weight of a linear layer has such a name", "export", DATA / "encoder.pt2",
+               "--train", "--loss", "cross_entropy", "--class-axis", -1, "--lora", text, "-o", model)
+    whole = c.export(CNN, "--loss", "cross_entropy")
+    c.ends("--adapters without any", 2, "the archive has no low-rank adapters", *c.train_command(
+        whole, "--adapters", adapters))
+
+
+def four_rows(path):
+    """The first four rows of tokens as a .npy file."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    entry = json.loads(data[8:8 + length])["tokens"]
+    first = 8 + length + entry["data_offsets"][0]
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': (4, {entry['shape'][1]}), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data[first:first + 32 * entry["shape"][1]]
+
+
 def frozen_parameters_stay(c):
     model = c.export(CNN, "--loss", "cross_entropy", "--freeze", "features.*", "--json")
     states = c.run("inspect", model, "--json").stdout
@@ -364,7 +440,7 @@ def floats(c):
 
 CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+          adapters_are_trained, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
 
 
 def main():
