@@ -263,6 +263,9 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--resume", o.resume,
               "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
               "is none");
+  c->add_flag("--graph", o.graph,
+              "Capture a step as a graph and replay it: fewer launches on devices that have graphs. Results keep their "
+              "bits");
   c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);

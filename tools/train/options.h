@@ -24,6 +24,7 @@ struct TrainOptions {
   bool resume = false;
   std::string plot;
   bool json = false;
+  bool graph = false;  ///< steps are captured once and replayed
 };
 
 }  // namespace tern::train
