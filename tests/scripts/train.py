@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training from the command line: losses as PyTorch has them, runs that are killed and resumed, messages.
 
-  train.py --tern TERN [--full] [--only WORD]      ends with `N passed, N failed`
+  train.py --tern TERN [--full] [--only WORD] [--device NAME]      ends with `N passed, N failed`
 
 The programs and PyTorch's losses are those of tests/data/train/make.py. --full kills runs ten times as often.
 """
@@ -368,6 +368,43 @@ def reproducible_runs_have_the_same_bits(c):
     c.check("the same bits on every instruction set", archives[0] == archives[1] == archives[2])
 
 
+def graphs_have_the_same_bits(c):
+    """Steps that are captured once and replayed, with dropout, accumulation, a smaller last batch, and a resumed run."""
+    model = c.export(CNN, "--loss", "cross_entropy", "--accumulate")
+    for options in ([], ["--accumulate", 3]):
+        archives = []
+        for more in ([], ["--graph"]):
+            done = c.train(model, "--epochs", 2, "--held-out", 0.2, "--schedule", "cosine", *options, *more)
+            c.check(f"train {options} {more}", done.returncode == 0, done.stderr)
+            archives.append((c.folder / "out.tern").read_bytes())
+        c.check(f"graphs have the same bits {options}", archives[0] == archives[1])
+    folder = c.folder / "graph"
+    for steps in (9, 18):  # nine are the first epoch; a graph ends like any other run
+        done = c.train(model, "--epochs", steps // 9, "--held-out", 0.2, "--checkpoint", folder, "--every", 1, "--graph")
+        c.check("checkpoints beside graphs", newest_step(folder) == steps, done.stderr)
+        shutil.rmtree(folder)
+
+
+def devices_give_the_same_bits(c, device, full):
+    """A whole run on the device and on the CPU, in reproducible mode: gradients, optimizers, batch norms, dropout."""
+    tokens = DATA / "encoder_data.safetensors"
+    cases = [("cnn", CNN, IMAGES, ["--accumulate"], ["--accumulate", 2])]
+    if full:
+        cases += [("mlp", DATA / "mlp.pt2", IMAGES, ["--optimizer", "sgd", "--momentum", 0.9, "--dampening", 0.5], []),
+                  ("encoder", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--clip-norm", 1], []),
+                  ("adapters", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--lora", "*"], []),
+                  ("less memory", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--activation-memory", "least"], [])]
+    for name, program, data, options, run in cases:
+        model = c.export(program, "--loss", "cross_entropy", *options)
+        results = {}
+        for where in (["cpu"], [device], [device, "--graph"]):
+            done = c.train(model, "--epochs", 1, "--steps", 2, "--batch", 48, "--reproducible", "--device", *where, *run, data=data)
+            c.check(f"{name} on {where}", done.returncode == 0, done.stderr)
+            results[" ".join(where)] = (c.folder / "out.tern").read_bytes() if done.returncode == 0 else None
+        for where in (device, f"{device} --graph"):
+            c.check(f"{name}: the same bits on cpu and {where}", results["cpu"] == results[where] is not None)
+
+
 def joint_graphs_are_trained(c):
     """A file that holds its own gradients (torch.export.experimental._export_forward_backward)."""
     program = ROOT / "build/test-data/programs/joint_training.pt2"
@@ -440,7 +477,7 @@ def floats(c):
 
 CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          adapters_are_trained, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+          adapters_are_trained, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
 
 
 def main():
@@ -448,10 +485,13 @@ def main():
     parser.add_argument("--tern", required=True)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", metavar="WORD", default="", help="checks whose function's name has this word")
+    parser.add_argument("--device", help="only: a run there gives the bits of the CPU; with --full of more programs")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))
-        for check in CHECKS:
+        if arguments.device:
+            devices_give_the_same_bits(c, arguments.device, arguments.full)
+        for check in () if arguments.device else CHECKS:
             if arguments.only in check.__name__:
                 check(c, arguments.full) if check is killed_runs_end_with_the_same_bits else check(c)
     print(f"{c.passed} passed, {c.failed} failed")
