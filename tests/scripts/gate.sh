@@ -112,6 +112,7 @@ conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
 conform optimizers build $data/optimizers
+part 'optimizers, recognised' $scripts/recognised.py --tern build/tern $data/optimizers
 conform quantized build $data/quantized
 part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
