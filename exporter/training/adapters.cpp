@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "exporter/builder.h"
@@ -140,6 +141,17 @@ std::uint32_t state_named(const Program& program, const std::string& name, const
   return static_cast<std::uint32_t>(found - program.states.begin());
 }
 
+/// Metadata may be anyone's.
+void require_fitting(const Program& program, const Adapter& a) {
+  const State &w = program.states[a.weight], &down = program.states[a.a], &up = program.states[a.b];
+  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[1]}} &&
+                    up.type == TensorType{w.type.dtype, {w.type.shape[0], a.rank}};
+  if (!fits) {
+    fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has sizes that do not fit its weight, {}", a.module,
+                                          text_of(w.type, program.pool)));
+  }
+}
+
 }  // namespace
 
 LoraRule parse_lora(const std::string& text) {
@@ -224,6 +236,7 @@ std::vector<Adapter> adapters_of(const Program& program) {
     const std::string weight = a.module + ".weight";
     const bool has = std::ranges::find(program.states, weight, &State::name) != program.states.end();
     a.weight = state_named(program, has ? weight : a.module, a.module);
+    require_fitting(program, a);
     adapters.push_back(std::move(a));
   }
   return adapters;

@@ -18,7 +18,7 @@ LoraRule parse_lora(const std::string& text);
 
 /// Gives every linear weight whose name matches a rule the states NAME.lora_A.weight and NAME.lora_B.weight, where the
 /// weight is NAME.weight or NAME, and adds their products to the layer's results in all functions that read it; notes
-/// rank and alpha as metadata (adapter_scales). The first rule that matches counts. Returns the new parameters, two for
+/// rank and alpha as metadata. The first rule that matches counts. Returns the new parameters, two for
 /// each weight, in the order of the weights.
 ///
 /// A begins as torch.nn.init.kaiming_uniform_(A, a=sqrt(5)) fills it, in that order after torch.manual_seed(seed):
@@ -38,7 +38,7 @@ struct Adapter {
   double scale() const { return alpha / static_cast<double>(rank); }
 };
 /// Those that add_adapters() made, also of an archive that was written since. Fails (bad_file) where metadata names
-/// states that are not there.
+/// states that are not there or do not fit.
 std::vector<Adapter> adapters_of(const Program& program);
 
 /// Takes the adapters' products out of a function again.

@@ -49,6 +49,7 @@ set(sources
   recompute/limit_memory_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
+  training/adapters_test.cpp
   training/initial_test.cpp
   training/parameters_test.cpp
   tune_test.cpp
