@@ -180,6 +180,7 @@ set(sources
   optimizers/adafactor.cpp
   optimizers/clip.cpp
   optimizers/cone.cpp
+  optimizers/dampened_sgd.cpp
   optimizers/fit.cpp
   optimizers/list_step.cpp
   optimizers/muon.cpp
@@ -237,6 +238,11 @@ set(sources
   quantized/sparse.cpp
   quantized/superseded.cpp
   raw_bytes.cpp
+  recompute/again.cpp
+  recompute/limit_memory.cpp
+  recompute/recipe.cpp
+  recompute/reduce.cpp
+  recompute/schedule.cpp
   rewrite.cpp
   simplify/common.cpp
   simplify/numbers.cpp
@@ -245,11 +251,18 @@ set(sources
   subclasses/mx.cpp
   subclasses/nvfp4.cpp
   subclasses/semi_structured.cpp
+  training/accumulation.cpp
+  training/adapters.cpp
   training/add_training.cpp
   training/evaluation.cpp
+  training/heads.cpp
+  training/initial.cpp
+  training/inputs.cpp
+  training/joint.cpp
   training/losses.cpp
   training/parameters.cpp
   training/states.cpp
+  training/update.cpp
   tune/tune.cpp
   tune/verdict.cpp
   tune/workload.cpp

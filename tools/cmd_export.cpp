@@ -28,6 +28,7 @@
 #include "tools/quantize/report.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
+#include "tools/train/activation_memory.h"
 #include "tools/train/export_options.h"
 
 namespace tern {
@@ -108,14 +109,16 @@ void print_quantized(const ExportArguments& a, const QuantizeReport& report, con
 }
 
 void print_report(const ExportArguments& a, const Program& program, const ImportReport& import, const WriteReport& w,
-                  const std::optional<TuneReport>& tuned, const Calibration* calibration) {
+                  const std::optional<TuneReport>& tuned, const Calibration* calibration,
+                  const std::string& further_json) {
   if (a.json) {
     print_output(fmt::format(
         "{{\"output\": \"{}\", \"bytes\": {}, \"index_bytes\": {}, \"segments\": {}, \"weight_bytes\": {}, "
-        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}}}\n",
+        "\"stored_bytes\": {}, \"traced_nodes\": {}, \"nodes\": {}, \"functions\": {}, \"states\": {}{}{}{}}}\n",
         json_escape(a.output), w.file_size, w.index_size, w.segments, w.weights, w.stored, import.traced_nodes,
         import.nodes, program.functions.size(), program.states.size(),
-        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : ""));
+        a.quantize.any() ? quantize_json(import.quantized, calibration) : "", tuned ? tuning_json(*tuned) : "",
+        further_json));
     return;
   }
   if (a.quantize.any()) print_quantized(a, import.quantized, calibration);
@@ -229,6 +232,8 @@ int run_export(ExportArguments& a) {
   import_options.precision = parse_precision(a.precision);
   import_options.keep = a.keep;
   const std::optional<TrainingOptions> training = parse_train(a.train);
+  std::optional<std::optional<std::uint64_t>> activation_memory;  // given; a limit, or the least
+  if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
   TrainingReport trained;
   if (training) {
     if (a.quantize.any() || !a.precision.empty())
@@ -265,6 +270,8 @@ int run_export(ExportArguments& a) {
     progress->set(done);
   };
   const SymbolSizes sizes = parse_sizes(a.sizes, program, size_names(program));
+  std::vector<LimitedMethod> limited;
+  if (activation_memory) limited = limit_activation_memory(program, *activation_memory, last_sizes(sizes));
   for (const std::string& target : a.targets) add_target(program, target, sizes, a.json);
   WriteReport written = write_archive(program, a.output, options);
   progress.reset();
@@ -276,7 +283,8 @@ int run_export(ExportArguments& a) {
   }
   if (a.verify) verify_archive(a.output);
   if (training && !a.json) print_output(training_text(*training, trained));
-  print_report(a, program, import, written, tuned, measured);
+  if (!a.json) print_output(activation_memory_text(limited));
+  print_report(a, program, import, written, tuned, measured, activation_memory_json(limited));
   return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "tools/files/any.h"
 #include "tools/inputs.h"
 #include "tools/terminal.h"
+#include "tools/train/adapters.h"
 #include "tools/train/curve.h"
 #include "tools/train/interrupt.h"
 #include "tools/train/report.h"
@@ -101,6 +102,7 @@ void print_start(const Arguments& a, const Trainer& t) {
 void write_results(const Arguments& a, const Model& model, const Trainer& trainer) {
   write_trained(model, trainer.session(), a.options.output);
   if (!a.options.forward.empty()) write_forward(model, trainer.session(), a.options.forward);
+  if (!a.options.adapters.empty()) write_adapters(model, trainer.session(), a.options.adapters);
   if (!a.options.plot.empty()) write_plot(a.options.plot, trainer, a.options.model);
 }
 
@@ -130,7 +132,7 @@ void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
 
 /// A file that cannot be written is an error before hours of training, not after.
 void check_outputs(const TrainOptions& o) {
-  for (const std::string& path : {o.output, o.forward, o.plot}) {
+  for (const std::string& path : {o.output, o.forward, o.adapters, o.plot}) {
     if (!path.empty()) AtomicFile probe(path);  // gone at once: it is not committed
   }
 }
@@ -139,6 +141,13 @@ void check_forward(const TrainOptions& o, const Model& model) {
   if (!o.forward.empty() &&
       std::ranges::find(model.functions(), training::kForward, &FunctionInfo::name) == model.functions().end()) {
     fail(ErrorCode::invalid_argument, fmt::format("--forward: the archive has no method '{}'", training::kForward));
+  }
+}
+
+void check_adapters(const TrainOptions& o, const Model& model) {
+  if (!o.adapters.empty() && adapters_of(*model.program()).empty()) {
+    fail(ErrorCode::invalid_argument,
+         "--adapters: the archive has no low-rank adapters; 'tern export --train --lora PATTERN' adds them");
   }
 }
 
@@ -155,6 +164,7 @@ int run_train(Arguments& a) {
   }
   const Model model = Model::open(a.options.model);
   check_forward(a.options, model);
+  check_adapters(a.options, model);
   const Prepared prepared = model.prepare(prepare_options(a));
   Trainer trainer(model, prepared, a.options, settings_of(a));
   print_start(a, trainer);
@@ -213,6 +223,11 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_option("--forward", o.forward,
                 "Also write an archive of the method forward alone, with constant weights, for 'tern run'")
       ->type_name("FILE");
+  c->add_option(
+       "--adapters", o.adapters,
+       "Also write the low-rank adapters of 'tern export --train --lora' alone, by PEFT's names; --forward has "
+       "them merged into the weights")
+      ->type_name("FILE.safetensors");
   within(c->add_option("--epochs", o.epochs, "How often each sample is taken")->capture_default_str(), bounds::kRuns);
   within(c->add_option("--steps", o.steps, "Stop after so many steps"), bounds::kRuns);
   within(c->add_option("--batch", o.batch, "Samples of a step; the program's, if it was exported with a fixed size")
@@ -248,6 +263,9 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--resume", o.resume,
               "Continue from the newest checkpoint, with the same results as without the interruption; begin if there "
               "is none");
+  c->add_flag("--graph", o.graph,
+              "Capture a step as a graph and replay it: fewer launches on devices that have graphs. Results keep their "
+              "bits");
   c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);

@@ -89,13 +89,17 @@ set(sources
   terminal.cpp
   text.cpp
   text_table.cpp
+  train/activation_memory.cpp
+  train/adapters.cpp
   train/checkpoint.cpp
+  train/checkpoint_file.cpp
   train/curve.cpp
   train/curve_svg.cpp
   train/data.cpp
   train/export_options.cpp
   train/interrupt.cpp
   train/method.cpp
+  train/method_run.cpp
   train/metrics.cpp
   train/report.cpp
   train/schedule.cpp

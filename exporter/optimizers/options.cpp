@@ -116,9 +116,13 @@ void check_options(const OptimizerOptions& o) {
   if (o.optimizer == Optimizer::muon) require(!o.maximize, o, "maximize", 1);
 }
 
+bool is_dampened(const OptimizerOptions& o) {
+  return o.optimizer == Optimizer::sgd && o.momentum != 0 && o.dampening != 0;
+}
+
 std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params, bool wide) {
   std::vector<StateTensor> states;
-  if (counts_steps(o.optimizer)) states.push_back({"step", -1, {DType::f32, {}}, 0});
+  if (counts_steps(o.optimizer) || is_dampened(o)) states.push_back({"step", -1, {DType::f32, {}}, 0});
   if (o.optimizer == Optimizer::nadam) states.push_back({"mu_product", -1, {DType::f32, {}}, 1});
   const auto state_type = [&](std::size_t i) {
     TensorType t = params[i];

@@ -60,6 +60,9 @@ OptimizerOptions options_for(Optimizer o);
 /// Fails where a number is out of the range that PyTorch's constructor checks, and says which.
 void check_options(const OptimizerOptions& o);
 
+/// sgd whose first step is not as the others: its momentum begins with the gradient, undampened.
+bool is_dampened(const OptimizerOptions& o);
+
 /// A tensor that an optimizer keeps from step to step.
 struct StateTensor {
   std::string_view name;        ///< in PyTorch's state_dict: "exp_avg"
@@ -72,7 +75,7 @@ struct StateTensor {
 ///
 /// | optimizer | shared (no dimensions, float32) | of each parameter (its sizes and dtype) |
 /// |---|---|---|
-/// | sgd | | momentum_buffer, with momentum |
+/// | sgd | step, with momentum and dampening | momentum_buffer, with momentum |
 /// | adam, adamw | step | exp_avg, exp_avg_sq, and max_exp_avg_sq with amsgrad |
 /// | adagrad | step | sum (starts with initial_accumulator) |
 /// | rmsprop | | momentum_buffer with momentum, square_avg, grad_avg with centered |
@@ -86,9 +89,7 @@ struct StateTensor {
 /// | lion | | exp_avg |
 /// | muon | | momentum_buffer |
 ///
-/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so. sgd's first step differs
-/// from PyTorch's where dampening is not 0: PyTorch begins the buffer with the gradient, this one with 1 - dampening of
-/// it.
+/// All others start with 0. For parameters of 16 bits, states have float32 if `wide` says so.
 std::vector<StateTensor> optimizer_states(const OptimizerOptions& o, const std::vector<TensorType>& params,
                                           bool wide = false);
 

@@ -25,8 +25,12 @@ struct NewValues {
   std::map<std::string_view, std::vector<ValueId>> states;
 };
 
+/// An optimizer that is one op over all parameters.
+NewValues one_op(const Step& s);
 NewValues adafactor_step(const Step& s);
 NewValues muon_step(const Step& s);
+/// sgd with momentum and dampening.
+NewValues dampened_step(const Step& s);
 
 /// Gradients as the optimizer sees them: divided by grad_scale, negated by maximize.
 std::vector<ValueId> seen_gradients(const Step& s);

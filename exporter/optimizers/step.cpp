@@ -46,6 +46,8 @@ AsList as_list(const OptimizerOptions& o) {
   fail(ErrorCode::internal, "this optimizer is more than one op");
 }
 
+}  // namespace
+
 NewValues one_op(const Step& s) {
   const AsList made = as_list(s.o);
   ListStep step{.kind = made.kind, .hyper = made.hyper, .maximize = s.o.maximize, .lists = {}};
@@ -74,8 +76,6 @@ NewValues one_op(const Step& s) {
   for (const auto& [list, name] : kStates) out.states[name] = results[static_cast<std::size_t>(list)];
   return out;
 }
-
-}  // namespace
 
 Values seen_gradients(const Step& s) {
   if (!s.o.maximize && s.inputs.grad_scale == kNoValue) return s.grads;
@@ -122,6 +122,7 @@ StepResults optimizer_step(Builder& b, const OptimizerOptions& o, const Values& 
   for (std::size_t i = 0; i < states.size(); ++i) s.states[table[i].name].push_back(states[i]);
   NewValues made = o.optimizer == Optimizer::adafactor ? adafactor_step(s)
                    : o.optimizer == Optimizer::muon    ? muon_step(s)
+                   : is_dampened(o)                    ? dampened_step(s)
                                                        : one_op(s);
   out.params = std::move(made.params);
   out.masters = std::move(made.masters);

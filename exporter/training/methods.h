@@ -24,10 +24,15 @@ inline constexpr std::string_view kOptimizerState = "optimizer.";   ///< optimiz
 inline constexpr std::string_view kGradientState = "accumulated.";  ///< accumulated.fc1.weight
 inline constexpr std::string_view kBatchesState = "accumulated";    ///< how many batches those are the sum of
 
+// Endings of the states of low-rank adapters, after the module: PEFT's.
+inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.weight";
+
 // Metadata of the archive.
 inline constexpr std::string_view kLossKey = "training.loss";             ///< "cross_entropy"
 inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "1"; of losses over classes alone
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
 inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": what --lr was at export
+/// Followed by the module; "8 16": rank and alpha.
+inline constexpr std::string_view kLoraKey = "training.lora.";
 
 }  // namespace tern::training

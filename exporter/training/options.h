@@ -10,6 +10,13 @@
 
 namespace tern {
 
+/// Which linear weights get low-rank adapters.
+struct LoraRule {
+  std::string pattern;  ///< of the shell (* ? []), for the weight's name with or without ".weight"
+  std::int64_t rank = 8;
+  double alpha = 8;
+};
+
 struct TrainingOptions {
   std::string loss =
       "cross_entropy";          ///< a name of exporter/training/losses.h; "none": the program's own scalar result
@@ -21,6 +28,9 @@ struct TrainingOptions {
   /// Shell patterns (* ? []) of names of parameters: those that keep their values. One that matches nothing is an
   /// error.
   std::vector<std::string> freeze;
+  /// Not empty: adapters are trained, and nothing else.
+  std::vector<LoraRule> lora;
+  std::uint64_t lora_seed = 0;
   bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
 };
 

@@ -19,6 +19,11 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
     convert(&initial, DType::f64, bytes.data(), type.dtype, 1);
     for (std::size_t at = step; at < bytes.size(); at += step) std::memcpy(bytes.data() + at, bytes.data(), step);
   }
+  return add_training_state(program, std::move(name), type, std::move(bytes));
+}
+
+std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
+                                 std::vector<std::byte> bytes) {
   State s;
   s.name = std::move(name);
   s.kind = State::Kind::buffer;
@@ -29,6 +34,10 @@ std::uint32_t add_training_state(Program& program, std::string name, const Tenso
   s.persistent = false;
   program.states.push_back(std::move(s));
   return static_cast<std::uint32_t>(program.states.size() - 1);
+}
+
+void write_state(Builder& b, std::uint32_t state, ValueId value) {
+  b.function().writebacks.push_back({WriteBack::Target::state, state, value});
 }
 
 }  // namespace tern

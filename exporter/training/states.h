@@ -1,14 +1,22 @@
 // States that training adds to a program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "schema/program.h"
+#include "exporter/builder.h"
 
 namespace tern {
 
 /// A mutable state, row by row, with this value in each element. Returns its number.
 std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type, double initial);
+/// The same with these bytes, row by row.
+std::uint32_t add_training_state(Program& program, std::string name, const TensorType& type,
+                                 std::vector<std::byte> bytes);
+
+/// The function's new value of a state.
+void write_state(Builder& b, std::uint32_t state, ValueId value);
 
 }  // namespace tern

@@ -46,8 +46,11 @@ set(sources
   quantized_fit_test.cpp
   quantized_products_test.cpp
   recognise_optimizers_test.cpp
+  recompute/limit_memory_test.cpp
   simplify_test.cpp
   sparse_fit_test.cpp
+  training/adapters_test.cpp
+  training/initial_test.cpp
   training/parameters_test.cpp
   tune_test.cpp
   verdict_test.cpp

@@ -112,6 +112,7 @@ conform subclasses build $data/subclasses
 conform import build $data/import
 conform results build $data/results
 conform optimizers build $data/optimizers
+part 'optimizers, recognised' $scripts/recognised.py --tern build/tern $data/optimizers
 conform quantized build $data/quantized
 part 'quantized weights' $scripts/quantized.py --tern build/tern $data/quantized
 conform collective build $data/collective
@@ -270,6 +271,9 @@ part digits $scripts/digits.sh build
 part 'quantizing by data' $scripts/calibrate.py --tern build/tern
 # shellcheck disable=SC2086
 part training $scripts/train.py --tern build/tern $full
+# shellcheck disable=SC2086
+part 'training, same bits' $scripts/device.sh intel $scripts/train.py --tern build/tern --device xpu $full
+[[ $full == --full ]] && part 'training, same bits, pocl' $scripts/device.sh pocl $scripts/train.py --tern build/tern --device xpu $full
 part command $scripts/command.sh build
 part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training from the command line: losses as PyTorch has them, runs that are killed and resumed, messages.
 
-  train.py --tern TERN [--full]      ends with `N passed, N failed`
+  train.py --tern TERN [--full] [--only WORD] [--device NAME]      ends with `N passed, N failed`
 
 The programs and PyTorch's losses are those of tests/data/train/make.py. --full kills runs ten times as often.
 """
@@ -50,7 +50,7 @@ class TrainingChecks(checks.Checks):
 
 
 def losses_are_those_of_pytorch(c):
-    cases = [c for name in ("losses", "tied") for c in json.loads((DATA / f"{name}.json").read_text())["cases"]]
+    cases = [c for name in ("losses", "further", "tied") for c in json.loads((DATA / f"{name}.json").read_text())["cases"]]
     for case in cases:
         options = ["--loss", "cross_entropy", "--optimizer", case["optimizer"], "--lr", case["lr"]]
         for name, value in case["settings"].items():
@@ -211,6 +211,133 @@ def accumulation_is_one_large_batch(c):
             max(abs(a - b) for a, b in zip(*losses)) < 1e-12, losses)
 
 
+def states_of(path):
+    """The bytes of all states and losses of a checkpoint."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:8 + length])
+    return {name: data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]]
+            for name, t in tensors.items() if name.startswith("state.") or name == "history.losses"}
+
+
+def memory_is_limited(c):
+    """Values that are computed again instead of being held: fewer bytes, the same bits, with and without dropout."""
+    def trained(model, data, *options):
+        folder = c.folder / "limited"
+        done = c.train(model, "--epochs", 1, "--batch", 32, "--steps", 4, "--checkpoint", folder, *options, data=data)
+        c.check(f"train within a limit {options}", done.returncode == 0, done.stderr)
+        states = [states_of(path) for path in folder.glob("*.safetensors")]
+        shutil.rmtree(folder, ignore_errors=True)
+        return states[-1] if states else {}
+
+    for name, data, options in ((CNN, IMAGES, ["--accumulate"]),
+                                (DATA / "encoder.pt2", DATA / "encoder_data.safetensors", ["--class-axis", -1])):
+        options = ["--loss", "cross_entropy", *options]
+        short = pathlib.Path(name).stem
+        whole = c.export(name, *options)
+        bits = [trained(whole, data, *more) for more in ([], ["--reproducible"])]
+        arena = {f["function"]: f["arena_bytes"] for f in json.loads(c.run("inspect", whole, "--json").stdout)["cost"]["runs"]}
+        least = 0
+        for limit in ("least", "between"):
+            if limit == "between":
+                limit = (arena["train_step"] + least) // 2
+            done = c.run("export", name, "--train", *options, "--activation-memory", limit, "--json", "-o",
+                         c.folder / "less.tern")
+            c.check(f"{short} within {limit}", done.returncode == 0, done.stderr)
+            if done.returncode != 0:
+                return
+            report = json.loads(done.stdout)["activation_memory"]
+            least = least or report["train_step"]["bytes"]
+            inspected = c.run("inspect", c.folder / "less.tern", "--json").stdout
+            for run in json.loads(inspected)["cost"]["runs"]:
+                method = report.get(run["function"])
+                c.check(f"{short} within {limit}: {run['function']} as planned", method is None or
+                        run["arena_bytes"] == method["bytes"] <= (arena["train_step"] if limit == "least" else limit), run)
+            c.check(f"{short} within {limit}: less", report["train_step"]["bytes"] < arena["train_step"] and
+                    report["train_step"]["repeated_nodes"] > 0, report)
+            for k, more in enumerate(([], ["--reproducible"])):
+                c.check(f"{short} within {limit} {more}: the same bits",
+                        len(bits[k]) > 10 and trained(c.folder / "less.tern", data, *more) == bits[k])
+        c.ends(f"{short} within too few bytes", 2, f"take at least {least} bytes", "export", name, "--train", *options,
+               "--activation-memory", least - 1, "-o", c.folder / "x.tern")
+
+
+def tensors_of(path):
+    """Names, and numbers of float64, of a .safetensors file."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:8 + length])
+    metadata = tensors.pop("__metadata__", {})
+    return {name: struct.unpack(f"<{(t['data_offsets'][1] - t['data_offsets'][0]) // 8}d",
+                                data[8 + length + t["data_offsets"][0]:8 + length + t["data_offsets"][1]])
+            for name, t in tensors.items() if t["dtype"] == "F64"}, metadata
+
+
+def difference(mine, its):
+    return max(abs(a - b) for a, b in zip(mine, its, strict=True)) / max(map(abs, its))
+
+
+def adapters_are_trained(c):
+    """Low-rank adapters: losses, adapters and results as a program of PyTorch has them; nothing else changes."""
+    case = json.loads((DATA / "lora.json").read_text())
+    its, _ = tensors_of(DATA / "lora.safetensors")
+    data = DATA / "encoder_data.safetensors"
+    options = ["--loss", "cross_entropy", "--class-axis", -1, "--lr", case["lr"], "--lora-seed", case["seed"]]
+    for rule in case["lora"]:
+        options += ["--lora", rule]
+    model = c.export(DATA / "encoder.pt2", *options)
+    checkpoints, adapters, forward = c.folder / "lora", c.folder / "adapters.safetensors", c.folder / "merged.tern"
+    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--checkpoint", checkpoints,
+                   "--every", 100, "--adapters", adapters, "--forward", forward, data=data)
+    if done.returncode != 0:
+        return c.check("low-rank adapters", False, done.stderr)
+    losses = json.loads(done.stdout)["losses"]
+    error = max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"], strict=True))
+    c.check("losses with low-rank adapters", error < CLOSE and sum(losses[-8:]) < 0.99 * sum(losses[:8]), (error, losses[-8:]))
+    mine, metadata = tensors_of(adapters)
+    c.check("names of the adapters", len(mine) == 6 and len(its) == 7, mine.keys())
+    scales = {"layers.layers.0.linear1": 2, "layers.layers.0.linear2": 2, "head": 1}  # not one: B has it
+    for module, scale in scales.items():
+        for key, letter, factor in (("lora_A", "a", 1), ("lora_B", "b", scale)):
+            name = f"base_model.model.{module}.{key}.weight"
+            error = difference(mine[name], [v * factor for v in its[f"{module}.{letter}"]]) if name in mine else 1
+            c.check(f"adapter {module} {key}", error < 1e-7, error)
+    c.check("the scale of the adapters", float(metadata["lora_alpha"]) / float(metadata["r"]) == 1, metadata)
+    states = {name.split(".", 1)[1] for name in states_of(next(checkpoints.glob("*.safetensors"))) if name.startswith("state.")}
+    c.check("a checkpoint has adapters and their optimizer's states alone", len(states) == 6 * 3 + 1 and
+            all(".lora_" in name or name == "optimizer.step" for name in states), states)
+    inspected = c.run("inspect", forward).stdout
+    c.check("the merged program has no adapters", "lora_" not in inspected and "  mutable" not in inspected, inspected)
+    (c.folder / "four.npy").write_bytes(four_rows(data))
+    for archive in (forward, c.folder / "out.tern"):
+        done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
+        c.check(f"{archive.name} runs", done.returncode == 0, done.stderr)
+        result = (c.folder / "result.npy").read_bytes()
+        length = 10 + struct.unpack("<H", result[8:10])[0]
+        error = difference(struct.unpack(f"<{(len(result) - length) // 8}d", result[length:]), its["result"])
+        c.check(f"{archive.name}: results with the trained adapters", error < 1e-7, error)
+    c.check("they can be trained further", c.train(c.folder / "out.tern", "--epochs", 1, data=data,
+                                                   output="more.tern").returncode == 0)
+    for text in ("head:rank=0", "head:rank", "head:alpha=x", ":rank=2"):
+        c.ends(f"--lora {text}", 2, "--lora takes PATTERN", "export", DATA / "encoder.pt2", "--train", "--lora", text, "-o", model)
+    for text in ("tokens", "nothing.*"):  # an embedding is no linear layer
+        c.ends(f"--lora {text}", 2, f"--lora {text}: no weight of a linear layer has such a name", "export", DATA / "encoder.pt2",
+               "--train", "--loss", "cross_entropy", "--class-axis", -1, "--lora", text, "-o", model)
+    whole = c.export(CNN, "--loss", "cross_entropy")
+    c.ends("--adapters without any", 2, "the archive has no low-rank adapters", *c.train_command(
+        whole, "--adapters", adapters))
+
+
+def four_rows(path):
+    """The first four rows of tokens as a .npy file."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    entry = json.loads(data[8:8 + length])["tokens"]
+    first = 8 + length + entry["data_offsets"][0]
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': (4, {entry['shape'][1]}), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data[first:first + 32 * entry["shape"][1]]
+
+
 def frozen_parameters_stay(c):
     model = c.export(CNN, "--loss", "cross_entropy", "--freeze", "features.*", "--json")
     states = c.run("inspect", model, "--json").stdout
@@ -239,6 +366,43 @@ def reproducible_runs_have_the_same_bits(c):
         c.check(f"--reproducible, {level or 'this processor'}", done.returncode == 0, done.stderr)
         archives.append((c.folder / "out.tern").read_bytes())
     c.check("the same bits on every instruction set", archives[0] == archives[1] == archives[2])
+
+
+def graphs_have_the_same_bits(c):
+    """Steps that are captured once and replayed, with dropout, accumulation, a smaller last batch, and a resumed run."""
+    model = c.export(CNN, "--loss", "cross_entropy", "--accumulate")
+    for options in ([], ["--accumulate", 3]):
+        archives = []
+        for more in ([], ["--graph"]):
+            done = c.train(model, "--epochs", 2, "--held-out", 0.2, "--schedule", "cosine", *options, *more)
+            c.check(f"train {options} {more}", done.returncode == 0, done.stderr)
+            archives.append((c.folder / "out.tern").read_bytes())
+        c.check(f"graphs have the same bits {options}", archives[0] == archives[1])
+    folder = c.folder / "graph"
+    for steps in (9, 18):  # nine are the first epoch; a graph ends like any other run
+        done = c.train(model, "--epochs", steps // 9, "--held-out", 0.2, "--checkpoint", folder, "--every", 1, "--graph")
+        c.check("checkpoints beside graphs", newest_step(folder) == steps, done.stderr)
+        shutil.rmtree(folder)
+
+
+def devices_give_the_same_bits(c, device, full):
+    """A whole run on the device and on the CPU, in reproducible mode: gradients, optimizers, batch norms, dropout."""
+    tokens = DATA / "encoder_data.safetensors"
+    cases = [("cnn", CNN, IMAGES, ["--accumulate"], ["--accumulate", 2])]
+    if full:
+        cases += [("mlp", DATA / "mlp.pt2", IMAGES, ["--optimizer", "sgd", "--momentum", 0.9, "--dampening", 0.5], []),
+                  ("encoder", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--clip-norm", 1], []),
+                  ("adapters", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--lora", "*"], []),
+                  ("less memory", DATA / "encoder.pt2", tokens, ["--class-axis", -1, "--activation-memory", "least"], [])]
+    for name, program, data, options, run in cases:
+        model = c.export(program, "--loss", "cross_entropy", *options)
+        results = {}
+        for where in (["cpu"], [device], [device, "--graph"]):
+            done = c.train(model, "--epochs", 1, "--steps", 2, "--batch", 48, "--reproducible", "--device", *where, *run, data=data)
+            c.check(f"{name} on {where}", done.returncode == 0, done.stderr)
+            results[" ".join(where)] = (c.folder / "out.tern").read_bytes() if done.returncode == 0 else None
+        for where in (device, f"{device} --graph"):
+            c.check(f"{name}: the same bits on cpu and {where}", results["cpu"] == results[where] is not None)
 
 
 def joint_graphs_are_trained(c):
@@ -281,6 +445,8 @@ def messages(c):
     for option in (["--lr", 0.1], ["--schedule", "cosine"], ["--warmup", 5]):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
     c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
+    c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
+           "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)
     c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)
     c.ends("a pattern without a parameter", 2, "no parameter has such a name", "export", CNN, "--train", "--loss",
            "cross_entropy", "--freeze", "encoder.*", "-o", out)
@@ -309,24 +475,25 @@ def floats(c):
     return path
 
 
+CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, interrupted_run, other_signals,
+          results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
+          adapters_are_trained, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", required=True)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", metavar="WORD", default="", help="checks whose function's name has this word")
+    parser.add_argument("--device", help="only: a run there gives the bits of the CPU; with --full of more programs")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         c = TrainingChecks(os.path.realpath(arguments.tern), pathlib.Path(folder))
-        losses_are_those_of_pytorch(c)
-        killed_runs_end_with_the_same_bits(c, arguments.full)
-        interrupted_run(c)
-        other_signals(c)
-        results_that_cannot_be_written(c)
-        digits_are_learnt(c)
-        accumulation_is_one_large_batch(c)
-        frozen_parameters_stay(c)
-        reproducible_runs_have_the_same_bits(c)
-        joint_graphs_are_trained(c)
-        messages(c)
+        if arguments.device:
+            devices_give_the_same_bits(c, arguments.device, arguments.full)
+        for check in () if arguments.device else CHECKS:
+            if arguments.only in check.__name__:
+                check(c, arguments.full) if check is killed_runs_end_with_the_same_bits else check(c)
     print(f"{c.passed} passed, {c.failed} failed")
     sys.exit(c.failed > 0)
 

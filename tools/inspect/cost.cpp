@@ -120,6 +120,24 @@ PrepareOptions limits_of(const Program& program) {
 
 }  // namespace
 
+std::map<std::string, std::int64_t> typical_sizes(const Program& program,
+                                                  const std::map<std::string, std::int64_t>& given) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const Symbol& s : program.pool.symbols())
+    sizes[s.name] = std::clamp(kTypicalSize, s.min, std::max(s.min, s.max));
+  for (const auto& [name, value] : given) sizes[name] = value;
+  return sizes;
+}
+
+std::uint64_t arena_of(const Program& program, std::uint32_t function,
+                       const std::map<std::string, std::int64_t>& sizes) {
+  PrepareOptions options;
+  options.weight_cache = "off";
+  const std::shared_ptr<const Program> borrowed(std::shared_ptr<const Program>(), &program);
+  const Figures figures = Planning(prepare_program(borrowed, options), sizes).figures(function);
+  return saturated_sum(figures.arena, figures.scratch);
+}
+
 ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& given) {
   ProgramCost cost;
   std::uint64_t states = 0;
@@ -131,10 +149,7 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
     }
   }
   cost.custom_ops.assign(custom.begin(), custom.end());
-  std::map<std::string, std::int64_t> sizes;
-  for (const Symbol& s : program->pool.symbols())
-    sizes[s.name] = std::clamp(kTypicalSize, s.min, std::max(s.min, s.max));
-  for (const auto& [name, value] : given) sizes[name] = value;
+  std::map<std::string, std::int64_t> sizes = typical_sizes(*program, given);
   std::optional<Planning> planning;
   for (std::uint32_t i = 0; i < program->functions.size(); ++i) {
     const Function& f = program->functions[i];

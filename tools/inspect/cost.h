@@ -30,6 +30,14 @@ struct ProgramCost {
   std::vector<FunctionCost> functions;  ///< the first 64 entry functions
 };
 
+/// FunctionCost::arena of one function, of a program that this process made: of any size. Fails where it cannot be
+/// planned. `sizes` as FunctionCost::sizes has them.
+std::uint64_t arena_of(const Program& program, std::uint32_t function,
+                       const std::map<std::string, std::int64_t>& sizes);
+/// The sizes of all symbols: given, or 32 or the nearest allowed.
+std::map<std::string, std::int64_t> typical_sizes(const Program& program,
+                                                  const std::map<std::string, std::int64_t>& given);
+
 /// The program must keep every rule of the format. Nothing of the weights is read, and nothing is allocated for values.
 ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& sizes);
 

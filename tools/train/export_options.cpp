@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exporter/training/adapters.h"
 #include "exporter/training/losses.h"
 #include "tools/bounds.h"
 #include "tools/text.h"
@@ -40,6 +41,7 @@ struct Readers {
 void require_read(const TrainArguments& a, optimizers::Optimizer optimizer) {
   const std::pair<Readers, bool> options[] = {
       {{"--momentum", {sgd, rmsprop, muon}}, a.momentum.has_value()},
+      {{"--dampening", {sgd}}, a.dampening.has_value()},
       {{"--nesterov", {sgd, muon}}, a.nesterov},
       {{"--amsgrad", {adam, adamw}}, a.amsgrad},
       {{"--betas", {adam, adamw, adamax, nadam, radam, lion}}, !a.betas.empty()},
@@ -72,6 +74,7 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
   o.lr = a.lr.value_or(o.lr);
   o.weight_decay = a.weight_decay.value_or(o.weight_decay);
   o.momentum = a.momentum.value_or(o.momentum);
+  o.dampening = a.dampening.value_or(o.dampening);
   o.eps = a.eps.value_or(o.eps);
   if (!a.betas.empty()) o.betas = {a.betas.at(0), a.betas.at(1)};
   o.nesterov = o.nesterov || a.nesterov;
@@ -82,7 +85,7 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
          a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
-         !a.freeze.empty();
+         !a.freeze.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening;
 }
 
 }  // namespace
@@ -101,6 +104,7 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
   command->add_option("--lr", a.lr, "Learning rate; 'tern train --lr' can give another (default: PyTorch's)");
   command->add_option("--weight-decay", a.weight_decay, "Weight decay (default: PyTorch's for the optimizer)");
   command->add_option("--momentum", a.momentum, "Of sgd, rmsprop and muon");
+  command->add_option("--dampening", a.dampening, "Of sgd's momentum");
   command->add_option("--betas", a.betas, "Two numbers, of adam, adamw and the like")
       ->delimiter(',')
       ->expected(2)
@@ -114,6 +118,19 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
       ->add_option("--freeze", a.freeze,
                    "Parameters whose names match PATTERN (* ? []) keep their values. May be repeated")
       ->type_name("PATTERN");
+  command
+      ->add_option(
+          "--lora", a.lora,
+          "Train low-rank adapters on the linear weights whose names match PATTERN (* ? []), and nothing else; "
+          "the rank is 8 and alpha the rank unless given. May be repeated")
+      ->type_name("PATTERN[:rank=R,alpha=A]");
+  command->add_option("--lora-seed", a.lora_seed, "Seed of the adapters' first values (default: 0)");
+  command
+      ->add_option("--activation-memory", a.activation_memory,
+                   "Limit for the memory of a step's intermediate values, as 'tern inspect' shows it: 512MB, 2GB, or "
+                   "least. Values are computed again where they are held too long; --size gives symbolic sizes, such "
+                   "as the batch's (default: 32). Results keep their bits")
+      ->type_name("BYTES");
   command->add_flag(
       "--accumulate", a.accumulate,
       "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");
@@ -143,6 +160,11 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   o.clip_norm = a.clip_norm;
   o.clip_value = a.clip_value;
   o.freeze = a.freeze;
+  for (const std::string& text : a.lora) o.lora.push_back(parse_lora(text));
+  o.lora_seed = a.lora_seed.value_or(0);
+  if (a.lora_seed && a.lora.empty()) fail(ErrorCode::invalid_argument, "--lora-seed goes with --lora");
+  if (!o.freeze.empty() && !o.lora.empty())
+    fail(ErrorCode::invalid_argument, "--freeze: --lora trains adapters alone, so all parameters keep their values");
   o.accumulate = a.accumulate;
   return o;
 }

@@ -1,6 +1,7 @@
 // The options of `tern export` that make an archive which can be trained.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,13 +16,14 @@ namespace tern {
 
 struct TrainArguments {
   bool train = false, accumulate = false;
-  std::string loss, optimizer;
+  std::string loss, optimizer, activation_memory;
   std::optional<long> class_axis;
   std::optional<double> label_smoothing, clip_norm, clip_value;
-  std::optional<double> lr, weight_decay, momentum, eps;
+  std::optional<double> lr, weight_decay, momentum, dampening, eps;
   std::vector<double> betas;
   bool nesterov = false, amsgrad = false;
-  std::vector<std::string> freeze;
+  std::vector<std::string> freeze, lora;
+  std::optional<std::uint64_t> lora_seed;
 };
 
 /// Adds --train and all that goes with it.

@@ -9,7 +9,7 @@
 namespace tern::train {
 
 struct TrainOptions {
-  std::string model, data, output, forward, held_out_data, method;
+  std::string model, data, output, forward, adapters, held_out_data, method;
   std::uint64_t epochs = 1, steps = 0;  ///< steps: at most so many; 0: no limit
   std::uint64_t batch = 32, accumulate = 1;
   double held_out = 0;                        ///< share of the samples
@@ -24,6 +24,7 @@ struct TrainOptions {
   bool resume = false;
   std::string plot;
   bool json = false;
+  bool graph = false;  ///< steps are captured once and replayed
 };
 
 }  // namespace tern::train

@@ -15,6 +15,7 @@
 #include "exporter/training/methods.h"
 #include "schema/passes/dead_code.h"
 #include "schema/passes/unread_states.h"
+#include "tools/train/adapters.h"
 
 namespace tern::train {
 namespace {
@@ -53,9 +54,11 @@ void place(const State& s, const Tensor& value, std::vector<std::byte>& storage)
   }
 }
 
-Program with_states(const Model& model, const Session& session) {
+/// `merged`: adapters that become part of the weights.
+Program with_states(const Model& model, const Session& session, const std::vector<Adapter>& merged = {}) {
   Program program = *model.program();
   std::map<std::uint32_t, std::vector<std::byte>> changed;
+  merge_adapters(program, session, merged, changed);
   for (const State& s : program.states) {
     if (!s.is_mutable) continue;
     auto [entry, is_new] = changed.try_emplace(s.storage);
@@ -106,11 +109,14 @@ void write_trained(const Model& model, const Session& session, const std::string
 }
 
 void write_forward(const Model& model, const Session& session, const std::string& path) {
-  Program program = with_states(model, session);
-  if (program.find_entry(std::string(training::kForward)) < 0) {
+  const std::vector<Adapter> adapters = adapters_of(*model.program());
+  Program program = with_states(model, session, adapters);
+  const int forward = program.find_entry(std::string(training::kForward));
+  if (forward < 0) {
     fail(ErrorCode::invalid_argument, fmt::format("--forward: the archive has no method '{}'", training::kForward));
   }
-  keep_only(program, static_cast<std::uint32_t>(program.find_entry(std::string(training::kForward))));
+  remove_adapters(program, static_cast<std::uint32_t>(forward), adapters);
+  keep_only(program, static_cast<std::uint32_t>(forward));
   remove_dead_code(program);
   settle_states(program);
   remove_unread_states(program, std::vector<bool>(program.states.size(), true));

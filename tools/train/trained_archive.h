@@ -11,7 +11,8 @@ namespace tern::train {
 void write_trained(const Model& model, const Session& session, const std::string& path);
 
 /// `forward` alone, with the trained parameters as constants: batch norms and other work on constants is done now, as
-/// `tern export` does it. Fails (invalid_argument) where the model has no such method.
+/// `tern export` does it, and low-rank adapters are merged into the weights. Fails (invalid_argument) where the model
+/// has no such method.
 void write_forward(const Model& model, const Session& session, const std::string& path);
 
 }  // namespace tern::train

@@ -31,6 +31,9 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
       methods_(find_methods(model, options.method)),
       data_(methods_.step, methods_.takes_rate ? training::kRate : "", options.data, options.cast, options.arrays),
       session_(prepared),
+      step_run_(session_, methods_.step.name, options.graph),
+      accumulate_run_(session_, std::string(training::kAccumulate), options.graph),
+      apply_run_(session_, std::string(training::kApply), options.graph),
       checkpoints_(options.checkpoints.empty() ? options.output + ".checkpoints" : options.checkpoints) {
   if (options_.accumulate > 1 && !methods_.accumulates)
     fail(ErrorCode::invalid_argument,
@@ -112,7 +115,7 @@ void Trainer::add_settings(Settings settings) {
 double Trainer::run_step(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> all = inputs;
   if (methods_.takes_rate) all.push_back(rate_);
-  return number_of(session_.run(methods_.step.name, all).at(methods_.loss_result));
+  return number_of(step_run_(all).at(methods_.loss_result));
 }
 
 /// One step of several batches, whose gradients' mean it takes; the loss is their mean too.
@@ -121,10 +124,10 @@ double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
   while (!samples.empty()) {
     const auto now = samples.first(std::min<std::size_t>(options_.batch, samples.size()));
     samples = samples.subspan(now.size());
-    sum += number_of(session_.run(training::kAccumulate, data_.batch(now)).at(0));
+    sum += number_of(accumulate_run_(data_.batch(now)).at(0));
     ++batches;
   }
-  session_.run(training::kApply, std::span(&rate_, 1));
+  apply_run_(std::span(&rate_, 1));
   return sum / batches;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/train/data.h"
 #include "tools/train/history.h"
 #include "tools/train/method.h"
+#include "tools/train/method_run.h"
 #include "tools/train/options.h"
 #include "tools/train/schedule.h"
 #include "tools/train/shuffle.h"
@@ -62,6 +63,7 @@ class Trainer {
   Data data_;
   std::unique_ptr<Data> held_out_data_;
   Session session_;
+  MethodRun step_run_, accumulate_run_, apply_run_;
   Checkpoints checkpoints_;
   Settings settings_;
   Division division_;

@@ -4,9 +4,11 @@
   make.py [OUT]      needs torch (2.9 or later), safetensors
 
 Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetensors, and losses.json: for each case how it
-is trained, and the loss of each step. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
+is trained, and the loss of each step. further.json has the losses of what came later: SGD's dampening. lora.json has the
+losses of low-rank adapters, written by hand as PEFT has them, and lora.safetensors the adapters after the last step. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
+import math
 import pathlib
 import sys
 
@@ -87,6 +89,62 @@ def train(path, inputs, targets, class_axis, name, lr, settings, clip):
                 return losses
 
 
+class Adapted(nn.Module):
+    """A linear layer with a low-rank adapter (Hu et al., 2021)."""
+
+    def __init__(self, base, rank, alpha):
+        super().__init__()
+        self.base, self.scale = base, alpha / rank
+        out, features = base.weight.shape
+        self.a = nn.Parameter(torch.empty(rank, features, dtype=base.weight.dtype))
+        self.b = nn.Parameter(torch.zeros(out, rank, dtype=base.weight.dtype))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
+
+    def forward(self, x):
+        return self.base(x) + self.scale * (x @ self.a.T) @ self.b.T
+
+
+def lora():
+    """Adapters of the feed-forward part (rank 3) and the head (rank 2) of the encoder, AdamW on them alone."""
+    model = Encoder().double()
+    model.load_state_dict(load(OUT / "encoder.pt2").state_dict)
+    data = load_file(OUT / "encoder_data.safetensors")
+    tokens, targets = data["tokens"], data["target"]
+    layer = model.layers.layers[0]
+    torch.manual_seed(5)
+    # In the order of the program's states.
+    layer.linear1, layer.linear2 = Adapted(layer.linear1, 3, 6), Adapted(layer.linear2, 3, 6)
+    model.head = Adapted(model.head, 2, 2)
+    adapted = {"layers.layers.0.linear1": layer.linear1, "layers.layers.0.linear2": layer.linear2, "head": model.head}
+    model.train()
+    optimizer = torch.optim.AdamW([p for m in adapted.values() for p in (m.a, m.b)], lr=1e-2)
+    losses = []
+    while len(losses) < STEPS:
+        for first in range(0, len(targets), BATCH):
+            part = slice(first, first + BATCH)
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(tokens[part]).movedim(-1, 1), targets[part])
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            if len(losses) == STEPS:
+                break
+    (OUT / "lora.json").write_text(json.dumps({
+        "torch": torch.__version__.split("+")[0], "lr": 1e-2, "seed": 5, "losses": losses,
+        "lora": ["layers.*.linear?:rank=3,alpha=6", "head.weight:rank=2"]}) + "\n")
+    tensors = {f"{name}.{key}": tensor.detach() for name, m in adapted.items() for key, tensor in (("a", m.a), ("b", m.b))}
+    save_file(tensors | {"result": model(tokens[:4]).detach()}, OUT / "lora.safetensors")
+
+
+def further():
+    digits = load_file(ROOT / "examples/digits/digits_test.safetensors")
+    settings = {"momentum": 0.9, "dampening": 0.5, "weight_decay": 1e-2}
+    case = {"model": "mlp", "optimizer": "sgd", "lr": 0.1, "settings": settings, "clip": None}
+    losses = train(OUT / "mlp.pt2", digits["images"].double(), digits["labels"], 1, "sgd", 0.1, settings, None)
+    (OUT / "further.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": [case | {
+        "losses": losses}]}) + "\n")
+
+
 def tied():
     torch.manual_seed(0)
     tokens = load_file(OUT / "encoder_data.safetensors")["tokens"]
@@ -114,6 +172,8 @@ def main():
     cases.append({"model": "encoder", "optimizer": "adamw", "lr": 3e-3, "settings": {}, "clip": None, "losses": losses})
     (OUT / "losses.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": cases}) + "\n")
     tied()
+    further()
+    lora()
 
 
 if __name__ == "__main__":

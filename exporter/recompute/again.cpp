@@ -1,0 +1,121 @@
+#include "exporter/recompute/again.h"
+
+#include <algorithm>
+
+namespace tern::recompute {
+namespace {
+
+/// An operand that is so much smaller than the value is held rather than made again.
+constexpr std::uint64_t kSmall = 4;
+constexpr std::size_t kMostSteps = 1000;
+
+class Maker {
+ public:
+  Maker(const Schedule& schedule, ValueId root, Sharing sharing)
+      : s_(schedule), root_(root), sharing_(sharing), peak_(static_cast<std::int32_t>(schedule.peak_step())) {}
+
+  std::optional<Again> run() {
+    if (s_.is_pinned(root_) || !recipe_of(s_.base(root_)).repeatable) return {};
+    const std::vector<std::int32_t>& reads = s_.life(root_).reads;
+    const auto next = std::ranges::upper_bound(reads, peak_);
+    if (next == reads.end()) return {};
+    again_.before = *next;
+    again_.saved = static_cast<std::int64_t>(s_.bytes(root_));
+    // Later readers may read it through views; each is made again, too.
+    for (auto read = next; read != reads.end(); ++read) {
+      for (ValueId v : s_.steps()[static_cast<std::size_t>(*read)].inputs) {
+        if (v != kNoValue && s_.root(v) == root_) replaced_[s_.base(v)] = make(s_.base(v));
+      }
+    }
+    if (!possible_ || again_.saved <= 0) return {};
+    // Nobody reads it before: it is not made twice but later.
+    if (next == reads.begin()) again_.cost -= recipe_of(s_.base(root_)).cost;
+    again_.instead = sharing_ == Sharing::on ? made_ : replaced_;
+    return std::move(again_);
+  }
+
+ private:
+  const Recipe& recipe_of(ValueId base) const {
+    return s_.source().recipes[static_cast<std::size_t>(s_.source().made_by[static_cast<std::size_t>(base)])];
+  }
+
+  /// The newest version that is made before; kNoValue where there is none.
+  ValueId newest(ValueId base) const {
+    ValueId found = kNoValue;
+    for (ValueId v : s_.versions_of(base)) {
+      const std::int32_t made = s_.made(v);
+      if (made >= -1 && made < again_.before && s_.root(v) != root_ && (found == kNoValue || made > s_.made(found)))
+        found = v;
+    }
+    return found;
+  }
+
+  bool is_held(ValueId v) const {
+    const ValueId root = s_.root(v);
+    return s_.is_pinned(root) || s_.life(root).first < 0 || s_.life(root).last >= again_.before;
+  }
+
+  /// A version to read before step `before`.
+  ValueId need(ValueId base) {
+    const auto known = made_.find(base);
+    if (known != made_.end()) return known->second;
+    const ValueId v = newest(base);
+    if (v != kNoValue && is_held(v)) return v;
+    if (s_.source().made_by[static_cast<std::size_t>(base)] < 0) return base;  // an input
+    const Recipe& r = recipe_of(base);
+    if (v != kNoValue && !r.view) {
+      const ValueId root = s_.root(v);
+      const bool beyond_peak = s_.life(root).last >= peak_;
+      if (beyond_peak || !r.repeatable || s_.bytes(root) * kSmall <= s_.bytes(root_)) {
+        if (!beyond_peak && extended_.emplace(root, true).second)
+          again_.saved -= static_cast<std::int64_t>(s_.bytes(root));
+        return v;
+      }
+    }
+    if (!r.repeatable) {
+      possible_ = false;
+      return base;
+    }
+    return make(base);
+  }
+
+  ValueId make(ValueId base) {
+    const auto known = made_.find(base);
+    if (known != made_.end()) return known->second;
+    const auto number = static_cast<std::uint32_t>(s_.source().made_by[static_cast<std::size_t>(base)]);
+    const Recipe& r = s_.source().recipes[number];
+    if (again_.steps.size() > kMostSteps) possible_ = false;
+    if (!possible_) return base;
+    Step step{number, r.node->inputs, r.node->outputs};
+    for (ValueId& v : step.inputs) v = v == kNoValue ? v : need(v);
+    for (ValueId& v : step.outputs) {
+      if (v == kNoValue) continue;
+      const ValueId of = v;
+      v = static_cast<ValueId>(s_.versions() + again_.bases.size());
+      again_.bases.push_back(of);
+      made_[of] = v;
+      // The node's other results come with it.
+      if (base == s_.base(root_)) replaced_[of] = v;
+    }
+    again_.cost += r.cost;
+    again_.steps.push_back(std::move(step));
+    return made_.at(base);
+  }
+
+  const Schedule& s_;
+  const ValueId root_;
+  const Sharing sharing_;
+  const std::int32_t peak_;
+  bool possible_ = true;
+  Again again_;
+  std::map<ValueId, ValueId> made_, replaced_;
+  std::map<ValueId, bool> extended_;
+};
+
+}  // namespace
+
+std::optional<Again> make_again(const Schedule& schedule, ValueId root, Sharing sharing) {
+  return Maker(schedule, root, sharing).run();
+}
+
+}  // namespace tern::recompute

@@ -1,0 +1,193 @@
+#include "exporter/recompute/schedule.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tern::recompute {
+namespace {
+
+std::shared_ptr<const Source> source_of(const Program& program, std::uint32_t function,
+                                        std::span<const std::int64_t> expressions) {
+  const Function& f = program.functions[function];
+  auto s = std::make_shared<Source>();
+  s->program = &program;
+  s->function = &f;
+  s->recipes = recipes_of(program, f, expressions);
+  s->made_by.assign(f.values.size(), -1);
+  s->bytes.assign(f.values.size(), 0);
+  s->pinned.assign(f.values.size(), false);
+  for (std::size_t n = 0; n < f.nodes.size(); ++n) {
+    for (ValueId v : f.nodes[n].outputs) {
+      if (v == kNoValue) continue;
+      const auto i = static_cast<std::size_t>(v);
+      s->made_by[i] = static_cast<std::int32_t>(n);
+      if (!s->recipes[n].view) s->bytes[i] = bytes_of(f.values[i].type, expressions);
+    }
+  }
+  for (const FunctionOutput& o : f.outputs) {
+    if (o.value != kNoValue) s->pinned[static_cast<std::size_t>(o.value)] = true;
+  }
+  for (const WriteBack& w : f.writebacks) {
+    // An optimizer writes where the state lies, and so do most other updates.
+    s->pinned[static_cast<std::size_t>(w.value)] = true;
+    s->bytes[static_cast<std::size_t>(w.value)] = 0;
+  }
+  return s;
+}
+
+}  // namespace
+
+Schedule::Schedule(const Program& program, std::uint32_t function, std::span<const std::int64_t> expressions)
+    : source_(source_of(program, function, expressions)) {
+  const Function& f = *source_->function;
+  for (std::size_t v = 0; v < f.values.size(); ++v) {
+    const auto id = static_cast<ValueId>(v);
+    versions_.push_back({id, id});
+  }
+  for (std::size_t n = 0; n < f.nodes.size(); ++n) {
+    const Node& node = f.nodes[n];
+    steps_.push_back({static_cast<std::uint32_t>(n), node.inputs, node.outputs});
+    if (source_->recipes[n].view && node.outputs[0] != kNoValue)
+      versions_[at(node.outputs[0])].root = root(node.inputs[0]);
+  }
+  find_lives();
+}
+
+void Schedule::insert(std::int32_t before, std::vector<Step> steps, const std::vector<ValueId>& bases,
+                      const std::map<ValueId, ValueId>& instead) {
+  for (ValueId base : bases) {
+    const auto id = static_cast<ValueId>(versions_.size());
+    versions_.push_back({base, id});
+  }
+  for (const Step& s : steps) {
+    if (recipe(s).view && s.outputs[0] != kNoValue) versions_[at(s.outputs[0])].root = root(s.inputs[0]);
+  }
+  for (auto s = static_cast<std::size_t>(before); s < steps_.size(); ++s) {
+    for (ValueId& v : steps_[s].inputs) {
+      if (v == kNoValue) continue;
+      const auto found = instead.find(base(v));
+      if (found != instead.end()) v = found->second;
+    }
+  }
+  steps_.insert(steps_.begin() + before, std::make_move_iterator(steps.begin()), std::make_move_iterator(steps.end()));
+  remove_unread();
+  find_lives();
+}
+
+void Schedule::remove_unread() {
+  std::vector<bool> needed(versions_.size());
+  for (std::size_t v = 0; v < source_->pinned.size(); ++v) needed[v] = source_->pinned[v];
+  std::vector<bool> gone(steps_.size());
+  for (std::size_t s = steps_.size(); s-- > 0;) {
+    const Recipe& r = recipe(steps_[s]);
+    const bool runs =
+        r.lasting || std::ranges::any_of(steps_[s].outputs, [&](ValueId v) { return v != kNoValue && needed[at(v)]; });
+    gone[s] = !runs;
+    if (!runs) continue;
+    for (ValueId v : steps_[s].inputs) {
+      if (v != kNoValue) needed[at(v)] = true;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    if (gone[s]) continue;
+    if (kept != s) steps_[kept] = std::move(steps_[s]);
+    ++kept;
+  }
+  steps_.resize(kept);
+}
+
+void Schedule::find_lives() {
+  const auto count = static_cast<std::int32_t>(steps_.size());
+  lives_.assign(versions_.size(), {});
+  pinned_.assign(versions_.size(), false);
+  of_base_.assign(source_->bytes.size(), {});
+  made_.assign(versions_.size(), -2);
+  for (std::size_t v = 0; v < versions_.size(); ++v) {
+    of_base_[at(versions_[v].base)].push_back(static_cast<ValueId>(v));
+    if (v < source_->pinned.size() && source_->pinned[v]) pinned_[at(versions_[v].root)] = true;
+    if (v < source_->made_by.size() && source_->made_by[v] < 0) made_[v] = -1;
+  }
+  cost_ = 0;
+  for (std::int32_t s = 0; s < count; ++s) {
+    const Step& step = steps_[static_cast<std::size_t>(s)];
+    cost_ += recipe(step).cost;
+    for (ValueId v : step.outputs) {
+      if (v == kNoValue) continue;
+      made_[at(v)] = s;
+      if (root(v) == v) lives_[at(v)].first = lives_[at(v)].last = s;
+    }
+    if (recipe(step).view) continue;
+    for (ValueId v : step.inputs) {
+      if (v == kNoValue) continue;
+      Life& life = lives_[at(root(v))];
+      if (life.reads.empty() || life.reads.back() != s) life.reads.push_back(s);
+      life.last = s;
+    }
+  }
+  for (std::size_t v = 0; v < versions_.size(); ++v) {
+    if (pinned_[v]) lives_[v].last = count;
+  }
+  find_peak();
+}
+
+std::uint64_t Schedule::taken_over(std::int32_t s) const {
+  const Step& step = steps_[static_cast<std::size_t>(s)];
+  if (recipe(step).node->op != Op::pointwise || step.outputs[0] == kNoValue) return 0;
+  const std::uint64_t size = bytes(step.outputs[0]);
+  const bool found = std::ranges::any_of(step.inputs, [&](ValueId v) {
+    return v != kNoValue && life(root(v)).first >= 0 && life(root(v)).last == s && bytes(root(v)) == size;
+  });
+  return found ? size : 0;
+}
+
+void Schedule::find_peak() {
+  std::vector<std::int64_t> change(steps_.size() + 1, 0);
+  for (std::size_t v = 0; v < versions_.size(); ++v) {
+    const Life& l = lives_[v];
+    if (l.first < 0) continue;
+    const auto size = static_cast<std::int64_t>(bytes(static_cast<ValueId>(v)));
+    change[static_cast<std::size_t>(l.first)] += size;
+    const auto after = static_cast<std::size_t>(l.last) + 1;
+    if (after < change.size()) change[after] -= size;
+  }
+  held_.assign(steps_.size(), 0);
+  std::int64_t now = 0;
+  peak_ = 0;
+  peak_steps_ = 0;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    now += change[s];
+    held_[s] = static_cast<std::uint64_t>(now) - taken_over(static_cast<std::int32_t>(s));
+    if (held_[s] > peak_) {
+      peak_ = held_[s];
+      peak_step_ = s;
+      peak_steps_ = 0;
+    }
+    peak_steps_ += held_[s] == peak_ ? 1 : 0;
+  }
+}
+
+std::size_t Schedule::repeated() const {
+  std::vector<bool> ran(source_->recipes.size());
+  std::size_t count = 0;
+  for (const Step& s : steps_) {
+    count += ran[s.recipe] && !recipe(s).view ? 1 : 0;
+    ran[s.recipe] = true;
+  }
+  return count;
+}
+
+Function Schedule::function() const {
+  Function f = *source_->function;
+  f.nodes.clear();
+  for (std::size_t v = f.values.size(); v < versions_.size(); ++v) f.values.push_back(f.values[at(versions_[v].base)]);
+  for (const Step& s : steps_) {
+    Node n = *recipe(s).node;
+    n.inputs = s.inputs;
+    n.outputs = s.outputs;
+    f.nodes.push_back(std::move(n));
+  }
+  return f;
+}
+
+}  // namespace tern::recompute

@@ -1,0 +1,99 @@
+// A function's nodes in the order they run, and the memory that their results hold meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "exporter/recompute/recipe.h"
+
+namespace tern::recompute {
+
+/// A node that runs, perhaps not for the first time.
+struct Step {
+  std::uint32_t recipe = 0;
+  std::vector<ValueId> inputs, outputs;
+};
+
+/// A value of the function (`base` is its own number), or one that is made again.
+struct Version {
+  ValueId base = kNoValue;
+  ValueId root = kNoValue;  ///< the version whose memory it lies in
+};
+
+/// When a root's memory is held, in numbers of steps.
+struct Life {
+  std::int32_t first = -1, last = -1;  ///< made, read last; -1: before all steps, never
+  std::vector<std::int32_t> reads;     ///< ascending
+};
+
+/// What no change of the order changes.
+struct Source {
+  const Program* program = nullptr;
+  const Function* function = nullptr;
+  std::vector<Recipe> recipes;
+  std::vector<std::int32_t> made_by;  ///< the recipe of each value; -1: an input
+  std::vector<std::uint64_t> bytes;   ///< of each value that takes memory of its own in a run
+  std::vector<bool> pinned;           ///< a result of the function, or written back
+};
+
+/// A function to be changed. Copies are independent; they share what the function was.
+class Schedule {
+ public:
+  /// The program must outlive it, unchanged.
+  Schedule(const Program& program, std::uint32_t function, std::span<const std::int64_t> expressions);
+
+  const Source& source() const { return *source_; }
+  const Recipe& recipe(const Step& s) const { return source_->recipes[s.recipe]; }
+  const std::vector<Step>& steps() const { return steps_; }
+  ValueId base(ValueId v) const { return versions_[at(v)].base; }
+  ValueId root(ValueId v) const { return versions_[at(v)].root; }
+  std::uint64_t bytes(ValueId v) const { return source_->bytes[at(base(v))]; }
+  std::size_t versions() const { return versions_.size(); }
+  /// Of a root.
+  const Life& life(ValueId root) const { return lives_[at(root)]; }
+  bool is_pinned(ValueId root) const { return pinned_[at(root)]; }
+  std::int32_t made(ValueId v) const { return made_[at(v)]; }  ///< its step; -1: an input; -2: removed
+  /// All versions of a value, in the order they were added.
+  const std::vector<ValueId>& versions_of(ValueId base) const { return of_base_[at(base)]; }
+
+  std::uint64_t held(std::size_t step) const { return held_[step]; }
+  std::uint64_t peak() const { return peak_; }            ///< the most that is held at once
+  std::size_t peak_step() const { return peak_step_; }    ///< the first at which it is
+  std::size_t peak_steps() const { return peak_steps_; }  ///< at how many it is
+  double cost() const { return cost_; }
+  /// Steps beyond the first of each node.
+  std::size_t repeated() const;
+
+  /// Runs `steps` before step `before`. Their results are new versions, numbered from versions() on in the order of
+  /// `bases`. From there on, nodes read `instead[base]` for each version of that base.
+  void insert(std::int32_t before, std::vector<Step> steps, const std::vector<ValueId>& bases,
+              const std::map<ValueId, ValueId>& instead);
+
+  /// The function with its nodes in this order; values that are made again are added to it.
+  Function function() const;
+
+ private:
+  static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
+  void remove_unread();
+  void find_lives();
+  void find_peak();
+  /// A pointwise result that lies in the memory of an operand that nothing reads any more.
+  std::uint64_t taken_over(std::int32_t step) const;
+
+  std::shared_ptr<const Source> source_;
+  std::vector<Step> steps_;
+  std::vector<Version> versions_;
+  // Found anew after each change.
+  std::vector<std::vector<ValueId>> of_base_;
+  std::vector<Life> lives_;
+  std::vector<bool> pinned_;
+  std::vector<std::int32_t> made_;
+  std::vector<std::uint64_t> held_;
+  std::uint64_t peak_ = 0;
+  std::size_t peak_step_ = 0, peak_steps_ = 0;
+  double cost_ = 0;
+};
+
+}  // namespace tern::recompute

@@ -1,0 +1,21 @@
+// A step over several batches: `accumulate` and `apply`.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exporter/training/parameters.h"
+#include "exporter/training/update.h"
+
+namespace tern {
+
+/// `accumulate`: function `step` as it is, without an update, which adds its gradients to states; its result is `loss`.
+/// `apply`: an update with their mean.
+void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
+                      const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
+                      Update& update);
+
+/// The results of a method that takes steps: each of them may be kNoValue.
+void set_step_results(Function& f, ValueId loss, ValueId norm);
+
+}  // namespace tern

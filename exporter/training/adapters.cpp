@@ -1,0 +1,266 @@
+#include "exporter/training/adapters.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "exporter/builder.h"
+#include "exporter/rewrite.h"
+#include "exporter/training/initial.h"
+#include "exporter/training/methods.h"
+#include "exporter/training/states.h"
+
+namespace tern {
+namespace {
+
+std::string_view without_weight(std::string_view name) {
+  constexpr std::string_view kWeight = ".weight";
+  return name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
+}
+
+bool matches(const LoraRule& rule, const std::string& name) {
+  const std::string module(without_weight(name));
+  return ::fnmatch(rule.pattern.c_str(), name.c_str(), 0) == 0 ||
+         ::fnmatch(rule.pattern.c_str(), module.c_str(), 0) == 0;
+}
+
+bool is_matrix(const State& s) {
+  return s.kind == State::Kind::parameter && is_floating(s.type.dtype) && element_size(s.type.dtype) > 1 &&
+         !s.type.quantized() && s.type.rank() == 2;
+}
+
+bool is_transposed(const Node& n) {
+  return n.op == Op::permute && n.integer_at(AttrKey::axes, 0) == 1 && n.integer_at(AttrKey::axes, 1) == 0;
+}
+
+ValueId state_in(const Function& f, std::uint32_t state) {
+  for (const FunctionInput& in : f.inputs) {
+    if (in.kind == FunctionInput::Kind::state && in.state == state) return in.value;
+  }
+  return kNoValue;
+}
+
+bool is_result(const Function& f, ValueId v) {
+  return std::ranges::any_of(f.outputs, [v](const FunctionOutput& o) { return o.value == v; }) ||
+         std::ranges::any_of(f.writebacks, [v](const WriteBack& w) { return w.value == v; });
+}
+
+/// The transposed forms of a matrix that products read as their second operand; false where something else reads it.
+bool transposed_forms(const Function& f, ValueId matrix, std::vector<ValueId>& forms) {
+  if (is_result(f, matrix)) return false;
+  for (const Node& n : f.nodes) {
+    if (std::ranges::find(n.inputs, matrix) == n.inputs.end()) continue;
+    if (!is_transposed(n)) return false;
+    forms.push_back(n.outputs[0]);
+  }
+  for (const Node& n : f.nodes) {
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      if (std::ranges::find(forms, n.inputs[i]) != forms.end() && (n.op != Op::matmul || i != 1)) return false;
+    }
+  }
+  return std::ranges::none_of(forms, [&](ValueId v) { return is_result(f, v); });
+}
+
+/// Read by products of entry functions, and by nothing else.
+bool is_linear(const Program& program, std::uint32_t state) {
+  bool read = false;
+  for (const Function& f : program.functions) {
+    const ValueId v = state_in(f, state);
+    if (v == kNoValue) continue;
+    std::vector<ValueId> forms;
+    if (!f.entry || !transposed_forms(f, v, forms)) return false;
+    read = read || !forms.empty();
+  }
+  return read;
+}
+
+void add_products(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
+  Builder b(program, function);
+  std::map<ValueId, const Adapter*> of;
+  for (const Adapter& a : adapters) {
+    const ValueId v = state_in(b.function(), a.weight);
+    std::vector<ValueId> forms;
+    if (v != kNoValue && transposed_forms(b.function(), v, forms)) {
+      for (ValueId form : forms) of[form] = &a;
+    }
+  }
+  if (of.empty()) return;
+  std::vector<Node> before = std::move(b.function().nodes);
+  b.function().nodes.clear();
+  for (Node& n : before) {
+    const auto found = n.op == Op::matmul ? of.find(n.inputs.at(1)) : of.end();
+    const ValueId x = n.inputs.empty() ? kNoValue : n.inputs[0];
+    const std::int32_t origin = n.origin;
+    b.function().nodes.push_back(std::move(n));
+    if (found == of.end()) continue;
+    const Adapter& a = *found->second;
+    const ValueId result = b.function().nodes.back().outputs[0];
+    const ValueId y = b.add_value(b.type(result));
+    b.function().nodes.back().outputs[0] = y;
+    b.set_origin(origin);
+    const ValueId down = b.transpose(value_of_state(program, b.function(), a.a), 0, 1);
+    const ValueId up = b.transpose(value_of_state(program, b.function(), a.b), 0, 1);
+    const ValueId z = b.matmul(b.matmul(x, down), up);
+    b.expr("y + s * z", {{"y", y}, {"s", a.scale()}, {"z", z}}, b.dtype(y));
+    b.function().nodes.back().outputs[0] = result;
+    b.set_origin(-1);
+  }
+}
+
+std::uint32_t add_matrix(Program& program, std::string name, const TensorType& type, std::vector<std::byte> bytes) {
+  const std::uint32_t s = add_training_state(program, std::move(name), type, std::move(bytes));
+  program.states[s].kind = State::Kind::parameter;
+  program.states[s].persistent = true;
+  return s;
+}
+
+const LoraRule* rule_of(const std::vector<LoraRule>& rules, const std::string& name, std::vector<bool>& used) {
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (!matches(rules[i], name)) continue;
+    used[i] = true;
+    return &rules[i];
+  }
+  return nullptr;
+}
+
+template <class T>
+bool read_number(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::uint32_t state_named(const Program& program, const std::string& name, const std::string& module) {
+  const auto found = std::ranges::find(program.states, name, &State::name);
+  if (found == program.states.end())
+    fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has no state '{}'", module, name));
+  return static_cast<std::uint32_t>(found - program.states.begin());
+}
+
+/// Metadata may be anyone's.
+void require_fitting(const Program& program, const Adapter& a) {
+  const State &w = program.states[a.weight], &down = program.states[a.a], &up = program.states[a.b];
+  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[1]}} &&
+                    up.type == TensorType{w.type.dtype, {w.type.shape[0], a.rank}};
+  if (!fits) {
+    fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has sizes that do not fit its weight, {}", a.module,
+                                          text_of(w.type, program.pool)));
+  }
+}
+
+}  // namespace
+
+LoraRule parse_lora(const std::string& text) {
+  const auto refuse = [&] {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--lora takes PATTERN[:rank=R,alpha=A] with a rank from 1 to 65536 and a finite alpha, not '{}'",
+                     text));
+  };
+  LoraRule rule;
+  const std::size_t colon = text.find(':');
+  rule.pattern = text.substr(0, colon);
+  bool has_alpha = false;
+  std::string_view rest = colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    if (part.starts_with("rank=") && read_number(part.substr(5), rule.rank)) continue;
+    has_alpha = part.starts_with("alpha=") && read_number(part.substr(6), rule.alpha);
+    if (!has_alpha) refuse();
+  }
+  if (!has_alpha) rule.alpha = static_cast<double>(rule.rank);
+  if (rule.pattern.empty() || rule.rank < 1 || rule.rank > 65536 || !(std::abs(rule.alpha) < 1e30)) refuse();
+  return rule;
+}
+
+std::vector<TrainedParameter> add_adapters(Program& program, const std::vector<LoraRule>& rules, std::uint64_t seed) {
+  std::vector<bool> used(rules.size());
+  std::vector<Adapter> adapters;
+  PyTorchGenerator generator(seed);
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    const State s = program.states[i];  // a copy: states are added
+    const bool first = std::ranges::none_of(adapters, [&](const Adapter& a) {
+      const State& other = program.states[a.weight];
+      return other.storage == s.storage && other.offset == s.offset;
+    });
+    if (!first || !is_matrix(s) || !is_linear(program, i)) continue;
+    const LoraRule* rule = rule_of(rules, s.name, used);
+    if (rule == nullptr) continue;
+    Adapter a;
+    a.module = without_weight(s.name);
+    a.weight = i;
+    a.rank = rule->rank;
+    a.alpha = rule->alpha;
+    const std::int64_t out = s.type.shape[0].value(), in = s.type.shape[1].value();
+    const TensorType down{s.type.dtype, {a.rank, in}}, up{s.type.dtype, {out, a.rank}};
+    std::uint64_t size = 0;
+    byte_size(up, &size);
+    a.a = add_matrix(program, a.module + std::string(training::kLoraA), down, generator.kaiming_uniform(down));
+    a.b = add_matrix(program, a.module + std::string(training::kLoraB), up, std::vector<std::byte>(size));
+    program.metadata.emplace_back(fmt::format("{}{}", training::kLoraKey, a.module),
+                                  fmt::format("{} {}", a.rank, a.alpha));
+    adapters.push_back(std::move(a));
+  }
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (used[i]) continue;
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--lora {}: no weight of a linear layer has such a name; 'tern inspect --weights' lists weights",
+                     rules[i].pattern));
+  }
+  for (std::uint32_t f = 0; f < program.functions.size(); ++f) add_products(program, f, adapters);
+  std::vector<TrainedParameter> parameters;
+  for (const Adapter& a : adapters) {
+    parameters.push_back({a.a, {a.a}});
+    parameters.push_back({a.b, {a.b}});
+  }
+  return parameters;
+}
+
+std::vector<Adapter> adapters_of(const Program& program) {
+  std::vector<Adapter> adapters;
+  for (const auto& [key, value] : program.metadata) {
+    if (!key.starts_with(training::kLoraKey)) continue;
+    Adapter a;
+    a.module = key.substr(training::kLoraKey.size());
+    const std::string_view text(value);
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos || !read_number(text.substr(0, space), a.rank) ||
+        !read_number(text.substr(space + 1), a.alpha) || a.rank < 1)
+      fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has no rank and alpha", a.module));
+    a.a = state_named(program, a.module + std::string(training::kLoraA), a.module);
+    a.b = state_named(program, a.module + std::string(training::kLoraB), a.module);
+    const std::string weight = a.module + ".weight";
+    const bool has = std::ranges::find(program.states, weight, &State::name) != program.states.end();
+    a.weight = state_named(program, has ? weight : a.module, a.module);
+    require_fitting(program, a);
+    adapters.push_back(std::move(a));
+  }
+  return adapters;
+}
+
+void remove_adapters(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
+  Function& f = program.functions[function];
+  for (const Adapter& a : adapters) {
+    const ValueId b = state_in(f, a.b);
+    std::vector<ValueId> forms;
+    if (b == kNoValue) continue;
+    if (!transposed_forms(f, b, forms)) fail(ErrorCode::internal, "an adapter is not as export made it");
+    std::vector<ValueId> products;
+    for (const Node& n : f.nodes) {
+      if (n.op == Op::matmul && std::ranges::find(forms, n.inputs[1]) != forms.end()) products.push_back(n.outputs[0]);
+    }
+    for (ValueId z : products) {
+      const auto sum = std::ranges::find_if(
+          f.nodes, [z](const Node& n) { return std::ranges::find(n.inputs, z) != n.inputs.end(); });
+      if (sum == f.nodes.end() || sum->op != Op::pointwise || sum->inputs.size() != 2)
+        fail(ErrorCode::internal, "an adapter is not as export made it");
+      use_instead(f, sum->outputs[0], sum->inputs[sum->inputs[0] == z ? 1 : 0]);
+    }
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,67 @@
+#include "exporter/training/heads.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "exporter/training/inputs.h"
+#include "exporter/training/joint.h"
+#include "exporter/training/methods.h"
+
+namespace tern {
+namespace {
+
+using Kind = FunctionOutput::Kind;
+
+/// What losses compare with the target, or the program's own loss.
+ValueId first_result(const Function& f) {
+  for (const FunctionOutput& o : f.outputs) {
+    if (o.kind == Kind::tensor && o.value != kNoValue) return o.value;
+  }
+  fail(ErrorCode::invalid_argument, "--train: the program has no tensor as its result");
+}
+
+/// What a batch norm counts in training mode, and has no use for.
+void leave_batch_counts(const Program& program, Function& f) {
+  std::erase_if(f.writebacks, [&](const WriteBack& w) {
+    return w.target == WriteBack::Target::state && program.states[w.index].name.ends_with("num_batches_tracked");
+  });
+}
+
+}  // namespace
+
+ValueId own_loss(Builder& b) {
+  const ValueId v = first_result(b.function());
+  if (b.rank(v) != 0 || !is_floating(b.dtype(v))) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--loss none: the program's first result is {}, and a loss is one float; give --loss",
+                     text_of(b.type(v), b.program().pool)));
+  }
+  return v;
+}
+
+ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
+  if (loss == nullptr) return own_loss(b);
+  const ValueId prediction = first_result(b.function());
+  const ValueId target = add_training_input(b, target_type(*loss, b.type(prediction), options), training::kTarget);
+  return add_loss(b, *loss, prediction, target, options);
+}
+
+void add_loss_method(Program& program, std::uint32_t source, const LossRecord* loss, const TrainingOptions& options) {
+  const bool joint = is_joint(program.functions[source]);
+  if (!joint) leave_batch_counts(program, program.functions[source]);
+  Function copy = program.functions[source];
+  copy.name = training::kLoss;
+  copy.in_tree.clear();
+  copy.out_tree.clear();
+  if (joint) leave_joint_gradients(copy);
+  program.functions.push_back(std::move(copy));
+  Builder b(program, static_cast<std::uint32_t>(program.functions.size() - 1));
+  const ValueId value = add_head(b, loss, options);
+  std::vector<FunctionOutput>& results = b.function().outputs;
+  if (loss == nullptr) std::erase_if(results, [&](const FunctionOutput& o) { return o.value == value; });
+  results.insert(results.begin(), {Kind::tensor, value, std::string(training::kLossResult)});
+}
+
+}  // namespace tern

@@ -1,0 +1,39 @@
+// The optimizer's part of a step: its states, and new values of the parameters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exporter/builder.h"
+#include "exporter/training/options.h"
+#include "exporter/training/parameters.h"
+
+namespace tern {
+
+/// One for all methods that take steps: they share the optimizer's states.
+class Update {
+ public:
+  Update(Program& program, const TrainingOptions& options, const std::vector<TrainedParameter>& parameters)
+      : program_(program), options_(options), parameters_(parameters) {}
+
+  /// Appends to the function of `b` an input `lr`, the clipping of the gradients, one for each parameter, and the step,
+  /// with write-backs. Returns the norm of the gradients; kNoValue without clip_norm.
+  ValueId add(Builder& b, std::vector<ValueId> gradients);
+
+ private:
+  /// Parameters that one step of the optimizer updates.
+  struct Group {
+    DType dtype = DType::invalid;
+    std::vector<std::size_t> parameters;  ///< places in parameters_
+    std::vector<std::uint32_t> states;    ///< of the program, in the order of optimizer_states
+  };
+  std::vector<Group> by_dtype() const;
+  const std::vector<Group>& groups();
+
+  Program& program_;
+  const TrainingOptions& options_;
+  const std::vector<TrainedParameter>& parameters_;
+  std::vector<Group> groups_;  ///< with their states, once the first step asked for them
+};
+
+}  // namespace tern

@@ -1,0 +1,94 @@
+// Which weights get low-rank adapters, and what a file may say of them.
+#include "exporter/training/adapters.h"
+
+#include <gtest/gtest.h>
+#include <tern/error.h>
+
+#include "schema/passes/dead_code.h"
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using testing::TestProgram;
+
+/// Two layers x W^T, and a table that rows are taken from.
+struct Layers {
+  TestProgram p;
+
+  Layers() {
+    const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    Builder& b = p.b();
+    const ValueId first = parameter("first.weight", {4, 3}, numbers), second = parameter("second", {3, 4}, numbers);
+    const ValueId table = parameter("table.weight", {4, 3}, numbers);
+    const ValueId rows = b.index_select(table, p.input(DType::i64, {2}), 0);
+    const ValueId h = b.matmul(rows, b.transpose(first, 0, 1));
+    p.output(b.matmul(h, b.transpose(second, 0, 1)));
+  }
+  ValueId parameter(const char* name, const std::vector<std::int64_t>& sizes, const std::vector<float>& values) {
+    const ValueId v = p.state(sizes, values, false);
+    p.program().states.back().kind = State::Kind::parameter;
+    p.program().states.back().name = name;
+    return v;
+  }
+  std::vector<std::string> adapted(const std::vector<std::string>& rules) {
+    std::vector<LoraRule> parsed;
+    for (const std::string& r : rules) parsed.push_back(parse_lora(r));
+    std::vector<std::string> names;
+    for (const TrainedParameter& t : add_adapters(p.program(), parsed, 0))
+      names.push_back(p.program().states[t.state].name);
+    return names;
+  }
+  std::vector<float> result() {
+    Session session(p.model().prepare());
+    Tensor rows(DType::i64, {2});
+    rows.span<std::int64_t>()[1] = 3;
+    return testing::values_of(session.run({rows})[0]);
+  }
+};
+
+TEST(Adapters, GoToLinearWeightsAlone) {
+  EXPECT_EQ(Layers().adapted({"*"}), (std::vector<std::string>{"first.lora_A.weight", "first.lora_B.weight",
+                                                               "second.lora_A.weight", "second.lora_B.weight"}));
+  EXPECT_EQ(Layers().adapted({"first"}).size(), 2u) << "the name without .weight";
+  EXPECT_THROW(Layers().adapted({"*", "table"}), Error) << "rows are taken from it";
+}
+
+TEST(Adapters, TakeTheFirstRuleThatMatches) {
+  Layers l;
+  l.adapted({"second:rank=2,alpha=6", "*:rank=1"});
+  const std::vector<Adapter> adapters = adapters_of(l.p.program());
+  ASSERT_EQ(adapters.size(), 2u);
+  EXPECT_EQ(adapters[0].module, "first");
+  EXPECT_EQ(adapters[0].rank, 1);
+  EXPECT_EQ(adapters[1].rank, 2);
+  EXPECT_EQ(adapters[1].scale(), 3);
+}
+
+TEST(Adapters, ChangeNothingAtFirstAndCanBeTakenOut) {
+  Layers l;
+  const std::vector<float> before = l.result();
+  const std::size_t nodes = l.p.program().functions[0].nodes.size();
+  l.adapted({"*:rank=2"});
+  EXPECT_EQ(l.result(), before);
+  EXPECT_GT(l.p.program().functions[0].nodes.size(), nodes);
+  remove_adapters(l.p.program(), 0, adapters_of(l.p.program()));
+  remove_dead_code(l.p.program());
+  EXPECT_EQ(l.p.program().functions[0].nodes.size(), nodes);
+  EXPECT_EQ(l.result(), before);
+}
+
+TEST(Adapters, OfAFileMustFitTheirWeights) {
+  for (const char* text : {"3 8", "0 8", "2", "two 8", "-2 8"}) {
+    Layers l;
+    l.adapted({"first:rank=2"});
+    l.p.program().metadata.back().second = text;
+    EXPECT_THROW(adapters_of(l.p.program()), Error) << text;
+  }
+  Layers l;
+  l.p.program().metadata.emplace_back("training.lora.table", "2 2");
+  EXPECT_THROW(adapters_of(l.p.program()), Error) << "there are no such states";
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,72 @@
+#include "tools/train/activation_memory.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <charconv>
+
+#include "exporter/training/methods.h"
+#include "tools/inspect/cost.h"
+#include "tools/text.h"
+
+namespace tern {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr Unit kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},        {"KB", 1e3},        {"MB", 1e6},
+                           {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1LL << 10}, {"MiB", 1LL << 20}, {"GiB", 1LL << 30}};
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_activation_memory(const std::string& text) {
+  if (text == "least") return {};
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  for (const Unit& unit : kUnits) {
+    if (error == std::errc() && std::string_view(stop, end) == unit.name && number > 0 && number * unit.bytes < 1e18)
+      return static_cast<std::uint64_t>(number * unit.bytes);
+  }
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--activation-memory takes bytes such as 512MB or 1.5GB, or least, not '{}'", escape_name(text)));
+}
+
+std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,
+                                                   const std::map<std::string, std::int64_t>& sizes) {
+  MemoryLimit limit{bytes, typical_sizes(program, sizes), {}};
+  limit.measure = [&](const Program& p, std::uint32_t function) { return arena_of(p, function, limit.sizes); };
+  std::vector<LimitedMethod> methods;
+  for (const std::string_view name : {training::kTrainStep, training::kAccumulate}) {
+    const int function = program.find_entry(std::string(name));
+    if (function < 0) continue;
+    methods.push_back({std::string(name), limit_memory(program, static_cast<std::uint32_t>(function), limit)});
+  }
+  return methods;
+}
+
+std::string activation_memory_text(const std::vector<LimitedMethod>& methods) {
+  std::string text;
+  for (const auto& [name, r] : methods) {
+    text +=
+        r.nodes == 0 && r.before == r.after
+            ? fmt::format("{}: {} of intermediate values\n", name, human_bytes(r.after))
+            : fmt::format("{}: {} of intermediate values instead of {}; {} nodes run again, about {:.0f} % more work\n",
+                          name, human_bytes(r.after), human_bytes(r.before), r.nodes, (r.cost - 1) * 100);
+  }
+  return text;
+}
+
+std::string activation_memory_json(const std::vector<LimitedMethod>& methods) {
+  std::string text;
+  for (const auto& [name, r] : methods) {
+    text += fmt::format("{}\"{}\": {{\"bytes\": {}, \"bytes_before\": {}, \"repeated_nodes\": {}, \"work\": {:.4f}}}",
+                        text.empty() ? "" : ", ", name, r.after, r.before, r.nodes, r.cost);
+  }
+  return text.empty() ? text : fmt::format(", \"activation_memory\": {{{}}}", text);
+}
+
+}  // namespace tern

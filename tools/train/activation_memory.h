@@ -1,0 +1,31 @@
+// --activation-memory of `tern export --train`.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporter/recompute/limit_memory.h"
+#include "schema/program.h"
+
+namespace tern {
+
+/// What was done to a method that computes gradients.
+struct LimitedMethod {
+  std::string name;
+  RecomputeReport report;
+};
+
+/// Bytes of "64MB", "1.5GB" or "65536"; none for "least". Fails (invalid_argument) on anything else.
+std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
+
+/// Limits `train_step`, and `accumulate` if there is one, at these sizes; symbols without one have a typical size.
+std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,
+                                                   const std::map<std::string, std::int64_t>& sizes);
+
+/// A line for each method, for people; and the same as a part of an object of JSON.
+std::string activation_memory_text(const std::vector<LimitedMethod>& methods);
+std::string activation_memory_json(const std::vector<LimitedMethod>& methods);
+
+}  // namespace tern

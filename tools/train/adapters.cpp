@@ -1,0 +1,88 @@
+#include "tools/train/adapters.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+
+#include "dtypes/convert.h"
+#include "exporter/training/methods.h"
+#include "tools/files/safetensors.h"
+
+namespace tern::train {
+namespace {
+
+constexpr std::string_view kPeft = "base_model.model.";
+
+std::vector<double> doubles(const Tensor& t) {
+  std::vector<double> values(static_cast<std::size_t>(t.numel()));
+  convert(t.data(), t.dtype(), values.data(), DType::f64, t.numel());
+  return values;
+}
+
+HostTensor times(const Tensor& t, double factor) {
+  HostTensor result{t.dtype(), {t.sizes().begin(), t.sizes().end()}, std::vector<std::byte>(t.byte_size())};
+  std::vector<double> values = doubles(t);
+  for (double& v : values) v *= factor;
+  convert(values.data(), DType::f64, result.data.data(), t.dtype(), t.numel());
+  return result;
+}
+
+void add_product(const State& w, const std::vector<double>& a, const std::vector<double>& b, const Adapter& adapter,
+                 std::vector<std::byte>& storage) {
+  const std::int64_t rows = w.type.shape[0].value(), columns = w.type.shape[1].value();
+  const std::int64_t size = element_size(w.type.dtype);
+  std::vector<double> sum(static_cast<std::size_t>(columns));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::ranges::fill(sum, 0.0);
+    for (std::int64_t k = 0; k < adapter.rank; ++k) {
+      const double left = b[static_cast<std::size_t>(r * adapter.rank + k)];
+      const double* const right = a.data() + k * columns;
+      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += left * right[c];
+    }
+    for (std::int64_t c = 0; c < columns; ++c) {
+      std::byte* const at = storage.data() + (w.offset + r * w.strides[0] + c * w.strides[1]) * size;
+      double value = 0;
+      convert(at, w.type.dtype, &value, DType::f64, 1);
+      value += adapter.scale() * sum[static_cast<std::size_t>(c)];
+      convert(&value, DType::f64, at, w.type.dtype, 1);
+    }
+  }
+}
+
+}  // namespace
+
+void write_adapters(const Model& model, const Session& session, const std::string& path) {
+  const std::vector<Adapter> adapters = adapters_of(*model.program());
+  if (adapters.empty()) fail(ErrorCode::invalid_argument, "the archive has no low-rank adapters");
+  const bool one_scale =
+      std::ranges::all_of(adapters, [&](const Adapter& a) { return a.scale() == adapters[0].scale(); });
+  NamedTensors file;
+  for (const Adapter& a : adapters) {
+    const std::string module = std::string(kPeft) + a.module;
+    const Tensor down = session.read_state(model.program()->states[a.a].name);
+    const Tensor up = session.read_state(model.program()->states[a.b].name);
+    file.tensors.emplace_back(module + std::string(training::kLoraA), times(down, 1));
+    file.tensors.emplace_back(module + std::string(training::kLoraB), times(up, one_scale ? 1 : a.scale()));
+  }
+  const Adapter& first = adapters[0];
+  file.metadata = {{"r", fmt::format("{}", first.rank)},
+                   {"lora_alpha", fmt::format("{}", one_scale ? first.alpha : static_cast<double>(first.rank))}};
+  write_safetensors(path, file, true);
+}
+
+void merge_adapters(const Program& program, const Session& session, const std::vector<Adapter>& adapters,
+                    std::map<std::uint32_t, std::vector<std::byte>>& changed) {
+  for (const Adapter& adapter : adapters) {
+    const State& w = program.states[adapter.weight];
+    auto [entry, is_new] = changed.try_emplace(w.storage);
+    if (is_new) {
+      const auto before = program.source->bytes(w.storage);
+      entry->second.assign(before.begin(), before.end());
+    }
+    add_product(w, doubles(session.read_state(program.states[adapter.a].name)),
+                doubles(session.read_state(program.states[adapter.b].name)), adapter, entry->second);
+  }
+}
+
+}  // namespace tern::train

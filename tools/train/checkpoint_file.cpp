@@ -1,0 +1,189 @@
+#include "tools/train/checkpoint_file.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "tools/files/safetensors.h"
+#include "tools/text.h"
+
+namespace tern::train {
+namespace {
+
+constexpr std::string_view kState = "state.", kSetting = "setting.";
+constexpr const char *kLosses = "history.losses", *kEpochs = "history.epochs", *kSums = "history.sums";
+constexpr const char* kHash = "hash";
+constexpr std::size_t kFigures = 7;  // numbers of an epoch
+
+template <class T>
+HostTensor tensor_of(DType dtype, std::vector<std::int64_t> sizes, const std::vector<T>& values) {
+  HostTensor t{dtype, std::move(sizes), std::vector<std::byte>(values.size() * sizeof(T))};
+  if (!values.empty()) std::memcpy(t.data.data(), values.data(), t.data.size());
+  return t;
+}
+
+std::vector<double> doubles(const HostTensor& t) {
+  std::vector<double> values(t.data.size() / sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), t.data.data(), values.size() * sizeof(double));
+  return values;
+}
+
+std::vector<double> numbers_of(const EpochFigures& e) {
+  return {e.loss,
+          e.held_out_loss ? 1.0 : 0.0,
+          e.held_out_loss.value_or(0),
+          e.held_out_accuracy ? 1.0 : 0.0,
+          e.held_out_accuracy.value_or(0),
+          e.rate,
+          e.seconds};
+}
+
+EpochFigures figures_of(const double* n) {
+  EpochFigures e{n[0], {}, {}, n[5], n[6]};
+  if (n[1] != 0) e.held_out_loss = n[2];
+  if (n[3] != 0) e.held_out_accuracy = n[4];
+  return e;
+}
+
+/// Of all tensors, with their names, and of the metadata without the hash.
+std::string hash_of(const NamedTensors& file) {
+  std::vector<const std::pair<std::string, HostTensor>*> order;
+  for (const auto& t : file.tensors) order.push_back(&t);
+  std::ranges::sort(order, {}, [](const auto* t) { return t->first; });
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  const auto add = [&](std::string_view text) { XXH3_128bits_update(state, text.data(), text.size()); };
+  for (const auto* t : order) {
+    add(t->first);
+    XXH3_128bits_update(state, t->second.data.data(), t->second.data.size());
+  }
+  for (const auto& [key, value] : file.metadata) {
+    if (key == kHash) continue;
+    add(key);
+    add(value);
+  }
+  const XXH128_hash_t h = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{:016x}{:016x}", h.high64, h.low64);
+}
+
+std::uint64_t whole(const NamedTensors& file, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  std::uint64_t value = 0;
+  if (found != file.metadata.end()) {
+    const std::string& text = found->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+  }
+  fail(ErrorCode::bad_file, fmt::format("a checkpoint without '{}'", key));
+}
+
+/// A run that continues there takes no sample that its data does not have.
+void require_within(const History& h, const Extent& extent) {
+  const Position& at = h.position;
+  if (at.step > extent.steps || at.batch >= extent.batches) {
+    fail(ErrorCode::bad_file,
+         fmt::format("its position is batch {} of {}, step {} of {}", at.batch, extent.batches, at.step, extent.steps));
+  }
+  if (at.step != h.losses.size() || at.epoch != h.epochs.size()) {
+    fail(ErrorCode::bad_file,
+         fmt::format("its history has {} losses and {} epochs, its position is step {} and epoch {}", h.losses.size(),
+                     h.epochs.size(), at.step, at.epoch));
+  }
+}
+
+}  // namespace
+
+NamedTensors checkpoint_of(const Model& model, const Session& session, const History& history,
+                           const Settings& settings) {
+  NamedTensors file;
+  for (const StateInfo& s : model.states()) {
+    if (!s.is_mutable) continue;
+    const Tensor t = session.read_state(s.name);
+    const auto* bytes = static_cast<const std::byte*>(t.data());
+    file.tensors.emplace_back(std::string(kState) + s.name,
+                              HostTensor{s.dtype, s.sizes, {bytes, bytes + t.byte_size()}});
+  }
+  std::vector<double> figures;
+  for (const EpochFigures& e : history.epochs) {
+    const std::vector<double> numbers = numbers_of(e);
+    figures.insert(figures.end(), numbers.begin(), numbers.end());
+  }
+  const auto length = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  file.tensors.emplace_back(kLosses, tensor_of(DType::f64, {length(history.losses.size())}, history.losses));
+  file.tensors.emplace_back(kEpochs, tensor_of(DType::f64, {length(history.epochs.size()), length(kFigures)}, figures));
+  file.tensors.emplace_back(kSums, tensor_of(DType::f64, {1}, std::vector<double>{history.loss_sum}));
+  const RandomPosition random = session.random_position();
+  file.metadata = {{"format", "tern checkpoint 1"},
+                   {"epoch", fmt::format("{}", history.position.epoch)},
+                   {"batch", fmt::format("{}", history.position.batch)},
+                   {"step", fmt::format("{}", history.position.step)},
+                   {"samples", fmt::format("{}", history.samples)},
+                   {"random.seed", fmt::format("{}", random.seed)},
+                   {"random.offset", fmt::format("{}", random.offset)}};
+  for (const auto& [key, value] : settings) file.metadata.emplace(std::string(kSetting) + key, value);
+  file.metadata.emplace(kHash, hash_of(file));
+  return file;
+}
+
+NamedTensors read_checkpoint(const std::string& path) {
+  NamedTensors file = read_safetensors(path);
+  const auto hash = file.metadata.find(kHash);
+  if (hash == file.metadata.end() || hash->second != hash_of(file))
+    fail(ErrorCode::bad_file, fmt::format("{}: its bytes are not those that were written", escape_name(path)));
+  return file;
+}
+
+History history_of(const NamedTensors& file, const Extent& extent) {
+  const HostTensor *losses = file.find(kLosses), *epochs = file.find(kEpochs), *sums = file.find(kSums);
+  for (const HostTensor* t : {losses, epochs, sums}) {
+    if (t == nullptr || t->dtype != DType::f64) fail(ErrorCode::bad_file, "a checkpoint without its history");
+  }
+  if (sums->data.size() != sizeof(double)) fail(ErrorCode::bad_file, "a checkpoint whose history has no sum");
+  History h;
+  h.position = {whole(file, "epoch"), whole(file, "batch"), whole(file, "step")};
+  h.samples = whole(file, "samples");
+  h.losses = doubles(*losses);
+  h.loss_sum = doubles(*sums)[0];
+  const std::vector<double> numbers = doubles(*epochs);
+  for (std::size_t i = 0; i + kFigures <= numbers.size(); i += kFigures) h.epochs.push_back(figures_of(&numbers[i]));
+  require_within(h, extent);
+  return h;
+}
+
+RandomPosition random_position_of(const NamedTensors& file) {
+  return {whole(file, "random.seed"), whole(file, "random.offset")};
+}
+
+void require_same(const NamedTensors& file, const Settings& settings, const std::string& path) {
+  std::string others;
+  for (const auto& [key, value] : settings) {
+    const auto found = file.metadata.find(std::string(kSetting) + key);
+    const std::string before = found == file.metadata.end() ? "nothing" : found->second;
+    if (before != value)
+      others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
+  }
+  if (!others.empty()) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--resume: {} is of another run:{}\nGive the same options, or another folder with --checkpoint",
+                     escape_name(path), others));
+  }
+}
+
+std::vector<std::pair<std::string, Tensor>> states_of(const NamedTensors& file, const Model& model) {
+  std::vector<std::pair<std::string, Tensor>> states;
+  for (const StateInfo& s : model.states()) {
+    if (!s.is_mutable) continue;
+    const HostTensor* t = file.find(std::string(kState) + s.name);
+    if (t == nullptr || t->dtype != s.dtype || t->sizes != s.sizes)
+      fail(ErrorCode::bad_file, fmt::format("a checkpoint without the state '{}'", s.name));
+    states.emplace_back(s.name, Tensor::borrow(static_cast<const void*>(t->data.data()), t->dtype, t->sizes));
+  }
+  return states;
+}
+
+}  // namespace tern::train

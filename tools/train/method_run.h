@@ -1,0 +1,35 @@
+// A method that training calls again and again.
+#pragma once
+
+#include <tern/graph.h>
+#include <tern/tern.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tern::train {
+
+/// Runs it, or replays a graph of it. The graph is captured by the first run, for inputs of those sizes; runs with
+/// other sizes, such as the last batch of an epoch, go beside it, with the same states and random numbers.
+class MethodRun {
+ public:
+  MethodRun(Session& session, std::string name, bool graph)
+      : session_(session), name_(std::move(name)), graph_(graph) {}
+
+  /// Valid until the next call. Fails (unsupported) where a graph cannot hold a node.
+  const std::vector<Tensor>& operator()(std::span<const Tensor> inputs);
+
+ private:
+  void capture(std::span<const Tensor> inputs);
+  bool fits(std::span<const Tensor> inputs) const;
+
+  Session& session_;
+  std::string name_;
+  bool graph_;
+  Graph captured_;
+  std::vector<Tensor> inputs_;   ///< the memory that the graph reads; none before it is captured
+  std::vector<Tensor> outputs_;  ///< the graph's
+};
+
+}  // namespace tern::train
