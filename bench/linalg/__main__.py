@@ -42,13 +42,22 @@ def batch_of(n, memory):
     return max(2, min(10000 if n <= 32 else 1000, int(memory / (n * n))))
 
 
+def works(library, operation, n):
+    try:
+        library.run()
+    except RuntimeError as error:
+        print(f"{library.name}: {operation} of {n} rows fails: {error}", file=sys.stderr)
+        return False
+    return True
+
+
 def measure(tern, operation, dtype, n, batch, a):
     """The least seconds (wall, threads) of each; slow ones have fewer turns."""
     others = peers.libraries(operation, batch, n, dtype, a.peers)
     tern.ask(f"make {operation} {dtype} {n} {batch} {a.threads}")
     least, spent = {}, {}
-    for x in [tern, *others]:
-        x.run()
+    tern.run()
+    others = [x for x in others if works(x, operation, n)]
     for turn in range(a.turns):
         for name, x in [("tern", tern), *((o.name, o) for o in others)]:
             if turn >= 3 and spent[name] > a.seconds:

@@ -381,6 +381,7 @@ long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
 TYPED_TEST(LanesTest, SolveOfSpectra) {
   using T = TypeParam;
   for (const LaneLoops<T>& loops : all_loops<T>()) {
+    if (loops.solve == nullptr) continue;
     for (const int n : {1, 2, 3, 4, 5, 8, 13, 32}) {
       for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
         for (const int columns : {1, 7}) {
@@ -413,6 +414,7 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
 TYPED_TEST(LanesTest, SolveKeepsBadMatricesInTheirLanes) {
   using T = TypeParam;
   for (const LaneLoops<T>& loops : all_loops<T>()) {
+    if (loops.solve == nullptr) continue;
     for (const int n : {1, 2, 3, 4, 6, 9}) {
       std::vector<Matrix> given, rhs;
       for (int l = 0; l < loops.lanes; ++l) {

@@ -12,7 +12,7 @@ struct FactorSolveTiles : SolveTiles<T> {
     this->transposed = false;
     const double n = this->n;
     this->flops = 2 * this->flops + 2.0 / 3 * n * n * n;
-    at_once = this->n <= kMostAtOnce && this->columns <= kColumnsAtOnce;
+    at_once = this->loops.solve != nullptr && this->n <= kMostAtOnce && this->columns <= kColumnsAtOnce;
   }
   void cut(ScratchParts& parts) {
     const std::int64_t lanes = this->loops.lanes;
@@ -47,7 +47,7 @@ struct FactorSolveTiles : SolveTiles<T> {
   void in_steps(std::int64_t first, int used, Infos& infos) const {
     const int n = this->n, lanes = this->loops.lanes;
     this->pack_matrix(first);
-    this->loops.lu({this->matrix, n, 1}, n, n, pivots, infos);
+    this->loops.lu({this->matrix, apart(n), 1}, n, n, pivots, infos);
     for (int i = 0; i < n * lanes; ++i) order[i] = i / lanes;
     for (int r = 0; r < n; ++r) {
       for (int l = 0; l < lanes; ++l) std::swap(order[r * lanes + l], order[(pivots[r * lanes + l] - 1) * lanes + l]);

@@ -1,6 +1,19 @@
 // Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the pivot
 // is the largest of its column, and the order of the rows below it does not matter to the solution.
 
+/// Division by d, in two factors: the inverse of the least numbers would overflow.
+template <class T>
+struct Divisor {
+  V<T> scale, inverse;
+
+  Divisor() = default;
+  TERN_SIMD_INLINE explicit Divisor(V<T> d) {
+    scale = magnitude<T>(d) < 2 * Lane<T>::kLeastNormal ? spread<T>(T(0x1p64)) : spread<T>(1);
+    inverse = T(1) / (d * scale);
+  }
+  TERN_SIMD_INLINE V<T> divide(V<T> x) const { return x * scale * inverse; }
+};
+
 template <class T>
 TERN_SIMD_INLINE void exchange_where(I<T> mask, V<T>& x, V<T>& y) {
   const V<T> old = x;
@@ -10,13 +23,13 @@ TERN_SIMD_INLINE void exchange_where(I<T> mask, V<T>& x, V<T>& y) {
 
 template <class T, int kN>
 void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
-  V<T> a[kN][kN], factors[kN][kN], inverse[kN];
+  V<T> a[kN][kN], factors[kN][kN];
+  Divisor<T> pivots[kN];
   I<T> swaps[kN][kN];
   const V<T>* from = registers<T>(tile.data);
   for (int r = 0; r < kN; ++r) {
     for (int c = 0; c < kN; ++c) a[r][c] = from[r * tile.row + c];
   }
-  bool small = false;  // inverses of the least numbers overflow
 #pragma GCC unroll 4
   for (int j = 0; j < kN; ++j) {
 #pragma GCC unroll 4
@@ -28,12 +41,10 @@ void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
     }
     const I<T> zero = a[j][j] == T(0);
     info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
-    inverse[j] = T(1) / a[j][j];
-    small = small || any<T>(magnitude<T>(a[j][j]) < 2 * Lane<T>::kLeastNormal);
-    const V<T> divisor = zero ? spread<T>(1) : a[j][j], usual = zero ? V<T>{} : inverse[j];
+    pivots[j] = Divisor<T>(a[j][j]);
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {
-      factors[j][r] = small ? a[r][j] / divisor : a[r][j] * usual;
+      factors[j][r] = zero ? V<T>{} : pivots[j].divide(a[r][j]);
 #pragma GCC unroll 4
       for (int c = j + 1; c < kN; ++c) a[r][c] -= factors[j][r] * a[j][c];
     }
@@ -53,8 +64,7 @@ void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
     for (int r = kN - 1; r >= 0; --r) {
 #pragma GCC unroll 4
       for (int c = r + 1; c < kN; ++c) x[r] -= a[r][c] * x[c];
-      x[r] = small ? x[r] / a[r][r] : x[r] * inverse[r];
-      at[r * b.row] = x[r];
+      at[r * b.row] = x[r] = pivots[r].divide(x[r]);
     }
   }
 }

@@ -9,9 +9,7 @@ struct PivotRows {
   std::uint64_t set;  ///< a bit for each row that some lane takes
 
   PivotRows() = default;
-  explicit PivotRows(I<T> pivot) : row(pivot), set(0) {
-    for (int l = 0; l < kWidth<T>; ++l) set |= std::uint64_t{1} << pivot[l];
-  }
+  explicit PivotRows(I<T> pivot) : row(pivot), set(set_of(pivot)) {}
 
   /// Elements c of them.
   template <int kN>
@@ -23,6 +21,13 @@ struct PivotRows {
       for (int c = 0; c < kN; ++c) found[c] = here ? x[r * apart + c] : found[c];
     }
     for (int c = 0; c < kN; ++c) to[c] = found[c];
+  }
+
+ private:
+  [[gnu::noinline]] static std::uint64_t set_of(I<T> pivot) {
+    std::uint64_t set = 0;
+    for (int l = 0; l < kWidth<T>; ++l) set |= std::uint64_t{1} << pivot[l];
+    return set;
   }
 };
 
@@ -70,15 +75,14 @@ struct Panel {
     const V<T> found = top[kK][kK];
     const I<T> zero = found == T(0);
     info = (zero & (info == 0)) ? whole<T>(begin + kK + 1) : info;
-    const V<T> divisor = zero ? spread<T>(1) : found, inverse = T(1) / divisor;
-    const bool small = any<T>(magnitude<T>(divisor) < Lane<T>::kLeastNormal);
+    const Divisor<T> divisor(zero ? spread<T>(1) : found);
     Largest<T> largest;
     for (int r = 0; r < n; ++r) {
       const V<T>* from = x + r * row;
       V<T>* to = factors + 4 * r;
       I<T> none = pivot.row == whole<T>(r);
       if (kK == 0) none |= taken[r];
-      const V<T> own = from[kK], factor = none ? V<T>{} : small ? own / divisor : own * inverse;
+      const V<T> own = from[kK], factor = none ? V<T>{} : divisor.divide(own);
       to[kK] = factor;
       for (int k = kK + 1; k < 4; ++k) to[k] = none ? V<T>{} : from[k] - factor * top[kK][k];
       if (kK < 3) largest.consider(to[next], r);
@@ -110,7 +114,7 @@ TERN_SIMD_INLINE void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t ro
   }
 }
 template <class T>
-void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row, int columns,
+[[gnu::noinline]] void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row, int columns,
                   bool last) {
   constexpr int some = simd::kRegisters >= 32 ? 4 : 2;
   int c = 0;
@@ -127,6 +131,29 @@ void pad(V<T>* a, std::ptrdiff_t row, int n, int rows, V<T>* b, std::ptrdiff_t b
 }
 
 template <class T>
+[[gnu::noinline]] void solve_more(const Tile<T>& a, int n, const Tile<T>& b, int columns, V<T>* u, V<T>* solved,
+                                  I<T>& info) {
+  const int rows = padded(n);
+  V<T>*x = registers<T>(a.data), *right = registers<T>(b.data), *factors = solved + rows * columns;
+  Panel<T> p;
+  p.factors = factors, p.taken = reinterpret_cast<I<T>*>(factors + 4 * rows), p.n = rows;
+  pad<T>(x, a.row, n, rows, right, b.row, columns);
+  for (int r = 0; r < rows; ++r) p.taken[r] = I<T>{};
+  for (int begin = 0; begin < rows; begin += 4) {
+    const int end = begin + 4;
+    p.factor(x + begin, a.row, begin, info);
+    for (int k = 0; k < 4; ++k) {
+      for (int c = k; c < 4; ++c) u[(begin + k) * rows + begin + c] = p.top[k][c];
+    }
+    follow_panel<T>(p, x + end, a.row, u + begin * rows + end, rows, rows - end, end == rows);
+    follow_panel<T>(p, right, b.row, solved + begin * columns, columns, columns, end == rows);
+  }
+  // U from its last row to its first is a lower triangle.
+  triangular<T>({reinterpret_cast<T*>(u + (n - 1) * (rows + 1)), -rows, -1}, n, false,
+                {reinterpret_cast<T*>(solved + (n - 1) * columns), -columns, 1}, columns);
+}
+
+template <class T>
 Tile<T> solve(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch, Infos& infos) {
   I<T> info = {};
   Tile<T> result = b;
@@ -136,28 +163,20 @@ Tile<T> solve(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch
     case 3: solve_few<T, 3>(a, b, columns, info); break;
     case 4: solve_few<T, 4>(a, b, columns, info); break;
     default: {
-      const int rows = padded(n);
-      V<T>*x = registers<T>(a.data), *right = registers<T>(b.data);
-      V<T>*u = registers<T>(scratch), *solved = u + rows * rows, *factors = solved + rows * columns;
-      Panel<T> p;
-      p.factors = factors, p.taken = reinterpret_cast<I<T>*>(factors + 4 * rows), p.n = rows;
-      pad<T>(x, a.row, n, rows, right, b.row, columns);
-      for (int r = 0; r < rows; ++r) p.taken[r] = I<T>{};
-      for (int begin = 0; begin < rows; begin += 4) {
-        const int end = begin + 4;
-        p.factor(x + begin, a.row, begin, info);
-        for (int k = 0; k < 4; ++k) {
-          for (int c = k; c < 4; ++c) u[(begin + k) * rows + begin + c] = p.top[k][c];
-        }
-        follow_panel<T>(p, x + end, a.row, u + begin * rows + end, rows, rows - end, end == rows);
-        follow_panel<T>(p, right, b.row, solved + begin * columns, columns, columns, end == rows);
-      }
+      V<T>*u = registers<T>(scratch), *solved = u + padded(n) * padded(n);
+      solve_more<T>(a, n, b, columns, u, solved, info);
       result = {reinterpret_cast<T*>(solved), columns, 1};
-      // U from its last row to its first is a lower triangle.
-      triangular<T>({reinterpret_cast<T*>(u + (n - 1) * (rows + 1)), -rows, -1}, n, false,
-                    {reinterpret_cast<T*>(solved + (n - 1) * columns), -columns, 1}, columns);
     }
   }
   for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
   return result;
+}
+
+template <class T>
+constexpr auto solver() {
+  if constexpr (simd::kFused) {
+    return &solve<T>;
+  } else {
+    return nullptr;
+  }
 }
