@@ -86,8 +86,10 @@ struct RowSolveJob {
     return copied;
   }
   void solve(const T* at, int leading, bool upper, bool unit, T* x) const {
-    lapack::trsm(left ? CblasLeft : CblasRight, upper ? CblasUpper : CblasLower, blas(transpose),
-                 unit ? CblasUnit : CblasNonUnit, m, k, at, leading, x, k);
+    const auto uplo = upper ? CblasUpper : CblasLower;
+    const auto diagonal = unit ? CblasUnit : CblasNonUnit;
+    if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
+    lapack::trsm(left ? CblasLeft : CblasRight, uplo, blas(transpose), diagonal, m, k, at, leading, x, k);
   }
 
   const KernelCall* c;

@@ -24,9 +24,10 @@ struct Exchange {
 };
 
 template <class T, int kN>
-TERN_SIMD_INLINE void exchange_elements(V<T>* first, V<T>* column_start, std::ptrdiff_t row, const Exchange<T>& e) {
+[[gnu::noinline]] void exchange_elements(V<T>* first, V<T>* column_start, std::ptrdiff_t row, const Exchange<T>& e) {
   V<T> old[kN], chosen[kN];
   for (int c = 0; c < kN; ++c) old[c] = chosen[c] = first[c];
+#pragma GCC unroll 1
   for (int i = 0; i < e.count; ++i) {
     V<T>* other = column_start + e.rows[i] * row;
     const I<T> here = e.lanes[i];

@@ -61,33 +61,36 @@ struct Panel {
       largest.consider(taken[r] ? V<T>{} : x[r * row], r);
     }
     pivots[0] = PivotRows<T>(largest.row);
-    step<0>(x, row, begin, info);
-    step<1>(factors, 4, begin, info);
-    step<2>(factors, 4, begin, info);
-    step<3>(factors, 4, begin, info);
+    step(0, x, row, begin, info);
+    for (int k = 1; k < 4; ++k) step(k, factors, 4, begin, info);
   }
   /// The pivot of the next step is found on the way.
-  template <int kK>
-  TERN_SIMD_INLINE void step(const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
-    constexpr int next = kK < 3 ? kK + 1 : 3;
-    const PivotRows<T>& pivot = pivots[kK];
-    pivot.template gather<4>(x, row, top[kK]);
-    const V<T> found = top[kK][kK];
+  [[gnu::noinline]] void step(int number, const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
+    const PivotRows<T>& pivot = pivots[number];
+    V<T>* own_top = top[number];
+    pivot.template gather<4>(x, row, own_top);
+    const V<T> found = own_top[number];
     const I<T> zero = found == T(0);
-    info = (zero & (info == 0)) ? whole<T>(begin + kK + 1) : info;
+    info = (zero & (info == 0)) ? whole<T>(begin + number + 1) : info;
     const Divisor<T> divisor(zero ? spread<T>(1) : found);
     Largest<T> largest;
     for (int r = 0; r < n; ++r) {
+      int k = number;
+      asm("" : "+r"(k));  // one loop for all steps, where the compiler would make four
       const V<T>* from = x + r * row;
       V<T>* to = factors + 4 * r;
-      I<T> none = pivot.row == whole<T>(r);
-      if (kK == 0) none |= taken[r];
-      const V<T> own = from[kK], factor = none ? V<T>{} : divisor.divide(own);
-      to[kK] = factor;
-      for (int k = kK + 1; k < 4; ++k) to[k] = none ? V<T>{} : from[k] - factor * top[kK][k];
-      if (kK < 3) largest.consider(to[next], r);
+      const I<T> none = (pivot.row == whole<T>(r)) | taken[r];
+      const V<T> factor = none ? V<T>{} : divisor.divide(from[k]);
+      const auto subtract = [&](int c) { return none ? V<T>{} : from[c] - factor * own_top[c]; };
+      if (k < 1) to[1] = subtract(1);
+      if (k < 2) to[2] = subtract(2);
+      if (k < 3) {
+        to[3] = subtract(3);
+        largest.consider(to[k + 1], r);
+      }
+      to[k] = factor;
     }
-    if (kK < 3) pivots[next] = PivotRows<T>(largest.row);
+    if (number < 3) pivots[number + 1] = PivotRows<T>(largest.row);
   }
 };
 
