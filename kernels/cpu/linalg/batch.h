@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "kernels/cpu/dense.h"
@@ -137,13 +138,6 @@ inline std::int64_t workers_for(std::int64_t count, double flops) {
   return std::min(count, threads);
 }
 
-/// The last of them, on which BLAS uses the threads of all workers: all if there is one worker, and else the large ones
-/// that do not make a round of one for each.
-inline std::int64_t shared_matrices(std::int64_t count, double flops, std::int64_t workers) {
-  if (workers == 1) return count;
-  return flops > 1e7 && count < 8 * workers ? count % workers : 0;
-}
-
 // A Job<T> is made of the call; `cut` takes its scratch memory, `one` does matrix i and reports to a Failure, `failed`
 // says what a failure means. It has members `count` and `flops`, and is copied for each thread. Its name must be its
 // own among all jobs: g++ 12 gives functions of a template of an unnamed namespace one symbol for each name.
@@ -165,22 +159,16 @@ void run_job(KernelCall& c) {
   Job(job).cut(counted);
   const Scratch memory(c, counted.used() * static_cast<std::size_t>(workers));
   Failure failure;
-  const auto share = [&](std::int64_t w, std::int64_t begin, std::int64_t end) {
-    Job own(job);
-    ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
-    own.cut(parts);
-    for (std::int64_t i = begin; i < end; ++i) own.one(i, failure);
-  };
-  const std::int64_t together = shared_matrices(job.count, job.flops, workers), apart = job.count - together;
-  if (apart > 0) {
-    parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t w = begin; w < end; ++w) share(w, apart * w / workers, apart * (w + 1) / workers);
-    });
-  }
-  if (together > 0) {
-    const OpenMpScope openmp;  // LAPACK's
-    share(0, apart, job.count);
-  }
+  std::optional<OpenMpScope> openmp;  // LAPACK's
+  if (workers == 1) openmp.emplace();
+  parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t w = begin; w < end; ++w) {
+      Job own(job);
+      ScratchParts parts(memory.data() + counted.used() * static_cast<std::size_t>(w));
+      own.cut(parts);
+      for (std::int64_t i = job.count * w / workers; i < job.count * (w + 1) / workers; ++i) own.one(i, failure);
+    }
+  });
   if (failure.any()) job.failed(failure);
 }
 
