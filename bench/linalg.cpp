@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <tern/error.h>
+#include <tern/linalg.h>
 #include <tern/tern.h>
 
+#include <algorithm>
 #include <chrono>
+#include <complex>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -20,9 +24,12 @@ namespace tern::bench {
 namespace {
 
 using Outputs = std::vector<ValueId>;
+ValueId by_lower(Builder& b, ValueId a, ValueId rhs, Transpose op) {
+  return triangular_solve(b, a, rhs, {.upper = false, .left = true, .unit = false, .op = op});
+}
 struct Operation {
   std::string_view name;
-  Outputs (*add)(Builder& b, ValueId a, ValueId rhs);
+  Outputs (*add)(Builder& b, ValueId a, ValueId rhs);  ///< null: the function of tern/linalg.h
   bool definite = false, symmetric = false;
 };
 constexpr Operation kOperations[] = {
@@ -41,29 +48,51 @@ constexpr Operation kOperations[] = {
     {"eigvalsh", [](Builder& b, ValueId a, ValueId) { return Outputs{eigh(b, a, false)[0]}; }, false, true},
     {"svd", [](Builder& b, ValueId a, ValueId) { return svd(b, a, false); }},
     {"svdvals", [](Builder& b, ValueId a, ValueId) { return Outputs{singular_values(b, a)}; }},
+    {"lu_factor",
+     [](Builder& b, ValueId a, ValueId) {
+       const Outputs f = lu_factor(b, a, true);
+       return Outputs{f[0], f[1]};
+     }},
+    {"det", nullptr},
+    {"triangular_solve",
+     [](Builder& b, ValueId a, ValueId rhs) { return Outputs{by_lower(b, a, rhs, Transpose::none)}; }, true, true},
+    {"cholesky_solve",
+     [](Builder& b, ValueId a, ValueId rhs) {
+       return Outputs{by_lower(b, a, by_lower(b, a, rhs, Transpose::none), Transpose::adjoint)};
+     },
+     true, true},
+    {"lstsq",
+     [](Builder& b, ValueId a, ValueId rhs) {
+       return Outputs{b.add_all(
+           Op::lstsq, {a, rhs},
+           {attr(AttrKey::mode, Dim(static_cast<int>(LstsqDriver::gelsy))), attr_number(AttrKey::epsilon, 1e-6)})[0]};
+     }},
 };
 
-/// Normal numbers; symmetric ones, and such with a diagonal that makes them positive definite.
+/// Normal numbers; hermitian ones, and such with a diagonal that makes them positive definite.
 Tensor matrices(DType type, std::int64_t batch, std::int64_t n, std::int64_t columns, const Operation& o) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
-  std::vector<double> v(static_cast<std::size_t>(batch * n * columns));
-  for (double& x : v) x = normal(random);
+  std::vector<std::complex<double>> v(static_cast<std::size_t>(batch * n * columns));
+  for (auto& x : v) x = {normal(random), is_complex(type) ? normal(random) : 0};
   for (std::int64_t i = 0; o.symmetric && i < batch; ++i) {
-    double* m = v.data() + i * n * n;
+    auto* m = v.data() + i * n * n;
     for (std::int64_t r = 0; r < n; ++r) {
-      if (o.definite) m[r * n + r] = 4.0 * static_cast<double>(n) + 4;
-      for (std::int64_t c = 0; c < r; ++c) m[c * n + r] = m[r * n + c];
+      m[r * n + r] = o.definite ? 4.0 * static_cast<double>(n) + 4 : m[r * n + r].real();
+      for (std::int64_t c = 0; c < r; ++c) m[c * n + r] = std::conj(m[r * n + c]);
     }
   }
   Tensor t(type, {batch, n, columns});
-  convert(v.data(), DType::f64, t.data(), type, t.numel());
+  convert(v.data(), DType::c128, t.data(), type, t.numel());
   return t;
 }
 
 struct Running {
   std::vector<Tensor> inputs;
-  std::unique_ptr<Session> session;
+  std::shared_ptr<Session> session;
+  std::function<void()> function;
+
+  void run() { session != nullptr ? void(session->run(inputs)) : function(); }
 };
 
 Running make(const std::string& name, DType type, std::int64_t n, std::int64_t batch, int threads) {
@@ -81,6 +110,11 @@ Running make(const std::string& name, DType type, std::int64_t n, std::int64_t b
       values.push_back(b.add_value({type, {Dim(batch), Dim(n), Dim(columns)}}));
       b.function().inputs.push_back({FunctionInput::Kind::user, values.back(), 0, "x", {}});
     }
+    if (o.add == nullptr) {
+      r.function = [a = r.inputs[0], threads] { linalg::det(a, {.threads = threads}); };
+      r.run();
+      return r;
+    }
     for (ValueId v : o.add(b, values[0], values[1])) {
       b.function().outputs.push_back({FunctionOutput::Kind::tensor, v, "y"});
     }
@@ -88,8 +122,8 @@ Running make(const std::string& name, DType type, std::int64_t n, std::int64_t b
     options.threads = threads;
     options.weight_cache = "off";
     options.max_memory = std::uint64_t{8} << 30;
-    r.session = std::make_unique<Session>(Prepared(prepare_program(program, options, {})));
-    r.session->run(r.inputs);
+    r.session = std::make_shared<Session>(Prepared(prepare_program(program, options, {})));
+    r.run();
     return r;
   }
   fail(ErrorCode::invalid_argument, "no operation '" + name + "'");
@@ -109,12 +143,16 @@ std::string answer(std::istream& line, Running& running) {
     int threads = 0;
     line >> op >> type >> n >> batch >> threads;
     running = {};
-    running = make(op, type == "float64" ? DType::f64 : DType::f32, n, batch, threads);
+    constexpr std::pair<std::string_view, DType> kTypes[] = {
+        {"float32", DType::f32}, {"float64", DType::f64}, {"complex64", DType::c64}, {"complex128", DType::c128}};
+    const auto* known = std::ranges::find(kTypes, std::string_view(type), &std::pair<std::string_view, DType>::first);
+    if (known == std::end(kTypes)) fail(ErrorCode::invalid_argument, "no type '" + type + "'");
+    running = make(op, known->second, n, batch, threads);
     return "ok";
   }
   const double cpu = cpu_seconds();
   const auto start = std::chrono::steady_clock::now();
-  running.session->run(running.inputs);
+  running.run();
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return fmt::format("{:.9f} {:.9f}", wall, cpu_seconds() - cpu);
 }

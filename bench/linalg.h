@@ -6,7 +6,8 @@ namespace tern::bench {
 /// Reads a command a line from standard input, and answers each with a line:
 ///   make OP TYPE N BATCH THREADS   a program of BATCH matrices of N x N -> ok
 ///   run                            seconds that a run of it took, and seconds of all threads together
-/// OP: cholesky, solve (one right hand side), inv, qr, eigh, eigvalsh, svd, svdvals. TYPE: float32 or float64.
+/// OP: cholesky, solve (one right hand side, as those below), inv, qr, eigh, eigvalsh, svd, svdvals, lu_factor, det,
+/// triangular_solve, cholesky_solve, lstsq. TYPE: float32, float64, complex64 or complex128.
 int serve_linalg();
 
 }  // namespace tern::bench

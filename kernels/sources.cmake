@@ -82,6 +82,7 @@ set(sources
   cpu/linalg/householder.cpp
   cpu/linalg/lanes/cholesky.cpp
   cpu/linalg/lanes/eigh.cpp
+  cpu/linalg/lanes/factor_solve.cpp
   cpu/linalg/lanes/householder.cpp
   cpu/linalg/lanes/loops.cpp
   cpu/linalg/lanes/lu_factor.cpp

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernels/cpu/linalg/linalg.h"
 #include "kernels/cpu/processor.h"
 #include "kernels/custom/library.h"
 #include "runtime/definitions.h"
@@ -101,12 +102,15 @@ std::shared_ptr<const PreparedProgram> prepare_program(std::shared_ptr<const Pro
     prepared->cache = std::make_shared<WeightCache>(options.weight_cache);
   prepared->kernels = settings.kernels != nullptr ? settings.kernels : &device.kernels(options.reproducible);
   check_kernels(*program, *prepared->kernels);
+  const bool solves =
+      native && cpu::solves_unfactored(prepared->kernels->kernels[static_cast<std::size_t>(Op::lu_solve)]);
   for (const Function& original : program->functions) {
     Function exported = options.reproducible ? with_definitions(*program, original) : original;
     if (device.takes_precision() && !options.reproducible)
       prepared->rounds = any_rounds(exported, prepared->options.precision) || prepared->rounds;
     // Epilogues are worked on before a product is rounded to its type.
-    FusedFunction f = settings.fusion == Fusion::on ? fuse(std::move(exported), native) : unfused(std::move(exported));
+    FusedFunction f =
+        settings.fusion == Fusion::on ? fuse(std::move(exported), native, solves) : unfused(std::move(exported));
     prepared->facts.push_back(find_facts(*program, f.function, *prepared->kernels));
     prepared->facts.back().numbers = std::move(f.numbers);
     prepared->functions.push_back(std::move(f.function));

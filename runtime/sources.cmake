@@ -53,6 +53,7 @@ set(sources
   fuse/expression.cpp
   fuse/fuse.cpp
   fuse/hoist.cpp
+  fuse/join_factor.cpp
   fuse/join_product.cpp
   fuse/merge_operands.cpp
   fuse/uses.cpp

@@ -38,4 +38,5 @@ set(sources
   pointwise.cpp
   program.cpp
   reductions.cpp
+  unfactored.cpp
   work.cpp)

@@ -7,13 +7,17 @@ import torch
 
 
 def matrices(operation, batch, n, dtype):
-    """Normal numbers; symmetric ones for eigh, and such with a dominant diagonal for cholesky."""
-    a = numpy.random.default_rng(1).standard_normal((batch, n, n))
-    if operation in ("eigh", "eigvalsh", "cholesky"):
-        a = numpy.tril(a) + numpy.tril(a, -1).transpose(0, 2, 1)
-    if operation == "cholesky":
-        a[:, range(n), range(n)] = 4 * n + 4
-    return a.astype(dtype), numpy.random.default_rng(2).standard_normal((batch, n, 1)).astype(dtype)
+    """Normal numbers; hermitian ones for eigh, and such with a dominant diagonal for cholesky and triangles."""
+    def normal(seed, columns):
+        random = numpy.random.default_rng(seed)
+        x = random.standard_normal((batch, n, columns))
+        return x + 1j * random.standard_normal(x.shape) if dtype.startswith("complex") else x
+    a = normal(1, n)
+    definite = operation in ("cholesky", "triangular_solve", "cholesky_solve")
+    if definite or operation in ("eigh", "eigvalsh"):
+        a = numpy.tril(a) + numpy.tril(a, -1).conj().transpose(0, 2, 1)
+        a[:, range(n), range(n)] = 4 * n + 4 if definite else a[:, range(n), range(n)].real
+    return a.astype(dtype), normal(2, 1).astype(dtype)
 
 
 TORCH = {
@@ -25,6 +29,11 @@ TORCH = {
     "eigvalsh": lambda a, b: torch.linalg.eigvalsh(a),
     "svd": lambda a, b: torch.linalg.svd(a, full_matrices=False),
     "svdvals": lambda a, b: torch.linalg.svdvals(a),
+    "lu_factor": lambda a, b: torch.linalg.lu_factor(a),
+    "det": lambda a, b: torch.linalg.det(a),
+    "triangular_solve": lambda a, b: torch.linalg.solve_triangular(a, b, upper=False),
+    "cholesky_solve": lambda a, b: torch.cholesky_solve(b, a),
+    "lstsq": lambda a, b: torch.linalg.lstsq(a, b),
 }
 NUMPY = {
     "cholesky": lambda a, b: numpy.linalg.cholesky(a),
@@ -35,6 +44,7 @@ NUMPY = {
     "eigvalsh": lambda a, b: numpy.linalg.eigvalsh(a),
     "svd": lambda a, b: numpy.linalg.svd(a, full_matrices=False),
     "svdvals": lambda a, b: numpy.linalg.svdvals(a),
+    "det": lambda a, b: numpy.linalg.det(a),
 }
 SCIPY = {
     "cholesky": lambda a, b: scipy.linalg.cholesky(a, lower=True, check_finite=False),
@@ -45,6 +55,11 @@ SCIPY = {
     "eigvalsh": lambda a, b: scipy.linalg.eigvalsh(a, check_finite=False),
     "svd": lambda a, b: scipy.linalg.svd(a, full_matrices=False, check_finite=False),
     "svdvals": lambda a, b: scipy.linalg.svdvals(a, check_finite=False),
+    "lu_factor": lambda a, b: scipy.linalg.lu_factor(a, check_finite=False),
+    "det": lambda a, b: scipy.linalg.det(a, check_finite=False),
+    "triangular_solve": lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True, check_finite=False),
+    "cholesky_solve": lambda a, b: scipy.linalg.cho_solve((a, True), b, check_finite=False),
+    "lstsq": lambda a, b: scipy.linalg.lstsq(a, b, lapack_driver="gelsy", check_finite=False),
 }
 
 
@@ -66,6 +81,8 @@ def libraries(operation, batch, n, dtype, names):
     a, b = matrices(operation, batch, n, dtype)
     tensors = torch.from_numpy(a), torch.from_numpy(b)
     all_of_them = [Library("torch, 1 thread", TORCH[operation], tensors, 1),
-                   Library("torch, 2 threads", TORCH[operation], tensors, 2),
-                   Library("numpy", NUMPY[operation], (a, b)), Library("scipy", SCIPY[operation], (a, b))]
+                   Library("torch, 2 threads", TORCH[operation], tensors, 2)]
+    for name, table in ("numpy", NUMPY), ("scipy", SCIPY):
+        if operation in table:
+            all_of_them.append(Library(name, table[operation], (a, b)))
     return [x for x in all_of_them if x.name.split(",")[0] in names]

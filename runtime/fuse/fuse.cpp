@@ -7,10 +7,11 @@
 
 namespace tern {
 
-FusedFunction fuse(Function exported, bool products) {
+FusedFunction fuse(Function exported, bool products, bool solves) {
   const std::size_t count = exported.nodes.size();
   FunctionInFusion f(std::move(exported));
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (solves && f.f.nodes[i].op == Op::lu_solve) join_factor(f, i);
     if (f.f.nodes[i].op != Op::pointwise || f.f.nodes[i].outputs[0] == kNoValue) continue;
     while (merge_operands(f, i)) {
     }

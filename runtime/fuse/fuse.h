@@ -1,5 +1,5 @@
 // Fusion: pointwise nodes are merged into the pointwise nodes that read them, and into the products and convolutions
-// whose results they read. Results keep their bits. Archives stay as they were exported: this is done when a program is
+// whose results they read. Results keep their bits. lu_factor is merged into the lu_solve that alone reads its factors. Archives stay as they were exported: this is done when a program is
 // prepared.
 #pragma once
 
@@ -16,8 +16,8 @@ struct FusedFunction {
 };
 
 /// `products`: whether products and convolutions take epilogues, and rows' quotients nodes of their own: for kernels of
-/// the CPU, where a node costs little.
-FusedFunction fuse(Function exported, bool products = true);
+/// the CPU, where a node costs little. `solves`: whether lu_solve may have lu_factor in it (cpu::solves_unfactored).
+FusedFunction fuse(Function exported, bool products = true, bool solves = false);
 /// The function as it is.
 FusedFunction unfused(Function exported);
 

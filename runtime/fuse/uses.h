@@ -71,5 +71,7 @@ class FunctionInFusion {
 bool merge_operands(FunctionInFusion& f, std::uint32_t i);
 /// Makes pointwise node `i` the epilogue of a product or convolution whose result only `i` reads.
 void join_product(FunctionInFusion& f, std::uint32_t i);
+/// Makes lu_factor a part of lu_solve node `i`, if it alone reads the factors (cpu::solves_unfactored).
+void join_factor(FunctionInFusion& f, std::uint32_t i);
 
 }  // namespace tern

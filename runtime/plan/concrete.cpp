@@ -6,6 +6,7 @@
 #include "runtime/tensor_view.h"
 #include "schema/epilogue.h"
 #include "schema/infer.h"
+#include "schema/unfactored.h"
 
 namespace tern {
 
@@ -129,8 +130,8 @@ void Concrete::check(const Function& function, std::size_t node, const Node& res
     subject = &with_symbols;
   }
   const bool fused = declared.op != Op::pointwise && !declared.expr.code.empty();
-  const std::vector<TensorType> found =
-      fused ? infer_with_epilogue(program_, pool, *subject, pointers) : infer(program_, pool, *subject, pointers);
+  const auto types = fused ? infer_with_epilogue : is_unfactored(declared, pointers) ? infer_unfactored : infer;
+  const std::vector<TensorType> found = types(program_, pool, *subject, pointers);
   for (std::size_t i = 0; i < found.size() && i < declared.outputs.size(); ++i) {
     if (declared.outputs[i] == kNoValue) continue;
     const TensorType& want = function.values[static_cast<std::size_t>(declared.outputs[i])].type;

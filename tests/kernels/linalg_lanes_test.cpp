@@ -350,6 +350,92 @@ TYPED_TEST(LanesTest, LuHasThePivotsOfPartialPivoting) {
   }
 }
 
+/// Solves A X = B in all lanes, and returns X.
+template <class T>
+std::vector<Matrix> solved(const LaneLoops<T>& loops, const std::vector<Matrix>& given, const std::vector<Matrix>& rhs,
+                           Infos& infos) {
+  const auto n = static_cast<int>(given[0].rows), columns = static_cast<int>(rhs[0].columns), rows = padded(n);
+  Batch<T> a(given), b(rhs), x(loops.lanes, n, columns);
+  Aligned<T> tile(std::int64_t{rows} * rows * loops.lanes), right(std::int64_t{rows} * columns * loops.lanes),
+      scratch(solve_scratch(n, columns) * loops.lanes);
+  std::fill_n(tile.data(), rows * rows * loops.lanes, std::numeric_limits<T>::quiet_NaN());
+  std::fill_n(right.data(), rows * columns * loops.lanes, std::numeric_limits<T>::quiet_NaN());
+  loops.pack(a.template lanes<const T>(loops.lanes), nullptr, {tile.data(), rows, 1});
+  loops.pack(b.template lanes<const T>(loops.lanes), nullptr, {right.data(), columns, 1});
+  const Tile<T> result =
+      loops.solve({tile.data(), rows, 1}, n, {right.data(), columns, 1}, columns, scratch.data(), infos);
+  loops.unpack(result, nullptr, loops.lanes, x.template lanes<T>(loops.lanes));
+  std::vector<Matrix> all;
+  for (int l = 0; l < loops.lanes; ++l) all.push_back(x.matrix(static_cast<std::size_t>(l)));
+  return all;
+}
+/// |A X - B| over |A| |X|, n and a rounding error.
+template <class T>
+long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
+  Matrix r = times(a, x);
+  for (std::size_t i = 0; i < r.values.size(); ++i) r.values[i] -= b.values[i];
+  const long double size = norm(a) * norm(x) * static_cast<long double>(a.rows) * std::numeric_limits<T>::epsilon();
+  return norm(r) / size;
+}
+
+TYPED_TEST(LanesTest, SolveOfSpectra) {
+  using T = TypeParam;
+  for (const LaneLoops<T>& loops : all_loops<T>()) {
+    if (loops.solve == nullptr) continue;
+    for (const int n : {1, 2, 3, 4, 5, 8, 13, 32}) {
+      for (std::uint32_t seed = 0; seed < std::size(kSpectra); seed += static_cast<std::uint32_t>(loops.lanes)) {
+        for (const int columns : {1, 7}) {
+          std::vector<Matrix> given = tile_of<T>(loops.lanes, n, n, false, seed), rhs;
+          for (int l = 0; l < loops.lanes; ++l) {
+            Matrix& a = given[static_cast<std::size_t>(l)];
+            const Spectrum s = kSpectra[(l + seed) % std::size(kSpectra)];
+            for (int i = 0; s == Spectrum::random && n > 1 && i < n; ++i) a.at(i, i) = 0;  // without pivots it fails
+            Matrix b = times(a, test::random_matrix(n, columns, false, seed + static_cast<std::uint32_t>(l)));
+            for (Long& v : b.values) v = static_cast<T>(v.real());
+            rhs.push_back(b);
+          }
+          Infos infos;
+          const std::vector<Matrix> x = solved<T>(loops, given, rhs, infos);
+          for (int l = 0; l < loops.lanes; ++l) {
+            const auto i = static_cast<std::size_t>(l);
+            const bool zero = norm(given[i]) == 0;
+            if (zero) {
+              ASSERT_EQ(infos[l], 1) << name_of(l, seed, n);
+            }
+            if (infos[l] != 0 || norm(rhs[i]) == 0) continue;
+            ASSERT_LT(residual<T>(given[i], x[i], rhs[i]), 4) << name_of(l, seed, n);
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(LanesTest, SolveKeepsBadMatricesInTheirLanes) {
+  using T = TypeParam;
+  for (const LaneLoops<T>& loops : all_loops<T>()) {
+    if (loops.solve == nullptr) continue;
+    for (const int n : {1, 2, 3, 4, 6, 9}) {
+      std::vector<Matrix> given, rhs;
+      for (int l = 0; l < loops.lanes; ++l) {
+        given.push_back(matrix_of<T>(Spectrum::random, n, n, false, static_cast<std::uint32_t>(l)));
+        rhs.push_back(matrix_of<T>(Spectrum::random, n, 2, false, static_cast<std::uint32_t>(l) + 50));
+      }
+      given[0].at(n - 1, 0) = std::numeric_limits<long double>::quiet_NaN();
+      for (int r = 0; r < n; ++r) given[1].at(r, n / 2) = 0;  // singular: this pivot is zero
+      Infos infos;
+      const std::vector<Matrix> x = solved<T>(loops, given, rhs, infos);
+      for (const Long& v : x[0].values) ASSERT_TRUE(std::isnan(v.real())) << n;
+      ASSERT_EQ(infos[1], n / 2 + 1);
+      for (int l = 2; l < loops.lanes; ++l) {
+        const auto i = static_cast<std::size_t>(l);
+        ASSERT_EQ(infos[l], 0);
+        ASSERT_LT(residual<T>(given[i], x[i], rhs[i]), 4) << n;
+      }
+    }
+  }
+}
+
 TYPED_TEST(LanesTest, CholeskySaysWhichMinorIsNotPositive) {
   using T = TypeParam;
   for (const LaneLoops<T>& loops : all_loops<T>()) {

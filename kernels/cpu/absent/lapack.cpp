@@ -7,4 +7,11 @@ void register_cpu_linalg(KernelTable& t) {
   t.set(Op::fft, cpu::fft_kernel());
 }
 
+namespace cpu {
+
+bool solves_unfactored(const Kernel&) {
+  return false;
+}
+
+}  // namespace cpu
 }  // namespace tern

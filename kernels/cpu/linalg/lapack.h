@@ -100,6 +100,10 @@ TERN_LAPACK_TYPES(TERN_LAPACK)
                    int lda, T* b, int ldb) {                                                                           \
     cblas_##P##trsm(CblasRowMajor, side, uplo, trans, diag, m, n, T(1), a, lda, b, ldb);                               \
   }                                                                                                                    \
+  /* row-major, in place of the vector */                                                                              \
+  inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
+    cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
+  }                                                                                                                    \
   /* c = a b of n x n */                                                                                               \
   inline void square_product(int n, const T* a, const T* b, T* c) {                                                    \
     cblas_##P##gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, T(1), a, n, b, n, T(0), c, n);                 \
@@ -152,6 +156,9 @@ TERN_LAPACK_REAL(TERN_LAPACK)
                    int lda, T* b, int ldb) {                                                                           \
     const T one(1);                                                                                                    \
     cblas_##P##trsm(CblasRowMajor, side, uplo, trans, diag, m, n, &one, a, lda, b, ldb);                               \
+  }                                                                                                                    \
+  inline void trsv(CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int n, const T* a, int lda, T* x) {        \
+    cblas_##P##trsv(CblasRowMajor, uplo, trans, diag, n, a, lda, x, 1);                                                \
   }                                                                                                                    \
   inline void square_product(int n, const T* a, const T* b, T* c) {                                                    \
     const T one(1), zero(0);                                                                                           \

@@ -10,6 +10,10 @@
 namespace tern::cpu {
 namespace {
 
+[[noreturn]] void fail_singular(const Failure& f, std::int64_t count) {
+  fail_matrix(f, count, fmt::format("is singular: U[{0}, {0}] of its LU factors is zero", f.info()));
+}
+
 template <class T>
 struct LuFactorJob {
   explicit LuFactorJob(const KernelCall& call)
@@ -37,9 +41,7 @@ struct LuFactorJob {
     if (auto* out = output<std::int32_t>(*c, 2, i, 1)) *out = info;
     if (info != 0 && check) failure.report(i, info);
   }
-  [[noreturn]] void failed(const Failure& f) const {
-    fail_matrix(f, count, fmt::format("is singular: U[{0}, {0}] of its LU factors is zero", f.info()));
-  }
+  [[noreturn]] void failed(const Failure& f) const { fail_singular(f, count); }
 
   const KernelCall* c;
   std::int64_t count;
@@ -84,8 +86,10 @@ struct RowSolveJob {
     return copied;
   }
   void solve(const T* at, int leading, bool upper, bool unit, T* x) const {
-    lapack::trsm(left ? CblasLeft : CblasRight, upper ? CblasUpper : CblasLower, blas(transpose),
-                 unit ? CblasUnit : CblasNonUnit, m, k, at, leading, x, k);
+    const auto uplo = upper ? CblasUpper : CblasLower;
+    const auto diagonal = unit ? CblasUnit : CblasNonUnit;
+    if (left && k == 1) return lapack::trsv(uplo, blas(transpose), diagonal, n, at, leading, x);
+    lapack::trsm(left ? CblasLeft : CblasRight, uplo, blas(transpose), diagonal, m, k, at, leading, x, k);
   }
 
   const KernelCall* c;
@@ -164,13 +168,81 @@ struct LuSolveJob : RowSolveJob<T> {
   std::int32_t* swaps = nullptr;
 };
 
+/// lu_solve of matrices that were not factored yet (FactorSolve in linalg.h).
+template <class T>
+struct FactorSolveJob {
+  explicit FactorSolveJob(const KernelCall& call)
+      : c(&call),
+        count(batch_count(call.out[0], 2)),
+        a(call.in[0], 2, call.out[0], 2),
+        b(call.in[2], 2, call.out[0], 2),
+        n(lapack_size(a.rows)),
+        k(lapack_size(b.columns)),
+        check(call.node->integer(AttrKey::check) != 0) {
+    if (static_cast<Transpose>(call.node->integer(AttrKey::transpose)) != Transpose::none) std::swap(a.row, a.column);
+    flops = 2.0 / 3 * n * n * n + 2.0 * n * n * k;
+  }
+  void cut(ScratchParts& parts) {
+    matrix = parts.take<T>(a.rows * a.rows);
+    x = parts.take<T>(a.rows * b.columns);
+    pivots = parts.take<std::int32_t>(n);
+  }
+  void one(std::int64_t i, Failure& failure) {
+    int info = 0;
+    if (n > 0) {
+      a.copy_columns(i, matrix, n);
+      info = lapack::getrf(n, n, matrix, n, pivots);
+      T* out = output<T>(*c, 0, i, a.rows * b.columns);
+      if (out != nullptr && k > 0) {
+        b.copy_columns(i, x, n);
+        lapack::getrs(n, k, matrix, n, pivots, x, n);
+        store_columns(x, n, n, k, out);
+      }
+    }
+    if (info != 0 && check) failure.report(i, info);
+  }
+  [[noreturn]] void failed(const Failure& f) const { fail_singular(f, count); }
+
+  const KernelCall* c;
+  std::int64_t count;
+  double flops;
+  Operand a, b;
+  int n, k;
+  bool check;
+  T *matrix = nullptr, *x = nullptr;
+  std::int32_t* pivots = nullptr;
+};
+
+using lanes::FactorSolve;
+bool is_factored(const KernelCall& c) {
+  return c.has(1);
+}
+bool solve_serves(const KernelCall& c) {
+  return !is_factored(c) || lanes::serves<lanes::LuSolve, 4>(c);
+}
+std::size_t solve_scratch(const KernelCall& c) {
+  return is_factored(c) ? lanes::scratch<lanes::LuSolve, LuSolveJob>(c)
+                        : lanes::scratch<FactorSolve, FactorSolveJob>(c);
+}
+void solve_run(KernelCall& c) {
+  is_factored(c) ? lanes::run<lanes::LuSolve, LuSolveJob>(c) : lanes::run<FactorSolve, FactorSolveJob>(c);
+}
+
 }  // namespace
+
+bool solves_unfactored(const Kernel& lu_solve) {
+  return lu_solve.run == solve_run;
+}
 
 Kernel lu_factor_kernel() {
   return lanes::kernel_with<lanes::LuFactor, LuFactorJob, 16>();
 }
 Kernel lu_solve_kernel() {
-  return lanes::kernel_with<lanes::LuSolve, LuSolveJob, 4>();
+  Kernel k = lanes::kernel_with<lanes::LuSolve, LuSolveJob, 4>();
+  k.serves = solve_serves;
+  k.scratch = solve_scratch;
+  k.run = solve_run;
+  return k;
 }
 Kernel triangular_solve_kernel() {
   return lanes::kernel_with<lanes::TriangularSolve, TriangularJob, 4>();

@@ -16,6 +16,7 @@ namespace tern::cpu::lanes {
 TERN_LANES(Cholesky)
 TERN_LANES(LuFactor)
 TERN_LANES(LuSolve)
+TERN_LANES(FactorSolve)
 TERN_LANES(TriangularSolve)
 TERN_LANES(Qr)
 TERN_LANES(Householder)

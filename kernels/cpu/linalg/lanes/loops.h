@@ -31,6 +31,15 @@ struct Tile {
 /// What becomes of the matrices of a tile: 0, or LAPACK's number.
 using Infos = std::int32_t[kMostLanes];
 
+/// Of LaneLoops::solve: its largest matrices, the rows of a tile, the scratch memory in registers.
+inline constexpr int kMostAtOnce = 32;
+inline constexpr int padded(int n) {
+  return n <= 4 ? n : (n + 3) / 4 * 4;
+}
+inline constexpr std::int64_t solve_scratch(int n, int columns) {
+  return n <= 4 ? 0 : std::int64_t{padded(n)} * (padded(n) + columns + 5);
+}
+
 template <class T>
 struct LaneLoops {
   int lanes;
@@ -46,6 +55,10 @@ struct LaneLoops {
   void (*cholesky)(const Tile<T>& a, int n, Infos& infos);
   /// In place, with pivots [step][lane] that count from 1: LAPACK's getrf. Rows are contiguous.
   void (*lu)(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos);
+  /// X = A^-1 B by the same pivots, where n is at most kMostAtOnce and rows of a and b are contiguous; both are
+  /// overwritten. a has padded(n) rows and columns, b as many rows: what is beyond n is set here. Result: where X is.
+  /// Null where the loops only have to be right and small: lu and triangular serve.
+  Tile<T> (*solve)(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch, Infos& infos);
   /// x = a^-1 x with the lower triangle of a; `unit`: its diagonal is taken as ones.
   void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);
 

@@ -9,7 +9,8 @@ struct Exchange {
   I<T> lanes[kMostLanes];
 
   Exchange() = default;
-  Exchange(int j, I<T> pivot, std::int32_t* pivots) {
+  [[gnu::noinline]] Exchange(int j, I<T> pivot, std::int32_t* pivots) {
+#pragma GCC unroll 1
     for (int l = 0; l < kWidth<T>; ++l) {
       const int r = static_cast<int>(pivot[l]);
       pivots[l] = r + 1;
@@ -23,9 +24,10 @@ struct Exchange {
 };
 
 template <class T, int kN>
-TERN_SIMD_INLINE void exchange_elements(V<T>* first, V<T>* column_start, std::ptrdiff_t row, const Exchange<T>& e) {
+[[gnu::noinline]] void exchange_elements(V<T>* first, V<T>* column_start, std::ptrdiff_t row, const Exchange<T>& e) {
   V<T> old[kN], chosen[kN];
   for (int c = 0; c < kN; ++c) old[c] = chosen[c] = first[c];
+#pragma GCC unroll 1
   for (int i = 0; i < e.count; ++i) {
     V<T>* other = column_start + e.rows[i] * row;
     const I<T> here = e.lanes[i];
@@ -41,7 +43,7 @@ TERN_SIMD_INLINE void exchange_elements(V<T>* first, V<T>* column_start, std::pt
 /// What is left of four steps for some columns beside theirs: rows change places, and right of them the product of the
 /// new columns of L and rows of U is subtracted. A few columns at a time stay in the first-level cache meanwhile.
 template <class T, int kN>
-void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column, const Exchange<T>* exchanges) {
+[[gnu::noinline]] void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int column, const Exchange<T>* exchanges) {
   for (int j = begin; j < end; ++j) {
     exchange_elements<T, kN>(x + j * row + column, x + column, row, exchanges[j - begin]);
   }
@@ -60,7 +62,7 @@ void finish_columns(V<T>* x, std::ptrdiff_t row, int m, int begin, int end, int 
 
 /// Column j of the four that begin with `begin`: the pivot, the factors, and the columns after it.
 template <class T>
-Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end, std::int32_t* pivots, I<T>& info) {
+[[gnu::noinline]] Exchange<T> eliminate(V<T>* x, std::ptrdiff_t row, int m, int j, int begin, int end, std::int32_t* pivots, I<T>& info) {
   V<T> best = magnitude<T>(x[j * (row + 1)]);
   I<T> pivot = whole<T>(j);
   for (int r = j + 1; r < m; ++r) {

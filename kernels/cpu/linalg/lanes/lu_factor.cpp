@@ -17,11 +17,11 @@ struct LuFactorTiles {
     flops = 2.0 / 3 * m * n * k;
   }
   void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(static_cast<std::int64_t>(m) * n * loops.lanes);
+    matrix = parts.take<T>(m * apart(n) * loops.lanes);
     pivots = parts.take<std::int32_t>(k * loops.lanes);
   }
   void tile(std::int64_t first, int used, Leftover& leftover) {
-    const Tile<T> t = {matrix, n, 1};
+    const Tile<T> t = {matrix, apart(n), 1};
     loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, t);
     Infos infos;
     loops.lu(t, m, n, pivots, infos);

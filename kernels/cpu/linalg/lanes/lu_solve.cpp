@@ -46,7 +46,7 @@ struct LuSolveTiles : SolveTiles<T> {
 }  // namespace
 
 bool LuSolve::fits(const KernelCall& c) {
-  return solve_fits(c, 2);
+  return solve_fits(c, 2) && pays_for_packing(c, 2);
 }
 std::size_t LuSolve::scratch(const KernelCall& c) {
   return scratch_by_type<LuSolveTiles>(c);

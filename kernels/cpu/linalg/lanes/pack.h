@@ -1,64 +1,169 @@
-// Between matrices in memory and tiles: four elements of four matrices at a time, transposed in registers.
+// Between matrices in memory and tiles: four elements of each matrix at a time, transposed in registers.
 
 template <class T>
 using Four = typename Lane<T>::Four;
-
-/// Columns of four matrices that are moved before those of the next four: a line of the caches. Matrices lie a power of
-/// two apart so often that lines of all of them would fall in one set of the first-level cache.
+/// Registers of four matrices each that one of a tile is made of; 0: none.
 template <class T>
-inline constexpr std::int64_t kLine = 64 / sizeof(T);
+inline constexpr int kParts = kWidth<T> / 4;
 
-/// Calls f(first column, first lane) for groups of four of both, and returns the columns that this covers.
-template <class T, class F>
-TERN_SIMD_INLINE std::int64_t each_four(std::int64_t columns, int lanes, F&& f) {
-  const std::int64_t end = columns & ~std::int64_t{3};
-  for (std::int64_t begin = 0; begin < end; begin += kLine<T>) {
-    const std::int64_t stop = begin + kLine<T> < end ? begin + kLine<T> : end;
-    for (int l = 0; l < lanes; l += 4) {
-      for (std::int64_t c = begin; c < stop; c += 4) f(c, l);
-    }
+template <int... kPlaces, class X>
+TERN_SIMD_INLINE auto chosen(X x, X y) {
+  return __builtin_shufflevector(x, y, kPlaces...);
+}
+
+/// A register of `kCount` parts.
+template <class T, int kCount>
+TERN_SIMD_INLINE auto joined(const Four<T>* parts) {
+  if constexpr (kCount == 1) {
+    return parts[0];
+  } else if constexpr (kCount == 2) {
+    return chosen<0, 1, 2, 3, 4, 5, 6, 7>(parts[0], parts[1]);
+  } else {
+    const auto low = joined<T, 2>(parts), high = joined<T, 2>(parts + 2);
+    return chosen<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15>(low, high);
   }
-  return end;
+}
+template <class T, int kPart>
+TERN_SIMD_INLINE Four<T> part_of(V<T> x) {
+  return chosen<4 * kPart, 4 * kPart + 1, 4 * kPart + 2, 4 * kPart + 3>(x, x);
+}
+
+/// Four by four in each part. `pattern(i)`: which element of two registers comes to place i.
+template <class T, class F, int... kI>
+TERN_SIMD_INLINE V<T> shuffled(V<T> x, V<T> y, F, std::integer_sequence<int, kI...>) {
+  return chosen<F::at(kI)...>(x, y);
+}
+/// From two registers by turns: the first and third of each four, or with kSecond the second and fourth (of floats, whose
+/// parts are 16 bytes: the first two, the last two).
+template <class T, int kSecond>
+struct Turns {
+  static constexpr int at(int i) {
+    const int part = i / 4 * 4, k = i % 4 / 2;
+    return part + (sizeof(T) == 4 ? k + 2 * kSecond : 2 * k + kSecond) + i % 2 * kWidth<T>;
+  }
+};
+/// The first two of each four from both, or the last two.
+template <class T, int kSecond>
+struct Halves {
+  static constexpr int at(int i) { return i / 4 * 4 + i % 2 + 2 * kSecond + i % 4 / 2 * kWidth<T>; }
+};
+template <class T>
+TERN_SIMD_INLINE void transpose_parts(V<T> (&q)[4]) {
+  constexpr auto all = std::make_integer_sequence<int, kWidth<T>>{};
+  const V<T> a = shuffled<T>(q[0], q[1], Turns<T, 0>{}, all), b = shuffled<T>(q[0], q[1], Turns<T, 1>{}, all);
+  const V<T> c = shuffled<T>(q[2], q[3], Turns<T, 0>{}, all), d = shuffled<T>(q[2], q[3], Turns<T, 1>{}, all);
+  const V<T> first = shuffled<T>(a, c, Halves<T, 0>{}, all), other = shuffled<T>(a, c, Halves<T, 1>{}, all);
+  const V<T> last = shuffled<T>(b, d, Halves<T, 1>{}, all), second = shuffled<T>(b, d, Halves<T, 0>{}, all);
+  q[0] = first, q[3] = last;
+  q[1] = sizeof(T) == 4 ? other : second, q[2] = sizeof(T) == 4 ? second : other;
+}
+
+/// Where groups of four begin in a row of `n`, which is at least four: the last one may overlap.
+TERN_SIMD_INLINE std::int64_t next_four(std::int64_t at, std::int64_t n) {
+  return at + 8 <= n ? at + 4 : at + 4 < n ? n - 4 : n;
 }
 
 /// One row of each matrix, from[lane], to a row of a tile; `column` apart there.
 template <class T>
 void pack_row(const T* const* from, std::int64_t step, std::int64_t n, T* to, std::ptrdiff_t column) {
   constexpr int lanes = kWidth<T>;
-  std::int64_t c = 0;
-  if (lanes % 4 == 0 && step == 1) {
-    c = each_four<T>(n, lanes, [&](std::int64_t at, int l) {
-      Four<T> q[4];
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from[l + i] + at, sizeof q[i]);
-      simd::transpose(q);
-      for (int i = 0; i < 4; ++i) __builtin_memcpy(to + (at + i) * column * lanes + l, &q[i], sizeof q[i]);
-    });
+  if constexpr (kParts<T> > 0) {
+    if (step == 1 && n >= 4) {
+      for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
+        V<T> q[4];
+        for (int i = 0; i < 4; ++i) {
+          Four<T> parts[kParts<T>];
+          for (int p = 0; p < kParts<T>; ++p) __builtin_memcpy(&parts[p], from[4 * p + i] + c, sizeof parts[p]);
+          q[i] = joined<T, kParts<T>>(parts);
+        }
+        transpose_parts<T>(q);
+        for (int i = 0; i < 4; ++i) *registers<T>(to + (c + i) * column * lanes) = q[i];
+      }
+      return;
+    }
   }
-  for (; c < n; ++c) {
+  for (std::int64_t c = 0; c < n; ++c) {
     for (int l = 0; l < lanes; ++l) to[c * column * lanes + l] = from[l][c * step];
   }
 }
 
+template <class T, int... kPart>
+TERN_SIMD_INLINE void store_parts(V<T> x, T* const* to, std::integer_sequence<int, kPart...>) {
+  const Four<T> parts[] = {part_of<T, kPart>(x)...};
+  for (int p = 0; p < kParts<T>; ++p) __builtin_memcpy(to[4 * p], &parts[p], sizeof parts[p]);
+}
 template <class T>
 void unpack_row(const T* from, std::ptrdiff_t column, std::int64_t n, int count, T* const* to, std::int64_t step) {
   constexpr int lanes = kWidth<T>;
-  const int fours = lanes % 4 == 0 && step == 1 ? count & ~3 : 0;
-  const std::int64_t covered = each_four<T>(n, fours, [&](std::int64_t at, int l) {
-    Four<T> q[4];
-    for (int i = 0; i < 4; ++i) __builtin_memcpy(&q[i], from + (at + i) * column * lanes + l, sizeof q[i]);
-    simd::transpose(q);
-    for (int i = 0; i < 4; ++i) __builtin_memcpy(to[l + i] + at, &q[i], sizeof q[i]);
-  });
-  for (std::int64_t c = 0; c < n; ++c) {
-    for (int l = c < covered ? fours : 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
+  if constexpr (kParts<T> > 0) {
+    if (step == 1 && n >= 4 && count == lanes) {
+      for (std::int64_t c = 0; c < n; c = next_four(c, n)) {
+        V<T> q[4];
+        for (int i = 0; i < 4; ++i) q[i] = *registers<T>(from + (c + i) * column * lanes);
+        transpose_parts<T>(q);
+        for (int i = 0; i < 4; ++i) {
+          T* at[lanes];
+          for (int p = 0; p < kParts<T>; ++p) at[4 * p] = to[4 * p + i] + c;
+          store_parts<T>(q[i], at, std::make_integer_sequence<int, kParts<T>>{});
+        }
+      }
+      return;
+    }
   }
+  for (std::int64_t c = 0; c < n; ++c) {
+    for (int l = 0; l < count; ++l) to[l][c * step] = from[c * column * lanes + l];
+  }
+}
+
+/// Whether `count` matrices follow each other, `apart` elements each.
+template <class T>
+TERN_SIMD_INLINE bool follow(T* const* at, int count, std::int64_t apart) {
+  bool all = true;
+  for (int l = 1; l < count; ++l) all = all && at[l] == at[0] + l * apart;
+  return all;
+}
+// Two or three elements of each matrix, which follow each other: element e of lane l is number l * kN + e. Place i of a
+// register takes it from two at first, and from the third where it lies there.
+template <class T, int kN, int kE, bool kThird>
+struct Spaced {
+  static constexpr int at(int i) {
+    const int from = i * kN + kE, past = 2 * kWidth<T>;
+    return kThird ? (from < past ? i : from - past + kWidth<T>) : (from < past ? from : 0);
+  }
+};
+template <class T, int kN, int kE, bool kThird>
+struct Woven {
+  static constexpr int at(int i) {
+    const int number = kE * kWidth<T> + i, e = number % kN, l = number / kN;
+    return kThird ? (e < 2 ? i : l + kWidth<T>) : e < 2 ? l + e * kWidth<T> : 0;
+  }
+};
+template <class T, int kN, template <class, int, int, bool> class Pattern, int... kE>
+TERN_SIMD_INLINE void rearrange(const V<T> (&in)[kN], V<T> (&out)[kN], std::integer_sequence<int, kE...>) {
+  constexpr auto all = std::make_integer_sequence<int, kWidth<T>>{};
+  ((out[kE] = shuffled<T>(in[0], in[1], Pattern<T, kN, kE, false>{}, all)), ...);
+  if constexpr (kN > 2) ((out[kE] = shuffled<T>(out[kE], in[2], Pattern<T, kN, kE, true>{}, all)), ...);
+}
+template <class T, int kN>
+TERN_SIMD_INLINE void pack_few(const T* from, T* to, std::ptrdiff_t column) {
+  V<T> in[kN], out[kN];
+  __builtin_memcpy(in, from, sizeof in);
+  rearrange<T, kN, Spaced>(in, out, std::make_integer_sequence<int, kN>{});
+  for (int e = 0; e < kN; ++e) registers<T>(to)[e * column] = out[e];
+}
+template <class T, int kN>
+TERN_SIMD_INLINE void unpack_few(const T* from, std::ptrdiff_t column, T* to) {
+  V<T> in[kN], out[kN];
+  for (int e = 0; e < kN; ++e) in[e] = registers<T>(from)[e * column];
+  rearrange<T, kN, Woven>(in, out, std::make_integer_sequence<int, kN>{});
+  __builtin_memcpy(to, out, sizeof out);
 }
 
 /// The same elements with rows and columns exchanged, or as one row, if rows are longer that way.
 template <class M, class T>
 void lengthen_rows(M& m, Tile<T>& t, bool ordered) {
   if (ordered) return;
-  if (m.column != 1 && m.row == 1) {
+  if ((m.column != 1 && m.row == 1) || m.columns == 1) {
     const std::int64_t rows = m.rows, row = m.row;
     const std::ptrdiff_t tile_row = t.row;
     m.rows = m.columns, m.columns = rows;
@@ -77,6 +182,17 @@ void pack(const Matrices<const T>& source, const std::int32_t* order, const Tile
   Matrices<const T> from = source;
   Tile<T> to = tile;
   lengthen_rows(from, to, order != nullptr);
+  if (order == nullptr && follow(from.at, lanes, 0)) {  // one matrix for all
+    for (std::int64_t r = 0; r < from.rows; ++r) {
+      for (std::int64_t c = 0; c < from.columns; ++c)
+        registers<T>(to.data)[r * to.row + c * to.column] = spread<T>(from.at[0][r * from.row + c * from.column]);
+    }
+    return;
+  }
+  if (order == nullptr && from.rows == 1 && from.column == 1 && follow(from.at, lanes, from.columns)) {
+    if (from.columns == 2) return pack_few<T, 2>(from.at[0], to.data, to.column);
+    if (from.columns == 3) return pack_few<T, 3>(from.at[0], to.data, to.column);
+  }
   for (std::int64_t r = 0; r < from.rows; ++r) {
     const T* rows[lanes];
     for (int l = 0; l < lanes; ++l) rows[l] = from.at[l] + (order != nullptr ? order[r * lanes + l] : r) * from.row;
@@ -90,6 +206,10 @@ void unpack(const Tile<T>& tile, const std::int32_t* order, int count, const Mat
   Matrices<T> to = matrices;
   Tile<T> from = tile;
   lengthen_rows(to, from, order != nullptr);
+  if (order == nullptr && to.rows == 1 && count == lanes && follow(to.at, lanes, to.columns)) {
+    if (to.columns == 2) return unpack_few<T, 2>(from.data, from.column, to.at[0]);
+    if (to.columns == 3) return unpack_few<T, 3>(from.data, from.column, to.at[0]);
+  }
   for (std::int64_t r = 0; r < to.rows; ++r) {
     T* rows[lanes];
     for (int l = 0; l < count; ++l) rows[l] = to.at[l] + (order != nullptr ? order[r * lanes + l] : r) * to.row;

@@ -23,7 +23,7 @@ TERN_SIMD_INLINE void subtract_rows(const V<T>* a, std::ptrdiff_t a_row, std::pt
 }
 
 template <class T, int kDepth>
-void subtract_deep(const Tile<const T>& a, const Tile<const T>& u, const Tile<T>& x, int rows, int columns) {
+[[gnu::noinline]] void subtract_deep(const Tile<const T>& a, const Tile<const T>& u, const Tile<T>& x, int rows, int columns) {
   const V<T>*left = registers<T>(a.data), *right = registers<T>(u.data);
   V<T>* to = registers<T>(x.data);
   int r = 0;

@@ -24,11 +24,11 @@ struct SolveTiles {
     flops = static_cast<double>(n) * n * static_cast<double>(columns);
   }
   void cut(ScratchParts& parts) {
-    matrix = parts.take<T>(static_cast<std::int64_t>(n) * n * loops.lanes);
+    matrix = parts.take<T>(n * apart(n) * loops.lanes);
     x = parts.take<T>(n * std::min(columns, kColumnsAtOnce) * loops.lanes);
   }
   void pack_matrix(std::int64_t first) const {
-    loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, {matrix, n, 1});
+    loops.pack(matrices_of<T>(a, first, count, loops.lanes), nullptr, {matrix, apart(n), 1});
   }
   /// Each group of columns: packed, solved by f(tile, columns), unpacked; `in` and `out` order the rows.
   template <class F>
@@ -53,7 +53,7 @@ struct SolveTiles {
   }
   /// The lower or upper triangle of the matrix, or of its transpose.
   void solve(bool upper, bool unit, const Tile<T>& t, int some) const {
-    Tile<const T> triangle = {matrix, n, 1};
+    Tile<const T> triangle = {matrix, apart(n), 1};
     if (transposed) std::swap(triangle.row, triangle.column);
     Tile<T> rhs = t;
     if (upper != transposed) {  // from the last row to the first
@@ -75,6 +75,14 @@ struct SolveTiles {
   std::int64_t columns;
   T *matrix = nullptr, *x = nullptr;
 };
+
+/// Few right hand sides of larger matrices take less time than a tile of the matrices takes to fill, unless their
+/// factorization is a part of the work.
+inline bool pays_for_packing(const KernelCall& c, std::size_t rhs) {
+  const TensorView &a = c.in[0], &b = c.in[rhs];
+  const bool left = c.node->integer(AttrKey::left) != 0;
+  return a.size(a.rank - 1) <= 32 || b.size(b.rank - (left ? 1 : 2)) > 4;
+}
 
 /// Whether lanes are faster, by the operands alone: the results have no sizes yet where a kernel is chosen.
 inline bool solve_fits(const KernelCall& c, std::size_t rhs) {

@@ -1,0 +1,70 @@
+// Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the pivot
+// is the largest of its column, and the order of the rows below it does not matter to the solution.
+
+/// Division by d, in two factors: the inverse of the least numbers would overflow.
+template <class T>
+struct Divisor {
+  V<T> scale, inverse;
+
+  Divisor() = default;
+  TERN_SIMD_INLINE explicit Divisor(V<T> d) {
+    scale = magnitude<T>(d) < 2 * Lane<T>::kLeastNormal ? spread<T>(T(0x1p64)) : spread<T>(1);
+    inverse = T(1) / (d * scale);
+  }
+  TERN_SIMD_INLINE V<T> divide(V<T> x) const { return x * scale * inverse; }
+};
+
+template <class T>
+TERN_SIMD_INLINE void exchange_where(I<T> mask, V<T>& x, V<T>& y) {
+  const V<T> old = x;
+  x = mask ? y : x;
+  y = mask ? old : y;
+}
+
+template <class T, int kN>
+void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
+  V<T> a[kN][kN], factors[kN][kN];
+  Divisor<T> pivots[kN];
+  I<T> swaps[kN][kN];
+  const V<T>* from = registers<T>(tile.data);
+  for (int r = 0; r < kN; ++r) {
+    for (int c = 0; c < kN; ++c) a[r][c] = from[r * tile.row + c];
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kN; ++j) {
+#pragma GCC unroll 4
+    for (int r = j + 1; r < kN; ++r) {
+      const I<T> more = magnitude<T>(a[r][j]) > magnitude<T>(a[j][j]);
+      swaps[j][r] = more;
+#pragma GCC unroll 4
+      for (int c = j; c < kN; ++c) exchange_where<T>(more, a[j][c], a[r][c]);
+    }
+    const I<T> zero = a[j][j] == T(0);
+    info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
+    pivots[j] = Divisor<T>(a[j][j]);
+#pragma GCC unroll 4
+    for (int r = j + 1; r < kN; ++r) {
+      factors[j][r] = zero ? V<T>{} : pivots[j].divide(a[r][j]);
+#pragma GCC unroll 4
+      for (int c = j + 1; c < kN; ++c) a[r][c] -= factors[j][r] * a[j][c];
+    }
+  }
+  for (int column = 0; column < columns; ++column) {
+    V<T>* at = registers<T>(b.data) + column;
+    V<T> x[kN];
+    for (int r = 0; r < kN; ++r) x[r] = at[r * b.row];
+#pragma GCC unroll 4
+    for (int j = 0; j < kN; ++j) {
+#pragma GCC unroll 4
+      for (int r = j + 1; r < kN; ++r) exchange_where<T>(swaps[j][r], x[j], x[r]);
+#pragma GCC unroll 4
+      for (int r = j + 1; r < kN; ++r) x[r] -= factors[j][r] * x[j];
+    }
+#pragma GCC unroll 4
+    for (int r = kN - 1; r >= 0; --r) {
+#pragma GCC unroll 4
+      for (int c = r + 1; c < kN; ++c) x[r] -= a[r][c] * x[c];
+      at[r * b.row] = x[r] = pivots[r].divide(x[r]);
+    }
+  }
+}

@@ -1,0 +1,185 @@
+// Systems of equations whose rows stay where they are: moving them would take longer than all arithmetic, as each lane
+// has its own pivots. Rows of U are gathered from the rows that the lanes took pivots from, four steps at a time; rows
+// that were taken have factors of zero from then on.
+
+/// Each lane's pivot row.
+template <class T>
+struct PivotRows {
+  I<T> row;
+  std::uint64_t set;  ///< a bit for each row that some lane takes
+
+  PivotRows() = default;
+  explicit PivotRows(I<T> pivot) : row(pivot), set(set_of(pivot)) {}
+
+  /// Elements c of them.
+  template <int kN>
+  TERN_SIMD_INLINE void gather(const V<T>* x, std::ptrdiff_t apart, V<T>* to) const {
+    V<T> found[kN] = {};
+    for (std::uint64_t rest = set; rest != 0; rest &= rest - 1) {
+      const std::int64_t r = __builtin_ctzll(rest);
+      const I<T> here = row == whole<T>(r);
+      for (int c = 0; c < kN; ++c) found[c] = here ? x[r * apart + c] : found[c];
+    }
+    for (int c = 0; c < kN; ++c) to[c] = found[c];
+  }
+
+ private:
+  [[gnu::noinline]] static std::uint64_t set_of(I<T> pivot) {
+    std::uint64_t set = 0;
+    for (int l = 0; l < kWidth<T>; ++l) set |= std::uint64_t{1} << pivot[l];
+    return set;
+  }
+};
+
+/// The largest magnitude so far and its row. Bits are compared: NaN is larger than all numbers, and as a pivot makes the
+/// whole solution NaN.
+template <class T>
+struct Largest {
+  I<T> size = whole<T>(-1);
+  I<T> row = {};
+
+  TERN_SIMD_INLINE void consider(V<T> x, int r) {
+    const I<T> other = reinterpret_cast<I<T>>(magnitude<T>(x)), before = size;
+    size = other > before ? other : before;
+    row = size != before ? whole<T>(r) : row;
+  }
+};
+
+/// Four columns: their factors, and what the pivot rows hold of them.
+template <class T>
+struct Panel {
+  V<T>* factors;  ///< [row][4]; 0 for rows that were taken
+  I<T>* taken;    ///< [row]: lanes whose pivot it was in a panel before
+  int n;          ///< rows
+  PivotRows<T> pivots[4];
+  V<T> top[4][4];
+
+  void factor(const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
+    Largest<T> largest;
+    for (int r = 0; r < n; ++r) {
+      for (int k = 0; k < 4 && begin > 0; ++k) taken[r] |= pivots[k].row == whole<T>(r);
+      largest.consider(taken[r] ? V<T>{} : x[r * row], r);
+    }
+    pivots[0] = PivotRows<T>(largest.row);
+    step(0, x, row, begin, info);
+    for (int k = 1; k < 4; ++k) step(k, factors, 4, begin, info);
+  }
+  /// The pivot of the next step is found on the way.
+  [[gnu::noinline]] void step(int number, const V<T>* x, std::ptrdiff_t row, int begin, I<T>& info) {
+    const PivotRows<T>& pivot = pivots[number];
+    V<T>* own_top = top[number];
+    pivot.template gather<4>(x, row, own_top);
+    const V<T> found = own_top[number];
+    const I<T> zero = found == T(0);
+    info = (zero & (info == 0)) ? whole<T>(begin + number + 1) : info;
+    const Divisor<T> divisor(zero ? spread<T>(1) : found);
+    Largest<T> largest;
+    for (int r = 0; r < n; ++r) {
+      int k = number;
+      asm("" : "+r"(k));  // one loop for all steps, where the compiler would make four
+      const V<T>* from = x + r * row;
+      V<T>* to = factors + 4 * r;
+      const I<T> none = (pivot.row == whole<T>(r)) | taken[r];
+      const V<T> factor = none ? V<T>{} : divisor.divide(from[k]);
+      const auto subtract = [&](int c) { return none ? V<T>{} : from[c] - factor * own_top[c]; };
+      if (k < 1) to[1] = subtract(1);
+      if (k < 2) to[2] = subtract(2);
+      if (k < 3) {
+        to[3] = subtract(3);
+        largest.consider(to[k + 1], r);
+      }
+      to[k] = factor;
+    }
+    if (number < 3) pivots[number + 1] = PivotRows<T>(largest.row);
+  }
+};
+
+/// kN columns beside a panel's: four rows of U, and the product of the factors and them subtracted from all rows.
+template <class T, int kN>
+TERN_SIMD_INLINE void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row,
+                                   bool last) {
+  V<T> top[4][kN];
+  for (int k = 0; k < 4; ++k) {
+    p.pivots[k].template gather<kN>(x, row, top[k]);
+    for (int i = 0; i < k; ++i) {
+      for (int c = 0; c < kN; ++c) top[k][c] -= p.top[k][i] * top[i][c];
+    }
+    for (int c = 0; c < kN; ++c) u[k * u_row + c] = top[k][c];
+  }
+  for (int r = 0; r < p.n && !last; ++r) {
+    const V<T>* factors = p.factors + 4 * r;
+    V<T> sum[kN];
+    for (int c = 0; c < kN; ++c) sum[c] = x[r * row + c];
+    for (int k = 0; k < 4; ++k) {
+      for (int c = 0; c < kN; ++c) sum[c] -= factors[k] * top[k][c];
+    }
+    for (int c = 0; c < kN; ++c) x[r * row + c] = sum[c];
+  }
+}
+template <class T>
+[[gnu::noinline]] void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row, int columns,
+                  bool last) {
+  constexpr int some = simd::kRegisters >= 32 ? 4 : 2;
+  int c = 0;
+  for (; c + some <= columns; c += some) follow_panel<T, some>(p, x + c, row, u + c, u_row, last);
+  for (; c < columns; ++c) follow_panel<T, 1>(p, x + c, row, u + c, u_row, last);
+}
+
+template <class T>
+void pad(V<T>* a, std::ptrdiff_t row, int n, int rows, V<T>* b, std::ptrdiff_t b_row, int columns) {
+  for (int r = 0; r < rows; ++r) {
+    for (int c = r < n ? n : 0; c < rows; ++c) a[r * row + c] = spread<T>(r == c);
+    for (int c = 0; r >= n && c < columns; ++c) b[r * b_row + c] = V<T>{};
+  }
+}
+
+template <class T>
+[[gnu::noinline]] void solve_more(const Tile<T>& a, int n, const Tile<T>& b, int columns, V<T>* u, V<T>* solved,
+                                  I<T>& info) {
+  const int rows = padded(n);
+  V<T>*x = registers<T>(a.data), *right = registers<T>(b.data), *factors = solved + rows * columns;
+  Panel<T> p;
+  p.factors = factors, p.taken = reinterpret_cast<I<T>*>(factors + 4 * rows), p.n = rows;
+  pad<T>(x, a.row, n, rows, right, b.row, columns);
+  for (int r = 0; r < rows; ++r) p.taken[r] = I<T>{};
+  for (int begin = 0; begin < rows; begin += 4) {
+    const int end = begin + 4;
+    p.factor(x + begin, a.row, begin, info);
+    for (int k = 0; k < 4; ++k) {
+      for (int c = k; c < 4; ++c) u[(begin + k) * rows + begin + c] = p.top[k][c];
+    }
+    follow_panel<T>(p, x + end, a.row, u + begin * rows + end, rows, rows - end, end == rows);
+    follow_panel<T>(p, right, b.row, solved + begin * columns, columns, columns, end == rows);
+  }
+  // U from its last row to its first is a lower triangle.
+  triangular<T>({reinterpret_cast<T*>(u + (n - 1) * (rows + 1)), -rows, -1}, n, false,
+                {reinterpret_cast<T*>(solved + (n - 1) * columns), -columns, 1}, columns);
+}
+
+template <class T>
+Tile<T> solve(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch, Infos& infos) {
+  I<T> info = {};
+  Tile<T> result = b;
+  switch (n) {
+    case 1: solve_few<T, 1>(a, b, columns, info); break;
+    case 2: solve_few<T, 2>(a, b, columns, info); break;
+    case 3: solve_few<T, 3>(a, b, columns, info); break;
+    case 4: solve_few<T, 4>(a, b, columns, info); break;
+    default: {
+      V<T>*u = registers<T>(scratch), *solved = u + padded(n) * padded(n);
+      solve_more<T>(a, n, b, columns, u, solved, info);
+      result = {reinterpret_cast<T*>(solved), columns, 1};
+    }
+  }
+  for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
+  return result;
+}
+
+template <class T>
+constexpr auto solver() {
+  if constexpr (simd::kFused) {
+    return &solve<T>;
+  } else {
+    return nullptr;
+  }
+}

@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "runtime/fuse/uses.h"
+#include "schema/linalg_kinds.h"
+
+namespace tern {
+namespace {
+
+/// The lu_factor that makes LU and pivots for node `solve` alone; -1 if there is none.
+std::int32_t factor_of(FunctionInFusion& f, std::uint32_t solve) {
+  const Node& n = f.f.nodes[solve];
+  const std::int32_t at = f.only_producer(n.inputs[0], solve);
+  if (at < 0 || f.only_producer(n.inputs[1], solve) != at) return -1;
+  const Node& factor = f.f.nodes[static_cast<std::size_t>(at)];
+  const bool own = factor.op == Op::lu_factor && factor.outputs[0] == n.inputs[0] && factor.outputs[1] == n.inputs[1];
+  return own ? at : -1;
+}
+
+/// One matrix that many right hand sides share is factored once.
+bool same_batch(const Dims& matrix, const Dims& result) {
+  return matrix.size() == result.size() && std::equal(matrix.begin(), matrix.end() - 2, result.begin());
+}
+
+}  // namespace
+
+void join_factor(FunctionInFusion& f, std::uint32_t i) {
+  const Node& n = f.f.nodes[i];
+  const auto transpose = static_cast<Transpose>(n.integer(AttrKey::transpose));
+  if (n.integer(AttrKey::left) == 0 || transpose == Transpose::adjoint || n.outputs[0] == kNoValue) return;
+  const std::int32_t at = factor_of(f, i);
+  if (at < 0) return;
+  const auto factor = static_cast<std::uint32_t>(at);
+  const ValueId a = f.f.nodes[factor].inputs[0], info = f.f.nodes[factor].outputs[2];
+  if (!same_batch(f.type(a).shape, f.type(n.outputs[0]).shape) || !f.may_wait(factor, f.places[i])) return;
+  if (info != kNoValue && (f.use(info).readers > 0 || f.use(info).pinned)) return;
+
+  const std::int64_t check = f.f.nodes[factor].integer(AttrKey::check);
+  const ValueId rhs = n.inputs[2];
+  f.take_over(i, {factor}, {a, kNoValue, rhs});
+  f.f.nodes[i].set(AttrKey::check, Dims{check});
+  f.numbers[i] = f.numbers[factor];
+}
+
+}  // namespace tern
