@@ -1,0 +1,40 @@
+// How a device with groups divides a matrix among the items of a group (text/matrix_groups.inc), where an item for each
+// matrix is slow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kernels/portable/launches.h"
+
+namespace tern::portable {
+
+/// The work that a group has with a matrix.
+struct MatrixWork {
+  std::int64_t count;      ///< matrices
+  std::int64_t side;       ///< the longer one
+  std::int64_t elements;   ///< that have something done at the same time, in the mean
+  std::int64_t columns;    ///< whose elements are neighbours
+  std::int64_t bytes = 0;  ///< of local memory, for each item
+};
+
+class MatrixGroups {
+ public:
+  /// None on devices without groups, and where an item for each matrix is as fast: many small ones.
+  static std::optional<MatrixGroups> choose(const Target& target, const MatrixWork& work);
+
+  /// The texts of groups, before the kernel's own. Call it before `keep`.
+  void declare(Source& s) const;
+  /// NAME(line, k) is element k of a line of the matrix, W_T or R_T `t`, NAME_MEMORY declares its memory: local where
+  /// there is room, and then NAME_KEPT is 1, else `buffer`, scratch whose matrices follow each other. Says whether it
+  /// is local.
+  bool keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines, std::int64_t length,
+            DType t);
+  void add(Launches& list, Launch k) const;
+
+ private:
+  std::int64_t count_ = 0, width_ = 0, across_ = 0, room_ = 0;
+};
+
+}  // namespace tern::portable
