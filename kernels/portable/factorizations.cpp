@@ -8,12 +8,12 @@
 namespace tern::portable {
 namespace {
 
-/// After each step a third of the elements change, in the mean; an item has one or two of them.
+/// After each step a third of the elements change, in the mean; an item has a few of them.
 std::optional<MatrixGroups> groups_of(const Launches& list, std::int64_t count, std::int64_t rows,
                                       std::int64_t columns) {
   return MatrixGroups::choose(
       list.target(),
-      {.count = count, .side = std::max(rows, columns), .elements = rows * columns / 6, .columns = columns});
+      {.count = count, .side = std::max(rows, columns), .elements = rows * columns / 8, .columns = columns});
 }
 
 /// `work`, or W(r, c) of a group.

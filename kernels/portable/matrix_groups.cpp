@@ -23,7 +23,10 @@ struct Room {
 };
 constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
 constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
-constexpr std::int64_t kSearch = 16 * (8 + 4) + 64;
+
+// All items read what the searching ones have found: about the root of a column's elements.
+constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
+constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
 constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 32;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
@@ -47,9 +50,10 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   MatrixGroups g;
   g.count_ = work.count;
   g.width_ = std::clamp(rounded_up(work.elements), kLeastItems, kMostItems);
+  g.scanners_ = work.side <= kFewRows ? kFewScanners : kScanners;
   g.across_ = std::min(rounded_up(work.columns), kMostAcross);
   const auto* room = std::ranges::find(kRooms, target.dialect, &Room::dialect);
-  g.room_ = (room == std::end(kRooms) ? kRoom : room->bytes) - kSearch - g.width_ * work.bytes;
+  g.room_ = (room == std::end(kRooms) ? kRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
   return g;
 }
 
@@ -57,6 +61,7 @@ void MatrixGroups::declare(Source& s) const {
   s.use("matrix_groups");
   s.define("WIDTH", width_);
   s.define("ACROSS", across_);
+  s.define("SCANNERS", scanners_);
 }
 
 bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines,

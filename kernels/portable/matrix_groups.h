@@ -34,7 +34,7 @@ class MatrixGroups {
   void add(Launches& list, Launch k) const;
 
  private:
-  std::int64_t count_ = 0, width_ = 0, across_ = 0, room_ = 0;
+  std::int64_t count_ = 0, width_ = 0, across_ = 0, scanners_ = 0, room_ = 0;
 };
 
 }  // namespace tern::portable

@@ -3,6 +3,7 @@
 // the same errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -35,13 +36,14 @@ Tensor matrices(DType t, std::int64_t count, std::int64_t rows, std::int64_t col
 struct Outputs {
   TestProgram& p;
   std::vector<std::string>& names;
-  void operator()(const std::string& name, Op op, const std::vector<ValueId>& inputs,
-                  const std::vector<Attr>& attrs) const {
-    int k = 0;
-    for (const ValueId y : p.b().add_all(op, inputs, attrs)) {
+  std::vector<ValueId> operator()(const std::string& name, Op op, const std::vector<ValueId>& inputs,
+                                  const std::vector<Attr>& attrs) const {
+    const std::vector<ValueId> results = p.b().add_all(op, inputs, attrs);
+    for (const ValueId y : results) {
       p.output(y);
-      names.push_back(name + ", result " + std::to_string(k++));
+      names.push_back(name + ", result " + std::to_string(names.size()));
     }
+    return results;
   }
 };
 
@@ -54,12 +56,25 @@ std::vector<Attr> flags(std::initializer_list<std::pair<AttrKey, std::int64_t>> 
 /// Every op whose kernels have groups, of x with `rows` and `columns`.
 void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns, std::vector<std::string>& names) {
   const Outputs output{p, names};
-  output("lu_factor", Op::lu_factor, {x}, flags({{AttrKey::check, 0}}));
+  const std::vector<ValueId> lu = output("lu_factor", Op::lu_factor, {x}, flags({{AttrKey::check, 0}}));
   for (const QrMode mode : {QrMode::reduced, QrMode::complete, QrMode::reflectors})
     output("qr", Op::qr, {x}, flags({{AttrKey::mode, static_cast<std::int64_t>(mode)}}));
   for (const std::int64_t full : {0, 1}) output("svd", Op::svd, {x}, flags({{AttrKey::full, full}}));
   if (rows != columns) return;
   Builder& b = p.b();
+  const ValueId few = b.slice(x, 2, Dim(0), Dim(std::min<std::int64_t>(columns, 3)), 1);
+  for (const auto& [left, transpose] : {std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(0, 2)}) {
+    const ValueId sides = left != 0 ? few : b.transpose(few, 1, 2);
+    const auto solve = [&](const char* name, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs) {
+      inputs.push_back(sides);
+      attrs.push_back(attr(AttrKey::left, Dim(left)));
+      attrs.push_back(attr(AttrKey::transpose, Dim(transpose)));
+      output(name, op, inputs, attrs);
+    };
+    solve("lu_solve", Op::lu_solve, {lu[0], lu[1]}, {});
+    solve("lower triangle", Op::triangular_solve, {x}, flags({{AttrKey::upper, 0}}));
+    solve("upper triangle of ones", Op::triangular_solve, {x}, flags({{AttrKey::upper, 1}, {AttrKey::unit, 1}}));
+  }
   const bool complex = is_complex(b.dtype(x));
   const ValueId adjoint = b.transpose(complex ? b.expr("conj(x)", {{"x", x}}, b.dtype(x)) : x, 1, 2);
   const ValueId positive = b.add(Op::matmul, {adjoint, x});
@@ -70,6 +85,8 @@ void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns,
   }
 }
 
+constexpr std::int64_t kSide = 9;
+
 struct Case {
   DType dtype;
   std::int64_t count, rows, columns;
@@ -78,14 +95,18 @@ struct Case {
 TEST_P(MatricesTest, HaveTheDefinitionsBits) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a matrix";
   if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
-  std::vector<Case> cases = {
-      {DType::f32, 3, 5, 5}, {DType::f32, 40, 2, 2}, {DType::f32, 2, 33, 20}, {DType::c64, 2, 9, 14}};
+  std::vector<Case> cases = {{DType::f32, 3, kSide, kSide}};  // emulated devices compile each kernel for seconds
   if (std::getenv("TERN_TEST_FULL") != nullptr) {
     for (std::int64_t n = 1; n <= 65; ++n) cases.push_back({DType::f32, 2, n, n});
     for (const DType t : {DType::f64, DType::c64, DType::c128}) {
       for (const std::int64_t n : {3, 16, 33, 47}) cases.push_back({t, 2, n, n});
     }
-    cases.insert(cases.end(), {{DType::f32, 2, 140, 5}, {DType::f32, 2, 5, 140}, {DType::f32, 1, 130, 130}});
+    cases.insert(cases.end(), {{DType::f32, 40, 2, 2},
+                               {DType::f32, 2, 33, 20},
+                               {DType::c64, 2, 9, 14},
+                               {DType::f32, 2, 140, 5},
+                               {DType::f32, 2, 5, 140},
+                               {DType::f32, 1, 130, 130}});
   }
   for (const Case& c : cases) {
     if (portable::needs_double(c.dtype) && !has_double(GetParam())) continue;
@@ -114,19 +135,18 @@ std::string error_of(const std::string& device, Op op, const std::vector<Attr>& 
 
 TEST_P(MatricesTest, NameTheMatrixThatFails) {
   if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a matrix";
-  Tensor x = matrices(DType::f32, 3, 6, 6);
-  for (std::size_t m = 0; m < 3; ++m) {  // the first and the last one are positive definite
-    for (std::size_t k = 0; k < 6; ++k) x.span<float>()[m * 36 + k * 7] = m == 1 ? 0.0F : 100.0F;
-  }
-  EXPECT_NE(error_of(GetParam(), Op::cholesky, flags({{AttrKey::check, 1}}), x)
-                .find("a matrix is not positive definite: matrix 1"),
-            std::string::npos);
-  EXPECT_NE(error_of(GetParam(), Op::lu_factor, flags({{AttrKey::check, 1}}), matrices(DType::f32, 3, 6, 6))
-                .find("a matrix is singular: matrix 1"),
-            std::string::npos);
-  x.span<float>()[36 + 6] = std::numeric_limits<float>::infinity();
-  for (const Op op : {Op::eigh, Op::svd})
-    EXPECT_NE(error_of(GetParam(), op, {}, x).find("matrix 1 of the batch"), std::string::npos);
+  constexpr std::size_t kElements = kSide * kSide;
+  const Tensor singular = matrices(DType::f32, 3, kSide, kSide);
+  const auto error = [&](Op op, const Tensor& x, std::int64_t check) {
+    return error_of(GetParam(), op, check != 0 ? flags({{AttrKey::check, check}}) : std::vector<Attr>{}, x);
+  };
+  EXPECT_NE(error(Op::lu_factor, singular, 1).find("a matrix is singular: matrix 1"), std::string::npos);
+  Tensor x = matrices(DType::f32, 3, kSide, kSide);  // the first and the last one are positive definite
+  for (std::size_t i = 0; i < 3 * kElements; i += i % kElements == kElements - 1 ? 1 : kSide + 1)
+    x.span<float>()[i] = i / kElements == 1 ? 0.0F : 100.0F;
+  EXPECT_NE(error(Op::cholesky, x, 1).find("a matrix is not positive definite: matrix 1"), std::string::npos);
+  x.span<float>()[kElements + kSide] = std::numeric_limits<float>::infinity();
+  for (const Op op : {Op::eigh, Op::svd}) EXPECT_NE(error(op, x, 0).find("matrix 1 of the batch"), std::string::npos);
 }
 
 }  // namespace
