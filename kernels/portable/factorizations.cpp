@@ -16,12 +16,15 @@ std::optional<MatrixGroups> groups_of(const Launches& list, std::int64_t count, 
       {.count = count, .side = std::max(rows, columns), .elements = rows * columns / 8, .columns = columns});
 }
 
-/// `work`, or W(r, c) of a group.
+/// `work`, or W(r, c) and panels of a group.
 void declare_work(Launch& k, Launches& list, std::optional<MatrixGroups>& groups, const Numbers& w, const TensorView& a,
                   std::int64_t rows, std::int64_t columns) {
   if (groups) groups->declare(k.source);
   const bool kept = groups && groups->keep(k.source, "W", "work", rows, columns, w.number);
   k.scratch("work", list.scratch(kept ? 0 : w.bytes(a.numel())), w.number, true);
+  if (!groups) return;
+  const std::int64_t panel = groups->keep_panel(k.source, rows, kept, w.number);
+  k.scratch("panel", list.scratch(w.bytes(matrix_count(a) * panel)), w.number, true);
 }
 
 void lu_factor(const KernelCall& c, Launches& list) {

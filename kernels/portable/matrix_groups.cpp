@@ -28,7 +28,10 @@ constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
 constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
-constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 32;
+// The most columns of a panel that find room are taken. Where none do, caches have to serve.
+constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
+
+constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
 
 std::int64_t rounded_up(std::int64_t n) {
@@ -82,6 +85,18 @@ bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& b
     s.define(element, fmt::format("{0}[b * p.{1}_size + ((line) * (int)p.{2} + (k))]", buffer, name, step));
   }
   return kept;
+}
+
+std::int64_t MatrixGroups::keep_panel(Source& s, std::int64_t rows, bool whole, DType t) {
+  std::int64_t panel = rows <= kPanels[0] ? kPanels[0] : kPanels[1];
+  if (!whole) {
+    for (const std::int64_t columns : kPanels) {
+      panel = columns;
+      if (room_for(rows * (columns | 1)) * element_size(t) <= room_) break;
+    }
+  }
+  s.define("PANEL", panel);
+  return whole || keep(s, "P", "panel", rows, panel, t) ? 0 : rows * panel;
 }
 
 void MatrixGroups::add(Launches& list, Launch k) const {

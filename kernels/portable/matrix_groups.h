@@ -31,6 +31,9 @@ class MatrixGroups {
   /// is local.
   bool keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines, std::int64_t length,
             DType t);
+  /// Columns that are factored before the rest of a matrix: PANEL, and P(r, q) of them, if W is not local. Says how
+  /// many elements of the scratch `panel` each matrix needs.
+  std::int64_t keep_panel(Source& s, std::int64_t rows, bool whole, DType t);
   void add(Launches& list, Launch k) const;
 
  private:
