@@ -48,7 +48,7 @@ void lu_factor(const KernelCall& c, Launches& list) {
   k.parameter("rows", rows);
   k.parameter("columns", columns);
   k.parameter("steps", std::min(rows, columns));
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), count);
+  add_matrices(list, std::move(k), groups, count, std::max(rows, columns));
 }
 
 void cholesky(const KernelCall& c, Launches& list) {
@@ -72,7 +72,7 @@ void cholesky(const KernelCall& c, Launches& list) {
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), count);
+  add_matrices(list, std::move(k), groups, count, n);
 }
 
 constexpr std::string_view kLuFactorSamples[] = {

@@ -28,6 +28,9 @@ constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
 constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
 constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
 
+// A processor's registers serve several matrices up to this side: their elements lie in a few cache lines.
+constexpr std::int64_t kMostOfLanes = 4;
+
 // The most columns of a panel that find room are taken. Where none do, caches have to serve.
 constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
 
@@ -101,6 +104,11 @@ std::int64_t MatrixGroups::keep_panel(Source& s, std::int64_t rows, bool whole, 
 
 void MatrixGroups::add(Launches& list, Launch k) const {
   list.add(std::move(k), count_ * width_, static_cast<std::uint32_t>(width_));
+}
+
+void add_items(Launches& list, Launch k, std::int64_t count, std::int64_t side) {
+  const bool processor = list.target().dialect == Dialect::opencl && list.target().vector_floats > 0;
+  list.add(std::move(k), count, processor && side > kMostOfLanes ? 1 : 0);
 }
 
 }  // namespace tern::portable

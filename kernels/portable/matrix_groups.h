@@ -40,4 +40,13 @@ class MatrixGroups {
   std::int64_t count_ = 0, width_ = 0, across_ = 0, scanners_ = 0, room_ = 0;
 };
 
+/// Adds a kernel with an item for each of `count` matrices of `side` rows or columns. On a processor each item is a
+/// group: its compiler would otherwise have neighbouring items go through different matrices in the lanes of one
+/// register.
+void add_items(Launches& list, Launch k, std::int64_t count, std::int64_t side);
+inline void add_matrices(Launches& list, Launch k, const std::optional<MatrixGroups>& groups, std::int64_t count,
+                         std::int64_t side) {
+  groups ? groups->add(list, std::move(k)) : add_items(list, std::move(k), count, side);
+}
+
 }  // namespace tern::portable

@@ -65,7 +65,7 @@ void qr(const KernelCall& c, Launches& list) {
   k.parameter("columns", columns);
   k.parameter("steps", steps);
   k.parameter("inner", inner);
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), count);
+  add_matrices(list, std::move(k), groups, count, std::max(rows, columns));
   if (!applied) return;
 
   Launch q("reflect");

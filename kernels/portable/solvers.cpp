@@ -21,10 +21,12 @@ struct Sides {
   bool left, transposed, conjugate;
 };
 
-/// Many right hand sides of a matrix are as good as a group: neighbours read the same element of it.
+// With more right hand sides for each matrix, neighbouring items read the same element of it.
+constexpr std::int64_t kFewVectors = 8;
+
 std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, std::int64_t matrices, std::int64_t n,
                                       std::int64_t vectors) {
-  constexpr std::int64_t kFewVectors = 8, kMostRows = 1 << 10;  // for which there is local memory everywhere
+  constexpr std::int64_t kMostRows = 1 << 10;  // for which there is local memory everywhere
   const std::int64_t rows = w.number == DType::c128 ? kMostRows / 2 : kMostRows;
   if (vectors > kFewVectors || n > rows) return std::nullopt;
   return MatrixGroups::choose(list.target(), {.count = matrices * vectors, .side = n, .elements = n, .columns = n});
@@ -71,7 +73,7 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
   k.parameter("vectors", vectors);
   k.parameter("out_row", s.left ? vectors : 1);
   k.parameter("out_column", s.left ? 1 : n);
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), matrices * vectors);
+  add_matrices(list, std::move(k), groups, matrices * vectors, vectors > kFewVectors ? 1 : n);
 }
 
 void triangular_solve(const KernelCall& c, Launches& list) {

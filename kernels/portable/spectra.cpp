@@ -51,7 +51,7 @@ void eigh(const KernelCall& c, Launches& list) {
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), n == 0 ? 0 : count);
+  add_matrices(list, std::move(k), groups, n == 0 ? 0 : count, n);
 }
 
 /// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`, and whether
@@ -92,7 +92,7 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   const double epsilon = epsilon_of(w.real);
   k.source.parameter("epsilon", w.real, epsilon);
   k.source.parameter("tolerance", w.real, epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(length, 1))));
-  groups ? groups->add(list, std::move(k)) : list.add(std::move(k), count);
+  add_matrices(list, std::move(k), groups, count, length);
 }
 
 void svd(const KernelCall& c, Launches& list) {
@@ -179,7 +179,7 @@ void eig(const KernelCall& c, Launches& list) {
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));
-  list.add(std::move(k), n == 0 ? 0 : count);
+  add_items(list, std::move(k), n == 0 ? 0 : count, n);
 }
 
 void matrix_exp(const KernelCall& c, Launches& list) {
@@ -197,7 +197,7 @@ void matrix_exp(const KernelCall& c, Launches& list) {
   k.store("STORE", w.number, a.dtype);
   k.parameter("count", count);
   k.parameter("n", n);
-  list.add(std::move(k), n == 0 ? 0 : count);
+  add_items(list, std::move(k), n == 0 ? 0 : count, n);
 }
 
 constexpr std::string_view kEighSamples[] = {
