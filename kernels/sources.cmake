@@ -223,6 +223,7 @@ set(sources
   portable/ldl.cpp
   portable/linalg.cpp
   portable/matmul.cpp
+  portable/matrix_groups.cpp
   portable/movement.cpp
   portable/nms.cpp
   portable/normalization.cpp

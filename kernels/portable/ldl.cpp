@@ -1,6 +1,7 @@
 // ldl_factor: a matrix for each item. ldl_solve: a right hand side for each.
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
+#include "kernels/portable/matrix_groups.h"
 
 namespace tern::portable {
 namespace {
@@ -24,7 +25,7 @@ void ldl_factor(const KernelCall& c, Launches& list) {
   k.may_fail();
   k.parameter("count", count);
   k.parameter("n", n);
-  list.add(std::move(k), count);
+  add_items(list, std::move(k), count, n);
 }
 
 void ldl_solve(const KernelCall& c, Launches& list) {

@@ -1,10 +1,12 @@
-// qr, householder: Householder reflections; a matrix for each item makes them, a vector for each item is reflected.
+// qr, householder: Householder reflections; an item or a group of items makes those of a matrix, a vector for each item
+// is reflected.
 #include <tern/error.h>
 
 #include <algorithm>
 
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
+#include "kernels/portable/matrix_groups.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::portable {
@@ -38,9 +40,17 @@ void qr(const KernelCall& c, Launches& list) {
   const std::int64_t count = matrix_count(a), rows = a.size(a.rank - 2), columns = a.size(a.rank - 1);
   const std::int64_t steps = std::min(rows, columns), inner = mode == QrMode::complete ? rows : steps;
   const bool reflectors = mode == QrMode::reflectors;
-  const std::uint64_t work = list.scratch(w.bytes(a.numel())), taus = list.scratch(w.bytes(count * steps));
-  Launch k("qr");
+  const bool applied = !reflectors && mode != QrMode::r && c.wants(0) && c.out[0].numel() != 0;
+  // An item has a column.
+  auto groups = MatrixGroups::choose(
+      list.target(), {.count = count, .side = std::max(rows, columns), .elements = columns, .columns = columns});
+  Launch k(groups ? "qr_group" : "qr");
   w.declare(k);
+  if (groups) groups->declare(k.source);
+  const bool kept = groups && groups->keep(k.source, "W", "work", rows, columns, w.number);
+  const std::uint64_t work = list.scratch(kept && !applied ? 0 : w.bytes(a.numel())),
+                      taus = list.scratch(w.bytes(count * steps));
+  if (groups) k.source.choice("APPLIED", applied ? 1 : 0);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   declare_matrix(k, "a", a, a);
@@ -55,8 +65,8 @@ void qr(const KernelCall& c, Launches& list) {
   k.parameter("columns", columns);
   k.parameter("steps", steps);
   k.parameter("inner", inner);
-  list.add(std::move(k), count);
-  if (reflectors || mode == QrMode::r || !c.wants(0) || c.out[0].numel() == 0) return;
+  add_matrices(list, std::move(k), groups, count, std::max(rows, columns));
+  if (!applied) return;
 
   Launch q("reflect");
   w.declare(q);

@@ -1,6 +1,7 @@
-// triangular_solve, lu_solve: a right hand side for each item.
+// triangular_solve, lu_solve: a right hand side for each item or for each group of items.
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
+#include "kernels/portable/matrix_groups.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::portable {
@@ -20,14 +21,32 @@ struct Sides {
   bool left, transposed, conjugate;
 };
 
+// With more right hand sides for each matrix, neighbouring items read the same element of it.
+constexpr std::int64_t kFewVectors = 8;
+
+std::optional<MatrixGroups> groups_of(const Launches& list, const Numbers& w, std::int64_t matrices, std::int64_t n,
+                                      std::int64_t vectors) {
+  constexpr std::int64_t kMostRows = 1 << 10;  // for which there is local memory everywhere
+  const std::int64_t rows = w.number == DType::c128 ? kMostRows / 2 : kMostRows;
+  if (vectors > kFewVectors || n > rows) return std::nullopt;
+  return MatrixGroups::choose(list.target(), {.count = matrices * vectors, .side = n, .elements = n, .columns = n});
+}
+
 void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs, Triangle lower, Triangle upper,
            bool swaps) {
   const TensorView &a = c.in[0], &b = c.in[rhs], &out = c.out[0];
   if (out.numel() == 0) return;
   const Numbers w(a.dtype, list.target());
   const std::int64_t n = a.size(a.rank - 1), matrices = matrix_count(out), vectors = out.numel() / n / matrices;
-  Launch k("solve");
+  auto groups = groups_of(list, w, matrices, n, vectors);
+  Launch k(groups ? "solve_group" : "solve");
   w.declare(k);
+  if (groups) {
+    groups->declare(k.source);
+    groups->keep(k.source, "X_OF", "", 1, n, w.number);
+    groups->keep(k.source, "P_OF", "", 1, n, w.number);
+    groups->keep(k.source, "PIVOT_OF", "", 1, swaps ? n : 1, DType::i32);
+  }
   k.input("a", 0, a.dtype);
   k.input("b", rhs, b.dtype);
   k.load("LOAD_A", a.dtype, w.number);
@@ -46,7 +65,7 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
     k.source.view("pivots", {}, {});
   }
   k.may_fail();
-  k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
+  if (!groups) k.scratch("work", list.scratch(w.bytes(out.numel())), w.number, true);
   k.output("out", 0, out.dtype);
   k.store("STORE", w.number, out.dtype);
   k.parameter("count", matrices * vectors);
@@ -54,7 +73,7 @@ void solve(const KernelCall& c, Launches& list, const Sides& s, std::size_t rhs,
   k.parameter("vectors", vectors);
   k.parameter("out_row", s.left ? vectors : 1);
   k.parameter("out_column", s.left ? 1 : n);
-  list.add(std::move(k), matrices * vectors);
+  add_matrices(list, std::move(k), groups, matrices * vectors, vectors > kFewVectors ? 1 : n);
 }
 
 void triangular_solve(const KernelCall& c, Launches& list) {

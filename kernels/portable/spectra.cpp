@@ -1,10 +1,12 @@
-// eigh and svd by Jacobi's rotations, lstsq by svd, eig, matrix_exp: a matrix for each item.
+// eigh and svd by Jacobi's rotations, a matrix for each item or for each group of items; lstsq by svd; eig, matrix_exp:
+// a matrix for each item.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/portable/definitions.h"
 #include "kernels/portable/linalg.h"
+#include "kernels/portable/matrix_groups.h"
 #include "schema/linalg_kinds.h"
 
 namespace tern::portable {
@@ -25,14 +27,21 @@ void eigh(const KernelCall& c, Launches& list) {
   const Numbers w(a.dtype, list.target());
   const std::int64_t count = matrix_count(a), n = a.size(a.rank - 1);
   const bool upper = c.node->integer(AttrKey::upper) != 0;
-  Launch k("eigh");
+  // A rotation changes two rows and columns, and two vectors.
+  auto groups = MatrixGroups::choose(
+      list.target(),
+      {.count = count, .side = n, .elements = c.wants(1) ? 2 * n : n, .columns = n, .bytes = element_size(w.real)});
+  Launch k(groups ? "eigh_group" : "eigh");
   w.declare(k);
+  if (groups) groups->declare(k.source);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   // What the upper triangle holds is the adjoint's lower one.
   declare_matrix(k, "a", a, a, 2, 2, upper);
-  k.scratch("work", list.scratch(w.bytes(a.numel())), w.number, true);
-  k.scratch("basis", list.scratch(c.wants(1) ? w.bytes(a.numel()) : 0), w.number, true);
+  const bool kept = groups && groups->keep(k.source, "W", "work", n, n, w.number);
+  const bool kept_basis = groups && groups->keep(k.source, "V", "basis", c.wants(1) ? n : 0, n, w.number);
+  k.scratch("work", list.scratch(kept ? 0 : w.bytes(a.numel())), w.number, true);
+  k.scratch("basis", list.scratch(c.wants(1) && !kept_basis ? w.bytes(a.numel()) : 0), w.number, true);
   k.source.choice("UPPER", upper ? 1 : 0);
   k.optional_output("VALUES", "values", 0, real_part(a.dtype), c.wants(0));
   k.optional_output("VECTORS", "vectors", 1, a.dtype, c.wants(1));
@@ -42,7 +51,7 @@ void eigh(const KernelCall& c, Launches& list) {
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));
-  list.add(std::move(k), n == 0 ? 0 : count);
+  add_matrices(list, std::move(k), groups, n == 0 ? 0 : count, n);
 }
 
 /// Singular value decompositions of operand 0; `declare` says where they go, as `u`, `values` and `vh`, and whether
@@ -55,13 +64,22 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   const std::int64_t length = std::max(rows, columns), n = std::min(rows, columns);
   const bool wide = rows < columns;
   const std::int64_t basis = full && (u || vh) ? length : n;  // columns that are orthogonal in the end
-  Launch k("svd");
+  // Half of the columns are rotated at once, with those of V; an item has eight of their elements or more.
+  auto groups = MatrixGroups::choose(list.target(), {.count = count,
+                                                     .side = length,
+                                                     .elements = n * (length + n) / 16,
+                                                     .columns = length,
+                                                     .bytes = 3 * element_size(w.real) + element_size(w.number) + 4});
+  Launch k(groups ? "svd_group" : "svd");
   w.declare(k);
+  if (groups) groups->declare(k.source);
   k.input("a", 0, a.dtype);
   k.load("LOAD_A", a.dtype, w.number);
   declare_matrix(k, "a", a, a, 2, 2, wide);
-  k.scratch("work", list.scratch(w.bytes(count * length * basis)), w.number, true);
-  k.scratch("right", list.scratch(w.bytes(count * n * n)), w.number, true);
+  const bool kept = groups && groups->keep(k.source, "G", "work", basis, length, w.number);
+  const bool kept_right = groups && groups->keep(k.source, "V", "right", n, n, w.number);
+  k.scratch("work", list.scratch(kept ? 0 : w.bytes(count * length * basis)), w.number, true);
+  k.scratch("right", list.scratch(kept_right ? 0 : w.bytes(count * n * n)), w.number, true);
   k.scratch("lengths", list.scratch(w.real_bytes(count * basis)), w.real, true);
   k.source.choice("WIDE", wide ? 1 : 0);
   k.source.choice("VECTORS", u || vh ? 1 : 0);
@@ -74,7 +92,7 @@ void add_svd(const KernelCall& c, Launches& list, const Numbers& w, bool full, b
   const double epsilon = epsilon_of(w.real);
   k.source.parameter("epsilon", w.real, epsilon);
   k.source.parameter("tolerance", w.real, epsilon * std::sqrt(static_cast<double>(std::max<std::int64_t>(length, 1))));
-  list.add(std::move(k), count);
+  add_matrices(list, std::move(k), groups, count, length);
 }
 
 void svd(const KernelCall& c, Launches& list) {
@@ -161,7 +179,7 @@ void eig(const KernelCall& c, Launches& list) {
   k.parameter("count", count);
   k.parameter("n", n);
   k.source.parameter("epsilon", w.real, epsilon_of(w.real));
-  list.add(std::move(k), n == 0 ? 0 : count);
+  add_items(list, std::move(k), n == 0 ? 0 : count, n);
 }
 
 void matrix_exp(const KernelCall& c, Launches& list) {
@@ -179,7 +197,7 @@ void matrix_exp(const KernelCall& c, Launches& list) {
   k.store("STORE", w.number, a.dtype);
   k.parameter("count", count);
   k.parameter("n", n);
-  list.add(std::move(k), n == 0 ? 0 : count);
+  add_items(list, std::move(k), n == 0 ? 0 : count, n);
 }
 
 constexpr std::string_view kEighSamples[] = {

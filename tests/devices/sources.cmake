@@ -5,6 +5,7 @@ set(sources
   driver_failure_test.cpp
   failure_test.cpp
   graph_test.cpp
+  matrices_test.cpp
   memory_segments_test.cpp
   override_test.cpp
   partition_test.cpp

@@ -6,6 +6,7 @@
 #include "dtypes/convert.h"
 #include "exporter/builder.h"
 #include "schema/kinds.h"
+#include "schema/linalg_kinds.h"
 
 namespace tern::gpu_model {
 namespace {
@@ -140,6 +141,27 @@ ValueId attention_decode(Builder& b, DType t) {
   const ValueId q = input(b, t, {1, 16, 1, 64}), k = input(b, t, {1, 4, 512, 64}), v = input(b, t, {1, 4, 512, 64});
   return b.add(Op::attention, {q, k, v});
 }
+ValueId matrix(Builder& b, DType t, Op op, std::int64_t count, std::int64_t n, const std::vector<Attr>& attrs = {}) {
+  return b.add_all(op, {input(b, t, {count, n, n})}, attrs)[0];
+}
+ValueId cholesky(Builder& b, DType t) {
+  return matrix(b, t, Op::cholesky, 1000, 64);
+}
+ValueId lu_factor(Builder& b, DType t) {
+  return matrix(b, t, Op::lu_factor, 1000, 64);
+}
+ValueId small_lu_factor(Builder& b, DType t) {
+  return matrix(b, t, Op::lu_factor, 10000, 16);
+}
+ValueId qr_triangle(Builder& b, DType t) {
+  return matrix(b, t, Op::qr, 1000, 64, {number(AttrKey::mode, static_cast<std::int64_t>(QrMode::reflectors))});
+}
+ValueId eigenvalues(Builder& b, DType t) {
+  return matrix(b, t, Op::eigh, 10000, 16);
+}
+ValueId singular_vectors(Builder& b, DType t) {
+  return matrix(b, t, Op::svd, 10000, 16);
+}
 
 struct Row {
   const char* name;
@@ -177,6 +199,12 @@ const std::vector<Row>& rows() {
       {"convolution 3x3, depthwise, 240 x 28 x 28", "product", depthwise, {f32}},
       {"attention, 12 x 128 x 64, causal", "attention", attention, {f32, bf16}},
       {"attention, 16 heads, 1 of 512 x 64", "attention", attention_decode, {f32, bf16}},
+      {"cholesky, 1000 of 64 x 64", "matrices", cholesky, {f32}},
+      {"lu_factor, 10,000 of 16 x 16", "matrices", small_lu_factor, {f32}},
+      {"lu_factor, 1000 of 64 x 64", "matrices", lu_factor, {f32}},
+      {"qr, 1000 of 64 x 64", "matrices", qr_triangle, {f32}},
+      {"eigh, values, 10,000 of 16 x 16", "matrices", eigenvalues, {f32}},
+      {"svd, 10,000 of 16 x 16", "matrices", singular_vectors, {f32}},
   };
   return all;
 }
@@ -185,8 +213,9 @@ std::string name_of_row(const Row& row, DType type) {
   return fmt::format("{}, {}", row.name, tern::name_of(type));
 }
 
-// Numbers around zero; positions count up, and stay below those of any table here.
-Tensor filled(const TensorType& type) {
+// Numbers around zero; positions count up, and stay below those of any table here. Square matrices of a batch are
+// positive definite where `definite`.
+Tensor filled(const TensorType& type, bool definite) {
   Sizes sizes;
   for (const Dim& d : type.shape) sizes.push_back(d.value());
   Tensor t(type.dtype, sizes);
@@ -194,6 +223,8 @@ Tensor filled(const TensorType& type) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto mixed = static_cast<double>(i * 2654435761u % 1000);
     values[i] = type.dtype == i64 ? mixed : mixed / 500 - 1;
+    const auto n = static_cast<std::size_t>(sizes.back());
+    if (definite && i % (n * n) % (n + 1) == 0) values[i] = static_cast<double>(n);
   }
   convert(values.data(), f64, t.data(), t.dtype(), t.numel());
   return t;
@@ -220,7 +251,8 @@ SingleNode make_single_node(const std::string& name) {
       program->functions[0].entry = true;
       Builder b(*program, 0);
       b.function().outputs.push_back({FunctionOutput::Kind::tensor, row.make(b, type), "y"});
-      for (const FunctionInput& in : b.function().inputs) made.inputs.push_back(filled(b.type(in.value)));
+      for (const FunctionInput& in : b.function().inputs)
+        made.inputs.push_back(filled(b.type(in.value), row.group == std::string_view("matrices")));
       made.program = program;
       return made;
     }

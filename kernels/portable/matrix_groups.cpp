@@ -1,0 +1,114 @@
+#include "kernels/portable/matrix_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace tern::portable {
+namespace {
+
+// An item for each matrix leaves no item idle if there are enough matrices; a group leaves those idle that a small
+// matrix has no element for, and waits at each step. The counts fill an H100: by its 8,448 warps, and by about as many
+// instructions for each matrix either way.
+struct Crossover {
+  std::int64_t side, count;
+};
+constexpr Crossover kItems[] = {{1, 1}, {2, 32}, {4, 1024}, {8, 65536}};
+
+// What a group may keep in local memory, without a request that a driver could refuse.
+struct Room {
+  Dialect dialect;
+  std::int64_t bytes;
+};
+constexpr Room kRooms[] = {{Dialect::cuda, 48 << 10}, {Dialect::hip, 64 << 10}};
+constexpr std::int64_t kRoom = 32 << 10;  // of every device with groups
+
+// All items read what the searching ones have found: about the root of a column's elements.
+constexpr std::int64_t kScanners = 8, kFewScanners = 4, kFewRows = 32;
+constexpr std::int64_t kSearchBytes = 2 * kScanners * (8 + 4) + 64;
+
+// A processor's registers serve several matrices up to this side: their elements lie in a few cache lines.
+constexpr std::int64_t kMostOfLanes = 4;
+
+// The most columns of a panel that find room are taken. Where none do, caches have to serve.
+constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
+
+constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 16;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
+
+std::int64_t rounded_up(std::int64_t n) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+}
+
+/// To four sizes between powers of two: each is a text.
+std::int64_t room_for(std::int64_t elements) {
+  const std::int64_t step = std::max<std::int64_t>(rounded_up(elements) / 8, 1);
+  return (elements + step - 1) / step * step;
+}
+
+}  // namespace
+
+std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const MatrixWork& work) {
+  if (!target.groups || work.count == 0 || work.side == 0 || work.side > kMostElements / work.side) return std::nullopt;
+  const auto* items = std::ranges::find_if(kItems, [&](const Crossover& c) { return work.side <= c.side; });
+  if (items != std::end(kItems) && work.count >= items->count) return std::nullopt;
+  MatrixGroups g;
+  g.count_ = work.count;
+  g.width_ = std::clamp(rounded_up(work.elements), kLeastItems, kMostItems);
+  g.scanners_ = work.side <= kFewRows ? kFewScanners : kScanners;
+  g.across_ = std::min(rounded_up(work.columns), kMostAcross);
+  const auto* room = std::ranges::find(kRooms, target.dialect, &Room::dialect);
+  g.room_ = (room == std::end(kRooms) ? kRoom : room->bytes) - kSearchBytes - g.width_ * work.bytes;
+  return g;
+}
+
+void MatrixGroups::declare(Source& s) const {
+  s.use("matrix_groups");
+  s.define("WIDTH", width_);
+  s.define("ACROSS", across_);
+  s.define("SCANNERS", scanners_);
+}
+
+bool MatrixGroups::keep(Source& s, const std::string& name, const std::string& buffer, std::int64_t lines,
+                        std::int64_t length, DType t) {
+  const std::int64_t padded = length | 1;  // so that elements of neighbouring lines lie in other banks
+  const std::int64_t elements = std::max<std::int64_t>(room_for(lines * padded), 1), bytes = elements * element_size(t);
+  const bool kept = bytes <= room_;
+  s.define(name + "_KEPT", kept ? 1 : 0);
+  const std::string element = name + "(line, k)", step = name + "_step";
+  s.parameter(step, kept ? padded : length);
+  if (kept) {
+    room_ -= bytes;
+    s.define(name + "_MEMORY", fmt::format("TERN_LOCAL {} kept_{}[{}];", c_type(t), name, elements));
+    s.define(element, fmt::format("kept_{}[(line) * (int)p.{} + (k)]", name, step));
+  } else {
+    s.define(name + "_MEMORY", "");
+    s.parameter(name + "_size", lines * length);
+    s.define(element, fmt::format("{0}[b * p.{1}_size + ((line) * (int)p.{2} + (k))]", buffer, name, step));
+  }
+  return kept;
+}
+
+std::int64_t MatrixGroups::keep_panel(Source& s, std::int64_t rows, bool whole, DType t) {
+  std::int64_t panel = rows <= kPanels[0] ? kPanels[0] : kPanels[1];
+  if (!whole) {
+    for (const std::int64_t columns : kPanels) {
+      panel = columns;
+      if (room_for(rows * (columns | 1)) * element_size(t) <= room_) break;
+    }
+  }
+  s.define("PANEL", panel);
+  return whole || keep(s, "P", "panel", rows, panel, t) ? 0 : rows * panel;
+}
+
+void MatrixGroups::add(Launches& list, Launch k) const {
+  list.add(std::move(k), count_ * width_, static_cast<std::uint32_t>(width_));
+}
+
+void add_items(Launches& list, Launch k, std::int64_t count, std::int64_t side) {
+  const bool processor = list.target().dialect == Dialect::opencl && list.target().vector_floats > 0;
+  list.add(std::move(k), count, processor && side > kMostOfLanes ? 1 : 0);
+}
+
+}  // namespace tern::portable

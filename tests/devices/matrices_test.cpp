@@ -1,0 +1,153 @@
+// A matrix for each group of items (kernels/portable/matrix_groups.h), on every device that there is, against the CPU's
+// reproducible kernels, where an item has a matrix: the same bits, of matrices in local memory and of larger ones, and
+// the same errors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "kernels/portable/types.h"
+#include "schema/linalg_kinds.h"
+#include "tests/devices/same_bits.h"
+
+namespace tern {
+namespace {
+
+using namespace testing;
+
+class MatricesTest : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Devices, MatricesTest, ::testing::ValuesIn(all_devices()), name_of_case);
+
+/// The second matrix has a column of zeros and two that are equal, where it has as many.
+Tensor matrices(DType t, std::int64_t count, std::int64_t rows, std::int64_t columns) {
+  Tensor x = numbers(t, {count, rows, columns}, static_cast<std::uint64_t>(rows));
+  visit_dtype(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* const second = x.span<T>().data() + (count > 1 ? rows * columns : 0);
+    for (std::int64_t r = 0; count > 1 && r < rows; ++r) {
+      if (columns > 2) second[r * columns + 1] = second[r * columns];
+      second[r * columns + columns / 2] = cast_to<T>(std::complex<double>(0));
+    }
+  });
+  return x;
+}
+
+struct Outputs {
+  TestProgram& p;
+  std::vector<std::string>& names;
+  std::vector<ValueId> operator()(const std::string& name, Op op, const std::vector<ValueId>& inputs,
+                                  const std::vector<Attr>& attrs) const {
+    const std::vector<ValueId> results = p.b().add_all(op, inputs, attrs);
+    for (const ValueId y : results) {
+      p.output(y);
+      names.push_back(name + ", result " + std::to_string(names.size()));
+    }
+    return results;
+  }
+};
+
+std::vector<Attr> flags(std::initializer_list<std::pair<AttrKey, std::int64_t>> values) {
+  std::vector<Attr> all;
+  for (const auto& [key, value] : values) all.push_back(attr(key, Dim(value)));
+  return all;
+}
+
+/// Every op whose kernels have groups, of x with `rows` and `columns`.
+void add_ops(TestProgram& p, ValueId x, std::int64_t rows, std::int64_t columns, std::vector<std::string>& names) {
+  const Outputs output{p, names};
+  const std::vector<ValueId> lu = output("lu_factor", Op::lu_factor, {x}, flags({{AttrKey::check, 0}}));
+  for (const QrMode mode : {QrMode::reduced, QrMode::complete, QrMode::reflectors})
+    output("qr", Op::qr, {x}, flags({{AttrKey::mode, static_cast<std::int64_t>(mode)}}));
+  for (const std::int64_t full : {0, 1}) output("svd", Op::svd, {x}, flags({{AttrKey::full, full}}));
+  if (rows != columns) return;
+  Builder& b = p.b();
+  const ValueId few = b.slice(x, 2, Dim(0), Dim(std::min<std::int64_t>(columns, 3)), 1);
+  for (const auto& [left, transpose] : {std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(0, 2)}) {
+    const ValueId sides = left != 0 ? few : b.transpose(few, 1, 2);
+    const auto solve = [&](const char* name, Op op, std::vector<ValueId> inputs, std::vector<Attr> attrs) {
+      inputs.push_back(sides);
+      attrs.push_back(attr(AttrKey::left, Dim(left)));
+      attrs.push_back(attr(AttrKey::transpose, Dim(transpose)));
+      output(name, op, inputs, attrs);
+    };
+    solve("lu_solve", Op::lu_solve, {lu[0], lu[1]}, {});
+    solve("lower triangle", Op::triangular_solve, {x}, flags({{AttrKey::upper, 0}}));
+    solve("upper triangle of ones", Op::triangular_solve, {x}, flags({{AttrKey::upper, 1}, {AttrKey::unit, 1}}));
+  }
+  const bool complex = is_complex(b.dtype(x));
+  const ValueId adjoint = b.transpose(complex ? b.expr("conj(x)", {{"x", x}}, b.dtype(x)) : x, 1, 2);
+  const ValueId positive = b.add(Op::matmul, {adjoint, x});
+  for (const std::int64_t upper : {0, 1}) {
+    output("cholesky", Op::cholesky, {positive}, flags({{AttrKey::upper, upper}, {AttrKey::check, 0}}));
+    output("cholesky of any", Op::cholesky, {x}, flags({{AttrKey::upper, upper}, {AttrKey::check, 0}}));
+    output("eigh", Op::eigh, {x}, flags({{AttrKey::upper, upper}}));
+  }
+}
+
+constexpr std::int64_t kSide = 9;
+
+struct Case {
+  DType dtype;
+  std::int64_t count, rows, columns;
+};
+
+TEST_P(MatricesTest, HaveTheDefinitionsBits) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a matrix";
+  if (reference_of(GetParam()).empty()) GTEST_SKIP() << "no device without float64 to compare with";
+  std::vector<Case> cases = {{DType::f32, 3, kSide, kSide}};  // emulated devices compile each kernel for seconds
+  if (std::getenv("TERN_TEST_FULL") != nullptr) {
+    for (std::int64_t n = 1; n <= 65; ++n) cases.push_back({DType::f32, 2, n, n});
+    for (const DType t : {DType::f64, DType::c64, DType::c128}) {
+      for (const std::int64_t n : {3, 16, 33, 47}) cases.push_back({t, 2, n, n});
+    }
+    cases.insert(cases.end(), {{DType::f32, 40, 2, 2},
+                               {DType::f32, 2, 33, 20},
+                               {DType::c64, 2, 9, 14},
+                               {DType::f32, 2, 140, 5},
+                               {DType::f32, 2, 5, 140},
+                               {DType::f32, 1, 130, 130}});
+  }
+  for (const Case& c : cases) {
+    if (portable::needs_double(c.dtype) && !has_double(GetParam())) continue;
+    SCOPED_TRACE(std::string(name_of(c.dtype)) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns));
+    TestProgram p;
+    std::vector<std::string> names;
+    add_ops(p, p.input(c.dtype, {Dim(c.count), Dim(c.rows), Dim(c.columns)}), c.rows, c.columns, names);
+    expect_same_bits(GetParam(), p, names, {matrices(c.dtype, c.count, c.rows, c.columns)});
+  }
+}
+
+/// What the program of one op says on a device.
+std::string error_of(const std::string& device, Op op, const std::vector<Attr>& attrs, const Tensor& x) {
+  TestProgram p;
+  const std::vector<std::int64_t> sizes = x.sizes();
+  p.output(p.b().add_all(op, {p.input(x.dtype(), Dims(sizes.begin(), sizes.end()))}, attrs)[0]);
+  PrepareOptions options = on(device);
+  options.reproducible = true;
+  try {
+    Session(p.model().prepare(options)).run({x});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_P(MatricesTest, NameTheMatrixThatFails) {
+  if (!has_other_forms(GetParam())) GTEST_SKIP() << "an item has a matrix";
+  constexpr std::size_t kElements = kSide * kSide;
+  const Tensor singular = matrices(DType::f32, 3, kSide, kSide);
+  const auto error = [&](Op op, const Tensor& x, std::int64_t check) {
+    return error_of(GetParam(), op, check != 0 ? flags({{AttrKey::check, check}}) : std::vector<Attr>{}, x);
+  };
+  EXPECT_NE(error(Op::lu_factor, singular, 1).find("a matrix is singular: matrix 1"), std::string::npos);
+  Tensor x = matrices(DType::f32, 3, kSide, kSide);  // the first and the last one are positive definite
+  for (std::size_t i = 0; i < 3 * kElements; i += i % kElements == kElements - 1 ? 1 : kSide + 1)
+    x.span<float>()[i] = i / kElements == 1 ? 0.0F : 100.0F;
+  EXPECT_NE(error(Op::cholesky, x, 1).find("a matrix is not positive definite: matrix 1"), std::string::npos);
+  x.span<float>()[kElements + kSide] = std::numeric_limits<float>::infinity();
+  for (const Op op : {Op::eigh, Op::svd}) EXPECT_NE(error(op, x, 0).find("matrix 1 of the batch"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tern

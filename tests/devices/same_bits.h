@@ -1,0 +1,84 @@
+// What a device computes in reproducible mode, against the bits of the CPU.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dtypes/cast.h"
+#include "dtypes/storage.h"
+#include "tests/devices/test_devices.h"
+
+namespace tern::testing {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Between -4 and 4, without a pattern that a lane or a part sees.
+inline Tensor numbers(DType t, const Sizes& sizes, std::uint64_t seed) {
+  Tensor x(t, sizes);
+  std::uint64_t state = seed * 2654435761u + 1;
+  visit_dtype(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (T& v : x.span<T>()) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      v = cast_to<T>(std::complex<double>(static_cast<double>(state >> 40) / (1 << 21) - 4,
+                                          static_cast<double>(state >> 32 & 0xff) / 64 - 2));
+    }
+  });
+  return x;
+}
+
+/// The bytes of each result, with one NaN for all.
+inline std::vector<std::string> bits(const Model& model, const PrepareOptions& options,
+                                     const std::vector<Tensor>& inputs) {
+  Session s(model.prepare(options));
+  std::vector<std::string> all;
+  for (const Tensor& y : s.run(inputs)) {
+    std::string bytes;
+    visit_dtype(y.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (const T v : y.span<const T>()) {
+        const auto number = cast_to<std::complex<double>>(v);
+        if (number != number) {
+          bytes += "NaN";
+        } else {
+          bytes.append(reinterpret_cast<const char*>(&v), sizeof v);
+        }
+      }
+    });
+    all.push_back(std::move(bytes));
+  }
+  return all;
+}
+
+/// C++ for the host has one form alone: an item for each row.
+inline bool has_other_forms(const std::string& device) {
+  return device != "cpu" && open_plugin_device(device).target().dialect != portable::Dialect::cpp;
+}
+
+inline bool has_double(const std::string& device) {
+  return device == "cpu" || open_plugin_device(device).target().has_double;
+}
+
+/// Whose bits a device has: without float64, those of the host without it (docs/reproducible.md). Empty where that
+/// device is not there.
+inline std::string reference_of(const std::string& device) {
+  if (has_double(device)) return "cpu";
+  const std::vector<std::string> devices = all_devices();
+  return std::ranges::find(devices, "narrow") == devices.end() ? "" : "narrow";
+}
+
+inline void expect_same_bits(const std::string& device, TestProgram& p, const std::vector<std::string>& names,
+                             const std::vector<Tensor>& inputs) {
+  PrepareOptions there = on(device), here = on(reference_of(device));
+  there.reproducible = here.reproducible = true;
+  const auto expected = bits(p.model(), here, inputs), found = bits(p.model(), there, inputs);
+  ASSERT_EQ(expected.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_TRUE(expected[i] == found[i]) << names[i] << " on " << device;
+}
+
+}  // namespace tern::testing
