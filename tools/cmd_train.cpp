@@ -20,6 +20,7 @@
 #include "tools/inputs.h"
 #include "tools/terminal.h"
 #include "tools/train/adapters.h"
+#include "tools/train/checks.h"
 #include "tools/train/curve.h"
 #include "tools/train/interrupt.h"
 #include "tools/train/report.h"
@@ -130,13 +131,6 @@ void write_or_keep(const Arguments& a, const Model& model, Trainer& trainer) {
   if (a.options.checkpoints.empty()) trainer.checkpoints().remove();
 }
 
-/// A file that cannot be written is an error before hours of training, not after.
-void check_outputs(const TrainOptions& o) {
-  for (const std::string& path : {o.output, o.forward, o.adapters, o.plot}) {
-    if (!path.empty()) AtomicFile probe(path);  // gone at once: it is not committed
-  }
-}
-
 void check_forward(const TrainOptions& o, const Model& model) {
   if (!o.forward.empty() &&
       std::ranges::find(model.functions(), training::kForward, &FunctionInfo::name) == model.functions().end()) {
@@ -155,9 +149,9 @@ int run_train(Arguments& a) {
   refuse_standard_input(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
     fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
-  check_outputs(a.options);
   parse_held_out(a);
   parse_arrays(a);
+  check_outputs(a.options);
   if (is_pt2(a.options.model)) {
     fail(ErrorCode::invalid_argument,
          "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");

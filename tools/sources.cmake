@@ -93,10 +93,12 @@ set(sources
   train/adapters.cpp
   train/checkpoint.cpp
   train/checkpoint_file.cpp
+  train/checks.cpp
   train/curve.cpp
   train/curve_svg.cpp
   train/data.cpp
   train/export_options.cpp
+  train/folder.cpp
   train/interrupt.cpp
   train/method.cpp
   train/method_run.cpp

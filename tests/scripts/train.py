@@ -459,6 +459,17 @@ def messages(c):
     c.ends("--every alone", 2, "--checkpoint FOLDER", *c.train_command(model, "--every", 2))
     c.ends("an output that cannot be written", 3, "absent/out.tern", *c.train_command(model, output="absent/out.tern"))
     c.ends("no data", 3, "cannot open", "train", model, "--data", c.folder / "none.npz", "-o", out)
+    c.ends("two outputs of one name", 2, "--output and --forward are the same file", *c.train_command(
+        model, "--forward", out, output="x.tern"))
+    c.ends("a share that holds nothing out", 2, "0 held-out samples", *c.train_command(model, "--held-out", 1e-4))
+    c.ends("an array for no input", 2, "'train_step' has no such input", *c.train_command(model, "--array", "tagret=labels"))
+    c.ends("a folder of checkpoints that is a file", 3, "cannot make the folder", *c.train_command(
+        model, "--checkpoint", IMAGES))
+    wrong = labelled(c, 10)
+    c.ends("a class number out of range", 6, "step 1, samples 0, 1 of ", *c.train_command(model, "--no-shuffle", data=wrong))
+    c.ends("a held-out one", 6, "held-out samples 0, 1 of ", *c.train_command(model, "--steps", 1, "--held-out", wrong))
+    c.ends("a step whose update overflows", 6, "is not finite: training diverged", *c.train_command(
+        model, "--lr", 1e308, "--steps", 1))
     c.ends("a loss that is not finite", 6, "training diverged", *c.train_command(model, "--lr", 1e30, "--epochs", 20))
     c.run("export", DATA / "mlp.pt2", "-o", c.folder / "plain.tern")
     c.ends("an archive that does not train", 2, "updates no state, so it does not train", "train",
@@ -472,6 +483,17 @@ def floats(c):
     text = json.dumps(header).encode()
     path = c.folder / "floats.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(520))
+    return path
+
+
+def labelled(c, number):
+    """Two images of one class."""
+    header = {"images": {"dtype": "F32", "shape": [2, 1, 8, 8], "data_offsets": [0, 512]},
+              "labels": {"dtype": "I64", "shape": [2], "data_offsets": [512, 528]},
+              "target": {"dtype": "I64", "shape": [2], "data_offsets": [528, 544]}}
+    text = json.dumps(header).encode()
+    path = c.folder / "labelled.safetensors"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(512) + struct.pack("<4q", *[number] * 4))
     return path
 
 

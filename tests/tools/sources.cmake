@@ -22,7 +22,9 @@ set(sources
   scaling_test.cpp
   terminal_test.cpp
   train/checkpoint_test.cpp
+  train/checks_test.cpp
   train/curve_test.cpp
+  train/folder_test.cpp
   train/metrics_test.cpp
   train/schedule_test.cpp
   train/shuffle_test.cpp

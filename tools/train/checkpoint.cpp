@@ -1,6 +1,5 @@
 #include "tools/train/checkpoint.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <tern/error.h>
@@ -16,6 +15,7 @@
 #include "tools/files/safetensors.h"
 #include "tools/text.h"
 #include "tools/train/checkpoint_file.h"
+#include "tools/train/folder.h"
 
 namespace tern::train {
 namespace {
@@ -25,25 +25,14 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "checkpoint-", kSuffix = ".safetensors";
 constexpr std::size_t kKept = 2;
 
-/// A new folder outlives a loss of power once those above it are on the disk. Some file systems cannot do that: then
-/// the checkpoint is as safe as they make it.
-void make_durable_folder(const std::string& folder) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return;
-  const fs::path above = fs::absolute(folder).lexically_normal().parent_path();
-  if (above != above.root_path() && !above.empty()) make_durable_folder(above.string());
-  fs::create_directory(folder, error);
-  if (error) fail(ErrorCode::io, fmt::format("cannot make the folder {}: {}", escape_name(folder), error.message()));
-  const int fd = ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
+std::string name_of(std::uint64_t step) {
+  return fmt::format("{}{:012d}{}", kPrefix, step, kSuffix);
 }
 
 }  // namespace
 
 std::string Checkpoints::path(std::uint64_t step) const {
-  return (fs::path(folder_) / fmt::format("{}{:012d}{}", kPrefix, step, kSuffix)).string();
+  return (fs::path(folder_) / name_of(step)).string();
 }
 
 std::vector<std::uint64_t> Checkpoints::steps() const {
@@ -56,7 +45,8 @@ std::vector<std::uint64_t> Checkpoints::steps() const {
         std::string_view(name).substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
     std::uint64_t step = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), step);
-    if (error == std::errc() && end == number.data() + number.size()) steps.push_back(step);
+    const bool whole_number = error == std::errc() && end == number.data() + number.size();
+    if (whole_number && name == name_of(step)) steps.push_back(step);
   }
   std::ranges::sort(steps);
   return steps;

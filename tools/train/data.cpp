@@ -144,6 +144,12 @@ const std::vector<Tensor>& Data::batch(std::span<const std::uint64_t> numbers) {
   return tensors_;
 }
 
+std::string Data::samples_text(std::span<const std::uint64_t> numbers) const {
+  constexpr std::size_t kNamed = 8;
+  return fmt::format("samples {}{} of {}", fmt::join(numbers.first(std::min(numbers.size(), kNamed)), ", "),
+                     numbers.size() > kNamed ? " ..." : "", file());
+}
+
 std::string Data::description() const {
   std::string text;
   for (const Column& c : columns_)

@@ -30,6 +30,8 @@ class Data {
   std::int64_t fixed_batch() const { return fixed_batch_; }
   /// Copies these samples. The tensors are valid until the next call.
   const std::vector<Tensor>& batch(std::span<const std::uint64_t> numbers);
+  /// For messages: "samples 3, 17, 20 of d.npz"; the first of many.
+  std::string samples_text(std::span<const std::uint64_t> numbers) const;
   const std::string& file() const { return file_.file(); }
   /// Names, types and sizes of the arrays that are used: for a checkpoint, which continues with such data alone.
   std::string description() const;

@@ -43,6 +43,11 @@ bool is_number(const ValueInfo& v) {
          std::ranges::all_of(v.sizes, [](const SizeInfo& s) { return s.constant && s.value == 1; });
 }
 
+/// Methods of other makers may have the same names.
+bool gives_loss(const FunctionInfo& f) {
+  return !f.outputs.empty() && is_number(f.outputs[0]);
+}
+
 }  // namespace
 
 Methods find_methods(const Model& model, const std::string& name) {
@@ -59,6 +64,7 @@ Methods find_methods(const Model& model, const std::string& name) {
       fail(ErrorCode::invalid_argument, "the input 'lr' must be one float, and the last input");
     m.takes_rate = true;
     m.rate_type = rate->dtype;
+    m.rate_axes = rate->sizes.size();
   }
   auto loss = std::ranges::find(m.step.outputs, training::kLossResult, &ValueInfo::name);
   if (loss == m.step.outputs.end()) loss = std::ranges::find_if(m.step.outputs, is_number);
@@ -66,8 +72,9 @@ Methods find_methods(const Model& model, const std::string& name) {
     fail(ErrorCode::invalid_argument, fmt::format("'{}' has no result 'loss' of one float", escape_name(m.step.name)));
   }
   m.loss_result = static_cast<std::size_t>(loss - m.step.outputs.begin());
-  if (const FunctionInfo* f = find(model, training::kLoss)) m.loss = *f;
-  m.accumulates = find(model, training::kAccumulate) != nullptr && find(model, training::kApply) != nullptr;
+  if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
+  const FunctionInfo* accumulate = find(model, training::kAccumulate);
+  m.accumulates = accumulate != nullptr && gives_loss(*accumulate) && find(model, training::kApply) != nullptr;
   m.class_axis = number_in<std::int64_t>(model, training::kClassAxisKey);
   for (const auto& [key, value] : model.metadata()) {
     if (key == training::kOptimizerKey) m.optimizer = value;

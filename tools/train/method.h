@@ -14,8 +14,9 @@ struct Methods {
   FunctionInfo step;        ///< inputs, target and maybe lr -> loss
   bool takes_rate = false;  ///< `step` has an input "lr", the last one
   DType rate_type = DType::f64;
+  std::size_t rate_axes = 0;               ///< all of size 1
   std::size_t loss_result = 0;             ///< of `step`
-  std::optional<FunctionInfo> loss;        ///< evaluation
+  std::optional<FunctionInfo> loss;        ///< evaluation; its first result is one float
   bool accumulates = false;                ///< there are `accumulate` and `apply`
   std::optional<std::int64_t> class_axis;  ///< of a loss over classes
   double rate = 1e-3;                      ///< what export was given

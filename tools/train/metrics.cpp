@@ -1,5 +1,8 @@
 #include "tools/train/metrics.h"
 
+#include <fmt/format.h>
+#include <tern/error.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -39,6 +42,18 @@ void count(const Tensor& prediction, const Tensor& target, std::int64_t class_ax
   }
 }
 
+/// Says which samples an error is about.
+template <typename Samples>
+const std::vector<Tensor>& run_loss(Session& session, const FunctionInfo& loss, const std::vector<Tensor>& inputs,
+                                    const Samples& samples) {
+  try {
+    return session.run(loss.name, inputs);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::runtime) throw;
+    fail(e.code(), fmt::format("held-out {}: {}", samples(), e.what()));
+  }
+}
+
 }  // namespace
 
 Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
@@ -51,7 +66,8 @@ Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span
     samples = samples.subspan(now.size());
     if (data.fixed_batch() > 0 && now.size() != batch) break;
     const std::vector<Tensor>& inputs = data.batch(now);
-    const std::vector<Tensor>& results = session.run(methods.loss->name, inputs);
+    const std::vector<Tensor>& results =
+        run_loss(session, *methods.loss, inputs, [&] { return data.samples_text(now); });
     double loss = 0;
     convert(results.at(0).data(), results[0].dtype(), &loss, DType::f64, 1);
     sum += loss * static_cast<double>(now.size());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tools/text.h"
 
@@ -17,12 +18,17 @@ std::string json_number(double x) {
   return std::isfinite(x) ? fmt::format("{}", x) : "null";
 }
 
+/// Processors give NaN a sign, which means nothing.
+double unsigned_nan(double x) {
+  return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x;
+}
+
 }  // namespace
 
 std::string epoch_text(const History& history, std::uint64_t epochs) {
   const EpochFigures& e = history.epochs.back();
   std::string text = fmt::format("epoch {}/{}  loss {:.4g}", history.epochs.size(), epochs, e.loss);
-  if (e.held_out_loss) text += fmt::format("  held-out loss {:.4g}", *e.held_out_loss);
+  if (e.held_out_loss) text += fmt::format("  held-out loss {:.4g}", unsigned_nan(*e.held_out_loss));
   if (e.held_out_accuracy) text += fmt::format(", accuracy {:.2f} %", *e.held_out_accuracy * 100);
   return text + fmt::format("  lr {:.3g}  {:.2f} s\n", e.rate, e.seconds);
 }

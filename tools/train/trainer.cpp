@@ -10,6 +10,7 @@
 #include "dtypes/convert.h"
 #include "exporter/training/methods.h"
 #include "tools/text.h"
+#include "tools/train/checks.h"
 #include "tools/train/metrics.h"
 
 namespace tern::train {
@@ -29,7 +30,7 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
     : model_(model),
       options_(options),
       methods_(find_methods(model, options.method)),
-      data_(methods_.step, methods_.takes_rate ? training::kRate : "", options.data, options.cast, options.arrays),
+      data_(methods_.step, rate_input(), options.data, options.cast, options.arrays),
       session_(prepared),
       step_run_(session_, methods_.step.name, options.graph),
       accumulate_run_(session_, std::string(training::kAccumulate), options.graph),
@@ -48,16 +49,20 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
     fail(ErrorCode::invalid_argument,
          "--lr, --schedule and --warmup: rprop has no rate; its first step sizes are --lr of 'tern export'");
   }
+  check_array_names(methods_.step, rate_input(), options_.arrays);
   if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch());
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
     held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
   if (held_out_samples() > 0 && !methods_.loss)
-    fail(ErrorCode::invalid_argument, "--held-out: the archive has no method 'loss' to measure with");
+    fail(ErrorCode::invalid_argument,
+         "--held-out: the archive has no method 'loss' to measure with, whose first result is one float");
+  check_held_out();
   schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
-  rate_ = Tensor(methods_.rate_type, {});
+  rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
   session_.set_seed(options_.seed);
   add_settings(std::move(settings));
+  folder_ = std::make_unique<HeldFolder>(checkpoints_.folder(), !options_.checkpoints.empty());
   if (options_.resume) {
     if (checkpoints_.restore(model_, session_, history_, settings_, {steps_, batches_}, warnings_))
       saved_step_ = history_.position.step;
@@ -68,6 +73,10 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
                     "with --checkpoint",
                     escape_name(checkpoints_.folder())));
   }
+}
+
+std::string_view Trainer::rate_input() const {
+  return methods_.takes_rate ? training::kRate : std::string_view();
 }
 
 std::uint64_t Trainer::held_out_samples() const {
@@ -82,13 +91,17 @@ void Trainer::divide() {
   const std::uint64_t count = division_.trained.size();
   const bool whole = options_.drop_last || data_.fixed_batch() > 0;
   batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
-  if (batches_ == 0) {
-    fail(ErrorCode::invalid_argument,
-         fmt::format("{}: {} samples to train, and a batch has {}", data_.file(), count, options_.batch));
-  }
+  check_batches(methods_.step, rate_input(), {count, options_.batch, whole, "samples to train"}, data_.file());
   steps_each_ = (batches_ + options_.accumulate - 1) / options_.accumulate;
   steps_ = steps_each_ * options_.epochs;
   if (options_.steps > 0) steps_ = std::min(steps_, options_.steps);
+}
+
+void Trainer::check_held_out() const {
+  if (options_.held_out_data.empty() && !(options_.held_out > 0)) return;
+  const Data& data = held_out_data_ ? *held_out_data_ : data_;
+  check_batches(*methods_.loss, "", {held_out_samples(), options_.batch, data.fixed_batch() > 0, "held-out samples"},
+                data.file());
 }
 
 /// What decides about the numbers of a run: a checkpoint of other settings is refused.
@@ -140,7 +153,17 @@ double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* sam
   const std::span<const std::uint64_t> numbers = std::span(order).subspan(first, last - first);
   *samples = numbers.size();
   history_.position.batch = last_batch;
-  return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(data_.batch(numbers));
+  return run_samples(numbers);
+}
+
+/// Says which samples an error is about: often it is their values, such as class numbers out of range.
+double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
+  try {
+    return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(data_.batch(numbers));
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::runtime) throw;
+    fail(e.code(), fmt::format("step {}, {}: {}", history_.position.step + 1, data_.samples_text(numbers), e.what()));
+  }
 }
 
 void Trainer::save() {
@@ -193,7 +216,7 @@ bool Trainer::run(const Listener& listener, const std::function<bool()>& stop) {
         fail(ErrorCode::runtime,
              fmt::format("the loss of step {} is {}: training diverged. A smaller --lr, --warmup, or 'tern export "
                          "--train --clip-norm' may help",
-                         at.step, loss));
+                         at.step, std::isnan(loss) ? "NaN" : "infinite"));
       }
       if (at.batch >= batches_ || at.step == steps_) {
         end_epoch(std::chrono::duration<double>(Clock::now() - start).count());
@@ -207,6 +230,7 @@ bool Trainer::run(const Listener& listener, const std::function<bool()>& stop) {
       }
     }
   }
+  check_parameters(model_, session_, at.step);
   if (!options_.checkpoints.empty()) save();
   return true;
 }

@@ -10,6 +10,7 @@
 
 #include "tools/train/checkpoint.h"
 #include "tools/train/data.h"
+#include "tools/train/folder.h"
 #include "tools/train/history.h"
 #include "tools/train/method.h"
 #include "tools/train/method_run.h"
@@ -50,9 +51,13 @@ class Trainer {
   const Checkpoints& checkpoints() const { return checkpoints_; }
 
  private:
+  /// The input that is no data; empty where there is none.
+  std::string_view rate_input() const;
   void divide();
+  void check_held_out() const;
   void add_settings(Settings settings);
   double step(const std::vector<std::uint64_t>& order, std::uint64_t* samples);
+  double run_samples(std::span<const std::uint64_t> numbers);
   double run_step(const std::vector<Tensor>& inputs);
   double run_accumulated(std::span<const std::uint64_t> samples);
   void end_epoch(double seconds);
@@ -65,6 +70,7 @@ class Trainer {
   Session session_;
   MethodRun step_run_, accumulate_run_, apply_run_;
   Checkpoints checkpoints_;
+  std::unique_ptr<HeldFolder> folder_;
   Settings settings_;
   Division division_;
   std::uint64_t steps_ = 0, steps_each_ = 0, batches_ = 0;

@@ -2,7 +2,10 @@
 #include "tools/train/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <random>
 
 #include "tests/runtime/support.h"
 #include "tests/tools/support.h"
@@ -164,6 +167,58 @@ TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
   EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file)
                 .find("no checkpoint in"),
             std::string::npos);
+}
+
+/// Names that save() does not give: a copy that somebody made is none of the run's.
+TEST_F(TrainCheckpoint, TakesItsOwnNamesAlone) {
+  save_after_adding(1, 1);
+  for (const char* name : {"checkpoint-2.safetensors", "checkpoint--00000000002.safetensors", "checkpoint-.safetensors",
+                           "checkpoint-99999999999999999999999.safetensors"}) {
+    std::filesystem::copy(path(1), folder / (std::string("c/") + name));
+  }
+  History h;
+  ASSERT_TRUE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  EXPECT_EQ(h.position.step, 1u);
+  EXPECT_TRUE(warnings.empty());
+}
+
+/// Links, folders and pipes in the place of a checkpoint: an older one is taken, and nothing waits for bytes.
+TEST_F(TrainCheckpoint, TakesRegularFilesAlone) {
+  namespace fs = std::filesystem;
+  save_after_adding(1, 1);
+  fs::create_directory(path(2));
+  ASSERT_EQ(::mkfifo(path(3).c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", path(4));
+  fs::create_symlink(path(5), path(5));
+  fs::create_symlink(folder / "absent", path(6));
+  History h;
+  ASSERT_TRUE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  EXPECT_EQ(h.position.step, 1u);
+  EXPECT_EQ(warnings.size(), 5u);
+}
+
+/// Every byte changed, and every length: the one before is taken, and no state of the damaged one.
+TEST_F(TrainCheckpoint, NoDamageGoesUnnoticed) {
+  save_after_adding(1, 1);
+  save_after_adding(1, 2);
+  const std::string whole = test::file_bytes(path(2));
+  std::mt19937 random(1);
+  for (int i = 0; i < 400; ++i) {
+    std::string damaged = whole;
+    if (i % 4 == 0)
+      damaged.resize(random() % whole.size());
+    else
+      damaged[random() % whole.size()] ^= static_cast<char>(1 + random() % 255);
+    test::write_bytes(path(2), damaged);
+    Session other(prepared);
+    History h;
+    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, extent, warnings));
+    if (h.position.step == 2) {  // the spaces behind the header, and names of no meaning
+      EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{3, 4})) << i;
+    } else {
+      EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{2, 3})) << i;
+    }
+  }
 }
 
 TEST_F(TrainCheckpoint, RefusesAnotherRun) {

@@ -1,0 +1,120 @@
+#include "tools/train/checks.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "loader/atomic_file.h"
+#include "tools/text.h"
+
+namespace tern::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of regular files, those that exist or not: devices and pipes can take several outputs.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::exists(a, error) && !fs::is_regular_file(a, error)) return false;
+  if (fs::equivalent(a, b, error)) return true;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+std::string taken_text(const SizeInfo& size) {
+  if (size.constant) return fmt::format("{}", size.value);
+  return size.max ? fmt::format("{} to {}", size.min, *size.max) : fmt::format("{} or more", size.min);
+}
+
+bool takes(const SizeInfo& size, std::uint64_t samples) {
+  const auto n = static_cast<std::int64_t>(samples);
+  return size.constant ? n == size.value : n >= size.min && (!size.max || n <= *size.max);
+}
+
+bool is_data(const ValueInfo& input, std::string_view without) {
+  return input.fixed.empty() && input.name != without;
+}
+
+}  // namespace
+
+void check_outputs(const TrainOptions& o) {
+  const std::array<std::pair<const char*, const std::string*>, 4> outputs = {
+      {{"--output", &o.output}, {"--forward", &o.forward}, {"--adapters", &o.adapters}, {"--plot", &o.plot}}};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [option, path] = outputs[i];
+    if (path->empty()) continue;
+    for (std::size_t k = 0; k < i; ++k) {
+      if (!outputs[k].second->empty() && is_same_file(*path, *outputs[k].second)) {
+        fail(ErrorCode::invalid_argument, fmt::format("{} and {} are the same file, {}; give each a name of its own",
+                                                      outputs[k].first, option, escape_name(*path)));
+      }
+    }
+    for (const std::string* data : {&o.data, &o.held_out_data}) {
+      if (!data->empty() && is_same_file(*path, *data)) {
+        fail(ErrorCode::invalid_argument,
+             fmt::format("{} would replace the data, {}; give it another name", option, escape_name(*data)));
+      }
+    }
+    const AtomicFile probe(*path);  // gone at once: it is not committed
+  }
+}
+
+void check_array_names(const FunctionInfo& f, std::string_view without, const ArrayNames& names) {
+  for (const auto& [input, array] : names) {
+    std::string inputs;
+    bool found = false;
+    for (const ValueInfo& i : f.inputs) {
+      if (!is_data(i, without)) continue;
+      found = found || i.name == input;
+      inputs += (inputs.empty() ? "" : ", ") + escape_name(i.name);
+    }
+    if (!found) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("--array {}={}: '{}' has no such input (it has: {})", escape_name(input), escape_name(array),
+                       escape_name(f.name), inputs));
+    }
+  }
+}
+
+void check_batches(const FunctionInfo& f, std::string_view without, const Batches& b, const std::string& file) {
+  const std::uint64_t full = b.samples / b.batch, left = b.whole ? 0 : b.samples % b.batch;
+  if (full == 0 && left == 0)
+    fail(ErrorCode::invalid_argument, fmt::format("{}: {} {}, and a batch has {}", file, b.samples, b.what, b.batch));
+  for (const ValueInfo& input : f.inputs) {
+    if (!is_data(input, without) || input.sizes.empty()) continue;
+    const SizeInfo& size = input.sizes[0];
+    if (full > 0 && !takes(size, b.batch)) {
+      fail(ErrorCode::invalid_argument, fmt::format("--batch {}: the input '{}' takes batches of {}", b.batch,
+                                                    escape_name(input.name), taken_text(size)));
+    }
+    if (left > 0 && !takes(size, left)) {
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}: of {} {}, {} are left after the last batch of {}, and the input '{}' takes batches of {}; "
+                       "give another --batch, or --drop-last for those to train",
+                       file, b.samples, b.what, left, b.batch, escape_name(input.name), taken_text(size)));
+    }
+  }
+}
+
+void check_parameters(const Model& model, const Session& session, std::uint64_t step) {
+  for (const StateInfo& s : model.states()) {
+    if (!s.is_mutable || !s.is_parameter || !is_floating(s.dtype)) continue;
+    const Tensor t = session.read_state(s.name);
+    std::vector<double> values(static_cast<std::size_t>(t.numel()));
+    convert(t.data(), t.dtype(), values.data(), DType::f64, t.numel());
+    if (std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) continue;
+    fail(ErrorCode::runtime,
+         fmt::format("after step {} the parameter '{}' is not finite: training diverged. A smaller --lr, --warmup, or "
+                     "'tern export --train --clip-norm' may help",
+                     step, escape_name(s.name)));
+  }
+}
+
+}  // namespace tern::train
