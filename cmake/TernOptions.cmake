@@ -65,11 +65,11 @@ function(tern_small)
 endfunction()
 
 # tern_precompile(TARGET HEADER...): what most files of a target include is parsed once, beside what all folders use. Files
-# with flags of their own parse for themselves. Sanitized builds, which `./dev test --full` makes, and projects that take
-# Tern in do without: there a file that lacks an include fails.
+# with flags of their own parse for themselves. Builds for races and fuzzing, which `./dev test --full` makes with clang,
+# and projects that take Tern in do without: there a file that lacks an include fails.
 set(TERN_COMMON_HEADERS <algorithm> <cmath> <cstring> <map> <optional> <span> <string> <vector> <fmt/format.h>)
 function(tern_precompile target)
-  if(TERN_SANITIZE OR NOT PROJECT_IS_TOP_LEVEL)
+  if((TERN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang") OR NOT PROJECT_IS_TOP_LEVEL)
     return()
   endif()
   target_precompile_headers(${target} PRIVATE ${TERN_COMMON_HEADERS} ${ARGN})
