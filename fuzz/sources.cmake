@@ -6,6 +6,7 @@ set(sources
   definitions/node_case.cpp
   fixed.cpp
   fuzz_archive.cpp
+  fuzz_checkpoint.cpp
   fuzz_expr.cpp
   fuzz_npy.cpp
   fuzz_ops.cpp
@@ -17,6 +18,7 @@ set(sources
   fuzz_run.cpp
   fuzz_safetensors.cpp
   fuzz_subclass.cpp
+  fuzz_train_data.cpp
   ops/contractions.cpp
   ops/control.cpp
   ops/indexing.cpp

@@ -83,7 +83,10 @@ void check_type(const MappedTensors& file, const MappedTensor& t, const ValueInf
 }  // namespace
 
 Data::Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names)
-    : file_(MappedTensors::open(path)) {
+    : Data(f, without, MappedTensors::open(path), cast, names) {}
+
+Data::Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names)
+    : file_(std::move(file)) {
   std::size_t position = 0;
   for (const ValueInfo& input : f.inputs) {
     if (!input.fixed.empty() || input.name == without) continue;

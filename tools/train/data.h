@@ -24,6 +24,7 @@ class Data {
   /// value of the array's are converted; any other with `cast` alone. Throws Error: what opening the file throws;
   /// invalid_argument, naming input and array, where one is missing or has other sizes.
   Data(const FunctionInfo& f, std::string_view without, const std::string& path, bool cast, const ArrayNames& names);
+  Data(const FunctionInfo& f, std::string_view without, MappedTensors file, bool cast, const ArrayNames& names);
 
   std::uint64_t samples() const { return samples_; }
   /// The number of samples that the program takes at once; 0: any.
