@@ -1,9 +1,14 @@
 // The rule of products of Householder reflections: one reflection after the other, H = 1 - t v v^H.
+#include <fmt/format.h>
+
 #include "exporter/gradients/matrices.h"
 #include "exporter/gradients/rules.h"
 
 namespace tern {
 namespace {
+
+/// The gradient has a dozen nodes for each reflection: a file must not ask for any number of them.
+constexpr std::int64_t kMost = 1024;
 
 struct Step {
   std::int64_t column;
@@ -28,6 +33,8 @@ void differentiate_householder(GradientCall& c) {
   const DType t = b.dtype(vectors);
   const Dim count = b.size(tau, -1);
   if (!count.is_const()) c.refuse("the number of reflections must be known");
+  if (count.value() > kMost)
+    c.refuse(fmt::format("{} reflections, each with nodes of its own; there may be {}", count.value(), kMost));
   const bool product = static_cast<HouseholderKind>(c.node.integer(AttrKey::kind)) == HouseholderKind::product;
   // C op(Q) is the adjoint of op(Q)^H C^H.
   const bool right = !product && !c.flag(AttrKey::left);

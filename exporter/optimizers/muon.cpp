@@ -44,7 +44,10 @@ NewValues muon_step(const Step& s) {
     const ValueId p = s.params[i], g = grads[i], old = s.states.at("momentum_buffer").at(i);
     const Dims& shape = b.shape(p);
     if (shape.size() != 2 || !shape[0].is_const() || !shape[1].is_const())
-      fail(ErrorCode::invalid_argument, fmt::format("muon: parameter {} is no matrix of known sizes", i));
+      fail(ErrorCode::invalid_argument,
+           fmt::format("muon: the parameter '{}' is {}, and muon steps matrices of known sizes alone; freeze the "
+                       "others, or choose another optimizer",
+                       b.function().values[static_cast<std::size_t>(p)].name, text_of(b.type(p), b.pool())));
     const auto rows = static_cast<double>(shape[0].value()), columns = static_cast<double>(shape[1].value());
     const ValueId m = b.expr("m + w * (g - m)", {{"m", old}, {"w", 1 - s.o.momentum}, {"g", g}}, b.dtype(old));
     const ValueId update =

@@ -444,6 +444,8 @@ def messages(c):
     rprop = c.export(CNN, "--loss", "cross_entropy", "--optimizer", "rprop", output="rprop.tern")
     for option in (["--lr", 0.1], ["--schedule", "cosine"], ["--warmup", 5]):
         c.ends(f"{option[0]} with rprop", 2, "rprop has no rate", *c.train_command(rprop, *option))
+    c.ends("muon of a vector", 2, "is float64[16], and muon steps matrices", "export", DATA / "mlp.pt2", "--train", "--loss",
+           "cross_entropy", "--optimizer", "muon", "-o", out)
     c.ends("options without --train", 2, "go with --train", "export", CNN, "--lr", 1, "-o", out)
     c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
            "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)

@@ -59,6 +59,15 @@ TEST(GradientRegistry, AFormulaOfPyTorchThatIsMissing) {
   EXPECT_NE(message.find("a formula of its own"), std::string::npos) << message;
 }
 
+/// Sizes of a file must not decide how many nodes there are.
+TEST(GradientRegistry, ReflectionsWithoutEnd) {
+  TestProgram p;
+  const std::int64_t many = 30000;
+  const ValueId x = p.input(DType::f32, {many, many}), tau = p.input(DType::f32, {many});
+  const std::string message = refusal(p, p.b().add(Op::householder, {x, tau}, {attr(AttrKey::kind, 0)}), x);
+  EXPECT_NE(message.find("30000 reflections"), std::string::npos) << message;
+}
+
 TEST(GradientRegistry, WhatIsNotOnThePathMayHaveNone) {
   TestProgram p;
   const ValueId x = p.input(DType::f32, {8});
