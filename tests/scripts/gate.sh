@@ -292,6 +292,10 @@ if [[ $full == --full ]]; then
   conform 'sanitized: import' build-sanitize $data/import
   conform 'sanitized: results' build-sanitize $data/results
   conform 'sanitized: quantized' build-sanitize $data/quantized
+  conform 'sanitized: subclasses' build-sanitize $data/subclasses
+  conform 'sanitized: optimizers' build-sanitize $data/optimizers
+  part 'sanitized: gradients' build-sanitize/tern conform --gradients --no-table "$data/gradients"
+  part 'sanitized: training' $scripts/train.py --tern build-sanitize/tern
   conform 'sanitized: collective' build-sanitize $data/collective
   conform 'sanitized: models' build-sanitize $data/models
   conform 'sanitized: conformance' build-sanitize $data/conformance
@@ -303,6 +307,9 @@ if [[ $full == --full ]]; then
   # Without oneDNN, OpenBLAS and LAPACK.
   check 'own kernels: build' compiled own build-own
   conform 'own kernels: programs' build-own $data/programs
+  conform 'own kernels: optimizers' build-own $data/optimizers
+  part 'own kernels: gradients' build-own/tern conform --gradients --no-table "$data/gradients"
+  part 'own kernels: training' $scripts/train.py --tern build-own/tern
   conform 'own kernels: models' build-own $data/models
   conform 'own kernels: conformance' build-own $data/conformance
   part minimal $scripts/minimal.sh build
