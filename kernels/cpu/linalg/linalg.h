@@ -21,8 +21,8 @@ Kernel matrix_exp_kernel();
 Kernel fft_kernel();
 
 /// Whether this kernel of lu_solve takes nodes that have lu_factor in them, which fusion makes: `a, -, b -> x`
-/// without pivots, where `a` is the matrix itself, B on its right (`left`), `transpose` is none or transpose, `check`
-/// is lu_factor's, and the batch of the result is that of `a`.
+/// without pivots, where `a` is the real matrix itself, B on its right (`left`), `transpose` is none or transpose,
+/// `check` is lu_factor's, and the batch of the result is that of `a`.
 bool solves_unfactored(const Kernel& lu_solve);
 
 }  // namespace tern::cpu

@@ -168,7 +168,7 @@ struct LuSolveJob : RowSolveJob<T> {
   std::int32_t* swaps = nullptr;
 };
 
-/// lu_solve of matrices that were not factored yet (FactorSolve in linalg.h).
+/// lu_solve of real matrices that were not factored yet (solves_unfactored in linalg.h).
 template <class T>
 struct FactorSolveJob {
   explicit FactorSolveJob(const KernelCall& call)
@@ -214,6 +214,20 @@ struct FactorSolveJob {
 };
 
 using lanes::FactorSolve;
+std::size_t unfactored_scratch(const KernelCall& c) {
+  if (FactorSolve::fits(c)) return FactorSolve::scratch(c);
+  return c.in[0].dtype == DType::f64 ? job_scratch<FactorSolveJob<double>>(c) : job_scratch<FactorSolveJob<float>>(c);
+}
+void run_unfactored(KernelCall& c) {
+  const bool wide = c.in[0].dtype == DType::f64;
+  if (!FactorSolve::fits(c)) return wide ? run_job<FactorSolveJob<double>>(c) : run_job<FactorSolveJob<float>>(c);
+  lanes::Leftover leftover;
+  FactorSolve::run(c, leftover);
+  if (!leftover.any()) return;
+  wide ? lanes::run_leftover<FactorSolveJob<double>>(c, leftover)
+       : lanes::run_leftover<FactorSolveJob<float>>(c, leftover);
+}
+
 bool is_factored(const KernelCall& c) {
   return c.has(1);
 }
@@ -221,11 +235,10 @@ bool solve_serves(const KernelCall& c) {
   return !is_factored(c) || lanes::serves<lanes::LuSolve, 4>(c);
 }
 std::size_t solve_scratch(const KernelCall& c) {
-  return is_factored(c) ? lanes::scratch<lanes::LuSolve, LuSolveJob>(c)
-                        : lanes::scratch<FactorSolve, FactorSolveJob>(c);
+  return is_factored(c) ? lanes::scratch<lanes::LuSolve, LuSolveJob>(c) : unfactored_scratch(c);
 }
 void solve_run(KernelCall& c) {
-  is_factored(c) ? lanes::run<lanes::LuSolve, LuSolveJob>(c) : lanes::run<FactorSolve, FactorSolveJob>(c);
+  is_factored(c) ? lanes::run<lanes::LuSolve, LuSolveJob>(c) : run_unfactored(c);
 }
 
 }  // namespace
