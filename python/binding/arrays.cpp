@@ -122,7 +122,8 @@ Tensor of_interface(nb::handle object, std::string_view name) {
   if (!array["strides"].is_none()) {
     for (nb::handle s : nb::cast<nb::tuple>(array["strides"])) strides.push_back(nb::cast<Py_ssize_t>(s));
   }
-  void* const address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0]));
+  void* const address = PyLong_AsVoidPtr(data[0].ptr());
+  if (address == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
   return borrow(address, nb::cast<bool>(data[1]), dtype, sizes, strides.empty() ? nullptr : strides.data(),
                 element_size(dtype), owner_of(object), name);
 }

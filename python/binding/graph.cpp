@@ -40,7 +40,7 @@ std::vector<Tensor> lent(const std::shared_ptr<Captured>& c) {
   return tensors;
 }
 
-PyGraph capture(const PySession& s, nb::args args, const std::string& function, nb::kwargs kwargs) {
+PyGraph capture(const PySession& s, const nb::args& args, const std::string& function, const nb::kwargs& kwargs) {
   const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   auto c = std::make_shared<Captured>();
   c->facts = s.facts;

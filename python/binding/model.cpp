@@ -200,7 +200,7 @@ void add_makers(nb::class_<PyModel>& c) {
       "A model whose weights W become W + scale * B @ A, with the matrices of a safetensors file.");
   c.def(
       "profile",
-      [](nb::handle self, nb::args args, nb::kwargs kwargs) {
+      [](nb::handle self, const nb::args& args, const nb::kwargs& kwargs) {
         return helper("tern._profile", "profile_model")(self, *args, **kwargs);
       },
       nb::sig(

@@ -27,7 +27,7 @@ PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
 }
 
-double step(const PySession& s, nb::args args, double rate, nb::kwargs kwargs) {
+double step(const PySession& s, const nb::args& args, double rate, const nb::kwargs& kwargs) {
   // The rate is the last input of train_step.
   Entry entry = s.facts->entry("train_step");
   if (!entry.inputs.empty()) entry.inputs.pop_back();
@@ -39,7 +39,8 @@ double step(const PySession& s, nb::args args, double rate, nb::kwargs kwargs) {
 }
 
 /// What a call takes without Python.
-double time_of(const PySession& s, nb::args args, int runs, const std::string& function, nb::kwargs kwargs) {
+double time_of(const PySession& s, const nb::args& args, int runs, const std::string& function,
+               const nb::kwargs& kwargs) {
   const Entry& entry = function.empty() ? s.facts->main() : s.facts->entry(function);
   const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
   double seconds = 0;
