@@ -88,6 +88,7 @@ set(sources
   terminal.cpp
   text.cpp
   text_table.cpp
+  trace/options.cpp
   train/checkpoint.cpp
   train/curve.cpp
   train/curve_svg.cpp
