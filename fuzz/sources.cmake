@@ -17,6 +17,7 @@ set(sources
   fuzz_run.cpp
   fuzz_safetensors.cpp
   fuzz_subclass.cpp
+  fuzz_trace.cpp
   ops/contractions.cpp
   ops/control.cpp
   ops/indexing.cpp

@@ -169,8 +169,8 @@ const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::
 
 int run_run(RunArguments& a) {
   if (!a.output.empty()) check_output(a.output, a.format);
-  ChosenTrace trace(a.trace);
   const Model model = open_model(a.model);
+  ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it
   const std::vector<FunctionInfo> functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const std::vector<std::vector<Tensor>> calls = gather_calls(model, f.name, a.inputs);
