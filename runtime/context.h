@@ -51,12 +51,12 @@ struct SessionContext {
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
-  int depth = 0;                   ///< of nested calls
-  Profile* profile = nullptr;      ///< where steps are measured, if they are
-  DeviceTimes* times = nullptr;    ///< of a run that the device measures itself
-  SessionTrace* trace = nullptr;   ///< of a run that is traced
+  int depth = 0;                    ///< of nested calls
+  Profile* profile = nullptr;       ///< where steps are measured, if they are
+  DeviceTimes* times = nullptr;     ///< of a run that the device measures itself
+  SessionTrace* trace = nullptr;    ///< of a run that is traced
   std::uint64_t plans_dropped = 0;  ///< so often steps have gone that a trace may know
-  Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
+  Recording* recording = nullptr;   ///< where steps go instead of being run, while a graph is captured
 
   /// Whether steps are measured.
   bool is_watched() const { return profile != nullptr || trace != nullptr; }

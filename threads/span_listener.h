@@ -1,5 +1,5 @@
-// Tells whoever traces the process of spans of rare work in lower folders: checks of hashes. Nobody listens: one relaxed
-// load.
+// Tells whoever traces the process of spans of rare work in lower folders: checks of hashes. Nobody listens: one
+// relaxed load.
 #pragma once
 
 #include <atomic>

@@ -34,8 +34,12 @@ int summarize(const TraceArguments& a) {
 std::string merged_json(const TraceArguments& a, const MergedTrace& m) {
   nlohmann::json collectives = nlohmann::json::array();
   for (const JoinedCollective& c : m.collectives)
-    collectives.push_back({{"group", c.group}, {"seq", c.sequence}, {"name", c.name}, {"waited_us", c.waited}, {"last_rank", m.ranks[c.last]}});
-  const nlohmann::json all = {{"output", a.output},     {"events", m.events},       {"ranks", m.ranks},
+    collectives.push_back({{"group", c.group},
+                           {"seq", c.sequence},
+                           {"name", c.name},
+                           {"waited_us", c.waited},
+                           {"last_rank", m.ranks[c.last]}});
+  const nlohmann::json all = {{"output", a.output},      {"events", m.events},        {"ranks", m.ranks},
                               {"offsets_us", m.offsets}, {"residual_us", m.residual}, {"collectives", collectives}};
   return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
@@ -45,10 +49,11 @@ std::string merged_text(const TraceArguments& a, const MergedTrace& m) {
   if (m.collectives.empty()) return text + "  no collective that all ranks have: the clocks stay as they were\n";
   for (std::size_t i = 0; i < m.ranks.size(); ++i)
     text += fmt::format("  rank {}: {:+.3f} us\n", m.ranks[i], m.offsets[i]);
-  text += fmt::format("  {} collectives in common; their ends differ by at most {:.3f} us now\n\n", m.collectives.size(),
-                      m.residual);
+  text += fmt::format("  {} collectives in common; their ends differ by at most {:.3f} us now\n\n",
+                      m.collectives.size(), m.residual);
   using Align = TextTable::Align;
-  TextTable table({{"group"}, {"seq", Align::right}, {"collective"}, {"waited us", Align::right}, {"for rank", Align::right}});
+  TextTable table(
+      {{"group"}, {"seq", Align::right}, {"collective"}, {"waited us", Align::right}, {"for rank", Align::right}});
   for (std::size_t i = 0; i < m.collectives.size() && static_cast<int>(i) < a.most; ++i) {
     const JoinedCollective& c = m.collectives[i];
     table.add_row({escape_name(c.group), fmt::format("{}", c.sequence), escape_name(c.name),

@@ -19,12 +19,12 @@
 #include "tools/files/any.h"
 #include "tools/inputs.h"
 #include "tools/terminal.h"
+#include "tools/trace/options.h"
 #include "tools/train/curve.h"
 #include "tools/train/interrupt.h"
 #include "tools/train/report.h"
 #include "tools/train/trained_archive.h"
 #include "tools/train/trainer.h"
-#include "tools/trace/options.h"
 
 namespace tern {
 namespace {

@@ -230,12 +230,12 @@ TERN_C_API tern_status tern_session_set_seed(tern_session* session, uint64_t see
 typedef struct tern_trace tern_trace;
 typedef struct tern_trace_scope tern_trace_scope;
 typedef struct tern_trace_options {
-  uint32_t size;        /* sizeof(tern_trace_options) */
-  int32_t rank;         /* this process's among `world_size` */
-  uint64_t memory;      /* limit for events that wait to be written, and for names, bytes each; at least 1 MiB */
-  int32_t world_size;   /* 1: not distributed */
-  int32_t reserved;     /* 0 */
-  const char* backend;  /* of the ranks: "gloo"; NULL: "" */
+  uint32_t size;       /* sizeof(tern_trace_options) */
+  int32_t rank;        /* this process's among `world_size` */
+  uint64_t memory;     /* limit for events that wait to be written, and for names, bytes each; at least 1 MiB */
+  int32_t world_size;  /* 1: not distributed */
+  int32_t reserved;    /* 0 */
+  const char* backend; /* of the ranks: "gloo"; NULL: "" */
 } tern_trace_options;
 #define TERN_TRACE_OPTIONS_INIT \
   { sizeof(tern_trace_options), 0, 67108864, 1, 0, NULL }

@@ -100,11 +100,9 @@ void SessionGroups::run(const KernelCall& call) {
     return;
   }
   if (!member->agreed) agree(*member);
-  const TraceSpan span(EventKind::collective, "record_param_comms", [&] {
-    return collective_args(c, name, ranks) +
-           fmt::format("\"Rank\": {}, \"Seq\": {}, ", member->group->rank(), member->calls);
+  const TraceSpan span(EventKind::collective, "record_param_comms", member->calls++, [&] {
+    return collective_args(c, name, ranks) + fmt::format("\"Rank\": {}, ", member->group->rank());
   });
-  ++member->calls;
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr && member->communicator->run(c)) return;

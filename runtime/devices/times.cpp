@@ -103,7 +103,7 @@ void DeviceTimes::leave() {
 void DeviceTimes::begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) {
   const char* on_device = kCalls[static_cast<std::size_t>(call)].on_device;
   TraceRecorder& recorder = session_.trace->recorder();
-  const EventLabel* started = call == Call::launch      ? session_.trace->kernel_label(kernel)
+  const EventLabel* started = call == Call::launch   ? session_.trace->kernel_label(kernel)
                               : on_device == nullptr ? nullptr
                                                      : recorder.named(on_device);
   const EventKind kind = call == Call::launch ? EventKind::launch

@@ -13,8 +13,8 @@
 namespace tern {
 
 /// While it lives, steps of a session that measures its nodes add the device's times to the session's profile, and to
-/// the trace of a session that is traced. Does nothing if the session does neither. If the device has no such clock, the
-/// host waits for steps, and a trace has the host's calls alone.
+/// the trace of a session that is traced. Does nothing if the session does neither. If the device has no such clock,
+/// the host waits for steps, and a trace has the host's calls alone.
 class DeviceTimes : public StreamWatch {
  public:
   explicit DeviceTimes(SessionContext& session);
@@ -42,7 +42,7 @@ class DeviceTimes : public StreamWatch {
     TraceEvent event;
     std::size_t visit;
     bool is_copy, is_call;
-    const EventLabel* on_device;                ///< the name of what it starts
+    const EventLabel* on_device;  ///< the name of what it starts
     std::vector<StepClock::Time> times;
   };
 

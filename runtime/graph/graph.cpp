@@ -105,8 +105,7 @@ void GraphImpl::replay() {
     try {
       const ThreadScope scope(run.context.threads);
       run.session->context.limits.start(run.context.prepared->options);
-      const TracedRun traced(run.session->context, run.session->tracing,
-                             run.frame->function().name + " (graph)");
+      const TracedRun traced(run.session->context, run.session->tracing, run.frame->function().name + " (graph)");
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);
       times.finish();

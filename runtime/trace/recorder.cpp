@@ -131,8 +131,8 @@ const EventLabel* TraceRecorder::intern(const EventLabel* outer, std::string nam
   return kept == more_ ? more_ : named_.try_emplace(std::move(key), kept).first->second;
 }
 
-const EventLabel* TraceRecorder::named(std::string_view name) {
-  return intern(nullptr, std::string(name), {escaped(name), {}, {}, {}, {}, nullptr});
+const EventLabel* TraceRecorder::named(std::string_view name, const std::string& args) {
+  return intern(nullptr, std::string(name) + '\n' + args, {escaped(name), args, {}, {}, {}, nullptr});
 }
 
 const EventLabel* TraceRecorder::series(std::string_view track, std::string_view series) {
@@ -141,7 +141,7 @@ const EventLabel* TraceRecorder::series(std::string_view track, std::string_view
 }
 
 const EventLabel* TraceRecorder::scope_named(std::string_view name) {
-  return intern(scope(), std::string(name), {escaped(name), {}, {}, {}, {}, nullptr});
+  return intern(scope(), std::string(name) + '\n', {escaped(name), {}, {}, {}, {}, nullptr});
 }
 
 const EventLabel* TraceRecorder::scope() const {
@@ -219,7 +219,7 @@ void TraceRecorder::describe(std::string_view key, std::string_view value) {
 void TraceSpan::begin(EventKind kind, std::string_view name, const std::string& args) {
   exceptions_ = std::uncaught_exceptions();
   event_.kind = kind;
-  event_.label = args.empty() ? recorder_->named(name) : recorder_->keep({escaped(name), args, {}, {}, {}, nullptr});
+  event_.label = recorder_->named(name, args);
   event_.scope = recorder_->scope();
   event_.begin = steady_nanoseconds();
 }

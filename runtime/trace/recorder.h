@@ -49,8 +49,8 @@ class TraceRecorder {
 
   /// Keeps a label. At the limit of memory: one that only says that there are more.
   const EventLabel* keep(EventLabel label);
-  /// The label of that name, without arguments.
-  const EventLabel* named(std::string_view name);
+  /// The label of that name and these arguments.
+  const EventLabel* named(std::string_view name, const std::string& args = {});
   /// Of a counter.
   const EventLabel* series(std::string_view track, std::string_view series);
   /// A scope in the one that is in force on this thread.
@@ -82,7 +82,7 @@ class TraceRecorder {
   std::mutex mutex_;  ///< of all below
   std::deque<EventLabel> labels_;
   std::uint64_t label_bytes_ = 0;
-  const EventLabel* more_ = nullptr;  ///< for all beyond the limit
+  const EventLabel* more_ = nullptr;                                              ///< for all beyond the limit
   std::map<std::pair<const EventLabel*, std::string>, const EventLabel*> named_;  ///< by what is around, and name
   std::unordered_map<const Device*, std::int16_t> devices_;
   std::unordered_map<const DeviceStream*, std::uint16_t> streams_;
@@ -95,10 +95,12 @@ class TraceRecorder {
 /// An event of rare work on this thread: a plan, a compilation, a collective. Costs one load while nothing records.
 class TraceSpan {
  public:
-  TraceSpan(EventKind kind, std::string_view name) : TraceSpan(kind, name, [] { return std::string(); }) {}
-  /// `args`: makes the event's members, as EventLabel::args, if a trace records.
+  TraceSpan(EventKind kind, std::string_view name) : TraceSpan(kind, name, 0, [] { return std::string(); }) {}
+  /// `args`: makes the event's members, as EventLabel::args, if a trace records. `number`: TraceEvent::correlation.
   template <class Args>
-  TraceSpan(EventKind kind, std::string_view name, const Args& args) : recorder_(TraceRecorder::active()) {
+  TraceSpan(EventKind kind, std::string_view name, std::uint64_t number, const Args& args)
+      : recorder_(TraceRecorder::active()) {
+    event_.correlation = number;
     if (recorder_ != nullptr) begin(kind, name, args());
   }
   ~TraceSpan();

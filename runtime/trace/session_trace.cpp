@@ -53,8 +53,8 @@ TracedRun::TracedRun(SessionContext& context, std::unique_ptr<SessionTrace>& ses
   exceptions_ = std::uncaught_exceptions();
   event_.kind = EventKind::run;
   event_.id = recorder->take_ids(1);
-  const std::string name = "ProfilerStep#" + std::to_string(recorder->next_run());
-  event_.label = recorder->keep({name, "\"Function\": \"" + escaped(function) + "\", ", {}, {}, {}, nullptr});
+  event_.correlation = recorder->next_run();
+  event_.label = recorder->named("ProfilerStep#", "\"Function\": \"" + escaped(function) + "\", ");
   event_.scope = recorder->scope();
   session->open = {nullptr, event_.id};
   event_.begin = steady_nanoseconds();

@@ -74,8 +74,7 @@ class TracedStep {
   TracedStep& operator=(const TracedStep&) = delete;
 
  private:
-  void begin(std::uint32_t function, const Step& step, std::span<const TensorView> in,
-             std::span<const TensorView> out);
+  void begin(std::uint32_t function, const Step& step, std::span<const TensorView> in, std::span<const TensorView> out);
   void end() noexcept;
 
   SessionTrace* session_;

@@ -35,25 +35,28 @@ std::string each(std::span<const TensorView> views, const Text& text) {
 }
 
 std::string dims_of(std::span<const TensorView> views) {
-  return each(views, [](const TensorView& v) { return list(std::span(v.sizes).first(static_cast<std::size_t>(v.rank))); });
+  return each(views,
+              [](const TensorView& v) { return list(std::span(v.sizes).first(static_cast<std::size_t>(v.rank))); });
 }
 std::string strides_of(std::span<const TensorView> views) {
-  return each(views, [](const TensorView& v) { return list(std::span(v.strides).first(static_cast<std::size_t>(v.rank))); });
+  return each(views,
+              [](const TensorView& v) { return list(std::span(v.strides).first(static_cast<std::size_t>(v.rank))); });
 }
 std::string types_of(std::span<const TensorView> views) {
   return each(views, [](const TensorView& v) { return '"' + std::string(traced_name(v.dtype)) + '"'; });
 }
 
 std::string text_of(const Annotation& a) {
-  return a.key + '=' + std::visit(
-                           [](const auto& v) {
-                             if constexpr (std::is_same_v<std::decay_t<decltype(v)>, bool>) {
-                               return std::string(v ? "true" : "false");
-                             } else {
-                               return fmt::format("{}", v);
-                             }
-                           },
-                           a.value);
+  return a.key + '=' +
+         std::visit(
+             [](const auto& v) {
+               if constexpr (std::is_same_v<std::decay_t<decltype(v)>, bool>) {
+                 return std::string(v ? "true" : "false");
+               } else {
+                 return fmt::format("{}", v);
+               }
+             },
+             a.value);
 }
 
 /// "model.py:42" as PyTorch writes a frame: "model.py(42): aten.linear.default".
@@ -101,9 +104,10 @@ std::string collective_args(const Collective& call, const std::string& group, in
   std::string text;
   add(text, "Collective name", kind < kNames.size() ? kNames[kind] : "other");
   add(text, "dtype", traced_name(call.dtype));
-  text += fmt::format("\"In msg nelems\": {}, \"Out msg nelems\": {}, \"In split size\": \"[]\", \"Out split size\": "
-                      "\"[]\", \"Group size\": {}, ",
-                      call.count, out, ranks);
+  text += fmt::format(
+      "\"In msg nelems\": {}, \"Out msg nelems\": {}, \"In split size\": \"[]\", \"Out split size\": "
+      "\"[]\", \"Group size\": {}, ",
+      call.count, out, ranks);
   add(text, "Process Group Name", group);
   return text;
 }
@@ -124,10 +128,10 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // a copy may have none
   const Node* ran = step.resolved != nullptr ? step.resolved : node;
   EventLabel label;
-  const std::string op(is_copy                   ? "copy"
-                       : step.members > 0        ? "partition"
-                       : ran == nullptr          ? "step"
-                                                 : std::string(op_name(ran->op)));
+  const std::string op(is_copy            ? "copy"
+                       : step.members > 0 ? "partition"
+                       : ran == nullptr   ? "step"
+                                          : std::string(op_name(ran->op)));
   label.name = "tern::" + op;
   std::string where;
   add(where, "Function", f.name);
@@ -151,10 +155,11 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
     label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name),
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
-  label.args = label.device_args +
-               fmt::format("\"Input Dims\": {}, \"Input Strides\": {}, \"Input type\": {}, \"Output Dims\": {}, "
-                           "\"Output type\": {}, \"flops\": {:.0f}, \"bytes\": {:.0f}, ",
-                           dims_of(in), strides_of(in), types_of(in), dims_of(out), types_of(out), flops, bytes);
+  label.args =
+      label.device_args + fmt::format(
+                              "\"Input Dims\": {}, \"Input Strides\": {}, \"Input type\": {}, \"Output Dims\": {}, "
+                              "\"Output type\": {}, \"flops\": {:.0f}, \"bytes\": {:.0f}, ",
+                              dims_of(in), strides_of(in), types_of(in), dims_of(out), types_of(out), flops, bytes);
   return label;
 }
 

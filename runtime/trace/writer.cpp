@@ -13,7 +13,7 @@
 namespace tern {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of text that are written at once
+constexpr std::size_t kPiece = std::size_t{1} << 18;   // bytes of text that are written at once
 constexpr std::int64_t kStackThreads = 1'000'000'000;  // added to a thread's number: the track of its modules
 constexpr std::int64_t kDeviceSort = 5'000'000;        // Kineto's: devices come behind processes
 
@@ -41,9 +41,9 @@ constexpr std::array kKinds = {
 };
 
 std::uint64_t wall_nanoseconds() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
 }
 
 /// A moment of the past that ranks which run at the same time share, so that times keep their digits in a double.
@@ -141,6 +141,7 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   open("X", kKinds[static_cast<std::size_t>(e.kind)].category);
   out_ += ", \"name\": \"";
   out_ += e.label->name;
+  if (e.kind == EventKind::run) append_number(out_, e.correlation);
   out_ += '"';
   put_place(thread, e);
   put_time("ts", since_base(e.begin));
@@ -159,8 +160,8 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
     append_number(out_, e.stream);
     out_ += ", ";
   }
-  if (e.correlation != 0 && e.kind != EventKind::run) {
-    out_ += "\"correlation\": ";
+  if (e.kind == EventKind::collective || (e.correlation != 0 && e.kind != EventKind::run)) {
+    out_ += e.kind == EventKind::collective ? "\"Seq\": " : "\"correlation\": ";
     append_number(out_, e.correlation);
     out_ += ", ";
   }
@@ -170,7 +171,8 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
     out_ += ", ";
     if (e.kind == EventKind::device_copy) {
       out_ += "\"memory bandwidth (GB/s)\": ";
-      append_number(out_, static_cast<double>(e.bytes) / static_cast<double>(std::max<std::uint64_t>(1, e.end - e.begin)));
+      append_number(out_,
+                    static_cast<double>(e.bytes) / static_cast<double>(std::max<std::uint64_t>(1, e.end - e.begin)));
       out_ += ", ";
     }
   }
@@ -312,8 +314,9 @@ std::uint64_t TraceWriter::finish(const std::vector<TracedThread>& threads, std:
   if (options_.world_size > 1) {
     std::string ranks;
     for (int i = 0; i < options_.world_size; ++i) ranks += (i > 0 ? ", " : "") + std::to_string(i);
-    out_ += "\"distributedInfo\": {" + text("backend", options_.backend) + ", \"rank\": " +
-            std::to_string(options_.rank) + ", \"world_size\": " + std::to_string(options_.world_size) +
+    out_ += "\"distributedInfo\": {" + text("backend", options_.backend) +
+            ", \"rank\": " + std::to_string(options_.rank) +
+            ", \"world_size\": " + std::to_string(options_.world_size) +
             ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", " +
             text("backend_config", options_.backend) + ", \"pg_size\": " + std::to_string(options_.world_size) +
             ", \"ranks\": [" + ranks + "]}]},\n";

@@ -122,7 +122,8 @@ TEST_F(TraceTest, ModulesAreAStackOfTheirOwn) {
   std::map<std::string, json> frames;
   for (const json& e : events(read(), "python_function")) frames[e["name"]] = e;
   ASSERT_EQ(frames.size(), 5u);
-  const json &net = frames["nn.Module: net"], &fc = frames["nn.Module: net.fc"], &line = frames["net.py(7): aten.mm.default"];
+  const json &net = frames["nn.Module: net"], &fc = frames["nn.Module: net.fc"],
+             &line = frames["net.py(7): aten.mm.default"];
   EXPECT_EQ(fc["args"]["Python parent id"], net["args"]["Python id"]);
   EXPECT_EQ(line["args"]["Python parent id"], fc["args"]["Python id"]);
   EXPECT_LE(net["ts"], fc["ts"]);

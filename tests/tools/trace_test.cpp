@@ -1,6 +1,5 @@
 // Traces as text: what is read, what is refused and where, the sums, the critical path.
 #include <gtest/gtest.h>
-
 #include <zlib.h>
 
 #include <cstring>
@@ -81,7 +80,8 @@ TEST(Trace, TheCriticalPathGoesThroughWaitsAndLaunches) {
 
 TEST(Trace, TakesAListOfEventsAndOtherPrograms) {
   EXPECT_EQ(load("[]").events, 0u);
-  const LoadedTrace t = load(R"([{"ph": "X", "cat": "cpu_op", "name": "a", "pid": "Spans", "tid": "x", "ts": 1, "dur": -1},
+  const LoadedTrace t =
+      load(R"([{"ph": "X", "cat": "cpu_op", "name": "a", "pid": "Spans", "tid": "x", "ts": 1, "dur": -1},
                                  {"ph": "X", "cat": "cpu_op", "name": 3, "ts": 1, "dur": 2, "args": [1, {"deep": []}]}])");
   EXPECT_EQ(t.events, 2u);
   EXPECT_EQ(t.skipped, 1u);
@@ -122,7 +122,8 @@ std::string rank_trace(int rank, double clock, const std::vector<double>& begins
   std::ostringstream text;
   text << "{\"traceEvents\": [";
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    text << (i > 0 ? "," : "") << R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 7, "tid": 7, "ts": )"
+    text << (i > 0 ? "," : "")
+         << R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 7, "tid": 7, "ts": )"
          << clock + begins[i] << ", \"dur\": " << ends[i] - begins[i]
          << R"(, "args": {"Collective name": "allreduce", "Process Group Name": "0", "Seq": )" << i << "}}";
   }

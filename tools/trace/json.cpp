@@ -24,7 +24,11 @@ nlohmann::json list(const std::vector<TraceSum>& sums) {
 std::string trace_json(const TraceSummary& s) {
   nlohmann::json busy = nlohmann::json::array();
   for (const TraceBusy& b : s.busy)
-    busy.push_back({{"where", b.place}, {"span_us", b.span}, {"compute_us", b.compute}, {"other_us", b.copy}, {"idle_us", b.idle}});
+    busy.push_back({{"where", b.place},
+                    {"span_us", b.span},
+                    {"compute_us", b.compute},
+                    {"other_us", b.copy},
+                    {"idle_us", b.idle}});
   const nlohmann::json all = {{"trace", s.path},
                               {"events", s.events},
                               {"skipped", s.skipped},

@@ -38,7 +38,8 @@ struct Rank {
 std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace) {
   std::map<CollectiveKey, CollectiveTime> all;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
-  const bool numbered = std::ranges::any_of(trace.spans, [](const TracedSpan& s) { return s.collective != 0 && s.sequence >= 0; });
+  const bool numbered =
+      std::ranges::any_of(trace.spans, [](const TracedSpan& s) { return s.collective != 0 && s.sequence >= 0; });
   for (const TracedSpan& s : trace.spans) {
     if (s.collective == 0 || (numbered && s.sequence < 0)) continue;
     const std::string &group = trace.name(s.group), &name = trace.name(s.collective);
@@ -137,7 +138,9 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
       const double begin = t.begin + ranks[i].offset;
       if (i == 0 || begin > last) last = begin, joined.last = i;
       if (i == 0 || begin < first) first = begin;
-      const json event = {{"ph", i == 0 ? "s" : i + 1 == ranks.size() ? "f" : "t"},
+      const json event = {{"ph", i == 0                  ? "s"
+                                 : i + 1 == ranks.size() ? "f"
+                                                         : "t"},
                           {"cat", "collective"},
                           {"name", fmt::format("{} {} of group {}", name, number, group)},
                           {"id", fmt::format("collective.{}", flow)},

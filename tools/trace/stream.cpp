@@ -12,8 +12,7 @@
 namespace tern {
 
 TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
-  if (file_ == nullptr)
-    fail(ErrorCode::io, fmt::format("cannot open {}: {}", escape_name(path), std::strerror(errno)));
+  if (file_ == nullptr) fail(ErrorCode::io, fmt::format("cannot open {}: {}", escape_name(path), std::strerror(errno)));
   struct stat s {};
   if (::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
     fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));

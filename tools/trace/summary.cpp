@@ -135,8 +135,8 @@ void add_busy(const LoadedTrace& trace, TraceSummary& s) {
   }
   for (auto& [device, parts] : devices) {
     const double busy = parts.first.covered(), compute = parts.second.covered();
-    s.busy.push_back({"device " + std::to_string(device), parts.first.span(), compute, busy - compute,
-                      parts.first.span() - busy});
+    s.busy.push_back(
+        {"device " + std::to_string(device), parts.first.span(), compute, busy - compute, parts.first.span() - busy});
   }
 }
 
@@ -152,7 +152,8 @@ TraceSummary summarize_trace(const LoadedTrace& trace) {
   const auto places = places_of_ops(trace);
   std::unordered_map<std::int64_t, std::size_t> by_external;
   for (const auto& [number, place] : places) {
-    if (trace.spans[number].kind == Kind::op && trace.spans[number].external != 0) by_external.emplace(trace.spans[number].external, number);
+    if (trace.spans[number].kind == Kind::op && trace.spans[number].external != 0)
+      by_external.emplace(trace.spans[number].external, number);
   }
   Sums ops, modules, annotations, kernels, overheads;
   double first = std::numeric_limits<double>::infinity(), last = -first;

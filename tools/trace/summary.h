@@ -20,7 +20,7 @@ struct TraceSum {
 
 /// Where the time between the first and the last activity of a place goes.
 struct TraceBusy {
-  std::string place;  ///< "device 0, stream 1", "host"
+  std::string place;                                 ///< "device 0, stream 1", "host"
   double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: while nothing computes
 };
 
@@ -28,9 +28,9 @@ struct TraceSummary {
   std::string path;
   std::uint64_t events = 0, skipped = 0, dropped = 0, runs = 0, kernels = 0, copies = 0, ops = 0, unfinished = 0;
   std::int64_t rank = -1, world_size = 1;
-  double span = 0;         ///< from the first begin to the last end
-  double run_mean = 0;     ///< of the runs
-  double copied_bytes = 0; ///< by the device
+  double span = 0;          ///< from the first begin to the last end
+  double run_mean = 0;      ///< of the runs
+  double copied_bytes = 0;  ///< by the device
   std::vector<TraceSum> ops_by_time, modules, annotations, kernels_by_time, overheads;  ///< the slowest first
   std::vector<TraceBusy> busy;
   std::vector<TraceSum> path_by_time;  ///< of the critical path

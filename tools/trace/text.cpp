@@ -1,6 +1,7 @@
+#include "tools/text.h"
+
 #include <fmt/format.h>
 
-#include "tools/text.h"
 #include "tools/text_table.h"
 #include "tools/trace/summary.h"
 
@@ -42,7 +43,8 @@ std::string table(const char* title, const std::vector<TraceSum>& sums, int most
     }
     t.add_row(row);
   }
-  const std::size_t left = sums.size() > static_cast<std::size_t>(most) ? sums.size() - static_cast<std::size_t>(most) : 0;
+  const std::size_t left =
+      sums.size() > static_cast<std::size_t>(most) ? sums.size() - static_cast<std::size_t>(most) : 0;
   return '\n' + t.str() + (left > 0 ? fmt::format("... and {} more (--most)\n", left) : "");
 }
 
@@ -65,7 +67,8 @@ std::string trace_text(const TraceSummary& s, int most) {
                  {"copies, communicates", Align::right},
                  {"idle", Align::right}});
     for (const TraceBusy& b : s.busy)
-      t.add_row({b.place, milliseconds(b.span), share(b.compute, b.span), share(b.copy, b.span), share(b.idle, b.span)});
+      t.add_row(
+          {b.place, milliseconds(b.span), share(b.compute, b.span), share(b.copy, b.span), share(b.idle, b.span)});
     text += '\n' + t.str();
   }
   text += table("op", s.ops_by_time, most, true);
