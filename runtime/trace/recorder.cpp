@@ -157,7 +157,7 @@ const EventLabel* TraceRecorder::enter_scope(const EventLabel* label) {
 std::int16_t TraceRecorder::number_of(const Device& device) {
   if (device.traits().host_memory) return -1;
   const std::lock_guard lock(mutex_);
-  const auto at = devices_.find(&device);
+  const auto at = std::ranges::find(devices_, &device, &std::pair<const Device*, std::int16_t>::first);
   if (at != devices_.end()) return at->second;
   // "xpu:1" is 1, unless another kind of device has that number.
   const std::string& name = device.name();
@@ -165,14 +165,17 @@ std::int16_t TraceRecorder::number_of(const Device& device) {
   auto number = static_cast<std::int16_t>(colon == std::string::npos ? 0 : std::atoi(name.c_str() + colon + 1));
   const auto taken = [&] { return std::ranges::any_of(devices_, [&](const auto& d) { return d.second == number; }); };
   while (taken()) ++number;
-  devices_[&device] = number;
+  devices_.emplace_back(&device, number);
   writer_.add_device(number, name, device.describe());
   return number;
 }
 
 std::uint16_t TraceRecorder::number_of(const DeviceStream& stream) {
   const std::lock_guard lock(mutex_);
-  return streams_.try_emplace(&stream, static_cast<std::uint16_t>(streams_.size())).first->second;
+  const auto at = std::ranges::find(streams_, &stream);
+  const auto number = static_cast<std::uint16_t>(at - streams_.begin());
+  if (at == streams_.end()) streams_.push_back(&stream);
+  return number;
 }
 
 void TraceRecorder::add_memory(std::int16_t device, const void* address, std::int64_t bytes) {
@@ -185,7 +188,9 @@ void TraceRecorder::add_memory(std::int16_t device, const void* address, std::in
   e.bytes = static_cast<std::uint64_t>(bytes);
   {
     const std::lock_guard lock(mutex_);
-    e.correlation = static_cast<std::uint64_t>(in_use_[device] += bytes);
+    const auto place = static_cast<std::size_t>(device + 1);
+    if (place >= in_use_.size()) in_use_.resize(place + 1);
+    e.correlation = static_cast<std::uint64_t>(in_use_[place] += bytes);
   }
   add(e);
 }

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/trace/buffers.h"
@@ -84,10 +83,10 @@ class TraceRecorder {
   std::uint64_t label_bytes_ = 0;
   const EventLabel* more_ = nullptr;                                              ///< for all beyond the limit
   std::map<std::pair<const EventLabel*, std::string>, const EventLabel*> named_;  ///< by what is around, and name
-  std::unordered_map<const Device*, std::int16_t> devices_;
-  std::unordered_map<const DeviceStream*, std::uint16_t> streams_;
-  std::unordered_map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
-  std::map<std::int16_t, std::int64_t> in_use_;
+  std::vector<std::pair<const Device*, std::int16_t>> devices_;
+  std::vector<const DeviceStream*> streams_;
+  std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
+  std::vector<std::int64_t> in_use_;             ///< by the number of the device, the host first
   std::exception_ptr problem_;
   std::thread thread_;
 };

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -70,12 +71,22 @@ TraceWriter::TraceWriter(const std::string& path, TraceOptions options)
 
 void TraceWriter::add_device(std::int16_t number, const std::string& name, const std::string& properties) {
   const std::lock_guard lock(mutex_);
-  devices_[number] = {name, properties};
+  devices_.emplace_back(number, TracedDevice{name, properties});
 }
 
 void TraceWriter::describe(std::string_view key, std::string_view value) {
   const std::lock_guard lock(mutex_);
-  facts_[std::string(key)] = value;
+  const auto known = std::ranges::find(facts_, key, &std::pair<std::string, std::string>::first);
+  if (known != facts_.end()) {
+    known->second = value;
+  } else {
+    facts_.emplace_back(key, value);
+  }
+}
+
+CallStack& TraceWriter::stack_of(std::uint32_t thread) {
+  const auto known = std::ranges::find(stacks_, thread, &std::pair<std::uint32_t, CallStack>::first);
+  return known != stacks_.end() ? known->second : stacks_.emplace_back(thread, CallStack()).second;
 }
 
 void TraceWriter::open(const char* phase, const char* category) {
@@ -106,7 +117,8 @@ void TraceWriter::put_time(const char* key, std::uint64_t nanoseconds) {
 /// Process and thread; of a device, its number and the stream's.
 void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
-  if (device) streams_.insert({e.device, e.stream});
+  if (device && std::ranges::find(streams_, std::pair(e.device, e.stream)) == streams_.end())
+    streams_.emplace_back(e.device, e.stream);
   out_ += ", \"pid\": ";
   append_number(out_, device ? std::int64_t{e.device} : process_);
   out_ += ", \"tid\": ";
@@ -153,7 +165,7 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
     out_ += ", ";
   }
   if (e.kind == EventKind::node) out_ += "\"Record function id\": 0, ";
-  if (device) {
+  if (device && e.kind != EventKind::device_scope) {  // else HolisticTraceAnalysis counts the scope as work
     out_ += "\"device\": ";
     append_number(out_, e.device);
     out_ += ", \"context\": 0, \"stream\": ";
@@ -252,8 +264,8 @@ void TraceWriter::put(std::uint32_t thread, const TraceEvent& e) {
     out_ += '}';
     return close();
   }
-  if (e.kind == EventKind::node) stacks_[thread].add(e, put_frame);
-  if (e.kind == EventKind::run) stacks_[thread].close(put_frame);
+  if (e.kind == EventKind::node) stack_of(thread).add(e, put_frame);
+  if (e.kind == EventKind::run) stack_of(thread).close(put_frame);
   put_timed(thread, e);
 }
 

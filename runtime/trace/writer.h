@@ -4,9 +4,7 @@
 #include <tern/trace.h>
 
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +41,7 @@ class TraceWriter {
   void put_metadata(const char* name, std::int64_t pid, std::int64_t tid, const std::string& args);
   void put_place(std::uint32_t thread, const TraceEvent& e);
   void put_annotation(const TraceEvent& e);
+  CallStack& stack_of(std::uint32_t thread);
   void open(const char* phase, const char* category);
   void close();
   void put_time(const char* key, std::uint64_t nanoseconds);
@@ -54,11 +53,11 @@ class TraceWriter {
   std::uint64_t steady_begin_, wall_begin_, base_;
   std::string out_;
   std::uint64_t events_ = 0;
-  std::map<std::uint32_t, CallStack> stacks_;
-  std::set<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< on which something ran
-  std::mutex mutex_;                                          ///< of the rest
-  std::map<std::int16_t, TracedDevice> devices_;
-  std::map<std::string, std::string, std::less<>> facts_;
+  std::vector<std::pair<std::uint32_t, CallStack>> stacks_;
+  std::vector<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< on which something ran
+  std::mutex mutex_;                                             ///< of the rest
+  std::vector<std::pair<std::int16_t, TracedDevice>> devices_;
+  std::vector<std::pair<std::string, std::string>> facts_;
 };
 
 }  // namespace tern

@@ -21,7 +21,7 @@ import tempfile
 import checks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODEL, COLLECTIVE = "models/hf-bert-generation.pt2", "collective/all_reduce_floats_4.pt2"
+MODEL, COLLECTIVE = "models/hf-bert-generation.pt2", "collective/tensor_parallel_4.pt2"
 
 TORCH = """
 import json, sys, torch
@@ -165,7 +165,7 @@ class PeerChecks(checks.Checks):
         for rank, path in enumerate(paths):
             ours = json.loads(self.run("trace", path, "--json").stdout)
             device = next(b for b in ours["busy"] if b["where"].startswith("device"))
-            # It rounds begins and durations down to microseconds.
+            # It rounds begins and ends to microseconds.
             slack = 2.0 * (ours["kernels"] + ours["copies"]) + 2
             times = next(t for t in theirs["times"] if t["rank"] == rank)
             for key, mine in (("kernel_time(us)", "span_us"), ("compute_time(us)", "compute_us"),
@@ -178,7 +178,7 @@ class PeerChecks(checks.Checks):
                 if k["rank"] == rank:
                     sums[k["name"]] += k["sum (us)"]
             for k in ours["by_kernel"]:
-                self.check(f"{name}, rank {rank}: {k['name']}", abs(sums[k["name"]] - k["device_us"]) <= 1.0 * k["count"] + 1,
+                self.check(f"{name}, rank {rank}: {k['name']}", abs(sums[k["name"]] - k["device_us"]) <= 2.0 * k["count"] + 1,
                            (sums[k["name"]], k["device_us"]))
 
 
