@@ -18,6 +18,7 @@ set(sources
   fuzz_run.cpp
   fuzz_safetensors.cpp
   fuzz_subclass.cpp
+  fuzz_trace.cpp
   fuzz_train_data.cpp
   ops/contractions.cpp
   ops/control.cpp

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "loader/format.h"
+#include "threads/span_listener.h"
 
 namespace tern {
 
@@ -51,8 +52,9 @@ void SegmentSource::prepare(std::size_t segment) {
   const std::lock_guard lock(slot.mutex);
   if (slot.ready.load(std::memory_order_relaxed)) return;
   const auto stored = stored_bytes(file_->bytes(), info);
-  if (verify_ == Verify::first_use && !(segment_hash(stored) == info.hash)) {
-    damaged(segment, kWrongHash);
+  if (verify_ == Verify::first_use) {
+    const ListenedSpan span("hash check", names_[segment], stored.size());
+    if (!(segment_hash(stored) == info.hash)) damaged(segment, kWrongHash);
   }
   slot.bytes = stored;
   if (info.compressed) {
@@ -87,6 +89,7 @@ void SegmentSource::read(std::uint32_t storage, const std::function<void(std::sp
   }
   const auto segment = static_cast<std::size_t>(number);
   const std::span<const std::byte> stored = stored_bytes(file_->bytes(), segments_[segment]);
+  const ListenedSpan span("hash check and copy", names_[segment], stored.size());
   SegmentHasher hasher;
   for (std::size_t at = 0; at < stored.size(); at += kPart) {
     const std::span<const std::byte> next = stored.subspan(at, std::min(kPart, stored.size() - at));

@@ -14,6 +14,7 @@ namespace tern {
 
 class DeviceStream;
 class DeviceTimes;
+class SessionTrace;
 struct Recording;
 
 /// The state of a session as frames see it, in the memory of its device.
@@ -50,11 +51,15 @@ struct SessionContext {
   std::uint64_t clock = 0;
   std::uint64_t plans_made = 0;
   std::uint64_t bytes_copied = 0;
-  int depth = 0;                   ///< of nested calls
-  Profile* profile = nullptr;      ///< where steps are measured, if they are
-  DeviceTimes* times = nullptr;    ///< of a run that the device measures itself
-  Recording* recording = nullptr;  ///< where steps go instead of being run, while a graph is captured
+  int depth = 0;                    ///< of nested calls
+  Profile* profile = nullptr;       ///< where steps are measured, if they are
+  DeviceTimes* times = nullptr;     ///< of a run that the device measures itself
+  SessionTrace* trace = nullptr;    ///< of a run that is traced
+  std::uint64_t plans_dropped = 0;  ///< so often steps have gone that a trace may know
+  Recording* recording = nullptr;   ///< where steps go instead of being run, while a graph is captured
 
+  /// Whether steps are measured.
+  bool is_watched() const { return profile != nullptr || trace != nullptr; }
   Device& device() const { return *prepared->device; }
   /// Grows a buffer of a frame or the scratch memory. Fails beyond PrepareOptions::max_memory before it allocates.
   void reserve(Buffer& buffer, std::uint64_t bytes) { limits.reserve(buffer, bytes, prepared->options, device()); }

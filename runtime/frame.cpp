@@ -13,6 +13,7 @@
 #include "runtime/plan/concrete.h"
 #include "runtime/plan/make.h"
 #include "runtime/plan/plans.h"
+#include "runtime/trace/recorder.h"
 
 namespace tern {
 namespace {
@@ -202,8 +203,10 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
     (*known)->used = ++context_.clock;
     return **known;
   }
-  if (s.runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans)))
+  if (s.runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
+    ++context_.plans_dropped;
     s.runs.erase(std::ranges::min_element(s.runs, std::less<>(), [](const auto& run) { return run->used; }));
+  }
   s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
   s.runs.back()->used = ++context_.clock;
   return *s.runs.back();
@@ -214,6 +217,7 @@ std::shared_ptr<const Plan> Frame::shared_plan(const PlanKey& key) {
   auto plan = prepared_.plans->get(
       key,
       [&] {
+        const TraceSpan span(EventKind::plan, "plan of " + f_.name);
         return make_plan({prepared_, key, expressions_, constants_, *context_.stream});
       },
       &made);
@@ -288,12 +292,13 @@ void Frame::plan(std::span<const std::int64_t> symbols) {
 }
 
 void Frame::execute(PlanRun& run) {
+  const bool watched = context_.is_watched();
   for (const Step& step : run.plan->steps) {
     try {
       context_.limits.check_time();
       if (context_.recording != nullptr) {
         record(run, step);
-      } else if (context_.profile != nullptr) {
+      } else if (watched) {
         measure(run, step);
       } else {
         execute(run, step);

@@ -76,6 +76,7 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, Caller
   context.bytes_copied = 0;
   context.limits.start(prepared->options);
   try {
+    const TracedRun traced(context, tracing, f.name);
     DeviceTimes times(context);
     transfer.bring(f, inputs);
     const std::vector<TensorView>& results = frame->run(inputs, {}, to);

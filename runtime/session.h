@@ -12,6 +12,7 @@
 #include "runtime/devices/transfer.h"
 #include "runtime/frame.h"
 #include "runtime/stream.h"
+#include "runtime/trace/session_trace.h"
 
 namespace tern {
 
@@ -35,6 +36,7 @@ class SessionImpl {
   Transfer transfer{context};
   SessionGroups groups{context};
   std::unique_ptr<Profile> profile;
+  std::unique_ptr<SessionTrace> tracing;
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;

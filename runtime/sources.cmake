@@ -12,6 +12,7 @@ set(sources
   c_api/session.cpp
   c_api/state.cpp
   c_api/structs.cpp
+  c_api/trace.cpp
   collective/call.cpp
   collective/connected_group.cpp
   collective/local_group.cpp
@@ -105,6 +106,15 @@ set(sources
   state_memory.cpp
   stream.cpp
   tensor.cpp
+  trace/buffers.cpp
+  trace/call_stack.cpp
+  trace/file.cpp
+  trace/recorder.cpp
+  trace/session_trace.cpp
+  trace/step_label.cpp
+  trace/text.cpp
+  trace/trace.cpp
+  trace/writer.cpp
   weight_cache/background_jobs.cpp
   weight_cache/file_names.cpp
   weight_cache/folder.cpp

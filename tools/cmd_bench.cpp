@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <map>
 
@@ -21,6 +22,7 @@
 #include "tools/scaling/scaling.h"
 #include "tools/sessions.h"
 #include "tools/terminal.h"
+#include "tools/trace/options.h"
 #include "tools/widened_text.h"
 
 namespace tern {
@@ -32,6 +34,7 @@ struct BenchArguments {
   std::string model, function;
   DeviceChoice device;
   InputChoice inputs;
+  TraceChoice trace;
   std::vector<int> threads = {0}, cores;
   int runs = 0, nodes = 0, sessions = 0;
   double seconds = 3, bandwidth = 200;
@@ -62,15 +65,43 @@ struct Result {
 };
 
 /// One run for each line of standard input, answered by its milliseconds.
-int take_turns(Session& session, const std::string& function, const std::vector<Tensor>& inputs) {
+int take_turns(const BenchArguments& a, Session& session, const std::string& function,
+               const std::vector<Tensor>& inputs) {
   session.run(function, inputs);
+  ChosenTrace trace(a.trace);
   for (std::string line; std::getline(std::cin, line);) {
     const auto start = Clock::now();
     session.run(function, inputs);
     fmt::print("{:.6f}\n", ms_since(start));
     std::fflush(stdout);
   }
+  trace.finish();
   return 0;
+}
+
+/// Runs of their own, so that what is measured is not what is traced.
+void trace_runs(const BenchArguments& a, const Result& r, const std::function<void()>& run) {
+  constexpr int kTraced = 10;
+  if (a.trace.path.empty()) return;
+  ChosenTrace trace(a.trace);
+  double flops = 0, bytes = 0;
+  for (const NodeTime& n : r.nodes) {
+    flops += n.flops / static_cast<double>(r.profiled);
+    bytes += n.bytes / static_cast<double>(r.profiled);
+  }
+  Trace::describe("peak_flops", fmt::format("{:.0f}", r.peaks.flops));
+  Trace::describe("peak_copy_bytes", fmt::format("{:.0f}", r.peaks.copy_bytes));
+  Trace::describe("peak_read_bytes", fmt::format("{:.0f}", r.peaks.read_bytes));
+  for (int i = 0; i < kTraced; ++i) {
+    const auto start = Clock::now();
+    run();
+    const double seconds = ms_since(start) / 1e3;
+    Trace::counter("GFLOP/s", "of the run", flops / seconds / 1e9);
+    Trace::counter("GFLOP/s", "peak", r.peaks.flops / 1e9);
+    Trace::counter("GB/s", "of the run", bytes / seconds / 1e9);
+    Trace::counter("GB/s", "peak", r.peaks.copy_bytes / 1e9);
+  }
+  trace.finish();
 }
 
 void measure(const BenchArguments& a, Session& session, const std::string& function, const std::vector<Tensor>& inputs,
@@ -109,6 +140,8 @@ void measure(const BenchArguments& a, Session& session, const std::string& funct
   r.nodes = session.profile();
   r.profiled = kProfiled;
   r.peaks = measure_peaks();
+  session.set_profiling(false);
+  trace_runs(a, r, run);
 }
 
 struct Total {
@@ -339,6 +372,8 @@ int run_sessions(const BenchArguments& a) {
 }
 
 int run_bench(const BenchArguments& a) {
+  if (!a.trace.path.empty() && (a.sessions > 0 || compares_threads(a)))
+    fail(ErrorCode::invalid_argument, "--trace records one number of threads and one session: leave out the others");
   fill_weight_cache(a);
   if (a.sessions > 0) return run_sessions(a);
   if (compares_threads(a)) return run_scaling(a);
@@ -357,7 +392,7 @@ int run_bench(const BenchArguments& a) {
   r.prepared = ms_since(start);
   r.precision = prepared.precision();
   session.set_seed(choice.seed);
-  if (a.turns) return take_turns(session, f.name, inputs);
+  if (a.turns) return take_turns(a, session, f.name, inputs);
   start = Clock::now();
   session.run(f.name, inputs);
   r.first = ms_since(start);
@@ -408,6 +443,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
   c->add_flag("--turns", a->turns,
               "Read lines from standard input; run once for each and answer with the milliseconds: for a benchmark "
               "that lets several programs take turns");
+  add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
       "Examples:\n  tern bench model.tern --random --size s0=4 --threads 2 --nodes 10\n"
@@ -416,7 +452,7 @@ void add_bench_command(CLI::App& app, CommandLine& line) {
       "  tern bench model.tern --json > figures.json\n\n"
       "Inputs that no file gives are random. A node's GB/s count each operand and result once; many of them are in a "
       "cache. One run goes before all, which fills the cache of packed weights (docs/api.md); TERN_WEIGHT_CACHE=off "
-      "leaves that out.");
+      "leaves that out. --trace records ten runs after those that are measured, or all of --turns.");
   c->callback([a, &line] { line.status = run_bench(*a); });
 }
 

@@ -16,6 +16,7 @@
 #include "tools/files/any.h"
 #include "tools/inputs.h"
 #include "tools/text.h"
+#include "tools/trace/options.h"
 #include "tools/widened_text.h"
 
 namespace tern {
@@ -23,6 +24,7 @@ namespace {
 
 struct RunArguments {
   std::string model, function, output, format;
+  TraceChoice trace;
   InputChoice inputs;
   DeviceChoice device;
   bool json = false, graph = false, verbose = false;
@@ -168,6 +170,7 @@ const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::
 int run_run(RunArguments& a) {
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
+  ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it
   const std::vector<FunctionInfo> functions = model.functions();
   const FunctionInfo& f = choose_function(functions, a.function);
   const std::vector<std::vector<Tensor>> calls = gather_calls(model, f.name, a.inputs);
@@ -197,6 +200,7 @@ int run_run(RunArguments& a) {
     }
     for (std::size_t i = 0; i < calls.size(); ++i) results.add(i, session.run(f.name, calls[i]));
   }
+  trace.finish();
   results.finish(widened_by_plans(*prepared.impl()));
   if (a.verbose && a.device.name != "cpu") print_kernels(a.device.name);
   if (a.verbose && a.device.name == "cpu")
@@ -239,6 +243,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
   add_copy_weights_option(*c, a->device);
   add_precision_option(*c, a->device);
   c->add_flag("--graph", a->graph, "Capture the run as a graph and replay it");
+  add_trace_options(*c, a->trace);
   c->add_flag("--json", a->json, "Print sizes and ranges of the results as JSON");
   c->add_flag(
       "--verbose", a->verbose,

@@ -19,6 +19,7 @@
 #include "tools/files/any.h"
 #include "tools/inputs.h"
 #include "tools/terminal.h"
+#include "tools/trace/options.h"
 #include "tools/train/adapters.h"
 #include "tools/train/checks.h"
 #include "tools/train/curve.h"
@@ -39,6 +40,7 @@ struct Arguments {
   std::string held_out;  ///< a share or a file
   std::vector<std::string> arrays;
   DeviceChoice device;
+  TraceChoice trace;
   int threads = 0;
 };
 
@@ -156,6 +158,7 @@ int run_train(Arguments& a) {
     fail(ErrorCode::invalid_argument,
          "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
   }
+  ChosenTrace trace(a.trace);
   const Model model = Model::open(a.options.model);
   check_forward(a.options, model);
   check_adapters(a.options, model);
@@ -180,6 +183,7 @@ int run_train(Arguments& a) {
   };
   const bool complete = trainer.run(listener, [&] { return interrupt.asked() != 0; });
   progress.reset();
+  trace.finish();
   if (!complete) {
     if (a.options.json) fmt::print("{}", report_json(a.options, trainer, false));
     fmt::print(stderr, "tern: stopped after step {} of {}; {}\n", trainer.history().position.step, trainer.steps(),
@@ -263,6 +267,7 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   c->add_option("--plot", o.plot, "Draw the loss of each step")->type_name("FILE.svg");
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);
+  add_trace_options(*c, a->trace);
   c->add_flag("--json", o.json, "Print all losses and figures as JSON");
   c->footer(
       "Examples:\n  tern export model.pt2 --train --loss cross_entropy --optimizer adamw --lr 1e-3\n"

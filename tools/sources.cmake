@@ -14,6 +14,7 @@ set(sources
   cmd_ops.cpp
   cmd_pages.cpp
   cmd_run.cpp
+  cmd_trace.cpp
   cmd_train.cpp
   cmd_validate.cpp
   cmd_verify.cpp
@@ -89,6 +90,15 @@ set(sources
   terminal.cpp
   text.cpp
   text_table.cpp
+  trace/critical_path.cpp
+  trace/events.cpp
+  trace/json.cpp
+  trace/merge.cpp
+  trace/options.cpp
+  trace/parse.cpp
+  trace/stream.cpp
+  trace/summary.cpp
+  trace/text.cpp
   train/activation_memory.cpp
   train/adapters.cpp
   train/checkpoint.cpp

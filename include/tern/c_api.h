@@ -225,6 +225,34 @@ TERN_C_API tern_status tern_session_write_state(tern_session* session, const cha
 TERN_C_API tern_status tern_session_reset_state(tern_session* session);
 TERN_C_API tern_status tern_session_set_seed(tern_session* session, uint64_t seed);
 
+/* ---- Traces (tern/trace.h) ---- */
+
+typedef struct tern_trace tern_trace;
+typedef struct tern_trace_scope tern_trace_scope;
+typedef struct tern_trace_options {
+  uint32_t size;       /* sizeof(tern_trace_options) */
+  int32_t rank;        /* this process's among `world_size` */
+  uint64_t memory;     /* limit for events that wait to be written, and for names, bytes each; at least 1 MiB */
+  int32_t world_size;  /* 1: not distributed */
+  int32_t reserved;    /* 0 */
+  const char* backend; /* of the ranks: "gloo"; NULL: "" */
+} tern_trace_options;
+#define TERN_TRACE_OPTIONS_INIT \
+  { sizeof(tern_trace_options), 0, 67108864, 1, 0, NULL }
+
+/* Records all runs of the process until tern_trace_stop, into a file in PyTorch's JSON; a name that ends in ".gz" is
+ * compressed. A process has one trace at a time. `options` may be NULL: defaults. */
+TERN_C_API tern_status tern_trace_start(const char* path, const tern_trace_options* options, tern_trace** trace);
+/* Writes the rest. `events` and `dropped` may be NULL: how many were written, and left out by the limit of memory. */
+TERN_C_API tern_status tern_trace_stop(tern_trace* trace, uint64_t* events, uint64_t* dropped);
+/* Stops a trace that nobody has stopped, without telling of errors. */
+TERN_C_API void tern_trace_free(tern_trace* trace);
+/* Annotates what this thread runs until tern_trace_scope_end, on the same thread, inner scopes first. */
+TERN_C_API tern_status tern_trace_scope_begin(const char* name, tern_trace_scope** scope);
+TERN_C_API void tern_trace_scope_end(tern_trace_scope* scope);
+/* A sample of a counter: the track `name`, the series `series`. Does nothing while no trace records. */
+TERN_C_API tern_status tern_trace_counter(const char* name, const char* series, double value);
+
 /* ---- DLPack ---- */
 
 struct DLManagedTensor; /* dlpack/dlpack.h */

@@ -11,6 +11,8 @@
 #include "runtime/collective/call.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/transfer.h"
+#include "runtime/trace/recorder.h"
+#include "runtime/trace/step_label.h"
 #include "schema/kinds.h"
 
 namespace tern {
@@ -98,6 +100,9 @@ void SessionGroups::run(const KernelCall& call) {
     return;
   }
   if (!member->agreed) agree(*member);
+  const TraceSpan span(EventKind::collective, "record_param_comms", member->calls++, [&] {
+    return collective_args(c, name, ranks) + fmt::format("\"Rank\": {}, ", member->group->rank());
+  });
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr && member->communicator->run(c)) return;

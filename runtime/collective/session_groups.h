@@ -26,6 +26,7 @@ class SessionGroups : public GroupAccess {
  private:
   struct Member {
     std::shared_ptr<ProcessGroup> group;
+    std::uint64_t calls = 0;                           ///< of the program's, so far
     bool agreed = false;                               ///< the ranks know how they communicate
     std::unique_ptr<DeviceCommunicator> communicator;  ///< null: through the host
   };

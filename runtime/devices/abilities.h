@@ -42,8 +42,9 @@ class GraphRecorder {
 class StepClock {
  public:
   struct Time {
-    std::uint64_t id;  ///< of the last `mark` before it; 0: none
-    double seconds;
+    std::uint64_t id;          ///< of the last `mark` before it; 0: none
+    std::uint64_t begin, end;  ///< nanoseconds on a clock of the device
+    double seconds() const { return static_cast<double>(end - begin) * 1e-9; }
   };
   virtual ~StepClock() = default;
   virtual void begin() = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/portable/launcher.h"
 #include "runtime/devices/constants.h"
 #include "runtime/devices/stream.h"
 #include "schema/program.h"
@@ -69,6 +70,10 @@ class Device {
   virtual void set_memory_limit(std::uint64_t bytes);
   virtual void release_memory();
   virtual std::vector<LoadedKernel> loaded_kernels() const;
+  /// Of one that a launcher of the device launches; "kernel" where it does not know.
+  virtual std::string kernel_name(portable::KernelHandle) const { return "kernel"; }
+  /// Members of its entry in a trace's "deviceProperties", as JSON: `"name": "..."`.
+  virtual std::string describe() const { return {}; }
 
  private:
   [[noreturn]] void refuse(const char* what) const;

@@ -11,6 +11,7 @@
 #include "kernels/kernel.h"
 #include "kernels/portable/launcher.h"
 #include "runtime/devices/abilities.h"
+#include "runtime/devices/watch.h"
 #include "schema/program.h"
 
 namespace tern {
@@ -79,6 +80,9 @@ class DeviceStream {
   /// What not every device can do; null where it cannot.
   virtual GraphRecorder* graphs() { return nullptr; }
   virtual StepClock* clock() { return nullptr; }
+  /// Tells it of all calls from now on; null: nobody. Streams whose calls have done their work when they return need
+  /// tell nothing.
+  virtual void set_watch(StreamWatch*) {}
   virtual DeviceRank* rank() { return nullptr; }
 };
 

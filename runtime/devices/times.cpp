@@ -1,44 +1,208 @@
 #include "runtime/devices/times.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+
+#include "runtime/devices/device.h"
+
 namespace tern {
+namespace {
+
+/// What the host calls, in the words of the device's interface, and what that starts, in Kineto's.
+struct CallText {
+  const char *cuda, *hip, *other;
+  const char* on_device;
+};
+constexpr std::array kCalls = {
+    CallText{"cudaLaunchKernel", "hipLaunchKernel", "launch", nullptr},
+    CallText{"cudaMemcpyAsync", "hipMemcpyAsync", "copy to device", "Memcpy HtoD (Pageable -> Device)"},
+    CallText{"cudaMemcpyAsync", "hipMemcpyAsync", "copy to host", "Memcpy DtoH (Device -> Pageable)"},
+    CallText{"cudaMemcpyAsync", "hipMemcpyAsync", "copy within device", "Memcpy DtoD (Device -> Device)"},
+    CallText{"cudaStreamSynchronize", "hipStreamSynchronize", "synchronize", nullptr},
+};
+
+const char* name_of(StreamWatch::Call call, const std::string& device) {
+  const CallText& text = kCalls[static_cast<std::size_t>(call)];
+  return device.starts_with("cuda") ? text.cuda : device.starts_with("rocm") ? text.hip : text.other;
+}
+
+}  // namespace
 
 DeviceTimes::DeviceTimes(SessionContext& session) : session_(session) {
-  if (session.profile == nullptr || session.stream->clock() == nullptr) return;
+  if (session.device().traits().host_memory) return;
+  if (!session.is_watched()) return;
+  StepClock* const clock = session.stream->clock();
+  if (clock == nullptr && !traced()) return;
   session.stream->synchronize();  // what others have put there is not part of the run
-  session.stream->clock()->begin();
   visits_.resize(1);
-  clock_ = session.stream->clock();
-  session.times = this;
+  if (clock != nullptr) {
+    clock->begin();
+    clock_ = clock;
+    session.times = this;
+  }
+  if (traced()) session.stream->set_watch(this);
 }
 
 DeviceTimes::~DeviceTimes() {
+  if (visits_.empty()) return;
+  session_.stream->set_watch(nullptr);
+  if (traced() && !complete_) {
+    try {
+      write_trace(0);  // a run that has failed: what the host did
+    } catch (const std::exception&) {
+      // The run's error is the one to tell.
+    }
+  }
   if (clock_ == nullptr) return;
   session_.times = nullptr;
   session_.stream->settle();
   clock_->end();
 }
 
+void DeviceTimes::mark(std::uint64_t id) const {
+  if (clock_ != nullptr) clock_->mark(id);
+}
+
+std::uint64_t DeviceTimes::start(const EventLabel* label, const EventLabel* on_device, EventKind kind) {
+  SessionTrace& trace = *session_.trace;
+  Started s{};
+  s.event.kind = kind;
+  s.event.label = label;
+  s.event.node = trace.open.label;
+  s.event.id = trace.open.id;
+  s.event.scope = trace.recorder().scope();
+  s.on_device = on_device;
+  s.visit = current_;
+  s.event.begin = steady_nanoseconds();
+  started_.push_back(std::move(s));
+  return started_.size();
+}
+
 void DeviceTimes::enter(std::uint32_t function, std::uint32_t node) {
   visits_.push_back({function, node, current_});
   current_ = visits_.size() - 1;
-  clock_->mark(current_);
+  // Libraries start kernels without the stream's launches; those belong to the node.
+  if (traced()) {
+    const EventLabel* label = session_.trace->open.label;
+    visits_[current_].mark = start(label, label, EventKind::launch);
+    started_.back().is_call = false;
+    mark(visits_[current_].mark);
+    return;
+  }
+  mark(current_);
 }
 
 void DeviceTimes::leave() {
+  if (traced()) started_[visits_[current_].mark - 1].event.end = steady_nanoseconds();
   current_ = visits_[current_].outer;
-  clock_->mark(current_);
+  mark(traced() ? visits_[current_].mark : current_);
+}
+
+void DeviceTimes::begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) {
+  const char* on_device = kCalls[static_cast<std::size_t>(call)].on_device;
+  TraceRecorder& recorder = session_.trace->recorder();
+  const EventLabel* started = call == Call::launch   ? session_.trace->kernel_label(kernel)
+                              : on_device == nullptr ? nullptr
+                                                     : recorder.named(on_device);
+  const EventKind kind = call == Call::launch ? EventKind::launch
+                         : call == Call::wait ? EventKind::wait
+                                              : EventKind::copy;
+  calling_ = start(recorder.named(name_of(call, session_.device().name())), started, kind);
+  started_.back().is_call = true;
+  started_.back().is_copy = kind == EventKind::copy;
+  started_.back().event.bytes = bytes;
+  mark(calling_);
+}
+
+void DeviceTimes::end() noexcept {
+  started_[calling_ - 1].event.end = steady_nanoseconds();
+  try {
+    mark(visits_[current_].mark);
+  } catch (const std::exception&) {
+    // The next call reports a device that has failed.
+  }
+}
+
+void DeviceTimes::add_to_profile(const StepClock::Time& t, std::size_t visit) const {
+  if (session_.profile == nullptr) return;
+  for (std::size_t v = visit; v != 0; v = visits_[v].outer)
+    session_.profile->add_span(visits_[v].function, visits_[v].node, t.seconds());
 }
 
 void DeviceTimes::finish() {
-  if (clock_ == nullptr) return;
+  if (visits_.empty()) return;
   session_.stream->synchronize();
-  for (;;) {
+  const std::uint64_t waited = steady_nanoseconds();
+  while (clock_ != nullptr) {
     const std::span<const StepClock::Time> times = clock_->take();
-    if (times.empty()) return;
+    if (times.empty()) break;
     for (const StepClock::Time& t : times) {
-      for (std::size_t v = t.id < visits_.size() ? t.id : 0; v != 0; v = visits_[v].outer)
-        session_.profile->add_span(visits_[v].function, visits_[v].node, t.seconds);
+      if (!traced()) {
+        add_to_profile(t, t.id < visits_.size() ? t.id : 0);
+        continue;
+      }
+      if (t.id == 0 || t.id > started_.size()) continue;
+      add_to_profile(t, started_[t.id - 1].visit);
+      started_[t.id - 1].times.push_back(t);
     }
+  }
+  if (traced()) write_trace(waited);
+  complete_ = true;
+}
+
+/// From the device's clock to the host's: the smallest for which nothing begins before the host started it. The first
+/// thing on an idle stream begins almost at once, so the error is about the shortest way from a call to its beginning.
+std::int64_t DeviceTimes::offset() const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (const Started& s : started_) {
+    for (const StepClock::Time& t : s.times)
+      least = std::max(least, static_cast<std::int64_t>(s.event.begin) - static_cast<std::int64_t>(t.begin));
+  }
+  return least;
+}
+
+void DeviceTimes::write_trace(std::uint64_t waited) {
+  SessionTrace& trace = *session_.trace;
+  TraceRecorder& recorder = trace.recorder();
+  const std::int64_t moved = offset();
+  const std::uint64_t first = recorder.take_ids(started_.size());
+  std::map<const EventLabel*, TraceEvent> scopes;
+  for (std::size_t i = 0; i < started_.size(); ++i) {
+    const Started& s = started_[i];
+    TraceEvent host = s.event;
+    if (!s.is_call && s.times.empty()) continue;
+    host.correlation = first + i;
+    host.unfinished = waited == 0 && (host.end == 0 || (host.kind != EventKind::wait && clock_ != nullptr));
+    if (host.end == 0) host.end = steady_nanoseconds();
+    host.flows = !s.times.empty();
+    recorder.add(host);
+    bool is_first = true;
+    for (const StepClock::Time& t : s.times) {
+      TraceEvent e = host;
+      e.kind = s.is_copy ? EventKind::device_copy : EventKind::kernel;
+      e.label = s.on_device == nullptr ? s.event.label : s.on_device;
+      e.begin = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.begin) + moved);
+      e.end = static_cast<std::uint64_t>(static_cast<std::int64_t>(t.end) + moved);
+      e.device = trace.device();
+      e.stream = trace.stream();
+      e.flows = std::exchange(is_first, false);
+      recorder.add(e);
+      for (const EventLabel* scope = e.scope; scope != nullptr; scope = scope->outer) {
+        TraceEvent& around = scopes.try_emplace(scope, e).first->second;
+        around.kind = EventKind::device_scope;
+        around.label = scope;
+        around.begin = std::min(around.begin, e.begin);
+        around.end = std::max(around.end, e.end);
+      }
+    }
+  }
+  for (auto& [scope, e] : scopes) {
+    e.node = nullptr;
+    e.id = e.correlation = e.bytes = 0;
+    e.flows = false;
+    recorder.add(e);
   }
 }
 

@@ -1,4 +1,4 @@
-// The times of the steps of one run by the device's own clock.
+// The times of the steps of one run by the device's own clock, and what the host put on its stream.
 #pragma once
 
 #include <cstdint>
@@ -7,51 +7,77 @@
 
 #include "runtime/context.h"
 #include "runtime/devices/stream.h"
+#include "runtime/trace/session_trace.h"
 #include "threads/loop_recorder.h"
 
 namespace tern {
 
-/// While it lives, steps of a session that measures its nodes add the device's times to the session's profile.
-/// Does nothing if the session does not measure, or if the device has no such clock: then the host waits for steps.
-class DeviceTimes {
+/// While it lives, steps of a session that measures its nodes add the device's times to the session's profile, and to
+/// the trace of a session that is traced. Does nothing if the session does neither. If the device has no such clock,
+/// the host waits for steps, and a trace has the host's calls alone.
+class DeviceTimes : public StreamWatch {
  public:
   explicit DeviceTimes(SessionContext& session);
-  ~DeviceTimes();
+  ~DeviceTimes() override;
   DeviceTimes(const DeviceTimes&) = delete;
   DeviceTimes& operator=(const DeviceTimes&) = delete;
 
   /// Later work on the stream belongs to this node, and to the nodes that were entered before and not left.
   void enter(std::uint32_t function, std::uint32_t node);
   void leave();
-  /// Waits for the stream, and adds all times to the profile.
+  /// Waits for the stream, and adds all times to the profile and the trace.
   void finish();
+
+  void begin(Call call, portable::KernelHandle kernel, std::uint64_t bytes) override;
+  void end() noexcept override;
 
  private:
   struct Visit {
     std::uint32_t function, node;
-    std::size_t outer;  ///< the visit that this one is in; 0: none
+    std::size_t outer;       ///< the visit that this one is in; 0: none
+    std::uint64_t mark = 0;  ///< of what the device starts by itself in it
   };
+  /// A call of the host's, or a node whose work the device starts by itself.
+  struct Started {
+    TraceEvent event;
+    std::size_t visit;
+    bool is_copy, is_call;
+    const EventLabel* on_device;  ///< the name of what it starts
+    std::vector<StepClock::Time> times;
+  };
+
+  bool traced() const { return session_.trace != nullptr; }
+  void mark(std::uint64_t id) const;
+  std::uint64_t start(const EventLabel* label, const EventLabel* on_device, EventKind kind);
+  void add_to_profile(const StepClock::Time& t, std::size_t visit) const;
+  void write_trace(std::uint64_t waited);
+  std::int64_t offset() const;
 
   SessionContext& session_;
   StepClock* clock_ = nullptr;  ///< while it measures
   std::vector<Visit> visits_;   ///< the first is none
+  std::vector<Started> started_;
+  std::uint64_t calling_ = 0;  ///< number in started_, from 1 on, of the call at hand
   std::size_t current_ = 0;
+  bool complete_ = false;
 };
 
-/// Runs a step and adds its time to the session's profile. `run` fills in the views.
+/// Runs a step and adds its time to the session's profile and trace. `run` fills in the views.
 template <class Run>
 void measure_step(const SessionContext& session, std::uint32_t function, const Step& step,
                   std::span<const TensorView> in, std::span<const TensorView> out, const Run& run) {
+  const TracedStep traced(session.trace, function, step, in, out);
   if (session.times != nullptr) {
     session.times->enter(function, step.number);
     run();
     session.times->leave();
-    session.profile->add(function, step, in, out, 0);
+    if (session.profile != nullptr) session.profile->add(function, step, in, out, 0);
     return;
   }
   const double start = LoopRecorder::now();
   run();
   session.stream->synchronize();
+  if (session.profile == nullptr) return;
   const double end = LoopRecorder::now();
   session.profile->add(function, step, in, out, end - start);
   if (LoopRecorder* recorder = LoopRecorder::current()) recorder->end_node(function, step.number, start, end);

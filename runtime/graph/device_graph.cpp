@@ -27,7 +27,10 @@ class DeviceGraphBuilder {
         continue;
       }
       if (auto graph = record(std::span(from).subspan(begin, end - begin))) {
-        items.push_back({std::move(graph), from[begin].function, from[begin].node});
+        RecordedGraph made{std::move(graph), std::make_unique<Recording>()};
+        const std::uint32_t function = from[begin].function, node = from[begin].node;
+        for (std::size_t i = begin; i < end; ++i) made.items->items.push_back(std::move(from[i]));
+        items.push_back({std::move(made), function, node});
       } else {
         for (std::size_t i = begin; i < end; ++i) items.push_back(std::move(from[i]));
       }

@@ -41,6 +41,7 @@ void GraphImpl::reset() noexcept {
     stream_->work->settle();  // results may be under way to memory that goes now
   }
   complete_ = false;
+  for (CapturedRun& run : runs_) ++run.session->context.plans_dropped;
   nodes_.clear();
   runs_.clear();
   stream_.reset();
@@ -104,6 +105,7 @@ void GraphImpl::replay() {
     try {
       const ThreadScope scope(run.context.threads);
       run.session->context.limits.start(run.context.prepared->options);
+      const TracedRun traced(run.session->context, run.session->tracing, run.frame->function().name + " (graph)");
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);
       times.finish();
@@ -148,7 +150,7 @@ namespace {
 std::size_t count_device_graphs(const Recording& recording) {
   std::size_t n = 0;
   for (const RecordedItem& item : recording.items) {
-    if (std::holds_alternative<std::unique_ptr<DeviceGraph>>(item.what)) ++n;
+    if (std::holds_alternative<RecordedGraph>(item.what)) ++n;
     if (const auto* b = std::get_if<RecordedBranch>(&item.what))
       n += count_device_graphs(*b->chosen) + count_device_graphs(*b->otherwise);
     if (const auto* l = std::get_if<RecordedLoop>(&item.what))

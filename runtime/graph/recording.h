@@ -51,10 +51,15 @@ struct RecordedLoop {
   TensorView predicate;
   std::unique_ptr<Recording> condition, body;
 };
+/// Steps that the device holds as a graph of its own. Runs that are measured or traced take the steps instead, since
+/// devices do not time what is in their graphs.
+struct RecordedGraph {
+  std::unique_ptr<DeviceGraph> graph;
+  std::unique_ptr<Recording> items;
+};
 struct RecordedItem {
-  /// The last one: steps that the device holds as a graph of its own.
   std::variant<RecordedKernel, RecordedCopy, RecordedUpload, RecordedDownload, RecordedCheck, RecordedBranch,
-               RecordedLoop, std::unique_ptr<DeviceGraph>>
+               RecordedLoop, RecordedGraph>
       what;
   std::uint32_t function = 0, node = 0;  ///< of those that run, where `what` belongs to a node
 };

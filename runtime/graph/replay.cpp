@@ -39,7 +39,7 @@ void Replay::run(const RecordedItem& item) const {
                         },
                         [&](const RecordedBranch& b) { run(truth(c, b.predicate) ? *b.chosen : *b.otherwise); },
                         [&](const RecordedLoop& loop) { run_loop(item, loop); },
-                        [&](const std::unique_ptr<DeviceGraph>& graph) { graph->launch(); }},
+                        [&](const RecordedGraph& g) { session.is_watched() ? run(*g.items) : g.graph->launch(); }},
              item.what);
 }
 
@@ -72,7 +72,7 @@ void Replay::run_kernel(const RecordedItem& item, const RecordedKernel& kernel) 
       fail(e.code(), describe(*captured.prepared, item.function, item.node) + ": " + e.what());
     }
   };
-  if (session.profile == nullptr) return run();
+  if (!session.is_watched()) return run();
   measure_step(session, item.function, step, call.in, call.out, run);
 }
 

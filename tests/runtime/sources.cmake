@@ -39,6 +39,7 @@ set(sources
   steady_state_test.cpp
   tensor_test.cpp
   threads_test.cpp
+  trace_test.cpp
   weight_cache/folder_test.cpp
   weight_cache/packed_file_test.cpp
   weight_cache/prepared_test.cpp

@@ -271,6 +271,17 @@ part schema $scripts/schema.sh build
 part digits $scripts/digits.sh build
 part 'quantizing by data' $scripts/calibrate.py --tern build/tern
 # shellcheck disable=SC2086
+part traces $scripts/trace.py --tern build/tern --data "$data"
+part 'traces, intel' $scripts/device.sh intel $scripts/trace.py --tern build/tern --data "$data" --device xpu
+if [[ $full == --full ]]; then
+  for runtime in pocl cuda rocm; do
+    part "traces, $runtime" $scripts/device.sh $runtime $scripts/trace.py --tern build/tern --data "$data" \
+      --device "$(device_of $runtime)"
+  done
+  # TERN_TORCH and TERN_HTA: Pythons with torch 2.12, and with HolisticTraceAnalysis and psutil.
+  part 'traces, peers' $scripts/device.sh intel $scripts/trace_peers.py --build build --data "$data" \
+    ${TERN_TORCH:+--torch "$TERN_TORCH"} ${TERN_HTA:+--hta "$TERN_HTA"}
+fi
 part training $scripts/train.py --tern build/tern $full
 # shellcheck disable=SC2086
 part 'training, same bits' $scripts/device.sh intel $scripts/train.py --tern build/tern --device xpu $full

@@ -21,6 +21,7 @@ set(sources
   reference_test.cpp
   scaling_test.cpp
   terminal_test.cpp
+  trace_test.cpp
   train/checkpoint_test.cpp
   train/checks_test.cpp
   train/curve_test.cpp

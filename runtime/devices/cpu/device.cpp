@@ -9,6 +9,7 @@
 
 #include "kernels/reproducible.h"
 #include "runtime/devices/cpu/stream.h"
+#include "runtime/trace/recorder.h"
 
 namespace tern {
 namespace {
@@ -38,9 +39,13 @@ class CpuDevice : public Device {
     const std::uint64_t rounded = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
     void* memory = bytes > rounded ? nullptr : std::aligned_alloc(kAlignment, rounded);
     if (memory == nullptr) fail(ErrorCode::out_of_memory, fmt::format("{} bytes could not be allocated", bytes));
+    if (const auto recorder = TraceRecorder::active()) recorder->allocated(*this, memory, rounded);
     return static_cast<std::byte*>(memory);
   }
-  void free(std::byte* data) override { std::free(data); }
+  void free(std::byte* data) override {
+    if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);
+    std::free(data);
+  }
   std::shared_ptr<DeviceStream> open_stream(const StreamShare& share) override {
     if (share.units != 0 || share.queues != 0)
       fail(ErrorCode::unsupported, "the device 'cpu' has no parts: PrepareOptions::threads limits a session's threads");

@@ -24,7 +24,7 @@ std::span<const StepClock::Time> PluginClock::take() {
           "asking for the times of nodes");
   count = std::min<std::uint64_t>(count, spans.size());
   for (std::size_t i = 0; i < count; ++i)
-    times_[i] = {spans[i].id, static_cast<double>(spans[i].end - spans[i].begin) * 1e-9};
+    times_[i] = {spans[i].id, spans[i].begin, std::max(spans[i].begin, spans[i].end)};
   return std::span(times_).first(count);
 }
 

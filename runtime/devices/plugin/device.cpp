@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "kernels/portable/definitions.h"
@@ -13,6 +14,8 @@
 #include "runtime/devices/plugin/range_allocator.h"
 #include "runtime/devices/plugin/segment_allocator.h"
 #include "runtime/devices/plugin/stream.h"
+#include "runtime/trace/recorder.h"
+#include "runtime/trace/text.h"
 
 namespace tern {
 namespace {
@@ -132,7 +135,16 @@ std::byte* PluginDevice::allocate(std::uint64_t bytes) {
          fmt::format("{}: {} bytes could not be allocated ({} are in use, {} reserved{})", name(), bytes, s.used,
                      s.reserved, s.limit == 0 ? "" : fmt::format(", the limit is {}", s.limit)));
   }
+  if (const auto recorder = TraceRecorder::active())
+    recorder->allocated(*this, reinterpret_cast<const void*>(address), bytes);
   return reinterpret_cast<std::byte*>(address);
+}
+
+std::string PluginDevice::describe() const {
+  const auto text = [](const char* chars, std::size_t size) { return escaped({chars, strnlen(chars, size)}); };
+  return fmt::format("\"name\": \"{}\", \"totalGlobalMem\": {}, \"numSms\": {}, \"driver\": \"{}\"",
+                     text(properties_.name, sizeof properties_.name), properties_.memory_bytes, properties_.units,
+                     text(properties_.driver, sizeof properties_.driver));
 }
 
 void PluginDevice::wait() noexcept {
@@ -144,6 +156,7 @@ void PluginDevice::wait() noexcept {
 
 void PluginDevice::free(std::byte* data) {
   if (data == nullptr) return;
+  if (const auto recorder = TraceRecorder::active()) recorder->freed(*this, data);
   wait();  // whatever uses the block may be under way; a failure there is reported where its results are asked for
   const std::lock_guard lock(memory_mutex_);
   allocator_->free(reinterpret_cast<std::uint64_t>(data));

@@ -74,6 +74,8 @@ class PluginDevice : public Device {
   /// Overrides TERN_NO_COMPILE.
   void allow_compiling() { may_compile_ = true; }
   std::vector<LoadedKernel> loaded_kernels() const override;
+  std::string kernel_name(portable::KernelHandle kernel) const override;
+  std::string describe() const override;
 
  private:
   friend class PluginStream;

@@ -10,6 +10,7 @@
 
 #include "runtime/devices/plugin/archived_kernels.h"
 #include "runtime/devices/plugin/device.h"
+#include "runtime/trace/recorder.h"
 
 namespace tern {
 
@@ -42,6 +43,7 @@ std::shared_ptr<const ArchivedKernels> PluginDevice::take_kernels(const Program&
 
 void PluginDevice::load(const std::string& name, const std::string& target, std::span<const char> bytes,
                         ModuleKernel& kernel) {
+  const TraceSpan span(EventKind::compile, (target.empty() ? "compilation of " : "loading of ") + name);
   tern_device_source source{};
   source.size = sizeof source;
   source.dialect = target.empty()           ? properties_.dialect
@@ -117,6 +119,12 @@ portable::KernelHandle PluginDevice::kernel(const std::string& key, const std::s
   const auto [slot, is_new] = kernels_.try_emplace(key, kernel);
   if (!is_new) plugin_.module_unload(index_, kernel.module);  // another thread was faster
   return slot->second.handle();
+}
+
+std::string PluginDevice::kernel_name(portable::KernelHandle kernel) const {
+  const std::lock_guard lock(kernels_mutex_);
+  const auto at = std::ranges::find_if(kernels_, [&](const auto& k) { return k.second.handle() == kernel; });
+  return at == kernels_.end() ? "kernel" : at->second.name;
 }
 
 std::vector<LoadedKernel> PluginDevice::loaded_kernels() const {

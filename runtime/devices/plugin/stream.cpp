@@ -86,6 +86,7 @@ void PluginStream::launch(portable::KernelHandle kernel, std::span<const portabl
   launch.group = group;
   idle_ = false;
   const auto handle = std::bit_cast<tern_device_kernel>(kernel);
+  const WatchedCall watched(watch_, StreamWatch::Call::launch, 0, kernel);
   device_.check(device_.plugin().launch(device_.index(), stream_, handle, &launch), "launching a kernel");
 }
 
@@ -98,6 +99,7 @@ void PluginStream::run_graph(tern_device_graph graph) {
 void PluginStream::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   if (bytes == 0 || to == from) return;
   idle_ = false;
+  const WatchedCall watched(watch_, StreamWatch::Call::within, bytes);
   device_.check(device_.plugin().copy_within(device_.index(), stream_, address(to), address(from), bytes),
                 "copying within the device");
 }
@@ -106,6 +108,7 @@ void PluginStream::enqueue_upload(std::byte* to, const void* from, std::uint64_t
   if (bytes == 0) return;
   refuse_while_recorded("the host's memory is read");
   idle_ = false;
+  const WatchedCall watched(watch_, StreamWatch::Call::to_device, bytes);
   device_.check(device_.plugin().copy_to_device(device_.index(), stream_, address(to), from, bytes),
                 "copying to the device");
 }
@@ -114,6 +117,7 @@ void PluginStream::enqueue_download(void* to, const std::byte* from, std::uint64
   if (bytes == 0) return;
   refuse_while_recorded("the host's memory is written");
   idle_ = false;
+  const WatchedCall watched(watch_, StreamWatch::Call::to_host, bytes);
   device_.check(device_.plugin().copy_to_host(device_.index(), stream_, to, address(from), bytes),
                 "copying from the device");
 }
@@ -147,6 +151,7 @@ std::byte* PluginStream::failure() {
 
 void PluginStream::synchronize() {
   refuse_while_recorded("the host waits");
+  const WatchedCall watched(watch_, StreamWatch::Call::wait);
   device_.check(device_.plugin().stream_synchronize(device_.index(), stream_), "waiting for the device");
   idle_ = true;
 }

@@ -57,6 +57,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   void wait(const DeviceEvent& event) override;
   GraphRecorder* graphs() override { return device_.tables().graphs == nullptr ? nullptr : &graphs_; }
   StepClock* clock() override { return device_.tables().profiler == nullptr ? nullptr : &clock_; }
+  void set_watch(StreamWatch* watch) override { watch_ = watch; }
   DeviceRank* rank() override { return device_.tables().collectives == nullptr ? nullptr : &rank_; }
 
   /// Puts work that the device has recorded on the stream.
@@ -74,6 +75,7 @@ class PluginStream : public DeviceStream, public portable::Launcher {
   std::unique_ptr<portable::Memory> failure_;
   tern_device_event asked_ = nullptr;  ///< recorded by done(), until it has happened
   bool may_have_failed_ = false, recorded_ = false, idle_ = true;
+  StreamWatch* watch_ = nullptr;
   PluginGraphs graphs_{*this};
   PluginClock clock_{*this};
   PluginRank rank_{*this};

@@ -1,0 +1,35 @@
+// The modules that a thread's nodes come from, as frames that nest in time. The writer derives them from the nodes, so
+// that recording them costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/trace/event.h"
+
+namespace tern {
+
+struct StackFrame {
+  std::string name;                  ///< JSON: "nn.Module: encoder.fc1", "model.py(42): aten.linear.default"
+  std::uint64_t begin = 0, end = 0;  ///< steady nanoseconds
+  std::int64_t id = 0, parent = 0;   ///< 0: none
+};
+
+class CallStack {
+ public:
+  using Put = std::function<void(const StackFrame&)>;
+  /// A node has run, after those before; frames that it does not belong to go to `put`.
+  void add(const TraceEvent& node, const Put& put);
+  /// A run has ended: all frames go.
+  void close(const Put& put) { shrink(0, put); }
+
+ private:
+  void shrink(std::size_t depth, const Put& put);
+  std::vector<StackFrame> open_;
+  std::vector<std::string> parts_;  ///< of `open_`: "encoder", "fc1"
+  std::int64_t ids_ = 0;
+};
+
+}  // namespace tern

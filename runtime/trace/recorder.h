@@ -1,0 +1,116 @@
+// What records the process: one at a time.
+#pragma once
+
+#include <tern/trace.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/trace/buffers.h"
+#include "runtime/trace/event.h"
+#include "runtime/trace/writer.h"
+#include "threads/span_listener.h"
+
+namespace tern {
+
+class Device;
+class DeviceStream;
+
+/// Threads: any, but for stop().
+class TraceRecorder {
+ public:
+  TraceRecorder(const std::string& path, const TraceOptions& options);
+  ~TraceRecorder();
+  TraceRecorder(const TraceRecorder&) = delete;
+  TraceRecorder& operator=(const TraceRecorder&) = delete;
+
+  /// Null while none records.
+  static std::shared_ptr<TraceRecorder> active() {
+    return recording.load(std::memory_order_relaxed) ? current() : nullptr;
+  }
+  /// Fails where another one records.
+  static void start(const std::shared_ptr<TraceRecorder>& recorder);
+  TraceStats stop();
+
+  void add(const TraceEvent& event) { buffers_.add(event); }
+  /// The first of so many numbers that no other event has.
+  std::uint64_t take_ids(std::uint64_t count) { return ids_.fetch_add(count, std::memory_order_relaxed); }
+  std::uint64_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Keeps a label. At the limit of memory: one that only says that there are more.
+  const EventLabel* keep(EventLabel label);
+  /// The label of that name and these arguments.
+  const EventLabel* named(std::string_view name, const std::string& args = {});
+  /// Of a counter.
+  const EventLabel* series(std::string_view track, std::string_view series);
+  /// A scope in the one that is in force on this thread.
+  const EventLabel* scope_named(std::string_view name);
+  /// Of the scope in force on this thread.
+  const EventLabel* scope() const;
+  /// Puts a scope in force on this thread; returns the one before.
+  const EventLabel* enter_scope(const EventLabel* scope);
+
+  /// The numbers of a device and a stream in the file; -1 for the CPU.
+  std::int16_t number_of(const Device& device);
+  std::uint16_t number_of(const DeviceStream& stream);
+
+  void allocated(const Device& device, const void* address, std::uint64_t bytes);
+  void freed(const Device& device, const void* address);
+  void describe(std::string_view key, std::string_view value);
+
+ private:
+  const EventLabel* intern(const EventLabel* outer, std::string name, EventLabel label);
+  static std::shared_ptr<TraceRecorder> current();
+  static std::atomic<bool> recording;
+  void write();
+  void add_memory(std::int16_t device, const void* address, std::int64_t bytes);
+
+  TraceWriter writer_;
+  EventBuffers buffers_;
+  const std::uint64_t most_label_bytes_;
+  std::atomic<std::uint64_t> ids_ = 1, runs_ = 0;
+  std::mutex mutex_;  ///< of all below
+  std::deque<EventLabel> labels_;
+  std::uint64_t label_bytes_ = 0;
+  const EventLabel* more_ = nullptr;                                              ///< for all beyond the limit
+  std::map<std::pair<const EventLabel*, std::string>, const EventLabel*> named_;  ///< by what is around, and name
+  std::vector<std::pair<const Device*, std::int16_t>> devices_;
+  std::vector<const DeviceStream*> streams_;
+  std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations
+  std::vector<std::int64_t> in_use_;             ///< by the number of the device, the host first
+  std::exception_ptr problem_;
+  std::thread thread_;
+};
+
+/// An event of rare work on this thread: a plan, a compilation, a collective. Costs one load while nothing records.
+class TraceSpan {
+ public:
+  TraceSpan(EventKind kind, std::string_view name) : TraceSpan(kind, name, 0, [] { return std::string(); }) {}
+  /// `args`: makes the event's members, as EventLabel::args, if a trace records. `number`: TraceEvent::correlation.
+  template <class Args>
+  TraceSpan(EventKind kind, std::string_view name, std::uint64_t number, const Args& args)
+      : recorder_(TraceRecorder::active()) {
+    event_.correlation = number;
+    if (recorder_ != nullptr) begin(kind, name, args());
+  }
+  ~TraceSpan();
+  TraceSpan(const TraceSpan&) = delete;
+  TraceSpan& operator=(const TraceSpan&) = delete;
+
+ private:
+  void begin(EventKind kind, std::string_view name, const std::string& args);
+  std::shared_ptr<TraceRecorder> recorder_;
+  TraceEvent event_;
+  int exceptions_ = 0;
+};
+
+}  // namespace tern

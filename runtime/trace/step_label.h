@@ -1,0 +1,25 @@
+// The text of a step's events: fields as PyTorch's profiler has them, and where in the program the node is.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <span>
+#include <string>
+
+#include "runtime/plan/plan.h"
+#include "runtime/prepared.h"
+#include "runtime/trace/event.h"
+
+namespace tern {
+
+EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function, const Step& step,
+                         std::span<const TensorView> in, std::span<const TensorView> out);
+/// "precision=high, stage=2": the notes on the step's node; empty without any.
+std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step);
+/// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own where PyTorch has none.
+std::string_view traced_name(DType t);
+
+/// Members of an event of a collective, as PyTorch's record_param_comms has them.
+std::string collective_args(const Collective& call, const std::string& group, int ranks);
+
+}  // namespace tern

@@ -1,0 +1,63 @@
+// Writes events as PyTorch's profiler does (Kineto's Chrome trace): one JSON object, one event a line.
+#pragma once
+
+#include <tern/trace.h>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/trace/buffers.h"
+#include "runtime/trace/call_stack.h"
+#include "runtime/trace/event.h"
+#include "runtime/trace/file.h"
+
+namespace tern {
+
+/// What a device says of itself, as members of its entry in "deviceProperties".
+struct TracedDevice {
+  std::string name, properties;
+};
+
+/// write() and finish() belong to one thread at a time; the others may be called by any.
+class TraceWriter {
+ public:
+  TraceWriter(const std::string& path, TraceOptions options);
+  void add_device(std::int16_t number, const std::string& name, const std::string& properties);
+  void describe(std::string_view key, std::string_view value);
+  void write(EventBlock& block);
+  /// Writes what describes the whole, and gives the file its name. Returns how many events were written.
+  std::uint64_t finish(const std::vector<TracedThread>& threads, std::uint64_t dropped);
+
+ private:
+  /// `thread`: the system's number.
+  void put(std::uint32_t thread, const TraceEvent& e);
+  void put_timed(std::uint32_t thread, const TraceEvent& e);
+  void put_memory(std::uint32_t thread, const TraceEvent& e);
+  void put_flow(const TraceEvent& e, std::uint32_t thread, bool begins);
+  void put_metadata(const char* name, std::int64_t pid, std::int64_t tid, const std::string& args);
+  void put_place(std::uint32_t thread, const TraceEvent& e);
+  void put_annotation(const TraceEvent& e);
+  CallStack& stack_of(std::uint32_t thread);
+  void open(const char* phase, const char* category);
+  void close();
+  void put_time(const char* key, std::uint64_t nanoseconds);
+  std::uint64_t since_base(std::uint64_t steady) const { return steady - steady_begin_ + wall_begin_ - base_; }
+
+  TraceFile file_;
+  const TraceOptions options_;
+  const std::int64_t process_;
+  std::uint64_t steady_begin_, wall_begin_, base_;
+  std::string out_;
+  std::uint64_t events_ = 0;
+  std::vector<std::pair<std::uint32_t, CallStack>> stacks_;
+  std::vector<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< on which something ran
+  std::mutex mutex_;                                             ///< of the rest
+  std::vector<std::pair<std::int16_t, TracedDevice>> devices_;
+  std::vector<std::pair<std::string, std::string>> facts_;
+};
+
+}  // namespace tern

@@ -1,0 +1,274 @@
+// What a trace has of runs: each node once, times that nest, scopes, failures, limits.
+#include <gtest/gtest.h>
+#include <tern/c_api.h>
+#include <tern/graph.h>
+#include <tern/trace.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "tests/runtime/support.h"
+
+namespace tern {
+namespace {
+
+using nlohmann::json;
+using testing::floats;
+using testing::TestProgram;
+
+class TraceTest : public ::testing::Test {
+ protected:
+  TraceTest() {
+    std::string pattern = ::testing::TempDir() + "/tern-trace-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    path_ = folder_ / "run.json";
+  }
+  ~TraceTest() override { std::filesystem::remove_all(folder_); }
+
+  json read() const {
+    std::ifstream file(path_);
+    return json::parse(file);
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+/// x @ w, then an expression: two nodes with origins.
+Model model() {
+  TestProgram p;
+  Program& program = p.program();
+  const ValueId x = p.input(DType::f32, {2, 3}), w = p.input(DType::f32, {3, 4});
+  const ValueId product = p.b().add(Op::matmul, {x, w});
+  p.output(p.b().add_all(Op::sort, {product}, {{AttrKey::axis, Dims{1}}})[0]);
+  program.origins = {{"aten.mm.default", "net.fc", "net.py:7"}, {"aten.sort.default", "net.top", "net.py:9"}};
+  std::vector<Node>& nodes = program.functions[0].nodes;
+  nodes[0].origin = 0;
+  nodes[1].origin = 1;
+  nodes[1].annotations.push_back({"stage", std::int64_t{2}});
+  return p.model();
+}
+std::vector<Tensor> inputs() {
+  return {floats({2, 3}, std::vector<float>(6, 1)), floats({3, 4}, std::vector<float>(12, 2))};
+}
+
+std::vector<json> events(const json& trace, const std::string& category) {
+  std::vector<json> found;
+  for (const json& e : trace["traceEvents"]) {
+    if (e.value("cat", "") == category) found.push_back(e);
+  }
+  return found;
+}
+
+double end_of(const json& e) {
+  return e["ts"].get<double>() + e["dur"].get<double>();
+}
+
+TEST_F(TraceTest, EachNodeIsThereOnceARun) {
+  Session session(model().prepare());
+  Trace trace(path_);
+  EXPECT_TRUE(Trace::active());
+  for (int i = 0; i < 3; ++i) session.run(inputs());
+  const TraceStats stats = trace.stop();
+  EXPECT_FALSE(Trace::active());
+  EXPECT_EQ(stats.dropped, 0u);
+  EXPECT_EQ(trace.stop().events, stats.events);
+  const json written = read();
+  EXPECT_EQ(written["traceEvents"].size(), stats.events);
+  EXPECT_EQ(written["schemaVersion"], 1);
+  const std::vector<json> ops = events(written, "cpu_op");
+  ASSERT_EQ(ops.size(), 6u);
+  const json& product = ops[0];
+  EXPECT_EQ(product["name"], "tern::matmul");
+  const json& args = product["args"];
+  EXPECT_EQ(args["Function"], "forward");
+  EXPECT_EQ(args["Node"], 0);
+  EXPECT_EQ(args["Origin"], "aten.mm.default");
+  EXPECT_EQ(args["Module Hierarchy"], "net.fc");
+  EXPECT_EQ(args["Input Dims"], json({{2, 3}, {3, 4}}));
+  EXPECT_EQ(args["Input type"], json({"float", "float"}));
+  EXPECT_EQ(args["flops"], 2 * 2 * 3 * 4);
+  EXPECT_EQ(args["bytes"], 4 * (6 + 12 + 8));
+  // Runs have the times of their nodes in them.
+  double begin = 0, end = 0, sum = 0;
+  for (const json& e : events(written, "user_annotation")) {
+    if (e["name"] != "ProfilerStep#1") continue;
+    begin = e["ts"];
+    end = end_of(e);
+  }
+  for (const json& e : {ops[2], ops[3]}) {
+    EXPECT_GE(e["ts"], begin);
+    EXPECT_LE(end_of(e), end);
+    sum += e["dur"].get<double>();
+  }
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, end - begin);
+  EXPECT_LE(end_of(ops[2]), ops[3]["ts"].get<double>());
+}
+
+TEST_F(TraceTest, ModulesAreAStackOfTheirOwn) {
+  Session session(model().prepare());
+  Trace trace(path_);
+  session.run(inputs());
+  trace.stop();
+  std::map<std::string, json> frames;
+  for (const json& e : events(read(), "python_function")) frames[e["name"]] = e;
+  ASSERT_EQ(frames.size(), 5u);
+  const json &net = frames["nn.Module: net"], &fc = frames["nn.Module: net.fc"],
+             &line = frames["net.py(7): aten.mm.default"];
+  EXPECT_EQ(fc["args"]["Python parent id"], net["args"]["Python id"]);
+  EXPECT_EQ(line["args"]["Python parent id"], fc["args"]["Python id"]);
+  EXPECT_LE(net["ts"], fc["ts"]);
+  EXPECT_GE(end_of(net) + 1e-3, end_of(frames["nn.Module: net.top"]));
+  EXPECT_NE(net["tid"], events(read(), "cpu_op")[0]["tid"]);
+}
+
+TEST_F(TraceTest, ScopesAndAnnotationsAreOnWhatIsBelow) {
+  Session session(model().prepare());
+  Trace trace(path_);
+  {
+    const Trace::Scope outer("outer");
+    const Trace::Scope inner("a \"quoted\"\nname");
+    session.run(inputs());
+  }
+  session.run(inputs());
+  trace.stop();
+  const json written = read();
+  const std::vector<json> ops = events(written, "cpu_op");
+  ASSERT_EQ(ops.size(), 4u);
+  EXPECT_EQ(ops[0]["args"]["User annotation"], "outer/a \"quoted\"\nname");
+  EXPECT_EQ(ops[1]["args"]["User annotation"], "outer/a \"quoted\"\nname/stage=2");
+  EXPECT_FALSE(ops[2]["args"].contains("User annotation"));
+  EXPECT_EQ(ops[3]["args"]["User annotation"], "stage=2");
+  std::map<std::string, int> scopes;
+  for (const json& e : events(written, "user_annotation")) ++scopes[e["name"]];
+  EXPECT_EQ(scopes["outer"], 1);
+  EXPECT_EQ(scopes["stage=2"], 2);
+}
+
+TEST_F(TraceTest, ReplaysOfGraphsHaveTheirNodes) {
+  Session session(model().prepare(), Stream("cpu"));
+  const std::vector<Tensor> in = inputs();
+  Graph graph;
+  graph.capture_begin(session.stream());
+  session.run(in);
+  graph.capture_end();
+  Trace trace(path_);
+  for (int i = 0; i < 2; ++i) graph.replay();
+  trace.stop();
+  const std::vector<json> ops = events(read(), "cpu_op");
+  ASSERT_EQ(ops.size(), 4u);
+  EXPECT_EQ(ops[3]["args"]["Op"], "sort");
+}
+
+TEST_F(TraceTest, AFailedRunLeavesUnfinishedEvents) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {4, 2}), rows = p.input(DType::i64, {1});
+  p.output(p.b().add(Op::index_select, {x, rows}, {{AttrKey::axis, Dims{0}}}));
+  Session session(p.model().prepare());
+  Tensor row(DType::i64, {1});
+  row.span<std::int64_t>()[0] = 9;
+  Trace trace(path_);
+  EXPECT_THROW(session.run({floats({4, 2}, std::vector<float>(8)), row}), Error);
+  trace.stop();
+  const json written = read();
+  ASSERT_EQ(events(written, "cpu_op").size(), 1u);
+  EXPECT_EQ(events(written, "cpu_op")[0]["args"]["finished"], false);
+  EXPECT_EQ(events(written, "user_annotation")[0]["args"]["finished"], false);
+}
+
+TEST_F(TraceTest, BeyondTheLimitEventsAreCounted) {
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;
+  constexpr int kCounters = 100000;  // 80 bytes each
+  Trace trace(path_, options);
+  for (int i = 0; i < kCounters; ++i) Trace::counter("load", "now", i);
+  const TraceStats stats = trace.stop();
+  const json written = read();
+  EXPECT_EQ(written["dropped_events"], stats.dropped);
+  std::uint64_t counters = 0;
+  for (const json& e : written["traceEvents"]) counters += e["ph"] == "C" ? 1 : 0;
+  EXPECT_EQ(counters + stats.dropped, kCounters);
+}
+
+TEST_F(TraceTest, ThreadsRecordSideBySide) {
+  const Prepared prepared = model().prepare();
+  Trace trace(path_);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Session session(prepared);
+      for (int k = 0; k < 50; ++k) session.run(inputs());
+    });
+  }
+  threads.clear();
+  trace.stop();
+  const std::vector<json> ops = events(read(), "cpu_op");
+  EXPECT_EQ(ops.size(), 4u * 50 * 2);
+  std::set<json> ids;
+  for (const json& e : ops) ids.insert(e["args"]["External id"]);
+  EXPECT_EQ(ids.size(), ops.size());
+}
+
+ErrorCode code_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.code();
+  }
+  return ErrorCode{};
+}
+
+TEST_F(TraceTest, WhatCannotBeWrittenIsAnError) {
+  EXPECT_EQ(code_of([&] { Trace(folder_ / "none" / "run.json"); }), ErrorCode::io);
+  EXPECT_FALSE(Trace::active());
+  {
+    Trace full("/dev/full");
+    EXPECT_EQ(code_of([&] { full.stop(); }), ErrorCode::io);
+  }
+  TraceOptions options;
+  options.rank = 2;
+  options.world_size = 2;
+  EXPECT_EQ(code_of([&] { Trace(path_, options); }), ErrorCode::invalid_argument);
+  Trace one(path_);
+  EXPECT_EQ(code_of([&] { Trace(folder_ / "two.json"); }), ErrorCode::invalid_argument);
+  one.stop();
+  EXPECT_EQ(files(), 1u);  // no temporary one
+}
+
+TEST_F(TraceTest, InC) {
+  Session session(model().prepare());
+  tern_trace_options options = TERN_TRACE_OPTIONS_INIT;
+  options.rank = 1;
+  options.world_size = 2;
+  options.backend = "gloo";
+  tern_trace* trace = nullptr;
+  ASSERT_EQ(tern_trace_start(path_.c_str(), &options, &trace), TERN_OK) << tern_last_error();
+  tern_trace* second = nullptr;
+  EXPECT_EQ(tern_trace_start(path_.c_str(), nullptr, &second), TERN_ERROR_INVALID_ARGUMENT);
+  tern_trace_scope* scope = nullptr;
+  ASSERT_EQ(tern_trace_scope_begin("in C", &scope), TERN_OK);
+  session.run(inputs());
+  tern_trace_scope_end(scope);
+  EXPECT_EQ(tern_trace_counter("load", "now", 0.5), TERN_OK);
+  std::uint64_t written = 0, dropped = 1;
+  ASSERT_EQ(tern_trace_stop(trace, &written, &dropped), TERN_OK);
+  tern_trace_free(trace);
+  const json all = read();
+  EXPECT_EQ(written, all["traceEvents"].size());
+  EXPECT_EQ(dropped, 0u);
+  EXPECT_EQ(all["distributedInfo"]["rank"], 1);
+  EXPECT_EQ(all["distributedInfo"]["world_size"], 2);
+  EXPECT_EQ(events(all, "cpu_op")[0]["args"]["User annotation"], "in C");
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,156 @@
+// Traces as text: what is read, what is refused and where, the sums, the critical path.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/tools/support.h"
+#include "tools/trace/merge.h"
+#include "tools/trace/summary.h"
+
+namespace tern {
+namespace {
+
+using test::TempFolder;
+
+LoadedTrace load(const std::string& text) {
+  std::istringstream stream(text);
+  return load_trace(stream, "input");
+}
+
+std::string refused(const std::string& text) {
+  try {
+    load(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::bad_file) << text;
+    return e.what();
+  }
+  return "no error";
+}
+
+/// A product that starts a kernel, waits for it, and one op after that.
+constexpr const char* kTrace = R"({"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 9, "tid": 9, "ts": 0, "dur": 30, "args": {}},
+{"ph": "X", "cat": "user_annotation", "name": "epoch", "pid": 9, "tid": 9, "ts": 0.5, "dur": 25, "args": {}},
+{"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 9, "tid": 9, "ts": 1, "dur": 9, "args": {"External id": 1, "Module Hierarchy": "net"}},
+{"ph": "X", "cat": "cpu_op", "name": "inner", "pid": 9, "tid": 9, "ts": 2, "dur": 3, "args": {"External id": 2}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 3, "dur": 1, "args": {"correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "product", "pid": 0, "tid": 1, "ts": 4, "dur": 10, "args": {"External id": 2, "correlation": 7, "stream": 1}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy", "pid": 0, "tid": 1, "ts": 16, "dur": 2, "args": {"External id": 2, "bytes": 64}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 9, "ts": 11, "dur": 8, "args": {}},
+{"ph": "X", "cat": "cpu_op", "name": "last", "pid": 9, "tid": 9, "ts": 20, "dur": 4, "args": {"External id": 3, "finished": false}}
+], "distributedInfo": {"rank": 1, "world_size": 2}})";
+
+const TraceSum& sum(const std::vector<TraceSum>& sums, const std::string& name) {
+  for (const TraceSum& s : sums) {
+    if (s.name == name) return s;
+  }
+  static const TraceSum none;
+  ADD_FAILURE() << name;
+  return none;
+}
+
+TEST(Trace, SumsAnOpsOwnTimeAndWhatItStarted) {
+  const TraceSummary s = summarize_trace(load(kTrace));
+  EXPECT_EQ(s.ops, 3u);
+  EXPECT_EQ(s.runs, 1u);
+  EXPECT_EQ(s.rank, 1);
+  EXPECT_EQ(s.unfinished, 1u);
+  EXPECT_EQ(sum(s.ops_by_time, "outer").host, 6);
+  EXPECT_EQ(sum(s.ops_by_time, "inner").host, 3);
+  EXPECT_EQ(sum(s.ops_by_time, "inner").device, 12);
+  EXPECT_EQ(sum(s.modules, "net").host, 6);
+  EXPECT_EQ(sum(s.annotations, "epoch").host, 13);
+  ASSERT_EQ(s.busy.size(), 2u);
+  EXPECT_EQ(s.busy[1].span, 14);
+  EXPECT_EQ(s.busy[1].compute, 10);
+  EXPECT_EQ(s.busy[1].copy, 2);
+  EXPECT_EQ(s.busy[1].idle, 2);
+}
+
+TEST(Trace, TheCriticalPathGoesThroughWaitsAndLaunches) {
+  const LoadedTrace trace = load(kTrace);
+  std::vector<std::string> names;
+  for (const PathPiece& p : critical_path(trace)) names.push_back(trace.name(trace.spans[p.span].name));
+  EXPECT_EQ(names, (std::vector<std::string>{"outer", "inner", "cudaLaunchKernel", "product", "Memcpy", "last"}));
+}
+
+TEST(Trace, TakesAListOfEventsAndOtherPrograms) {
+  EXPECT_EQ(load("[]").events, 0u);
+  const LoadedTrace t =
+      load(R"([{"ph": "X", "cat": "cpu_op", "name": "a", "pid": "Spans", "tid": "x", "ts": 1, "dur": -1},
+                                 {"ph": "X", "cat": "cpu_op", "name": 3, "ts": 1, "dur": 2, "args": [1, {"deep": []}]}])");
+  EXPECT_EQ(t.events, 2u);
+  EXPECT_EQ(t.skipped, 1u);
+  EXPECT_EQ(t.spans.size(), 1u);
+}
+
+TEST(Trace, RefusesWhatIsNone) {
+  EXPECT_NE(refused("{\"traceEvents\": [{\"ph\": \"X\",}]}").find("byte 29"), std::string::npos)
+      << refused("{\"traceEvents\": [{\"ph\": \"X\",}]}");
+  EXPECT_NE(refused("").find("byte 1"), std::string::npos) << refused("");
+  EXPECT_NE(refused("7").find("a trace is an object or a list of events"), std::string::npos);
+  EXPECT_NE(refused("[7]").find("an event is an object"), std::string::npos);
+  EXPECT_NE(refused("[[]]").find("an event is an object"), std::string::npos);
+  EXPECT_NE(refused("{\"traceEvents\": {}}").find("is a list"), std::string::npos);
+  EXPECT_NE(refused(std::string(100000, '[')).find("an event is an object"), std::string::npos);
+  EXPECT_NE(refused("[{\"args\": " + std::string(100000, '[')).find("deeper than 64"), std::string::npos);
+  std::string many = "[{\"args\": [0";
+  for (int i = 0; i < (1 << 20); ++i) many += ",0";
+  EXPECT_NE(refused(many + "]}]").find("more than 1048576 values"), std::string::npos);
+  EXPECT_NE(refused("[{\"name\": \"\xff\"}]").find("byte"), std::string::npos);
+}
+
+TEST(Trace, ReadsCompressedFilesAndRefusesDamagedOnes) {
+  const TempFolder folder;
+  const std::string path = folder / "t.json.gz";
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, kTrace, static_cast<unsigned>(std::strlen(kTrace)));
+  gzclose(file);
+  EXPECT_EQ(load_trace(path).events, 9u);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_THROW(load_trace(path), Error);
+  EXPECT_THROW(load_trace(folder / "none"), Error);
+}
+
+/// Two ranks whose clocks are 1000 us apart; rank 1 comes 5 and 1 us late.
+std::string rank_trace(int rank, double clock, const std::vector<double>& begins) {
+  const std::vector<double> ends = {20, 40};
+  std::ostringstream text;
+  text << "{\"traceEvents\": [";
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    text << (i > 0 ? "," : "")
+         << R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 7, "tid": 7, "ts": )"
+         << clock + begins[i] << ", \"dur\": " << ends[i] - begins[i]
+         << R"(, "args": {"Collective name": "allreduce", "Process Group Name": "0", "Seq": )" << i << "}}";
+  }
+  text << "], \"distributedInfo\": {\"rank\": " << rank << ", \"world_size\": 2}}";
+  return text.str();
+}
+
+TEST(Trace, MergingAlignsClocksByCollectives) {
+  const TempFolder folder;
+  const std::string a = folder / "a.json", b = folder / "b.json", all = folder / "all.json.gz";
+  std::ofstream(a) << rank_trace(0, 0, {10, 30});
+  std::ofstream(b) << rank_trace(1, 1000, {15, 31});
+  const MergedTrace merged = merge_traces({a, b}, all);
+  EXPECT_EQ(merged.offsets, (std::vector<double>{0, -1000}));
+  EXPECT_EQ(merged.residual, 0);
+  ASSERT_EQ(merged.collectives.size(), 2u);
+  EXPECT_EQ(merged.collectives[0].waited, 5);
+  EXPECT_EQ(merged.collectives[0].last, 1u);
+  EXPECT_EQ(merged.collectives[1].waited, 1);
+  const LoadedTrace together = load_trace(all);
+  ASSERT_EQ(together.spans.size(), 4u);
+  EXPECT_EQ(together.events, 4u + 4);  // and the joints
+  EXPECT_EQ(together.spans[1].begin, 15);
+  EXPECT_NE(together.spans[0].process, together.spans[1].process);
+  EXPECT_THROW(merge_traces({a, a}, all), Error);
+  EXPECT_THROW(merge_traces({a}, all), Error);
+}
+
+}  // namespace
+}  // namespace tern

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "tools/trace/summary.h"
+
+namespace tern {
+namespace {
+
+using Kind = TracedSpan::Kind;
+using Place = std::pair<std::int64_t, std::int64_t>;  // process and thread, or device and stream
+
+bool takes_part(const TracedSpan& s) {
+  return s.kind == Kind::op || s.kind == Kind::call || s.kind == Kind::overhead || s.on_device();
+}
+
+/// Divides a thread's time among the innermost spans.
+class Divider {
+ public:
+  Divider(const LoadedTrace& trace, std::vector<PathPiece>& pieces) : trace_(trace), pieces_(pieces) {}
+
+  void add(std::size_t number) {
+    const double begin = trace_.spans[number].begin;
+    close(begin);
+    if (!open_.empty()) give(open_.back(), begin);
+    reached_ = begin;
+    open_.push_back(number);
+  }
+  void finish() { close(std::numeric_limits<double>::infinity()); }
+
+ private:
+  /// Spans that have ended by then.
+  void close(double time) {
+    while (!open_.empty() && trace_.spans[open_.back()].end() <= time) {
+      const std::size_t number = open_.back();
+      give(number, trace_.spans[number].end());
+      reached_ = std::max(reached_, trace_.spans[number].end());
+      open_.pop_back();
+    }
+  }
+  void give(std::size_t number, double end) {
+    if (end > reached_ || pieces_.empty()) pieces_.push_back({number, reached_, std::max(end, reached_)});
+  }
+
+  const LoadedTrace& trace_;
+  std::vector<PathPiece>& pieces_;
+  std::vector<std::size_t> open_;
+  double reached_ = 0;
+};
+
+struct PieceAt {
+  const std::vector<PathPiece>* pieces = nullptr;
+  std::size_t at = 0;
+  const PathPiece& piece() const { return (*pieces)[at]; }
+};
+
+}  // namespace
+
+std::vector<PathPiece> critical_path(const LoadedTrace& trace) {
+  std::map<Place, std::vector<PathPiece>> places;
+  std::map<Place, Divider> dividers;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const TracedSpan& s = trace.spans[i];
+    if (!takes_part(s)) continue;
+    const Place place(s.process, s.thread);
+    dividers.try_emplace(place, trace, places[place]).first->second.add(i);
+  }
+  std::unordered_map<std::int64_t, PieceAt> launches;
+  std::vector<PieceAt> on_device;
+  PieceAt at;
+  for (auto& [place, divider] : dividers) {
+    divider.finish();
+    const std::vector<PathPiece>& pieces = places[place];
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      const TracedSpan& s = trace.spans[pieces[k].span];
+      if (s.kind == Kind::call && s.correlation != 0) launches[s.correlation] = {&pieces, k};
+      if (s.on_device()) on_device.push_back({&pieces, k});
+      if (at.pieces == nullptr || pieces[k].end > at.piece().end) at = {&pieces, k};
+    }
+  }
+  const auto end_of = [](const PieceAt& p) { return p.piece().end; };
+  std::ranges::sort(on_device, {}, end_of);
+  std::vector<PathPiece> path;
+  // Each step goes back in time, or from a wait to what it waited for, which is no wait.
+  while (at.pieces != nullptr) {
+    const PathPiece piece = at.piece();
+    const TracedSpan& s = trace.spans[piece.span];
+    if (s.waits) {
+      const auto after = std::ranges::upper_bound(on_device, piece.end, {}, end_of);
+      if (after != on_device.begin() && end_of(*(after - 1)) > piece.begin) {
+        at = *(after - 1);
+        continue;
+      }
+    }
+    path.push_back(piece);
+    PieceAt before;
+    if (at.at > 0) before = {at.pieces, at.at - 1};
+    const auto launch = s.on_device() ? launches.find(s.correlation) : launches.end();
+    if (launch != launches.end() && launch->second.piece().end <= piece.end &&
+        (before.pieces == nullptr || end_of(launch->second) > before.piece().end))
+      before = launch->second;
+    if (path.size() > 2 * trace.spans.size() + on_device.size()) break;  // times that contradict each other
+    at = before;
+  }
+  std::ranges::reverse(path);
+  return path;
+}
+
+}  // namespace tern

@@ -1,0 +1,168 @@
+#include "tools/trace/merge.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "runtime/trace/file.h"
+#include "tools/text.h"
+#include "tools/trace/events.h"
+#include "tools/trace/parse.h"
+
+namespace tern {
+namespace {
+
+using nlohmann::json;
+
+/// Group, number, name; of traces without numbers, the count of earlier ones of that name in that group.
+using CollectiveKey = std::tuple<std::string, std::int64_t, std::string>;
+struct CollectiveTime {
+  double begin = 0, end = 0;
+  std::int64_t process = 0, thread = 0;
+};
+
+struct Rank {
+  std::string path;
+  LoadedTrace trace;
+  std::map<CollectiveKey, CollectiveTime> collectives;
+  double offset = 0;
+};
+
+/// The same call may be there as an event of the host and as kernels: the host's has the number.
+std::map<CollectiveKey, CollectiveTime> collectives_of(const LoadedTrace& trace) {
+  std::map<CollectiveKey, CollectiveTime> all;
+  std::map<std::pair<std::string, std::string>, std::int64_t> counts;
+  const bool numbered =
+      std::ranges::any_of(trace.spans, [](const TracedSpan& s) { return s.collective != 0 && s.sequence >= 0; });
+  for (const TracedSpan& s : trace.spans) {
+    if (s.collective == 0 || (numbered && s.sequence < 0)) continue;
+    const std::string &group = trace.name(s.group), &name = trace.name(s.collective);
+    const std::int64_t number = numbered ? s.sequence : counts[{group, name}]++;
+    CollectiveTime& t = all[{group, number, name}];
+    if (t.end >= s.end()) continue;
+    t = {s.begin, s.end(), s.process, s.thread};
+  }
+  return all;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+Rank read_rank(const std::string& path) {
+  Rank r;
+  r.path = path;
+  r.trace = load_trace(path);
+  r.collectives = collectives_of(r.trace);
+  return r;
+}
+
+constexpr std::int64_t kOfRank = 100'000'000;  // added to numbers of processes for each rank
+
+/// Processes of all ranks lie side by side.
+void move_to_rank(json& event, std::int64_t rank, double offset) {
+  if (const auto ts = event.find("ts"); ts != event.end() && ts->is_number()) *ts = ts->get<double>() + offset;
+  if (const auto pid = event.find("pid"); pid != event.end()) {
+    if (pid->is_number_integer()) *pid = rank * kOfRank + trace_integer(&*pid, 0) % kOfRank;
+    if (pid->is_string()) *pid = fmt::format("rank {}: {}", rank, pid->get<std::string>());
+  }
+  // Flows have numbers of their own in each file.
+  if (const auto id = event.find("id"); id != event.end())
+    *id = fmt::format("{}.{}", rank, id->is_string() ? id->get<std::string>() : id->dump());
+  if (event.value("ph", std::string()) != "M" || !event.contains("args") || !event["args"].is_object()) return;
+  json& args = event["args"];
+  const std::string name = event.value("name", std::string());
+  if (name == "process_name" && args.contains("name") && args["name"].is_string())
+    args["name"] = fmt::format("rank {}: {}", rank, args["name"].get<std::string>());
+  if (name == "process_sort_index" && args.contains("sort_index"))
+    args["sort_index"] = rank * kOfRank + trace_integer(&args["sort_index"], 0) % kOfRank;
+}
+
+std::string text_of(const json& event) {
+  return event.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+MergedTrace merge_traces(const std::vector<std::string>& paths, const std::string& output) {
+  if (paths.size() < 2) fail(ErrorCode::invalid_argument, "merging takes two traces or more");
+  std::vector<Rank> ranks;
+  MergedTrace merged;
+  std::set<std::int64_t> seen;
+  for (const std::string& path : paths) {
+    ranks.push_back(read_rank(path));
+    const std::int64_t said = ranks.back().trace.rank;
+    const std::int64_t rank = said >= 0 ? said : static_cast<std::int64_t>(ranks.size() - 1);
+    if (!seen.insert(rank).second)
+      fail(ErrorCode::invalid_argument, fmt::format("{}: rank {} is there twice", escape_name(path), rank));
+    merged.ranks.push_back(rank);
+  }
+  // Joined by number, as far as every rank has it.
+  std::vector<CollectiveKey> common;
+  for (const auto& [key, time] : ranks[0].collectives) {
+    if (std::ranges::all_of(ranks, [&](const Rank& r) { return r.collectives.contains(key); })) common.push_back(key);
+  }
+  for (Rank& r : ranks) {
+    std::vector<double> differences;
+    for (const CollectiveKey& key : common)
+      differences.push_back(ranks[0].collectives.at(key).end - r.collectives.at(key).end);
+    r.offset = median(differences);
+    merged.offsets.push_back(r.offset);
+    for (const double d : differences) merged.residual = std::max(merged.residual, std::abs(d - r.offset));
+  }
+  TraceFile file(output);
+  file.write("{\"schemaVersion\": 1, \"traceEvents\": [\n");
+  json rest;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const TraceParse parse{[&](json&& event) {
+      move_to_rank(event, merged.ranks[i], ranks[i].offset);
+      file.write((merged.events++ > 0 ? ",\n" : "") + text_of(event));
+    }};
+    json beside = parse_trace_file(ranks[i].path, parse);
+    if (i == 0) rest = std::move(beside);
+  }
+  std::int64_t flow = 0;
+  for (const CollectiveKey& key : common) {
+    const auto& [group, number, name] = key;
+    JoinedCollective joined{group, name, number, 0, 0};
+    double first = 0, last = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const CollectiveTime& t = ranks[i].collectives.at(key);
+      const double begin = t.begin + ranks[i].offset;
+      if (i == 0 || begin > last) last = begin, joined.last = i;
+      if (i == 0 || begin < first) first = begin;
+      const json event = {{"ph", i == 0                  ? "s"
+                                 : i + 1 == ranks.size() ? "f"
+                                                         : "t"},
+                          {"cat", "collective"},
+                          {"name", fmt::format("{} {} of group {}", name, number, group)},
+                          {"id", fmt::format("collective.{}", flow)},
+                          {"pid", merged.ranks[i] * kOfRank + t.process % kOfRank},
+                          {"tid", t.thread},
+                          {"ts", begin},
+                          {"bp", "e"}};
+      file.write((merged.events++ > 0 ? ",\n" : "") + text_of(event));
+    }
+    ++flow;
+    joined.waited = last - first;
+    merged.collectives.push_back(std::move(joined));
+  }
+  file.write("\n]");
+  rest.erase("traceEvents");
+  rest.erase("distributedInfo");
+  rest.erase("schemaVersion");
+  rest["merged_ranks"] = merged.ranks;
+  for (const auto& [key, value] : rest.items()) file.write(",\n" + text_of(json(key)) + ": " + text_of(value));
+  file.write("}\n");
+  file.commit();
+  return merged;
+}
+
+}  // namespace tern

@@ -1,0 +1,63 @@
+#include "tools/trace/options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+/// A number that a launcher of ranks (torchrun, mpirun) has put into the environment; else, `otherwise`.
+int number_of_environment(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return otherwise;
+  int number = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  return error == std::errc() && stop == end ? number : otherwise;
+}
+
+}  // namespace
+
+void add_trace_options(CLI::App& command, TraceChoice& choice) {
+  command
+      .add_option("--trace", choice.path,
+                  "Write what runs do to this file, in the JSON of PyTorch's profiler: for 'tern trace', Perfetto and "
+                  "chrome://tracing. FILE.json.gz is compressed (docs/traces.md)")
+      ->type_name("FILE");
+  command
+      .add_option("--trace-memory", choice.memory,
+                  "Limit for events that wait to be written: bytes, or 64MB; more events are dropped and counted")
+      ->transform(CLI::AsSizeValue(true))
+      ->type_name("BYTES")
+      ->capture_default_str();
+}
+
+ChosenTrace::ChosenTrace(const TraceChoice& choice) : path_(choice.path) {
+  if (path_.empty()) return;
+  TraceOptions options;
+  options.memory = choice.memory;
+  const int ranks = number_of_environment("WORLD_SIZE", 1), rank = number_of_environment("RANK", 0);
+  if (ranks > 1 && rank >= 0 && rank < ranks) {
+    options.world_size = ranks;
+    options.rank = rank;
+    options.backend = "tern";
+  }
+  trace_.emplace(path_, options);
+}
+
+void ChosenTrace::finish() {
+  if (!trace_) return;
+  const TraceStats stats = trace_->stop();
+  trace_.reset();
+  if (stats.dropped > 0)
+    fmt::print(stderr, "tern: {}: {} events were dropped, {} written: give --trace-memory more\n", escape_name(path_),
+               stats.dropped, stats.events);
+}
+
+}  // namespace tern

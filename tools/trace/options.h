@@ -1,0 +1,31 @@
+// --trace of the subcommands that run programs.
+#pragma once
+
+#include <tern/trace.h>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+namespace tern {
+
+struct TraceChoice {
+  std::string path;  ///< empty: no trace
+  std::uint64_t memory = TraceOptions{}.memory;
+};
+
+void add_trace_options(CLI::App& command, TraceChoice& choice);
+
+/// Records while it lives, if a trace was asked for. A run that fails leaves a trace of what it did.
+class ChosenTrace {
+ public:
+  explicit ChosenTrace(const TraceChoice& choice);
+  /// Writes the file; says on standard error how many events were dropped.
+  void finish();
+
+ private:
+  std::string path_;
+  std::optional<Trace> trace_;
+};
+
+}  // namespace tern

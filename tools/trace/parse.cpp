@@ -1,0 +1,167 @@
+#include "tools/trace/parse.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <vector>
+
+#include "tools/text.h"
+#include "tools/trace/stream.h"
+
+namespace tern {
+namespace {
+
+using nlohmann::json;
+
+/// Told by the parser of one value after the other; keeps one event, and what is beside the events.
+class Handler final : public nlohmann::json_sax<json> {
+ public:
+  explicit Handler(const TraceParse& parse) : parse_(parse) {}
+
+  bool null() override { return value(nullptr); }
+  bool boolean(bool v) override { return value(v); }
+  bool number_integer(number_integer_t v) override { return value(v); }
+  bool number_unsigned(number_unsigned_t v) override { return value(v); }
+  bool number_float(number_float_t v, const string_t&) override { return value(v); }
+  bool string(string_t& v) override { return value(std::move(v)); }
+  bool binary(binary_t&) override { return refuse("binary data"); }
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& e) override {
+    at_ = at;
+    why_ = e.what();
+    return false;
+  }
+
+  std::size_t at() const { return at_; }
+  const std::string& why() const { return why_; }
+  json take_rest() {
+    if (!is_object_) return json::object();
+    return std::move(root_);
+  }
+
+ private:
+  bool refuse(std::string why) {
+    why_ = std::move(why);
+    return false;
+  }
+
+  /// Places in what is kept; null: the parser is in the list of events, or in nothing yet.
+  json* put(json&& v) {
+    if (++values_ > TraceParse::kMostValues) {
+      refuse(fmt::format("more than {} values in one event, or beside the events", TraceParse::kMostValues));
+      return nullptr;
+    }
+    json* outer = stack_.back();
+    if (outer == nullptr) {
+      event_ = std::move(v);
+      return &event_;
+    }
+    if (outer->is_array()) {
+      outer->push_back(std::move(v));
+      return &outer->back();
+    }
+    return &((*outer)[key_] = std::move(v));
+  }
+
+  template <class T>
+  bool value(T&& v) {
+    if (stack_.empty()) return refuse("a trace is an object or a list of events");
+    if (stack_.back() == nullptr) return refuse("an event is an object");
+    return put(json(std::forward<T>(v))) != nullptr;
+  }
+
+  bool open(json&& v) {
+    if (stack_.size() >= TraceParse::kMostDepth)
+      return refuse(fmt::format("values nest deeper than {}", TraceParse::kMostDepth));
+    if (stack_.empty()) {
+      is_object_ = v.is_object();
+      root_ = std::move(v);
+      stack_.push_back(is_object_ ? &root_ : nullptr);
+      return true;
+    }
+    if (stack_.back() == nullptr) {
+      if (!v.is_object()) return refuse("an event is an object");
+      beside_ = std::exchange(values_, 0);
+    }
+    if (stack_.size() == 1 && is_object_ && key_ == "traceEvents") {
+      if (!v.is_array()) return refuse("\"traceEvents\" is a list");
+      stack_.push_back(nullptr);
+      return true;
+    }
+    json* made = put(std::move(v));
+    if (made == nullptr) return false;
+    stack_.push_back(made);
+    return true;
+  }
+
+  bool close() {
+    stack_.pop_back();
+    if (stack_.empty() || stack_.back() != nullptr || event_.is_null()) return true;
+    values_ = beside_;
+    parse_.on_event(std::exchange(event_, nullptr));
+    return true;
+  }
+
+  const TraceParse& parse_;
+  json root_, event_;
+  bool is_object_ = false;
+  std::vector<json*> stack_;
+  std::string key_, why_;
+  std::size_t values_ = 0, beside_ = 0, at_ = 0;
+};
+
+/// Over a buffer's characters. The parser's own adapter of streams hides errors of the buffer.
+struct Characters {
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = char;
+  std::streambuf* buffer = nullptr;
+  std::size_t* read = nullptr;
+
+  char operator*() const { return static_cast<char>(buffer->sgetc()); }
+  Characters& operator++() {
+    buffer->sbumpc();
+    ++*read;
+    return *this;
+  }
+  Characters operator++(int) {
+    const Characters before = *this;
+    ++*this;
+    return before;
+  }
+  bool at_end() const {
+    using Traits = std::char_traits<char>;
+    return buffer == nullptr || Traits::eq_int_type(buffer->sgetc(), Traits::eof());
+  }
+  bool operator==(const Characters& other) const { return at_end() == other.at_end(); }
+};
+
+}  // namespace
+
+json parse_trace(std::istream& text, const std::string& name, const TraceParse& parse) {
+  Handler handler(parse);
+  std::size_t read = 0;
+  const bool valid = json::sax_parse(Characters{text.rdbuf(), &read}, Characters{}, &handler);
+  if (!valid) {
+    fail(ErrorCode::bad_file, fmt::format("{}: byte {}: not a trace: {}", escape_name(name),
+                                          handler.at() > 0 ? handler.at() : read, escape_name(handler.why())));
+  }
+  return handler.take_rest();
+}
+
+json parse_trace_file(const std::string& path, const TraceParse& parse) {
+  TraceBuffer buffer(path);
+  std::istream text(&buffer);
+  return parse_trace(text, path, parse);
+}
+
+}  // namespace tern

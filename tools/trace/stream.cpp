@@ -1,0 +1,38 @@
+#include "tools/trace/stream.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <tern/error.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tools/text.h"
+
+namespace tern {
+
+TraceBuffer::TraceBuffer(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+  if (file_ == nullptr) fail(ErrorCode::io, fmt::format("cannot open {}: {}", escape_name(path), std::strerror(errno)));
+  struct stat s {};
+  if (::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode))
+    fail(ErrorCode::io, fmt::format("cannot read {}: it is a folder", escape_name(path)));
+}
+
+TraceBuffer::int_type TraceBuffer::underflow() {
+  const int n = gzread(file_.get(), text_.data(), static_cast<unsigned>(text_.size()));
+  int code = Z_OK;
+  const char* why = gzerror(file_.get(), &code);
+  if (n < 0 || (n == 0 && code == Z_BUF_ERROR)) {
+    fail(code == Z_ERRNO ? ErrorCode::io : ErrorCode::bad_file,
+         fmt::format("{}: byte {} of the text: {}", escape_name(path_), bytes_,
+                     code == Z_BUF_ERROR ? "the compressed file ends here, in the middle" : escape_name(why)));
+  }
+  if (n == 0) return traits_type::eof();
+  bytes_ += static_cast<std::uint64_t>(n);
+  if (bytes_ > kMostText)
+    fail(ErrorCode::bad_file, fmt::format("{}: a text of more than {} bytes", escape_name(path_), kMostText));
+  setg(text_.data(), text_.data(), text_.data() + n);
+  return traits_type::to_int_type(text_[0]);
+}
+
+}  // namespace tern

@@ -1,0 +1,35 @@
+// The text of a trace: a plain file or a compressed one.
+#pragma once
+
+#include <zlib.h>
+
+#include <array>
+#include <cstdint>
+#include <istream>
+#include <memory>
+#include <streambuf>
+#include <string>
+
+namespace tern {
+
+/// Bytes of a file, decompressed if they are gzip's. Failures are errors: io for a file that cannot be read, bad_file
+/// for damaged compression and for more text than kMostText.
+class TraceBuffer final : public std::streambuf {
+ public:
+  static constexpr std::uint64_t kMostText = std::uint64_t{16} << 30;
+  explicit TraceBuffer(const std::string& path);
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  struct Close {
+    void operator()(gzFile file) const { gzclose(file); }
+  };
+  const std::string path_;
+  std::unique_ptr<gzFile_s, Close> file_;
+  std::uint64_t bytes_ = 0;
+  std::array<char, std::size_t{1} << 16> text_;
+};
+
+}  // namespace tern

@@ -1,0 +1,56 @@
+// What a trace says in sum: by op, module and annotation; idle time; the critical path.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/trace/events.h"
+
+namespace tern {
+
+/// Microseconds. `host`: of the ops alone, without the ops in them. `device`: of kernels and copies that they started.
+struct TraceSum {
+  std::string name;
+  std::uint64_t count = 0;
+  double host = 0, device = 0, flops = 0, bytes = 0;
+  double total() const { return host + device; }
+};
+
+/// Where the time between the first and the last activity of a place goes.
+struct TraceBusy {
+  std::string place;                                 ///< "device 0, stream 1", "host"
+  double span = 0, compute = 0, copy = 0, idle = 0;  ///< copy: while nothing computes
+};
+
+struct TraceSummary {
+  std::string path;
+  std::uint64_t events = 0, skipped = 0, dropped = 0, runs = 0, kernels = 0, copies = 0, ops = 0, unfinished = 0;
+  std::int64_t rank = -1, world_size = 1;
+  double span = 0;          ///< from the first begin to the last end
+  double run_mean = 0;      ///< of the runs
+  double copied_bytes = 0;  ///< by the device
+  std::vector<TraceSum> ops_by_time, modules, annotations, kernels_by_time, overheads;  ///< the slowest first
+  std::vector<TraceBusy> busy;
+  std::vector<TraceSum> path_by_time;  ///< of the critical path
+  double path_length = 0;
+};
+
+/// A part of a span in which no span inside it runs.
+struct PathPiece {
+  std::size_t span = 0;  ///< number in LoadedTrace::spans
+  double begin = 0, end = 0;
+};
+
+TraceSummary summarize_trace(const LoadedTrace& trace);
+
+/// The chain of activities without which the last one would not have ended so late: backwards from it, each time the
+/// one before on the same thread or stream, or the launch, or what a wait has waited for, whichever ended last. The
+/// first first.
+std::vector<PathPiece> critical_path(const LoadedTrace& trace);
+
+std::string trace_text(const TraceSummary& s, int most);
+std::string trace_json(const TraceSummary& s);
+
+}  // namespace tern

@@ -1,0 +1,84 @@
+#include "tools/text.h"
+
+#include <fmt/format.h>
+
+#include "tools/text_table.h"
+#include "tools/trace/summary.h"
+
+namespace tern {
+namespace {
+
+using Align = TextTable::Align;
+
+std::string milliseconds(double microseconds) {
+  return fmt::format("{:.3f}", microseconds / 1e3);
+}
+
+std::string share(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100 * part / whole) : "";
+}
+
+std::string rate(double amount, double microseconds) {
+  return amount > 0 && microseconds > 0 ? fmt::format("{:.1f}", amount / microseconds / 1e3) : "";
+}
+
+std::string table(const char* title, const std::vector<TraceSum>& sums, int most, bool rates) {
+  if (sums.empty()) return {};
+  double whole = 0;
+  for (const TraceSum& s : sums) whole += s.total();
+  std::vector<TextTable::Column> columns = {{title},
+                                            {"count", Align::right},
+                                            {"host ms", Align::right},
+                                            {"device ms", Align::right},
+                                            {"share", Align::right}};
+  if (rates) columns.insert(columns.end(), {{"GFLOP/s", Align::right}, {"GB/s", Align::right}});
+  TextTable t(columns);
+  for (std::size_t i = 0; i < sums.size() && static_cast<int>(i) < most; ++i) {
+    const TraceSum& s = sums[i];
+    std::vector<std::string> row = {escape_name(s.name, 80), fmt::format("{}", s.count), milliseconds(s.host),
+                                    s.device > 0 ? milliseconds(s.device) : "", share(s.total(), whole)};
+    if (rates) {
+      const double time = s.device > 0 ? s.device : s.host;
+      row.insert(row.end(), {rate(s.flops, time), rate(s.bytes, time)});
+    }
+    t.add_row(row);
+  }
+  const std::size_t left =
+      sums.size() > static_cast<std::size_t>(most) ? sums.size() - static_cast<std::size_t>(most) : 0;
+  return '\n' + t.str() + (left > 0 ? fmt::format("... and {} more (--most)\n", left) : "");
+}
+
+}  // namespace
+
+std::string trace_text(const TraceSummary& s, int most) {
+  std::string text = fmt::format("{}: {} events in {} ms", escape_name(s.path), s.events, milliseconds(s.span));
+  if (s.rank >= 0) text += fmt::format(", rank {} of {}", s.rank, s.world_size);
+  text += fmt::format("\n  {} runs", s.runs);
+  if (s.runs > 0) text += fmt::format(" of {} ms on average", milliseconds(s.run_mean));
+  text += fmt::format(", {} ops, {} kernels, {} copies on the device ({})\n", s.ops, s.kernels, s.copies,
+                      human_bytes(static_cast<std::uint64_t>(s.copied_bytes)));
+  if (s.unfinished > 0) text += fmt::format("  {} events did not finish: the run failed\n", s.unfinished);
+  if (s.dropped > 0) text += fmt::format("  {} events were dropped while it was recorded\n", s.dropped);
+  if (s.skipped > 0) text += fmt::format("  {} events have no usable times and are left out\n", s.skipped);
+  if (!s.busy.empty()) {
+    TextTable t({{"where"},
+                 {"span ms", Align::right},
+                 {"computes", Align::right},
+                 {"copies, communicates", Align::right},
+                 {"idle", Align::right}});
+    for (const TraceBusy& b : s.busy)
+      t.add_row(
+          {b.place, milliseconds(b.span), share(b.compute, b.span), share(b.copy, b.span), share(b.idle, b.span)});
+    text += '\n' + t.str();
+  }
+  text += table("op", s.ops_by_time, most, true);
+  text += table("kernel", s.kernels_by_time, most, false);
+  text += table("module", s.modules, most, true);
+  text += table("annotation", s.annotations, most, true);
+  text += table("overhead", s.overheads, most, false);
+  text += table(fmt::format("on the critical path, {} ms", milliseconds(s.path_length)).c_str(), s.path_by_time, most,
+                false);
+  return text;
+}
+
+}  // namespace tern
