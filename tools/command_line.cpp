@@ -29,7 +29,7 @@ namespace {
 /// In the order of --help.
 constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
     add_export_command, add_inspect_command, add_validate_command, add_run_command, add_verify_command,
-    add_train_command,  add_bench_command,   add_conform_command,  add_ops_command, add_devices_command,
+    add_train_command,  add_bench_command,   add_conform_command,  add_ops_command, add_devices_command, add_trace_command,
     add_help_command,   add_version_command, add_pages_command,
 };
 

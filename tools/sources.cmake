@@ -40,6 +40,7 @@ set(sources
   files/packed_f6.cpp
   files/safetensors.cpp
   files/streams.cpp
+  groups.cpp
   help.cpp
   inputs.cpp
   inspect/common.cpp
