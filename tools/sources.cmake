@@ -14,6 +14,7 @@ set(sources
   cmd_ops.cpp
   cmd_pages.cpp
   cmd_run.cpp
+  cmd_trace.cpp
   cmd_train.cpp
   cmd_validate.cpp
   cmd_verify.cpp
@@ -40,6 +41,8 @@ set(sources
   files/packed_f6.cpp
   files/safetensors.cpp
   files/streams.cpp
+  flight/flight.cpp
+  flight/records.cpp
   groups.cpp
   help.cpp
   inputs.cpp
