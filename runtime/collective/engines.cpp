@@ -3,15 +3,17 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <tern/error.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
 
 namespace tern {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Debian's packages of what an engine is built over.
 struct Package {
@@ -20,31 +22,34 @@ struct Package {
 constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
                                  {"mpi", "libopenmpi-dev", "libopenmpi3 and openmpi-bin"}};
 
-std::vector<fs::path> folders() {
-  std::vector<fs::path> list;
+/// Of TERN_ENGINE_PATH, then beside the file that this code is in: a build folder, an installed library, an installed
+/// command.
+std::vector<std::string> folders() {
+  std::vector<std::string> list;
   const char* given = std::getenv("TERN_ENGINE_PATH");
   std::string_view rest = given == nullptr ? "" : given;
   while (!rest.empty()) {
     const std::string_view path = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), path.size() + 1));
-    if (!path.empty()) list.push_back(fs::absolute(std::string(path)));
+    if (!path.empty()) list.emplace_back(path);
   }
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&engines), &info) == 0 || info.dli_fname == nullptr) return list;
-  std::error_code failed;
-  fs::path file = fs::canonical(info.dli_fname, failed);
-  if (failed) file = fs::canonical("/proc/self/exe", failed);
-  if (failed) return list;
-  const fs::path here = file.parent_path();
-  list.insert(list.end(), {here / "engines", here / "tern" / "engines",
-                           here.parent_path() / TERN_LIBRARY_FOLDER / "tern" / "engines"});
+  using Path = std::unique_ptr<char, decltype(&std::free)>;
+  Path file(realpath(info.dli_fname, nullptr), std::free);
+  if (file == nullptr) file = Path(realpath("/proc/self/exe", nullptr), std::free);  // a command's name as it was typed
+  if (file == nullptr) return list;
+  std::string here = file.get();
+  here.resize(here.rfind('/'));
+  for (const char* folder : {"/engines", "/tern/engines", "/../" TERN_LIBRARY_FOLDER "/tern/engines"})
+    list.push_back(here + folder);
   return list;
 }
 
-Engine load(const fs::path& path, const std::string& name) {
+Engine load(const std::string& path, const std::string& name) {
   Engine e;
   e.info.name = name;
-  e.info.path = path.string();
+  e.info.path = path;
   // Open MPI looks for its parts among the global symbols.
   void* handle = dlopen(path.c_str(), RTLD_NOW | (name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL));
   if (handle == nullptr) {
@@ -62,21 +67,15 @@ Engine load(const fs::path& path, const std::string& name) {
   return e;
 }
 
-std::vector<Engine> find() {
-  std::vector<Engine> found;
-  for (const fs::path& folder : folders()) {
-    std::error_code ignored;
-    std::vector<fs::path> paths;
-    for (const fs::directory_entry& e : fs::directory_iterator(folder, ignored)) paths.push_back(e.path());
-    std::ranges::sort(paths);
-    for (const fs::path& p : paths) {
-      const std::string file = p.stem().string();
-      constexpr std::string_view kPrefix = "libtern_";
-      if (p.extension() != ".so" || !file.starts_with(kPrefix)) continue;
-      const std::string name = file.substr(kPrefix.size());
-      const auto same = [&](const Engine& e) { return e.info.name == name && e.table != nullptr; };
-      if (std::ranges::none_of(found, same)) found.push_back(load(p, name));
-    }
+/// The first library of that name that loads; else why none does.
+Engine find(const std::string& name) {
+  Engine found;
+  found.info.name = name;
+  for (const std::string& folder : folders()) {
+    const std::string path = folder + "/libtern_" + name + ".so";
+    // A bare name would be looked up in the system's folders, not here.
+    if (found.table == nullptr && folder.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0)
+      found = load(path, name);
   }
   return found;
 }
@@ -84,18 +83,29 @@ std::vector<Engine> find() {
 }  // namespace
 
 const std::vector<Engine>& engines() {
-  static const std::vector<Engine> found = find();
+  static const std::vector<Engine> found = [] {
+    std::vector<Engine> all;
+    for (const Package& p : kPackages) all.push_back(find(p.engine));
+    return all;
+  }();
   return found;
 }
 
 const tern_engine& find_engine(const std::string& name) {
-  std::string have;
+  static std::map<std::string, Engine, std::less<>> others;  // of names that Tern does not know
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const Engine* found = nullptr;
   for (const Engine& e : engines()) {
-    if (e.info.name == name && e.table != nullptr) return *e.table;
-    if (e.info.name == name)
-      fail(ErrorCode::unsupported, fmt::format("the engine '{}' does not load: {}", name, e.info.problem));
-    if (e.table != nullptr) have += fmt::format("{}'{}'", have.empty() ? "" : ", ", e.info.name);
+    if (e.info.name == name) found = &e;
   }
+  if (found == nullptr && name.find('/') == std::string::npos) {
+    const auto known = others.find(name);
+    found = known != others.end() ? &known->second : &others.emplace(name, find(name)).first->second;
+  }
+  if (found != nullptr && found->table != nullptr) return *found->table;
+  if (found != nullptr && !found->info.problem.empty())
+    fail(ErrorCode::unsupported, fmt::format("the engine '{}' does not load: {}", name, found->info.problem));
   std::string hint = "the engines of connect_group are 'gloo' and 'mpi'";
   for (const Package& p : kPackages) {
     if (name == p.engine)
@@ -104,13 +114,14 @@ const tern_engine& find_engine(const std::string& name) {
           "engines/ beside Tern's library (it needs {})",
           p.build, name, p.run);
   }
-  fail(ErrorCode::unsupported,
-       fmt::format("there is no engine '{}'; there is: {}; {}", name, have.empty() ? "none" : have, hint));
+  fail(ErrorCode::unsupported, fmt::format("there is no engine '{}'; {}", name, hint));
 }
 
 std::vector<EngineInfo> group_engines() {
   std::vector<EngineInfo> list;
-  for (const Engine& e : engines()) list.push_back(e.info);
+  for (const Engine& e : engines()) {
+    if (!e.info.path.empty()) list.push_back(e.info);
+  }
   return list;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <tern/error.h>
 #include <unistd.h>
 
@@ -9,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "runtime/collective/call.h"
@@ -265,12 +265,12 @@ std::string FlightRecorder::write(const std::string& folder, int rank) {
     const std::lock_guard lock(mutex_);
     bytes = text(rank);
   }
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
+  mkdir(folder.c_str(), 0777);  // which may be there
   std::FILE* f = std::fopen(unfinished.c_str(), "wbe");
-  const bool ok = f != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
-  if (f != nullptr && std::fclose(f) == 0 && ok) std::filesystem::rename(unfinished, path, failed);
-  if (!ok || failed) fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
+  bool ok = f != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
+  if (f != nullptr) ok = std::fclose(f) == 0 && ok;
+  if (!ok || std::rename(unfinished.c_str(), path.c_str()) != 0)
+    fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
   return path;
 }
 
