@@ -127,7 +127,7 @@ def flight(checks, build, engine, torch):
         if os.path.exists(f"{build}/tern"):
             said = subprocess.run([f"{build}/tern", "trace", "flight", folder], capture_output=True, text=True)
             checks.expect(f"{engine}: tern trace flight", said.returncode == 1 and
-                          "rank 0, 1 waits for rank 2" in said.stdout and "rank 2 has made 5 calls" in said.stdout,
+                          "ranks 0, 1 wait for rank 2" in said.stdout and "rank 2 has made 5 calls" in said.stdout,
                           said.stdout + said.stderr)
         if torch:
             said = subprocess.run([f"{torch}/torchfrtrace", folder], capture_output=True, text=True)

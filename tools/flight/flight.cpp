@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 
 #include "tools/flight/records.h"
 #include "tools/text.h"
@@ -17,6 +16,10 @@ std::string text_of(const FlightCall& c) {
   std::string text = fmt::format("{} of [{}] {}", escape_name(c.name), fmt::join(c.in, ", "), escape_name(c.types));
   if (!c.place.empty()) text += ", at " + escape_name(c.place);
   return text + ", " + escape_name(c.state);
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
 }
 
 bool is_alike(const FlightCall& a, const FlightCall& b) {
@@ -75,9 +78,8 @@ class GroupReport {
     }
     if (waiting.empty()) return false;
     fmt::print("  call {}: {}\n", number, text_of(*by_rank.at(waiting.front())));
-    fmt::print("    rank {} waits", fmt::join(waiting, ", "));
-    fmt::print("{}\n", absent.empty() ? "; all ranks have made the call"
-                                      : fmt::format(" for rank {}", fmt::join(absent, ", ")));
+    fmt::print("    {} {}{}\n", ranks_text(waiting), waiting.size() == 1 ? "waits" : "wait",
+               absent.empty() ? "; all ranks have made the call" : " for " + ranks_text(absent));
     for (const int r : absent) {
       const bool known = std::ranges::any_of(records_, [&](const FlightRecord& f) { return f.rank == r; });
       const auto found = last.find(r);
