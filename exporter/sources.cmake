@@ -108,6 +108,7 @@ set(sources
   lower/call.cpp
   lower/cast.cpp
   lower/class_loss.cpp
+  lower/collective.cpp
   lower/contraction.cpp
   lower/convolution.cpp
   lower/counting.cpp
@@ -246,6 +247,7 @@ set(sources
   rewrite.cpp
   simplify/common.cpp
   simplify/numbers.cpp
+  simplify/overlap.cpp
   subclasses/affine.cpp
   subclasses/families.cpp
   subclasses/mx.cpp

@@ -1,4 +1,5 @@
-// collective: the work is the session's, which knows its groups and its device.
+// collective, exchange, wait: the work is the session's, which knows its groups and its device.
+#include <tern/collective.h>
 #include <tern/error.h>
 
 #include "kernels/kernel.h"
@@ -11,10 +12,18 @@ void run(KernelCall& c) {
   c.groups->run(c);
 }
 
+/// Ranks read the operand of other kinds while results are written.
+int in_place(const Node& node, std::size_t) {
+  const auto kind = static_cast<CollectiveKind>(node.integer(AttrKey::kind));
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ? 0 : -1;
+}
+
 }  // namespace
 
 void register_collective(KernelTable& t) {
-  t.set(Op::collective, {.run = run, .in_place = 0});
+  t.set(Op::collective, {.run = run, .in_place_of = in_place});
+  t.set(Op::exchange, {.run = run});
+  t.set(Op::wait, {.run = run, .in_place = 0});
 }
 
 }  // namespace tern

@@ -118,7 +118,7 @@ struct RandomState {
 class GroupAccess {
  public:
   virtual ~GroupAccess() = default;
-  /// Runs a node of op collective, with the ranks of its group.
+  /// Runs a node of op collective, exchange or wait, with the ranks of its group.
   virtual void run(const KernelCall& call) = 0;
 };
 

@@ -215,11 +215,52 @@ bool may_be_absent(const Node& node, std::size_t k) {
   return std::ranges::any_of(node.outputs, [](ValueId v) { return v != kNoValue; });
 }
 
+namespace {
+
+/// A collective that only starts writes its result until a wait: nothing else may read it.
+void check_pending(const Checked& c, std::size_t number, const Function& f) {
+  enum class Is : std::uint8_t { plain, pending, awaited };
+  std::vector<Is> values(f.values.size(), Is::plain);
+  const auto at = [&](ValueId v) -> Is* {
+    return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
+  };
+  const auto wrong = [&](const char* what) { c.function("functions.pending", number, what); };
+  const auto starts = [](const Node& n) {
+    const AttrData* mode = n.op == Op::collective ? n.find(AttrKey::mode) : nullptr;
+    const Dims* dims = mode == nullptr ? nullptr : std::get_if<Dims>(mode);
+    return dims != nullptr && dims->size() == 1 && (*dims)[0].is_const() && (*dims)[0].value() != 0;
+  };
+  for (const Node& n : f.nodes) {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      Is* const v = at(n.inputs[k]);
+      if (v == nullptr || *v == Is::plain) continue;
+      if (n.op != Op::wait || k != 0) wrong("a node reads a collective's result before a wait");
+      *v = Is::awaited;
+    }
+    if (!starts(n)) continue;
+    if (n.outputs.size() == 1) {
+      if (Is* const v = at(n.outputs[0])) *v = Is::pending;
+    }
+  }
+  for (const FunctionOutput& o : f.outputs) {
+    if (const Is* v = at(o.value); v != nullptr && *v != Is::plain)
+      wrong("a collective's result is given out before a wait");
+  }
+  for (const WriteBack& w : f.writebacks) {
+    if (const Is* v = at(w.value); v != nullptr && *v != Is::plain)
+      wrong("a collective's result is kept before a wait");
+  }
+  if (std::ranges::find(values, Is::pending) != values.end()) wrong("a collective starts, and no wait ends it");
+}
+
+}  // namespace
+
 void check_functions(const Checked& c) {
   std::unordered_set<std::string_view> entries;
   for (std::size_t i = 0; i < c.program.functions.size(); ++i) {
     const Function& f = c.program.functions[i];
     FunctionRules(c, i).check();
+    check_pending(c, i, f);
     if (!f.entry) continue;
     if (f.name.empty()) c.function("functions.name", i, "an entry function has no name");
     if (!entries.insert(f.name).second) c.function("functions.name", i, "two entry functions have the same name");

@@ -12,11 +12,15 @@ namespace tern {
 
 namespace {
 
+bool is_communication(Op op) {
+  return op == Op::collective || op == Op::exchange || op == Op::wait;
+}
+
 /// Whether the step asks for kernels when it runs, beyond those that it asked for when it was planned.
 bool asks_later(const Step& step) {
   if (step.kind == Step::Kind::copy) return true;
   return step.kind == Step::Kind::kernel && step.kernel->run != portable::run_launches &&
-         step.resolved->op != Op::collective &&  // which has no kernels
+         !is_communication(step.resolved->op) &&  // which has no kernels
          step.resolved->op != Op::custom;        // whose text is planned, too, and whose host code is the user's
 }
 

@@ -13,12 +13,21 @@ set(sources
   c_api/state.cpp
   c_api/structs.cpp
   c_api/trace.cpp
+  collective/algorithms.cpp
   collective/call.cpp
-  collective/connected_group.cpp
+  collective/channel.cpp
+  collective/control.cpp
+  collective/engine_group.cpp
+  collective/engines.cpp
+  collective/flight.cpp
+  collective/launch.cpp
   collective/local_group.cpp
+  collective/messages.cpp
   collective/reduce.cpp
   collective/session_groups.cpp
   collective/socket.cpp
+  collective/transport_group.cpp
+  collective/watch.cpp
   context.cpp
   control.cpp
   definitions.cpp

@@ -82,8 +82,8 @@ enum class OptimKind : std::uint8_t { TERN_OPTIM_KINDS(TERN_KIND_ENUM) };
 inline constexpr int kOptimKinds = 12;
 
 // What op collective does among the ranks of a group: CollectiveKind and ReduceOp of tern/collective.h.
-inline constexpr int kCollectiveKinds = 4;
-inline constexpr int kReduceOps = 8;
+inline constexpr int kCollectiveKinds = 13;
+inline constexpr int kReduceOps = 9;
 
 #undef TERN_KIND_ENUM
 

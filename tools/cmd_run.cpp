@@ -1,5 +1,6 @@
 // tern run: runs a function of an archive (or a .pt2) on tensors from files, or on random ones.
 #include <fmt/format.h>
+#include <tern/collective.h>
 #include <tern/graph.h>
 #include <tern/kernels.h>
 #include <tern/tern.h>
@@ -14,6 +15,7 @@
 #include "tools/calls.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/groups.h"
 #include "tools/inputs.h"
 #include "tools/text.h"
 #include "tools/trace/options.h"
@@ -23,7 +25,8 @@ namespace tern {
 namespace {
 
 struct RunArguments {
-  std::string model, function, output, format;
+  std::string model, function, output, format, group;
+  double group_timeout = 600;
   TraceChoice trace;
   InputChoice inputs;
   DeviceChoice device;
@@ -168,6 +171,12 @@ const std::vector<Tensor>& run_graph(Graph& graph, Session& session, const std::
 }
 
 int run_run(RunArguments& a) {
+  // All ranks meet before they load: a rank that is missing is found out first.
+  const std::shared_ptr<ProcessGroup> group = a.group.empty() ? nullptr : join_launched_group(a.group, a.group_timeout);
+  if (group != nullptr) {
+    for (std::string* name : {&a.model, &a.output}) put_rank(*name, group->rank());
+    for (std::string& name : a.inputs.files) put_rank(name, group->rank());
+  }
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
   ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it
@@ -190,6 +199,7 @@ int run_run(RunArguments& a) {
   const Prepared prepared = model.prepare(options);
   Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
+  if (group != nullptr) session.set_group(group);
   Results results(f, a, calls.size());
   Graph graph;
   if (a.graph) {
@@ -238,6 +248,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->transform(CLI::AsSizeValue(true))
       ->type_name("BYTES")
       ->capture_default_str();
+  add_group_options(*c, a->group, a->group_timeout);
   add_device_options(*c, a->device);
   add_share_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
@@ -258,6 +269,9 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "conformance case (out0, mut0).\n"
       "Tensors named call0.NAME, call1.NAME, ... in a file are a sequence too: one call each. The results of a "
       "sequence are named so.\n"
+      "With --group each process that torchrun --no-python, mpirun or srun starts is a rank; in the names of files "
+      "{rank} "
+      "stands for its number.\n"
       "With --output - the summary goes to standard error.");
   c->callback([a, &line] { line.status = run_run(*a); });
 }

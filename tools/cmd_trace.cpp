@@ -7,6 +7,7 @@
 
 #include "tools/bounds.h"
 #include "tools/command.h"
+#include "tools/flight/flight.h"
 #include "tools/inputs.h"
 #include "tools/option_text.h"
 #include "tools/text.h"
@@ -68,7 +69,14 @@ int merge(const TraceArguments& a) {
   return 0;
 }
 
+int flight(const TraceArguments& a) {
+  if (a.files.size() != 2 || !a.output.empty())
+    fail(ErrorCode::invalid_argument, "flight takes a folder of records: tern trace flight FOLDER");
+  return run_flight(a.files[1]);
+}
+
 int run_trace(const TraceArguments& a) {
+  if (a.files[0] == "flight") return flight(a);
   const bool merges = a.files[0] == "merge";
   if (merges && (a.output.empty() || a.files.size() < 3))
     fail(ErrorCode::invalid_argument, "merging takes two traces or more, and --output: tern trace merge A B -o ALL");
@@ -81,20 +89,24 @@ int run_trace(const TraceArguments& a) {
 
 void add_trace_command(CLI::App& app, CommandLine& line) {
   auto a = std::make_shared<TraceArguments>();
-  CLI::App* c = app.add_subcommand("trace", "Sum up a trace of runs, or merge the traces of several ranks");
+  CLI::App* c = app.add_subcommand(
+      "trace", "Sum up a trace of runs, merge the traces of several ranks, or say which ranks wait for whom");
   c->add_option("file", a->files,
                 "A trace of --trace or of torch.profiler, .json or .json.gz; or the word merge and the traces of "
-                "several ranks")
+                "several ranks; or the word flight and a folder of flight records, tern_flight_0, tern_flight_1, ...")
       ->required();
   c->add_option("-o,--output", a->output, "Where merge writes; .json.gz is compressed")->type_name("FILE");
   within(c->add_option("--most", a->most, "Rows of each table")->capture_default_str(), bounds::kListed);
   c->add_flag("--json", a->json, "Print all figures as JSON");
   c->footer(
       "Examples:\n  tern run model.tern --random --trace run.json.gz\n  tern trace run.json.gz --most 20\n"
-      "  tern trace merge rank0.json rank1.json -o ranks.json.gz\n\n"
+      "  tern trace merge rank0.json rank1.json -o ranks.json.gz\n"
+      "  tern trace flight /tmp/flight\n\n"
       "Host times are an op's own, without the ops in it; device times are those of the kernels and copies that it "
       "started. merge aligns the ranks' clocks by the collectives that all of them have, and says for whom the others "
-      "waited. docs/traces.md has the fields.");
+      "waited. docs/traces.md has the fields.\n"
+      "A rank writes its flight record to TERN_FLIGHT_FOLDER if a group fails, or at SIGUSR2; PyTorch's torchfrtrace "
+      "reads these files too. The status of flight is 1 if a rank waits, or calls differ.");
   c->callback([a, &line] { line.status = run_trace(*a); });
 }
 

@@ -27,6 +27,7 @@ void add_train_command(CLI::App& app, CommandLine& line);
 void add_bench_command(CLI::App& app, CommandLine& line);
 void add_ops_command(CLI::App& app, CommandLine& line);
 void add_devices_command(CLI::App& app, CommandLine& line);
+void add_trace_command(CLI::App& app, CommandLine& line);
 void add_help_command(CLI::App& app, CommandLine& line);
 void add_version_command(CLI::App& app, CommandLine& line);
 void add_pages_command(CLI::App& app, CommandLine& line);

@@ -41,6 +41,9 @@ set(sources
   files/packed_f6.cpp
   files/safetensors.cpp
   files/streams.cpp
+  flight/flight.cpp
+  flight/records.cpp
+  groups.cpp
   help.cpp
   inputs.cpp
   inspect/common.cpp

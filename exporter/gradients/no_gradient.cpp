@@ -28,6 +28,8 @@ constexpr NoGradient kOps[] = {
     {Op::optim, refused, "a step of an optimizer is not differentiated"},
     {Op::ldl_factor, refused, "PyTorch has none either"},
     {Op::collective, refused, "gradients of several ranks are reduced after they are derived"},
+    {Op::exchange, refused, "gradients of several ranks are reduced after they are derived"},
+    {Op::wait, refused, "gradients of several ranks are reduced after they are derived"},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Fused optimizer steps, and communication between processes.
+// Fused optimizer steps.
 #include <algorithm>
 
 #include "exporter/lower/lower.h"
@@ -100,36 +100,7 @@ Values adagrad(Builder& b, const Call& c) {
               {numeric(c, "lr"), c.number("lr_decay"), 0, c.number("weight_decay"), c.number("eps")}, 0);
 }
 
-Values collective(Builder& b, const Call& c, CollectiveKind kind, std::int64_t groups, std::string_view reduce,
-                  std::int64_t root = 0) {
-  if (groups == 1) return {c.tensor("input")};
-  return {b.add(Op::collective, {c.tensor("input")},
-                {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::groups, Dim(groups)),
-                 attr_text(AttrKey::text, reduce), attr_text(AttrKey::name, c.text_or("group_name", "")),
-                 attr(AttrKey::k, Dim(root))})};
-}
-Values all_reduce(Builder& b, const Call& c) {
-  return collective(b, c, CollectiveKind::all_reduce, 0, c.text("reduce_op"));
-}
-Values all_gather(Builder& b, const Call& c) {
-  return collective(b, c, CollectiveKind::all_gather, c.integer("group_size"), "");
-}
-Values reduce_scatter(Builder& b, const Call& c) {
-  return collective(b, c, CollectiveKind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"));
-}
-Values broadcast(Builder& b, const Call& c) {
-  return collective(b, c, CollectiveKind::broadcast, 0, "", c.integer("src"));
-}
-Values wait(Builder&, const Call& c) {
-  return {c.tensor("tensor")};
-}
-
 constexpr Lowering kTable[] = {
-    {"_c10d_functional.all_gather_into_tensor.default", all_gather},
-    {"_c10d_functional.all_reduce.default", all_reduce},
-    {"_c10d_functional.broadcast.default", broadcast},
-    {"_c10d_functional.reduce_scatter_tensor.default", reduce_scatter},
-    {"_c10d_functional.wait_tensor.default", wait},
     {"aten._fused_adagrad.default", adagrad},
     {"aten._fused_adagrad.tensor_lr", adagrad},
     {"aten._fused_adagrad_.default", adagrad},

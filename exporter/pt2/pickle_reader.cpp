@@ -18,13 +18,13 @@ using Code = PickleOpcode;
 
 class Machine {
  public:
-  Machine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base)
-      : pickle_(pickle), label_(label), base_(base) {}
+  Machine(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base, std::size_t most)
+      : pickle_(pickle), label_(label), base_(base), most_(most) {}
 
   PickleValues run() {
-    if (pickle_.size() > kMaxPickleBytes)
+    if (pickle_.size() > most_)
       fail_at(0, ErrorCode::unsupported,
-              fmt::format("the pickle has {} bytes, and at most {} are read", pickle_.size(), kMaxPickleBytes));
+              fmt::format("the pickle has {} bytes, and at most {} are read", pickle_.size(), most_));
     while (!done_) step();
     if (at_ != pickle_.size()) fail_at(at_, ErrorCode::bad_file, "bytes follow the pickle's end");
     return std::move(values_);
@@ -183,6 +183,7 @@ class Machine {
   std::span<const std::byte> pickle_;
   const std::string& label_;
   std::uint64_t base_;
+  std::size_t most_;
   std::size_t at_ = 0, opcode_at_ = 0;
   bool done_ = false;
   PickleValues values_;
@@ -287,8 +288,9 @@ const char* name_of(PickleValue::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base) {
-  return Machine(pickle, label, base).run();
+PickleValues read_pickle(std::span<const std::byte> pickle, const std::string& label, std::uint64_t base,
+                         std::size_t most) {
+  return Machine(pickle, label, base, most).run();
 }
 
 }  // namespace tern::pt2

@@ -79,6 +79,7 @@ void share_common_nodes(Program& program) {
 }
 
 void simplify(Program& program) {
+  overlap_collectives(program);
   inline_numbers(program);
   share_common_nodes(program);
   remove_dead_code(program);

@@ -12,7 +12,10 @@ void inline_numbers(Program& program);
 /// query, a key and a value three times.
 void share_common_nodes(Program& program);
 
-/// Both, and removes what nothing reads any more.
+/// Collectives that nothing runs beside are done where they stand (overlap.cpp).
+void overlap_collectives(Program& program);
+
+/// All of them, and removes what nothing reads any more.
 void simplify(Program& program);
 
 }  // namespace tern

@@ -221,11 +221,25 @@ void optim(Make& m) {
 }
 void collective(Make& m) {
   m.operand(m.real(), m.any_shape());
-  m.set(Key::kind, m.in(0, 3));
+  m.set(Key::kind, m.in(0, 4));
   m.text(Key::text, m.pick({"sum", "avg", "max", "min", "product", "band", "bor"}));
   m.text(Key::name, "0");
   m.set(Key::groups, m.pick<std::int64_t>({0, 1, 1, 1, 2}));
   if (m.chance(20)) m.set(Key::k, m.in(0, 1));
+}
+
+void wait(Make& m) {
+  const DType dtype = m.real();
+  const auto shape = m.any_shape();
+  m.operand(dtype, shape);
+  if (m.chance(50)) m.operand(dtype, shape);
+}
+void exchange(Make& m) {  // without a group it says what it needs
+  m.operand(m.real(), m.any_shape());
+  m.set(Key::counts, m.in(0, 1));
+  m.set(Key::sizes, m.in(0, 2));
+  m.set(Key::mapped, m.in(0, 3));
+  m.text(Key::name, "0");
 }
 
 }  // namespace
@@ -243,6 +257,8 @@ void list_control(MakerTable& t) {
   set(Op::custom, custom);
   set(Op::optim, optim);
   set(Op::collective, collective);
+  set(Op::wait, wait);
+  set(Op::exchange, exchange);
 }
 
 }  // namespace tern::fuzz

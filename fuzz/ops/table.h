@@ -19,6 +19,6 @@ void list_indexing(MakerTable& t);      ///< gather .. repeat_interleave
 void list_contractions(MakerTable& t);  ///< matmul, convolution, attention, rnn, cdist
 void list_windows(MakerTable& t);       ///< pools, resize, grid_sample, fold, detection
 void list_linalg(MakerTable& t);        ///< fft .. matrix_exp
-void list_control(MakerTable& t);       ///< cond .. custom, optim, collective
+void list_control(MakerTable& t);       ///< cond .. custom, optim, collective, wait, exchange
 
 }  // namespace tern::fuzz

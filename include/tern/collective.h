@@ -1,10 +1,11 @@
 // Collectives: communication among sessions that run one program together, in several processes or threads. A program
-// calls them through torch.distributed: all_reduce, all_gather_into_tensor, reduce_scatter_tensor, broadcast.
+// calls them through torch.distributed: all_reduce, all_gather_into_tensor, all_to_all_single and others.
 //
-//   auto group = tern::connect_group("10.0.0.1:4711", rank, 2);  // in each of two processes
+//   tern::GroupOptions options = tern::launched_group_options();  // what torchrun, mpirun or srun say
+//   auto group = tern::connect_group("gloo", options);            // in each process
 //   tern::Session session(prepared);
 //   session.set_group(group);
-//   session.run({input});  // in both processes; each waits for the other's data
+//   session.run({input});  // in all processes; each waits for the others' data
 #pragma once
 
 #include <tern/api.h>
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,34 +22,67 @@ namespace tern {
 
 /// The numbers are part of the archive format.
 enum class CollectiveKind : std::uint8_t {
-  all_reduce = 0,      ///< each rank gets the reduction of all inputs, element by element
-  all_gather = 1,      ///< each rank gets all inputs, in the order of ranks
-  reduce_scatter = 2,  ///< as all_reduce, but each rank gets one part: rank 0 the first
-  broadcast = 3,       ///< each rank gets the input of one rank
+  all_reduce = 0,        ///< each rank gets the reduction of all inputs, element by element
+  all_gather = 1,        ///< each rank gets all inputs, in the order of ranks
+  reduce_scatter = 2,    ///< as all_reduce, but each rank gets one part: rank 0 the first
+  broadcast = 3,         ///< each rank gets the input of one rank
+  all_to_all = 4,        ///< rank r gets part r of each input, in the order of ranks
+  gather = 5,            ///< `root` gets all inputs, in the order of ranks
+  scatter = 6,           ///< each rank gets one part of the root's input: rank 0 the first
+  reduce = 7,            ///< `root` gets the reduction of all inputs
+  all_gather_v = 8,      ///< as all_gather, of inputs of different sizes
+  reduce_scatter_v = 9,  ///< as reduce_scatter, in parts of different sizes
+  barrier = 10,          ///< returns when all ranks have called it
+  send = 11,             ///< this rank's input goes to rank `root`
+  receive = 12,          ///< this rank gets what rank `root` sends
 };
 
-/// How to reduce, as in torch.distributed.ReduceOp.
-enum class ReduceOp : std::uint8_t { sum = 0, avg = 1, product = 2, min = 3, max = 4, band = 5, bor = 6, bxor = 7 };
+/// How to reduce, as in torch.distributed.ReduceOp. premul_sum multiplies by Collective::factor first.
+enum class ReduceOp : std::uint8_t {
+  sum = 0,
+  avg = 1,
+  product = 2,
+  min = 3,
+  max = 4,
+  band = 5,
+  bor = 6,
+  bxor = 7,
+  premul_sum = 8
+};
 
-/// One call. `in` and `out` are host memory: the same (all_reduce, broadcast) or disjoint.
+/// One call. `in` and `out` are host memory: the same (all_reduce, reduce, broadcast) or disjoint.
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  ReduceOp reduce = ReduceOp::sum;  ///< for all_reduce and reduce_scatter
-  /// all_gather and broadcast take every type of at least one byte. Reductions take bool, integers, and floats of 16
-  /// bits or more (a complex element counts as two); avg takes floats only; band, bor and bxor take no floats.
+  ReduceOp reduce = ReduceOp::sum;  ///< for all_reduce, reduce and reduce_scatter(_v)
+  /// Kinds without a reduction take every type of at least one byte. Reductions take bool, integers, and floats of 16
+  /// bits or more (a complex element counts as two); avg and premul_sum take floats only; band, bor and bxor take no
+  /// floats.
   DType dtype = DType::invalid;
-  std::int64_t count = 0;  ///< elements of `in`; for reduce_scatter a multiple of the number of ranks
-  int root = 0;            ///< for broadcast: the rank whose input all ranks get
+  /// Elements of `in`; of `out` for receive; of the root's `in`, on all ranks, for scatter. A multiple of the number of
+  /// ranks for reduce_scatter, scatter, and all_to_all without parts.
+  std::int64_t count = 0;
+  int root = 0;  ///< for broadcast, gather, scatter and reduce; for send and receive the other rank
   const void* in = nullptr;
-  void* out = nullptr;  ///< `count` elements; all_gather: times the number of ranks; reduce_scatter: divided by it
+  /// As many elements as the kind says. Only the root's is used by gather and reduce.
+  void* out = nullptr;
+  /// all_to_all: elements for each rank; none: equal parts. reduce_scatter_v: each rank's elements, the same list on
+  /// all ranks.
+  std::span<const std::int64_t> in_parts = {};
+  /// all_to_all: elements from each rank; none: equal parts. all_gather_v: each rank's elements, the same list on all.
+  std::span<const std::int64_t> out_parts = {};
+  double factor = 1;  ///< for premul_sum
+  int tag = 0;        ///< for send and receive: a message with this tag
+  /// For errors and the flight recorder: where the program makes the call ("model.py:12"). Valid during the call.
+  const char* where = "";
 };
 
-/// One rank's end of a group. Implement it over your own transport (MPI, NCCL with copies), or use one of the groups
-/// below. Pass it to Session::set_group.
+/// One rank's end of a group. Implement it over your own transport, or use one of the groups below. Pass it to
+/// Session::set_group.
 ///
-/// Threads: each rank has its own object, which one thread uses at a time. Order: all ranks make the same calls in the
-/// same order. Tern adds one all_gather of three int64 before the first call of each session; on devices with their own
-/// collectives (tern/device.h) it also adds a broadcast of uint8 and another all_gather.
+/// Threads: each rank has its own object, which one thread uses at a time; any thread may call abort. Order: all ranks
+/// make the same calls in the same order. Tern adds one all_gather of three int64 before the first call of each
+/// session; on devices with their own collectives (tern/device.h) it also adds a broadcast of uint8 and another
+/// all_gather.
 class TERN_API ProcessGroup {
  public:
   virtual ~ProcessGroup();
@@ -55,6 +90,9 @@ class TERN_API ProcessGroup {
   virtual int size() const = 0;
   /// Returns when `out` is complete and no rank reads `in` any more. On failure throws tern::Error on all ranks.
   virtual void run(const Collective& call) = 0;
+  /// Calls of kinds send and receive that are in flight together; returns when all are done. Messages between two ranks
+  /// with one tag keep their order. The default makes one call after the other, in the order given.
+  virtual void run_batch(std::span<const Collective> calls);
   /// Tells the other ranks that this rank has failed, and why: their pending and later calls fail instead of waiting.
   /// The group cannot be used afterwards. A session calls it if a run, a capture or a replay fails. It does not call it
   /// for errors that it finds before a run begins (invalid_argument, unsupported), nor for errors that
@@ -66,15 +104,50 @@ class TERN_API ProcessGroup {
 /// A group of threads in this process, for several devices or for tests; element r belongs to rank r. Results have the
 /// same bits on every rank and in every run: ranks are reduced in order, in the element type (float16 and bfloat16
 /// round after each addition, as PyTorch's gloo does; avg divides the sum). All ranks fail if their calls differ, if a
-/// rank's object is destroyed, or if a rank waits longer than `timeout`.
+/// rank's object is destroyed before its calls are done, or if a rank waits longer than `timeout`.
 TERN_API std::vector<std::shared_ptr<ProcessGroup>> local_group(
     int size, std::chrono::milliseconds timeout = std::chrono::minutes(10));
 
-/// A group of processes, on hosts of one byte order, over TCP. Rank 0 listens at `address` ("HOST:PORT"), the others
-/// connect to it. Returns when all ranks are connected; throws tern::Error (io) after `timeout`. All data pass through
-/// rank 0, which reduces as local_group does: suitable for a few ranks. There is no encryption and no authentication:
-/// use it only on networks that you trust.
-TERN_API std::shared_ptr<ProcessGroup> connect_group(const std::string& address, int rank, int size,
-                                                     std::chrono::milliseconds timeout = std::chrono::minutes(10));
+/// A place in a group of processes.
+struct GroupOptions {
+  int rank = 0, size = 1;
+  int local_rank = 0;  ///< among the ranks of this host: the number of the device to take
+  /// "HOST:PORT" where rank 0 listens, and the others tell it how they are. Every group needs a port of its own.
+  std::string address;
+  std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  std::string name = "0";     ///< for errors and the flight recorder
+  std::string launcher = {};  ///< "torchrun", "mpirun", "srun", or empty
+};
+
+/// A group of processes over an engine: "gloo" (TCP) or "mpi" (Open MPI; start the processes with its mpirun or srun).
+/// An engine is a library, libtern_gloo.so or libtern_mpi.so, in the folder engines/ beside Tern's; TERN_ENGINE_PATH
+/// names other folders. Reductions have the bits of local_group. Returns when all ranks are connected. Throws
+/// tern::Error (io) after the timeout, and unsupported if the engine is missing.
+///
+/// A rank that ends, or whose call differs, fails the other ranks within seconds; a rank that hangs fails them when
+/// their timeout is over. There is no encryption and no authentication: use it only on networks that you trust.
+TERN_API std::shared_ptr<ProcessGroup> connect_group(const std::string& engine, const GroupOptions& options);
+
+/// The engines whose libraries load, each with its version ("gloo 0.5.0"), and for others why not.
+struct EngineInfo {
+  std::string name, version, path, problem;
+};
+TERN_API std::vector<EngineInfo> group_engines();
+
+/// The rank, size and address that a launcher has set in the environment:
+///   torchrun --no-python   RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT (Tern listens at MASTER_PORT + 1)
+///   mpirun of Open MPI     OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK
+///   srun                   SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, SLURM_LAUNCH_NODE_IPADDR
+/// TERN_GROUP_ADDRESS overrides the address. Throws invalid_argument, naming the variables, if they are missing, are no
+/// numbers, or contradict each other.
+TERN_API GroupOptions launched_group_options();
+
+/// What the flight recorder keeps of this process's last calls is written to FOLDER/tern_flight_RANK, in the format
+/// that PyTorch's torchfrtrace reads. Returns the path. Throws tern::Error (io).
+TERN_API std::string write_flight_record(const std::string& folder, int rank);
+
+/// From now on the record is written to `folder` if a group of this process fails, or if the process gets SIGUSR2 while
+/// it has a group. TERN_FLIGHT_FOLDER does the same from the first group on.
+TERN_API void set_flight_folder(const std::string& folder);
 
 }  // namespace tern

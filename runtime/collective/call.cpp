@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <limits>
+#include <numeric>
 
 #include "schema/kinds.h"
 #include "schema/reductions.h"
@@ -11,50 +12,123 @@
 namespace tern {
 namespace {
 
-bool reduces(const Collective& c) {
-  return c.kind == CollectiveKind::all_reduce || c.kind == CollectiveKind::reduce_scatter;
+using Kind = CollectiveKind;
+
+bool has_root(Kind k) {
+  return k == Kind::broadcast || k == Kind::gather || k == Kind::scatter || k == Kind::reduce || is_point_to_point(k);
+}
+
+/// Parts of one list are equal to their sum, and none is negative.
+bool is_division(std::span<const std::int64_t> parts, std::int64_t count, int ranks) {
+  if (parts.size() != static_cast<std::size_t>(ranks)) return false;
+  std::int64_t sum = 0;
+  for (const std::int64_t n : parts) {
+    if (n < 0 || __builtin_add_overflow(sum, n, &sum)) return false;
+  }
+  return sum == count;
+}
+
+std::string text_of(std::span<const std::int64_t> parts) {
+  constexpr std::size_t kMost = 8;
+  std::string text = fmt::format("{}", fmt::join(parts.first(std::min(parts.size(), kMost)), ", "));
+  return parts.size() > kMost ? text + ", ..." : text;
 }
 
 }  // namespace
 
+bool reduces(Kind k) {
+  return k == Kind::all_reduce || k == Kind::reduce_scatter || k == Kind::reduce || k == Kind::reduce_scatter_v;
+}
+
+bool is_point_to_point(Kind k) {
+  return k == Kind::send || k == Kind::receive;
+}
+
 std::string describe(const Collective& c) {
   std::string text(collective_kind_name(static_cast<int>(c.kind)));
-  if (reduces(c)) text += fmt::format(" ({})", reduce_op_name(static_cast<int>(c.reduce)));
+  if (c.kind == Kind::barrier) return text;
+  if (reduces(c.kind)) text += fmt::format(" ({})", reduce_op_name(static_cast<int>(c.reduce)));
   text += fmt::format(" of {} {}", c.count, name_of(c.dtype));
-  if (c.kind == CollectiveKind::broadcast) text += fmt::format(" from rank {}", c.root);
+  if (!c.in_parts.empty()) text += fmt::format(", {} for the ranks", text_of(c.in_parts));
+  if (!c.out_parts.empty()) text += fmt::format(", {} from the ranks", text_of(c.out_parts));
+  const bool to = c.kind == Kind::gather || c.kind == Kind::reduce || c.kind == Kind::send;
+  if (has_root(c.kind)) text += fmt::format(" {} rank {}", to ? "to" : "from", c.root);
   return text;
 }
 
-void check_call(const Collective& c, int ranks) {
+void check_call(const Collective& c, int rank, int ranks) {
   const auto refuse = [&](const char* why) {
     fail(ErrorCode::invalid_argument, fmt::format("{} among {} ranks: {}", describe(c), ranks, why));
   };
-  const int size = element_size(c.dtype);
   if (static_cast<int>(c.kind) >= kCollectiveKinds || static_cast<int>(c.reduce) >= kReduceOps)
     refuse("this collective does not exist");
+  if (c.kind == Kind::barrier) return;
+  const int size = element_size(c.dtype);
   if (size == 0 || elements_per_byte(c.dtype) != 1) refuse("this element type is not supported");
   if (c.count < 0 || c.count > std::numeric_limits<std::int64_t>::max() / size / ranks)
     refuse("the elements do not fit in memory");
-  if (reduces(c) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
-  if (c.kind == CollectiveKind::reduce_scatter && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
-  if (c.kind == CollectiveKind::broadcast && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
+  if (reduces(c.kind) && !is_reducible(c.reduce, c.dtype)) refuse("the reduction is not defined for this type");
+  const bool divides =
+      c.kind == Kind::reduce_scatter || c.kind == Kind::scatter || (c.kind == Kind::all_to_all && c.in_parts.empty());
+  if (divides && c.count % ranks != 0) refuse("the ranks' parts would not be equal");
+  if (has_root(c.kind) && (c.root < 0 || c.root >= ranks)) refuse("the root rank does not exist");
+  if (is_point_to_point(c.kind) && c.root == rank) refuse("a rank does not send to itself");
+  if (c.kind == Kind::all_to_all && c.in_parts.empty() != c.out_parts.empty())
+    refuse("parts are given for both the input and the output, or for neither");
+  if ((c.kind == Kind::reduce_scatter_v || !c.in_parts.empty()) && !is_division(c.in_parts, c.count, ranks))
+    refuse("the parts of the input are not one number for each rank that add up to its elements");
+  if (c.kind == Kind::all_gather_v || !c.out_parts.empty()) {
+    const std::int64_t all = std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+    if (!is_division(c.out_parts, all, ranks)) refuse("the parts of the output are not one number for each rank");
+    if (c.kind == Kind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
+      refuse("this rank's part of the output is not its input");
+  }
 }
 
-bool is_same(const Collective& a, const Collective& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.count == b.count && (!reduces(a) || a.reduce == b.reduce) &&
-         (a.kind != CollectiveKind::broadcast || a.root == b.root);
-}
-
-void check_same(int rank_a, const Collective& a, int rank_b, const Collective& b) {
-  if (is_same(a, b)) return;
-  fail(ErrorCode::runtime,
-       fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}; they run the same program with the "
-                   "same sizes, in the same order",
-                   rank_a, describe(a), rank_b, describe(b)));
+std::uint64_t fingerprint(const Collective& c) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::uint64_t x) {
+    hash = (hash ^ x) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  add(static_cast<std::uint64_t>(c.kind));
+  if (c.kind == Kind::barrier) return hash;
+  add(static_cast<std::uint64_t>(c.dtype));
+  if (reduces(c.kind)) add(static_cast<std::uint64_t>(c.reduce));
+  if (has_root(c.kind)) add(static_cast<std::uint64_t>(c.root));
+  const bool same_count = (c.kind != Kind::all_to_all || c.in_parts.empty()) && c.kind != Kind::all_gather_v;
+  if (same_count) add(static_cast<std::uint64_t>(c.count));
+  const auto add_list = [&](std::span<const std::int64_t> parts) {
+    for (const std::int64_t n : parts) add(static_cast<std::uint64_t>(n));
+  };
+  if (c.kind == Kind::reduce_scatter_v) add_list(c.in_parts);
+  if (c.kind == Kind::all_gather_v) add_list(c.out_parts);
+  return hash;
 }
 
 std::size_t bytes_of(const Collective& call, std::int64_t count) {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(element_size(call.dtype));
+}
+
+std::int64_t results_of(const Collective& c, int rank, int ranks) {
+  const auto r = static_cast<std::size_t>(rank);
+  switch (c.kind) {
+    case Kind::all_gather: return c.count * ranks;
+    case Kind::gather: return rank == c.root ? c.count * ranks : 0;
+    case Kind::reduce: return rank == c.root ? c.count : 0;
+    case Kind::reduce_scatter:
+    case Kind::scatter: return c.count / ranks;
+    case Kind::reduce_scatter_v: return c.in_parts[r];
+    case Kind::all_gather_v: return std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+    case Kind::all_to_all:
+      return c.out_parts.empty() ? c.count : std::accumulate(c.out_parts.begin(), c.out_parts.end(), std::int64_t{0});
+    case Kind::barrier:
+    case Kind::send: return 0;
+    case Kind::all_reduce:
+    case Kind::broadcast:
+    case Kind::receive: return c.count;
+  }
+  return 0;
 }
 
 void check_rank(int rank, int ranks) {
@@ -64,5 +138,8 @@ void check_rank(int rank, int ranks) {
 
 ProcessGroup::~ProcessGroup() = default;
 void ProcessGroup::abort(const std::string& why) noexcept {}
+void ProcessGroup::run_batch(std::span<const Collective> calls) {
+  for (const Collective& c : calls) run(c);
+}
 
 }  // namespace tern

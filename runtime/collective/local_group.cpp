@@ -1,193 +1,195 @@
-// Ranks in threads of one process: each looks at the others' memory between two rendezvous of all.
+// Ranks in threads of one process: a message goes straight from one rank's memory to another's.
 #include <fmt/format.h>
 #include <tern/error.h>
 
-#include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <mutex>
+#include <vector>
 
 #include "runtime/collective/call.h"
-#include "runtime/collective/reduce.h"
+#include "runtime/collective/transport_group.h"
 
 namespace tern {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using std::chrono::milliseconds;
 
-/// What the members share.
-class Rendezvous {
- public:
-  Rendezvous(int size, std::chrono::milliseconds timeout)
-      : calls(static_cast<std::size_t>(size)),
-        parts(calls.size()),
-        here_(calls.size()),
-        looks_(calls.size()),
-        timeout_(timeout) {}
-
-  /// Returns when all ranks are here, and may look at each other's memory until they are at the next wait, or done.
-  void wait(std::size_t rank, const Collective& call) {
-    std::unique_lock lock(mutex_);
-    if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
-    here_[rank] = true;
-    looks_[rank] = false;
-    if (++arrived_ == here_.size()) {
-      here_.assign(here_.size(), false);
-      looks_.assign(looks_.size(), true);
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
-      return;
-    }
-    const std::uint64_t mine = round_;
-    const bool in_time = changed_.wait_for(lock, timeout_, [&] { return round_ != mine || !failure_.empty(); });
-    if (round_ != mine) return;
-    if (!in_time)
-      end(fmt::format("rank {} has waited {} ms in {} for {}", rank, timeout_.count(), describe(call), who()));
-    fail(ErrorCode::runtime, failure_);
-  }
-
-  /// From here on every rank fails.
-  void stop(const std::string& why) {
-    const std::lock_guard lock(mutex_);
-    end(why);
-  }
-
-  void done(std::size_t rank) {
-    const std::lock_guard lock(mutex_);
-    looks_[rank] = false;
-    changed_.notify_all();
-  }
-  /// From here on every rank fails. Returns when no rank reads this one's memory any more.
-  void give_up(std::size_t rank, const std::string& why) {
-    std::unique_lock lock(mutex_);
-    looks_[rank] = false;
-    end(why);
-    changed_.wait(lock, [&] { return std::ranges::count(looks_, true) == 0; });
-  }
-
-  std::vector<Collective> calls;  ///< of each rank, between two rendezvous
-  std::vector<Bytes> parts;       ///< of each rank: its share of what is joined
-
- private:
-  void end(const std::string& why) {
-    if (failure_.empty()) failure_ = why;
-    changed_.notify_all();
-  }
-  /// Those that others wait for.
-  std::string who() const {
-    std::string list;
-    for (std::size_t r = 0; r < here_.size(); ++r) {
-      if (!here_[r]) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", r);
-    }
-    return list;
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<bool> here_, looks_;
-  std::size_t arrived_ = 0;
-  std::uint64_t round_ = 0;
-  std::string failure_;
-  std::chrono::milliseconds timeout_;
+/// A message, or what waits for one.
+struct Post {
+  enum class Is : std::uint8_t { waiting, moving, done } is = Is::waiting;
+  bool sends = false;
+  int owner = 0;
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  std::tuple<int, int, std::uint64_t> key;  ///< from, to, tag
 };
 
-class LocalRank : public ProcessGroup {
- public:
-  LocalRank(std::shared_ptr<Rendezvous> rendezvous, int rank) : rendezvous_(std::move(rendezvous)), rank_(rank) {}
-  ~LocalRank() override { rendezvous_->stop(fmt::format("rank {} has left the group", rank_)); }
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(rendezvous_->calls.size()); }
-  void abort(const std::string& why) noexcept override {
-    rendezvous_->stop(fmt::format("rank {} has failed: {}", rank_, why));
-  }
+/// What the ranks share.
+struct Room {
+  explicit Room(int size) : states(static_cast<std::size_t>(size)), left(states.size(), false) {}
 
-  void run(const Collective& call) override {
-    try {
-      check_call(call, size());
-      meet(call);
-      work(call);
-      rendezvous_->done(index());
-    } catch (const std::exception& e) {
-      rendezvous_->give_up(index(), fmt::format("rank {} has failed: {}", rank_, e.what()));
-      throw;
-    }
+  static constexpr std::size_t kRemembered = 64;  ///< ranks may be so many calls ahead of others
+  struct Rank {
+    std::array<CallState, kRemembered> calls;
+    CallState current;
+    std::uint64_t done = 0;  ///< the last call that it has finished
+    std::condition_variable changed;
+  };
+
+  std::mutex mutex;
+  std::map<std::tuple<int, int, std::uint64_t>, std::deque<Post*>> posts;
+  std::vector<Rank> states;
+  std::vector<bool> left;
+  std::string failure;
+
+  void stop(const std::string& why) {
+    if (failure.empty()) failure = why;
+    for (Rank& r : states) r.changed.notify_all();
+  }
+};
+
+class LocalTransport : public Transport {
+ public:
+  LocalTransport(std::shared_ptr<Room> room, int rank) : room_(std::move(room)), rank_(rank) {}
+  ~LocalTransport() override { LocalTransport::close(); }
+
+  Request send(int peer, std::uint64_t tag, const void* data, std::size_t bytes) override {
+    return post({.sends = true,
+                 .owner = rank_,
+                 .data = static_cast<std::byte*>(const_cast<void*>(data)),
+                 .bytes = bytes,
+                 .key = {rank_, peer, tag}});
+  }
+  Request receive(int peer, std::uint64_t tag, void* data, std::size_t bytes) override {
+    return post({.owner = rank_, .data = static_cast<std::byte*>(data), .bytes = bytes, .key = {peer, rank_, tag}});
+  }
+  bool wait(Request request, milliseconds timeout) override {
+    Post& p = *static_cast<Post*>(request);
+    std::unique_lock lock(room_->mutex);
+    std::condition_variable& changed = room_->states[static_cast<std::size_t>(rank_)].changed;
+    changed.wait_for(lock, timeout, [&] { return p.is == Post::Is::done || !room_->failure.empty(); });
+    // Who moves it is about to be done.
+    changed.wait(lock, [&] { return p.is != Post::Is::moving; });
+    const bool done = p.is == Post::Is::done;
+    if (!done && !room_->failure.empty()) fail(ErrorCode::io, room_->failure);
+    if (done) free_.push_back(&p);
+    return done;
+  }
+  void interrupt() noexcept override {}
+  void close() noexcept override {
+    std::unique_lock lock(room_->mutex);
+    std::condition_variable& changed = room_->states[static_cast<std::size_t>(rank_)].changed;
+    for (auto& [key, waiting] : room_->posts) std::erase_if(waiting, [&](const Post* p) { return p->owner == rank_; });
+    for (Post& p : mine_) changed.wait(lock, [&] { return p.is != Post::Is::moving; });
   }
 
  private:
-  std::size_t index() const { return static_cast<std::size_t>(rank_); }
-
-  /// All ranks know all calls now.
-  void meet(const Collective& call) {
-    rendezvous_->calls[index()] = call;
-    rendezvous_->wait(index(), call);
-    for (int r = 1; r < size(); ++r)
-      check_same(0, rendezvous_->calls[0], r, rendezvous_->calls[static_cast<std::size_t>(r)]);
-  }
-
-  void work(const Collective& c) {
-    auto* out = static_cast<std::byte*>(c.out);
-    const std::size_t bytes = bytes_of(c, c.count);
-    switch (c.kind) {
-      case CollectiveKind::broadcast: {
-        const void* from = rendezvous_->calls[static_cast<std::size_t>(c.root)].in;
-        if (bytes != 0 && out != from) std::memcpy(out, from, bytes);
-        break;
-      }
-      case CollectiveKind::all_gather:
-        for (const Collective& other : rendezvous_->calls) {
-          if (bytes != 0) std::memcpy(out, other.in, bytes);
-          out += bytes;
-        }
-        break;
-      case CollectiveKind::reduce_scatter: join_part(c, out); break;
-      case CollectiveKind::all_reduce: {
-        Bytes& mine = rendezvous_->parts[index()];
-        mine.resize(bytes_of(c, end_of(c, index()) - begin_of(c, index())));
-        join_part(c, mine.data());
-        rendezvous_->wait(index(), c);  // no rank needs inputs any more: results may use their memory
-        for (std::size_t r = 0; r < rendezvous_->parts.size(); ++r) {
-          const Bytes& part = rendezvous_->parts[r];
-          if (!part.empty()) std::memcpy(out + bytes_of(c, begin_of(c, r)), part.data(), part.size());
-        }
-        break;
-      }
+  Request post(const Post& what) {
+    std::unique_lock lock(room_->mutex);
+    if (!room_->failure.empty()) fail(ErrorCode::io, room_->failure);
+    Post* const p = fresh();
+    *p = what;
+    std::deque<Post*>& waiting = room_->posts[p->key];
+    if (waiting.empty() || waiting.front()->sends == p->sends) {
+      waiting.push_back(p);
+      return p;
     }
-    rendezvous_->wait(index(), c);
+    Post* const other = waiting.front();
+    waiting.pop_front();
+    if (waiting.empty()) room_->posts.erase(p->key);
+    p->is = other->is = Post::Is::moving;
+    lock.unlock();
+    const Post &from = p->sends ? *p : *other, &to = p->sends ? *other : *p;
+    std::memcpy(to.data, from.data, to.bytes);
+    lock.lock();
+    p->is = other->is = Post::Is::done;
+    room_->states[static_cast<std::size_t>(other->owner)].changed.notify_all();
+    return p;
+  }
+  Post* fresh() {
+    if (free_.empty()) return &mine_.emplace_back();
+    Post* const p = free_.back();
+    free_.pop_back();
+    return p;
   }
 
-  /// Each rank joins its share of the elements.
-  std::int64_t begin_of(const Collective& c, std::size_t r) const {
-    return c.count / size() * static_cast<std::int64_t>(r) +
-           std::min<std::int64_t>(c.count % size(), static_cast<std::int64_t>(r));
-  }
-  std::int64_t end_of(const Collective& c, std::size_t r) const { return begin_of(c, r + 1); }
+  std::shared_ptr<Room> room_;
+  int rank_;
+  std::deque<Post> mine_;
+  std::vector<Post*> free_;
+};
 
-  void join_part(const Collective& c, void* to) const {
-    const std::int64_t begin = begin_of(c, index()), count = end_of(c, index()) - begin;
-    if (count == 0) return;
-    for (std::size_t r = 0; r < rendezvous_->calls.size(); ++r) {
-      const auto* x = static_cast<const std::byte*>(rendezvous_->calls[r].in) + bytes_of(c, begin);
-      if (r == 0) {
-        std::memcpy(to, x, bytes_of(c, count));
-      } else {
-        join(c.reduce, c.dtype, to, x, count);
-      }
+class LocalWatch : public Watch {
+ public:
+  LocalWatch(std::shared_ptr<Room> room, int rank) : room_(std::move(room)), rank_(rank) {}
+  ~LocalWatch() override {
+    const std::lock_guard lock(room_->mutex);
+    room_->left[static_cast<std::size_t>(rank_)] = true;
+    const std::uint64_t done = me().done;
+    for (const Room::Rank& r : room_->states) {
+      if (r.current.number > done) room_->stop(gone(rank_));
     }
-    finish(c.reduce, c.dtype, to, count, size());
+  }
+  void begin(const CallState& state) override {
+    const std::lock_guard lock(room_->mutex);
+    if (!room_->failure.empty()) fail(ErrorCode::runtime, room_->failure);
+    me().current = state;
+    const bool p2p = is_point_to_point(state.kind);
+    if (!p2p) me().calls[state.number % Room::kRemembered] = state;
+    std::string why;
+    for (int r = 0; r < static_cast<int>(room_->states.size()) && why.empty(); ++r) {
+      const Room::Rank& other = room_->states[static_cast<std::size_t>(r)];
+      if (r == rank_) continue;
+      const CallState& at = p2p ? other.current : other.calls[state.number % Room::kRemembered];
+      why = r < rank_ ? conflict(r, at, rank_, state) : conflict(rank_, state, r, at);
+      if (why.empty() && !p2p && room_->left[static_cast<std::size_t>(r)] && other.done < state.number) why = gone(r);
+    }
+    if (why.empty()) return;
+    room_->stop(why);
+    fail(ErrorCode::runtime, why);
+  }
+  void end() noexcept override {
+    const std::lock_guard lock(room_->mutex);
+    if (!is_point_to_point(me().current.kind)) me().done = me().current.number;
+    me().current = {};
+  }
+  std::string failure(milliseconds patience) override {
+    const std::lock_guard lock(room_->mutex);
+    return room_->failure;
+  }
+  void stop(const std::string& why) noexcept override {
+    const std::lock_guard lock(room_->mutex);
+    room_->stop(why);
+  }
+  std::string place_of(int rank) override {
+    const std::lock_guard lock(room_->mutex);
+    const Room::Rank& r = room_->states[static_cast<std::size_t>(rank)];
+    if (r.current.number != 0) return fmt::format(", which is in {}", describe(r.current));
+    return fmt::format(", which has done {} calls", r.done);
   }
 
-  std::shared_ptr<Rendezvous> rendezvous_;
+ private:
+  static std::string gone(int rank) { return fmt::format("rank {} has left the group", rank); }
+  Room::Rank& me() { return room_->states[static_cast<std::size_t>(rank_)]; }
+  std::shared_ptr<Room> room_;
   int rank_;
 };
 
 }  // namespace
 
-std::vector<std::shared_ptr<ProcessGroup>> local_group(int size, std::chrono::milliseconds timeout) {
+std::vector<std::shared_ptr<ProcessGroup>> local_group(int size, milliseconds timeout) {
   check_rank(0, size);
-  auto rendezvous = std::make_shared<Rendezvous>(size, timeout);
+  auto room = std::make_shared<Room>(size);
   std::vector<std::shared_ptr<ProcessGroup>> ranks;
-  for (int r = 0; r < size; ++r) ranks.push_back(std::make_shared<LocalRank>(rendezvous, r));
+  for (int r = 0; r < size; ++r) {
+    ranks.push_back(std::make_shared<TransportGroup>(TransportGroup::Place{r, size, "local", "0", timeout},
+                                                     std::make_unique<LocalTransport>(room, r),
+                                                     std::make_unique<LocalWatch>(room, r)));
+  }
   return ranks;
 }
 

@@ -14,6 +14,7 @@ constexpr std::int64_t kTile = 1024;
 /// Integers wrap around.
 template <class T, class F>
 void each(T* a, const T* b, std::int64_t n, F f) {
+#pragma omp simd  // -O2 alone makes no vectors of it
   for (std::int64_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
 }
 
@@ -22,7 +23,8 @@ void join_as(ReduceOp op, T* a, const T* b, std::int64_t n) {
   constexpr bool kFloat = std::is_floating_point_v<T>;
   switch (op) {
     case ReduceOp::sum:
-    case ReduceOp::avg: return each(a, b, n, [](T x, T y) { return x + y; });
+    case ReduceOp::avg:
+    case ReduceOp::premul_sum: return each(a, b, n, [](T x, T y) { return x + y; });
     case ReduceOp::product: return each(a, b, n, [](T x, T y) { return x * y; });
     case ReduceOp::min: return each(a, b, n, [](T x, T y) { return x <= y || x != x ? x : y; });
     case ReduceOp::max: return each(a, b, n, [](T x, T y) { return x >= y || x != x ? x : y; });
@@ -75,16 +77,29 @@ void join(ReduceOp op, DType t, void* joined, const void* x, std::int64_t count)
   join_converted<std::uint64_t>(op, t, DType::u64, a, b, count);
 }
 
-void finish(ReduceOp op, DType t, void* joined, std::int64_t count, int ranks) {
-  if (op != ReduceOp::avg) return;
-  double x[kTile];
-  auto* to = static_cast<std::byte*>(joined);
-  for (std::int64_t at = 0; at < count; at += kTile) {  // rounds as a division in the type itself does
+namespace {
+
+/// Rounds as an operation in the type itself does.
+template <class F>
+void each_as_double(DType t, void* x, std::int64_t count, F f) {
+  double wide[kTile];
+  auto* to = static_cast<std::byte*>(x);
+  for (std::int64_t at = 0; at < count; at += kTile) {
     const std::int64_t n = std::min(kTile, count - at);
-    convert(to + at * element_size(t), t, x, DType::f64, n);
-    for (std::int64_t i = 0; i < n; ++i) x[i] /= ranks;
-    convert(x, DType::f64, to + at * element_size(t), t, n);
+    convert(to + at * element_size(t), t, wide, DType::f64, n);
+    for (std::int64_t i = 0; i < n; ++i) wide[i] = f(wide[i]);
+    convert(wide, DType::f64, to + at * element_size(t), t, n);
   }
+}
+
+}  // namespace
+
+void scale(DType t, void* x, std::int64_t count, double factor) {
+  each_as_double(t, x, count, [factor](double v) { return v * factor; });
+}
+
+void finish(ReduceOp op, DType t, void* joined, std::int64_t count, int ranks) {
+  if (op == ReduceOp::avg) each_as_double(t, joined, count, [ranks](double v) { return v / ranks; });
 }
 
 }  // namespace tern

@@ -9,6 +9,8 @@ namespace tern {
 /// which `finish` divides. Types of 16 bits are added as floats and rounded, as PyTorch's gloo does. NaN wins over
 /// every maximum and minimum.
 void join(ReduceOp op, DType t, void* joined, const void* x, std::int64_t count);
+/// Multiplies, in the type itself: premul_sum.
+void scale(DType t, void* x, std::int64_t count, double factor);
 void finish(ReduceOp op, DType t, void* joined, std::int64_t count, int ranks);
 
 }  // namespace tern

@@ -22,10 +22,27 @@ std::set<std::string> names_of_groups(const Program& program) {
   std::set<std::string> names;
   for (const Function& f : program.functions) {
     for (const Node& n : f.nodes) {
-      if (n.op == Op::collective) names.insert(n.text(AttrKey::name));
+      if (n.op == Op::collective || n.op == Op::exchange) names.insert(n.text(AttrKey::name));
     }
   }
   return names;
+}
+
+/// A complex element is two floats.
+DType part_of(DType t) {
+  return t == DType::c32 ? DType::f16 : t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;
+}
+std::int64_t parts_of(DType t) {
+  return is_complex(t) ? 2 : 1;
+}
+
+/// Elements of each rank's rows of axis 0.
+std::span<const std::int64_t> elements_of(const Dims& rows, const TensorView& in, std::vector<std::int64_t>& parts) {
+  std::int64_t row = parts_of(in.dtype);
+  for (int i = 1; i < in.rank; ++i) row *= in.size(i);
+  parts.clear();
+  for (const Dim d : rows) parts.push_back(d.value() * row);
+  return parts;
 }
 
 Collective call_of(const Node& node, const TensorView& in) {
@@ -34,11 +51,8 @@ Collective call_of(const Node& node, const TensorView& in) {
   if (c.kind == CollectiveKind::all_reduce || c.kind == CollectiveKind::reduce_scatter)
     c.reduce = static_cast<ReduceOp>(reduce_op_from_name(node.text(AttrKey::text)));
   c.root = static_cast<int>(node.integer(AttrKey::k));
-  c.count = in.numel() * (is_complex(in.dtype) ? 2 : 1);
-  c.dtype = in.dtype == DType::c32    ? DType::f16
-            : in.dtype == DType::c64  ? DType::f32
-            : in.dtype == DType::c128 ? DType::f64
-                                      : in.dtype;
+  c.count = in.numel() * parts_of(in.dtype);
+  c.dtype = part_of(in.dtype);
   return c;
 }
 
@@ -62,7 +76,15 @@ void SessionGroups::set(std::string_view name, std::shared_ptr<ProcessGroup> gro
   }
   if (group != nullptr) check_rank(group->rank(), group->size());
   members_.erase(std::string(name));
-  if (group != nullptr) members_[std::string(name)].group = std::move(group);
+  if (group == nullptr) return;
+  std::shared_ptr<Channel> channel;
+  for (const auto& [other, member] : members_) {
+    if (member.group == group) channel = member.channel;
+  }
+  if (channel == nullptr) channel = std::make_shared<Channel>(group);
+  Member& member = members_[std::string(name)];
+  member.group = std::move(group);
+  member.channel = std::move(channel);
 }
 
 SessionGroups::Member* SessionGroups::find(const std::string& name) {
@@ -72,6 +94,20 @@ SessionGroups::Member* SessionGroups::find(const std::string& name) {
 }
 
 void SessionGroups::run(const KernelCall& call) {
+  switch (call.node->op) {
+    case Op::wait: return wait(call);
+    case Op::exchange: return exchange(call);
+    default: return collective(call);
+  }
+}
+
+const char* SessionGroups::place_of(const Node& node) const {
+  const std::vector<Origin>& origins = context_.prepared->program->origins;
+  const auto i = static_cast<std::size_t>(node.origin);
+  return node.origin >= 0 && i < origins.size() ? origins[i].source.c_str() : "";
+}
+
+void SessionGroups::collective(const KernelCall& call) {
   const Node& node = *call.node;
   const std::string& name = node.text(AttrKey::name);
   const std::int64_t wanted = node.integer(AttrKey::groups);
@@ -90,7 +126,9 @@ void SessionGroups::run(const KernelCall& call) {
   }
   const TensorView &in = call.in[0], &out = call.out[0];
   Collective c = call_of(node, in);
-  if (c.kind == CollectiveKind::reduce_scatter && in.size(0) % ranks != 0) {
+  const bool divides = c.kind == CollectiveKind::reduce_scatter ||
+                       (c.kind == CollectiveKind::all_to_all && node.dims(AttrKey::sizes).empty());
+  if (divides && in.size(0) % ranks != 0) {
     fail(ErrorCode::runtime, fmt::format("axis 0 has {} elements, which {} ranks cannot share", in.size(0), ranks));
   }
   if (c.kind == CollectiveKind::broadcast && c.root >= ranks)
@@ -99,6 +137,11 @@ void SessionGroups::run(const KernelCall& call) {
     if (in.data != out.data) context_.copy(in, out);
     return;
   }
+  c.where = place_of(node);
+  if (c.kind == CollectiveKind::all_to_all && !node.dims(AttrKey::sizes).empty()) {
+    c.in_parts = elements_of(node.dims(AttrKey::sizes), in, in_parts_);
+    c.out_parts = elements_of(node.dims(AttrKey::counts), in, out_parts_);
+  }
   if (!member->agreed) agree(*member);
   const TraceSpan span(EventKind::collective, "record_param_comms", member->calls++, [&] {
     return collective_args(c, name, ranks) + fmt::format("\"Rank\": {}, ", member->group->rank());
@@ -106,20 +149,101 @@ void SessionGroups::run(const KernelCall& call) {
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr && member->communicator->run(c)) return;
-  run_on_host(*member->group, c, in, out);
+  if (node.integer(AttrKey::mode) != 0) return start(*member, c, in, out);
+  run_on_host(*member, c, in, out);
 }
 
-void SessionGroups::run_on_host(ProcessGroup& group, Collective c, const TensorView& in, const TensorView& out) {
-  if (context_.device().traits().host_memory) return group.run(c);
-  const std::uint64_t given = Transfer::bytes_of(in), made = Transfer::bytes_of(out);
-  in_.reserve(given, cpu_device());
+const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
+  if (context_.device().traits().host_memory) return view.data;
+  const std::uint64_t bytes = Transfer::bytes_of(view);
+  copy.reserve(bytes, cpu_device());
+  context_.read(copy.data(), view.data, bytes);  // what has failed on the device is not sent
+  return copy.data();
+}
+
+void SessionGroups::run_on_host(Member& member, Collective c, const TensorView& in, const TensorView& out) {
+  member.channel->settle();
+  c.in = host(in, in_);
+  if (context_.device().traits().host_memory) return member.group->run(c);
+  const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
-  context_.read(in_.data(), in.data, given);  // what has failed on the device is not sent
-  c.in = in_.data();
   c.out = out_.data();
-  group.run(c);
+  member.group->run(c);
   context_.stream->enqueue_upload(out.data, out_.data(), made);
   context_.stream->synchronize();
+}
+
+void SessionGroups::start(Member& member, const Collective& call, const TensorView& in, const TensorView& out) {
+  Collective c = call;
+  auto free = std::ranges::find_if(pending_, [](const auto& p) { return p->out == nullptr; });
+  if (free == pending_.end()) free = pending_.insert(pending_.end(), std::make_unique<Pending>());
+  Pending& p = **free;
+  p.staged = !context_.device().traits().host_memory;
+  p.bytes = Transfer::bytes_of(out);
+  c.in = host(in, p.from);
+  if (p.staged) {
+    p.to.reserve(p.bytes, cpu_device());
+    c.out = p.to.data();
+  }
+  p.channel = member.channel.get();
+  p.ticket = p.channel->start(c);
+  p.out = out.data;
+}
+
+void SessionGroups::wait(const KernelCall& call) {
+  const TensorView &in = call.in[0], &out = call.out[0];
+  for (const auto& p : pending_) {
+    if (p->out == nullptr || p->out != in.data) continue;
+    p->out = nullptr;
+    p->channel->wait(p->ticket);
+    if (!p->staged) break;
+    context_.stream->enqueue_upload(in.data, p->to.data(), p->bytes);
+    context_.stream->synchronize();
+    break;
+  }
+  if (in.data != out.data) context_.copy(in, out);
+}
+
+void SessionGroups::exchange(const KernelCall& call) {
+  const Node& node = *call.node;
+  const std::string& name = node.text(AttrKey::name);
+  Member* member = find(name);
+  if (member == nullptr)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("ranks of the group '{}' send each other messages, and the session has no group: the application "
+                     "makes one and gives it to Session::set_group (tern/collective.h)",
+                     name));
+  const bool on_host = context_.device().traits().host_memory;
+  batch_.clear();
+  staged_.resize(std::max(staged_.size(), call.in.size()));
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const TensorView &in = call.in[i], &out = call.out[i];
+    const bool receives = node.integer_at(AttrKey::counts, i) != 0;
+    Collective c;
+    c.kind = receives ? CollectiveKind::receive : CollectiveKind::send;
+    c.dtype = part_of(in.dtype);
+    c.count = in.numel() * parts_of(in.dtype);
+    c.root = static_cast<int>(node.integer_at(AttrKey::sizes, i));
+    c.tag = static_cast<int>(node.integer_at(AttrKey::mapped, i));
+    c.where = place_of(node);
+    if (!receives) {
+      c.in = host(in, staged_[i]);
+      if (out.data != nullptr) context_.copy(in, out);
+    } else if (on_host && out.data != nullptr) {
+      c.out = out.data;
+    } else {
+      staged_[i].reserve(Transfer::bytes_of(in), cpu_device());
+      c.out = staged_[i].data();
+    }
+    batch_.push_back(c);
+  }
+  member->channel->settle();
+  member->group->run_batch(batch_);
+  for (std::size_t i = 0; i < call.in.size() && !on_host; ++i) {
+    if (batch_[i].kind != CollectiveKind::receive || call.out[i].data == nullptr) continue;
+    context_.stream->enqueue_upload(call.out[i].data, staged_[i].data(), Transfer::bytes_of(call.out[i]));
+  }
+  if (!on_host) context_.stream->synchronize();
 }
 
 /// What a rank tells the others of its device.
@@ -143,6 +267,10 @@ void SessionGroups::abort(const std::string& why) noexcept {
     member.communicator.reset();
     member.agreed = false;
     if (member.group->size() > 1) member.group->abort(why);
+  }
+  for (const auto& p : pending_) {  // nothing writes to the session's memory any more
+    if (p->out != nullptr) p->channel->settle();
+    p->out = nullptr;
   }
 }
 

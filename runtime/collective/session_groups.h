@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/kernel.h"
+#include "runtime/collective/channel.h"
 #include "runtime/context.h"
 #include "runtime/devices/abilities.h"
 #include "runtime/memory.h"
@@ -27,16 +29,37 @@ class SessionGroups : public GroupAccess {
   struct Member {
     std::shared_ptr<ProcessGroup> group;
     std::uint64_t calls = 0;                           ///< of the program's, so far
+    std::shared_ptr<Channel> channel;                  ///< of the group, for all its names
     bool agreed = false;                               ///< the ranks know how they communicate
     std::unique_ptr<DeviceCommunicator> communicator;  ///< null: through the host
   };
+  /// A collective that has started, by the memory of its result.
+  struct Pending {
+    Channel* channel = nullptr;
+    std::uint64_t ticket = 0;
+    std::byte* out = nullptr;  ///< null: free
+    bool staged = false;       ///< the result is in `to`, and goes to the device
+    std::uint64_t bytes = 0;
+    Buffer from, to;  ///< on the host
+  };
   Member* find(const std::string& name);
   void agree(Member& member);
-  void run_on_host(ProcessGroup& group, Collective call, const TensorView& in, const TensorView& out);
+  void collective(const KernelCall& call);
+  void exchange(const KernelCall& call);
+  void wait(const KernelCall& call);
+  void start(Member& member, const Collective& call, const TensorView& in, const TensorView& out);
+  void run_on_host(Member& member, Collective call, const TensorView& in, const TensorView& out);
+  const char* place_of(const Node& node) const;
+  /// The host's memory of a view: its own, or a copy.
+  const void* host(const TensorView& view, Buffer& copy);
 
   const SessionContext& context_;
   std::map<std::string, Member, std::less<>> members_;
   Buffer in_, out_;  ///< on the host, of a device's tensors
+  std::vector<std::int64_t> in_parts_, out_parts_;
+  std::vector<std::unique_ptr<Pending>> pending_;  ///< those in flight, and free ones
+  std::vector<Collective> batch_;
+  std::vector<Buffer> staged_;
 };
 
 }  // namespace tern

@@ -22,6 +22,7 @@ class Socket {
     return *this;
   }
   bool open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
 
   /// "HOST:PORT", "[::1]:PORT". All fail with ErrorCode::io and name the address that does not answer.
   static Socket listen(const std::string& address);

@@ -17,8 +17,11 @@ inline constexpr std::string_view kScatterNames[] = {TERN_SCATTER_KINDS(TERN_KIN
 inline constexpr std::string_view kBagNames[] = {TERN_BAG_KINDS(TERN_KIND_NAME)};
 inline constexpr std::string_view kOptimNames[] = {TERN_OPTIM_KINDS(TERN_KIND_NAME)};
 #undef TERN_KIND_NAME
-inline constexpr std::string_view kCollectiveNames[] = {"all_reduce", "all_gather", "reduce_scatter", "broadcast"};
-inline constexpr std::string_view kReduceOpNames[] = {"sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
+inline constexpr std::string_view kCollectiveNames[] = {
+    "all_reduce", "all_gather",   "reduce_scatter",   "broadcast", "all_to_all", "gather", "scatter",
+    "reduce",     "all_gather_v", "reduce_scatter_v", "barrier",   "send",       "receive"};
+inline constexpr std::string_view kReduceOpNames[] = {"sum",  "avg", "product", "min",       "max",
+                                                      "band", "bor", "bxor",    "premul_sum"};
 inline constexpr std::string_view kPoolNames[] = {"max", "avg"};
 inline constexpr std::string_view kResizeNames[] = {"nearest", "nearest_exact", "linear", "cubic", "lanczos"};
 inline constexpr std::string_view kGridNames[] = {"linear", "nearest", "cubic"};

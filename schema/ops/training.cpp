@@ -131,19 +131,23 @@ void optim(Inference& c) {
 void require_reduction(Inference& c, DType t) {
   const std::string& name = c.node.text(AttrKey::text);
   const int number = reduce_op_from_name(name);
-  if (number < 0) c.fail(fmt::format("there is no reduction '{}'", name));
+  if (number < 0 || number == static_cast<int>(ReduceOp::premul_sum))
+    c.fail(fmt::format("there is no reduction '{}'", name));
   const auto op = static_cast<ReduceOp>(number);
   const bool defined = is_complex(t) ? op == ReduceOp::sum || op == ReduceOp::avg : is_reducible(op, t);
   if (!defined) c.fail(fmt::format("the reduction '{}' is not defined for {}", name, name_of(t)));
 }
 
-// collective(x; kind, text, name, groups, k): among `groups` ranks (0: as many as the group has) of the group `name`:
-// all_reduce joins x of all by `text` (a ReduceOp of tern/collective.h); all_gather puts all x one after the other
-// along axis 0; reduce_scatter joins them and keeps this rank's part of axis 0; broadcast gives all the x of rank k.
+// collective(x; kind, text, name, groups, k, sizes, counts, mode): among `groups` ranks (0: as many as the group has)
+// of the group `name`: all_reduce joins x of all by `text` (a ReduceOp of tern/collective.h); all_gather puts all x one
+// after the other along axis 0; reduce_scatter joins them and keeps this rank's part of axis 0; broadcast gives all the
+// x of rank k; all_to_all gives `sizes` of axis 0 to each rank and gets `counts` from each, or equal parts. With mode 1
+// it only starts, and a wait ends it.
 void collective(Inference& c) {
   const TensorType& x = c.in(0);
   const auto kind = static_cast<CollectiveKind>(c.integer(AttrKey::kind));
   const std::int64_t groups = c.integer(AttrKey::groups);
+  c.require(kind <= CollectiveKind::all_to_all, "a group has this kind, a program has not");
   c.require(!x.packed(), "elements that share bytes are not sent");
   if (kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter) require_reduction(c, x.dtype);
   Dims shape = x.shape;
@@ -152,7 +156,36 @@ void collective(Inference& c) {
     c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
     shape[0] = kind == CollectiveKind::all_gather ? c.pool.mul(shape[0], groups) : c.pool.floordiv(shape[0], groups);
   }
+  if (kind == CollectiveKind::all_to_all) {
+    c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
+    const Dims &sizes = c.node.dims(AttrKey::sizes), &counts = c.node.dims(AttrKey::counts);
+    c.require(sizes.size() == counts.size(), "sizes and counts have one number for each rank");
+    if (!sizes.empty()) {
+      Dim given = 0, taken = 0;
+      for (const Dim d : sizes) given = c.pool.add(given, d);
+      for (const Dim d : counts) taken = c.pool.add(taken, d);
+      c.same(given, shape[0], "the sum of sizes and axis 0");
+      shape[0] = taken;
+    }
+  }
   c.out(x.dtype, std::move(shape));
+}
+
+// exchange(x...; counts, sizes, mapped, name): messages between this rank and others, all in flight together. Operand i
+// is sent to rank sizes[i] where counts[i] is 0; where it is 1, a tensor like it comes from that rank. mapped: tags.
+void exchange(Inference& c) {
+  const std::size_t n = c.input_count();
+  for (const AttrKey key : {AttrKey::counts, AttrKey::sizes, AttrKey::mapped})
+    c.require(c.node.dims(key).size() == n, "counts, sizes and mapped have a number for each operand");
+  for (std::size_t i = 0; i < n; ++i) {
+    c.require(!c.in(i).packed(), "elements that share bytes are not sent");
+    c.out(c.in(i).dtype, c.in(i).shape);
+  }
+}
+
+// wait(y, kept...): y when its collective is done. The others are the collective's operands, which it may still read.
+void wait(Inference& c) {
+  c.out(c.in(0).dtype, c.in(0).shape);
 }
 
 constexpr AttrRecord kOptim[] = {
@@ -163,12 +196,22 @@ constexpr AttrRecord kOptim[] = {
     flag(AttrKey::maximize, "ascends"),
     may(AttrKey::counts, AttrType::integers, "one parameter", "operands of each of the 11 lists").within(0, 1 << 24),
 };
+constexpr std::int64_t kMostRows = std::int64_t{1} << 48;
 constexpr AttrRecord kCollective[] = {
     need(AttrKey::kind, kCollectiveNames, "what the ranks do"),
     may(AttrKey::text, AttrType::text, "no reduction", "a reduction, by its name in tern/collective.h"),
     may(AttrKey::name, AttrType::text, "the default group", "of the group"),
     with(AttrKey::groups, AttrType::integer, 0, "how many ranks; 0: all of the group").within(0, 1 << 20),
     with(AttrKey::k, AttrType::integer, 0, "broadcast: the rank whose x all get").within(0, 1 << 20),
+    may(AttrKey::sizes, AttrType::dims, "equal parts", "all_to_all: of axis 0, for each rank").within(0, kMostRows),
+    may(AttrKey::counts, AttrType::dims, "equal parts", "all_to_all: of axis 0, from each rank").within(0, kMostRows),
+    with(AttrKey::mode, AttrType::integer, 0, "1: it starts, and a wait ends it").within(0, 1),
+};
+constexpr AttrRecord kExchange[] = {
+    need(AttrKey::counts, AttrType::integers, "for each operand 0: sends it; 1: receives").within(0, 1),
+    need(AttrKey::sizes, AttrType::integers, "for each operand the other rank").within(0, 1 << 20),
+    need(AttrKey::mapped, AttrType::integers, "for each operand the tag").within(0, 1 << 30),
+    may(AttrKey::name, AttrType::text, "the default group", "of the group"),
 };
 
 constexpr OpRecord kOps[] = {
@@ -182,6 +225,11 @@ constexpr OpRecord kOps[] = {
         .attrs(kCollective)
         .traits_of(Trait::effect)
         .rule(collective),
+    TERN_OP(102, wait, "y, kept* -> z", "a collective's result when it is there").traits_of(Trait::effect).rule(wait),
+    TERN_OP(103, exchange, "x+ -> y+", "messages to and from other ranks of a group, all in flight together")
+        .attrs(kExchange)
+        .traits_of(Trait::effect)
+        .rule(exchange),
 };
 
 }  // namespace

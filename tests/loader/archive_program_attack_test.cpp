@@ -316,6 +316,27 @@ TEST(ArchiveAttack, Names) {
   expect_rule("functions.name", [](Program& p) { p.functions[1].name = ""; });
 }
 
+// A collective that has started writes its result until a wait.
+TEST(ArchiveAttack, PendingCollectives) {
+  const auto append = [](Program& p, bool waits, bool reads) {
+    Function& f = p.functions[0];
+    const auto is_float = [&](const FunctionInput& in) {
+      return in.value != kNoValue && f.values[static_cast<std::size_t>(in.value)].type.dtype == DType::f32;
+    };
+    const auto x = std::ranges::find_if(f.inputs, is_float);
+    ASSERT_NE(x, f.inputs.end());
+    Builder b(p, 0);
+    const ValueId y = b.add(Op::collective, {x->value},
+                            {attr(AttrKey::kind, Dim(0)), attr(AttrKey::groups, Dim(0)),
+                             attr_text(AttrKey::text, "sum"), attr(AttrKey::mode, Dim(1))});
+    if (reads) b.expr("y * 2", {{"y", y}}, DType::f32);
+    if (waits) b.add(Op::wait, {y, x->value}, {});
+  };
+  EXPECT_EQ(open_error(changed([&](Program& p) { append(p, true, false); })), "");
+  expect_rule("functions.pending", [&](Program& p) { append(p, false, false); });
+  expect_rule("functions.pending", [&](Program& p) { append(p, true, true); });
+}
+
 // FIELD 21: numbers that this version does not know are unsupported, not broken: the file can still be inspected.
 TEST(ArchiveAttack, UnknownNumbers) {
   const auto expect_unsupported = [](const std::string& rule, const std::function<void(Program&)>& change) {

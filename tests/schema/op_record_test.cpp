@@ -85,9 +85,10 @@ TEST(OpRecord, OpsThatAreOffered) {
   for (const OpRecord* r : records()) {
     if (!r->is(Trait::offered)) kept.insert(r->op);
   }
-  EXPECT_EQ(kept, (std::set<Op>{Op::random, Op::nonzero, Op::unique, Op::bincount, Op::repeat_interleave,
-                                Op::masked_select, Op::nms, Op::collective, Op::cond, Op::while_loop, Op::scan_loop,
-                                Op::map_loop, Op::call, Op::item, Op::assert_dim, Op::assert_true, Op::custom}));
+  EXPECT_EQ(kept,
+            (std::set<Op>{Op::random, Op::nonzero, Op::unique, Op::bincount, Op::repeat_interleave, Op::masked_select,
+                          Op::nms, Op::collective, Op::wait, Op::exchange, Op::cond, Op::while_loop, Op::scan_loop,
+                          Op::map_loop, Op::call, Op::item, Op::assert_dim, Op::assert_true, Op::custom}));
 }
 
 TEST(OpRecord, NodesGetDefaults) {

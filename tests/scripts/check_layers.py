@@ -3,7 +3,7 @@
 threads.
 
 include/tern/ is open to all and includes nothing of the project but itself. A folder of devices/ includes itself,
-<tern/device.h> and devices/program_cache/ alone: plugins are built without Tern. A name without a folder is chosen by the
+<tern/device.h> and devices/program_cache/ alone: plugins are built without Tern, and so are engines/ with <tern/engine.h>. A name without a folder is chosen by the
 build (devices/gpu/cuda/names.h or devices/gpu/hip/names.h, and lt_names.h there). Prints every wrong include; exit status 1 if any.
 """
 import pathlib
@@ -47,6 +47,11 @@ def main():
         for number, kind, name in includes(path):
             if (name.startswith("tern/") and name != "tern/device.h") or (kind == '"' and not name.startswith(own)):
                 wrong.append(f"{path}:{number}: a device plugin includes {name}; it may include <tern/device.h>, its own folder and devices/program_cache/")
+    for path in sources(root, "engines"):
+        files += 1
+        for number, kind, name in includes(path):
+            if (name.startswith("tern/") and name != "tern/engine.h") or (kind == '"' and not name.startswith("engines/")):
+                wrong.append(f"{path}:{number}: an engine includes {name}; it may include <tern/engine.h> and engines/")
     for line in wrong:
         print("FAIL", line)
     if not files:

@@ -68,6 +68,8 @@ void PluginCommunicator::leave() noexcept {
 }
 
 bool PluginCommunicator::run(const Collective& c) {
+  // The table has no others yet.
+  if (c.kind > CollectiveKind::broadcast || c.reduce > ReduceOp::bxor) return false;
   tern_device_collective call{};
   call.size = sizeof call;
   call.kind = static_cast<std::int32_t>(c.kind);

@@ -1,0 +1,229 @@
+// The engine over MPI: non-blocking messages, waited for by MPI_Test so that a wait has an end.
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engines/message.h"
+
+using namespace tern_engine_impl;
+using std::chrono::milliseconds;
+
+struct tern_engine_request_s {
+  std::vector<MPI_Request> parts;  ///< of at most the bytes that an int counts
+};
+
+struct tern_engine_group_s {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::atomic<bool> stopped{false};
+  std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< those that are pending, and free ones
+  std::vector<tern_engine_request> idle;
+};
+
+namespace {
+
+/// MPI's functions, one at a time where the library wants that.
+std::recursive_mutex& calls() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+bool one_at_a_time = false;
+/// MPI_Finalize would wait for ranks that have failed.
+std::atomic<bool> failed{false};
+
+std::string text_of(int error) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  return {text, static_cast<std::size_t>(length)};
+}
+
+template <class Call>
+void check(const char* what, Call call) {
+  std::unique_lock lock(calls(), std::defer_lock);
+  if (one_at_a_time) lock.lock();
+  const int error = call();
+  if (error != MPI_SUCCESS) throw std::runtime_error(std::string(what) + ": " + text_of(error));
+}
+
+/// MPI is initialised once in a process, and ends with it.
+void initialise() {
+  const std::lock_guard lock(calls());
+  int initialised = 0, finalised = 0, level = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (finalised != 0) throw std::runtime_error("MPI has been finalised in this process");
+  if (initialised == 0) {
+    check("MPI_Init_thread", [&] { return MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level); });
+    std::atexit([] {
+      int ended = 0;
+      MPI_Finalized(&ended);
+      if (ended == 0 && !failed) MPI_Finalize();
+    });
+  }
+  MPI_Query_thread(&level);
+  one_at_a_time = level < MPI_THREAD_MULTIPLE;
+}
+
+tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
+  return guarded([&] {
+    initialise();
+    int rank = 0, ranks = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank != place->rank || ranks != place->ranks)
+      throw std::runtime_error("MPI's world has this process as rank " + std::to_string(rank) + " of " +
+                               std::to_string(ranks) + ", and the group as rank " + std::to_string(place->rank) +
+                               " of " + std::to_string(place->ranks) + ": start it with mpirun");
+    auto made = std::make_unique<tern_engine_group_s>();
+    check("MPI_Comm_dup", [&] { return MPI_Comm_dup(MPI_COMM_WORLD, &made->comm); });
+    MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+    *group = made.release();
+    return TERN_ENGINE_OK;
+  });
+}
+
+int tag_of(std::uint64_t tag) {
+  return static_cast<int>((tag ^ tag >> 32) & 0x7fffffff);
+}
+
+constexpr std::uint64_t kMost = 1 << 30;
+
+template <class Start>
+tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engine_request* request, Start start) {
+  return guarded([&] {
+    if (group->stopped) throw std::runtime_error("the group has been stopped");
+    if (group->idle.empty()) {
+      group->requests.push_back(std::make_unique<tern_engine_request_s>());
+      group->idle.push_back(group->requests.back().get());
+    }
+    *request = group->idle.back();
+    group->idle.pop_back();
+    (*request)->parts.clear();
+    for (std::uint64_t at = 0; at < bytes; at += kMost) {
+      (*request)->parts.push_back(MPI_REQUEST_NULL);
+      check("starting a message",
+            [&] { return start(at, static_cast<int>(std::min(kMost, bytes - at)), &(*request)->parts.back()); });
+    }
+    return TERN_ENGINE_OK;
+  });
+}
+
+tern_engine_status send(tern_engine_group group, std::int32_t peer, std::uint64_t tag, const void* data,
+                        std::uint64_t bytes, tern_engine_request* request) {
+  return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
+    return MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag), group->comm, r);
+  });
+}
+tern_engine_status receive(tern_engine_group group, std::int32_t peer, std::uint64_t tag, void* data,
+                           std::uint64_t bytes, tern_engine_request* request) {
+  return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
+    return MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag), group->comm, r);
+  });
+}
+
+/// MPI makes progress only while it is asked. Others get the processor between questions, and after a while the thread
+/// sleeps between them.
+tern_engine_status wait(tern_engine_group group, tern_engine_request request, std::int64_t timeout_ms) {
+  return guarded([&] {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kEager = milliseconds(2);
+    const auto start = Clock::now();
+    for (int turn = 0;; ++turn) {
+      int done = 0;
+      check("waiting for a message", [&] {
+        return MPI_Testall(static_cast<int>(request->parts.size()), request->parts.data(), &done, MPI_STATUSES_IGNORE);
+      });
+      if (done != 0) break;
+      if (group->stopped) throw std::runtime_error("the group has been stopped");
+      constexpr int kTurns = 16;
+      if (turn % kTurns != 0) {
+        sched_yield();
+        continue;
+      }
+      const auto waited = Clock::now() - start;
+      if (waited >= milliseconds(timeout_ms)) {
+        failed = true;
+        return TERN_ENGINE_TIMEOUT;
+      }
+      if (waited > kEager) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    group->idle.push_back(request);
+    return TERN_ENGINE_OK;
+  });
+}
+
+void interrupt(tern_engine_group group) {
+  failed = true;
+  group->stopped = true;
+}
+
+void close_group(tern_engine_group group) {
+  guarded([&] {
+    group->stopped = true;
+    for (const auto& r : group->requests) {
+      for (MPI_Request& part : r->parts) {
+        if (part == MPI_REQUEST_NULL) continue;
+        int done = 0;
+        check("ending a message", [&] {
+          MPI_Test(&part, &done, MPI_STATUS_IGNORE);
+          if (done != 0) return MPI_SUCCESS;
+          MPI_Cancel(&part);
+          MPI_Test(&part, &done, MPI_STATUS_IGNORE);
+          return done != 0 ? MPI_SUCCESS : MPI_Request_free(&part);
+        });
+      }
+      r->parts.clear();
+    }
+    return TERN_ENGINE_OK;
+  });
+}
+
+void destroy(tern_engine_group group) {
+  guarded([&] {
+    // MPI_Comm_free would wait for the other ranks.
+    const std::unique_ptr<tern_engine_group_s> owner(group);
+    return TERN_ENGINE_OK;
+  });
+}
+
+const char* last_message() {
+  return message().c_str();
+}
+
+#define TERN_TEXT_OF(x) #x
+#define TERN_TEXT(x) TERN_TEXT_OF(x)
+constexpr tern_engine kEngine = {
+    TERN_ENGINE_ABI,
+    sizeof(tern_engine),
+    "mpi",
+#ifdef OMPI_MAJOR_VERSION
+    "Open MPI " TERN_TEXT(OMPI_MAJOR_VERSION) "." TERN_TEXT(OMPI_MINOR_VERSION) "." TERN_TEXT(OMPI_RELEASE_VERSION),
+#else
+    "MPI " TERN_TEXT(MPI_VERSION) "." TERN_TEXT(MPI_SUBVERSION),
+#endif
+    last_message,
+    connect_all,
+    send,
+    receive,
+    wait,
+    interrupt,
+    close_group,
+    destroy};
+
+}  // namespace
+
+const tern_engine* tern_engine_library(void) {
+  return &kEngine;
+}

@@ -1,0 +1,127 @@
+// Communication between processes: torch.distributed's functional collectives. All start, as PyTorch's do;
+// exporter/simplify/overlap.cpp finds those that nothing runs beside.
+#include <tern/collective.h>
+
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Kind = CollectiveKind;
+
+ValueId add(Builder& b, const Call& c, ValueId x, Kind kind, std::int64_t groups, std::string_view reduce,
+            std::int64_t root = 0, const Dims& sizes = {}, const Dims& counts = {}) {
+  if (groups == 1) return x;
+  if (reduce == "premul_sum") c.unsupported("a program does not hold the factor of premul_sum");
+  std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
+                             attr(AttrKey::groups, Dim(groups)),
+                             attr_text(AttrKey::text, reduce),
+                             attr_text(AttrKey::name, c.text_or("group_name", "")),
+                             attr(AttrKey::k, Dim(root)),
+                             attr(AttrKey::mode, Dim(1))};
+  if (!sizes.empty()) {
+    attrs.push_back(attr(AttrKey::sizes, sizes));
+    attrs.push_back(attr(AttrKey::counts, counts));
+  }
+  return b.add(Op::collective, {x}, std::move(attrs));
+}
+
+Values all_reduce(Builder& b, const Call& c) {
+  return {add(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+}
+Values all_gather(Builder& b, const Call& c) {
+  return {add(b, c, c.tensor("input"), Kind::all_gather, c.integer("group_size"), "")};
+}
+Values reduce_scatter(Builder& b, const Call& c) {
+  return {add(b, c, c.tensor("input"), Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
+}
+Values broadcast(Builder& b, const Call& c) {
+  return {add(b, c, c.tensor("input"), Kind::broadcast, 0, "", c.integer("src"))};
+}
+Values all_to_all(Builder& b, const Call& c) {
+  const Dims given = c.dims("input_split_sizes"), taken = c.dims("output_split_sizes");
+  const std::int64_t ranks = static_cast<std::int64_t>(given.size());
+  return {add(b, c, c.tensor("input"), Kind::all_to_all, ranks, "", 0, given, taken)};
+}
+
+/// Tensors of a list go one after the other, over the same channel.
+template <class F>
+Values each(const Call& c, F f) {
+  Values results;
+  for (const ValueId x : c.tensors("inputs")) results.push_back(f(x));
+  return results;
+}
+Values all_reduce_list(Builder& b, const Call& c) {
+  return each(c, [&](ValueId x) { return add(b, c, x, Kind::all_reduce, 0, c.text("reduce_op")); });
+}
+Values all_gather_list(Builder& b, const Call& c) {
+  return each(c, [&](ValueId x) { return add(b, c, x, Kind::all_gather, c.integer("group_size"), ""); });
+}
+Values reduce_scatter_list(Builder& b, const Call& c) {
+  return each(
+      c, [&](ValueId x) { return add(b, c, x, Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op")); });
+}
+
+Values exchange(Builder& b, const Call& c, Values tensors, Dims receives, Dims peers, Dims tags) {
+  std::vector<Attr> attrs = {attr(AttrKey::counts, std::move(receives)), attr(AttrKey::sizes, std::move(peers)),
+                             attr(AttrKey::mapped, std::move(tags)),
+                             attr_text(AttrKey::name, c.text_or("group_name", ""))};
+  return b.add_all(Op::exchange, std::move(tensors), std::move(attrs));
+}
+Values send(Builder& b, const Call& c) {
+  return exchange(b, c, {c.tensor("tensor")}, {Dim(0)}, {Dim(c.integer("dst"))}, {Dim(c.integer("tag"))});
+}
+Values receive(Builder& b, const Call& c) {
+  return exchange(b, c, {c.tensor("tensor")}, {Dim(1)}, {Dim(c.integer("src"))}, {Dim(c.integer("tag"))});
+}
+Values batch(Builder& b, const Call& c) {
+  Dims receives;
+  const std::string kinds = c.text("op_list");
+  for (std::size_t at = 0; at <= kinds.size() && !kinds.empty();) {
+    const std::string kind = kinds.substr(at, kinds.find(',', at) - at);
+    if (kind != "isend" && kind != "irecv") c.unsupported("op_list has '" + kind + "'; it may have isend and irecv");
+    receives.emplace_back(kind == "irecv" ? 1 : 0);
+    at += kind.size() + 1;
+  }
+  return exchange(b, c, c.tensors("tensors"), std::move(receives), c.dims("peer_list"), c.dims("tag_list"));
+}
+
+Values wait(Builder& b, const Call& c) {
+  return {b.add(Op::wait, {c.tensor("tensor")}, {})};
+}
+Values same(Builder&, const Call& c) {
+  return {c.tensor("input")};
+}
+
+constexpr Lowering kTable[] = {
+    {"_c10d_functional._wrap_tensor_autograd.default", same},
+    {"_c10d_functional.all_gather_into_tensor.default", all_gather},
+    {"_c10d_functional.all_gather_into_tensor_coalesced.default", all_gather_list},
+    {"_c10d_functional.all_gather_into_tensor_out.default", all_gather},
+    {"_c10d_functional.all_reduce.default", all_reduce},
+    {"_c10d_functional.all_reduce_.default", all_reduce},
+    {"_c10d_functional.all_reduce_coalesced.default", all_reduce_list},
+    {"_c10d_functional.all_reduce_coalesced_.default", all_reduce_list},
+    {"_c10d_functional.all_to_all_single.default", all_to_all},
+    {"_c10d_functional.batch_p2p_ops.default", batch},
+    {"_c10d_functional.broadcast.default", broadcast},
+    {"_c10d_functional.broadcast_.default", broadcast},
+    {"_c10d_functional.irecv.default", receive},
+    {"_c10d_functional.isend.default", send},
+    {"_c10d_functional.reduce_scatter_tensor.default", reduce_scatter},
+    {"_c10d_functional.reduce_scatter_tensor_coalesced.default", reduce_scatter_list},
+    {"_c10d_functional.reduce_scatter_tensor_out.default", reduce_scatter},
+    {"_c10d_functional.wait_tensor.default", wait},
+    {"_c10d_functional_autograd.all_gather_into_tensor.default", all_gather},
+    {"_c10d_functional_autograd.all_to_all_single.default", all_to_all},
+    {"_c10d_functional_autograd.reduce_scatter_tensor.default", reduce_scatter},
+};
+
+}  // namespace
+
+std::span<const Lowering> collective_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

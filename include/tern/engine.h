@@ -1,0 +1,77 @@
+/* Engines of groups: libraries that move bytes between processes, for tern::connect_group (tern/collective.h). An engine
+ * knows no collectives: Tern makes them of messages, so that reductions have the same bits on all engines.
+ *
+ * Put the library, libtern_NAME.so, into the folder engines/ beside Tern's library, or name its folder in
+ * TERN_ENGINE_PATH. */
+#ifndef TERN_ENGINE_H
+#define TERN_ENGINE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TERN_ENGINE_ABI 1
+
+typedef struct tern_engine_group_s* tern_engine_group;
+typedef struct tern_engine_request_s* tern_engine_request;
+
+typedef enum tern_engine_status {
+  TERN_ENGINE_OK = 0,
+  TERN_ENGINE_TIMEOUT = 1,
+  TERN_ENGINE_FAILED = 2 /* last_message says why */
+} tern_engine_status;
+
+/* Small values that all ranks share while they connect; the functions may be called in `connect` only. */
+typedef struct tern_engine_store {
+  void* context;
+  /* A failure ends `connect`: the engine returns TERN_ENGINE_FAILED. */
+  tern_engine_status (*put)(void* context, const char* key, const void* value, uint64_t bytes);
+  /* Waits for the key, and calls `take` once with its value. */
+  tern_engine_status (*get)(void* context, const char* key, void (*take)(void* to, const void* value, uint64_t bytes),
+                            void* to);
+} tern_engine_store;
+
+typedef struct tern_engine_place {
+  uint32_t size; /* sizeof(tern_engine_place) of the caller */
+  int32_t rank, ranks;
+  int32_t reserved;
+  int64_t timeout_ms;
+  const char* address; /* "HOST:PORT" of rank 0, in whose network the others lie; never null */
+  const tern_engine_store* store;
+} tern_engine_place;
+
+typedef struct tern_engine {
+  uint32_t abi; /* TERN_ENGINE_ABI */
+  uint32_t size; /* sizeof(tern_engine) of the engine */
+  const char* name;
+  const char* version; /* of the library behind it, for people */
+  /* Of the thread's last call that failed; valid until its next one. */
+  const char* (*last_message)(void);
+  tern_engine_status (*connect)(const tern_engine_place* place, tern_engine_group* group);
+  /* Messages of one pair of ranks meet by their tags; those of one tag keep their order. Sizes have been agreed on.
+   * Memory stays valid until the request has been waited for or the group was closed. One thread of a process calls
+   * these functions of one group at a time; several groups may be used at once. */
+  tern_engine_status (*send)(tern_engine_group group, int32_t peer, uint64_t tag, const void* data, uint64_t bytes,
+                             tern_engine_request* request);
+  tern_engine_status (*receive)(tern_engine_group group, int32_t peer, uint64_t tag, void* data, uint64_t bytes,
+                                tern_engine_request* request);
+  /* Ends the request if it is done in time. After any other status the group can only be closed. */
+  tern_engine_status (*wait)(tern_engine_group group, tern_engine_request request, int64_t timeout_ms);
+  /* Any thread: a pending wait, and every later call, fails soon. */
+  void (*interrupt)(tern_engine_group group);
+  /* Drops pending requests: when it returns, their memory is not used any more. */
+  void (*close)(tern_engine_group group);
+  /* After `close`. */
+  void (*destroy)(tern_engine_group group);
+} tern_engine;
+
+/* The function that an engine exports. */
+__attribute__((visibility("default"))) const tern_engine* tern_engine_library(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

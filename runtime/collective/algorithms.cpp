@@ -1,0 +1,284 @@
+#include "runtime/collective/algorithms.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/reduce.h"
+
+namespace tern {
+namespace {
+
+using Kind = CollectiveKind;
+
+/// Below, every rank gets all inputs and joins them: one message each way instead of two.
+constexpr std::size_t kSmall = 8192;
+/// A share goes in pieces of about so many bytes: while one is joined, the next is on its way.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+enum Step : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+std::size_t at(int r) {
+  return static_cast<std::size_t>(r);
+}
+
+}  // namespace
+
+const Algorithms::Parts& Algorithms::begins_of(std::span<const std::int64_t> parts, Parts& begins) const {
+  begins.assign(1, 0);
+  for (const std::int64_t n : parts) begins.push_back(begins.back() + n);
+  return begins;
+}
+const Algorithms::Parts& Algorithms::equal(std::int64_t each) {
+  parts_.resize(at(ranks_) + 1);
+  for (int r = 0; r <= ranks_; ++r) parts_[at(r)] = each * r;
+  return parts_;
+}
+const Algorithms::Parts& Algorithms::shares(std::int64_t count) {
+  parts_.resize(at(ranks_) + 1);
+  for (int r = 0; r <= ranks_; ++r) parts_[at(r)] = count / ranks_ * r + std::min<std::int64_t>(count % ranks_, r);
+  return parts_;
+}
+std::byte* Algorithms::scratch(std::size_t bytes) {
+  if (scratch_.size() < bytes) scratch_.resize(bytes);
+  return scratch_.data();
+}
+
+void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end) {
+  messages_.begin(tag, end);
+  Collective c = call;
+  if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) {
+    scaled_.resize(bytes_of(c, c.count));
+    copy_bytes(scaled_.data(), c.in, scaled_.size());
+    scale(c.dtype, scaled_.data(), c.count, c.factor);
+    c.in = scaled_.data();
+  }
+  switch (c.kind) {
+    case Kind::all_reduce: all_reduce(c); break;
+    case Kind::reduce: join_shares(c, shares(c.count), nullptr, false); break;
+    case Kind::reduce_scatter: join_shares(c, equal(c.count / ranks_), static_cast<std::byte*>(c.out), false); break;
+    case Kind::reduce_scatter_v:
+      join_shares(c, begins_of(c.in_parts, parts_), static_cast<std::byte*>(c.out), false);
+      break;
+    case Kind::all_gather: gather_parts(c, equal(c.count), true); break;
+    case Kind::all_gather_v: gather_parts(c, begins_of(c.out_parts, parts_), true); break;
+    case Kind::gather: gather_parts(c, equal(c.count), false); break;
+    case Kind::broadcast: broadcast(c); break;
+    case Kind::scatter: scatter(c); break;
+    case Kind::all_to_all: all_to_all(c); break;
+    case Kind::barrier: barrier(); break;
+    case Kind::send: messages_.send(c.root, kTake, c.in, bytes_of(c, c.count)); break;
+    case Kind::receive: messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count)); break;
+  }
+  messages_.wait_all();
+}
+
+void Algorithms::run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
+                           std::chrono::steady_clock::time_point end) {
+  messages_.begin(0, end);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Collective& c = calls[i];
+    messages_.retag(tags[i]);
+    if (c.kind == Kind::send) {
+      messages_.send(c.root, kTake, c.in, bytes_of(c, c.count));
+    } else {
+      messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
+    }
+  }
+  messages_.wait_all();
+}
+
+void Algorithms::all_reduce(const Collective& c) {
+  if (bytes_of(c, c.count) <= kSmall) return join_all(c);
+  join_shares(c, shares(c.count), static_cast<std::byte*>(c.out), true);
+}
+
+/// Every rank sends all its elements to all others.
+void Algorithms::join_all(const Collective& c) {
+  const std::size_t bytes = bytes_of(c, c.count);
+  std::byte* const all = scratch(bytes * at(ranks_));
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_) messages_.receive(r, kTake, all + bytes * at(r), bytes);
+  }
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_) messages_.send(r, kTake, c.in, bytes);
+  }
+  copy_bytes(all + bytes * at(rank_), c.in, bytes);
+  messages_.wait_all();  // `out` may be `in`
+  for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all + bytes * at(r), c.count);
+  finish(c.reduce, c.dtype, all, c.count, ranks_);
+  copy_bytes(c.out, all, bytes);
+}
+
+/// Every rank joins its share of the elements, and gives it to all ranks (`everywhere`), to the root (reduce), or to
+/// nobody: then `out` takes the share.
+void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
+  const bool to_root = c.kind == Kind::reduce, keeps_place = everywhere || to_root;
+  const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
+  const std::int64_t piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPiece) / size);
+  const auto* in = static_cast<const std::byte*>(c.in);
+  auto* result = static_cast<std::byte*>(c.out);
+  const auto share = [&](int r) { return begins[at(r) + 1] - begins[at(r)]; };
+  const std::int64_t mine = share(rank_), first = begins[at(rank_)];
+  std::int64_t longest = 0;
+  for (int r = 0; r < ranks_; ++r) longest = std::max(longest, share(r));
+  const std::int64_t pieces = (longest + piece - 1) / piece;
+  const auto length = [&](std::int64_t of, std::int64_t p) {
+    return std::clamp<std::int64_t>(of - p * piece, 0, piece);
+  };
+  // What the others send of this rank's share; the place of this rank's own is free.
+  std::byte* const taken = scratch(static_cast<std::size_t>(mine * size) * at(ranks_));
+  const auto place = [&](int r, std::int64_t p) { return taken + (mine * r + std::min(mine, p * piece)) * size; };
+  const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * size); };
+  numbers_.assign(2 * at(ranks_) * static_cast<std::size_t>(pieces), 0);
+  const auto number = [&](bool received, int r, std::int64_t p) -> Messages::Number& {
+    return numbers_[(2 * static_cast<std::size_t>(p) + received) * at(ranks_) + at(r)];
+  };
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    const auto step = static_cast<std::uint32_t>(p);
+    for (int i = 1; i < ranks_; ++i) {  // not all begin with one rank
+      const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+      number(true, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
+      number(false, to, p) =
+          messages_.send(to, kTake | step, in + (begins[at(to)] + p * piece) * size, bytes(length(share(to), p)));
+    }
+  }
+  const bool takes = everywhere || (to_root && rank_ == c.root);
+  for (std::int64_t p = 0; p < pieces; ++p) {
+    const auto step = static_cast<std::uint32_t>(p);
+    // The elements that a result replaces have been sent.
+    for (int r = 0; r < ranks_; ++r) {
+      if (r == rank_ || !takes) continue;
+      messages_.wait(number(false, r, p));
+      messages_.receive(r, kGive | step, result + (begins[at(r)] + p * piece) * size, bytes(length(share(r), p)));
+    }
+    const std::int64_t n = length(mine, p);
+    std::byte* const joined = place(0, p);
+    for (int r = 0; r < ranks_; ++r) {
+      if (r != rank_) messages_.wait(number(true, r, p));
+      const std::byte* x = r == rank_ ? in + (first + p * piece) * size : place(r, p);
+      if (n == 0) continue;
+      if (r == 0) {
+        copy_bytes(joined, x, bytes(n));
+      } else {
+        join(c.reduce, c.dtype, joined, x, n);
+      }
+    }
+    if (n == 0) continue;
+    finish(c.reduce, c.dtype, joined, n, ranks_);
+    for (int i = 1; i < ranks_; ++i) {
+      const int to = (rank_ + i) % ranks_;
+      if (everywhere || (to_root && to == c.root)) messages_.send(to, kGive | step, joined, bytes(n));
+    }
+    if (keeps_place && takes) copy_bytes(result + (first + p * piece) * size, joined, bytes(n));
+    if (!keeps_place) copy_bytes(out + p * piece * size, joined, bytes(n));
+  }
+}
+
+void Algorithms::gather_parts(const Collective& c, const Parts& begins, bool everywhere) {
+  auto* out = static_cast<std::byte*>(c.out);
+  const auto place = [&](int r) { return out + bytes_of(c, begins[at(r)]); };
+  const auto bytes = [&](int r) { return bytes_of(c, begins[at(r) + 1] - begins[at(r)]); };
+  const bool takes = everywhere || rank_ == c.root;
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+    if (takes) messages_.receive(from, kTake, place(from), bytes(from));
+    if (everywhere || to == c.root) messages_.send(to, kTake, c.in, bytes(rank_));
+  }
+  if (takes) copy_bytes(place(rank_), c.in, bytes(rank_));
+}
+
+/// Large tensors of several ranks go in shares, which all exchange: the root sends each element about twice.
+void Algorithms::broadcast(const Collective& c) {
+  const std::size_t bytes = bytes_of(c, c.count);
+  auto* out = static_cast<std::byte*>(c.out);
+  if (rank_ == c.root) copy_bytes(out, c.in, bytes);
+  if (ranks_ == 2 || bytes <= kSmall * at(ranks_)) {
+    for (int r = 0; r < ranks_ && rank_ == c.root; ++r) {
+      if (r != rank_) messages_.send(r, kTake, c.in, bytes);
+    }
+    if (rank_ != c.root) messages_.receive(c.root, kTake, out, bytes);
+    return;
+  }
+  const Parts& begins = shares(c.count);
+  const auto place = [&](int r) { return bytes_of(c, begins[at(r)]); };
+  const auto length = [&](int r) { return place(r + 1) - place(r); };
+  if (rank_ == c.root) {
+    const auto* in = static_cast<const std::byte*>(c.in);
+    for (int r = 0; r < ranks_; ++r) {
+      if (r != rank_) messages_.send(r, kTake, in + place(r), length(r));
+    }
+  } else {
+    messages_.wait(messages_.receive(c.root, kTake, out + place(rank_), length(rank_)));
+  }
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+    if (rank_ != c.root) messages_.receive(from, kGive, out + place(from), length(from));
+    if (to != c.root) messages_.send(to, kGive, out + place(rank_), length(rank_));
+  }
+}
+
+void Algorithms::scatter(const Collective& c) {
+  const std::size_t bytes = bytes_of(c, c.count / ranks_);
+  const auto* in = static_cast<const std::byte*>(c.in);
+  if (rank_ != c.root) {
+    messages_.receive(c.root, kTake, c.out, bytes);
+    return;
+  }
+  for (int r = 0; r < ranks_; ++r) {
+    if (r != rank_) messages_.send(r, kTake, in + bytes * at(r), bytes);
+  }
+  copy_bytes(c.out, in + bytes * at(rank_), bytes);
+}
+
+void Algorithms::all_to_all(const Collective& c) {
+  const bool parts = !c.in_parts.empty();
+  if (parts) check_parts(c);
+  const Parts& from_begins = parts ? begins_of(c.in_parts, parts_) : equal(c.count / ranks_);
+  const Parts& to_begins = parts ? begins_of(c.out_parts, others_) : from_begins;
+  const auto* in = static_cast<const std::byte*>(c.in);
+  auto* out = static_cast<std::byte*>(c.out);
+  const auto begin = [&](const Parts& b, int r) { return bytes_of(c, b[at(r)]); };
+  const auto length = [&](const Parts& b, int r) { return begin(b, r + 1) - begin(b, r); };
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+    messages_.receive(from, kTake, out + begin(to_begins, from), length(to_begins, from));
+    messages_.send(to, kTake, in + begin(from_begins, to), length(from_begins, to));
+  }
+  copy_bytes(out + begin(to_begins, rank_), in + begin(from_begins, rank_), length(from_begins, rank_));
+}
+
+/// The ranks tell each other how many elements they send: only they know that.
+void Algorithms::check_parts(const Collective& c) {
+  others_.assign(at(ranks_), 0);
+  others_[at(rank_)] = c.in_parts[at(rank_)];
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+    messages_.receive(from, kParts, &others_[at(from)], sizeof(std::int64_t));
+    messages_.send(to, kParts, &c.in_parts[at(to)], sizeof(std::int64_t));
+  }
+  messages_.wait_all();
+  for (int r = 0; r < ranks_; ++r) {
+    if (others_[at(r)] != c.out_parts[at(r)])
+      fail(ErrorCode::runtime, fmt::format("rank {} sends {} elements to rank {}, which expects {}", r, others_[at(r)],
+                                           rank_, c.out_parts[at(r)]));
+  }
+}
+
+void Algorithms::barrier() {
+  std::byte* const here = scratch(at(ranks_));
+  for (int i = 1; i < ranks_; ++i) {
+    const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
+    messages_.receive(from, kTake, here + at(from), 1);
+    messages_.send(to, kTake, here + at(rank_), 1);
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,47 @@
+// Every kind of collective, of messages between two ranks. Reductions join the ranks' elements in the order of the
+// ranks, so their bits depend neither on the engine nor on the number of elements.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/collective/messages.h"
+
+namespace tern {
+
+class Algorithms {
+ public:
+  Algorithms(Transport& transport, int rank, int ranks) : messages_(transport), rank_(rank), ranks_(ranks) {}
+  /// The call has been checked; `tag` is the same on all ranks, and another for every call.
+  void run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
+  /// Messages: `tags` has one for each call.
+  void run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
+                 std::chrono::steady_clock::time_point end);
+
+ private:
+  using Parts = std::vector<std::int64_t>;
+  void all_reduce(const Collective& c);
+  void join_all(const Collective& c);
+  void join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere);
+  void gather_parts(const Collective& c, const Parts& begins, bool everywhere);
+  void broadcast(const Collective& c);
+  void scatter(const Collective& c);
+  void all_to_all(const Collective& c);
+  void check_parts(const Collective& c);
+  void barrier();
+  /// Where each rank's part begins, and at last the end: of equal parts, of shares that differ by one, of a list.
+  const Parts& begins_of(std::span<const std::int64_t> parts, Parts& begins) const;
+  const Parts& equal(std::int64_t each);
+  const Parts& shares(std::int64_t count);
+  std::byte* scratch(std::size_t bytes);
+
+  Messages messages_;
+  int rank_, ranks_;
+  Parts parts_, others_;
+  std::vector<std::byte> scratch_, scaled_;
+  std::vector<Messages::Number> numbers_;
+};
+
+}  // namespace tern

@@ -1,0 +1,461 @@
+#include "runtime/collective/control.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/control_wire.h"
+
+namespace tern {
+
+namespace control {
+
+Message receive(const Socket& from, Deadline end) {
+  Message m;
+  from.receive(std::as_writable_bytes(std::span(&m.header, 1)), end);
+  if (m.header.magic != Header::kMagic || m.header.bytes > kLongest)
+    fail(ErrorCode::io, "received data that is not a message of a group");
+  m.body.resize(m.header.bytes);
+  from.receive(m.body, end);
+  return m;
+}
+
+}  // namespace control
+
+namespace {
+
+using control::Message;
+using control::What;
+using std::chrono::milliseconds;
+
+/// A rank that has waited for so long tells rank 0 where it is.
+constexpr milliseconds kSlow{500};
+constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
+
+Deadline after(milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), std::min<std::size_t>(text.size(), 4096)));
+}
+
+/// The call of a rank, as it is told.
+struct Status {
+  std::uint64_t number, fingerprint;
+  std::int64_t count;
+  std::int32_t root;
+  std::uint8_t kind, reduce, dtype, reserved;
+  char where[160];
+};
+
+Status status_of(const CallState& s) {
+  Status t{};
+  t.number = s.number;
+  t.fingerprint = s.fingerprint;
+  t.count = s.count;
+  t.root = s.root;
+  t.kind = static_cast<std::uint8_t>(s.kind);
+  t.reduce = static_cast<std::uint8_t>(s.reduce);
+  t.dtype = static_cast<std::uint8_t>(s.dtype);
+  std::strncpy(t.where, s.where, sizeof t.where - 1);
+  return t;
+}
+/// Valid as long as `t`.
+CallState state_of(const Status& t) {
+  return {t.number,
+          static_cast<CollectiveKind>(t.kind),
+          static_cast<ReduceOp>(t.reduce),
+          static_cast<DType>(t.dtype),
+          t.count,
+          t.root,
+          t.fingerprint,
+          t.where};
+}
+
+/// A number that another thread's poll wakes up for.
+class Bell {
+ public:
+  Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (descriptor_ < 0) fail(ErrorCode::io, "cannot make an event descriptor");
+  }
+  ~Bell() { close(descriptor_); }
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+  void ring() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(descriptor_, &one, sizeof one);
+  }
+  void silence() const {
+    std::uint64_t n = 0;
+    [[maybe_unused]] const ssize_t got = read(descriptor_, &n, sizeof n);
+  }
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+/// Rank 0's side: a thread that answers all ranks, its own included.
+class Server {
+ public:
+  explicit Server(const GroupOptions& o)
+      : options_(o), listener_(Socket::listen(o.address)), ranks_(static_cast<std::size_t>(o.size)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  ~Server() {
+    thread_.request_stop();
+    bell_.ring();
+  }
+
+ private:
+  struct Rank {
+    Socket socket;
+    bool here = false, left = false;
+    std::uint64_t done = 0;  ///< calls, of one that has left
+    Status status{};
+    std::vector<std::string> wants;  ///< keys
+  };
+
+  void run(const std::stop_token& stop) {
+    try {
+      gather(stop);
+      while (!stop.stop_requested() || pending()) turn(stop);
+    } catch (const std::exception& e) {
+      tell_failure(e.what());
+    }
+    // Those that still wait learn that rank 0 has gone from their connections.
+  }
+  /// Rank 0 stays until the others have gone: their calls may not be done yet.
+  bool pending() {
+    if (!failure_.empty()) return false;
+    return std::ranges::any_of(ranks_, [](const Rank& r) { return r.socket.open(); }) &&
+           after(milliseconds(0)) < until_;
+  }
+
+  void gather(const std::stop_token& stop) {
+    const Deadline end = after(options_.timeout);
+    for (int missing = options_.size; missing > 0;) {
+      Socket s;
+      try {
+        s = listener_.accept(end);
+      } catch (const Error& e) {
+        fail(ErrorCode::io, fmt::format("'{}': {} of {} ranks are missing: {}", options_.address, missing,
+                                        options_.size, list_missing()));
+      }
+      if (stop.stop_requested()) return;
+      try {
+        const Message m = control::receive(s, std::min(end, after(kBrief)));
+        const std::string size = m.text();
+        const int r = m.header.rank;
+        const bool fits = r >= 0 && r < options_.size && size == std::to_string(options_.size);
+        if (m.header.what != What::hello || !fits || rank(r).here) {
+          const std::string why =
+              fits ? fmt::format("rank {} is in the group '{}' twice: another process has connected as it", r,
+                                 options_.name)
+                   : fmt::format("rank {} of {} does not fit a group of {}", r, size, options_.size);
+          control::send(s, What::failure, 0, bytes_of_text(why), after(kBrief));
+          if (m.header.what == What::hello) fail(ErrorCode::runtime, why);
+          continue;
+        }
+        rank(r).socket = std::move(s);
+        rank(r).here = true;
+        --missing;
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::io) throw;  // a stranger
+      }
+    }
+    for (Rank& r : ranks_) control::send(r.socket, What::ready, 0, {}, end);
+  }
+  std::string list_missing() const {
+    std::string list;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (!ranks_[r].here) list += fmt::format("{}rank {}", list.empty() ? "" : ", ", r);
+    }
+    return list;
+  }
+
+  Rank& rank(int r) { return ranks_[static_cast<std::size_t>(r)]; }
+
+  void turn(const std::stop_token& stop) {
+    std::vector<pollfd> polls = {{bell_.descriptor(), POLLIN, 0}};
+    std::vector<int> numbers;
+    for (int r = 0; r < options_.size; ++r) {
+      if (!rank(r).socket.open()) continue;
+      polls.push_back({rank(r).socket.descriptor(), POLLIN, 0});
+      numbers.push_back(r);
+    }
+    if (numbers.empty() && stop.stop_requested()) return;
+    if (poll(polls.data(), polls.size(), 1000) <= 0) return;
+    if (polls[0].revents != 0) {
+      bell_.silence();
+      until_ = after(kBrief);
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (polls[i + 1].revents != 0) hear(numbers[i]);
+    }
+  }
+
+  void hear(int r) {
+    Rank& from = rank(r);
+    Message m;
+    try {
+      m = control::receive(from.socket, after(kBrief));
+    } catch (const Error& e) {
+      from.socket = Socket();
+      if (!from.left) tell_failure(fmt::format("group '{}': rank {} has ended", options_.name, r));
+      return;
+    }
+    switch (m.header.what) {
+      case What::put: {
+        const std::string all = m.text();
+        const std::size_t end = all.find('\0');
+        if (end == std::string::npos) return;
+        values_[all.substr(0, end)] = all.substr(end + 1);
+        for (int q = 0; q < options_.size; ++q) answer(q);
+        return;
+      }
+      case What::get:
+        from.wants.push_back(m.text());
+        answer(r);
+        return;
+      case What::status:
+        if (m.body.size() != sizeof(Status)) return;
+        std::memcpy(&from.status, m.body.data(), sizeof(Status));
+        from.status.where[sizeof from.status.where - 1] = 0;
+        if (from.status.number != 0) compare(r);
+        return;
+      case What::leave:
+        if (m.body.size() == sizeof from.done) std::memcpy(&from.done, m.body.data(), sizeof from.done);
+        from.left = true;
+        for (int q = 0; q < options_.size; ++q) compare(q);
+        return;
+      case What::failure: return tell_failure(m.text());
+      default: return;
+    }
+  }
+
+  void answer(int r) {
+    Rank& to = rank(r);
+    std::erase_if(to.wants, [&](const std::string& key) {
+      const auto found = values_.find(key);
+      if (found == values_.end()) return false;
+      send(to, What::value, std::as_bytes(std::span(found->second)));
+      return true;
+    });
+  }
+
+  /// Whether rank `r` waits in vain.
+  void compare(int r) {
+    const CallState mine = state_of(rank(r).status);
+    if (mine.number == 0) return;
+    for (int q = 0; q < options_.size; ++q) {
+      if (q == r) continue;
+      const Rank& other = rank(q);
+      std::string why;
+      if (other.status.number != 0) {
+        const CallState theirs = state_of(other.status);
+        why = r < q ? conflict(r, mine, q, theirs) : conflict(q, theirs, r, mine);
+      }
+      const bool needs = !is_point_to_point(mine.kind) || mine.root == q;
+      if (why.empty() && other.left && needs && (is_point_to_point(mine.kind) || other.done < mine.number))
+        why = fmt::format("group '{}': rank {} is in {}, and rank {} has left the group after {} calls", options_.name,
+                          r, describe(mine), q, other.done);
+      if (!why.empty()) return tell_failure(why);
+    }
+  }
+
+  void tell_failure(const std::string& why) {
+    if (!failure_.empty()) return;
+    failure_ = why;
+    for (Rank& r : ranks_) send(r, What::failure, bytes_of_text(why));
+  }
+  void send(Rank& to, What what, std::span<const std::byte> body) {
+    try {
+      if (to.socket.open()) control::send(to.socket, what, 0, body, after(kBrief));
+    } catch (const Error&) {
+      // hear() finds out
+    }
+  }
+
+  GroupOptions options_;
+  Socket listener_;
+  std::vector<Rank> ranks_;
+  std::map<std::string, std::string> values_;
+  std::string failure_;
+  Bell bell_;
+  Deadline until_ = Deadline::max();
+  std::jthread thread_;
+};
+
+/// Every rank's side: a thread that hears rank 0, and tells it of calls that take long.
+class Client : public Control {
+ public:
+  explicit Client(const GroupOptions& o) : options_(o) {
+    if (o.rank == 0) server_ = std::make_unique<Server>(o);
+    const Deadline end = after(o.timeout);
+    try {
+      socket_ = Socket::connect(o.address, end);
+      control::send(socket_, What::hello, o.rank, bytes_of_text(std::to_string(o.size)), end);
+      const Message m = control::receive(socket_, end + kBrief);
+      if (m.header.what == What::failure) fail(ErrorCode::runtime, m.text());
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::io) throw;
+      fail(ErrorCode::io,
+           fmt::format("group '{}': rank {} of {}, at rank 0's address '{}': {}", o.name, o.rank, o.size, o.address,
+                       o.rank == 0 && server_ != nullptr ? "not all ranks have come in time" : e.what()));
+    }
+    thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
+  }
+  ~Client() override {
+    std::uint64_t done = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      done = done_;
+    }
+    tell(What::leave, std::as_bytes(std::span(&done, 1)));
+    thread_.request_stop();
+    bell_.ring();
+    thread_.join();
+    socket_ = Socket();
+    server_.reset();
+  }
+
+  void begin(const CallState& state) override {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
+    current_ = state;
+    since_ = std::chrono::steady_clock::now();
+    told_ = false;
+  }
+  void end() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!is_point_to_point(current_.kind)) done_ = current_.number;
+    const bool told = told_;
+    current_ = {};
+    if (told) bell_.ring();
+  }
+  std::string failure(milliseconds patience) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return !failure_.empty(); });
+    return failure_;
+  }
+  void stop(const std::string& why) noexcept override {
+    tell(What::failure, bytes_of_text(why));
+    set_failure(why);
+  }
+  std::string place_of(int rank) override { return {}; }
+  void on_failure(std::function<void()> act) override {
+    std::unique_lock lock(mutex_);
+    if (failure_.empty()) {
+      act_ = std::move(act);
+      return;
+    }
+    lock.unlock();
+    act();
+  }
+
+  void put(const std::string& key, std::span<const std::byte> value) override {
+    std::vector<std::byte> body(key.size() + 1 + value.size());
+    std::memcpy(body.data(), key.c_str(), key.size() + 1);
+    std::ranges::copy(value, body.begin() + static_cast<std::ptrdiff_t>(key.size()) + 1);
+    tell(What::put, body);
+  }
+  std::vector<std::byte> get(const std::string& key) override {
+    std::unique_lock lock(mutex_);
+    value_.reset();
+    tell(What::get, bytes_of_text(key));
+    const bool came = changed_.wait_for(lock, options_.timeout, [&] { return value_ || !failure_.empty(); });
+    if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
+    if (!came) fail(ErrorCode::io, fmt::format("no rank has told '{}' in time", key));
+    return std::move(*value_);
+  }
+
+ private:
+  void listen(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {socket_.descriptor(), POLLIN, 0}};
+      const int ready = poll(polls, 2, static_cast<int>(kSlow.count() / 2));
+      if (polls[0].revents != 0) bell_.silence();
+      tell_status();
+      if (ready <= 0 || polls[1].revents == 0) continue;
+      try {
+        Message m = control::receive(socket_, after(kBrief));
+        if (m.header.what == What::failure) set_failure(m.text());
+        if (m.header.what != What::value) continue;
+        const std::lock_guard lock(mutex_);
+        value_ = std::move(m.body);
+        changed_.notify_all();
+      } catch (const Error&) {
+        return set_failure(fmt::format("group '{}': rank 0 has ended", options_.name));
+      }
+    }
+  }
+
+  void tell_status() {
+    Status s{};
+    {
+      const std::lock_guard lock(mutex_);
+      const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kSlow;
+      if (slow == told_) return;
+      told_ = slow;
+      if (slow) s = status_of(current_);
+    }
+    tell(What::status, std::as_bytes(std::span(&s, 1)));
+  }
+
+  void set_failure(const std::string& why) noexcept {
+    std::function<void()> act;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.empty()) return;
+      failure_ = why;
+      act = std::exchange(act_, nullptr);
+      changed_.notify_all();
+    }
+    if (act) act();
+  }
+  void tell(What what, std::span<const std::byte> body) noexcept {
+    try {
+      const std::lock_guard lock(sending_);
+      control::send(socket_, what, options_.rank, body, after(kBrief));
+    } catch (const std::exception&) {
+      // `listen` finds out
+    }
+  }
+
+  GroupOptions options_;
+  std::unique_ptr<Server> server_;
+  Socket socket_;
+  Bell bell_;
+  std::mutex sending_;  ///< of what this rank sends
+  std::mutex mutex_;    ///< of what follows
+  std::condition_variable changed_;
+  CallState current_;
+  std::chrono::steady_clock::time_point since_;
+  bool told_ = false;
+  std::uint64_t done_ = 0;
+  std::string failure_;
+  std::optional<std::vector<std::byte>> value_;
+  std::function<void()> act_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Control> Control::connect(const GroupOptions& options) {
+  return std::make_unique<Client>(options);
+}
+
+}  // namespace tern

@@ -1,0 +1,29 @@
+// Ranks in processes know of each other through rank 0: a TCP connection each, on which they tell what a call waits
+// for, that they fail or leave, and, while an engine connects, where they are to be found. A connection that breaks is
+// a rank that has ended. Elements never go this way.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/collective/watch.h"
+
+namespace tern {
+
+class Control : public Watch {
+ public:
+  /// Returns when all ranks are connected; fails with what is missing or twice.
+  static std::unique_ptr<Control> connect(const GroupOptions& options);
+  /// Called once, by any thread, when the group has failed.
+  virtual void on_failure(std::function<void()> act) = 0;
+  virtual void put(const std::string& key, std::span<const std::byte> value) = 0;
+  /// Waits for the key.
+  virtual std::vector<std::byte> get(const std::string& key) = 0;
+};
+
+}  // namespace tern

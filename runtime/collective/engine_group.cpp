@@ -1,0 +1,107 @@
+// Groups of processes: an engine moves the elements, and rank 0 knows how everybody is.
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/control.h"
+#include "runtime/collective/engines.h"
+#include "runtime/collective/transport_group.h"
+
+namespace tern {
+namespace {
+
+using std::chrono::milliseconds;
+
+class EngineTransport : public Transport {
+ public:
+  EngineTransport(const tern_engine& engine, const GroupOptions& o, Control& control) : engine_(engine) {
+    Access access{control, {}};
+    tern_engine_store store{};
+    store.context = &access;
+    store.put = [](void* context, const char* key, const void* value, std::uint64_t bytes) {
+      return guarded(context, [&](Access& a) { a.control.put(key, {static_cast<const std::byte*>(value), bytes}); });
+    };
+    store.get = [](void* context, const char* key, void (*take)(void*, const void*, std::uint64_t), void* to) {
+      return guarded(context, [&](Access& a) {
+        const std::vector<std::byte> value = a.control.get(key);
+        take(to, value.data(), value.size());
+      });
+    };
+    tern_engine_place place{};
+    place.size = sizeof place;
+    place.rank = o.rank;
+    place.ranks = o.size;
+    place.timeout_ms = o.timeout.count();
+    place.address = o.address.c_str();
+    place.store = &store;
+    if (engine.connect(&place, &group_) == TERN_ENGINE_OK) return;
+    const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
+    fail(ErrorCode::io, fmt::format("the engine {} does not connect rank {}: {}", engine.name, o.rank, why));
+  }
+  ~EngineTransport() override {
+    close();
+    engine_.destroy(group_);
+  }
+  EngineTransport(const EngineTransport&) = delete;
+  EngineTransport& operator=(const EngineTransport&) = delete;
+
+  Request send(int peer, std::uint64_t tag, const void* data, std::size_t bytes) override {
+    tern_engine_request r = nullptr;
+    check(engine_.send(group_, peer, tag, data, bytes, &r));
+    return r;
+  }
+  Request receive(int peer, std::uint64_t tag, void* data, std::size_t bytes) override {
+    tern_engine_request r = nullptr;
+    check(engine_.receive(group_, peer, tag, data, bytes, &r));
+    return r;
+  }
+  bool wait(Request request, milliseconds timeout) override {
+    const auto status = engine_.wait(group_, static_cast<tern_engine_request>(request), timeout.count());
+    if (status == TERN_ENGINE_TIMEOUT) return false;
+    check(status);
+    return true;
+  }
+  void interrupt() noexcept override { engine_.interrupt(group_); }
+  void close() noexcept override { engine_.close(group_); }
+
+ private:
+  /// The store while the engine connects, and why it failed.
+  struct Access {
+    Control& control;
+    std::string failure;
+  };
+  template <class Work>
+  static tern_engine_status guarded(void* context, Work work) {
+    auto& access = *static_cast<Access*>(context);
+    try {
+      work(access);
+      return TERN_ENGINE_OK;
+    } catch (const std::exception& e) {
+      access.failure = e.what();
+      return TERN_ENGINE_FAILED;
+    }
+  }
+  void check(tern_engine_status status) const {
+    if (status != TERN_ENGINE_OK) fail(ErrorCode::io, fmt::format("{}: {}", engine_.name, engine_.last_message()));
+  }
+  const tern_engine& engine_;
+  tern_engine_group group_ = nullptr;
+};
+
+}  // namespace
+
+std::shared_ptr<ProcessGroup> connect_group(const std::string& engine, const GroupOptions& options) {
+  check_rank(options.rank, options.size);
+  const tern_engine& found = find_engine(engine);
+  if (options.address.empty())
+    fail(ErrorCode::invalid_argument, "connect_group: GroupOptions::address is empty; it is \"HOST:PORT\" of rank 0");
+  std::unique_ptr<Control> control = Control::connect(options);
+  Control& told = *control;
+  auto transport = std::make_unique<EngineTransport>(found, options, told);
+  told.on_failure([t = transport.get()] { t->interrupt(); });
+  return std::make_shared<TransportGroup>(
+      TransportGroup::Place{options.rank, options.size, engine, options.name, options.timeout}, std::move(transport),
+      std::move(control));
+}
+
+}  // namespace tern

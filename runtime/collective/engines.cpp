@@ -1,0 +1,128 @@
+#include "runtime/collective/engines.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace tern {
+namespace {
+
+/// Debian's packages of what an engine is built over.
+struct Package {
+  const char *engine, *build, *run;
+};
+constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
+                                 {"mpi", "libopenmpi-dev", "libopenmpi3 and openmpi-bin"}};
+
+/// Of TERN_ENGINE_PATH, then beside the file that this code is in: a build folder, an installed library, an installed
+/// command.
+std::vector<std::string> folders() {
+  std::vector<std::string> list;
+  const char* given = std::getenv("TERN_ENGINE_PATH");
+  std::string_view rest = given == nullptr ? "" : given;
+  while (!rest.empty()) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+    if (!path.empty()) list.emplace_back(path);
+  }
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&engines), &info) == 0 || info.dli_fname == nullptr) return list;
+  using Path = std::unique_ptr<char, decltype(&std::free)>;
+  Path file(realpath(info.dli_fname, nullptr), std::free);
+  if (file == nullptr) file = Path(realpath("/proc/self/exe", nullptr), std::free);  // a command's name as it was typed
+  if (file == nullptr) return list;
+  std::string here = file.get();
+  here.resize(here.rfind('/'));
+  for (const char* folder : {"/engines", "/tern/engines", "/../" TERN_LIBRARY_FOLDER "/tern/engines"})
+    list.push_back(here + folder);
+  return list;
+}
+
+Engine load(const std::string& path, const std::string& name) {
+  Engine e;
+  e.info.name = name;
+  e.info.path = path;
+  // Open MPI looks for its parts among the global symbols.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | (name == "mpi" ? RTLD_GLOBAL : RTLD_LOCAL));
+  if (handle == nullptr) {
+    e.info.problem = dlerror();
+    return e;
+  }
+  const auto entry = reinterpret_cast<const tern_engine* (*)()>(dlsym(handle, "tern_engine_library"));
+  const tern_engine* const table = entry == nullptr ? nullptr : entry();
+  if (table == nullptr || table->abi != TERN_ENGINE_ABI || table->size < sizeof(tern_engine)) {
+    e.info.problem = "it is no engine for this version of tern/engine.h: compile it anew";
+    return e;
+  }
+  e.info.version = table->version;
+  e.table = table;
+  return e;
+}
+
+/// The first library of that name that loads; else why none does.
+Engine find(const std::string& name) {
+  Engine found;
+  found.info.name = name;
+  for (const std::string& folder : folders()) {
+    const std::string path = folder + "/libtern_" + name + ".so";
+    // A bare name would be looked up in the system's folders, not here.
+    if (found.table == nullptr && folder.find('/') != std::string::npos && access(path.c_str(), R_OK) == 0)
+      found = load(path, name);
+  }
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Engine>& engines() {
+  static const std::vector<Engine> found = [] {
+    std::vector<Engine> all;
+    for (const Package& p : kPackages) all.push_back(find(p.engine));
+    return all;
+  }();
+  return found;
+}
+
+const tern_engine& find_engine(const std::string& name) {
+  static std::map<std::string, Engine, std::less<>> others;  // of names that Tern does not know
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const Engine* found = nullptr;
+  for (const Engine& e : engines()) {
+    if (e.info.name == name) found = &e;
+  }
+  if (found == nullptr && name.find('/') == std::string::npos) {
+    const auto known = others.find(name);
+    found = known != others.end() ? &known->second : &others.emplace(name, find(name)).first->second;
+  }
+  if (found != nullptr && found->table != nullptr) return *found->table;
+  if (found != nullptr && !found->info.problem.empty())
+    fail(ErrorCode::unsupported, fmt::format("the engine '{}' does not load: {}", name, found->info.problem));
+  std::string hint = "the engines of connect_group are 'gloo' and 'mpi'";
+  for (const Package& p : kPackages) {
+    if (name == p.engine)
+      hint = fmt::format(
+          "this build of Tern is without it: install {} and build again, or put libtern_{}.so into "
+          "engines/ beside Tern's library (it needs {})",
+          p.build, name, p.run);
+  }
+  fail(ErrorCode::unsupported, fmt::format("there is no engine '{}'; {}", name, hint));
+}
+
+std::vector<EngineInfo> group_engines() {
+  std::vector<EngineInfo> list;
+  for (const Engine& e : engines()) {
+    if (!e.info.path.empty()) list.push_back(e.info);
+  }
+  return list;
+}
+
+}  // namespace tern

@@ -1,0 +1,284 @@
+#include "runtime/collective/flight.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/pickle_writer.h"
+
+namespace tern {
+namespace {
+
+/// As torchfrtrace and torch.distributed's recorders name them, by CollectiveKind.
+constexpr const char* kNames[] = {
+    "all_reduce", "_all_gather_base", "_reduce_scatter_base", "broadcast", "all_to_all", "gather", "scatter",
+    "reduce",     "all_gather_v",     "reduce_scatter_v",     "barrier",   "send",       "recv"};
+constexpr const char* kStates[] = {"scheduled", "started", "completed"};
+
+std::string_view torch_name(DType t) {
+  switch (t) {
+    case DType::f32: return "Float";
+    case DType::f64: return "Double";
+    case DType::f16: return "Half";
+    case DType::bf16: return "BFloat16";
+    case DType::i64: return "Long";
+    case DType::i32: return "Int";
+    case DType::i16: return "Short";
+    case DType::i8: return "Char";
+    case DType::u8: return "Byte";
+    case DType::boolean: return "Bool";
+    default: return name_of(t);
+  }
+}
+
+template <std::size_t N>
+void put(std::array<char, N>& to, std::string_view text) {
+  const std::size_t n = std::min(text.size(), N - 1);
+  std::copy_n(text.begin(), n, to.begin());
+  to[n] = 0;
+}
+
+std::int64_t nanoseconds(std::chrono::system_clock::time_point t) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
+
+void put_sizes(PickleWriter& p, const char* key, std::int64_t n) {
+  p.text(key);
+  p.begin_list();
+  p.begin_list();
+  p.number(n);
+  p.end_list();
+  p.end_list();
+}
+void put_type(PickleWriter& p, const char* key, DType t) {
+  p.text(key);
+  p.begin_list();
+  p.text(torch_name(t));
+  p.end_list();
+}
+
+/// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate.
+int signal_pipe = -1;  // NOLINT: handlers reach nothing else
+void on_signal(int) {
+  const char byte = 0;
+  [[maybe_unused]] const ssize_t n = ::write(signal_pipe, &byte, 1);
+}
+
+void write_on_signal() {
+  int ends[2];
+  if (signal_pipe >= 0 || pipe2(ends, O_CLOEXEC) != 0) return;
+  struct sigaction old {};
+  if (sigaction(SIGUSR2, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) {
+    close(ends[0]);
+    close(ends[1]);
+    return;  // the application has a handler of its own
+  }
+  signal_pipe = ends[1];
+  std::thread([from = ends[0]] {
+    char byte = 0;
+    while (read(from, &byte, 1) > 0 || errno == EINTR) FlightRecorder::process().failed(-1);
+  }).detach();
+  struct sigaction act {};
+  act.sa_handler = on_signal;
+  act.sa_flags = SA_RESTART;
+  sigaction(SIGUSR2, &act, nullptr);
+}
+
+}  // namespace
+
+FlightRecorder::FlightRecorder() {
+  if (const char* folder = std::getenv("TERN_FLIGHT_FOLDER"); folder != nullptr && *folder != 0) set_folder(folder);
+}
+
+FlightRecorder& FlightRecorder::process() {
+  static auto* const recorder = new FlightRecorder;  // NOLINT: threads may use it until the process ends
+  return *recorder;
+}
+
+void FlightRecorder::add_group(const std::string& name, int size) {
+  const std::lock_guard lock(mutex_);
+  groups_[name] = size;
+}
+
+std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::string& group, int rank, int ranks,
+                                       const Collective& c, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (ring_.empty()) ring_.resize(kKept);
+  Entry& e = ring_[records_ % kKept];
+  e = {.record = ++records_,
+       .number = number,
+       .kind = c.kind,
+       .reduce = c.reduce,
+       .dtype = c.dtype,
+       .in = c.kind == CollectiveKind::receive ? 0 : c.count,
+       .rank = rank,
+       .ranks = ranks,
+       .root = c.root,
+       .created = Clock::now()};
+  const auto parts = static_cast<std::size_t>(ranks);
+  const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.in_parts.size() == parts) &&
+                        (c.kind != CollectiveKind::all_gather_v || c.out_parts.size() == parts);
+  e.out = complete ? results_of(c, rank, ranks) : 0;
+  put(e.engine, engine);
+  put(e.group, group);
+  put(e.where, c.where);
+  rank_ = rank;
+  return e.record;
+}
+
+FlightRecorder::Entry* FlightRecorder::find(std::uint64_t record) {
+  Entry& e = ring_[(record - 1) % kKept];
+  return e.record == record ? &e : nullptr;
+}
+
+void FlightRecorder::start(std::uint64_t record) {
+  const std::lock_guard lock(mutex_);
+  if (Entry* e = find(record)) e->state = State::started, e->started = Clock::now();
+}
+void FlightRecorder::complete(std::uint64_t record) {
+  const std::lock_guard lock(mutex_);
+  if (Entry* e = find(record)) e->state = State::completed, e->completed = Clock::now();
+}
+
+void FlightRecorder::set_folder(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  folder_ = folder;
+  if (!folder.empty()) write_on_signal();
+}
+
+void FlightRecorder::failed(int rank) noexcept {
+  try {
+    std::string folder;
+    {
+      const std::lock_guard lock(mutex_);
+      folder = folder_;
+      if (rank < 0) rank = rank_;
+    }
+    if (!folder.empty()) write(folder, rank);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "tern: the flight record was not written: {}\n", e.what());
+  }
+}
+
+/// The entries that this rank of the process has made.
+std::string FlightRecorder::text(int rank) const {
+  PickleWriter p;
+  p.begin_dict();
+  p.text("version");
+  p.text("2.10");
+  p.text("pg_config");
+  p.begin_dict();
+  for (const auto& [name, size] : groups_) {
+    p.text(name);
+    p.begin_dict();
+    p.text("name");
+    p.text(name);
+    p.text("desc");
+    p.text(name == "0" ? "default_pg" : name);
+    p.text("ranks");
+    std::string ranks;
+    for (int r = 0; r < size; ++r) ranks += fmt::format("{}{}", r == 0 ? "[" : ", ", r);
+    p.text(ranks + "]");
+    p.end_dict();
+  }
+  p.end_dict();
+  p.text("entries");
+  p.begin_list();
+  for (std::uint64_t i = records_ > kKept ? records_ - kKept : 0; i < records_; ++i) {
+    const Entry& e = ring_[i % kKept];
+    if (e.rank != rank) continue;
+    const bool p2p = is_point_to_point(e.kind);
+    std::string name = kNames[static_cast<std::size_t>(e.kind)];
+    if (e.kind == CollectiveKind::send) name += fmt::format(" {}->{}", e.rank, e.root);
+    if (e.kind == CollectiveKind::receive) name += fmt::format(" {}<-{}", e.rank, e.root);
+    p.begin_dict();
+    const auto put_number = [&](const char* key, std::uint64_t x) {
+      p.text(key);
+      p.number(static_cast<std::int64_t>(x));
+    };
+    put_number("record_id", e.record);
+    put_number("pg_id", 0);
+    p.text("process_group");
+    p.begin_tuple();
+    p.text(e.group.data());
+    p.text(std::string_view(e.group.data()) == "0" ? "default_pg" : e.group.data());
+    p.end_tuple();
+    put_number("collective_seq_id", p2p ? 0 : e.number);
+    put_number("p2p_seq_id", p2p ? e.number : 0);
+    put_number("op_id", e.record);
+    p.text("profiling_name");
+    p.text("gloo:" + name);  // torchfrtrace knows no mpi
+    p.text("engine");
+    p.text(e.engine.data());
+    put_number("time_created_ns", static_cast<std::uint64_t>(nanoseconds(e.created)));
+    put_sizes(p, "input_sizes", e.in);
+    put_sizes(p, "output_sizes", e.out);
+    put_type(p, "input_dtypes", e.dtype);
+    put_type(p, "output_dtypes", e.dtype);
+    p.text("state");
+    p.text(kStates[static_cast<std::size_t>(e.state)]);
+    p.text("time_discovered_started_ns");
+    e.state == State::scheduled ? p.none() : p.number(nanoseconds(e.started));
+    p.text("time_discovered_completed_ns");
+    e.state == State::completed ? p.number(nanoseconds(e.completed)) : p.none();
+    p.text("retired");
+    p.flag(e.state == State::completed);
+    p.text("is_p2p");
+    p.flag(p2p);
+    p.text("timeout_ms");
+    p.number(0);
+    p.text("frames");
+    p.begin_list();
+    if (const std::string_view where = e.where.data(); !where.empty()) {
+      const std::size_t colon = where.rfind(':');
+      const std::string line(colon == std::string_view::npos ? "" : where.substr(colon + 1));
+      p.begin_dict();
+      p.text("name");
+      p.text("forward");
+      p.text("filename");
+      p.text(where.substr(0, colon));
+      p.text("line");
+      p.number(std::atoll(line.c_str()));
+      p.end_dict();
+    }
+    p.end_list();
+    p.end_dict();
+  }
+  p.end_list();
+  p.end_dict();
+  return std::move(p).finish();
+}
+
+std::string FlightRecorder::write(const std::string& folder, int rank) {
+  const std::string path = fmt::format("{}/tern_flight_{}", folder, rank), unfinished = path + ".part";
+  std::string bytes;
+  {
+    const std::lock_guard lock(mutex_);
+    bytes = text(rank);
+  }
+  mkdir(folder.c_str(), 0777);  // which may be there
+  std::FILE* f = std::fopen(unfinished.c_str(), "wbe");
+  bool ok = f != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
+  if (f != nullptr) ok = std::fclose(f) == 0 && ok;
+  if (!ok || std::rename(unfinished.c_str(), path.c_str()) != 0)
+    fail(ErrorCode::io, fmt::format("cannot write the flight record '{}'", path));
+  return path;
+}
+
+std::string write_flight_record(const std::string& folder, int rank) {
+  return FlightRecorder::process().write(folder, rank);
+}
+void set_flight_folder(const std::string& folder) {
+  FlightRecorder::process().set_folder(folder);
+}
+
+}  // namespace tern

@@ -1,0 +1,62 @@
+// The flight recorder: the last calls of all groups of this process, in memory of a fixed size, written as a file that
+// PyTorch's torchfrtrace reads: a pickle, as torch.distributed's own recorders write it.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tern {
+
+class FlightRecorder {
+ public:
+  static constexpr std::size_t kKept = 2048;
+
+  static FlightRecorder& process();
+  void add_group(const std::string& name, int size);
+  /// The number of the record, for `start` and `complete`.
+  std::uint64_t schedule(const std::string& engine, const std::string& group, int rank, int ranks,
+                         const Collective& call, std::uint64_t number);
+  void start(std::uint64_t record);
+  void complete(std::uint64_t record);
+
+  void set_folder(const std::string& folder);
+  /// Writes the record if a folder is known.
+  void failed(int rank) noexcept;
+  std::string write(const std::string& folder, int rank);
+
+ private:
+  using Clock = std::chrono::system_clock;
+  enum class State : std::uint8_t { scheduled, started, completed };
+  struct Entry {
+    std::uint64_t record = 0, number = 0;
+    State state = State::scheduled;
+    CollectiveKind kind{};
+    ReduceOp reduce{};
+    DType dtype{};
+    std::int64_t in = 0, out = 0;
+    int rank = 0, ranks = 0, root = 0;
+    std::array<char, 16> engine{};
+    std::array<char, 48> group{};
+    std::array<char, 160> where{};
+    Clock::time_point created, started, completed;
+  };
+  FlightRecorder();
+  Entry* find(std::uint64_t record);
+  std::string text(int rank) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Entry> ring_;
+  std::uint64_t records_ = 0;
+  std::map<std::string, int> groups_;
+  std::string folder_;
+  int rank_ = 0;
+};
+
+}  // namespace tern

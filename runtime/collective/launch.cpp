@@ -1,0 +1,137 @@
+// What launchers of processes set in the environment.
+#include <fmt/format.h>
+#include <tern/collective.h>
+#include <tern/error.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace tern {
+namespace {
+
+struct Launcher {
+  const char *name, *rank, *size, *local_rank;
+};
+/// The first that is there counts: each may run inside those below it.
+constexpr Launcher kLaunchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string_view() : text;
+}
+
+std::int64_t number(const char* name, std::int64_t most) {
+  const std::string_view text = variable(name);
+  std::int64_t n = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || n < 0 || n > most)
+    fail(ErrorCode::invalid_argument, fmt::format("{}='{}' is not a number from 0 to {}", name, text, most));
+  return n;
+}
+
+constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostPort = 65535;
+
+struct Ranks {
+  std::int64_t rank, size, local;
+};
+std::optional<Ranks> ranks_by(const Launcher& l) {
+  const bool rank = !variable(l.rank).empty(), size = !variable(l.size).empty();
+  if (!rank && !size) return {};
+  // An allocation of Slurm has a number of tasks outside of srun, too.
+  if (!rank && std::string_view(l.name) == "srun") return {};
+  if (!rank || !size)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{} is set, and {} is not; {} sets both", rank ? l.rank : l.size, rank ? l.size : l.rank, l.name));
+  Ranks r{number(l.rank, kMostRanks), number(l.size, kMostRanks), 0};
+  if (r.rank >= r.size)
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}={} does not fit {}={}: ranks count from 0", l.rank, r.rank, l.size, r.size));
+  r.local = variable(l.local_rank).empty() ? r.rank : number(l.local_rank, kMostRanks);
+  return r;
+}
+
+/// A port for the jobs of one user of a host, of the dynamic ones that systems do not give out.
+int port_of(std::string_view job) {
+  constexpr std::uint32_t kFirst = 20000, kPorts = 10000;
+  std::uint32_t hash = 2166136261u;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return static_cast<int>(kFirst + hash % kPorts);
+}
+
+/// "node[07-12,15],login" begins with node07.
+std::string first_host(std::string_view list) {
+  const std::size_t bracket = list.find('['), comma = list.find(',');
+  if (bracket == std::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
+  const std::size_t end = list.find_first_of(",-]", bracket);
+  const std::size_t closing = std::min(list.find(']', bracket), list.size() - 1);
+  const std::string_view rest = list.substr(closing + 1);
+  return std::string(list.substr(0, bracket)) + std::string(list.substr(bracket + 1, end - bracket - 1)) +
+         std::string(rest.substr(0, rest.find(',')));
+}
+
+std::string address_by(const std::string& launcher) {
+  if (const std::string_view given = variable("TERN_GROUP_ADDRESS"); !given.empty()) return std::string(given);
+  if (launcher == "torchrun") {
+    for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) {
+      if (variable(name).empty())
+        fail(ErrorCode::invalid_argument, fmt::format("{} is not set; torchrun sets it, with RANK", name));
+    }
+    // torchrun's own store listens at MASTER_PORT.
+    return fmt::format("{}:{}", variable("MASTER_ADDR"), number("MASTER_PORT", kMostPort - 1) + 1);
+  }
+  if (launcher == "mpirun") {
+    if (variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE"))
+      return fmt::format("127.0.0.1:{}", port_of(variable("PMIX_NAMESPACE")));
+    fail(ErrorCode::invalid_argument,
+         "mpirun does not tell the host of rank 0: set TERN_GROUP_ADDRESS=HOST:PORT with its option -x");
+  }
+  std::string_view nodes = variable("SLURM_STEP_NODELIST");
+  if (nodes.empty()) nodes = variable("SLURM_JOB_NODELIST");
+  if (nodes.empty())
+    fail(ErrorCode::invalid_argument, "neither SLURM_STEP_NODELIST nor TERN_GROUP_ADDRESS says where rank 0 runs");
+  return fmt::format("{}:{}", first_host(nodes),
+                     port_of(fmt::format("{}.{}", variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID"))));
+}
+
+}  // namespace
+
+GroupOptions launched_group_options() {
+  const Launcher* by = nullptr;
+  Ranks found{};
+  for (const Launcher& l : kLaunchers) {
+    const std::optional<Ranks> r = ranks_by(l);
+    if (!r) continue;
+    if (by == nullptr) {
+      by = &l;
+      found = *r;
+      continue;
+    }
+    // torchrun's workers and mpirun's inherit the variables of the launcher outside.
+    const bool inside = !variable("TORCHELASTIC_RUN_ID").empty() || std::string_view(by->name) == "mpirun";
+    if (!inside && (r->rank != found.rank || r->size != found.size))
+      fail(ErrorCode::invalid_argument,
+           fmt::format("{}={} and {}={} contradict {}={} and {}={}: unset those that are not of this run's launcher",
+                       by->rank, found.rank, by->size, found.size, l.rank, r->rank, l.size, r->size));
+  }
+  if (by == nullptr)
+    fail(ErrorCode::invalid_argument,
+         "no launcher has set a rank: RANK (torchrun --no-python), OMPI_COMM_WORLD_RANK (mpirun) and SLURM_PROCID "
+         "(srun) "
+         "are not set");
+  GroupOptions o;
+  o.rank = static_cast<int>(found.rank);
+  o.size = static_cast<int>(found.size);
+  o.local_rank = static_cast<int>(found.local);
+  o.launcher = by->name;
+  o.address = address_by(o.launcher);
+  return o;
+}
+
+}  // namespace tern

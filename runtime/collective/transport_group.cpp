@@ -1,0 +1,126 @@
+#include "runtime/collective/transport_group.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <cstring>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/flight.h"
+#include "runtime/collective/reduce.h"
+
+namespace tern {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A broken connection is noticed before the reason for it arrives.
+constexpr milliseconds kReasonComes{1000};
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xbf58476d1ce4e5b9;
+  return x ^ x >> 31;
+}
+
+}  // namespace
+
+TransportGroup::TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch)
+    : place_(std::move(place)),
+      transport_(std::move(transport)),
+      watch_(std::move(watch)),
+      algorithms_(*transport_, place_.rank, place_.size) {
+  FlightRecorder::process().add_group(place_.name, place_.size);
+}
+
+TransportGroup::~TransportGroup() {
+  watch_.reset();
+}
+
+/// The call's result in a group of one.
+void TransportGroup::alone(const Collective& c) const {
+  const std::size_t bytes = bytes_of(c, results_of(c, 0, 1));
+  if (bytes == 0) return;
+  if (c.out != c.in) std::memcpy(c.out, c.in, bytes);
+  if (reduces(c.kind) && c.reduce == ReduceOp::premul_sum) scale(c.dtype, c.out, c.count, c.factor);
+}
+
+void TransportGroup::fail_in(const CallState& state, const std::string& what, bool from_elsewhere) {
+  std::string why = watch_->failure(from_elsewhere ? kReasonComes : milliseconds(0));
+  if (why.empty()) {
+    why = fmt::format("group '{}': rank {} has failed in {}: {}", place_.name, place_.rank, describe(state), what);
+    watch_->stop(why);
+  }
+  transport_->close();
+  FlightRecorder::process().failed(place_.rank);
+  fail(ErrorCode::runtime, why);
+}
+
+template <class Work>
+void TransportGroup::guarded(const Collective& call, std::uint64_t number, Work work) {
+  const CallState state = state_of(call, number);
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    watch_->begin(state);
+    work(begin + place_.timeout);
+    watch_->end();
+  } catch (const WaitedTooLong& w) {
+    const std::string why =
+        fmt::format("group '{}': rank {} has waited {} ms in {} for rank {}{}", place_.name, place_.rank,
+                    place_.timeout.count(), describe(state), w.peer, watch_->place_of(w.peer));
+    watch_->stop(why);
+    fail_in(state, why, false);
+  } catch (const Error& e) {
+    fail_in(state, e.what(), e.code() == ErrorCode::io);
+  } catch (const std::exception& e) {
+    fail_in(state, e.what(), false);
+  }
+}
+
+/// Calls that differ never meet.
+std::uint64_t TransportGroup::tag_of(const Collective& c) const {
+  if (!is_point_to_point(c.kind)) return mix(calls_, fingerprint(c));
+  const bool sends = c.kind == CollectiveKind::send;
+  const auto from = static_cast<std::uint64_t>(sends ? place_.rank : c.root),
+             to = static_cast<std::uint64_t>(sends ? c.root : place_.rank);
+  return mix(mix(from << 32 | to, static_cast<std::uint64_t>(c.tag)), static_cast<std::uint64_t>(c.dtype));
+}
+
+void TransportGroup::run(const Collective& call) {
+  if (is_point_to_point(call.kind)) return run_batch({&call, 1});
+  FlightRecorder& flight = FlightRecorder::process();
+  const std::uint64_t record = flight.schedule(place_.engine, place_.name, place_.rank, place_.size, call, ++calls_);
+  guarded(call, calls_, [&](auto end) {
+    check_call(call, place_.rank, place_.size);
+    flight.start(record);
+    if (place_.size == 1) return alone(call);
+    algorithms_.run(call, tag_of(call), end);
+  });
+  flight.complete(record);
+}
+
+void TransportGroup::run_batch(std::span<const Collective> calls) {
+  if (calls.empty()) return;
+  FlightRecorder& flight = FlightRecorder::process();
+  ++messages_;
+  records_.clear();
+  for (const Collective& c : calls)
+    records_.push_back(flight.schedule(place_.engine, place_.name, place_.rank, place_.size, c, messages_));
+  guarded(calls[0], messages_, [&](auto end) {
+    tags_.clear();
+    for (const Collective& c : calls) {
+      if (!is_point_to_point(c.kind)) fail(ErrorCode::invalid_argument, "a batch takes only send and receive");
+      check_call(c, place_.rank, place_.size);
+      tags_.push_back(tag_of(c));
+    }
+    for (const std::uint64_t r : records_) flight.start(r);
+    algorithms_.run_batch(calls, tags_, end);
+  });
+  for (const std::uint64_t r : records_) flight.complete(r);
+}
+
+void TransportGroup::abort(const std::string& why) noexcept {
+  watch_->stop(fmt::format("group '{}': rank {} has failed: {}", place_.name, place_.rank, why));
+  transport_->interrupt();
+}
+
+}  // namespace tern

@@ -1,0 +1,50 @@
+// A group over a transport: numbers its calls, checks and records them, runs their algorithms, and says why they fail.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/collective/algorithms.h"
+#include "runtime/collective/transport.h"
+#include "runtime/collective/watch.h"
+
+namespace tern {
+
+class TransportGroup : public ProcessGroup {
+ public:
+  struct Place {
+    int rank, size;
+    std::string engine, name;
+    std::chrono::milliseconds timeout;
+  };
+  TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch);
+  ~TransportGroup() override;
+  int rank() const override { return place_.rank; }
+  int size() const override { return place_.size; }
+  void run(const Collective& call) override;
+  void run_batch(std::span<const Collective> calls) override;
+  void abort(const std::string& why) noexcept override;
+
+ private:
+  template <class Work>
+  void guarded(const Collective& call, std::uint64_t number, Work work);
+  [[noreturn]] void fail_in(const CallState& state, const std::string& what, bool from_elsewhere);
+  void alone(const Collective& call) const;
+  std::uint64_t tag_of(const Collective& call) const;
+
+  Place place_;
+  // The watch goes last: it may still interrupt the transport.
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Watch> watch_;
+  Algorithms algorithms_;
+  std::uint64_t calls_ = 0, messages_ = 0;
+  std::vector<std::uint64_t> tags_;
+  std::vector<std::uint64_t> records_;
+};
+
+}  // namespace tern

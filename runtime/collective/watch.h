@@ -1,0 +1,43 @@
+// What ranks know of each other beside their data: the calls that they are in, and whether one has failed.
+#pragma once
+
+#include <tern/collective.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tern {
+
+/// The call that a rank is in.
+struct CallState {
+  std::uint64_t number = 0;  ///< from 1 on; messages between two ranks have numbers of their own
+  CollectiveKind kind = CollectiveKind::barrier;
+  ReduceOp reduce = ReduceOp::sum;
+  DType dtype = DType::invalid;
+  std::int64_t count = 0;
+  std::int32_t root = 0;
+  std::uint64_t fingerprint = 0;
+  const char* where = "";
+};
+CallState state_of(const Collective& call, std::uint64_t number);
+/// "all_reduce (sum) of 4 float32, call 3, at model.py:12".
+std::string describe(const CallState& state);
+/// Why two ranks that are in these calls never finish them; empty where they may.
+std::string conflict(int rank_a, const CallState& a, int rank_b, const CallState& b);
+
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  /// Throws where the group has failed, or another rank's call of that number is another.
+  virtual void begin(const CallState& state) = 0;
+  virtual void end() noexcept = 0;
+  /// Why the group has failed; empty where it has not, after this time.
+  virtual std::string failure(std::chrono::milliseconds patience) = 0;
+  /// The first text counts, on all ranks.
+  virtual void stop(const std::string& why) noexcept = 0;
+  /// Where rank `rank` is, as far as this one knows: ", which is in ..."; or nothing.
+  virtual std::string place_of(int rank) = 0;
+};
+
+}  // namespace tern

@@ -1,0 +1,127 @@
+// A rank of a group of processes, for tests/scripts/groups.py:
+//
+//   group_worker check ENGINE            all kinds, types and reductions have the bits of local_group
+//   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, stop, sleep, differ, throw;
+//                                        the others print what they fail with, and after how many ms
+//   group_worker time ENGINE             all_reduce of 1 kB to 64 MB: bytes and microseconds of each
+#include <fmt/format.h>
+#include <signal.h>
+#include <tern/collective.h>
+#include <tern/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/groups/battery.h"
+
+namespace tern {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+using Results = std::vector<std::vector<std::byte>>;
+
+std::shared_ptr<ProcessGroup> join(const std::string& engine) {
+  GroupOptions o = launched_group_options();
+  const char* timeout = std::getenv("WORKER_TIMEOUT_MS");
+  o.timeout = milliseconds(timeout == nullptr ? 60000 : std::atoi(timeout));
+  return connect_group(engine, o);
+}
+
+int check(const std::string& engine) {
+  const auto group = join(engine);
+  const Results mine = testing::run_battery(*group);
+  const auto local = local_group(group->size());
+  std::vector<std::future<Results>> others;
+  for (const auto& g : local)
+    others.push_back(std::async(std::launch::async, [g] { return testing::run_battery(*g); }));
+  std::vector<Results> all;
+  for (auto& o : others) all.push_back(o.get());
+  const Results& expected = all[static_cast<std::size_t>(group->rank())];
+  for (std::size_t i = 0; i < std::max(mine.size(), expected.size()); ++i) {
+    if (i < mine.size() && i < expected.size() && mine[i] == expected[i]) continue;
+    fmt::print("rank {}: call {} differs\n", group->rank(), i);
+    return 1;
+  }
+  fmt::print("rank {}: {} results\n", group->rank(), mine.size());
+  group->run({.kind = CollectiveKind::barrier});
+  return 0;
+}
+
+int fail_at(const std::string& engine, const std::string& how, int failing) {
+  const auto group = join(engine);
+  std::vector<float> x(4, 1.0f), more(8, 1.0f);
+  const auto begin = Clock::now();
+  auto last = begin;
+  try {
+    for (int call = 1; call <= 8; ++call) {
+      last = Clock::now();
+      const bool now = call == 6 && group->rank() == failing;
+      if (now && how == "exit") _exit(0);
+      if (now && how == "stop") raise(SIGSTOP);
+      if (now && how == "sleep") std::this_thread::sleep_for(std::chrono::seconds(60));
+      if (now && how == "throw") {
+        group->abort("the disk is full");
+        return 0;
+      }
+      const bool differs = now && how == "differ";
+      std::vector<float>& data = differs ? more : x;
+      group->run({.dtype = DType::f32,
+                  .count = static_cast<std::int64_t>(data.size()),
+                  .in = data.data(),
+                  .out = data.data(),
+                  .where = "model.py:12"});
+    }
+  } catch (const Error& e) {
+    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - last).count();
+    fmt::print("rank {} after {} ms: {}\n", group->rank(), waited, e.what());
+    std::fflush(stdout);
+    return 3;
+  }
+  return 0;
+}
+
+int time_all(const std::string& engine) {
+  const auto group = join(engine);
+  for (std::size_t bytes = 1024; bytes <= (std::size_t{64} << 20); bytes *= 4) {
+    std::vector<float> x(bytes / sizeof(float), 1.0f), y(x.size());
+    const Collective call{
+        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = y.data()};
+    const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;
+    group->run(call);
+    group->run({.kind = CollectiveKind::barrier});
+    std::vector<double> times;
+    for (int i = 0; i < turns; ++i) {
+      const auto begin = Clock::now();
+      group->run(call);
+      times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+    }
+    std::ranges::sort(times);
+    if (group->rank() == 0) fmt::print("{} {:.1f}\n", bytes, times[times.size() / 2]);
+  }
+  group->run({.kind = CollectiveKind::barrier});
+  return 0;
+}
+
+}  // namespace
+}  // namespace tern
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 2 ? argv[1] : "", engine = argc > 2 ? argv[2] : "";
+  try {
+    if (what == "check") return tern::check(engine);
+    if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
+    if (what == "time") return tern::time_all(engine);
+  } catch (const std::exception& e) {
+    fmt::print("failed: {}\n", e.what());
+    return 2;
+  }
+  std::fputs("usage: group_worker check|fail|time ENGINE [HOW RANK]\n", stderr);
+  return 2;
+}

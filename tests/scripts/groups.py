@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Groups of processes over every engine of a build, and what they say where a rank fails.
+
+  groups.py BUILD [--ranks 2,3,4,8] [--engines gloo,mpi]
+
+Each check starts tests/groups/worker.cpp as ranks: by the variables of torchrun for gloo, by mpirun for mpi. A check
+that hangs is killed and fails.
+"""
+import argparse
+import os
+import pickle
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT = 100  # seconds for all ranks of one check
+
+
+def free_port():
+    """Of two that follow each other: the second is Tern's."""
+    while True:
+        with socket.socket() as a, socket.socket() as b:
+            a.bind(("127.0.0.1", 0))
+            port = a.getsockname()[1]
+            try:
+                b.bind(("127.0.0.1", port + 1))
+                return port
+            except OSError:
+                continue
+
+
+def start(build, engine, ranks, arguments, extra):
+    """Processes by rank; one for all with mpirun."""
+    command = [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_"))} | extra
+    if engine == "mpi":
+        address = f"127.0.0.1:{free_port()}"
+        launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), "-x",
+                  f"TERN_GROUP_ADDRESS={address}", *sum((["-x", k] for k in extra), [])]
+        return [subprocess.Popen(launch + command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, start_new_session=True)]
+    port = str(free_port())
+    return [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                             env=environment | {"RANK": str(r), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(r),
+                                                "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+            for r in range(ranks)]
+
+
+def run(build, engine, ranks, arguments, extra=None, stopped=False):
+    """What all ranks print, and the exit statuses. `stopped`: a rank stops itself, and is killed when others have ended."""
+    processes = start(build, engine, ranks, arguments, extra or {})
+    end, waiting = time.time() + LIMIT, set(processes)
+    while waiting and time.time() < end and not (stopped and len(waiting) == 1):
+        waiting = {p for p in waiting if p.poll() is None}
+        time.sleep(0.02)
+    hung = bool(waiting) and not stopped
+    for p in waiting:
+        os.killpg(p.pid, signal.SIGKILL)
+    texts = [p.communicate() for p in processes]
+    return "".join(out for out, _ in texts), [p.returncode for p in processes], hung, "".join(e for _, e in texts)
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def expect(self, name, good, detail):
+        print(f"{'ok  ' if good else 'FAIL'} {name}" + ("" if good else f"\n{detail}"), flush=True)
+        self.passed += good
+        self.failed += not good
+
+
+def failures(checks, build, engine, ranks):
+    """Every other rank ends in time, and names the rank, the call, its number and the line."""
+    timeout = 2000
+    cases = {  # how: what all others say, and the most milliseconds
+        "exit": (rf"rank {ranks - 1} has ended", 3000),
+        "throw": (rf"rank {ranks - 1} has failed: the disk is full", 3000),
+        "differ": (r"do not make the same call: .*all_reduce \(sum\) of [48] float32, call 6, at model.py:12; "
+                   r"rank \d+ all_reduce \(sum\) of [48] float32, call 6, at model.py:12", 3000),
+        "sleep": (rf"rank \d+ has waited {timeout} ms in all_reduce \(sum\) of 4 float32, call 6, at model.py:12 "
+                  rf"for rank {ranks - 1}", timeout + 2000),
+        "stop": (rf"rank \d+ has waited {timeout} ms in all_reduce \(sum\) of 4 float32, call 6, at model.py:12 "
+                 rf"for rank {ranks - 1}", timeout + 2000),
+    }
+    if engine == "mpi":  # mpirun ends all when one does
+        cases = {k: cases[k] for k in ("throw", "differ")}
+    for how, (pattern, most) in cases.items():
+        text, _, hung, errors = run(build, engine, ranks, ["fail", how, ranks - 1],
+                                    {"WORKER_TIMEOUT_MS": str(timeout)}, stopped=how in ("stop", "sleep"))
+        said = re.findall(r"^rank (\d+) after (\d+) ms: (.*)$", text, re.M)
+        others = [s for s in said if int(s[0]) != ranks - 1]
+        good = not hung and len(others) >= (1 if engine == "mpi" else ranks - 1) and \
+            all(re.search(pattern, s[2]) and int(s[1]) <= most for s in others)
+        checks.expect(f"{engine}, {ranks} ranks, one does: {how}", good, text + errors)
+
+
+def flight(checks, build, engine, torch):
+    """The records of a recorded hang name the rank that is missing."""
+    if engine == "mpi":
+        return  # mpirun passes no signal to one rank
+    with tempfile.TemporaryDirectory() as folder:
+        processes = start(build, engine, 3, ["fail", "sleep", 2],
+                          {"WORKER_TIMEOUT_MS": "2000", "TERN_FLIGHT_FOLDER": folder})
+        for p in processes[:2]:
+            p.wait(LIMIT)
+        os.kill(processes[2].pid, signal.SIGUSR2)
+        end = time.time() + 20
+        while not os.path.exists(f"{folder}/tern_flight_2") and time.time() < end:
+            time.sleep(0.05)
+        processes[2].kill()
+        for p in processes:
+            p.communicate()
+        dumps = {}
+        for r in range(3):
+            with open(f"{folder}/tern_flight_{r}", "rb") as f:
+                dumps[r] = pickle.load(f)
+        sixth = {r: [e["state"] for e in d["entries"] if e["collective_seq_id"] == 6] for r, d in dumps.items()}
+        place = dumps[0]["entries"][-1]["frames"][0]
+        checks.expect(f"{engine}: flight records", sixth == {0: ["started"], 1: ["started"], 2: []} and
+                      (place["filename"], place["line"]) == ("model.py", 12), f"{sixth} {place}")
+        if os.path.exists(f"{build}/tern"):
+            said = subprocess.run([f"{build}/tern", "trace", "flight", folder], capture_output=True, text=True)
+            checks.expect(f"{engine}: tern trace flight", said.returncode == 1 and
+                          "ranks 0, 1 wait for rank 2" in said.stdout and "rank 2 has made 5 calls" in said.stdout,
+                          said.stdout + said.stderr)
+        if torch:
+            said = subprocess.run([f"{torch}/torchfrtrace", folder], capture_output=True, text=True)
+            checks.expect(f"{engine}: torchfrtrace", "missing ranks: {2}" in said.stdout + said.stderr,
+                          said.stdout + said.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--ranks", default="2,3,4,8")
+    parser.add_argument("--engines", default="gloo,mpi")
+    parser.add_argument("--all", action="store_true", help="up to 8 ranks")
+    parser.add_argument("--torch", help="the bin folder of a Python with PyTorch: its torchfrtrace reads the records")
+    arguments = parser.parse_args()
+    if arguments.all:
+        arguments.ranks = "2,3,4,8"
+    checks = Checks()
+    for engine in arguments.engines.split(","):
+        if not os.path.exists(f"{arguments.build}/engines/libtern_{engine}.so"):
+            print(f"left out: {engine}, which this build is without")
+            continue
+        if engine == "mpi" and shutil.which("mpirun") is None:
+            print("left out: mpi, since there is no mpirun")
+            continue
+        for ranks in map(int, arguments.ranks.split(",")):
+            text, status, hung, errors = run(arguments.build, engine, ranks, ["check"])
+            good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == ranks
+            checks.expect(f"{engine}, {ranks} ranks: every kind has the bits of local_group", good, text + errors)
+        failures(checks, arguments.build, engine, 3)
+        flight(checks, arguments.build, engine, arguments.torch)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    sys.exit(checks.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
