@@ -1,5 +1,6 @@
 # Libraries that make products and linear algebra faster. Without one, Tern's own kernels serve (kernels/cpu/absent).
-# TERN_WITH_DNNL, TERN_WITH_BLAS and TERN_WITH_LAPACK are AUTO (taken where found), ON (an error where not) or OFF.
+# TERN_WITH_DNNL, TERN_WITH_BLAS, TERN_WITH_LAPACK and TERN_WITH_HTTPLIB (TernDependencies.cmake) are AUTO (taken where
+# found), ON (an error where not) or OFF.
 
 # tern_optional(NAME TEXT PACKAGE INCLUDE LIBRARY): sets TERN_NAME, from what was found.
 function(tern_optional name text package include library)

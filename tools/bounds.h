@@ -26,6 +26,7 @@ inline constexpr WholeBounds kCores{1, 1024};
 inline constexpr WholeBounds kUnits{0, 65'536};  ///< multiprocessors
 inline constexpr WholeBounds kSessions{1, 256};
 inline constexpr WholeBounds kJobs{0, 1024};
+inline constexpr WholeBounds kPort{0, 65'535};
 inline constexpr WholeBounds kRepeat{1, kBillion};
 inline constexpr WholeBounds kRuns{1, 10'000'000};
 inline constexpr WholeBounds kEvery{1, kBillion};

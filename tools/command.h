@@ -19,6 +19,7 @@ struct CommandLine {
 void add_export_command(CLI::App& app, CommandLine& line);
 void add_inspect_command(CLI::App& app, CommandLine& line);
 void add_trace_command(CLI::App& app, CommandLine& line);
+void add_view_command(CLI::App& app, CommandLine& line);
 void add_validate_command(CLI::App& app, CommandLine& line);
 void add_run_command(CLI::App& app, CommandLine& line);
 void add_conform_command(CLI::App& app, CommandLine& line);

@@ -28,9 +28,9 @@ namespace {
 
 /// In the order of --help.
 constexpr void (*kCommands[])(CLI::App& app, CommandLine& line) = {
-    add_export_command, add_inspect_command, add_validate_command, add_run_command,   add_verify_command,
-    add_train_command,  add_bench_command,   add_conform_command,  add_ops_command,   add_devices_command,
-    add_trace_command,  add_help_command,    add_version_command,  add_pages_command,
+    add_export_command,  add_inspect_command, add_view_command,  add_validate_command, add_run_command,
+    add_verify_command,  add_train_command,   add_bench_command, add_conform_command,  add_ops_command,
+    add_devices_command, add_trace_command,   add_help_command,  add_version_command,  add_pages_command,
 };
 
 /// Messages quote names from files: control characters of those must not reach the terminal. Line breaks are ours, as

@@ -18,6 +18,7 @@ set(sources
   cmd_train.cpp
   cmd_validate.cpp
   cmd_verify.cpp
+  cmd_view.cpp
   command_line.cpp
   compare.cpp
   conform/bits.cpp
@@ -138,4 +139,17 @@ set(sources
   verify/tensors.cpp
   verify/text.cpp
   verify/weights.cpp
+  view/arena_blocks.cpp
+  view/browser.cpp
+  view/data.cpp
+  view/figures.cpp
+  view/generate/embed.cpp
+  view/memory.cpp
+  view/numbers.cpp
+  view/page.cpp
+  view/server.cpp
+  view/server/module.cpp
+  view/trace.cpp
+  view/viewed.cpp
+  view/weight.cpp
   widened_text.cpp)

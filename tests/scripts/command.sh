@@ -59,7 +59,7 @@ try 'unknown option of tern' ends 2 "has no option '--bogus'" "$tern" --bogus
 try 'unknown option explains a missing argument' ends 2 "has no option '--bogus'" "$tern" run --bogus
 try 'too many arguments' ends 2 "'more' is there" "$tern" inspect "$model" more
 try 'missing argument' ends 2 'model is required' "$tern" run
-for command in export inspect validate run verify train bench conform ops devices help version; do
+for command in export inspect view validate run verify train bench conform ops devices help version; do
   try "$command --help has an example" ends 0 "  tern $command" "$tern" $command --help
 done
 try 'conform --help tells a case' ends 0 'callC.inK' "$tern" conform --help

@@ -288,6 +288,7 @@ part 'training, same bits' $scripts/device.sh intel $scripts/train.py --tern bui
 [[ $full == --full ]] && part 'training, same bits, pocl' $scripts/device.sh pocl $scripts/train.py --tern build/tern --device xpu $full
 part groups $scripts/groups.py build --ranks 2,3 $([[ $full == --full ]] && echo --all)
 part command $scripts/command.sh build
+part view $scripts/view.py --tern build/tern
 part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern
 apart
@@ -325,6 +326,7 @@ if [[ $full == --full ]]; then
   conform 'own kernels: models' build-own $data/models
   conform 'own kernels: conformance' build-own $data/conformance
   part minimal $scripts/minimal.sh build
+  part 'view in a browser' $scripts/view_in_browser.sh build $data/programs
   part 'aarch64, emulated' $scripts/arm64.sh $reports/bits.txt 1
   part package $scripts/package_test.sh
   part wheel $scripts/wheel_test.sh

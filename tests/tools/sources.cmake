@@ -33,4 +33,8 @@ set(sources
   verify/nodes_test.cpp
   verify/report_test.cpp
   verify/results_test.cpp
-  verify/tensors_test.cpp)
+  verify/tensors_test.cpp
+  view/memory_test.cpp
+  view/page_test.cpp
+  view/trace_test.cpp
+  view/weight_test.cpp)

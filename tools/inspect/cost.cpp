@@ -105,8 +105,9 @@ void count_states(const Program& p, ProgramCost& cost, std::uint64_t& mutable_by
   }
 }
 
-/// Fails where the program is too large to be planned for a look at it.
-PrepareOptions limits_of(const Program& program) {
+}  // namespace
+
+PrepareOptions planning_options(const Program& program) {
   std::size_t nodes = 0;
   std::uint64_t weights = 0;
   for (const Function& f : program.functions) nodes += f.nodes.size();
@@ -117,8 +118,6 @@ PrepareOptions limits_of(const Program& program) {
   options.max_memory = saturated_sum(kFreeMemory, weights * kMemoryPerByte);
   return options;
 }
-
-}  // namespace
 
 std::map<std::string, std::int64_t> typical_sizes(const Program& program,
                                                   const std::map<std::string, std::int64_t>& given) {
@@ -149,7 +148,7 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
     }
   }
   cost.custom_ops.assign(custom.begin(), custom.end());
-  std::map<std::string, std::int64_t> sizes = typical_sizes(*program, given);
+  const std::map<std::string, std::int64_t> sizes = typical_sizes(*program, given);
   std::optional<Planning> planning;
   for (std::uint32_t i = 0; i < program->functions.size(); ++i) {
     const Function& f = program->functions[i];
@@ -157,9 +156,9 @@ ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::ma
     FunctionCost& c = cost.functions.emplace_back();
     c.name = f.name;
     c.states = states;
-    for (const std::string& name : size_names(*program, f)) c.sizes[name] = sizes[name];
+    for (const std::string& name : size_names(*program, f)) c.sizes[name] = sizes.at(name);
     try {
-      if (!planning) planning.emplace(prepare_program(program, limits_of(*program)), sizes);
+      if (!planning) planning.emplace(prepare_program(program, planning_options(*program)), sizes);
       const Figures& figures = planning->figures(i);
       c.flops = figures.flops;
       c.arena = saturated_sum(figures.arena, figures.scratch);

@@ -1,6 +1,8 @@
 // What a run of a program takes: parameters, floating-point operations, memory. Planned, not run.
 #pragma once
 
+#include <tern/tern.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,5 +42,9 @@ std::map<std::string, std::int64_t> typical_sizes(const Program& program,
 
 /// The program must keep every rule of the format. Nothing of the weights is read, and nothing is allocated for values.
 ProgramCost cost_of(const std::shared_ptr<const Program>& program, const std::map<std::string, std::int64_t>& sizes);
+
+/// Options for planning without running, with a limit for memory. Throws unsupported where the program has too many
+/// nodes to be planned for a look at it.
+PrepareOptions planning_options(const Program& program);
 
 }  // namespace tern

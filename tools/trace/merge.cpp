@@ -106,7 +106,8 @@ MergedTrace merge_traces(const std::vector<std::string>& paths, const std::strin
   }
   // Joined by number, as far as every rank has it.
   std::vector<CollectiveKey> common;
-  for (const auto& [key, time] : ranks[0].collectives) {
+  for (const auto& entry : ranks[0].collectives) {
+    const CollectiveKey& key = entry.first;
     if (std::ranges::all_of(ranks, [&](const Rank& r) { return r.collectives.contains(key); })) common.push_back(key);
   }
   for (Rank& r : ranks) {

@@ -1,0 +1,118 @@
+// tern view: a page that shows a model, or two side by side, in the browser or as a file.
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/tern.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "loader/atomic_file.h"
+#include "tools/command.h"
+#include "tools/text.h"
+#include "tools/view/browser.h"
+#include "tools/view/data.h"
+#include "tools/view/page.h"
+#include "tools/view/server.h"
+#include "tools/view/weight.h"
+
+namespace tern {
+namespace {
+
+struct ViewArguments {
+  std::string model, other, function, html;
+  std::vector<std::string> traces, sizes;
+  bool run = false, no_browser = false;
+  std::uint64_t weight_bytes = std::uint64_t{512} << 20;
+  int port = 0;
+};
+
+std::optional<view::RunFigures> figures_of(const ViewArguments& a, const view::Viewed& m, std::size_t number) {
+  if (number < a.traces.size()) return view::traced_run(a.traces[number]);
+  if (!a.run) return {};
+  if (m.program == nullptr) fail(ErrorCode::unsupported, m.name + ": " + describe(m.findings.front()));
+  return view::measured_run(Model(m.program), a.function, view::sizes_for(*m.program, a.sizes));
+}
+
+view::Shown open_all(const ViewArguments& a) {
+  view::Shown shown;
+  shown.sizes = a.sizes;
+  shown.models.push_back(view::open_viewed(a.model));
+  if (!a.other.empty()) shown.models.push_back(view::open_viewed(a.other));
+  if (a.traces.size() > shown.models.size())
+    fail(ErrorCode::invalid_argument, "--trace: there are more traces than models");
+  view::check_sizes(shown.models, a.sizes);
+  for (std::size_t i = 0; i < shown.models.size(); ++i) shown.runs.push_back(figures_of(a, shown.models[i], i));
+  return shown;
+}
+
+void write_file(const ViewArguments& a, const view::Shown& shown) {
+  AtomicFile file(a.html);
+  file.write(view::page_with(view::data_json_with_weights(shown, a.weight_bytes)));
+  file.commit();
+  fmt::print("{}: {}\n", escape_name(a.html), human_bytes(file.size()));
+}
+
+void serve_page(const ViewArguments& a, const view::Shown& shown) {
+  view::Site site;
+  site.page = view::page_with(view::data_json(shown, true));
+  const auto has = [&](std::uint32_t model, std::uint32_t state) {
+    return model < shown.models.size() && shown.models[model].program != nullptr &&
+           state < shown.models[model].program->states.size();
+  };
+  site.weight = [&](std::uint32_t model, std::uint32_t state) -> std::optional<std::string> {
+    if (!has(model, state)) return {};
+    return view::weight_json(*shown.models[model].program, state).dump();
+  };
+  site.compared = [&](std::uint32_t state, std::uint32_t other) -> std::optional<std::string> {
+    if (!has(0, state) || !has(1, other)) return {};
+    return view::compared_json(*shown.models[0].program, state, *shown.models[1].program, other).dump();
+  };
+  view::serve(site, a.port, [&](const std::string& address) {
+    const bool opened = !a.no_browser && view::open_browser(address);
+    fmt::print("{}\n", address);
+    std::fflush(stdout);
+    fmt::print(stderr, "{}; Ctrl-C ends the server\n",
+               opened ? "opened in the browser" : "open this address in a browser");
+  });
+}
+
+int run_view(const ViewArguments& a) {
+  const view::Shown shown = open_all(a);
+  a.html.empty() ? serve_page(a, shown) : write_file(a, shown);
+  return 0;
+}
+
+}  // namespace
+
+void add_view_command(CLI::App& app, CommandLine& line) {
+  auto a = std::make_shared<ViewArguments>();
+  CLI::App* c = app.add_subcommand("view", "Show a model as a picture in the browser: graph, weights, time, memory");
+  c->add_option("model", a->model, "A .tern archive, or a .pt2 file")->required();
+  c->add_option("other", a->other, "Another one, to see what differs");
+  c->add_option("--trace", a->traces,
+                "Paint the nodes with the times of this trace, in Chrome's JSON. May be repeated, for the second model")
+      ->type_name("FILE");
+  c->add_flag("--run", a->run, "Run each model with generated inputs, and paint the nodes with what that took");
+  c->add_option("-f,--function", a->function, "The function that --run runs, if there are several")->type_name("NAME");
+  c->add_option("--size", a->sizes,
+                "The value of a symbolic size, for --run and for the plan of the memory (default: 32 or the nearest "
+                "allowed). May be repeated")
+      ->type_name("NAME=NUMBER");
+  c->add_option("--html", a->html, "Write the page to this file, which needs no server, and end")->type_name("FILE");
+  c->add_option("--weight-bytes", a->weight_bytes,
+                "With --html: how much of the weights is read for histograms and errors: bytes, or 512MB, 2GB")
+      ->transform(CLI::AsSizeValue(true))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  within(c->add_option("--port", a->port, "The port of the server; 0: any that is free")->capture_default_str(),
+         bounds::kPort);
+  c->add_flag("--no-browser", a->no_browser, "Print the address and open no browser");
+  c->footer(
+      "Examples:\n  tern view model.tern\n  tern view model.tern --run --size batch=8\n"
+      "  tern view model.tern model-int8.tern --html compared.html\n\n"
+      "The server answers on 127.0.0.1 only, at an address with a random token, which is the only line on standard "
+      "output, until Ctrl-C. The page takes nothing from the network. docs/viewer.md shows what is on it.");
+  c->callback([a, &line] { line.status = run_view(*a); });
+}
+
+}  // namespace tern

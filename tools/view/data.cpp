@@ -1,0 +1,79 @@
+#include "tools/view/data.h"
+
+#include <algorithm>
+
+#include "tools/inspect/inspect.h"
+#include "tools/sizes.h"
+#include "tools/view/memory.h"
+#include "tools/view/weight.h"
+
+namespace tern::view {
+namespace {
+
+using nlohmann::json;
+
+json memory_of(const Viewed& m, const std::vector<std::string>& sizes) {
+  if (m.program == nullptr) return json::array();
+  const Program& p = *m.program;
+  return planned_memory(m.program, last_sizes(parse_sizes(sizes_for(p, sizes), p, size_names(p))));
+}
+
+/// Names and messages may hold any bytes: those that are not UTF-8 become U+FFFD.
+std::string dump(const json& j) {
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// The text of `tern inspect` goes in as it is; so do the members that `more` holds.
+std::string join(const Shown& s, bool served, const std::string& more) {
+  std::string text = "{\"models\": [";
+  for (std::size_t i = 0; i < s.models.size(); ++i) {
+    text += (i > 0 ? ",\n{\"inspect\": " : "{\"inspect\": ") + inspected(s.models[i], s.sizes);
+    text += ",\n\"memory\": " + dump(memory_of(s.models[i], s.sizes));
+    text += ",\n\"run\": " + (s.runs[i] ? dump(to_json(*s.runs[i])) : "null") + "}";
+  }
+  return text + "],\n\"served\": " + (served ? "true" : "false") + more + "}";
+}
+
+/// Counts the bytes of storages that are read.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t most) : left_(most) {}
+  bool take(std::uint64_t bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+}  // namespace
+
+std::string data_json(const Shown& shown, bool served) {
+  return join(shown, served, "");
+}
+
+std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes) {
+  Budget budget(most_bytes);
+  json weights = json::array(), compared = json::object();
+  for (const Viewed& m : shown.models) {
+    json own = json::object();
+    const std::vector<State>& states = m.archive.program->states;
+    for (std::uint32_t i = 0; i < states.size() && m.program != nullptr; ++i) {
+      if (budget.take(storage_bytes(*m.program, states[i]))) own[std::to_string(i)] = weight_json(*m.program, i);
+    }
+    weights.push_back(std::move(own));
+  }
+  if (shown.models.size() == 2 && shown.models[0].program != nullptr && shown.models[1].program != nullptr) {
+    const Program &a = *shown.models[0].program, &b = *shown.models[1].program;
+    for (std::uint32_t i = 0; i < a.states.size(); ++i) {
+      const auto same = std::ranges::find(b.states, a.states[i].name, &State::name);
+      if (same == b.states.end() || !budget.take(storage_bytes(a, a.states[i]) + storage_bytes(b, *same))) continue;
+      compared[std::to_string(i)] = compared_json(a, i, b, static_cast<std::uint32_t>(same - b.states.begin()));
+    }
+  }
+  return join(shown, false, ",\n\"weights\": " + dump(weights) + ",\n\"compared\": " + dump(compared));
+}
+
+}  // namespace tern::view

@@ -1,0 +1,27 @@
+// What the page shows, as JSON: tests/scripts/view.py and page/model.js read it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/view/figures.h"
+#include "tools/view/viewed.h"
+
+namespace tern::view {
+
+struct Shown {
+  std::vector<Viewed> models;                   ///< one, or two to compare
+  std::vector<std::string> sizes;               ///< NAME=NUMBER
+  std::vector<std::optional<RunFigures>> runs;  ///< of each model
+};
+
+/// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null}], "served": bool}
+std::string data_json(const Shown& shown, bool served);
+
+/// The same with "weights": for each model {state: weight.h}, and "compared": {state: weight.h} of states of the same
+/// name. Weights follow in order until `most_bytes` of storages have been read; the page says which are left out.
+std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes);
+
+}  // namespace tern::view

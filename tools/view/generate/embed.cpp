@@ -1,0 +1,80 @@
+// Puts the page together and writes it as C++: tern_embed_page FOLDER OUTPUT. The style and the script go into the
+// HTML, so that one file is the whole page. Modules follow one another in the order of their imports, as one module:
+// their names at the outermost level must differ (tests/scripts/view_page.py checks that).
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) throw std::runtime_error(path.string() + " cannot be read");
+  return text;
+}
+
+/// Appends the modules that `name` imports, then `name` itself, each once.
+void append_module(const fs::path& folder, const std::string& name, std::set<std::string>& seen, std::string& script) {
+  static const std::regex import_line(R"re(^import [^;]*from "\./([a-z_]+\.js)";\n)re", std::regex::multiline);
+  static const std::regex export_word(R"re(^export (?=(const|let|function|class|async)))re", std::regex::multiline);
+  if (!seen.insert(name).second) return;
+  const std::string text = read(folder / name);
+  for (std::sregex_iterator i(text.begin(), text.end(), import_line), end; i != end; ++i)
+    append_module(folder, (*i)[1], seen, script);
+  const std::string own = std::regex_replace(std::regex_replace(text, import_line, ""), export_word, "");
+  script += "// " + name + "\n" + own;
+}
+
+std::string replaced(std::string text, const std::string& mark, const std::string& by) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) throw std::runtime_error("page.html lacks " + mark);
+  return text.replace(at, mark.size(), by);
+}
+
+std::string page(const fs::path& folder) {
+  std::set<std::string> seen;
+  std::string script;
+  append_module(folder, "main.js", seen, script);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".js" && !seen.contains(name)) throw std::runtime_error("nothing imports " + name);
+  }
+  return replaced(replaced(read(folder / "page.html"), "{{style}}", read(folder / "style.css")), "{{script}}", script);
+}
+
+void write(const std::string& text, const fs::path& output) {
+  std::ofstream out(output, std::ios::binary);
+  out << "// Made from tools/view/page/ by tools/view/generate/embed.cpp.\n"
+         "#include \"tools/view/embedded_page.h\"\n\nnamespace tern::view {\n\n"
+      << fmt::format("const std::size_t kEmbeddedPageSize = {};\nconst char kEmbeddedPage[] = {{\n", text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    out << static_cast<int>(static_cast<signed char>(text[i])) << (i % 32 == 31 ? ",\n" : ",");
+  out << "};\n\n}  // namespace tern::view\n";
+  if (!out.flush()) throw std::runtime_error(output.string() + " cannot be written");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: tern_embed_page FOLDER OUTPUT\n", stderr);
+    return 2;
+  }
+  try {
+    write(page(argv[1]), argv[2]);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tern_embed_page: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

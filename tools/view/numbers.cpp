@@ -1,0 +1,57 @@
+#include "tools/view/numbers.h"
+
+#include <tern/error.h>
+
+#include <cstring>
+
+#include "dtypes/convert.h"
+#include "tools/view/weight.h"
+
+namespace tern::view {
+
+Numbers::Numbers(const Program& program, std::uint32_t state) : state_(program.states.at(state)) {
+  const TensorType& t = state_.type;
+  if (is_complex(t.dtype)) fail(ErrorCode::unsupported, "complex numbers have no histogram");
+  std::int64_t count = 1;
+  for (const Dim d : t.shape) {
+    sizes_.push_back(d.value());
+    if (__builtin_mul_overflow(count, d.value(), &count) || count > kMostElements)
+      fail(ErrorCode::unsupported, "more numbers than are looked at");
+  }
+  columns_ = sizes_.empty() ? 1 : sizes_.back();
+  rows_ = columns_ == 0 ? 0 : count / columns_;
+  if (count == 0) return;
+  at_ = program.source->bytes(state_.storage).data() + state_.offset * element_size(t.dtype);
+  row_.resize(static_cast<std::size_t>(columns_));
+  if (!t.packed()) gathered_.resize(static_cast<std::size_t>(columns_ * element_size(t.dtype)));
+}
+
+const std::byte* Numbers::element(std::int64_t row, std::int64_t column) const {
+  std::int64_t at = column * (sizes_.empty() ? 0 : state_.strides.back());
+  for (std::size_t axis = sizes_.size(); axis-- > 1;) {
+    at += row % sizes_[axis - 1] * state_.strides[axis - 1];
+    row /= sizes_[axis - 1];
+  }
+  return at_ + at * element_size(state_.type.dtype);
+}
+
+std::span<const float> Numbers::row(std::int64_t r) {
+  const TensorType& t = state_.type;
+  if (t.quantized()) {
+    const QuantizedMatrix m = quantized_matrix(t);
+    dequantize_row(m, at_, r, 0, columns_, row_.data());
+    return row_;
+  }
+  if (t.packed()) {
+    convert(at_ + r * columns_ / elements_per_byte(t.dtype) * element_size(t.dtype), t.dtype, row_.data(), DType::f32,
+            columns_);
+    return row_;
+  }
+  const auto size = static_cast<std::size_t>(element_size(t.dtype));
+  for (std::int64_t c = 0; c < columns_; ++c)
+    std::memcpy(gathered_.data() + static_cast<std::size_t>(c) * size, element(r, c), size);
+  convert(gathered_.data(), t.dtype, row_.data(), DType::f32, columns_);
+  return row_;
+}
+
+}  // namespace tern::view

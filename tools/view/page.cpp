@@ -1,0 +1,44 @@
+#include "tools/view/page.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "tools/view/embedded_page.h"
+
+namespace tern::view {
+namespace {
+
+/// No text of the data can end the script element: "<" stands only in strings of JSON, where \u003c means the same.
+std::string escaped(std::string_view data) {
+  std::string text;
+  text.reserve(data.size() + data.size() / 64);
+  for (const char c : data) c == '<' ? text += "\\u003c" : text += c;
+  return text;
+}
+
+}  // namespace
+
+std::string random_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
+  return token;
+}
+
+std::string page_with(std::string_view data) {
+  const std::string nonce = random_token(), all = escaped(data);
+  const std::string_view page(kEmbeddedPage, kEmbeddedPageSize);
+  std::string text;
+  text.reserve(page.size() + all.size() + 256);
+  for (std::size_t at = 0;;) {
+    const std::size_t mark = page.find("{{", at);
+    text += page.substr(at, mark - at);
+    if (mark == std::string_view::npos) return text;
+    const std::size_t end = page.find("}}", mark);
+    text += page.substr(mark + 2, end - mark - 2) == "nonce" ? nonce : all;
+    at = end + 2;
+  }
+}
+
+}  // namespace tern::view

@@ -1,0 +1,69 @@
+// The tree of a function: modules of modules of nodes.
+//
+// A module is a run of nodes that follow one another. Nodes are in an order that can be executed, so modules of one
+// level never depend on each other in a circle, however often PyTorch called one.
+import { bodiesOf } from "./model.js";
+
+function leafOf(node, path) {
+  return { kind: "node", id: `${path}/n${node.index}`, node, begin: node.index, end: node.index + 1, children: null };
+}
+
+function groupsOf(nodes, depth, path) {
+  const children = [];
+  for (let i = 0; i < nodes.length;) {
+    const part = nodes[i].parts[depth];
+    let j = i + 1;
+    while (part !== undefined && j < nodes.length && nodes[j].parts[depth] === part) ++j;
+    // A module of one node is that node.
+    if (part === undefined || j === i + 1) children.push(leafOf(nodes[i], path));
+    else children.push(groupOf(nodes.slice(i, j), depth, path));
+    i = j;
+  }
+  return children;
+}
+
+function groupOf(nodes, depth, path) {
+  const { parts, index: begin } = nodes[0];
+  // "0" alone says little.
+  const label = /^\d+$/.test(parts[depth]) && depth > 0 ? `${parts[depth - 1]}.${parts[depth]}` : parts[depth];
+  const id = `${path}/${label}@${begin}`;
+  const children = groupsOf(nodes, depth + 1, id);
+  // A module that holds one module alone is one with it.
+  if (children.length === 1 && children[0].kind === "module") {
+    children[0].label = children[0].module;
+    return children[0];
+  }
+  const group = { kind: "module", id, label, begin, end: nodes.at(-1).index + 1, children, module: parts.slice(0, depth + 1).join(".") };
+  for (const child of children) child.parent = group;
+  return group;
+}
+
+/** The tree of a function; bodies of control flow get theirs when they are opened. `path`: where it is called. */
+export function treeOf(fn, path = `f${fn.index}`, depth = 0) {
+  let children = groupsOf(fn.nodes.filter((n) => !n.absorbedBy), 0, path);
+  if (children.length === 1 && children[0].kind === "module") children = children[0].children;
+  const root = { kind: "function", id: path, label: fn.name, fn, begin: 0, end: fn.nodes.length, children, parent: null, depth };
+  for (const child of children) child.parent = root;
+  return root;
+}
+
+const kMostNested = 32;
+
+/** What a node of control flow calls, as trees. */
+export function bodyTrees(leaf, depth) {
+  if (leaf.bodies) return leaf.bodies;
+  leaf.bodies = depth >= kMostNested ? [] : bodiesOf(leaf.node).map((body, i) => {
+    const root = treeOf(body.fn, `${leaf.id}/b${i}`, depth + 1);
+    root.label = body.role;
+    root.parent = leaf;
+    return root;
+  });
+  return leaf.bodies;
+}
+
+export const canOpen = (item) => item.kind === "module" || (item.kind === "node" && (item.node.raw.functions ?? []).length > 0);
+
+export function* leaves(item) {
+  if (item.kind === "node") yield item;
+  for (const child of item.children ?? []) yield* leaves(child);
+}

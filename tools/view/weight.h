@@ -1,0 +1,23 @@
+// The numbers of a weight: statistics, a histogram, and what quantization does to them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "schema/program.h"
+
+namespace tern::view {
+
+/// Elements of the state. At most kMostElements are looked at.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
+
+/// {"count", "not_finite", "zeros", "min", "max", "mean", "deviation", "low", "high", "bins": [...]} of a state's
+/// initial value; of quantized ones, of the numbers that they stand for. Bins divide [low, high] evenly. For floats
+/// that products can have in a format of `tern export --quantize`, "formats": [{"format", "bytes", "sqnr_db",
+/// "cosine"}]. Or {"problem": why not}.
+nlohmann::json weight_json(const Program& program, std::uint32_t state);
+
+/// {"sqnr_db", "cosine", "largest_error", "equal"} of the second against the first, or {"problem": why not}.
+nlohmann::json compared_json(const Program& a, std::uint32_t state, const Program& b, std::uint32_t other);
+
+}  // namespace tern::view
