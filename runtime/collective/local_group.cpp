@@ -41,7 +41,7 @@ struct Room {
   };
 
   std::mutex mutex;
-  std::map<std::tuple<int, int, std::uint64_t>, std::deque<Post*>> posts;
+  std::map<std::tuple<int, int, std::uint64_t>, std::vector<Post*>> posts;  ///< few of each
   std::vector<Rank> states;
   std::vector<bool> left;
   std::string failure;
@@ -93,13 +93,13 @@ class LocalTransport : public Transport {
     if (!room_->failure.empty()) fail(ErrorCode::io, room_->failure);
     Post* const p = fresh();
     *p = what;
-    std::deque<Post*>& waiting = room_->posts[p->key];
+    std::vector<Post*>& waiting = room_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
       waiting.push_back(p);
       return p;
     }
     Post* const other = waiting.front();
-    waiting.pop_front();
+    waiting.erase(waiting.begin());
     if (waiting.empty()) room_->posts.erase(p->key);
     p->is = other->is = Post::Is::moving;
     lock.unlock();
