@@ -16,8 +16,10 @@ using Kind = CollectiveKind;
 
 /// Below, every rank gets all inputs and joins them: one message each way instead of two.
 constexpr std::size_t kSmall = 8192;
-/// A share goes in pieces of about so many bytes: while one is joined, the next is on its way.
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+/// A share goes in pieces of about so many bytes, so many at a time: while one is joined, the next are on their way,
+/// and what has arrived is still in the cache.
+constexpr std::size_t kPiece = std::size_t{1} << 19;
+constexpr std::int64_t kWindow = 4;
 
 enum Step : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
 
@@ -112,7 +114,7 @@ void Algorithms::join_all(const Collective& c) {
   }
   copy_bytes(all + bytes * at(rank_), c.in, bytes);
   messages_.wait_all();  // `out` may be `in`
-  for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all + bytes * at(r), c.count);
+  for (int r = 1; r < ranks_; ++r) join(c.reduce, c.dtype, all, all, all + bytes * at(r), c.count);
   finish(c.reduce, c.dtype, all, c.count, ranks_);
   copy_bytes(c.out, all, bytes);
 }
@@ -120,7 +122,7 @@ void Algorithms::join_all(const Collective& c) {
 /// Every rank joins its share of the elements, and gives it to all ranks (`everywhere`), to the root (reduce), or to
 /// nobody: then `out` takes the share.
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
-  const bool to_root = c.kind == Kind::reduce, keeps_place = everywhere || to_root;
+  const bool to_root = c.kind == Kind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
   const std::int64_t piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPiece) / size);
   const auto* in = static_cast<const std::byte*>(c.in);
@@ -129,56 +131,65 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
   const std::int64_t mine = share(rank_), first = begins[at(rank_)];
   std::int64_t longest = 0;
   for (int r = 0; r < ranks_; ++r) longest = std::max(longest, share(r));
-  const std::int64_t pieces = (longest + piece - 1) / piece;
+  const std::int64_t pieces = (longest + piece - 1) / piece, slots = std::min(kWindow, pieces);
   const auto length = [&](std::int64_t of, std::int64_t p) {
     return std::clamp<std::int64_t>(of - p * piece, 0, piece);
   };
-  // What the others send of this rank's share; the place of this rank's own is free.
-  std::byte* const taken = scratch(static_cast<std::size_t>(mine * size) * at(ranks_));
-  const auto place = [&](int r, std::int64_t p) { return taken + (mine * r + std::min(mine, p * piece)) * size; };
   const auto bytes = [&](std::int64_t n) { return static_cast<std::size_t>(n * size); };
-  numbers_.assign(2 * at(ranks_) * static_cast<std::size_t>(pieces), 0);
-  const auto number = [&](bool received, int r, std::int64_t p) -> Messages::Number& {
-    return numbers_[(2 * static_cast<std::size_t>(p) + received) * at(ranks_) + at(r)];
+  // What the others send of this rank's share; the place of this rank's own is free.
+  const std::int64_t room = std::min(mine, piece);
+  std::byte* const taken = scratch(bytes(room * slots) * at(ranks_));
+  const auto place = [&](int r, std::int64_t p) { return taken + (p % slots * ranks_ + r) * room * size; };
+  // Nobody needs this rank's own share of its input, so it may be replaced at once.
+  std::byte* const own = takes ? result + first * size : to_root ? nullptr : out;
+
+  numbers_.assign(3 * at(ranks_) * at(static_cast<int>(slots)), 0);
+  enum Which { kTaken, kSent, kGiven };
+  const auto number = [&](Which which, int r, std::int64_t p) -> Messages::Number& {
+    return numbers_[(3 * static_cast<std::size_t>(p % slots) + which) * at(ranks_) + at(r)];
   };
-  for (std::int64_t p = 0; p < pieces; ++p) {
+  const auto begin = [&](std::int64_t p) {
     const auto step = static_cast<std::uint32_t>(p);
     for (int i = 1; i < ranks_; ++i) {  // not all begin with one rank
       const int from = (rank_ + ranks_ - i) % ranks_, to = (rank_ + i) % ranks_;
-      number(true, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
-      number(false, to, p) =
+      number(kTaken, from, p) = messages_.receive(from, kTake | step, place(from, p), bytes(length(mine, p)));
+      number(kSent, to, p) =
           messages_.send(to, kTake | step, in + (begins[at(to)] + p * piece) * size, bytes(length(share(to), p)));
     }
-  }
-  const bool takes = everywhere || (to_root && rank_ == c.root);
+  };
+  for (std::int64_t p = 0; p < slots; ++p) begin(p);
   for (std::int64_t p = 0; p < pieces; ++p) {
     const auto step = static_cast<std::uint32_t>(p);
     // The elements that a result replaces have been sent.
     for (int r = 0; r < ranks_; ++r) {
       if (r == rank_ || !takes) continue;
-      messages_.wait(number(false, r, p));
+      messages_.wait(number(kSent, r, p));
       messages_.receive(r, kGive | step, result + (begins[at(r)] + p * piece) * size, bytes(length(share(r), p)));
     }
     const std::int64_t n = length(mine, p);
-    std::byte* const joined = place(0, p);
-    for (int r = 0; r < ranks_; ++r) {
-      if (r != rank_) messages_.wait(number(true, r, p));
-      const std::byte* x = r == rank_ ? in + (first + p * piece) * size : place(r, p);
-      if (n == 0) continue;
-      if (r == 0) {
-        copy_bytes(joined, x, bytes(n));
-      } else {
-        join(c.reduce, c.dtype, joined, x, n);
-      }
+    std::byte* const joined = own == nullptr ? place(rank_, p) : own + p * piece * size;
+    const auto input = [&](int r) -> const std::byte* {
+      if (r == rank_) return in + (first + p * piece) * size;
+      messages_.wait(number(kTaken, r, p));
+      return place(r, p);
+    };
+    const std::byte* so_far = input(0);
+    for (int r = 1; r < ranks_; ++r) {
+      const std::byte* x = input(r);
+      // `joined` may be an input that is still to come.
+      std::byte* const to = r + 1 == ranks_ ? joined : place(0, p);
+      if (n > 0) join(c.reduce, c.dtype, to, so_far, x, n);
+      so_far = to;
     }
-    if (n == 0) continue;
-    finish(c.reduce, c.dtype, joined, n, ranks_);
-    for (int i = 1; i < ranks_; ++i) {
+    if (n > 0) finish(c.reduce, c.dtype, joined, n, ranks_);
+    for (int i = 1; i < ranks_ && n > 0; ++i) {
       const int to = (rank_ + i) % ranks_;
-      if (everywhere || (to_root && to == c.root)) messages_.send(to, kGive | step, joined, bytes(n));
+      if (everywhere || (to_root && to == c.root))
+        number(kGiven, to, p) = messages_.send(to, kGive | step, joined, bytes(n));
     }
-    if (keeps_place && takes) copy_bytes(result + (first + p * piece) * size, joined, bytes(n));
-    if (!keeps_place) copy_bytes(out + p * piece * size, joined, bytes(n));
+    if (p + slots >= pieces) continue;
+    if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // from the place that the next piece takes
+    begin(p + slots);
   }
 }
 

@@ -1,6 +1,15 @@
 #include "runtime/collective/channel.h"
 
+#include <algorithm>
+
+#include "runtime/collective/transport_group.h"
+#include "runtime/trace/recorder.h"
+#include "runtime/trace/step_label.h"
+
 namespace tern {
+
+Channel::Channel(std::shared_ptr<ProcessGroup> group)
+    : group_(std::move(group)), counts_(dynamic_cast<const TransportGroup*>(group_.get())) {}
 
 Channel::~Channel() {
   {
@@ -11,10 +20,19 @@ Channel::~Channel() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::uint64_t Channel::start(const Collective& call) {
+std::uint64_t Channel::take_number() {
+  const std::lock_guard lock(mutex_);
+  // What was called past this channel was called while it had nothing to do.
+  if (jobs_.empty() && counts_ != nullptr) number_ = std::max(number_, counts_->calls());
+  return ++number_;
+}
+
+std::uint64_t Channel::start(const Collective& call, std::string_view name, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   Job& job = jobs_.emplace_back();
   job.call = call;
+  job.name = name;
+  job.number = number;
   job.in_parts.assign(call.in_parts.begin(), call.in_parts.end());
   job.out_parts.assign(call.out_parts.begin(), call.out_parts.end());
   job.call.in_parts = job.in_parts;
@@ -35,17 +53,28 @@ void Channel::settle() noexcept {
   done_.wait(lock, [&] { return finished_ == started_; });
 }
 
+void Channel::run(const Collective& call, std::string_view name, std::uint64_t number) {
+  settle();
+  make(call, name, number);
+}
+
+void Channel::make(const Collective& call, std::string_view name, std::uint64_t number) {
+  const TraceSpan span(EventKind::collective, "record_param_comms", number,
+                       [&] { return collective_args(call, name, group_->rank(), group_->size()); });
+  group_->run(call);
+}
+
 void Channel::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     begun_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
     if (jobs_.empty()) return;
-    const Collective call = jobs_.front().call;  // the parts stay with the job
+    const Job& job = jobs_.front();  // which stays where it is
     const bool failed = failure_ != nullptr;
     lock.unlock();
     std::exception_ptr failure;
     try {
-      if (!failed) group_->run(call);
+      if (!failed) make(job.call, job.name, job.number);
     } catch (...) {
       failure = std::current_exception();
     }

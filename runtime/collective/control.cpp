@@ -137,7 +137,7 @@ class Server {
     }
     // Those that still wait learn that rank 0 has gone from their connections.
   }
-  /// Rank 0 stays until the others have gone: their calls may not be done yet.
+  /// Rank 0 stays until the others have finished the calls that it has.
   bool pending() {
     if (!failure_.empty()) return false;
     return std::ranges::any_of(ranks_, [](const Rank& r) { return r.socket.open(); }) &&
@@ -239,7 +239,12 @@ class Server {
       case What::leave:
         if (m.body.size() == sizeof from.done) std::memcpy(&from.done, m.body.data(), sizeof from.done);
         from.left = true;
+        for (int q = 1; q < options_.size && r == 0; ++q) send(rank(q), What::leave, m.body);
         for (int q = 0; q < options_.size; ++q) compare(q);
+        return;
+      case What::bye:
+        from.socket = Socket();
+        from.status = {};
         return;
       case What::failure: return tell_failure(m.text());
       default: return;
@@ -335,6 +340,9 @@ class Client : public Control {
   void begin(const CallState& state) override {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) fail(ErrorCode::runtime, failure_);
+    if (!is_point_to_point(state.kind)) {  // a message may be on its way already
+      if (const std::string why = without_first(state); !why.empty()) fail(ErrorCode::runtime, why);
+    }
     current_ = state;
     since_ = std::chrono::steady_clock::now();
     told_ = false;
@@ -342,9 +350,9 @@ class Client : public Control {
   void end() noexcept override {
     const std::lock_guard lock(mutex_);
     if (!is_point_to_point(current_.kind)) done_ = current_.number;
-    const bool told = told_;
+    const bool awaited = told_ || first_left_;
     current_ = {};
-    if (told) bell_.ring();
+    if (awaited) bell_.ring();
   }
   std::string failure(milliseconds patience) override {
     std::unique_lock lock(mutex_);
@@ -383,9 +391,36 @@ class Client : public Control {
   }
 
  private:
+  /// Why a call cannot be made any more, since rank 0 has left.
+  std::string without_first(const CallState& call) const {
+    const bool needs = is_point_to_point(call.kind) ? call.root == 0 : call.number > first_done_;
+    if (!first_left_ || !needs || options_.rank == 0) return {};
+    return fmt::format("group '{}': rank {} is in {}, and rank 0 has left the group after {} calls", options_.name,
+                       options_.rank, describe(call), first_done_);
+  }
+  /// Rank 0 waits for this.
+  bool has_finished() {
+    const std::lock_guard lock(mutex_);
+    return first_left_ && current_.number == 0 && done_ >= first_done_;
+  }
+  void hear_leave(const Message& m) {
+    std::string why;
+    {
+      const std::lock_guard lock(mutex_);
+      if (m.body.size() == sizeof first_done_) std::memcpy(&first_done_, m.body.data(), sizeof first_done_);
+      first_left_ = true;
+      if (current_.number != 0 && !is_point_to_point(current_.kind)) why = without_first(current_);
+    }
+    if (!why.empty()) stop(why);
+  }
+
   void listen(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {socket_.descriptor(), POLLIN, 0}};
+    for (bool alone = false; !stop.stop_requested();) {
+      if (!alone && has_finished()) {
+        tell(What::bye, {});
+        alone = true;
+      }
+      pollfd polls[] = {{bell_.descriptor(), POLLIN, 0}, {alone ? -1 : socket_.descriptor(), POLLIN, 0}};
       const int ready = poll(polls, 2, static_cast<int>(kSlow.count() / 2));
       if (polls[0].revents != 0) bell_.silence();
       tell_status();
@@ -393,6 +428,7 @@ class Client : public Control {
       try {
         Message m = control::receive(socket_, after(kBrief));
         if (m.header.what == What::failure) set_failure(m.text());
+        if (m.header.what == What::leave) hear_leave(m);
         if (m.header.what != What::value) continue;
         const std::lock_guard lock(mutex_);
         value_ = std::move(m.body);
@@ -405,13 +441,15 @@ class Client : public Control {
 
   void tell_status() {
     Status s{};
+    std::string why;
     {
       const std::lock_guard lock(mutex_);
       const bool slow = current_.number != 0 && std::chrono::steady_clock::now() - since_ >= kSlow;
       if (slow == told_) return;
       told_ = slow;
-      if (slow) s = status_of(current_);
+      if (slow) s = status_of(current_), why = without_first(current_);
     }
+    if (!why.empty()) return stop(why);
     tell(What::status, std::as_bytes(std::span(&s, 1)));
   }
 
@@ -444,8 +482,8 @@ class Client : public Control {
   std::condition_variable changed_;
   CallState current_;
   std::chrono::steady_clock::time_point since_;
-  bool told_ = false;
-  std::uint64_t done_ = 0;
+  bool told_ = false, first_left_ = false;  ///< rank 0 has left
+  std::uint64_t done_ = 0, first_done_ = 0;
   std::string failure_;
   std::optional<std::vector<std::byte>> value_;
   std::function<void()> act_;

@@ -16,9 +16,10 @@ enum class What : std::uint8_t {
   put,        ///< a key, a zero, and its value
   get,        ///< a key; the answer is `value`
   value,
-  status,  ///< the call that a rank has been in for a while: a Status and a text
-  leave,   ///< a rank has done so many calls and goes
-  failure  ///< a text: the group is over
+  status,   ///< the call that a rank has been in for a while: a Status and a text
+  leave,    ///< a rank has done so many calls and goes; from rank 0 to all: what hears them goes
+  failure,  ///< a text: the group is over
+  bye       ///< the answer to rank 0's leave, of a rank that has finished all calls that rank 0 has
 };
 
 struct Header {

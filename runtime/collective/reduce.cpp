@@ -1,7 +1,6 @@
 #include "runtime/collective/reduce.h"
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "dtypes/convert.h"
@@ -11,43 +10,66 @@ namespace {
 
 constexpr std::int64_t kTile = 1024;
 
-/// Integers wrap around.
 template <class T, class F>
-void each(T* a, const T* b, std::int64_t n, F f) {
+void each(void* out, const void* x, const void* y, std::int64_t n, F f) {
+  auto* const o = static_cast<T*>(out);
+  const auto *const a = static_cast<const T*>(x), *const b = static_cast<const T*>(y);
 #pragma omp simd  // -O2 alone makes no vectors of it
-  for (std::int64_t i = 0; i < n; ++i) a[i] = f(a[i], b[i]);
+  for (std::int64_t i = 0; i < n; ++i) o[i] = f(a[i], b[i]);
 }
 
 template <class T>
-void join_as(ReduceOp op, T* a, const T* b, std::int64_t n) {
-  constexpr bool kFloat = std::is_floating_point_v<T>;
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::avg:
-    case ReduceOp::premul_sum: return each(a, b, n, [](T x, T y) { return x + y; });
-    case ReduceOp::product: return each(a, b, n, [](T x, T y) { return x * y; });
-    case ReduceOp::min: return each(a, b, n, [](T x, T y) { return x <= y || x != x ? x : y; });
-    case ReduceOp::max: return each(a, b, n, [](T x, T y) { return x >= y || x != x ? x : y; });
-    default: break;
-  }
-  if constexpr (!kFloat) {
-    if (op == ReduceOp::band) return each(a, b, n, [](T x, T y) { return x & y; });
-    if (op == ReduceOp::bor) return each(a, b, n, [](T x, T y) { return x | y; });
-    each(a, b, n, [](T x, T y) { return x ^ y; });
-  }
+void order(bool least, void* out, const void* x, const void* y, std::int64_t n) {
+  if (least) return each<T>(out, x, y, n, [](T a, T b) { return a <= b || a != a ? a : b; });
+  each<T>(out, x, y, n, [](T a, T b) { return a >= b || a != a ? a : b; });
 }
 
-/// Tiles of another type, in which `wide` is computed.
 template <class T>
-void join_converted(ReduceOp op, DType t, DType wide, std::byte* a, const std::byte* b, std::int64_t count) {
-  T x[kTile], y[kTile];
+void add_or_multiply(bool adds, void* out, const void* x, const void* y, std::int64_t n) {
+  using W = std::conditional_t<(sizeof(T) < sizeof(int)), unsigned, T>;  // int would overflow
+  if (adds) return each<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} + W{b}); });
+  each<T>(out, x, y, n, [](T a, T b) { return static_cast<T>(W{a} * W{b}); });
+}
+
+bool is_order(ReduceOp op) {
+  return op == ReduceOp::min || op == ReduceOp::max;
+}
+
+template <class T>
+void join_floats(ReduceOp op, void* out, const void* x, const void* y, std::int64_t n) {
+  if (is_order(op)) return order<T>(op == ReduceOp::min, out, x, y, n);
+  add_or_multiply<T>(op != ReduceOp::product, out, x, y, n);
+}
+
+/// Tiles of another type, in which `work(x, y, n)` replaces x.
+template <class T, class Work>
+void each_converted(DType t, DType wide, void* out, const void* x, const void* y, std::int64_t count, Work work) {
+  T a[kTile], b[kTile];
   const std::int64_t size = element_size(t);
   for (std::int64_t at = 0; at < count; at += kTile) {
     const std::int64_t n = std::min(kTile, count - at);
-    convert(a + at * size, t, x, wide, n);
-    convert(b + at * size, t, y, wide, n);
-    join_as(op, x, y, n);
-    convert(x, wide, a + at * size, t, n);
+    convert(static_cast<const std::byte*>(x) + at * size, t, a, wide, n);
+    convert(static_cast<const std::byte*>(y) + at * size, t, b, wide, n);
+    work(a, b, n);
+    convert(a, wide, static_cast<std::byte*>(out) + at * size, t, n);
+  }
+}
+
+/// Bits have no type.
+void join_bits(ReduceOp op, void* out, const void* x, const void* y, std::int64_t bytes) {
+  using T = std::uint8_t;
+  if (op == ReduceOp::band) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a & b); });
+  if (op == ReduceOp::bor) return each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a | b); });
+  each<T>(out, x, y, bytes, [](T a, T b) { return static_cast<T>(a ^ b); });
+}
+
+/// Sums and products wrap around, to the same bits with and without a sign.
+void join_integers(bool adds, int size, void* out, const void* x, const void* y, std::int64_t n) {
+  switch (size) {
+    case 1: return add_or_multiply<std::uint8_t>(adds, out, x, y, n);
+    case 2: return add_or_multiply<std::uint16_t>(adds, out, x, y, n);
+    case 4: return add_or_multiply<std::uint32_t>(adds, out, x, y, n);
+    default: return add_or_multiply<std::uint64_t>(adds, out, x, y, n);
   }
 }
 
@@ -64,17 +86,23 @@ ReduceOp on_booleans(ReduceOp op) {
 
 }  // namespace
 
-void join(ReduceOp op, DType t, void* joined, const void* x, std::int64_t count) {
-  auto* a = static_cast<std::byte*>(joined);
-  const auto* b = static_cast<const std::byte*>(x);
-  if (t == DType::f32) return join_as(op, static_cast<float*>(joined), static_cast<const float*>(x), count);
-  if (t == DType::f64) return join_as(op, static_cast<double*>(joined), static_cast<const double*>(x), count);
-  if (is_floating(t)) return join_converted<float>(op, t, DType::f32, a, b, count);
+void join(ReduceOp op, DType t, void* joined, const void* x, const void* y, std::int64_t count) {
+  if (t == DType::f32) return join_floats<float>(op, joined, x, y, count);
+  if (t == DType::f64) return join_floats<double>(op, joined, x, y, count);
+  if (is_floating(t))
+    return each_converted<float>(t, DType::f32, joined, x, y, count, [op](float* a, const float* b, std::int64_t n) {
+      join_floats<float>(op, a, a, b, n);
+    });
   if (t == DType::boolean) op = on_booleans(op);
-  // All other integers fit into 64 bits with a sign, and what those of 64 without one wrap to has the same bits.
-  const bool order = op == ReduceOp::min || op == ReduceOp::max;
-  if (order && t != DType::u64) return join_converted<std::int64_t>(op, t, DType::i64, a, b, count);
-  join_converted<std::uint64_t>(op, t, DType::u64, a, b, count);
+  const bool least = op == ReduceOp::min;
+  if (is_order(op) && t == DType::u64) return order<std::uint64_t>(least, joined, x, y, count);
+  using Wide = std::int64_t;  // holds all others
+  if (is_order(op))
+    return each_converted<Wide>(t, DType::i64, joined, x, y, count,
+                                [least](Wide* a, const Wide* b, std::int64_t n) { order<Wide>(least, a, a, b, n); });
+  if (op == ReduceOp::sum || op == ReduceOp::product)
+    return join_integers(op == ReduceOp::sum, element_size(t), joined, x, y, count);
+  join_bits(op, joined, x, y, count * element_size(t));
 }
 
 namespace {

@@ -143,14 +143,16 @@ void SessionGroups::collective(const KernelCall& call) {
     c.out_parts = elements_of(node.dims(AttrKey::counts), in, out_parts_);
   }
   if (!member->agreed) agree(*member);
-  const TraceSpan span(EventKind::collective, "record_param_comms", member->calls++, [&] {
-    return collective_args(c, name, ranks) + fmt::format("\"Rank\": {}, ", member->group->rank());
-  });
+  const Called as{name, member->channel->take_number()};
   c.in = in.data;
   c.out = out.data;
-  if (member->communicator != nullptr && member->communicator->run(c)) return;
-  if (node.integer(AttrKey::mode) != 0) return start(*member, c, in, out);
-  run_on_host(*member, c, in, out);
+  if (member->communicator != nullptr) {
+    const TraceSpan span(EventKind::collective, "record_param_comms", as.number,
+                         [&] { return collective_args(c, name, member->group->rank(), ranks); });
+    if (member->communicator->run(c)) return;
+  }
+  if (node.integer(AttrKey::mode) != 0) return start(*member, as, c, in, out);
+  run_on_host(*member, as, c, in, out);
 }
 
 const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
@@ -161,19 +163,19 @@ const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
   return copy.data();
 }
 
-void SessionGroups::run_on_host(Member& member, Collective c, const TensorView& in, const TensorView& out) {
-  member.channel->settle();
+void SessionGroups::run_on_host(Member& member, Called as, Collective c, const TensorView& in, const TensorView& out) {
   c.in = host(in, in_);
-  if (context_.device().traits().host_memory) return member.group->run(c);
+  if (context_.device().traits().host_memory) return member.channel->run(c, as.name, as.number);
   const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
   c.out = out_.data();
-  member.group->run(c);
+  member.channel->run(c, as.name, as.number);
   context_.stream->enqueue_upload(out.data, out_.data(), made);
   context_.stream->synchronize();
 }
 
-void SessionGroups::start(Member& member, const Collective& call, const TensorView& in, const TensorView& out) {
+void SessionGroups::start(Member& member, Called as, const Collective& call, const TensorView& in,
+                          const TensorView& out) {
   Collective c = call;
   auto free = std::ranges::find_if(pending_, [](const auto& p) { return p->out == nullptr; });
   if (free == pending_.end()) free = pending_.insert(pending_.end(), std::make_unique<Pending>());
@@ -186,7 +188,9 @@ void SessionGroups::start(Member& member, const Collective& call, const TensorVi
     c.out = p.to.data();
   }
   p.channel = member.channel.get();
-  p.ticket = p.channel->start(c);
+  p.name = &as.name;
+  p.number = as.number;
+  p.ticket = p.channel->start(c, as.name, as.number);
   p.out = out.data;
 }
 
@@ -195,7 +199,11 @@ void SessionGroups::wait(const KernelCall& call) {
   for (const auto& p : pending_) {
     if (p->out == nullptr || p->out != in.data) continue;
     p->out = nullptr;
-    p->channel->wait(p->ticket);
+    {
+      const TraceSpan span(EventKind::wait, "wait_tensor", 0,
+                           [&] { return fmt::format("\"Seq\": {}, ", p->number) + group_arg(*p->name); });
+      p->channel->wait(p->ticket);
+    }
     if (!p->staged) break;
     context_.stream->enqueue_upload(in.data, p->to.data(), p->bytes);
     context_.stream->synchronize();
@@ -248,6 +256,7 @@ void SessionGroups::exchange(const KernelCall& call) {
 
 /// What a rank tells the others of its device.
 void SessionGroups::agree(Member& member) {
+  member.channel->settle();  // the group may have another name, by which it is in use
   ProcessGroup& group = *member.group;
   DeviceRank* const rank = context_.prepared->options.reproducible ? nullptr : context_.stream->rank();
   using Offer = DeviceRank::Offer;

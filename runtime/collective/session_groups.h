@@ -28,7 +28,6 @@ class SessionGroups : public GroupAccess {
  private:
   struct Member {
     std::shared_ptr<ProcessGroup> group;
-    std::uint64_t calls = 0;                           ///< of the program's, so far
     std::shared_ptr<Channel> channel;                  ///< of the group, for all its names
     bool agreed = false;                               ///< the ranks know how they communicate
     std::unique_ptr<DeviceCommunicator> communicator;  ///< null: through the host
@@ -36,9 +35,10 @@ class SessionGroups : public GroupAccess {
   /// A collective that has started, by the memory of its result.
   struct Pending {
     Channel* channel = nullptr;
-    std::uint64_t ticket = 0;
-    std::byte* out = nullptr;  ///< null: free
-    bool staged = false;       ///< the result is in `to`, and goes to the device
+    std::uint64_t ticket = 0, number = 0;
+    const std::string* name = nullptr;  ///< of the group, in the program
+    std::byte* out = nullptr;           ///< null: free
+    bool staged = false;                ///< the result is in `to`, and goes to the device
     std::uint64_t bytes = 0;
     Buffer from, to;  ///< on the host
   };
@@ -47,8 +47,13 @@ class SessionGroups : public GroupAccess {
   void collective(const KernelCall& call);
   void exchange(const KernelCall& call);
   void wait(const KernelCall& call);
-  void start(Member& member, const Collective& call, const TensorView& in, const TensorView& out);
-  void run_on_host(Member& member, Collective call, const TensorView& in, const TensorView& out);
+  /// How the program calls a group, and the number of this call.
+  struct Called {
+    const std::string& name;
+    std::uint64_t number;
+  };
+  void start(Member& member, Called as, const Collective& call, const TensorView& in, const TensorView& out);
+  void run_on_host(Member& member, Called as, Collective call, const TensorView& in, const TensorView& out);
   const char* place_of(const Node& node) const;
   /// The host's memory of a view: its own, or a copy.
   const void* host(const TensorView& view, Buffer& copy);

@@ -29,6 +29,8 @@ class TransportGroup : public ProcessGroup {
   void run(const Collective& call) override;
   void run_batch(std::span<const Collective> calls) override;
   void abort(const std::string& why) noexcept override;
+  /// Collectives so far: the flight recorder's number of the last one.
+  std::uint64_t calls() const { return calls_; }
 
  private:
   template <class Work>

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "runtime/collective/call.h"
 #include "runtime/profile.h"
 #include "runtime/trace/text.h"
 #include "schema/kinds.h"
@@ -95,21 +96,27 @@ std::string_view traced_name(DType t) {
   }
 }
 
-std::string collective_args(const Collective& call, const std::string& group, int ranks) {
-  constexpr std::array<const char*, 4> kNames = {"allreduce", "_allgather_base", "_reduce_scatter_base", "broadcast"};
-  const auto kind = static_cast<std::size_t>(call.kind);
-  std::int64_t out = call.count;
-  if (call.kind == CollectiveKind::all_gather) out *= ranks;
-  if (call.kind == CollectiveKind::reduce_scatter) out /= std::max(1, ranks);
+std::string group_arg(std::string_view group) {
   std::string text;
-  add(text, "Collective name", kind < kNames.size() ? kNames[kind] : "other");
-  add(text, "dtype", traced_name(call.dtype));
-  text += fmt::format(
-      "\"In msg nelems\": {}, \"Out msg nelems\": {}, \"In split size\": \"[]\", \"Out split size\": "
-      "\"[]\", \"Group size\": {}, ",
-      call.count, out, ranks);
   add(text, "Process Group Name", group);
   return text;
+}
+
+std::string collective_args(const Collective& call, std::string_view group, int rank, int ranks) {
+  constexpr std::array<const char*, 5> kNames = {"allreduce", "_allgather_base", "_reduce_scatter_base", "broadcast",
+                                                 "all_to_all"};
+  const auto kind = static_cast<std::size_t>(call.kind);
+  const bool parts = call.kind == CollectiveKind::all_to_all && !call.in_parts.empty();
+  std::string text;
+  add(text, "Collective name", parts ? "all_to_allv" : kind < kNames.size() ? kNames[kind] : "other");
+  add(text, "dtype", traced_name(call.dtype));
+  text += fmt::format(
+      "\"In msg nelems\": {}, \"Out msg nelems\": {}, \"In split size\": \"{}\", \"Out split size\": \"{}\", "
+      "\"Group size\": {}, ",
+      call.count, results_of(call, std::max(0, rank), std::max(1, ranks)), list(call.in_parts), list(call.out_parts),
+      ranks);
+  if (rank >= 0) text += fmt::format("\"Rank\": {}, ", rank);
+  return text + group_arg(group);
 }
 
 std::string annotations_of_step(const Program& program, std::uint32_t function, const Step& step) {
@@ -152,7 +159,7 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
   label.device_args = where;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {
-    label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name),
+    label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
   label.args =

@@ -19,7 +19,9 @@ std::string annotations_of_step(const Program& program, std::uint32_t function, 
 /// PyTorch's name in traces: "float", "c10::BFloat16"; Tern's own where PyTorch has none.
 std::string_view traced_name(DType t);
 
-/// Members of an event of a collective, as PyTorch's record_param_comms has them.
-std::string collective_args(const Collective& call, const std::string& group, int ranks);
+/// Members of an event of a collective, as PyTorch's record_param_comms has them. Without a rank (-1): of any.
+std::string collective_args(const Collective& call, std::string_view group, int rank, int ranks);
+/// The member that names the group.
+std::string group_arg(std::string_view group);
 
 }  // namespace tern

@@ -1,9 +1,10 @@
 // A rank of a group of processes, for tests/scripts/groups.py:
 //
 //   group_worker check ENGINE            all kinds, types and reductions have the bits of local_group
-//   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, stop, sleep, differ, throw;
+//   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, leave, stop, sleep, differ, throw;
 //                                        the others print what they fail with, and after how many ms
-//   group_worker time ENGINE             all_reduce of 1 kB to 64 MB: bytes and microseconds of each
+//   group_worker early ENGINE            rank 0 leaves, and prints after how many ms; later the others exchange
+//   messages group_worker time ENGINE             all_reduce of 1 kB to 64 MB: bytes and microseconds of each
 #include <fmt/format.h>
 #include <signal.h>
 #include <tern/collective.h>
@@ -64,6 +65,7 @@ int fail_at(const std::string& engine, const std::string& how, int failing) {
       last = Clock::now();
       const bool now = call == 6 && group->rank() == failing;
       if (now && how == "exit") _exit(0);
+      if (now && how == "leave") return 0;
       if (now && how == "stop") raise(SIGSTOP);
       if (now && how == "sleep") std::this_thread::sleep_for(std::chrono::seconds(60));
       if (now && how == "throw") {
@@ -84,6 +86,26 @@ int fail_at(const std::string& engine, const std::string& how, int failing) {
     std::fflush(stdout);
     return 3;
   }
+  return 0;
+}
+
+int leave_early(const std::string& engine) {
+  auto group = join(engine);
+  const int rank = group->rank(), ranks = group->size();
+  group->run({.kind = CollectiveKind::barrier});
+  const auto begin = Clock::now();
+  if (rank > 0) {
+    std::this_thread::sleep_for(milliseconds(1000));
+    const int others = ranks - 1, before = (rank + others - 2) % others + 1, next = rank % others + 1;
+    std::int64_t mine = rank, theirs = 0;
+    const Collective calls[] = {
+        {.kind = CollectiveKind::send, .dtype = DType::i64, .count = 1, .root = next, .in = &mine},
+        {.kind = CollectiveKind::receive, .dtype = DType::i64, .count = 1, .root = before, .out = &theirs}};
+    group->run_batch(calls);
+    if (theirs != before) return 1;
+  }
+  group.reset();
+  fmt::print("rank {} after {} ms\n", rank, std::chrono::duration_cast<milliseconds>(Clock::now() - begin).count());
   return 0;
 }
 
@@ -117,11 +139,12 @@ int main(int argc, char** argv) {
   try {
     if (what == "check") return tern::check(engine);
     if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
+    if (what == "early") return tern::leave_early(engine);
     if (what == "time") return tern::time_all(engine);
   } catch (const std::exception& e) {
     fmt::print("failed: {}\n", e.what());
     return 2;
   }
-  std::fputs("usage: group_worker check|fail|time ENGINE [HOW RANK]\n", stderr);
+  std::fputs("usage: group_worker check|fail|early|time ENGINE [HOW RANK]\n", stderr);
   return 2;
 }

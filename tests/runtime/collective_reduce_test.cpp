@@ -40,7 +40,7 @@ TEST(Reductions, OfEveryTypeAreThoseOfItsValues) {
       std::vector<std::byte> x(a.size() * 16), y(a.size() * 16);
       convert(a.data(), DType::f64, x.data(), dtype, n);
       convert(b.data(), DType::f64, y.data(), dtype, n);
-      join(op.op, dtype, x.data(), y.data(), n);
+      join(op.op, dtype, x.data(), x.data(), y.data(), n);
       finish(op.op, dtype, x.data(), n, 2);
       std::vector<double> result(a.size());
       convert(x.data(), dtype, result.data(), DType::f64, n);
@@ -57,23 +57,23 @@ TEST(Reductions, OfEveryTypeAreThoseOfItsValues) {
 TEST(Reductions, WrapAroundKeepSignsAndLetNotANumberWin) {
   std::int8_t i = -100;
   const std::int8_t j = -100;
-  join(ReduceOp::sum, DType::i8, &i, &j, 1);
+  join(ReduceOp::sum, DType::i8, &i, &i, &j, 1);
   EXPECT_EQ(i, 56);
   std::int64_t least = -1;
   const std::int64_t one = 1;
-  join(ReduceOp::min, DType::i64, &least, &one, 1);
+  join(ReduceOp::min, DType::i64, &least, &least, &one, 1);
   EXPECT_EQ(least, -1);
   std::uint64_t most = ~std::uint64_t{0};
   const std::uint64_t small = 1;
-  join(ReduceOp::max, DType::u64, &most, &small, 1);
+  join(ReduceOp::max, DType::u64, &most, &most, &small, 1);
   EXPECT_EQ(most, ~std::uint64_t{0});
   for (const ReduceOp op : {ReduceOp::min, ReduceOp::max}) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), two = 2;
     float x = nan;
-    join(op, DType::f32, &x, &two, 1);
+    join(op, DType::f32, &x, &x, &two, 1);
     EXPECT_TRUE(std::isnan(x));
     x = 2;
-    join(op, DType::f32, &x, &nan, 1);
+    join(op, DType::f32, &x, &x, &nan, 1);
     EXPECT_TRUE(std::isnan(x));
   }
 }
@@ -82,8 +82,8 @@ TEST(Reductions, HalvesAreRoundedAfterEachAddition) {
   // 2048 + 1 is 2048 in float16, twice.
   std::uint16_t sum = 0x6800;
   const std::uint16_t one = 0x3c00;
-  join(ReduceOp::sum, DType::f16, &sum, &one, 1);
-  join(ReduceOp::sum, DType::f16, &sum, &one, 1);
+  join(ReduceOp::sum, DType::f16, &sum, &sum, &one, 1);
+  join(ReduceOp::sum, DType::f16, &sum, &sum, &one, 1);
   EXPECT_EQ(sum, 0x6800);
 }
 

@@ -80,6 +80,8 @@ def failures(checks, build, engine, ranks):
     timeout = 2000
     cases = {  # how: what all others say, and the most milliseconds
         "exit": (rf"rank {ranks - 1} has ended", 3000),
+        "leave": (rf"rank \d+ is in all_reduce \(sum\) of 4 float32, call 6, at model.py:12, and rank {ranks - 1} has "
+                  r"left the group after 5 calls", 3000),
         "throw": (rf"rank {ranks - 1} has failed: the disk is full", 3000),
         "differ": (r"do not make the same call: .*all_reduce \(sum\) of [48] float32, call 6, at model.py:12; "
                    r"rank \d+ all_reduce \(sum\) of [48] float32, call 6, at model.py:12", 3000),
@@ -90,6 +92,13 @@ def failures(checks, build, engine, ranks):
     }
     if engine == "mpi":  # mpirun ends all when one does
         cases = {k: cases[k] for k in ("throw", "differ")}
+    else:
+        text, _, hung, errors = run(build, engine, ranks, ["fail", "leave", 0])
+        left = re.findall(r"^rank [12] after \d{1,3} ms: .*, and rank 0 has left the group after 5 calls$", text, re.M)
+        checks.expect(f"{engine}, rank 0 leaves before the others", not hung and len(left) == 2, text + errors)
+        text, status, hung, errors = run(build, engine, ranks, ["early"])
+        good = not hung and not any(status) and bool(re.search(r"^rank 0 after \d{1,3} ms$", text, re.M))
+        checks.expect(f"{engine}, rank 0 leaves, and the others still talk", good, text + errors)
     for how, (pattern, most) in cases.items():
         text, _, hung, errors = run(build, engine, ranks, ["fail", how, ranks - 1],
                                     {"WORKER_TIMEOUT_MS": str(timeout)}, stopped=how in ("stop", "sleep"))
