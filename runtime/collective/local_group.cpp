@@ -46,7 +46,7 @@ struct Room {
   };
 
   std::mutex mutex;
-  std::map<std::tuple<int, int, std::uint64_t>, std::deque<Post*>> posts;
+  std::map<std::tuple<int, int, std::uint64_t>, std::vector<Post*>> posts;  ///< few of each
   std::vector<Rank> states;
   std::vector<bool> left;
   std::string failure;
@@ -98,7 +98,7 @@ class LocalTransport : public Transport {
     if (!room_->failure.empty()) fail(ErrorCode::io, room_->failure);
     Post* const p = fresh();
     *p = what;
-    std::deque<Post*>& waiting = room_->posts[p->key];
+    std::vector<Post*>& waiting = room_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
       const int peer = p->sends ? std::get<1>(p->key) : std::get<0>(p->key);
       if (room_->left[static_cast<std::size_t>(peer)]) {
@@ -109,7 +109,7 @@ class LocalTransport : public Transport {
       return p;
     }
     Post* const other = waiting.front();
-    waiting.pop_front();
+    waiting.erase(waiting.begin());
     if (waiting.empty()) room_->posts.erase(p->key);
     if (p->bytes != other->bytes) {
       room_->stop(fmt::format("rank {} sends {} bytes, where rank {} receives {}", std::get<0>(p->key),

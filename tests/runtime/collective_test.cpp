@@ -3,14 +3,19 @@
 #include <sys/wait.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
+#include <tern/trace.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
@@ -426,6 +431,71 @@ TEST(SessionGroups, PartsForOneRankAreWhatItGives) {
   c.in_parts = given;
   c.out_parts = taken;
   EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("gets what it gives"), std::string::npos);
+}
+
+/// The events of a trace that have this name, in the order of time.
+std::vector<nlohmann::json> events_of(const std::string& path, const char* name) {
+  std::ifstream file(path);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::vector<nlohmann::json> found;
+  for (const nlohmann::json& e : trace["traceEvents"]) {
+    if (e.value("name", "") == name && e.value("ph", "") == "X") found.push_back(e);
+  }
+  std::ranges::sort(found, {}, [](const nlohmann::json& e) { return e["ts"].get<double>(); });
+  return found;
+}
+
+TEST(SessionGroups, ATraceHasCollectivesWhereTheyRunAndTheirWaits) {
+  Session s(program_beside().model().prepare());
+  s.set_group(std::make_shared<SlowGroup>());
+  const std::string path = ::testing::TempDir() + "/beside_" + std::to_string(getpid()) + ".json";
+  Trace trace(path);
+  for (int i = 0; i < 2; ++i) s.run({floats({2}, {3, 4})});
+  trace.stop();
+  const auto calls = events_of(path, "record_param_comms"), waits = events_of(path, "wait_tensor"),
+             steps = events_of(path, "tern::wait");
+  std::filesystem::remove(path);
+  ASSERT_EQ(calls.size(), 2u);
+  ASSERT_EQ(waits.size(), 2u);
+  ASSERT_EQ(steps.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const nlohmann::json& args = calls[i]["args"];
+    EXPECT_EQ(args["Seq"], i + 1);
+    EXPECT_EQ(args["Process Group Name"], "0");
+    EXPECT_EQ(args["Collective name"], "allreduce");
+    EXPECT_EQ(args["In msg nelems"], 2);
+    EXPECT_EQ(args["Out msg nelems"], 2);
+    EXPECT_EQ(args["Group size"], 2);
+    EXPECT_EQ(args["Rank"], 0);
+    EXPECT_GE(calls[i]["dur"].get<double>(), 50'000);  // SlowGroup's, in microseconds
+    EXPECT_NE(calls[i]["tid"], steps[i]["tid"]);
+    EXPECT_EQ(waits[i]["tid"], steps[i]["tid"]);
+    EXPECT_EQ(waits[i]["args"]["Seq"], i + 1);
+    const auto end = [](const nlohmann::json& e) { return e["ts"].get<double>() + e["dur"].get<double>(); };
+    EXPECT_GE(end(waits[i]), end(calls[i]) - 1);
+  }
+}
+
+TEST(SessionGroups, TracedNumbersAreTheFlightRecorders) {
+  const std::string path = ::testing::TempDir() + "/numbers_" + std::to_string(getpid()) + ".json";
+  const Groups groups = local_group(2, kSoon);
+  const Prepared prepared = program_beside().model().prepare();
+  Trace trace(path);
+  const auto messages = run_all(2, [&](int r) {
+    const auto& group = groups[static_cast<std::size_t>(r)];
+    group->run({.kind = CollectiveKind::barrier});  // the first call; the second is what sessions tell of their devices
+    Session s(prepared);
+    s.set_group(group);
+    for (int turn = 0; turn < 3; ++turn) s.run({floats({2}, {1, 2})});
+  });
+  trace.stop();
+  EXPECT_EQ(messages, std::vector<std::string>(2));
+  std::map<int, std::vector<int>> numbers;
+  for (const nlohmann::json& e : events_of(path, "record_param_comms"))
+    numbers[e["args"]["Rank"].get<int>()].push_back(e["args"]["Seq"].get<int>());
+  std::filesystem::remove(path);
+  const std::vector<int> expected = {3, 4, 5};
+  EXPECT_EQ(numbers, (std::map<int, std::vector<int>>{{0, expected}, {1, expected}}));
 }
 
 TEST(SessionGroups, AWaitFailsWithWhatItsCollectiveFailsWith) {
