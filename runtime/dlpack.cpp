@@ -1,6 +1,7 @@
 #include <tern/dlpack.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,9 @@ Tensor wrap(const dlpack::Array& a, bool read_only, std::shared_ptr<void> owner)
                                      " lanes, or " + std::to_string(a.ndim) + " dimensions, are not supported");
   std::vector<std::int64_t> sizes(a.shape, a.shape + a.ndim), strides;
   if (a.strides != nullptr) strides.assign(a.strides, a.strides + a.ndim);
+  if (a.data == nullptr && std::ranges::find(sizes, 0) == sizes.end())
+    fail(ErrorCode::invalid_argument,
+         "DLPack tensor: it has elements, but no memory (a fake tensor, or a subclass that wraps others)");
   void* const data = static_cast<std::byte*>(a.data) + a.byte_offset;
   if (read_only) return Tensor::borrow(static_cast<const void*>(data), dtype, sizes, strides, std::move(owner));
   return Tensor::borrow(data, dtype, sizes, strides, std::move(owner));

@@ -71,25 +71,33 @@ std::optional<std::string> first_word(const CLI::App& app, int argc, char** argv
   return {};
 }
 
+/// The first option; words behind the mark "--" are none.
+std::vector<std::string>::const_iterator first_option(const std::vector<std::string>& words) {
+  const auto mark = std::ranges::find(words, "--");
+  const auto found = std::find_if(words.begin(), mark, [](const std::string& word) { return word.starts_with('-'); });
+  return found == mark ? words.end() : found;
+}
+
 /// An argument that nothing takes: an option is compared with those that there are.
 std::string unexpected(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining(true);
   const auto parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
   const std::string name = parsed.empty() ? "tern" : "tern " + command.get_name();
-  if (rest.empty()) return fmt::format("wrong arguments; '{} --help' lists what it takes", name);
-  const auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
-  const std::string& first = option == rest.end() ? rest.front() : *option;
-  if (!first.starts_with('-'))
+  const auto option = first_option(rest);
+  if (option == rest.end()) {
+    const auto word = std::ranges::find_if(rest, [](const std::string& w) { return w != "--"; });
+    if (word == rest.end()) return fmt::format("wrong arguments; '{} --help' lists what it takes", name);
     return fmt::format("'{}' takes no further argument, but '{}' is there; '{} --help' lists what it takes", name,
-                       escape_name(first), name);
+                       escape_name(*word), name);
+  }
   std::vector<std::string> names;
   for (const CLI::App* a : {&command, &app}) {
     for (const CLI::Option* o : a->get_options()) {
       for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
     }
   }
-  const std::string given = first.substr(0, first.find('='));
+  const std::string given = option->substr(0, option->find('='));
   const std::string near = near_miss(given, names);
   return fmt::format("'{}' has no option '{}'{}; '{} --help' lists its options", name, escape_name(given),
                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near), name);
@@ -111,8 +119,8 @@ int parse(CLI::App& app, int argc, char** argv) {
     fmt::print("tern {}\n", TERN_VERSION_STRING);
   } catch (const CLI::ParseError& e) {
     // An option that does not exist also explains why an argument is missing.
-    const auto is_option = [](const std::string& text) { return text.starts_with('-'); };
-    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || std::ranges::any_of(app.remaining(true), is_option))
+    const std::vector<std::string> rest = app.remaining(true);
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr || first_option(rest) != rest.end())
       fail(ErrorCode::invalid_argument, unexpected(app));
     const auto parsed = app.get_subcommands();
     const std::string name = parsed.empty() ? "tern" : "tern " + parsed.front()->get_name();

@@ -128,6 +128,16 @@ Tensor of_interface(nb::handle object, std::string_view name) {
                 element_size(dtype), owner_of(object), name);
 }
 
+bool holds(DType integer, std::int64_t value) {
+  const int bits = 8 * element_size(integer);
+  if (!is_signed_integer(integer)) return value >= 0 && (bits == 64 || value < std::int64_t{1} << bits);
+  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
+}
+
+[[noreturn]] void refuse_range(std::string_view name, DType dtype) {
+  refuse(name, fmt::format("takes {}, which cannot hold the number that was given", name_of(dtype)));
+}
+
 /// A Python number as a tensor without axes.
 Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
@@ -142,10 +152,24 @@ Tensor of_number(nb::handle object, DType wanted, std::string_view name) {
   }
   if (wanted == DType::invalid) wanted = PyBool_Check(o) ? DType::boolean : DType::i64;
   Tensor t(wanted, {});
-  const long long value = PyLong_AsLongLong(o);
-  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  const std::int64_t number = value;
-  convert(&number, DType::i64, t.data(), wanted, 1);
+  int overflow = 0;
+  const std::int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow == 0) {
+    if (is_integral(wanted) && !holds(wanted, value)) refuse_range(name, wanted);
+    convert(&value, DType::i64, t.data(), wanted, 1);
+  } else if (wanted == DType::u64) {
+    const std::uint64_t large = PyLong_AsUnsignedLongLong(o);
+    if (PyErr_Occurred() == nullptr) convert(&large, DType::u64, t.data(), wanted, 1);
+  } else if (!is_integral(wanted)) {
+    const double large = PyLong_AsDouble(o);
+    if (PyErr_Occurred() == nullptr) convert(&large, DType::f64, t.data(), wanted, 1);
+  } else {
+    refuse_range(name, wanted);
+  }
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse_range(name, wanted);
+  }
   return t;
 }
 
@@ -161,6 +185,8 @@ const char* buffer_format(DType dtype) {
 Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   PyObject* const o = object.ptr();
   if (const Tensor* own = own_tensor(object)) return *own;
+  // Before buffers: numpy.float64 is a Python float, and a buffer of float64.
+  if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
   if (PyObject_CheckBuffer(o)) {
     auto view = std::make_unique<Py_buffer>();
     if (PyObject_GetBuffer(o, view.get(), PyBUF_FORMAT | PyBUF_STRIDES) == 0)
@@ -170,7 +196,6 @@ Tensor tensor_of(nb::handle object, DType wanted, std::string_view name) {
   }
   Tensor tensor;
   if (tensor_of_dlpack(object, name, &tensor)) return tensor;
-  if (PyFloat_Check(o) || PyLong_Check(o)) return of_number(object, wanted, name);
   throw nb::type_error(
       fmt::format("input '{}' is of type {}; Tern takes NumPy arrays, torch tensors, numbers and whatever "
                   "has DLPack or a buffer (numpy.asarray makes an array of a list)",

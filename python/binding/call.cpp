@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "python/binding/arrays.h"
-#include "python/binding/errors.h"
 #include "python/binding/tensor.h"
 
 namespace nb = nanobind;
@@ -39,7 +38,7 @@ std::size_t place_of(const Entry& entry, std::string_view name) {
 }
 
 /// Arguments by place, then by name.
-std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::handle kwargs) {
+std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   const auto given = static_cast<std::size_t>(PyTuple_Size(args.ptr()));
   if (given > entry.inputs.size()) refuse_count(entry, given);
   std::vector<Tensor> tensors;
@@ -56,7 +55,7 @@ std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::hand
       const char* const text = PyUnicode_AsUTF8AndSize(key, nullptr);
       if (text == nullptr) throw nb::python_error();
       const std::string_view name = text;
-      if (name == kOut) continue;
+      if (except != nullptr && name == except) continue;
       const std::size_t place = place_of(entry, name);
       if (tensors[place].dtype() != DType::invalid)
         fail(ErrorCode::invalid_argument, fmt::format("input '{}' was given twice", name));
@@ -75,11 +74,11 @@ std::vector<Tensor> flat_arguments(const Entry& entry, nb::handle args, nb::hand
 }
 
 /// Arguments in the structure that they had in PyTorch.
-std::vector<Tensor> nested_arguments(const Entry& entry, nb::handle args, nb::handle kwargs) {
+std::vector<Tensor> nested_arguments(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
   nb::dict named;
   if (kwargs.is_valid()) {
     named.update(nb::borrow<nb::dict>(kwargs));
-    if (named.contains(kOut)) nb::del(named[kOut]);
+    if (except != nullptr && named.contains(except)) nb::del(named[except]);
   }
   const nb::list leaves = nb::cast<nb::list>(entry.flatten(args, named));
   std::vector<Tensor> tensors;
@@ -104,18 +103,18 @@ std::vector<Tensor> caller_outputs(const Entry& entry, nb::handle out) {
   return tensors;
 }
 
-nb::object run(const Entry& entry, Runner& runner, nb::handle args, nb::handle kwargs) {
-  const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs);
-  PyObject* out = kwargs.is_valid() ? PyDict_GetItemString(kwargs.ptr(), kOut) : nullptr;
-  if (out == nullptr || out == Py_None) return results_of(entry, runner.run(entry.info->name, inputs));
-  runner.run_into(entry.info->name, inputs, caller_outputs(entry, out));
-  return nb::borrow(out);
+/// "out" is an argument of the program where that has one of this name.
+bool has_out(const Entry& entry) {
+  return std::ranges::any_of(entry.info->inputs, [](const ValueInfo& v) {
+    return v.name == kOut || v.name.starts_with(std::string(kOut) + ".");
+  });
 }
 
 }  // namespace
 
-std::vector<Tensor> arguments_of(const Entry& entry, nb::handle args, nb::handle kwargs) {
-  return entry.flatten.is_none() ? flat_arguments(entry, args, kwargs) : nested_arguments(entry, args, kwargs);
+std::vector<Tensor> arguments_of(const Entry& entry, nb::handle args, nb::handle kwargs, const char* except) {
+  return entry.flatten.is_none() ? flat_arguments(entry, args, kwargs, except)
+                                 : nested_arguments(entry, args, kwargs, except);
 }
 
 nb::object results_of(const Entry& entry, std::vector<Tensor> results) {
@@ -125,17 +124,14 @@ nb::object results_of(const Entry& entry, std::vector<Tensor> results) {
   return entry.unflatten.is_none() ? nb::object(nb::tuple(list)) : nb::object(entry.unflatten(list));
 }
 
-PyObject* call(const Entry& entry, Runner& runner, PyObject* args, PyObject* kwargs) noexcept {
-  try {
-    return run(entry, runner, args, kwargs).release().ptr();
-  } catch (nb::python_error& e) {
-    e.restore();
-  } catch (const nb::builtin_exception& e) {
-    PyErr_SetString(e.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_RuntimeError, e.what());
-  } catch (const std::exception& e) {
-    set_python_error(e);
-  }
-  return nullptr;
+nb::object call(const Entry& entry, Runner& runner, PyObject* args, PyObject* kwargs) {
+  PyObject* const out = kwargs != nullptr ? PyDict_GetItemString(kwargs, kOut) : nullptr;
+  if (out == nullptr || has_out(entry))
+    return results_of(entry, runner.run(entry.info->name, arguments_of(entry, args, kwargs)));
+  const std::vector<Tensor> inputs = arguments_of(entry, args, kwargs, kOut);
+  if (out == Py_None) return results_of(entry, runner.run(entry.info->name, inputs));
+  runner.run_into(entry.info->name, inputs, caller_outputs(entry, out));
+  return nb::borrow(out);
 }
 
 }  // namespace tern::python

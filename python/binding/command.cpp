@@ -38,6 +38,7 @@ int run_main(std::vector<std::string> words) {
 
 /// A tuple (rule, unsupported, offset, where, message) for each finding.
 nb::list check(const std::string& path) {
+  check_fork();
   FileCheck found;
   {
     const WithoutGil released;
@@ -52,6 +53,7 @@ nb::list check(const std::string& path) {
 
 /// The archive as JSON and as text.
 std::pair<std::string, std::string> inspect(const std::string& path, const std::vector<std::string>& sizes) {
+  check_fork();
   const WithoutGil released;
   InspectOptions options;
   options.sizes = sizes;

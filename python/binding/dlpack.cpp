@@ -1,9 +1,12 @@
 #include "python/binding/dlpack.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/string.h>
 #include <tern/dlpack.h>
 #include <tern/error.h>
 
+#include <exception>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,9 +67,8 @@ nb::object call_dlpack(nb::handle object) {
   return object.attr("__dlpack__")();  // of DLPack 0
 }
 
-}  // namespace
-
-bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) {
+/// As tensor_of_dlpack(), with whatever errors.
+bool take(nb::handle object, std::string_view name, Tensor* tensor) {
   if (const DlpackExchange* exchange = exchange_of(object, name)) {
     dlpack::Versioned* managed = nullptr;
     if (exchange->from_python(object.ptr(), &managed) != 0) throw nb::python_error();
@@ -82,11 +84,37 @@ bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) 
   }
   if (!nb::hasattr(object, "__dlpack__")) return false;
   if (nb::hasattr(object, "__dlpack_device__")) {
-    const nb::tuple device = nb::cast<nb::tuple>(object.attr("__dlpack_device__")());
+    const nb::object device = object.attr("__dlpack_device__")();  // whose items Python checks
     refuse_device(name, nb::cast<int>(nb::int_(device[0])), nb::cast<int>(nb::int_(device[1])));
   }
   *tensor = of_capsule(call_dlpack(object));
   return true;
+}
+
+[[noreturn]] void refuse(ErrorCode code, std::string_view name, std::string_view why) {
+  fail(code, fmt::format("input '{}' cannot be taken by DLPack: {}", name, why.substr(0, why.find('\n'))));
+}
+
+}  // namespace
+
+bool tensor_of_dlpack(nb::handle object, std::string_view name, Tensor* tensor) {
+  if (PyType_Check(object.ptr())) return false;  // a class has the methods of its instances
+  try {
+    return take(object, name, tensor);
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).starts_with("input '")) throw;
+    refuse(e.code(), name, e.what());
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) throw;  // Ctrl-C
+    const bool memory = e.matches(PyExc_MemoryError);
+    const std::string text = nb::cast<std::string>(nb::str(e.value()));
+    refuse(memory ? ErrorCode::out_of_memory : ErrorCode::invalid_argument, name,
+           text.empty() ? nb::cast<std::string>(nb::str(e.type().attr("__name__"))) : text);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {  // a cast of what is no tuple, no number
+    refuse(ErrorCode::invalid_argument, name, e.what());
+  }
 }
 
 nb::object capsule_of(const Tensor& tensor, bool versioned) {

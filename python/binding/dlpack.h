@@ -8,8 +8,8 @@
 
 namespace tern::python {
 
-/// A tensor over the memory of an object that has DLPack. False if it has none. Throws Error where the memory is not
-/// the CPU's or the type is not Tern's; nb::python_error for what the object raises.
+/// A tensor over the memory of an object that has DLPack. False if it has none. Throws Error, which names the input,
+/// where the memory is not the CPU's, the type is not Tern's, or the object raises; nb::python_error for Ctrl-C.
 bool tensor_of_dlpack(nanobind::handle object, std::string_view name, Tensor* tensor);
 
 /// A capsule "dltensor_versioned", or "dltensor" for callers of DLPack 0.

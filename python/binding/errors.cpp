@@ -37,6 +37,8 @@ void set_error(const char* code, const char* message) {
 void set_python_error(const std::exception& error) {
   if (const auto* e = dynamic_cast<const Error*>(&error)) {
     set_error(name_of(e->code()), e->what());
+  } else if (const auto* b = dynamic_cast<const nb::builtin_exception*>(&error)) {
+    PyErr_SetString(b->type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_RuntimeError, b->what());
   } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     set_error("out_of_memory", "out of memory");
   } else {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/binding/call.h"
+#include "python/binding/instance.h"
 #include "python/binding/model.h"
 
 namespace nb = nanobind;
@@ -12,8 +13,10 @@ namespace tern::python {
 namespace {
 
 PyObject* call_function(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const PyFunction& f = *nb::inst_ptr<PyFunction>(self);
-  return call(*f.entry, *f.runner, args, kwargs);
+  return in_slot([&] {
+    const auto& f = instance<PyFunction>(self);
+    return call(*f.entry, *f.runner, args, kwargs);
+  });
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 #include "python/binding/arrays.h"
 #include "python/binding/call.h"
-#include "python/binding/errors.h"
 #include "python/binding/fork.h"
+#include "python/binding/instance.h"
 #include "python/binding/tensor.h"
 #include "tools/inputs.h"
 
@@ -57,8 +57,8 @@ keep          patterns of nodes that keep float32: 'lm_head', 'layers.0.*'
 reproducible  the same bits on every device and processor; slower
 native_code   run the compiled kernels of the archive, which can do anything: only for archives that you trust
 copy_weights  copy the weights to devices that can read the mapped file
-access        'map' the file, 'populate': load all pages now, 'read': read it into memory
-verify        when hashes of weights are checked: 'never', 'first_use', 'now'
+access        of an archive: 'map' the file, 'populate': load all pages now, 'read': read it into memory
+verify        when hashes of an archive's weights are checked: 'never', 'first_use', 'now'
 max_seconds, max_memory, max_iterations
               limits for a run, a session's bytes and each while loop; 0: none
 weight_cache  folder for packed weights, or 'off'; '': TERN_WEIGHT_CACHE, else ~/.cache/tern/weights
@@ -89,17 +89,19 @@ PyModel load(const std::filesystem::path& file, const std::string& device, int t
   options.max_iterations = max_iterations;
   options.weight_cache = weight_cache;
   const std::string path = file.string();
+  if (is_pt2(path) && (open.access != Access::map || open.verify != Verify::first_use))
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: a .pt2 file is imported, so load() takes neither access nor verify for it; export() it and "
+                     "load the archive",
+                     path));
   return model_of(path, is_pt2(path) ? open_model(path) : Model::open(path, open), options);
 }
 
 PyObject* call_model(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const PyModel& model = *nb::inst_ptr<PyModel>(self);
-  try {
+  return in_slot([&] {
+    const auto& model = instance<PyModel>(self);
     return call(model.facts->main(), *model.pool, args, kwargs);
-  } catch (const Error& e) {
-    set_python_error(e);
-    return nullptr;
-  }
+  });
 }
 
 nb::object helper(const char* module, const char* name) {
@@ -185,6 +187,7 @@ void add_makers(nb::class_<PyModel>& c) {
   c.def(
       "with_weights",
       [](const PyModel& m, const std::string& path) {
+        check_fork();
         return model_of(m.facts->path, m.facts->model.with_weights(path), m.facts->options);
       },
       "path"_a, "A model with the weights of a safetensors file, found by the names of states.");
@@ -192,6 +195,7 @@ void add_makers(nb::class_<PyModel>& c) {
       "with_lora",
       [](const PyModel& m, const std::string& path, double scale, const std::string& a, const std::string& b,
          const std::string& weight, bool transposed) {
+        check_fork();
         return model_of(m.facts->path, m.facts->model.with_lora(path, {scale, a, b, weight, transposed}),
                         m.facts->options);
       },

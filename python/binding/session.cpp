@@ -1,14 +1,13 @@
 // tern.Session.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <tern/error.h>
 
 #include <chrono>
 #include <utility>
 
 #include "python/binding/arrays.h"
 #include "python/binding/call.h"
-#include "python/binding/errors.h"
+#include "python/binding/instance.h"
 #include "python/binding/model.h"
 
 namespace nb = nanobind;
@@ -18,13 +17,10 @@ namespace tern::python {
 namespace {
 
 PyObject* call_session(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const PySession& s = *nb::inst_ptr<PySession>(self);
-  try {
+  return in_slot([&] {
+    const auto& s = instance<PySession>(self);
     return call(s.facts->main(), *s.session, args, kwargs);
-  } catch (const Error& e) {
-    set_python_error(e);
-    return nullptr;
-  }
+  });
 }
 
 double step(const PySession& s, const nb::args& args, double rate, const nb::kwargs& kwargs) {

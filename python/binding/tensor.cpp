@@ -9,6 +9,7 @@
 
 #include "python/binding/arrays.h"
 #include "python/binding/dlpack.h"
+#include "python/binding/instance.h"
 #include "python/binding/tensor_buffer.h"
 
 namespace nb = nanobind;
@@ -63,7 +64,7 @@ std::string text_of(const Tensor& t) {
 }  // namespace
 
 const Tensor* own_tensor(nb::handle object) {
-  return Py_TYPE(object.ptr()) == tensor_type ? nb::inst_ptr<Tensor>(object) : nullptr;
+  return Py_TYPE(object.ptr()) == tensor_type ? &instance<Tensor>(object.ptr()) : nullptr;
 }
 
 nb::object tensor_object(Tensor tensor) {

@@ -22,13 +22,34 @@ int refuse(const char* why) {
   return -1;
 }
 
+/// Column-major without gaps.
+bool is_column_major(const Tensor& t) {
+  const std::vector<std::int64_t> strides = t.strides();
+  std::int64_t dense = 1;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (t.sizes()[i] > 1 && strides[i] != dense) return false;
+    dense *= t.sizes()[i];
+  }
+  return true;
+}
+
+/// Whether the memory is laid out as the caller requires.
+bool has_layout(const Tensor& t, int flags) {
+  const auto asks = [flags](int bits) { return (flags & bits) == bits; };
+  if (t.numel() == 0) return true;
+  if (asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES)) return t.is_contiguous();
+  if (asks(PyBUF_F_CONTIGUOUS)) return is_column_major(t);
+  return !asks(PyBUF_ANY_CONTIGUOUS) || t.is_contiguous() || is_column_major(t);
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const Tensor& t = *nb::inst_ptr<Tensor>(self);
   view->obj = nullptr;
+  if (!nb::inst_ready(self)) return refuse("the tensor was made by __new__ and never initialized");
+  const Tensor& t = *nb::inst_ptr<Tensor>(self);
   const char* format = buffer_format(t.dtype());
   if (format == nullptr) return refuse("Python's buffers have no such element type; Tensor.bits() gives the codes");
   if (t.read_only() && (flags & PyBUF_WRITABLE) != 0) return refuse("the tensor is read-only");
-  if (!t.is_contiguous() && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) return refuse("the tensor is strided");
+  if (!has_layout(t, flags)) return refuse("the tensor is strided otherwise; Tensor.copy() is contiguous");
   auto layout = std::make_unique<Layout>();
   const int size = element_size(t.dtype());
   for (const std::int64_t s : t.sizes()) layout->sizes.push_back(s);

@@ -4,7 +4,13 @@ import sys
 
 
 def main():
+    import signal
+
     from tern import _tern
+
+    # Python's handler would only note Ctrl-C until the command ends. Commands that clean up set handlers of their own.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     sys.exit(_tern._main(["tern", *sys.argv[1:]]))
 

@@ -55,7 +55,7 @@ def export(
     name_size: Mapping[str, str] | None = None,
     annotate: Mapping[str, Mapping[str, Any]] | None = None,
     compress: str | None = None,
-    train: bool | Mapping[str, Any] = False,
+    train: bool | Mapping[str, Any] | None = False,
     fold: bool = True,
     origins: bool = True,
     custom_ops: bool = False,
@@ -110,7 +110,7 @@ def export(
         "no_origins": not origins,
         "verify": verify,
     }
-    if train is not False:
+    if train is not None and train is not False:
         options["train"] = True
         options.update(train if isinstance(train, Mapping) else {})
     command = ["export", "--output", os.fspath(path), "--json", *words(options)]

@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from numbers import Number
+
+_DICTIONARIES = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+
+
+_DEPTH = 64  # of trees, which calls walk by recursion
 
 
 def _tree(text):
-    """The tree of a spec [version, tree]; None where there is none that this package reads."""
+    """The tree of a spec [version, tree]; None where there is none that this package reads. Archives may hold anything."""
     try:
         version, tree = json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
-    return tree if version == 1 else None
+    return tree if version == 1 and _is_valid(tree, _DEPTH) else None
+
+
+def _is_valid(node, depth):
+    if depth == 0 or not isinstance(node, dict) or "type" not in node:
+        return False
+    kind, children = node["type"], node.get("children_spec")
+    if kind is None:
+        return True
+    if not isinstance(kind, str) or not isinstance(children, list):
+        return False
+    if kind in _DICTIONARIES:
+        keys = _keys(node)
+        if not isinstance(keys, list) or not all(isinstance(key, (str, int, float)) for key in keys):
+            return False
+        if not len(set(keys)) == len(keys) == len(children):
+            return False
+    return all(_is_valid(child, depth - 1) for child in children)
 
 
 def _is_leaf(node):
@@ -25,15 +48,15 @@ def _leaves(node):
 
 def _keys(node):
     """The keys of a dictionary, in their order; None for other nodes."""
+    if node["type"] not in _DICTIONARIES:
+        return None
     try:
         context = json.loads(node["context"])
-    except (ValueError, TypeError):
+        if node["type"] == "collections.defaultdict":
+            return context[1] if isinstance(context, list) else context["dict_context"]
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
-    if node["type"] in ("builtins.dict", "collections.OrderedDict"):
-        return context
-    if node["type"] == "collections.defaultdict":
-        return context[1] if isinstance(context, list) else context.get("dict_context")
-    return None
+    return context
 
 
 def _flatten(node, value, where, leaves):
@@ -64,6 +87,24 @@ def _unflatten(node, leaves):
     return children if node["type"] == "builtins.list" else tuple(children)
 
 
+def _is_same(value, text):
+    """Whether an argument is the one that export fixed, which the archive keeps as Python text."""
+    if text == "None":
+        return value is None
+    if isinstance(value, str):
+        return text == f"'{value}'"
+    if text in ("True", "False"):
+        return str(value) == text
+    try:
+        number = float(text)
+    except ValueError:
+        return not text.startswith("'")  # of a dtype or device the archive keeps the kind alone
+    if isinstance(value, bool) or not isinstance(value, Number):
+        return False
+    # Integers of any size: float() would round them. Only NaN differs from itself.
+    return value == (int(text) if text.lstrip("-").isdigit() else number) or (value != value and number != number)
+
+
 class _Arguments:
     """Flattens the arguments of a call. Each is taken by its place or name, or all leaves by their places or names."""
 
@@ -74,14 +115,26 @@ class _Arguments:
         return [leaf for leaf, text in zip(leaves, self.fixed) if not text]
 
     def __call__(self, args, kwargs):
+        try:
+            return self._by_argument(args, kwargs)
+        except (TypeError, ValueError):
+            leaves = self._by_leaf(args, kwargs)
+            if leaves is None:
+                raise
+            return leaves
+
+    def _by_leaf(self, args, kwargs):
+        """The inputs where the call gives each of them; else None."""
         free = self._user(self.names)
-        # Leaves rather than arguments: there are more or fewer of them, or a name is no argument's ("cache.0").
-        inner = len(free) != len(self.arguments) or not set(kwargs) <= {name for name, _ in self.arguments}
-        if inner and set(kwargs) <= set(free) and len(args) + len(kwargs) == len(free):
-            given = dict(zip(free, args))
-            if not set(given) & set(kwargs):
-                given.update(kwargs)
-                return [given[name] for name in free]
+        given = dict(zip(free, args))
+        if len(args) + len(kwargs) != len(free) or set(kwargs) != set(free) - set(given):
+            return None
+        given.update(kwargs)
+        if any(isinstance(leaf, (list, tuple, dict)) for leaf in given.values()):
+            return None
+        return [given[name] for name in free]
+
+    def _by_argument(self, args, kwargs):
         if len(args) > len(self.arguments):
             raise TypeError(f"'{self.function}' takes {len(self.arguments)} arguments, but {len(args)} were given")
         leaves, start = [], 0
@@ -90,9 +143,9 @@ class _Arguments:
             count = _leaves(node)
             fixed = count > 0 and all(self.fixed[start : start + count])
             if i < len(args):
-                _flatten(node, args[i], name, leaves)
+                self._take(node, args[i], name, leaves)
             elif name in named:
-                _flatten(node, named.pop(name), name, leaves)
+                self._take(node, named.pop(name), name, leaves)
             elif fixed or count == 0:
                 leaves += [None] * count
             else:
@@ -103,13 +156,31 @@ class _Arguments:
             raise TypeError(f"'{self.function}' has no argument '{next(iter(named))}', or it was given twice; it takes {takes}")
         return self._user(leaves)
 
+    def _take(self, node, value, name, leaves):
+        start = len(leaves)
+        _flatten(node, value, name, leaves)
+        for leaf, name, text in zip(leaves[start:], self.names[start:], self.fixed[start:]):
+            if text and not _is_same(leaf, text):
+                from tern._errors import InvalidArgument
+
+                raise InvalidArgument(
+                    f"argument '{name}' of '{self.function}' was fixed to {text} by the export, but {_shown(leaf)} was "
+                    "given; leave it out, or export the program with the other value"
+                )
+
+
+def _shown(value):
+    return repr(value) if isinstance(value, (Number, str, type(None))) else f"a {type(value).__name__}"
+
 
 def _arguments(tree, names):
     """A name and a node for each argument of the call; None where the tree is not (args, kwargs) of these leaves."""
     if tree is None or _is_leaf(tree) or len(tree["children_spec"]) != 2 or _leaves(tree) != len(names):
         return None
     args, kwargs = tree["children_spec"]
-    keys = [None] * len(args["children_spec"]) + list(_keys(kwargs) or [])
+    if _is_leaf(args) or _keys(args) is not None or _is_leaf(kwargs) or _keys(kwargs) is None:
+        return None
+    keys = [None] * len(args["children_spec"]) + _keys(kwargs)
     result, start = [], 0
     for key, node in zip(keys, args["children_spec"] + kwargs["children_spec"]):
         count = _leaves(node)

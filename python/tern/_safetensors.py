@@ -19,6 +19,7 @@ _NAMES = {
     "float32": "F32",
     "float64": "F64",
     "complex64": "C64",
+    "complex128": "C128",
     "float8_e4m3fn": "F8_E4M3",
     "float8_e5m2": "F8_E5M2",
     "float8_e8m0fnu": "F8_E8M0",
@@ -32,7 +33,7 @@ def save(path, tensors):
         if tensor.dtype not in _NAMES:
             raise TypeError(f"a .safetensors file has no elements of type {tensor.dtype} ('{name}')")
         # What copy() gives is contiguous, and codes have a buffer whatever the type.
-        data = memoryview(tensor.copy().bits() if tensor.dtype != "complex64" else tensor.copy())
+        data = memoryview(tensor.copy() if tensor.dtype.startswith("complex") else tensor.copy().bits())
         data = data.tobytes()
         header[name] = {
             "dtype": _NAMES[tensor.dtype],

@@ -80,8 +80,16 @@ def _inputs(exported, args, kwargs):
     return [leaf for leaf, spec in zip(leaves, specs) if not isinstance(spec.arg, ConstantArgument)]
 
 
+def _tensor(leaf):
+    # Conjugated and negated views lie in memory otherwise than they read.
+    return _tern.Tensor(leaf.detach().resolve_conj().resolve_neg())
+
+
 def _tensors(prefix, leaves):
-    return {f"{prefix}{i}": _tern.Tensor(leaf.detach()) for i, leaf in enumerate(leaves) if leaf is not None}
+    """Tensors of leaves by their places; None and texts are no tensors."""
+    import torch
+
+    return {f"{prefix}{i}": _tensor(leaf) for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)}
 
 
 def verify(
@@ -132,7 +140,7 @@ def verify(
         results = _leaves(copy.deepcopy(exported).module()(*eager_args, **eager_kwargs))
     after = _inputs(exported, eager_args, eager_kwargs)
     written = {
-        f"mut{i}": _tern.Tensor(b.detach()) for i, (a, b) in enumerate(zip(inputs, after)) if not torch.equal(a, b)
+        f"mut{i}": _tensor(b) for i, (a, b) in enumerate(zip(inputs, after)) if not torch.equal(a, b)
     }
     with pt2_file(program) as file, tempfile.TemporaryDirectory(prefix="tern-") as folder:
         given, expected = os.path.join(folder, "inputs.safetensors"), os.path.join(folder, "pytorch.safetensors")

@@ -48,6 +48,20 @@ def test_out_is_written_in_place(digits, images, recorded):
         digits(images, out=np.zeros((3, 10), "float32"))
 
 
+def test_out_is_of_calls_alone(digits, images):
+    session, out = digits.session(), np.zeros((2, 10), "float32")
+    for act in (session.capture, session.time):
+        with pytest.raises(tern.InvalidArgument, match="'forward' has no input 'out'; it takes 'images'"):
+            act(images, out=out)
+    assert not out.any()
+
+
+def test_numpy_numbers_are_python_numbers():
+    assert tern.Tensor(np.float64(2.5)).dtype == "float64" and tern.Tensor(np.float32(2.5)).dtype == "float32"
+    with pytest.raises(tern.InvalidArgument, match="takes int64, which cannot hold the number"):
+        tern.Tensor(2**63)
+
+
 def test_strided_and_read_only_inputs(digits, images, recorded):
     wide = np.zeros((2, 1, 8, 16), "float32")
     wide[..., ::2] = images

@@ -2,9 +2,11 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -34,6 +36,9 @@ def test_options(digits_path, images, recorded):
         tern.load(digits_path, access="mmap")
     with pytest.raises(tern.Error, match="(?i)device"):
         tern.load(digits_path, device="nonsense")
+    for options in ({"access": "read"}, {"verify": "now"}):
+        with pytest.raises(tern.InvalidArgument, match="digits.pt2: a .pt2 file is imported"):
+            tern.load(DIGITS / "digits.pt2", **options)
 
 
 def test_state_is_kept_and_reset():
@@ -150,6 +155,11 @@ def test_export_options(tmp_path, images, recorded):
         tern.export("no-such.pt2", path)
     with pytest.raises(tern.InvalidArgument, match="--tune measures"):
         tern.export(DIGITS / "digits.pt2", path, tune=True)
+    with pytest.raises(tern.InvalidArgument, match="--group") as e:
+        tern.export(DIGITS / "digits.pt2", path, quantize="int4", group="x")
+    assert "no option" not in str(e.value)
+    tern.export(DIGITS / "digits.pt2", path, train=None)
+    assert list(tern.load(path).functions) == ["forward"]
 
 
 def test_training(tmp_path):
@@ -198,6 +208,48 @@ if pid == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
     assert run_python(code, digits_path).returncode == 7
+
+
+def test_fork_is_refused_by_all_that_has_threads(digits_path):
+    code = """
+import os, sys, numpy, tern
+path = sys.argv[1]
+model = tern.load(path)
+pid = os.fork()
+if pid == 0:
+    acts = [lambda: tern.load(path), lambda: tern.inspect(path), lambda: tern.validate(path), tern.devices,
+            lambda: model.with_weights(path), lambda: model.with_lora(path), model.session]
+    for act in acts:
+        try:
+            act()
+        except tern.RunError as e:
+            assert "spawn" in str(e)
+        else:
+            os._exit(9)
+    os._exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    assert run_python(code, digits_path).returncode == 7
+
+
+def test_ctrl_c_ends_the_command(digits_path):
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+    code = "import sys, tern._command; print('started', flush=True); tern._command.main()"
+    words = ["bench", str(digits_path), "--random", "--size", "s34=2", "--seconds", "600"]
+    for handled, status in ((signal.SIG_DFL, -signal.SIGINT), (signal.SIG_IGN, -signal.SIGTERM)):
+        command = subprocess.Popen(
+            [sys.executable, "-c", code, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, handled),
+        )  # fmt: skip
+        assert command.stdout.readline() == b"started\n"
+        time.sleep(0.5)
+        command.send_signal(signal.SIGINT)
+        if handled == signal.SIG_IGN:  # as the caller of the command chose
+            time.sleep(0.2)
+            assert command.poll() is None
+            command.terminate()
+        command.communicate(timeout=20)
+        assert command.returncode == status
 
 
 def test_exit_is_clean(digits_path):

@@ -1,5 +1,6 @@
 """tern.Tensor: the same memory in NumPy, DLPack and buffers."""
 
+import ctypes
 import gc
 import pickle
 import sys
@@ -125,6 +126,93 @@ class Old:
 def test_old_dlpack():
     x = np.arange(3, dtype="float32")
     assert tern.Tensor(Old(tern.Tensor(x))).data_ptr == address(x)
+
+
+class Given:
+    """Gives what `make` does as its capsule."""
+
+    def __init__(self, make, device=(1, 0)):
+        self.make, self.device = make, device
+
+    def __dlpack__(self, **_):
+        return self.make()
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def fail(error):
+    raise error
+
+
+def test_errors_of_dlpack_name_the_input():
+    used = tern.Tensor(np.ones(2)).__dlpack__()
+    assert tern.Tensor(Given(lambda: used)).size == 2
+    for make, text in (
+        (lambda: used, "incorrect name"),
+        (lambda: None, ""),
+        (lambda: fail(BufferError("no memory\nof mine")), "no memory$"),
+        (lambda: fail(KeyError("x")), "x"),
+        (lambda: fail(RuntimeError()), "RuntimeError$"),
+    ):
+        with pytest.raises(tern.InvalidArgument, match="input 'array' cannot be taken by DLPack: .*" + text):
+            tern.Tensor(Given(make))
+    for device in ("cpu", None, (1,), ("cpu", 0)):
+        with pytest.raises(tern.InvalidArgument, match="input 'array' cannot be taken by DLPack"):
+            tern.Tensor(Given(lambda: fail(AssertionError), device))
+    with pytest.raises(tern.OutOfMemory, match="input 'array'"):
+        tern.Tensor(Given(lambda: fail(MemoryError())))
+    with pytest.raises(KeyboardInterrupt):
+        tern.Tensor(Given(lambda: fail(KeyboardInterrupt())))
+    with pytest.raises(TypeError, match="input 'array' is of type type"):
+        tern.Tensor(np.ndarray)
+    with pytest.raises(TypeError, match="input 'array' is of type dict"):
+        tern.Tensor({})
+
+
+def test_elements_without_memory(digits):
+    def without_memory(shape):
+        capsule = tern.Tensor(np.ones(shape, "float32")).__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        ctypes.c_void_p.from_address(pointer(capsule, b"dltensor")).value = None  # its first member is `data`
+        return Given(lambda: capsule)
+
+    with pytest.raises(tern.InvalidArgument, match="input 'images' cannot be taken .*it has elements, but no memory"):
+        digits(without_memory((2, 1, 8, 8)))
+    assert tern.Tensor(without_memory((2, 0))).shape == (2, 0)
+
+
+def test_uninitialized_objects(digits):
+    def raw(kind):
+        return kind.__new__(kind)
+
+    for kind in (tern.Model, tern.Session, tern.Function):
+        with pytest.raises(TypeError, match="never initialized"):
+            raw(kind)(np.ones(1))
+    with pytest.raises(TypeError, match="never initialized"):
+        digits(raw(tern.Tensor))
+    with pytest.raises(BufferError, match="never initialized"):
+        memoryview(raw(tern.Tensor))
+
+
+def buffer_is_given(tensor, flags):
+    view = ctypes.create_string_buffer(256)  # more than a Py_buffer
+    try:
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(tensor), view, flags)
+    except (BufferError, ValueError):  # the latter is NumPy's
+        return False
+    ctypes.pythonapi.PyBuffer_Release(view)
+    return True
+
+
+def test_buffers_have_the_layout_that_is_asked_for():
+    """The bits of Python's buffer protocol: what NumPy gives for the same array."""
+    nd, strides = 0x8, 0x18
+    x = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    for y in (x, x.T, x[:, ::2], x[:0, ::2], x[:1, :1], x[0, 0, 0], x[0, :, 1], x.transpose(1, 0, 2)):
+        for flags in (0, nd, strides, strides | 0x20, strides | 0x40, strides | 0x80):
+            assert buffer_is_given(tern.Tensor(y), flags) == buffer_is_given(y, flags), (y.shape, y.strides, flags)
 
 
 def test_array_protocol():

@@ -98,8 +98,99 @@ def test_views_that_torch_computes_later(digits):
         with pytest.raises(tern.InvalidArgument, match=rf"pass x.resolve_{name}\(\)"):
             tern.Tensor(view)
     assert tern.Tensor(torch.ones(2, requires_grad=True).detach()).tolist() == [1, 1]
-    with pytest.raises(RuntimeError, match="meta"):
+    with pytest.raises(tern.InvalidArgument, match="input 'array' .*meta"):
         tern.Tensor(torch.ones(2, device="meta"))
+
+
+def test_tensors_without_memory(digits):
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.empty(2, 1, 8, 8)
+    others = [torch.ones(2, 1, 8, 8).to_sparse()]
+    if torch.backends.mkldnn.is_available():
+        others.append(torch.ones(2, 1, 8, 8).to_mkldnn())
+    for x in [fake, *others]:
+        with pytest.raises(tern.InvalidArgument, match="input 'images' .*") as e:
+            digits(x)
+        assert "\n" not in str(e.value)
+
+
+def export_module(function, args, path):
+    class Module(torch.nn.Module):
+        pass
+
+    Module.forward = function
+    program = torch.export.export(Module(), args)
+    tern.export(program, path)
+    return program, tern.load(path)
+
+
+def test_python_numbers_must_fit(tmp_path):
+    types = (torch.int32, torch.uint8, torch.int64, torch.float32)
+    args = tuple(torch.tensor(1, dtype=t) for t in types)
+
+    def forward(self, i, b, l, f):
+        return i.clone(), b.clone(), l.clone(), f.clone()
+
+    model = export_module(forward, args, tmp_path / "numbers.tern")[1]
+    for good in ((2**31 - 1, 255, 2**63 - 1, 2**70), (-(2**31), 0, -(2**63), np.float64(0.5))):
+        assert [t.item() for t in model(*good)] == [*good[:3], float(good[3])]
+    for i, values in enumerate(([2**31, -(2**31) - 1, 2**40 + 7, 2**70], [256, -1, 300], [2**63, -(2**63) - 1], [10**400])):
+        for value in values:
+            numbers = [0, 0, 0, 0]
+            numbers[i] = value
+            name = str(types[i]).removeprefix("torch.")
+            with pytest.raises(tern.InvalidArgument, match=f"input '{'iblf'[i]}' takes {name}, which cannot hold the number"):
+                model(*numbers)
+
+
+def test_unsigned_numbers(tmp_path):
+    def forward(self, u):
+        return (u.clone(),)
+
+    model = export_module(forward, (torch.tensor(1, dtype=torch.uint64),), tmp_path / "unsigned.tern")[1]
+    for value in (0, 2**63, 2**64 - 1):
+        (result,) = model(value)
+        assert result.item() == value
+    for value in (-1, 2**64, -(2**70)):
+        with pytest.raises(tern.InvalidArgument, match="input 'u' takes uint64"):
+            model(value)
+
+
+def test_fixed_arguments(tmp_path):
+    def forward(self, x, y, scale=1.0):
+        return x + y * scale
+
+    x = torch.ones(2)
+    program, model = export_module(forward, (x, x, 2.0), tmp_path / "fixed.tern")
+    assert model(x, x, 2.0).tolist() == model(x, x).tolist() == [3, 3]
+    with pytest.raises(Exception, match="Guard|guard|specialized|[Ee]xpected"):
+        program.module()(x, x, 3.0)
+    with pytest.raises(tern.InvalidArgument, match="argument 'scale' .* fixed to 2.* but 3.0 was given"):
+        model(x, x, 3.0)
+
+
+def test_an_input_named_out(tmp_path):
+    def forward(self, x, out):
+        return x + out
+
+    x = np.ones(2, "float32")
+    model = export_module(forward, (torch.ones(2), torch.ones(2)), tmp_path / "out.tern")[1]
+    assert model(x, out=3 * x).tolist() == model(x, 3 * x).tolist() == [4, 4]
+    graph = model.session().capture(x, out=2 * x)
+    assert graph.replay().tolist() == [3, 3]
+
+
+def test_verify_of_views_and_wide_numbers():
+    class Conj(torch.nn.Module):
+        def forward(self, z):
+            return z.conj(), z.conj().imag, (z * 2).to(torch.complex128)
+
+    z = torch.randn(4, dtype=torch.complex64)
+    for value in (z, z.to(torch.complex128)):
+        found = tern.verify(torch.export.export(Conj(), (value,)), value, min_sqnr=60)
+        assert found.ok, found
 
 
 def test_results_as_torch_tensors(digits_path, recorded):
