@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "loader/rules.h"
@@ -221,6 +222,7 @@ namespace {
 void check_pending(const Checked& c, std::size_t number, const Function& f) {
   enum class Is : std::uint8_t { plain, pending, awaited };
   std::vector<Is> values(f.values.size(), Is::plain);
+  std::unordered_map<ValueId, ValueId> reads;  // what a collective may read until its wait, by its result
   const auto at = [&](ValueId v) -> Is* {
     return v >= 0 && static_cast<std::size_t>(v) < values.size() ? &values[static_cast<std::size_t>(v)] : nullptr;
   };
@@ -235,11 +237,14 @@ void check_pending(const Checked& c, std::size_t number, const Function& f) {
       Is* const v = at(n.inputs[k]);
       if (v == nullptr || *v == Is::plain) continue;
       if (n.op != Op::wait || k != 0) wrong("a node reads a collective's result before a wait");
+      if (k == 0 && std::find(n.inputs.begin() + 1, n.inputs.end(), reads[n.inputs[0]]) == n.inputs.end())
+        wrong("a wait does not keep what its collective reads");
       *v = Is::awaited;
     }
     if (!starts(n)) continue;
     if (n.outputs.size() == 1) {
       if (Is* const v = at(n.outputs[0])) *v = Is::pending;
+      reads[n.outputs[0]] = n.inputs.empty() ? kNoValue : n.inputs[0];
     }
   }
   for (const FunctionOutput& o : f.outputs) {

@@ -21,7 +21,8 @@ void SessionImpl::give_up(const std::exception& why) noexcept {
   const auto* e = dynamic_cast<const Error*>(&why);
   const bool refused =
       e != nullptr && (e->code() == ErrorCode::invalid_argument || e->code() == ErrorCode::unsupported);
-  if (!refused) groups.abort(why.what());
+  if (!refused || groups.called()) groups.abort(why.what());
+  groups.settle();
 }
 
 void SessionImpl::lend(std::span<const TensorView> results, std::vector<Tensor>& outputs) {
@@ -75,6 +76,7 @@ void SessionImpl::run(std::uint32_t index, std::span<const Tensor> given, Caller
   if (frame == nullptr) frame = std::make_unique<Frame>(context, index);
   context.bytes_copied = 0;
   context.limits.start(prepared->options);
+  groups.begin_run();
   try {
     const TracedRun traced(context, tracing, f.name);
     DeviceTimes times(context);

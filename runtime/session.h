@@ -34,13 +34,13 @@ class SessionImpl {
   StateMemory state;
   SessionContext context;
   Transfer transfer{context};
-  SessionGroups groups{context};
   std::unique_ptr<Profile> profile;
   std::unique_ptr<SessionTrace> tracing;
   std::map<std::uint32_t, std::unique_ptr<Frame>> frames;
   std::vector<TensorView> inputs;
   std::vector<Tensor> outputs;
   std::vector<Tensor> dense;       ///< contiguous copies of strided inputs, in their places
+  SessionGroups groups{context};   ///< goes first: a collective may be under way in the memory above
   const Function* last = nullptr;  ///< whose results `outputs` are
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <limits>
@@ -26,6 +27,7 @@ struct tern_engine_request_s {
 struct tern_engine_group_s {
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<bool> stopped{false};
+  int most_tag = 0;                                              ///< a power of two, less one
   std::vector<std::unique_ptr<tern_engine_request_s>> requests;  ///< those that are pending, and free ones
   std::vector<tern_engine_request> idle;
 };
@@ -75,30 +77,88 @@ void initialise() {
   one_at_a_time = level < MPI_THREAD_MULTIPLE;
 }
 
+void check_world(const tern_engine_place& place) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (rank != place.rank || ranks != place.ranks)
+    throw std::runtime_error("MPI's world has this process as rank " + std::to_string(rank) + " of " +
+                             std::to_string(ranks) + ", and the group as rank " + std::to_string(place.rank) + " of " +
+                             std::to_string(place.ranks) + ": start it with mpirun");
+}
+
+/// MPI's own calls wait for ranks without an end: before them, the ranks tell each other that all are ready, or what
+/// `problem` one has.
+void meet(const tern_engine_place& place, const std::string& problem) {
+  const auto key = [](int rank) { return "mpi " + std::to_string(rank); };
+  const tern_engine_store& store = *place.store;
+  const auto told = store.put(store.context, key(place.rank).c_str(), problem.data(), problem.size());
+  if (!problem.empty()) throw std::runtime_error(problem);
+  if (told != TERN_ENGINE_OK) throw std::runtime_error("this rank cannot tell the others that it is ready");
+  for (int r = 0; r < place.ranks; ++r) {
+    std::string theirs;
+    const auto take = [](void* to, const void* value, std::uint64_t bytes) {
+      static_cast<std::string*>(to)->assign(static_cast<const char*>(value), bytes);
+    };
+    if (store.get(store.context, key(r).c_str(), take, &theirs) != TERN_ENGINE_OK)
+      throw std::runtime_error("rank " + std::to_string(r) + " is not ready");
+    if (!theirs.empty()) throw std::runtime_error("rank " + std::to_string(r) + ": " + theirs);
+  }
+}
+
+bool done_until(MPI_Request& request, std::chrono::steady_clock::time_point end) {
+  for (;;) {
+    int done = 0;
+    check("ending a request", [&] { return MPI_Test(&request, &done, MPI_STATUS_IGNORE); });
+    if (done != 0) return true;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+/// The largest power of two, less one, that is no larger than what MPI allows.
+int most_tag() {
+  int* most = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &found);
+  constexpr int kLeast = 32767;  // which every MPI allows
+  const auto limit = static_cast<unsigned>(found != 0 ? *most : kLeast);
+  return static_cast<int>(std::bit_floor(limit + 1) - 1);
+}
+
 tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
   return guarded([&] {
-    initialise();
-    int rank = 0, ranks = 0;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (rank != place->rank || ranks != place->ranks)
-      throw std::runtime_error("MPI's world has this process as rank " + std::to_string(rank) + " of " +
-                               std::to_string(ranks) + ", and the group as rank " + std::to_string(place->rank) +
-                               " of " + std::to_string(place->ranks) + ": start it with mpirun");
+    std::string problem;
+    try {
+      initialise();
+      check_world(*place);
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+    meet(*place, problem);
     auto made = std::make_unique<tern_engine_group_s>();
-    check("MPI_Comm_dup", [&] { return MPI_Comm_dup(MPI_COMM_WORLD, &made->comm); });
+    MPI_Request request = MPI_REQUEST_NULL;
+    check("MPI_Comm_idup", [&] { return MPI_Comm_idup(MPI_COMM_WORLD, &made->comm, &request); });
+    const auto end = std::chrono::steady_clock::now() + milliseconds(place->timeout_ms);
+    if (!done_until(request, end)) {
+      failed = true;
+      made.release();  // MPI may still write to it
+      throw std::runtime_error("MPI_Comm_idup has not ended in time");
+    }
     MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+    made->most_tag = most_tag();
     *group = made.release();
     return TERN_ENGINE_OK;
   });
 }
 
-int tag_of(std::uint64_t tag) {
-  return static_cast<int>((tag ^ tag >> 32) & 0x7fffffff);
+int tag_of(std::uint64_t tag, int most) {
+  return static_cast<int>((tag ^ tag >> 32) & static_cast<std::uint64_t>(most));
 }
 
 constexpr std::uint64_t kMost = 1 << 30;
+constexpr milliseconds kCloses{1000};  ///< for all messages of a group
 
 template <class Start>
 tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engine_request* request, Start start) {
@@ -123,13 +183,14 @@ tern_engine_status begin(tern_engine_group group, std::uint64_t bytes, tern_engi
 tern_engine_status send(tern_engine_group group, std::int32_t peer, std::uint64_t tag, const void* data,
                         std::uint64_t bytes, tern_engine_request* request) {
   return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
-    return MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag), group->comm, r);
+    return MPI_Isend(static_cast<const char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->most_tag), group->comm,
+                     r);
   });
 }
 tern_engine_status receive(tern_engine_group group, std::int32_t peer, std::uint64_t tag, void* data,
                            std::uint64_t bytes, tern_engine_request* request) {
   return begin(group, bytes, request, [&](std::uint64_t at, int n, MPI_Request* r) {
-    return MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag), group->comm, r);
+    return MPI_Irecv(static_cast<char*>(data) + at, n, MPI_BYTE, peer, tag_of(tag, group->most_tag), group->comm, r);
   });
 }
 
@@ -169,20 +230,21 @@ void interrupt(tern_engine_group group) {
   group->stopped = true;
 }
 
+/// MPI cannot take back a send, nor a receive that has met its message: those are given time to end. What has not then
+/// stays active, for MPI moves elements only while it is called; the process ends without MPI_Finalize.
 void close_group(tern_engine_group group) {
   guarded([&] {
     group->stopped = true;
+    const auto end = std::chrono::steady_clock::now() + kCloses;
     for (const auto& r : group->requests) {
       for (MPI_Request& part : r->parts) {
         if (part == MPI_REQUEST_NULL) continue;
-        int done = 0;
-        check("ending a message", [&] {
-          MPI_Test(&part, &done, MPI_STATUS_IGNORE);
-          if (done != 0) return MPI_SUCCESS;
-          MPI_Cancel(&part);
-          MPI_Test(&part, &done, MPI_STATUS_IGNORE);
-          return done != 0 ? MPI_SUCCESS : MPI_Request_free(&part);
-        });
+        try {
+          check("ending a message", [&] { return MPI_Cancel(&part); });
+          if (!done_until(part, end)) failed = true;
+        } catch (const std::exception&) {
+          failed = true;  // the others end all the same
+        }
       }
       r->parts.clear();
     }

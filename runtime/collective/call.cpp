@@ -83,6 +83,8 @@ void check_call(const Collective& c, int rank, int ranks) {
     if (c.kind == Kind::all_gather_v && c.out_parts[static_cast<std::size_t>(rank)] != c.count)
       refuse("this rank's part of the output is not its input");
   }
+  if (ranks == 1 && !c.in_parts.empty() && c.kind == Kind::all_to_all && c.in_parts[0] != c.out_parts[0])
+    refuse("a rank alone gets what it gives");
 }
 
 std::uint64_t fingerprint(const Collective& c) {

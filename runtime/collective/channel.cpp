@@ -29,7 +29,8 @@ std::uint64_t Channel::take_number() {
 
 std::uint64_t Channel::start(const Collective& call, std::string_view name, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  Job& job = jobs_.emplace_back();
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  Job job;
   job.call = call;
   job.name = name;
   job.number = number;
@@ -37,7 +38,7 @@ std::uint64_t Channel::start(const Collective& call, std::string_view name, std:
   job.out_parts.assign(call.out_parts.begin(), call.out_parts.end());
   job.call.in_parts = job.in_parts;
   job.call.out_parts = job.out_parts;
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  jobs_.push_back(std::move(job));  // the parts stay where they are
   begun_.notify_one();
   return ++started_;
 }

@@ -43,6 +43,7 @@ using std::chrono::milliseconds;
 /// A rank that has waited for so long tells rank 0 where it is.
 constexpr milliseconds kSlow{500};
 constexpr milliseconds kBrief{5000};  ///< for what is short and should be under way
+constexpr milliseconds kHello{500};   ///< for the rest of a hello that has begun
 
 Deadline after(milliseconds time) {
   return std::chrono::steady_clock::now() + time;
@@ -53,26 +54,27 @@ std::span<const std::byte> bytes_of_text(std::string_view text) {
 
 /// The call of a rank, as it is told.
 struct Status {
-  std::uint64_t number, fingerprint;
+  std::uint64_t number, fingerprint, nth;
   std::int64_t count;
-  std::int32_t root;
+  std::int32_t root, tag;
   std::uint8_t kind, reduce, dtype, reserved;
-  char where[160];
+  char where[164];
 };
 
 Status status_of(const CallState& s) {
   Status t{};
   t.number = s.number;
   t.fingerprint = s.fingerprint;
+  t.nth = s.nth;
   t.count = s.count;
   t.root = s.root;
+  t.tag = s.tag;
   t.kind = static_cast<std::uint8_t>(s.kind);
   t.reduce = static_cast<std::uint8_t>(s.reduce);
   t.dtype = static_cast<std::uint8_t>(s.dtype);
-  std::strncpy(t.where, s.where, sizeof t.where - 1);
+  s.where.copy(t.where, sizeof t.where - 1);
   return t;
 }
-/// Valid as long as `t`.
 CallState state_of(const Status& t) {
   return {t.number,
           static_cast<CollectiveKind>(t.kind),
@@ -81,7 +83,9 @@ CallState state_of(const Status& t) {
           t.count,
           t.root,
           t.fingerprint,
-          t.where};
+          t.where,
+          t.tag,
+          t.nth};
 }
 
 /// A number that another thread's poll wakes up for.
@@ -146,17 +150,18 @@ class Server {
 
   void gather(const std::stop_token& stop) {
     const Deadline end = after(options_.timeout);
+    std::vector<Socket> strangers;  // which have said nothing yet
     for (int missing = options_.size; missing > 0;) {
       Socket s;
       try {
-        s = listener_.accept(end);
+        s = next_speaker(strangers, end);
       } catch (const Error& e) {
         fail(ErrorCode::io, fmt::format("'{}': {} of {} ranks are missing: {}", options_.address, missing,
                                         options_.size, list_missing()));
       }
       if (stop.stop_requested()) return;
       try {
-        const Message m = control::receive(s, std::min(end, after(kBrief)));
+        const Message m = control::receive(s, std::min(end, after(kHello)));
         const std::string size = m.text();
         const int r = m.header.rank;
         const bool fits = r >= 0 && r < options_.size && size == std::to_string(options_.size);
@@ -177,6 +182,25 @@ class Server {
       }
     }
     for (Rank& r : ranks_) control::send(r.socket, What::ready, 0, {}, end);
+  }
+  /// A new connection on which something has arrived; others are not waited for.
+  Socket next_speaker(std::vector<Socket>& strangers, Deadline end) {
+    for (;;) {
+      std::vector<pollfd> polls = {{listener_.descriptor(), POLLIN, 0}};
+      for (const Socket& s : strangers) polls.push_back({s.descriptor(), POLLIN, 0});
+      const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now()).count();
+      if (left <= 0) fail(ErrorCode::io, "timed out");
+      poll(polls.data(), polls.size(), static_cast<int>(std::min<std::int64_t>(left, 1000)));
+      for (std::size_t i = 0; i < strangers.size(); ++i) {
+        if (polls[i + 1].revents == 0) continue;
+        Socket s = std::move(strangers[i]);
+        strangers.erase(strangers.begin() + static_cast<std::ptrdiff_t>(i));
+        return s;
+      }
+      constexpr std::size_t kMost = 128;
+      if (strangers.size() >= kMost) strangers.erase(strangers.begin());
+      if (polls[0].revents != 0) strangers.push_back(listener_.accept(end));
+    }
   }
   std::string list_missing() const {
     std::string list;
@@ -376,6 +400,9 @@ class Client : public Control {
 
   void put(const std::string& key, std::span<const std::byte> value) override {
     std::vector<std::byte> body(key.size() + 1 + value.size());
+    if (body.size() > control::kLongest)
+      fail(ErrorCode::invalid_argument, fmt::format("'{}': a value of {} bytes; ranks tell each other at most {}", key,
+                                                    value.size(), control::kLongest - key.size() - 1));
     std::memcpy(body.data(), key.c_str(), key.size() + 1);
     std::ranges::copy(value, body.begin() + static_cast<std::ptrdiff_t>(key.size()) + 1);
     tell(What::put, body);

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "runtime/collective/call.h"
@@ -67,10 +69,22 @@ void put_type(PickleWriter& p, const char* key, DType t) {
 }
 
 /// A signal only writes to this pipe, whose other end a thread reads: a handler may not lock or allocate.
-int signal_pipe = -1;  // NOLINT: handlers reach nothing else
+int signal_pipe = -1;    // NOLINT: handlers reach nothing else
+pid_t signal_owner = 0;  // NOLINT: a child has the handler and the pipe too, and writes no record
 void on_signal(int) {
+  if (getpid() != signal_owner) return;
+  const int before = errno;  // of what the signal has interrupted
   const char byte = 0;
   [[maybe_unused]] const ssize_t n = ::write(signal_pipe, &byte, 1);
+  errno = before;
+}
+
+std::optional<int> launched_rank() {
+  try {
+    return launched_group_options().rank;
+  } catch (const Error&) {
+    return {};  // nobody has launched the process
+  }
 }
 
 void write_on_signal() {
@@ -82,7 +96,9 @@ void write_on_signal() {
     close(ends[1]);
     return;  // the application has a handler of its own
   }
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a full pipe has signals enough
   signal_pipe = ends[1];
+  signal_owner = getpid();
   std::thread([from = ends[0]] {
     char byte = 0;
     while (read(from, &byte, 1) > 0 || errno == EINTR) FlightRecorder::process().failed(-1);
@@ -104,9 +120,13 @@ FlightRecorder& FlightRecorder::process() {
   return *recorder;
 }
 
-void FlightRecorder::add_group(const std::string& name, int size) {
+void FlightRecorder::add_group(const std::string& name, int size, int rank, bool in_process) {
+  const std::optional<int> launched = in_process ? std::nullopt : launched_rank();
   const std::lock_guard lock(mutex_);
   groups_[name] = size;
+  if (in_process || size <= largest_) return;
+  largest_ = size;
+  rank_ = launched.value_or(rank);
 }
 
 std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::string& group, int rank, int ranks,
@@ -123,6 +143,7 @@ std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::str
        .rank = rank,
        .ranks = ranks,
        .root = c.root,
+       .in_process = engine == kInProcess,
        .created = Clock::now()};
   const auto parts = static_cast<std::size_t>(ranks);
   const bool complete = (c.kind != CollectiveKind::reduce_scatter_v || c.in_parts.size() == parts) &&
@@ -131,7 +152,7 @@ std::uint64_t FlightRecorder::schedule(const std::string& engine, const std::str
   put(e.engine, engine);
   put(e.group, group);
   put(e.where, c.where);
-  rank_ = rank;
+  if (largest_ == 0) rank_ = rank;
   return e.record;
 }
 
@@ -169,7 +190,7 @@ void FlightRecorder::failed(int rank) noexcept {
   }
 }
 
-/// The entries that this rank of the process has made.
+/// The calls of this process; of groups in it, those of this rank.
 std::string FlightRecorder::text(int rank) const {
   PickleWriter p;
   p.begin_dict();
@@ -195,7 +216,7 @@ std::string FlightRecorder::text(int rank) const {
   p.begin_list();
   for (std::uint64_t i = records_ > kKept ? records_ - kKept : 0; i < records_; ++i) {
     const Entry& e = ring_[i % kKept];
-    if (e.rank != rank) continue;
+    if (e.in_process && e.rank != rank) continue;
     const bool p2p = is_point_to_point(e.kind);
     std::string name = kNames[static_cast<std::size_t>(e.kind)];
     if (e.kind == CollectiveKind::send) name += fmt::format(" {}->{}", e.rank, e.root);
@@ -259,7 +280,9 @@ std::string FlightRecorder::text(int rank) const {
 }
 
 std::string FlightRecorder::write(const std::string& folder, int rank) {
-  const std::string path = fmt::format("{}/tern_flight_{}", folder, rank), unfinished = path + ".part";
+  const std::lock_guard one(writing_);
+  const std::string path = fmt::format("{}/tern_flight_{}", folder, rank);
+  const std::string unfinished = fmt::format("{}.{}.part", path, getpid());
   std::string bytes;
   {
     const std::lock_guard lock(mutex_);

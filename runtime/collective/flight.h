@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tern {
@@ -17,9 +18,11 @@ namespace tern {
 class FlightRecorder {
  public:
   static constexpr std::size_t kKept = 2048;
+  static constexpr std::string_view kInProcess = "local";  ///< the engine of groups whose ranks are threads
 
   static FlightRecorder& process();
-  void add_group(const std::string& name, int size);
+  /// `in_process`: the ranks are threads of this process, and each has a record of its own.
+  void add_group(const std::string& name, int size, int rank, bool in_process);
   /// The number of the record, for `start` and `complete`.
   std::uint64_t schedule(const std::string& engine, const std::string& group, int rank, int ranks,
                          const Collective& call, std::uint64_t number);
@@ -27,7 +30,7 @@ class FlightRecorder {
   void complete(std::uint64_t record);
 
   void set_folder(const std::string& folder);
-  /// Writes the record if a folder is known.
+  /// Writes the record if a folder is known. `rank`: of a group in this process; or negative: the process's.
   void failed(int rank) noexcept;
   std::string write(const std::string& folder, int rank);
 
@@ -42,6 +45,7 @@ class FlightRecorder {
     DType dtype{};
     std::int64_t in = 0, out = 0;
     int rank = 0, ranks = 0, root = 0;
+    bool in_process = false;
     std::array<char, 16> engine{};
     std::array<char, 48> group{};
     std::array<char, 160> where{};
@@ -51,12 +55,14 @@ class FlightRecorder {
   Entry* find(std::uint64_t record);
   std::string text(int rank) const;
 
-  mutable std::mutex mutex_;
+  std::mutex writing_;
+  mutable std::mutex mutex_;  ///< of what follows
   std::vector<Entry> ring_;
   std::uint64_t records_ = 0;
   std::map<std::string, int> groups_;
   std::string folder_;
-  int rank_ = 0;
+  int rank_ = 0;     ///< the process's: the launcher's, else that in its largest group
+  int largest_ = 0;  ///< the size of that group; 0: there is none yet
 };
 
 }  // namespace tern

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <tern/error.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstring>
@@ -27,6 +28,10 @@ struct Post {
   std::size_t bytes = 0;
   std::tuple<int, int, std::uint64_t> key;  ///< from, to, tag
 };
+
+std::string gone(int rank) {
+  return fmt::format("rank {} has left the group", rank);
+}
 
 /// What the ranks share.
 struct Room {
@@ -95,12 +100,22 @@ class LocalTransport : public Transport {
     *p = what;
     std::vector<Post*>& waiting = room_->posts[p->key];
     if (waiting.empty() || waiting.front()->sends == p->sends) {
+      const int peer = p->sends ? std::get<1>(p->key) : std::get<0>(p->key);
+      if (room_->left[static_cast<std::size_t>(peer)]) {
+        room_->stop(gone(peer));
+        fail(ErrorCode::io, room_->failure);
+      }
       waiting.push_back(p);
       return p;
     }
     Post* const other = waiting.front();
     waiting.erase(waiting.begin());
     if (waiting.empty()) room_->posts.erase(p->key);
+    if (p->bytes != other->bytes) {
+      room_->stop(fmt::format("rank {} sends {} bytes, where rank {} receives {}", std::get<0>(p->key),
+                              (p->sends ? p : other)->bytes, std::get<1>(p->key), (p->sends ? other : p)->bytes));
+      fail(ErrorCode::io, room_->failure);
+    }
     p->is = other->is = Post::Is::moving;
     lock.unlock();
     const Post &from = p->sends ? *p : *other, &to = p->sends ? *other : *p;
@@ -131,7 +146,12 @@ class LocalWatch : public Watch {
     room_->left[static_cast<std::size_t>(rank_)] = true;
     const std::uint64_t done = me().done;
     for (const Room::Rank& r : room_->states) {
-      if (r.current.number > done) room_->stop(gone(rank_));
+      if (!is_point_to_point(r.current.kind) && r.current.number > done) room_->stop(gone(rank_));
+    }
+    for (const auto& [key, waiting] : room_->posts) {  // messages that this rank will never answer
+      const bool mine = std::get<0>(key) == rank_ || std::get<1>(key) == rank_;
+      if (mine && std::ranges::any_of(waiting, [&](const Post* p) { return p->owner != rank_; }))
+        room_->stop(gone(rank_));
     }
   }
   void begin(const CallState& state) override {
@@ -173,7 +193,6 @@ class LocalWatch : public Watch {
   }
 
  private:
-  static std::string gone(int rank) { return fmt::format("rank {} has left the group", rank); }
   Room::Rank& me() { return room_->states[static_cast<std::size_t>(rank_)]; }
   std::shared_ptr<Room> room_;
   int rank_;

@@ -77,23 +77,19 @@ void SessionGroups::set(std::string_view name, std::shared_ptr<ProcessGroup> gro
   if (group != nullptr) check_rank(group->rank(), group->size());
   members_.erase(std::string(name));
   if (group == nullptr) return;
-  std::shared_ptr<Channel> channel;
-  for (const auto& [other, member] : members_) {
-    if (member.group == group) channel = member.channel;
-  }
-  if (channel == nullptr) channel = std::make_shared<Channel>(group);
-  Member& member = members_[std::string(name)];
-  member.group = std::move(group);
-  member.channel = std::move(channel);
+  const auto same = std::ranges::find_if(members_, [&](const auto& m) { return m.second->group == group; });
+  std::shared_ptr<Member> member = same != members_.end() ? same->second : std::make_shared<Member>(group);
+  members_[std::string(name)] = std::move(member);
 }
 
 SessionGroups::Member* SessionGroups::find(const std::string& name) {
   auto found = members_.find(name);
   if (found == members_.end()) found = members_.find("");
-  return found == members_.end() ? nullptr : &found->second;
+  return found == members_.end() ? nullptr : found->second.get();
 }
 
 void SessionGroups::run(const KernelCall& call) {
+  called_ = true;
   switch (call.node->op) {
     case Op::wait: return wait(call);
     case Op::exchange: return exchange(call);
@@ -134,6 +130,7 @@ void SessionGroups::collective(const KernelCall& call) {
   if (c.kind == CollectiveKind::broadcast && c.root >= ranks)
     fail(ErrorCode::runtime, fmt::format("rank {} sends, in a group of {}", c.root, ranks));
   if (ranks == 1) {
+    if (in.numel() != out.numel()) fail(ErrorCode::runtime, "a rank alone gets what it gives, and the sizes differ");
     if (in.data != out.data) context_.copy(in, out);
     return;
   }
@@ -143,7 +140,7 @@ void SessionGroups::collective(const KernelCall& call) {
     c.out_parts = elements_of(node.dims(AttrKey::counts), in, out_parts_);
   }
   if (!member->agreed) agree(*member);
-  const Called as{name, member->channel->take_number()};
+  const Called as{name, member->channel.take_number()};
   c.in = in.data;
   c.out = out.data;
   if (member->communicator != nullptr) {
@@ -151,7 +148,7 @@ void SessionGroups::collective(const KernelCall& call) {
                          [&] { return collective_args(c, name, member->group->rank(), ranks); });
     if (member->communicator->run(c)) return;
   }
-  if (node.integer(AttrKey::mode) != 0) return start(*member, as, c, in, out);
+  if (node.integer(AttrKey::mode) != 0) return start(*member, as, c, call);
   run_on_host(*member, as, c, in, out);
 }
 
@@ -165,19 +162,19 @@ const void* SessionGroups::host(const TensorView& view, Buffer& copy) {
 
 void SessionGroups::run_on_host(Member& member, Called as, Collective c, const TensorView& in, const TensorView& out) {
   c.in = host(in, in_);
-  if (context_.device().traits().host_memory) return member.channel->run(c, as.name, as.number);
+  if (context_.device().traits().host_memory) return member.channel.run(c, as.name, as.number);
   const std::uint64_t made = Transfer::bytes_of(out);
   out_.reserve(made, cpu_device());
   c.out = out_.data();
-  member.channel->run(c, as.name, as.number);
+  member.channel.run(c, as.name, as.number);
   context_.stream->enqueue_upload(out.data, out_.data(), made);
   context_.stream->synchronize();
 }
 
-void SessionGroups::start(Member& member, Called as, const Collective& call, const TensorView& in,
-                          const TensorView& out) {
+void SessionGroups::start(Member& member, Called as, const Collective& call, const KernelCall& kernel) {
+  const TensorView &in = kernel.in[0], &out = kernel.out[0];
   Collective c = call;
-  auto free = std::ranges::find_if(pending_, [](const auto& p) { return p->out == nullptr; });
+  auto free = std::ranges::find_if(pending_, [](const auto& p) { return !p->busy; });
   if (free == pending_.end()) free = pending_.insert(pending_.end(), std::make_unique<Pending>());
   Pending& p = **free;
   p.staged = !context_.device().traits().host_memory;
@@ -187,18 +184,20 @@ void SessionGroups::start(Member& member, Called as, const Collective& call, con
     p.to.reserve(p.bytes, cpu_device());
     c.out = p.to.data();
   }
-  p.channel = member.channel.get();
+  p.channel = &member.channel;
   p.name = &as.name;
   p.number = as.number;
   p.ticket = p.channel->start(c, as.name, as.number);
+  p.value = kernel.node->outputs[0];
   p.out = out.data;
+  p.busy = true;
 }
 
 void SessionGroups::wait(const KernelCall& call) {
   const TensorView &in = call.in[0], &out = call.out[0];
   for (const auto& p : pending_) {
-    if (p->out == nullptr || p->out != in.data) continue;
-    p->out = nullptr;
+    if (!p->busy || p->value != call.node->inputs[0] || p->out != in.data) continue;
+    p->busy = false;
     {
       const TraceSpan span(EventKind::wait, "wait_tensor", 0,
                            [&] { return fmt::format("\"Seq\": {}, ", p->number) + group_arg(*p->name); });
@@ -245,7 +244,7 @@ void SessionGroups::exchange(const KernelCall& call) {
     }
     batch_.push_back(c);
   }
-  member->channel->settle();
+  member->channel.settle();
   member->group->run_batch(batch_);
   for (std::size_t i = 0; i < call.in.size() && !on_host; ++i) {
     if (batch_[i].kind != CollectiveKind::receive || call.out[i].data == nullptr) continue;
@@ -256,7 +255,7 @@ void SessionGroups::exchange(const KernelCall& call) {
 
 /// What a rank tells the others of its device.
 void SessionGroups::agree(Member& member) {
-  member.channel->settle();  // the group may have another name, by which it is in use
+  member.channel.settle();  // the group may have another name, by which it is in use
   ProcessGroup& group = *member.group;
   DeviceRank* const rank = context_.prepared->options.reproducible ? nullptr : context_.stream->rank();
   using Offer = DeviceRank::Offer;
@@ -273,13 +272,16 @@ void SessionGroups::agree(Member& member) {
 
 void SessionGroups::abort(const std::string& why) noexcept {
   for (auto& [name, member] : members_) {
-    member.communicator.reset();
-    member.agreed = false;
-    if (member.group->size() > 1) member.group->abort(why);
+    member->communicator.reset();
+    member->agreed = false;
+    if (member->group->size() > 1) member->group->abort(why);
   }
-  for (const auto& p : pending_) {  // nothing writes to the session's memory any more
-    if (p->out != nullptr) p->channel->settle();
-    p->out = nullptr;
+}
+
+void SessionGroups::settle() noexcept {
+  for (const auto& p : pending_) {
+    if (p->busy) p->channel->settle();
+    p->busy = false;
   }
 }
 

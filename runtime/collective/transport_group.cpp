@@ -29,7 +29,11 @@ TransportGroup::TransportGroup(Place place, std::unique_ptr<Transport> transport
       transport_(std::move(transport)),
       watch_(std::move(watch)),
       algorithms_(*transport_, place_.rank, place_.size) {
-  FlightRecorder::process().add_group(place_.name, place_.size);
+  FlightRecorder::process().add_group(place_.name, place_.size, place_.rank, in_process());
+}
+
+bool TransportGroup::in_process() const {
+  return place_.engine == FlightRecorder::kInProcess;
 }
 
 TransportGroup::~TransportGroup() {
@@ -51,13 +55,12 @@ void TransportGroup::fail_in(const CallState& state, const std::string& what, bo
     watch_->stop(why);
   }
   transport_->close();
-  FlightRecorder::process().failed(place_.rank);
+  FlightRecorder::process().failed(in_process() ? place_.rank : -1);
   fail(ErrorCode::runtime, why);
 }
 
 template <class Work>
-void TransportGroup::guarded(const Collective& call, std::uint64_t number, Work work) {
-  const CallState state = state_of(call, number);
+void TransportGroup::guarded(const CallState& state, Work work) {
   const auto begin = std::chrono::steady_clock::now();
   try {
     watch_->begin(state);
@@ -89,7 +92,7 @@ void TransportGroup::run(const Collective& call) {
   if (is_point_to_point(call.kind)) return run_batch({&call, 1});
   FlightRecorder& flight = FlightRecorder::process();
   const std::uint64_t record = flight.schedule(place_.engine, place_.name, place_.rank, place_.size, call, ++calls_);
-  guarded(call, calls_, [&](auto end) {
+  guarded(state_of(call, calls_), [&](auto end) {
     check_call(call, place_.rank, place_.size);
     flight.start(record);
     if (place_.size == 1) return alone(call);
@@ -105,7 +108,12 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
   records_.clear();
   for (const Collective& c : calls)
     records_.push_back(flight.schedule(place_.engine, place_.name, place_.rank, place_.size, c, messages_));
-  guarded(calls[0], messages_, [&](auto end) {
+  std::uint64_t nth = 0;
+  for (const Collective& c : calls) {
+    const std::uint64_t n = ++sent_and_received_[{c.root, c.kind == CollectiveKind::send, c.tag}];
+    if (&c == calls.data()) nth = n;
+  }
+  guarded(state_of(calls[0], messages_, nth), [&](auto end) {
     tags_.clear();
     for (const Collective& c : calls) {
       if (!is_point_to_point(c.kind)) fail(ErrorCode::invalid_argument, "a batch takes only send and receive");

@@ -3,10 +3,10 @@
 
 #include <tern/collective.h>
 
-#include <atomic>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtime/collective/algorithms.h"
@@ -34,8 +34,9 @@ class TransportGroup : public ProcessGroup {
 
  private:
   template <class Work>
-  void guarded(const Collective& call, std::uint64_t number, Work work);
+  void guarded(const CallState& state, Work work);
   [[noreturn]] void fail_in(const CallState& state, const std::string& what, bool from_elsewhere);
+  bool in_process() const;
   void alone(const Collective& call) const;
   std::uint64_t tag_of(const Collective& call) const;
 
@@ -45,6 +46,7 @@ class TransportGroup : public ProcessGroup {
   std::unique_ptr<Watch> watch_;
   Algorithms algorithms_;
   std::uint64_t calls_ = 0, messages_ = 0;
+  std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< by the other rank, sends?, and tag
   std::vector<std::uint64_t> tags_;
   std::vector<std::uint64_t> records_;
 };

@@ -6,8 +6,8 @@
 
 namespace tern {
 
-CallState state_of(const Collective& c, std::uint64_t number) {
-  return {number, c.kind, c.reduce, c.dtype, c.count, c.root, fingerprint(c), c.where};
+CallState state_of(const Collective& c, std::uint64_t number, std::uint64_t nth) {
+  return {number, c.kind, c.reduce, c.dtype, c.count, c.root, fingerprint(c), c.where, c.tag, nth};
 }
 
 std::string describe(const CallState& s) {
@@ -18,7 +18,7 @@ std::string describe(const CallState& s) {
   c.count = s.count;
   c.root = s.root;
   std::string text = fmt::format("{}, {} {}", describe(c), is_point_to_point(s.kind) ? "message" : "call", s.number);
-  if (*s.where != 0) text += fmt::format(", at {}", s.where);
+  if (!s.where.empty()) text += fmt::format(", at {}", s.where);
   return text;
 }
 
@@ -26,7 +26,9 @@ std::string conflict(int rank_a, const CallState& a, int rank_b, const CallState
   const bool p2p = is_point_to_point(a.kind);
   if (p2p != is_point_to_point(b.kind)) return {};
   if (p2p) {
-    const bool pair = a.kind != b.kind && a.root == rank_b && b.root == rank_a;
+    // A rank is in one call while the other has gone on to a later one, or began with another of a batch.
+    const bool pair =
+        a.kind != b.kind && a.root == rank_b && b.root == rank_a && a.tag == b.tag && a.nth == b.nth && a.nth != 0;
     if (!pair || (a.count == b.count && a.dtype == b.dtype)) return {};
   } else if (a.number != b.number || a.fingerprint == b.fingerprint) {
     return {};

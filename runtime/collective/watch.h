@@ -18,9 +18,11 @@ struct CallState {
   std::int64_t count = 0;
   std::int32_t root = 0;
   std::uint64_t fingerprint = 0;
-  const char* where = "";
+  std::string where = {};  ///< a copy: other ranks look at it when the call is over
+  int tag = 0;             ///< of a message
+  std::uint64_t nth = 0;   ///< message from this rank to that one with that tag, from 1 on
 };
-CallState state_of(const Collective& call, std::uint64_t number);
+CallState state_of(const Collective& call, std::uint64_t number, std::uint64_t nth = 0);
 /// "all_reduce (sum) of 4 float32, call 3, at model.py:12".
 std::string describe(const CallState& state);
 /// Why two ranks that are in these calls never finish them; empty where they may.

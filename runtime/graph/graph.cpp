@@ -69,6 +69,7 @@ const std::vector<Tensor>& GraphImpl::record(std::shared_ptr<SessionImpl> sessio
   CapturedRun& run = runs_.emplace_back();
   try {
     run.session = std::move(session);
+    run.session->groups.begin_run();
     run.inputs.assign(inputs.begin(), inputs.end());
     const SessionContext& c = run.session->context;
     run.context.prepared = c.prepared;
@@ -105,6 +106,7 @@ void GraphImpl::replay() {
     try {
       const ThreadScope scope(run.context.threads);
       run.session->context.limits.start(run.context.prepared->options);
+      run.session->groups.begin_run();
       const TracedRun traced(run.session->context, run.session->tracing, run.frame->function().name + " (graph)");
       DeviceTimes times(run.session->context);
       Replay{run.context, run.session->context}.run(run.recording);

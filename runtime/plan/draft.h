@@ -69,6 +69,8 @@ struct Draft {
   std::vector<RootId> arg_root;     ///< for each of Plan::args
   std::vector<RootId> output_root;  ///< for each of Plan::outputs
   RootUses root_uses;               ///< of the last large node that was asked for
+  /// By the result of a collective that only starts: its operand, and the copy of it that is sent.
+  std::unordered_map<ValueId, std::pair<ValueId, Operand>> sent;
 
   const TensorType& type(ValueId v) const { return f.values[static_cast<std::size_t>(v)].type; }
   /// A value of this section as it lies in memory, contiguous.

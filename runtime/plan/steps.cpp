@@ -46,12 +46,30 @@ bool takes_strides(const Work& w, std::size_t k) {
   return w.kernel != nullptr && (w.kernel->strided >> std::min<std::size_t>(k, 31) & 1) != 0;
 }
 
+/// A collective that only starts reads its operand until its wait; a copy of the operand lives as long.
+void remember_sent(Draft& d, const Node& n, const std::vector<Operand>& operands) {
+  if (n.op != Op::collective || n.integer(AttrKey::mode) == 0) return;
+  const Operand& operand = operands[0];
+  if (operand.root == d.root(n.inputs[0])) return;
+  d.sent[n.outputs[0]] = {n.inputs[0], operand};
+  const std::uint32_t last = d.last_use[static_cast<std::size_t>(n.outputs[0])];
+  if (last == kUsedToTheEnd || last > d.section.end) d.keep(operand.root);
+}
+
+/// What a wait keeps: the copy, where the collective has sent one.
+Operand kept(Draft& d, const Node& n, std::size_t k) {
+  const auto sent = d.sent.find(n.inputs[0]);
+  return sent != d.sent.end() && sent->second.first == n.inputs[k] ? sent->second.second : d.operand(n.inputs[k]);
+}
+
 std::vector<Operand> operands_of(Draft& d, const Work& w) {
   std::vector<Operand> inputs;
   for (std::size_t k = 0; k < w.n.inputs.size(); ++k) {
     const ValueId v = w.n.inputs[k];
     if (v == kNoValue) {
       inputs.emplace_back();
+    } else if (w.n.op == Op::wait && k > 0) {
+      inputs.push_back(kept(d, w.n, k));
     } else if (takes_strides(w, k)) {
       inputs.push_back(d.operand(v));
     } else if (w.channels_last && k == 0 && w.n.op != Op::pointwise) {
@@ -60,6 +78,7 @@ std::vector<Operand> operands_of(Draft& d, const Work& w) {
       inputs.push_back(d.contiguous(v, w.i));
     }
   }
+  remember_sent(d, w.n, inputs);
   return inputs;
 }
 

@@ -159,12 +159,14 @@ void collective(Inference& c) {
   if (kind == CollectiveKind::all_to_all) {
     c.require(x.rank() > 0, "a tensor of no dimensions has no axis 0");
     const Dims &sizes = c.node.dims(AttrKey::sizes), &counts = c.node.dims(AttrKey::counts);
-    c.require(sizes.size() == counts.size(), "sizes and counts have one number for each rank");
+    c.require(sizes.size() == counts.size(), "sizes and counts are lists of one length");
     if (!sizes.empty()) {
       Dim given = 0, taken = 0;
       for (const Dim d : sizes) given = c.pool.add(given, d);
       for (const Dim d : counts) taken = c.pool.add(taken, d);
+      c.require(groups == static_cast<std::int64_t>(sizes.size()), "sizes and counts have one number for each rank");
       c.same(given, shape[0], "the sum of sizes and axis 0");
+      if (groups == 1) c.same(given, taken, "what a rank alone gives and takes");
       shape[0] = taken;
     }
   }

@@ -318,7 +318,7 @@ TEST(ArchiveAttack, Names) {
 
 // A collective that has started writes its result until a wait.
 TEST(ArchiveAttack, PendingCollectives) {
-  const auto append = [](Program& p, bool waits, bool reads) {
+  const auto append = [](Program& p, bool waits, bool reads, bool keeps = true) {
     Function& f = p.functions[0];
     const auto is_float = [&](const FunctionInput& in) {
       return in.value != kNoValue && f.values[static_cast<std::size_t>(in.value)].type.dtype == DType::f32;
@@ -330,11 +330,12 @@ TEST(ArchiveAttack, PendingCollectives) {
                             {attr(AttrKey::kind, Dim(0)), attr(AttrKey::groups, Dim(0)),
                              attr_text(AttrKey::text, "sum"), attr(AttrKey::mode, Dim(1))});
     if (reads) b.expr("y * 2", {{"y", y}}, DType::f32);
-    if (waits) b.add(Op::wait, {y, x->value}, {});
+    if (waits) b.add(Op::wait, keeps ? std::vector{y, x->value} : std::vector{y}, {});
   };
   EXPECT_EQ(open_error(changed([&](Program& p) { append(p, true, false); })), "");
   expect_rule("functions.pending", [&](Program& p) { append(p, false, false); });
   expect_rule("functions.pending", [&](Program& p) { append(p, true, true); });
+  expect_rule("functions.pending", [&](Program& p) { append(p, true, false, false); });
 }
 
 // FIELD 21: numbers that this version does not know are unsupported, not broken: the file can still be inspected.

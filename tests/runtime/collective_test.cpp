@@ -1,11 +1,14 @@
 // Groups on the host, in threads and over TCP: what they compute, and what they say where ranks disagree or fail.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <tern/collective.h>
 #include <tern/graph.h>
 #include <tern/trace.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +19,8 @@
 #include <numeric>
 #include <thread>
 
+#include "runtime/collective/control.h"
+#include "runtime/collective/socket.h"
 #include "tests/runtime/support.h"
 
 namespace tern {
@@ -331,6 +336,103 @@ TEST(SessionGroups, ACollectiveRunsBesideComputationUntilItsWait) {
   EXPECT_EQ(values_of(outputs[0]), (std::vector<float>{36, 48}));
 }
 
+std::vector<Attr> all_reduce_attrs(const char* name, std::int64_t mode, std::int64_t groups = 0) {
+  return {attr(AttrKey::kind, Dim(0)), attr(AttrKey::groups, Dim(groups)), attr_text(AttrKey::text, "sum"),
+          attr_text(AttrKey::name, name), attr(AttrKey::mode, Dim(mode))};
+}
+
+// The operand is sent while other steps take memory that has become free.
+TEST(SessionGroups, TheCopyOfAnOperandThatIsNotContiguousStaysUntilTheWait) {
+  constexpr std::int64_t kSide = 32;
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {kSide, kSide});
+  const ValueId turned = b.add(Op::permute, {x}, {attr(AttrKey::axes, Dims{1, 0})});
+  const ValueId sum = b.add(Op::collective, {turned}, all_reduce_attrs("0", 1));
+  ValueId y = x;
+  for (int i = 0; i < 3; ++i) y = b.add(Op::matmul, {y, x}, {});
+  p.output(b.add(Op::wait, {sum, turned}, {}));
+  p.output(y);
+  Session s(p.model().prepare());
+  s.set_group(std::make_shared<SlowGroup>());
+  std::vector<float> values(kSide * kSide);
+  std::iota(values.begin(), values.end(), 1.0F);
+  const std::vector<float> results = values_of(s.run({floats({kSide, kSide}, values)})[0]);
+  for (std::size_t i = 0; i < kSide; ++i) {
+    for (std::size_t k = 0; k < kSide; ++k) ASSERT_EQ(results[i * kSide + k], 10 * values[k * kSide + i]) << i << k;
+  }
+}
+
+// An error of a kind that is else found before a run begins.
+TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {2});
+  const ValueId first = b.add(Op::collective, {x}, all_reduce_attrs("dp", 1));
+  const ValueId second = b.add(Op::collective, {b.expr("x * 2", {{"x", x}}, DType::f32)}, all_reduce_attrs("tp", 0, 2));
+  p.output(b.expr("s + t", {{"s", b.add(Op::wait, {first, x}, {})}, {"t", second}}, DType::f32));
+  const Groups groups = local_group(2, kSoon);
+  {
+    Session s(p.model().prepare());
+    s.set_group(groups[0], "dp");
+    EXPECT_NE(failure_of([&] { s.run({floats({2}, {3, 4})}); }).find("Session::set_group"), std::string::npos);
+  }
+  const std::vector<float> in(2);
+  std::vector<float> out(2);
+  const std::string told = failure_of([&] { groups[1]->run(call_on(CollectiveKind::all_reduce, in, out)); });
+  EXPECT_NE(told.find("rank 0 has failed"), std::string::npos) << told;
+}
+
+TEST(SessionGroups, AGroupOfTwoNamesIsUsedByOneThreadAtATime) {
+  /// Counts the agreements, and what runs at once.
+  class Watched : public SlowGroup {
+   public:
+    void run(const Collective& c) override {
+      EXPECT_EQ(++running, 1);
+      agreements += c.kind == CollectiveKind::all_gather;
+      SlowGroup::run(c);
+      --running;
+    }
+    std::atomic<int> running{0}, agreements{0};
+  };
+  TestProgram p;
+  Builder& b = p.b();
+  const ValueId x = p.input(DType::f32, {2});
+  const ValueId first = b.add(Op::collective, {x}, all_reduce_attrs("0", 1));
+  const ValueId second = b.add(Op::collective, {b.expr("x * 2", {{"x", x}}, DType::f32)}, all_reduce_attrs("1", 0));
+  p.output(b.expr("s + t", {{"s", b.add(Op::wait, {first, x}, {})}, {"t", second}}, DType::f32));
+  Session s(p.model().prepare());
+  const auto group = std::make_shared<Watched>();
+  s.set_group(group, "0");
+  s.set_group(group, "1");
+  EXPECT_EQ(values_of(s.run({floats({2}, {3, 4})})[0]), (std::vector<float>{90, 120}));
+  EXPECT_EQ(group->agreements, 1);
+}
+
+TEST(SessionGroups, PartsForOneRankAreWhatItGives) {
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {4});
+  const auto exchange = [&](std::int64_t groups, const Dims& sizes, const Dims& counts) {
+    return failure_of([&] {
+      p.b().add(Op::collective, {x},
+                {attr(AttrKey::kind, Dim(4)), attr(AttrKey::groups, Dim(groups)), attr_text(AttrKey::name, "0"),
+                 attr(AttrKey::sizes, sizes), attr(AttrKey::counts, counts)});
+    });
+  };
+  EXPECT_EQ(exchange(1, {4}, {4}), "");
+  EXPECT_EQ(exchange(2, {3, 1}, {1, 1}), "");
+  EXPECT_NE(exchange(0, {4}, {1000000}), "");
+  EXPECT_NE(exchange(1, {4}, {1000000}), "");
+  EXPECT_NE(exchange(3, {3, 1}, {1, 1}), "");
+  const std::vector<float> in(4);
+  std::vector<float> out(4);
+  const std::int64_t given[] = {4}, taken[] = {5};
+  Collective c = call_on(CollectiveKind::all_to_all, in, out);
+  c.in_parts = given;
+  c.out_parts = taken;
+  EXPECT_NE(failure_of([&] { local_group(1)[0]->run(c); }).find("gets what it gives"), std::string::npos);
+}
+
 /// The events of a trace that have this name, in the order of time.
 std::vector<nlohmann::json> events_of(const std::string& path, const char* name) {
   std::ifstream file(path);
@@ -441,6 +543,124 @@ TEST(SessionGroups, RanksExchangeMessages) {
     EXPECT_EQ(values_of(s.run({floats({2}, {mine, 5}), floats({2}, {0, 0})})[0]), (std::vector<float>{theirs, 5}));
   });
   EXPECT_EQ(messages, std::vector<std::string>(2));
+}
+
+Collective message(CollectiveKind kind, int other, int tag, std::vector<float>& data) {
+  Collective c = call_on(kind, data, data);
+  c.root = other;
+  c.tag = tag;
+  return c;
+}
+
+TEST_F(GroupTest, MessagesOfDifferentSizesMeetByTheirTags) {
+  constexpr auto kSend = CollectiveKind::send, kReceive = CollectiveKind::receive;
+  const Groups groups = make(2);
+  const auto messages = run_all(2, [&](int r) {
+    std::vector<float> a(4, static_cast<float>(1 - r)), b(8, static_cast<float>(2 - 2 * r));
+    ProcessGroup& group = *groups[static_cast<std::size_t>(r)];
+    if (r == 0) {
+      group.run_batch(std::vector<Collective>{message(kSend, 1, 1, a), message(kSend, 1, 2, b)});
+      for (int i = 0; i < 1000; ++i) {
+        group.run(message(kSend, 1, 0, a));
+        group.run(message(kSend, 1, 0, b));
+      }
+    } else {
+      group.run_batch(std::vector<Collective>{message(kReceive, 0, 2, b), message(kReceive, 0, 1, a)});
+      EXPECT_EQ(a, std::vector<float>(4, 1));
+      EXPECT_EQ(b, std::vector<float>(8, 2));
+      for (int i = 0; i < 1000; ++i) {
+        group.run(message(kReceive, 0, 0, a));
+        group.run(message(kReceive, 0, 0, b));
+      }
+    }
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(2));
+}
+
+TEST_F(GroupTest, AMessageOfAnotherSizeIsAnError) {
+  for (const bool second : {false, true}) {  // of a batch
+    const Groups groups = make(2);
+    const auto messages = run_all(2, [&](int r) {
+      std::vector<float> first(2), data(r == 0 ? 4 : 8);
+      const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
+      std::vector<Collective> calls = {message(kind, 1 - r, 0, data)};
+      if (second) calls.insert(calls.begin(), message(kind, 1 - r, 1, first));
+      groups[static_cast<std::size_t>(r)]->run_batch(calls);
+    });
+    for (const std::string& m : messages) {
+      EXPECT_TRUE(m.find("rank 0 sends 16 bytes, where rank 1 receives 32") != std::string::npos ||
+                  m.find("send of 4 float32") != std::string::npos)
+          << m;
+    }
+  }
+}
+
+TEST_F(GroupTest, ARankThatLeavesEndsOnlyMessagesWithItself) {
+  for (const int awaited : {0, 2}) {
+    Groups groups = make(3);
+    const auto messages = run_all(3, [&](int r) {
+      std::vector<float> data(4, 5);
+      if (r == 1) {
+        groups[1]->run(message(CollectiveKind::receive, awaited, 0, data));
+      } else {
+        std::this_thread::sleep_for(milliseconds(50));  // rank 1 waits by now
+        if (r == 2) return groups[2].reset();
+        std::this_thread::sleep_for(milliseconds(50));
+        if (awaited == 0) groups[0]->run(message(CollectiveKind::send, 1, 0, data));
+      }
+    });
+    if (awaited == 0) EXPECT_EQ(messages, std::vector<std::string>(3));
+    if (awaited == 2) EXPECT_NE(messages[1].find("rank 2 has left"), std::string::npos) << messages[1];
+  }
+}
+
+namespace fs = std::filesystem;
+
+TEST_F(GroupTest, FlightRecordsAreWrittenByManyThreadsAndNotForAChild) {
+  const fs::path folder = fs::temp_directory_path() / ("tern_flight_test_" + std::to_string(getpid()));
+  const auto messages = run_all(8, [&](int) {
+    for (int i = 0; i < 10; ++i) write_flight_record(folder.string(), 3);
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(8));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  fs::remove_all(folder);
+  set_flight_folder(folder.string());
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGUSR2);
+    _exit(0);
+  }
+  ASSERT_GT(child, 0);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_FALSE(fs::exists(folder));
+  raise(SIGUSR2);
+  for (int i = 0; i < 100 && !fs::exists(folder); ++i) std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_TRUE(fs::exists(folder));
+  set_flight_folder("");
+  std::this_thread::sleep_for(milliseconds(50));
+  fs::remove_all(folder);
+}
+
+GroupOptions options_of(int rank) {
+  GroupOptions o;
+  o.rank = rank;
+  o.size = 2;
+  o.address = "127.0.0.1:" + std::to_string(20000 + getpid() % 10000);
+  o.timeout = kSoon;
+  return o;
+}
+
+TEST(Controls, AStrangerThatSaysNothingHoldsNobody) {
+  std::jthread first([] { Control::connect(options_of(0)); });
+  const Socket stranger = Socket::connect(options_of(0).address, std::chrono::steady_clock::now() + kSoon);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::unique_ptr<Control> second = Control::connect(options_of(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
+  const std::vector<std::byte> large(1 << 17);
+  EXPECT_NE(failure_of([&] { second->put("key", large); }).find("131072 bytes"), std::string::npos);
 }
 
 TEST_F(GroupTest, PartsOfDifferentSizesAreChecked) {
