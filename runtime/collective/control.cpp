@@ -461,6 +461,10 @@ class Client : public Control {
         value_ = std::move(m.body);
         changed_.notify_all();
       } catch (const Error&) {
+        std::unique_lock lock(mutex_);
+        alone = first_left_;  // what it has sent before may still be on its way
+        if (alone) continue;
+        lock.unlock();
         return set_failure(fmt::format("group '{}': rank 0 has ended", options_.name));
       }
     }
