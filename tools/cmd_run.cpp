@@ -174,7 +174,7 @@ int run_run(RunArguments& a) {
   // All ranks meet before they load: a rank that is missing is found out first.
   const std::shared_ptr<ProcessGroup> group = a.group.empty() ? nullptr : join_launched_group(a.group, a.group_timeout);
   if (group != nullptr) {
-    for (std::string* name : {&a.model, &a.output}) put_rank(*name, group->rank());
+    for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
     for (std::string& name : a.inputs.files) put_rank(name, group->rank());
   }
   if (!a.output.empty()) check_output(a.output, a.format);

@@ -111,11 +111,6 @@ class LocalTransport : public Transport {
     Post* const other = waiting.front();
     waiting.erase(waiting.begin());
     if (waiting.empty()) room_->posts.erase(p->key);
-    if (p->bytes != other->bytes) {
-      room_->stop(fmt::format("rank {} sends {} bytes, where rank {} receives {}", std::get<0>(p->key),
-                              (p->sends ? p : other)->bytes, std::get<1>(p->key), (p->sends ? other : p)->bytes));
-      fail(ErrorCode::io, room_->failure);
-    }
     p->is = other->is = Post::Is::moving;
     lock.unlock();
     const Post &from = p->sends ? *p : *other, &to = p->sends ? *other : *p;

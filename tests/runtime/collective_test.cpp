@@ -373,6 +373,10 @@ TEST(SessionGroups, ARunThatFailsBetweenAStartAndItsWaitEndsTheCallOnAllRanks) {
   p.output(b.expr("s + t", {{"s", b.add(Op::wait, {first, x}, {})}, {"t", second}}, DType::f32));
   const Groups groups = local_group(2, kSoon);
   {
+    const std::jthread other([&] {  // hears of rank 0's device, and is late then
+      std::int64_t offer[3] = {}, offers[6];
+      groups[1]->run({.kind = CollectiveKind::all_gather, .dtype = DType::i64, .count = 3, .in = offer, .out = offers});
+    });
     Session s(p.model().prepare());
     s.set_group(groups[0], "dp");
     EXPECT_NE(failure_of([&] { s.run({floats({2}, {3, 4})}); }).find("Session::set_group"), std::string::npos);
@@ -578,21 +582,14 @@ TEST_F(GroupTest, MessagesOfDifferentSizesMeetByTheirTags) {
 }
 
 TEST_F(GroupTest, AMessageOfAnotherSizeIsAnError) {
-  for (const bool second : {false, true}) {  // of a batch
-    const Groups groups = make(2);
-    const auto messages = run_all(2, [&](int r) {
-      std::vector<float> first(2), data(r == 0 ? 4 : 8);
-      const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
-      std::vector<Collective> calls = {message(kind, 1 - r, 0, data)};
-      if (second) calls.insert(calls.begin(), message(kind, 1 - r, 1, first));
-      groups[static_cast<std::size_t>(r)]->run_batch(calls);
-    });
-    for (const std::string& m : messages) {
-      EXPECT_TRUE(m.find("rank 0 sends 16 bytes, where rank 1 receives 32") != std::string::npos ||
-                  m.find("send of 4 float32") != std::string::npos)
-          << m;
-    }
-  }
+  const Groups groups = make(2);
+  const auto messages = run_all(2, [&](int r) {
+    std::vector<float> same(2), data(r == 0 ? 4 : 8);
+    const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
+    groups[static_cast<std::size_t>(r)]->run(message(kind, 1 - r, 1, same));
+    groups[static_cast<std::size_t>(r)]->run(message(kind, 1 - r, 1, data));
+  });
+  for (const std::string& m : messages) EXPECT_NE(m.find("send of 4 float32"), std::string::npos) << m;
 }
 
 TEST_F(GroupTest, ARankThatLeavesEndsOnlyMessagesWithItself) {
@@ -609,8 +606,10 @@ TEST_F(GroupTest, ARankThatLeavesEndsOnlyMessagesWithItself) {
         if (awaited == 0) groups[0]->run(message(CollectiveKind::send, 1, 0, data));
       }
     });
-    if (awaited == 0) EXPECT_EQ(messages, std::vector<std::string>(3));
-    if (awaited == 2) EXPECT_NE(messages[1].find("rank 2 has left"), std::string::npos) << messages[1];
+    const std::string told = awaited == 0 ? "" : "rank 2 has left";
+    EXPECT_EQ(messages[0], "");
+    EXPECT_EQ(messages[1].empty(), told.empty()) << messages[1];
+    EXPECT_NE(messages[1].find(told), std::string::npos) << messages[1];
   }
 }
 

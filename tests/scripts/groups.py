@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Groups of processes over every engine of a build, and what they say where a rank fails.
 
-  groups.py BUILD [--ranks 2,3,4,8] [--engines gloo,mpi]
+  groups.py BUILD [--ranks 2,3,4,8] [--engines gloo,mpi] [--data FOLDER]
 
 Each check starts tests/groups/worker.cpp as ranks: by the variables of torchrun for gloo, by mpirun for mpi. A check
 that hangs is killed and fails.
 """
 import argparse
+import json
 import os
 import pickle
 import re
@@ -144,12 +145,36 @@ def flight(checks, build, engine, torch):
                           said.stdout + said.stderr)
 
 
+def command(checks, build, data):
+    """The command runs a program as two ranks, whose traces join."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{folder}/{r}.json" for r in range(2)]
+        port = str(free_port())
+        processes = [subprocess.Popen([f"{build}/tern", "run", f"{data}/collective/beside_2.pt2", "--random", "--group",
+                                       "gloo", "--group-timeout", "60", "--trace", folder + "/{rank}.json"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                      env=os.environ | {"RANK": str(r), "WORLD_SIZE": "2", "LOCAL_RANK": str(r),
+                                                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+                     for r in range(2)]
+        text = "".join(p.communicate(timeout=LIMIT)[0] for p in processes)
+        good = not any(p.returncode for p in processes) and all(map(os.path.exists, names))
+        if good:
+            said = subprocess.run([f"{build}/tern", "trace", "merge", *names, "-o", f"{folder}/both.json"],
+                                  capture_output=True, text=True)
+            text += said.stdout + said.stderr
+            kinds = [{(e["args"]["Collective name"], e["args"]["Seq"]) for e in json.load(open(n))["traceEvents"]
+                      if e.get("name") == "record_param_comms"} for n in names]
+            good = said.returncode == 0 and len(kinds[0]) >= 2 and kinds[0] == kinds[1]
+        checks.expect("tern run --group gloo, and its traces as one", good, text)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--ranks", default="2,3,4,8")
     parser.add_argument("--engines", default="gloo,mpi")
     parser.add_argument("--all", action="store_true", help="up to 8 ranks")
+    parser.add_argument("--data", help="the folder of the unpacked test data: also checks the command")
     parser.add_argument("--torch", help="the bin folder of a Python with PyTorch: its torchfrtrace reads the records")
     arguments = parser.parse_args()
     if arguments.all:
@@ -168,6 +193,8 @@ def main():
             checks.expect(f"{engine}, {ranks} ranks: every kind has the bits of local_group", good, text + errors)
         failures(checks, arguments.build, engine, 3)
         flight(checks, arguments.build, engine, arguments.torch)
+        if arguments.data and engine == "gloo":
+            command(checks, arguments.build, arguments.data)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 
