@@ -147,6 +147,19 @@ void check_adapters(const TrainOptions& o, const Model& model) {
   }
 }
 
+/// Batch norms go on counting beside adapters, and a file of adapters has no place for that.
+void warn_of_buffers(const TrainOptions& o, const Model& model) {
+  if (o.adapters.empty()) return;
+  const auto& states = model.program()->states;
+  const auto changed = [](const State& s) { return s.is_mutable && s.persistent && s.kind == State::Kind::buffer; };
+  const auto found = std::ranges::find_if(states, changed);
+  if (found == states.end()) return;
+  fmt::print(stderr,
+             "tern: --adapters: training also changes {} buffers, such as {}; the file holds adapters alone, so use -o "
+             "or --forward, or export the model in eval() mode\n",
+             std::ranges::count_if(states, changed), escape_name(found->name));
+}
+
 int run_train(Arguments& a) {
   refuse_standard_input(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
@@ -165,6 +178,7 @@ int run_train(Arguments& a) {
   const Prepared prepared = model.prepare(prepare_options(a));
   Trainer trainer(model, prepared, a.options, settings_of(a));
   print_start(a, trainer);
+  warn_of_buffers(a.options, model);
   Interrupt interrupt;
   std::optional<Progress> progress(std::in_place, "training", trainer.steps());
   Listener listener;

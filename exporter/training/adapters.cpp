@@ -50,33 +50,66 @@ bool is_result(const Function& f, ValueId v) {
          std::ranges::any_of(f.writebacks, [v](const WriteBack& w) { return w.value == v; });
 }
 
-/// The transposed forms of a matrix that products read as their second operand; false where something else reads it.
-bool transposed_forms(const Function& f, ValueId matrix, std::vector<ValueId>& forms) {
-  if (is_result(f, matrix)) return false;
+/// How products read a matrix as their second operand.
+enum class Form { none, transposed, direct, other };
+
+/// With the operands: the matrix itself, or its transposed forms. `other`: something else reads it too, or both forms
+/// are read.
+Form form_of(const Function& f, ValueId matrix, std::vector<ValueId>& operands) {
+  if (is_result(f, matrix)) return Form::other;
+  Form form = Form::none;
   for (const Node& n : f.nodes) {
-    if (std::ranges::find(n.inputs, matrix) == n.inputs.end()) continue;
-    if (!is_transposed(n)) return false;
-    forms.push_back(n.outputs[0]);
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      if (n.inputs[i] != matrix) continue;
+      const Form here = is_transposed(n) ? Form::transposed : n.op == Op::matmul && i == 1 ? Form::direct : Form::other;
+      if (here == Form::other || (form != Form::none && form != here)) return Form::other;
+      form = here;
+      operands.push_back(here == Form::transposed ? n.outputs[0] : matrix);
+    }
   }
   for (const Node& n : f.nodes) {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      if (std::ranges::find(forms, n.inputs[i]) != forms.end() && (n.op != Op::matmul || i != 1)) return false;
+      if (std::ranges::find(operands, n.inputs[i]) != operands.end() && (n.op != Op::matmul || i != 1) &&
+          n.inputs[i] != matrix)
+        return Form::other;
     }
   }
-  return std::ranges::none_of(forms, [&](ValueId v) { return is_result(f, v); });
+  const bool returned = std::ranges::any_of(operands, [&](ValueId v) { return is_result(f, v); });
+  return returned ? Form::other : form;
 }
 
-/// Read by products of entry functions, and by nothing else.
-bool is_linear(const Program& program, std::uint32_t state) {
-  bool read = false;
+/// In all functions; bodies of control flow are `other`.
+Form form_of(const Program& program, std::uint32_t state) {
+  Form form = Form::none;
   for (const Function& f : program.functions) {
     const ValueId v = state_in(f, state);
     if (v == kNoValue) continue;
-    std::vector<ValueId> forms;
-    if (!f.entry || !transposed_forms(f, v, forms)) return false;
-    read = read || !forms.empty();
+    std::vector<ValueId> operands;
+    const Form here = f.entry ? form_of(f, v, operands) : Form::other;
+    if (here == Form::none) continue;
+    if (here == Form::other || (form != Form::none && form != here)) return Form::other;
+    form = here;
   }
-  return read;
+  return form;
+}
+
+/// Another name of some of its bytes that a function reads: merging an adapter would change what is read there.
+const State* tied_to(const Program& program, std::uint32_t state) {
+  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+    const State &mine = program.states[state], &other = program.states[i];
+    if (i == state || !(is_same_tensor(mine, other) || share_bytes(program, mine, other))) continue;
+    if (std::ranges::any_of(program.functions, [i](const Function& f) { return state_in(f, i) != kNoValue; }))
+      return &other;
+  }
+  return nullptr;
+}
+
+/// Why a parameter gets no adapter; empty if it can have one.
+std::string obstacle(const Program& program, std::uint32_t state, Form form) {
+  if (!is_matrix(program.states[state])) return "is no matrix of floats";
+  if (const State* other = tied_to(program, state)) return fmt::format("is tied to {}", other->name);
+  if (form == Form::none) return "is not read by a product";
+  return form == Form::other ? "is not the weight of linear layers alone" : "";
 }
 
 void add_products(Program& program, std::uint32_t function, const std::vector<Adapter>& adapters) {
@@ -84,10 +117,10 @@ void add_products(Program& program, std::uint32_t function, const std::vector<Ad
   std::map<ValueId, const Adapter*> of;
   for (const Adapter& a : adapters) {
     const ValueId v = state_in(b.function(), a.weight);
-    std::vector<ValueId> forms;
-    if (v != kNoValue && transposed_forms(b.function(), v, forms)) {
-      for (ValueId form : forms) of[form] = &a;
-    }
+    if (v == kNoValue) continue;
+    std::vector<ValueId> operands;
+    form_of(b.function(), v, operands);
+    for (ValueId operand : operands) of[operand] = &a;
   }
   if (of.empty()) return;
   std::vector<Node> before = std::move(b.function().nodes);
@@ -119,13 +152,27 @@ std::uint32_t add_matrix(Program& program, std::string name, const TensorType& t
   return s;
 }
 
-const LoraRule* rule_of(const std::vector<LoraRule>& rules, const std::string& name, std::vector<bool>& used) {
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!matches(rules[i], name)) continue;
-    used[i] = true;
-    return &rules[i];
+/// A parameter that rules match, but that gets no adapter.
+struct LeftOut {
+  std::string name, why;
+};
+
+/// Fails for a rule that gave no weight an adapter, with the reason that helps most.
+void refuse_unused(const Program& program, const LoraRule& rule, const std::vector<Adapter>& adapters,
+                   const std::vector<LeftOut>& left_out) {
+  const auto refuse = [&](const std::string& why) {
+    fail(ErrorCode::invalid_argument, fmt::format("--lora {}: {}", rule.pattern, why));
+  };
+  for (const Adapter& a : adapters) {
+    if (const std::string& name = program.states[a.weight].name; matches(rule, name))
+      refuse(fmt::format("an earlier --lora has taken {}, and the first that matches counts: give this one before it",
+                         name));
   }
-  return nullptr;
+  for (const LeftOut& l : left_out) {
+    if (matches(rule, l.name))
+      refuse(fmt::format("it matches {}, which {}: adapters go with linear weights", l.name, l.why));
+  }
+  refuse("no parameter has such a name; 'tern inspect --weights 1000' lists them");
 }
 
 template <class T>
@@ -144,8 +191,8 @@ std::uint32_t state_named(const Program& program, const std::string& name, const
 /// Metadata may be anyone's.
 void require_fitting(const Program& program, const Adapter& a) {
   const State &w = program.states[a.weight], &down = program.states[a.a], &up = program.states[a.b];
-  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[1]}} &&
-                    up.type == TensorType{w.type.dtype, {w.type.shape[0], a.rank}};
+  const bool fits = is_matrix(w) && down.type == TensorType{w.type.dtype, {a.rank, w.type.shape[a.in_axis()]}} &&
+                    up.type == TensorType{w.type.dtype, {w.type.shape[a.out_axis()], a.rank}};
   if (!fits) {
     fail(ErrorCode::bad_file, fmt::format("the adapter of '{}' has sizes that do not fit its weight, {}", a.module,
                                           text_of(w.type, program.pool)));
@@ -177,47 +224,50 @@ LoraRule parse_lora(const std::string& text) {
   return rule;
 }
 
-std::vector<TrainedParameter> add_adapters(Program& program, const std::vector<LoraRule>& rules, std::uint64_t seed) {
+AddedAdapters add_adapters(Program& program, const std::vector<LoraRule>& rules, std::uint64_t seed) {
   std::vector<bool> used(rules.size());
   std::vector<Adapter> adapters;
+  std::vector<LeftOut> left_out;
+  AddedAdapters added;
   PyTorchGenerator generator(seed);
-  for (std::uint32_t i = 0; i < program.states.size(); ++i) {
+  const std::size_t count = program.states.size();
+  for (std::uint32_t i = 0; i < count; ++i) {
     const State s = program.states[i];  // a copy: states are added
-    const bool first = std::ranges::none_of(adapters, [&](const Adapter& a) {
-      const State& other = program.states[a.weight];
-      return other.storage == s.storage && other.offset == s.offset;
-    });
-    if (!first || !is_matrix(s) || !is_linear(program, i)) continue;
-    const LoraRule* rule = rule_of(rules, s.name, used);
-    if (rule == nullptr) continue;
+    const auto rule = std::ranges::find_if(rules, [&](const LoraRule& r) { return matches(r, s.name); });
+    if (s.kind != State::Kind::parameter || rule == rules.end()) continue;
+    const Form form = form_of(program, i);
+    if (std::string why = obstacle(program, i, form); !why.empty()) {
+      if (s.type.rank() > 1) added.left_out.push_back(s.name);
+      left_out.push_back({s.name, std::move(why)});
+      continue;
+    }
+    used[static_cast<std::size_t>(rule - rules.begin())] = true;
     Adapter a;
     a.module = without_weight(s.name);
     a.weight = i;
     a.rank = rule->rank;
     a.alpha = rule->alpha;
-    const std::int64_t out = s.type.shape[0].value(), in = s.type.shape[1].value();
+    a.fan_in_fan_out = form == Form::direct;
+    const std::int64_t out = s.type.shape[a.out_axis()].value(), in = s.type.shape[a.in_axis()].value();
     const TensorType down{s.type.dtype, {a.rank, in}}, up{s.type.dtype, {out, a.rank}};
     std::uint64_t size = 0;
     byte_size(up, &size);
     a.a = add_matrix(program, a.module + std::string(training::kLoraA), down, generator.kaiming_uniform(down));
     a.b = add_matrix(program, a.module + std::string(training::kLoraB), up, std::vector<std::byte>(size));
-    program.metadata.emplace_back(fmt::format("{}{}", training::kLoraKey, a.module),
-                                  fmt::format("{} {}", a.rank, a.alpha));
+    program.metadata.emplace_back(
+        fmt::format("{}{}", training::kLoraKey, a.module),
+        fmt::format("{} {}{}", a.rank, a.alpha, a.fan_in_fan_out ? training::kFanInFanOut : ""));
     adapters.push_back(std::move(a));
   }
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (used[i]) continue;
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--lora {}: no weight of a linear layer has such a name; 'tern inspect --weights' lists weights",
-                     rules[i].pattern));
+    if (!used[i]) refuse_unused(program, rules[i], adapters, left_out);
   }
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) add_products(program, f, adapters);
-  std::vector<TrainedParameter> parameters;
   for (const Adapter& a : adapters) {
-    parameters.push_back({a.a, {a.a}});
-    parameters.push_back({a.b, {a.b}});
+    added.parameters.push_back({a.a, {a.a}});
+    added.parameters.push_back({a.b, {a.b}});
   }
-  return parameters;
+  return added;
 }
 
 std::vector<Adapter> adapters_of(const Program& program) {
@@ -226,7 +276,9 @@ std::vector<Adapter> adapters_of(const Program& program) {
     if (!key.starts_with(training::kLoraKey)) continue;
     Adapter a;
     a.module = key.substr(training::kLoraKey.size());
-    const std::string_view text(value);
+    std::string_view text(value);
+    a.fan_in_fan_out = text.ends_with(training::kFanInFanOut);
+    if (a.fan_in_fan_out) text.remove_suffix(training::kFanInFanOut.size());
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos || !read_number(text.substr(0, space), a.rank) ||
         !read_number(text.substr(space + 1), a.alpha) || a.rank < 1)
@@ -248,7 +300,7 @@ void remove_adapters(Program& program, std::uint32_t function, const std::vector
     const ValueId b = state_in(f, a.b);
     std::vector<ValueId> forms;
     if (b == kNoValue) continue;
-    if (!transposed_forms(f, b, forms)) fail(ErrorCode::internal, "an adapter is not as export made it");
+    if (form_of(f, b, forms) != Form::transposed) fail(ErrorCode::internal, "an adapter is not as export made it");
     std::vector<ValueId> products;
     for (const Node& n : f.nodes) {
       if (n.op == Op::matmul && std::ranges::find(forms, n.inputs[1]) != forms.end()) products.push_back(n.outputs[0]);

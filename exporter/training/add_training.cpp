@@ -87,10 +87,12 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
     fail(ErrorCode::invalid_argument,
          "--train: the file holds a joint graph, which computes its own loss and gradients; give --loss none");
   }
-  std::vector<TrainedParameter> parameters = options.lora.empty()
-                                                 ? choose_parameters(program, step, options.freeze)
-                                                 : add_adapters(program, options.lora, options.lora_seed);
+  AddedAdapters added;
+  if (!options.lora.empty()) added = add_adapters(program, options.lora, options.lora_seed);
+  std::vector<TrainedParameter> parameters =
+      options.lora.empty() ? choose_parameters(program, step, options.freeze) : std::move(added.parameters);
   TrainingReport report;
+  report.without_adapters = std::move(added.left_out);
   report.frozen = count_parameters(program);
   for (const TrainedParameter& p : parameters) report.frozen -= p.same.size();
   add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, options);

@@ -11,9 +11,10 @@
 namespace tern {
 
 struct TrainingReport {
-  std::size_t trained = 0, frozen = 0;  ///< parameters
-  std::uint64_t elements = 0;           ///< of the trained ones
-  std::vector<std::string> unused;      ///< parameters that no gradient reaches: they keep their values
+  std::size_t trained = 0, frozen = 0;        ///< parameters
+  std::uint64_t elements = 0;                 ///< of the trained ones
+  std::vector<std::string> unused;            ///< parameters that no gradient reaches: they keep their values
+  std::vector<std::string> without_adapters;  ///< weights that TrainingOptions::lora matches, but that are not linear
 };
 
 /// For ImportOptions::transform of a program that was imported with ImportOptions::training. It has `forward`, in

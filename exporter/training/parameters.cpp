@@ -32,10 +32,6 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
   return any;
 }
 
-bool is_same_tensor(const State& a, const State& b) {
-  return a.storage == b.storage && a.offset == b.offset && a.type == b.type && a.strides == b.strides;
-}
-
 /// Parameters under all of their names, whether the function reads them or not.
 std::vector<TrainedParameter> join_names(const Program& program) {
   std::vector<TrainedParameter> joined;
@@ -96,22 +92,6 @@ std::int64_t end_of(const State& s) {
   return (last + 1) * element_size(s.type.dtype);
 }
 
-bool share_bytes(const Program& program, const State& a, const State& b) {
-  // The weights of an LSTM lie one after the other in a storage: no need to look at each of their bytes.
-  if (a.storage != b.storage || end_of(a) <= b.offset * element_size(b.type.dtype) ||
-      end_of(b) <= a.offset * element_size(a.type.dtype))
-    return false;
-  std::vector<bool> touched(program.storages[a.storage].size);
-  for_each_element(a, [&](std::size_t at, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) touched.at(at + i) = true;
-  });
-  bool shared = false;
-  for_each_element(b, [&](std::size_t at, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) shared = shared || touched.at(at + i);
-  });
-  return shared;
-}
-
 /// A step would write such bytes twice, or change a parameter that should keep its values.
 void refuse_overlaps(const Program& program, const std::vector<TrainedParameter>& chosen,
                      const std::vector<TrainedParameter>& all) {
@@ -129,6 +109,26 @@ void refuse_overlaps(const Program& program, const std::vector<TrainedParameter>
 
 }  // namespace
 
+bool is_same_tensor(const State& a, const State& b) {
+  return a.storage == b.storage && a.offset == b.offset && a.type == b.type && a.strides == b.strides;
+}
+
+bool share_bytes(const Program& program, const State& a, const State& b) {
+  // The weights of an LSTM lie one after the other in a storage: no need to look at each of their bytes.
+  if (a.storage != b.storage || end_of(a) <= b.offset * element_size(b.type.dtype) ||
+      end_of(b) <= a.offset * element_size(a.type.dtype))
+    return false;
+  std::vector<bool> touched(program.storages[a.storage].size);
+  for_each_element(a, [&](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) touched.at(at + i) = true;
+  });
+  bool shared = false;
+  for_each_element(b, [&](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) shared = shared || touched.at(at + i);
+  });
+  return shared;
+}
+
 std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t function,
                                                 const std::vector<std::string>& freeze) {
   const std::vector<bool> read = read_states(program, program.functions[function]);
@@ -145,7 +145,8 @@ std::vector<TrainedParameter> choose_parameters(Program& program, std::uint32_t 
   for (std::size_t i = 0; i < freeze.size(); ++i) {
     if (!used[i]) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("--freeze {}: no parameter has such a name; 'tern inspect --weights' lists them", freeze[i]));
+           fmt::format("--freeze {}: no parameter has such a name; 'tern inspect --weights 1000' lists them",
+                       freeze[i]));
     }
   }
   if (chosen.empty())

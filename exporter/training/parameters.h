@@ -15,6 +15,11 @@ struct TrainedParameter {
   std::vector<std::uint32_t> same;  ///< with `state`
 };
 
+/// The same elements in the same order, under two names.
+bool is_same_tensor(const State& a, const State& b);
+/// Some byte is an element's of both.
+bool share_bytes(const Program& program, const State& a, const State& b);
+
 /// The floating parameters that the function reads and no pattern of `freeze` matches, in the order of the states.
 /// Marks them, and all states that share bytes with them, as mutable, so that no pass computes with their values at
 /// export. Fails (invalid_argument) where a pattern matches no parameter, or a tied one under some of its names alone,

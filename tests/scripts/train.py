@@ -190,14 +190,29 @@ def digits_are_learnt(c):
     forward = c.run("inspect", c.folder / "forward.tern").stdout
     c.check("batch norms of the archive for inference are folded",
             "  mutable" not in forward and "batch_norm" not in forward and "dropout" not in forward, forward)
+    forward_is_that_of_the_trained_archive(c, "digits")
+    c.check("a trained archive can be trained further", c.train(c.folder / "out.tern", output="more.tern").returncode == 0)
+
+
+def forward_is_that_of_the_trained_archive(c, name):
     logits = []
-    for name in ("out.tern", "forward.tern"):
-        done = c.run("run", c.folder / name, "-f", "forward", "--random", "--size", "s34=8", "-o", c.folder / "logits.npy")
-        c.check(f"{name} runs", done.returncode == 0, done.stderr)
+    for archive in ("out.tern", "forward.tern"):
+        done = c.run("run", c.folder / archive, "-f", "forward", "--random", "--size", "s34=8", "-o", c.folder / "logits.npy")
+        c.check(f"{name}: {archive} runs", done.returncode == 0, done.stderr)
         logits.append(struct.unpack("<80f", (c.folder / "logits.npy").read_bytes()[-320:]))
     error = max(abs(a - b) for a, b in zip(*logits))
-    c.check("both archives give the same", error < 1e-4 * max(map(abs, logits[0])), error)
-    c.check("a trained archive can be trained further", c.train(c.folder / "out.tern", output="more.tern").returncode == 0)
+    c.check(f"{name}: both archives give the same", error < 1e-4 * max(map(abs, logits[0])), error)
+
+
+def packed_weights_are_left_behind(c):
+    """--forward changes constant weights: their packed bytes must not run instead."""
+    for name, options in (("adapters", ["--lora", "*"]), ("folded batch norms", ["--freeze", "features.*.weight"])):
+        model = c.export(CNN, "--loss", "cross_entropy", "--lr", 1e-2, *options, "--target", "cpu", "--size", "s34=128")
+        c.check(f"{name}: weights are packed", "packed weights: " in c.run("inspect", model).stdout)
+        done = c.train(model, "--epochs", 2, "--forward", c.folder / "forward.tern")
+        c.check(f"{name}: packed weights are trained", done.returncode == 0, done.stderr)
+        forward_is_that_of_the_trained_archive(c, name)
+        c.ends(f"{name}: --forward's packed weights", 0, "", "validate", "--deep", c.folder / "forward.tern")
 
 
 def accumulation_is_one_large_batch(c):
@@ -312,20 +327,56 @@ def adapters_are_trained(c):
     for archive in (forward, c.folder / "out.tern"):
         done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
         c.check(f"{archive.name} runs", done.returncode == 0, done.stderr)
-        result = (c.folder / "result.npy").read_bytes()
-        length = 10 + struct.unpack("<H", result[8:10])[0]
-        error = difference(struct.unpack(f"<{(len(result) - length) // 8}d", result[length:]), its["result"])
+        error = difference(result_of(c.folder / "result.npy"), its["result"])
         c.check(f"{archive.name}: results with the trained adapters", error < 1e-7, error)
     c.check("they can be trained further", c.train(c.folder / "out.tern", "--epochs", 1, data=data,
                                                    output="more.tern").returncode == 0)
     for text in ("head:rank=0", "head:rank", "head:alpha=x", ":rank=2"):
         c.ends(f"--lora {text}", 2, "--lora takes PATTERN", "export", DATA / "encoder.pt2", "--train", "--lora", text, "-o", model)
-    for text in ("tokens", "nothing.*"):  # an embedding is no linear layer
-        c.ends(f"--lora {text}", 2, f"--lora {text}: no weight of a linear layer has such a name", "export", DATA / "encoder.pt2",
-               "--train", "--loss", "cross_entropy", "--class-axis", -1, "--lora", text, "-o", model)
+    for program, rules, why in (
+            ("encoder", ["tokens"], "it matches tokens.weight, which is not the weight of linear layers alone"),
+            ("encoder", ["nothing.*"], "no parameter has such a name; 'tern inspect --weights 1000' lists them"),
+            ("encoder", ["*", "head"], "an earlier --lora has taken head.weight"),
+            ("tied", ["head"], "it matches head.weight, which is tied to tokens.weight")):
+        rules = [word for rule in rules for word in ("--lora", rule)]
+        c.ends(f"{program} {rules}", 2, f"{' '.join(rules[-2:])}: {why}", "export", DATA / f"{program}.pt2", "--train",
+               "--loss", "cross_entropy", "--class-axis", -1, *rules, "-o", model)
     whole = c.export(CNN, "--loss", "cross_entropy")
     c.ends("--adapters without any", 2, "the archive has no low-rank adapters", *c.train_command(
         whole, "--adapters", adapters))
+    norms = c.export(CNN, "--loss", "cross_entropy", "--lora", "*")
+    c.ends("--adapters beside batch norms", 0, "training also changes 6 buffers, such as features.", *c.train_command(
+        norms, "--adapters", adapters))
+
+
+def result_of(path):
+    """The numbers of a .npy of float64."""
+    data = path.read_bytes()
+    length = 10 + struct.unpack("<H", data[8:10])[0]
+    return struct.unpack(f"<{(len(data) - length) // 8}d", data[length:])
+
+
+def adapters_of_weights_that_are_not_transposed(c):
+    """x W + b with W [in, out], as GPT-2 has it: losses and results as PyTorch has them, merged and apart."""
+    case, data = json.loads((DATA / "conv1d.json").read_text()), DATA / "encoder_data.safetensors"
+    model, forward = c.folder / "conv1d.tern", c.folder / "merged.tern"
+    c.ends("adapters of weights [in, out]", 0, "no adapters: tokens.weight: --lora matches, but", "export",
+           DATA / "conv1d.pt2", "--train", "--loss", "cross_entropy", "--class-axis", -1, "--lr", case["lr"], "--lora",
+           case["lora"], "-o", model)
+    done = c.train(model, "--no-shuffle", "--epochs", 100, "--steps", len(case["losses"]), "--json", "--forward", forward,
+                   "--adapters", c.folder / "adapters.safetensors", data=data)
+    if done.returncode != 0:
+        return c.check("adapters of weights [in, out] are trained", False, done.stderr)
+    losses = json.loads(done.stdout)["losses"]
+    error = max(abs(a - b) / abs(b) for a, b in zip(losses, case["losses"], strict=True))
+    c.check("losses with adapters of weights [in, out]", error < CLOSE and losses[-1] < 0.995 * losses[0], (error, losses))
+    metadata = tensors_of(c.folder / "adapters.safetensors")[1]
+    c.check("their file says so", metadata.get("fan_in_fan_out") == "true", metadata)
+    (c.folder / "four.npy").write_bytes(four_rows(data))
+    for archive in (forward, c.folder / "out.tern"):
+        done = c.run("run", archive, "-f", "forward", "-i", c.folder / "four.npy", "-o", c.folder / "result.npy")
+        error = difference(result_of(c.folder / "result.npy"), case["result"]) if done.returncode == 0 else done.stderr
+        c.check(f"{archive.name}: results with adapters of weights [in, out]", done.returncode == 0 and error < 1e-7, error)
 
 
 def four_rows(path):
@@ -374,15 +425,25 @@ def graphs_have_the_same_bits(c):
     for options in ([], ["--accumulate", 3]):
         archives = []
         for more in ([], ["--graph"]):
-            done = c.train(model, "--epochs", 2, "--held-out", 0.2, "--schedule", "cosine", *options, *more)
+            done = c.train(model, "--epochs", 2, "--held-out", 0.25, "--schedule", "cosine", *options, *more)
             c.check(f"train {options} {more}", done.returncode == 0, done.stderr)
             archives.append((c.folder / "out.tern").read_bytes())
         c.check(f"graphs have the same bits {options}", archives[0] == archives[1])
     folder = c.folder / "graph"
-    for steps in (9, 18):  # nine are the first epoch; a graph ends like any other run
-        done = c.train(model, "--epochs", steps // 9, "--held-out", 0.2, "--checkpoint", folder, "--every", 1, "--graph")
+    for steps in (9, 18):  # nine are the first epoch, the last of 14 samples; a graph ends like any other run
+        done = c.train(model, "--epochs", steps // 9, "--held-out", 0.25, "--checkpoint", folder, "--every", 1, "--graph")
         c.check("checkpoints beside graphs", newest_step(folder) == steps, done.stderr)
         shutil.rmtree(folder)
+    # Resumed before the smaller batch that ends the second epoch: the graph is of the full ones of the third.
+    options = ["--epochs", 3, "--held-out", 0.25, "--checkpoint", folder, "--every", 17, "--graph"]
+    c.train(model, *options)
+    for path in folder.glob("checkpoint-*27.safetensors"):
+        path.unlink()
+    done = c.train(model, *options, "--resume", "--trace", c.folder / "trace.json")
+    runs = [e["args"]["Function"] for e in json.loads((c.folder / "trace.json").read_text())["traceEvents"]
+            if e["name"].startswith("ProfilerStep#") and e["cat"] == "user_annotation"]
+    c.check("a resumed run captures full batches", (runs.count("train_step (graph)"), runs.count("train_step")) == (8, 2),
+            (done.stderr, runs))
 
 
 def devices_give_the_same_bits(c, device, full):
@@ -437,6 +498,8 @@ def messages(c):
                               ("lion", ["--eps", 1e-8]), ("sgd", ["--betas", "0.9,0.99"]), ("adamax", ["--amsgrad"])):
         c.ends(f"{option[0]} with {optimizer}", 2, f"{option[0]} does nothing with --optimizer {optimizer}", "export", CNN,
                "--train", "--loss", "cross_entropy", "--optimizer", optimizer, *option, "-o", out)
+    c.ends("--dampening without --momentum", 2, "--dampening does nothing without --momentum", "export", CNN, "--train",
+           "--loss", "cross_entropy", "--optimizer", "sgd", "--dampening", 0.5, "-o", out)
     for rate in (-1, "nan", "inf"):
         c.ends(f"--lr {rate}", 2, "--lr takes", *c.train_command(model, "--lr", rate))
         c.ends(f"export --lr {rate}", 2, "--lr takes", "export", CNN, "--train", "--loss", "cross_entropy", "--lr", rate,
@@ -450,7 +513,7 @@ def messages(c):
     c.ends("--activation-memory of something else", 2, "--activation-memory takes bytes such as 512MB", "export", CNN,
            "--train", "--loss", "cross_entropy", "--activation-memory", "half", "-o", out)
     c.ends("no scalar loss", 2, "give --loss", "export", CNN, "--train", "-o", out)
-    c.ends("a pattern without a parameter", 2, "no parameter has such a name", "export", CNN, "--train", "--loss",
+    c.ends("a pattern without a parameter", 2, "no parameter has such a name; 'tern inspect --weights 1000'", "export", CNN, "--train", "--loss",
            "cross_entropy", "--freeze", "encoder.*", "-o", out)
     c.ends("a .pt2", 2, "tern export MODEL.pt2 --train", "train", CNN, "--data", IMAGES, "-o", out)
     c.ends("no array", 2, "there is no array 'target'", "train", model, "--data", IMAGES, "-o", out)
@@ -501,7 +564,7 @@ def labelled(c, number):
 
 CHECKS = (losses_are_those_of_pytorch, killed_runs_end_with_the_same_bits, interrupted_run, other_signals,
           results_that_cannot_be_written, digits_are_learnt, accumulation_is_one_large_batch, memory_is_limited,
-          adapters_are_trained, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
+          packed_weights_are_left_behind, adapters_are_trained, adapters_of_weights_that_are_not_transposed, graphs_have_the_same_bits, frozen_parameters_stay, reproducible_runs_have_the_same_bits, joint_graphs_are_trained, messages)
 
 
 def main():

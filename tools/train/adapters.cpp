@@ -30,7 +30,9 @@ HostTensor times(const Tensor& t, double factor) {
 
 void add_product(const State& w, const std::vector<double>& a, const std::vector<double>& b, const Adapter& adapter,
                  std::vector<std::byte>& storage) {
-  const std::int64_t rows = w.type.shape[0].value(), columns = w.type.shape[1].value();
+  const std::size_t out = adapter.out_axis(), in = adapter.in_axis();
+  const std::int64_t rows = w.type.shape[out].value(), columns = w.type.shape[in].value();
+  const std::int64_t row = w.strides[out], column = w.strides[in];
   const std::int64_t size = element_size(w.type.dtype);
   std::vector<double> sum(static_cast<std::size_t>(columns));
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -41,7 +43,7 @@ void add_product(const State& w, const std::vector<double>& a, const std::vector
       for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += left * right[c];
     }
     for (std::int64_t c = 0; c < columns; ++c) {
-      std::byte* const at = storage.data() + (w.offset + r * w.strides[0] + c * w.strides[1]) * size;
+      std::byte* const at = storage.data() + (w.offset + r * row + c * column) * size;
       double value = 0;
       convert(at, w.type.dtype, &value, DType::f64, 1);
       value += adapter.scale() * sum[static_cast<std::size_t>(c)];
@@ -68,6 +70,7 @@ void write_adapters(const Model& model, const Session& session, const std::strin
   const Adapter& first = adapters[0];
   file.metadata = {{"r", fmt::format("{}", first.rank)},
                    {"lora_alpha", fmt::format("{}", one_scale ? first.alpha : static_cast<double>(first.rank))}};
+  if (std::ranges::any_of(adapters, &Adapter::fan_in_fan_out)) file.metadata["fan_in_fan_out"] = "true";
   write_safetensors(path, file, true);
 }
 

@@ -14,7 +14,8 @@
 namespace tern::train {
 
 /// The matrices A and B by PEFT's names, "base_model.model.NAME.lora_A.weight", as safetensors; metadata `r` and
-/// `lora_alpha` have rank and alpha as PEFT's configuration does. Where modules have different scales, each B is
+/// `lora_alpha` have rank and alpha as PEFT's configuration does, and `fan_in_fan_out` is "true" where a weight is
+/// [in, out]. Where modules have different scales, each B is
 /// multiplied by its own, and `lora_alpha` is `r` of the first. Model::with_lora reads the file with the scale
 /// lora_alpha / r. Fails (invalid_argument) where the model has no adapters.
 void write_adapters(const Model& model, const Session& session, const std::string& path);

@@ -75,6 +75,8 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
   o.weight_decay = a.weight_decay.value_or(o.weight_decay);
   o.momentum = a.momentum.value_or(o.momentum);
   o.dampening = a.dampening.value_or(o.dampening);
+  if (a.dampening && o.momentum == 0)
+    fail(ErrorCode::invalid_argument, "--dampening does nothing without --momentum: it scales what momentum adds up");
   o.eps = a.eps.value_or(o.eps);
   if (!a.betas.empty()) o.betas = {a.betas.at(0), a.betas.at(1)};
   o.nesterov = o.nesterov || a.nesterov;
@@ -176,6 +178,14 @@ std::string training_text(const TrainingOptions& options, const TrainingReport& 
                                  report.frozen > 0 ? fmt::format("; {} keep their values", report.frozen) : "");
   for (const std::string& name : report.unused)
     text += fmt::format("not trained: {}: the loss does not depend on it\n", escape_name(name));
+  constexpr std::size_t kNamed = 8;
+  const std::vector<std::string>& without = report.without_adapters;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(without.size(), kNamed); ++i)
+    names += (i == 0 ? "" : ", ") + escape_name(without[i]);
+  if (without.size() > kNamed) names += fmt::format(" and {} more", without.size() - kNamed);
+  if (!without.empty())
+    text += fmt::format("no adapters: {}: --lora matches, but not linear layers alone read them\n", names);
   return text;
 }
 

@@ -18,8 +18,8 @@ bool MethodRun::fits(std::span<const Tensor> inputs) const {
   return true;
 }
 
-const std::vector<Tensor>& MethodRun::operator()(std::span<const Tensor> inputs) {
-  if (!graph_) return session_.run(name_, inputs);
+const std::vector<Tensor>& MethodRun::operator()(std::span<const Tensor> inputs, bool repeats) {
+  if (!graph_ || (inputs_.empty() && !repeats)) return session_.run(name_, inputs);
   if (inputs_.empty()) capture(inputs);
   if (!fits(inputs)) return session_.run(name_, inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

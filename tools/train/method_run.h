@@ -10,15 +10,16 @@
 
 namespace tern::train {
 
-/// Runs it, or replays a graph of it. The graph is captured by the first run, for inputs of those sizes; runs with
-/// other sizes, such as the last batch of an epoch, go beside it, with the same states and random numbers.
+/// Runs it, or replays a graph of it. The graph is captured by the first run that `repeats`, for inputs of its sizes;
+/// runs with other sizes, such as the last batch of an epoch, go beside it, with the same states and random numbers.
 class MethodRun {
  public:
   MethodRun(Session& session, std::string name, bool graph)
       : session_(session), name_(std::move(name)), graph_(graph) {}
 
-  /// Valid until the next call. Fails (unsupported) where a graph cannot hold a node.
-  const std::vector<Tensor>& operator()(std::span<const Tensor> inputs);
+  /// `repeats`: most runs have inputs of these sizes. The results are valid until the next call. Fails (unsupported)
+  /// where a graph cannot hold a node.
+  const std::vector<Tensor>& operator()(std::span<const Tensor> inputs, bool repeats);
 
  private:
   void capture(std::span<const Tensor> inputs);

@@ -89,6 +89,8 @@ void keep_only(Program& program, std::uint32_t entry) {
   for (std::uint32_t k : kept) functions.push_back(std::move(program.functions[k]));
   program.functions = std::move(functions);
   program.tunings.clear();
+  // Adapters are merged and batch norms folded into weights: their packed bytes would run instead of the new ones.
+  program.packings.clear();
 }
 
 /// States that no function writes are constants again.

@@ -125,10 +125,14 @@ void Trainer::add_settings(Settings settings) {
   add("warm-up", fmt::format("{}", options_.warmup));
 }
 
-double Trainer::run_step(const std::vector<Tensor>& inputs) {
-  std::vector<Tensor> all = inputs;
+bool Trainer::is_full(std::size_t samples) const {
+  return samples == std::min<std::size_t>(options_.batch, division_.trained.size());
+}
+
+double Trainer::run_step(std::span<const std::uint64_t> samples) {
+  std::vector<Tensor> all = data_.batch(samples);
   if (methods_.takes_rate) all.push_back(rate_);
-  return number_of(step_run_(all).at(methods_.loss_result));
+  return number_of(step_run_(all, is_full(samples.size())).at(methods_.loss_result));
 }
 
 /// One step of several batches, whose gradients' mean it takes; the loss is their mean too.
@@ -137,10 +141,10 @@ double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
   while (!samples.empty()) {
     const auto now = samples.first(std::min<std::size_t>(options_.batch, samples.size()));
     samples = samples.subspan(now.size());
-    sum += number_of(accumulate_run_(data_.batch(now)).at(0));
+    sum += number_of(accumulate_run_(data_.batch(now), is_full(now.size())).at(0));
     ++batches;
   }
-  apply_run_(std::span(&rate_, 1));
+  apply_run_(std::span(&rate_, 1), true);
   return sum / batches;
 }
 
@@ -159,7 +163,7 @@ double Trainer::step(const std::vector<std::uint64_t>& order, std::uint64_t* sam
 /// Says which samples an error is about: often it is their values, such as class numbers out of range.
 double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
   try {
-    return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(data_.batch(numbers));
+    return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(numbers);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::runtime) throw;
     fail(e.code(), fmt::format("step {}, {}: {}", history_.position.step + 1, data_.samples_text(numbers), e.what()));

@@ -58,7 +58,9 @@ class Trainer {
   void add_settings(Settings settings);
   double step(const std::vector<std::uint64_t>& order, std::uint64_t* samples);
   double run_samples(std::span<const std::uint64_t> numbers);
-  double run_step(const std::vector<Tensor>& inputs);
+  /// Not the smaller one that ends an epoch.
+  bool is_full(std::size_t samples) const;
+  double run_step(std::span<const std::uint64_t> samples);
   double run_accumulated(std::span<const std::uint64_t> samples);
   void end_epoch(double seconds);
 

@@ -5,7 +5,8 @@
 
 Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetensors, and losses.json: for each case how it
 is trained, and the loss of each step. further.json has the losses of what came later: SGD's dampening. lora.json has the
-losses of low-rank adapters, written by hand as PEFT has them, and lora.safetensors the adapters after the last step. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
+losses of low-rank adapters, written by hand as PEFT has them, and lora.safetensors the adapters after the last step. conv1d.pt2 has layers as GPT-2 has them, x W + b with W [in, out], and conv1d.json its losses
+and results with adapters. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
 import math
@@ -55,6 +56,30 @@ class Encoder(nn.Module):
         return self.head(self.layers(self.tokens(tokens) + self.places))
 
 
+class Conv1D(nn.Module):
+    """A linear layer whose weight is [in, out]."""
+
+    def __init__(self, features, out):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.randn(features, out) * 0.2), nn.Parameter(torch.zeros(out))
+
+    def forward(self, x):
+        y = torch.addmm(self.bias, x.view(-1, x.size(-1)), self.weight)
+        return y.view(x.size()[:-1] + (self.weight.size(1),))
+
+
+class FeedForward(nn.Module):
+    """Of each token alone, with a head that is an ordinary linear layer. hidden.weight is square."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.head = nn.Embedding(TOKENS, 16), nn.Linear(24, TOKENS)
+        self.hidden, self.wide = Conv1D(16, 16), Conv1D(16, 24)
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.wide(torch.tanh(self.hidden(self.tokens(tokens))))))
+
+
 class Tied(nn.Module):
     """The weights of the embedding are those of the head, in float32; the rest is float64."""
 
@@ -95,13 +120,38 @@ class Adapted(nn.Module):
     def __init__(self, base, rank, alpha):
         super().__init__()
         self.base, self.scale = base, alpha / rank
-        out, features = base.weight.shape
+        out, features = base.weight.T.shape if isinstance(base, Conv1D) else base.weight.shape
         self.a = nn.Parameter(torch.empty(rank, features, dtype=base.weight.dtype))
         self.b = nn.Parameter(torch.zeros(out, rank, dtype=base.weight.dtype))
         nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
 
     def forward(self, x):
         return self.base(x) + self.scale * (x @ self.a.T) @ self.b.T
+
+
+def conv1d():
+    """Adapters of all linear layers, those whose weight is [in, out] too: AdamW, 20 steps, rank 2."""
+    torch.manual_seed(0)
+    model = FeedForward().double().train()
+    data = load_file(OUT / "encoder_data.safetensors")
+    tokens, targets = data["tokens"], data["target"]
+    save(export(model, (tokens[:4],), dynamic_shapes=({0: Dim("batch", max=4096)},)), OUT / "conv1d.pt2")
+    torch.manual_seed(0)
+    names = [n.removesuffix(".weight") for n, _ in model.named_parameters() if n.endswith(".weight") and n != "tokens.weight"]
+    for name in names:  # in the order of the program's states
+        setattr(model, name, Adapted(getattr(model, name), 2, 4))
+    optimizer = torch.optim.AdamW([p for n in names for p in (getattr(model, n).a, getattr(model, n).b)], lr=1e-2)
+    losses = []
+    for step in range(20):
+        part = slice(step * BATCH % len(targets), step * BATCH % len(targets) + BATCH)
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(tokens[part]).movedim(-1, 1), targets[part])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    (OUT / "conv1d.json").write_text(json.dumps({
+        "torch": torch.__version__.split("+")[0], "lr": 1e-2, "lora": "*:rank=2,alpha=4", "losses": losses,
+        "result": model(tokens[:4]).flatten().tolist()}) + "\n")
 
 
 def lora():
@@ -174,6 +224,7 @@ def main():
     tied()
     further()
     lora()
+    conv1d()
 
 
 if __name__ == "__main__":

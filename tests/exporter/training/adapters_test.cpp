@@ -15,6 +15,7 @@ using testing::TestProgram;
 /// Two layers x W^T, and a table that rows are taken from.
 struct Layers {
   TestProgram p;
+  std::vector<std::string> left_out;
 
   Layers() {
     const std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -35,8 +36,9 @@ struct Layers {
     std::vector<LoraRule> parsed;
     for (const std::string& r : rules) parsed.push_back(parse_lora(r));
     std::vector<std::string> names;
-    for (const TrainedParameter& t : add_adapters(p.program(), parsed, 0))
-      names.push_back(p.program().states[t.state].name);
+    AddedAdapters added = add_adapters(p.program(), parsed, 0);
+    for (const TrainedParameter& t : added.parameters) names.push_back(p.program().states[t.state].name);
+    left_out = std::move(added.left_out);
     return names;
   }
   std::vector<float> result() {
@@ -52,6 +54,56 @@ TEST(Adapters, GoToLinearWeightsAlone) {
                                                                "second.lora_A.weight", "second.lora_B.weight"}));
   EXPECT_EQ(Layers().adapted({"first"}).size(), 2u) << "the name without .weight";
   EXPECT_THROW(Layers().adapted({"*", "table"}), Error) << "rows are taken from it";
+}
+
+TEST(Adapters, ReportWhatTheyLeaveOut) {
+  Layers l;
+  l.adapted({"*"});
+  EXPECT_EQ(l.left_out, std::vector<std::string>{"table.weight"});
+}
+
+TEST(Adapters, SayWhyARuleGivesNone) {
+  const auto refusal = [](const std::vector<std::string>& rules) -> std::string {
+    try {
+      Layers().adapted(rules);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(refusal({"*", "first:rank=2"}).find("--lora first: an earlier --lora has taken first.weight"),
+            std::string::npos);
+  EXPECT_NE(refusal({"table"}).find("it matches table.weight, which is not the weight of linear layers alone"),
+            std::string::npos);
+  EXPECT_NE(refusal({"third"}).find("no parameter has such a name; 'tern inspect --weights 1000'"), std::string::npos);
+}
+
+TEST(Adapters, LeaveOutTiedWeights) {
+  Layers l;  // second's bytes under another name, which another layer reads
+  Builder& b = l.p.b();
+  const ValueId other = l.parameter("tied", {3, 4}, std::vector<float>(12));
+  l.p.program().states.back().storage = l.p.program().states[1].storage;
+  l.p.output(b.matmul(l.p.input(DType::f32, {2, 4}), b.transpose(other, 0, 1)));
+  EXPECT_EQ(l.adapted({"*"}).size(), 2u);
+  EXPECT_EQ(l.left_out, (std::vector<std::string>{"second", "table.weight", "tied"}));
+}
+
+TEST(Adapters, GoToWeightsThatAreNotTransposed) {
+  TestProgram p;  // x W, with W [in, out] as of GPT-2's Conv1D
+  const ValueId w = p.state({3, 4}, std::vector<float>(12, 1), false);
+  p.program().states.back().kind = State::Kind::parameter;
+  p.program().states.back().name = "conv1d.weight";
+  p.output(p.b().matmul(p.input(DType::f32, {2, 3}), w));
+  add_adapters(p.program(), {parse_lora("conv1d:rank=2,alpha=6")}, 0);
+  const std::vector<Adapter> adapters = adapters_of(p.program());
+  ASSERT_EQ(adapters.size(), 1u);
+  EXPECT_TRUE(adapters[0].fan_in_fan_out);
+  EXPECT_EQ(adapters[0].scale(), 3);
+  EXPECT_EQ(p.program().states[adapters[0].a].type.shape, (Dims{2, 3}));
+  EXPECT_EQ(p.program().states[adapters[0].b].type.shape, (Dims{4, 2}));
+  remove_adapters(p.program(), 0, adapters);
+  remove_dead_code(p.program());
+  EXPECT_EQ(p.program().functions[0].nodes.size(), 1u);
 }
 
 TEST(Adapters, TakeTheFirstRuleThatMatches) {
