@@ -45,7 +45,7 @@ def batch_of(n, memory):
 def works(library, operation, n):
     try:
         library.run()
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # torch's LinAlgError is the former, NumPy's and SciPy's the latter
         print(f"{library.name}: {operation} of {n} rows fails: {error}", file=sys.stderr)
         return False
     return True

@@ -34,8 +34,11 @@ constexpr std::int64_t kMostOfLanes = 4;
 // The most columns of a panel that find room are taken. Where none do, caches have to serve.
 constexpr std::int64_t kPanels[] = {16, 8, 4, 16};
 
+// OpenCL's kernels declare the size of their groups. On Metal a pipeline may allow fewer items than this; launching it
+// then fails and says so.
 constexpr std::int64_t kLeastItems = 32, kMostItems = 256, kMostAcross = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;  // places are int
+constexpr std::int64_t kMostOfMetal = std::int64_t{1} << 31;   // items that Metal counts
 
 std::int64_t rounded_up(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
@@ -56,6 +59,7 @@ std::optional<MatrixGroups> MatrixGroups::choose(const Target& target, const Mat
   MatrixGroups g;
   g.count_ = work.count;
   g.width_ = std::clamp(rounded_up(work.elements), kLeastItems, kMostItems);
+  if (target.dialect == Dialect::metal && work.count >= kMostOfMetal / g.width_) return std::nullopt;
   g.scanners_ = work.side <= kFewRows ? kFewScanners : kScanners;
   g.across_ = std::min(rounded_up(work.columns), kMostAcross);
   const auto* room = std::ranges::find(kRooms, target.dialect, &Room::dialect);

@@ -1,6 +1,6 @@
 // Fusion: pointwise nodes are merged into the pointwise nodes that read them, and into the products and convolutions
-// whose results they read. Results keep their bits. lu_factor is merged into the lu_solve that alone reads its factors. Archives stay as they were exported: this is done when a program is
-// prepared.
+// whose results they read; results keep their bits. lu_factor is merged into the lu_solve that alone reads its factors,
+// which rounds in another order. Archives stay as they were exported: this is done when a program is prepared.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,10 @@ void join_factor(FunctionInFusion& f, std::uint32_t i) {
   if (!same_batch(f.type(a).shape, f.type(n.outputs[0]).shape) || !f.may_wait(factor, f.places[i])) return;
   if (info != kNoValue && (f.use(info).readers > 0 || f.use(info).pinned)) return;
 
-  const std::int64_t check = f.f.nodes[factor].integer(AttrKey::check);
   const ValueId rhs = n.inputs[2];
+  if (rhs == n.inputs[0]) return;  // the factors are needed beside the solution
+
+  const std::int64_t check = f.f.nodes[factor].integer(AttrKey::check);
   f.take_over(i, {factor}, {a, kNoValue, rhs});
   f.f.nodes[i].set(AttrKey::check, Dims{check});
   f.numbers[i] = f.numbers[factor];

@@ -378,6 +378,11 @@ long double residual(const Matrix& a, const Matrix& x, const Matrix& b) {
   return norm(r) / size;
 }
 
+/// With singular values far above rounding errors.
+bool is_regular(Spectrum s) {
+  return s != Spectrum::graded && s != Spectrum::deficient && s != Spectrum::singular && s != Spectrum::zero;
+}
+
 TYPED_TEST(LanesTest, SolveOfSpectra) {
   using T = TypeParam;
   for (const LaneLoops<T>& loops : all_loops<T>()) {
@@ -402,8 +407,89 @@ TYPED_TEST(LanesTest, SolveOfSpectra) {
             if (zero) {
               ASSERT_EQ(infos[l], 1) << name_of(l, seed, n);
             }
+            if (is_regular(kSpectra[(static_cast<std::uint32_t>(l) + seed) % std::size(kSpectra)])) {
+              ASSERT_EQ(infos[l], 0) << name_of(l, seed, n);
+            }
             if (infos[l] != 0 || norm(rhs[i]) == 0) continue;
             ASSERT_LT(residual<T>(given[i], x[i], rhs[i]), 4) << name_of(l, seed, n);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// LAPACK's number of the definition: rows change places, quotients and products are rounded, T by T.
+template <class T>
+int info_of(const Matrix& given) {
+  const auto n = static_cast<std::size_t>(given.rows);
+  std::vector<std::vector<T>> a(n, std::vector<T>(n));
+  for (std::size_t i = 0; i < n * n; ++i) a[i / n][i % n] = static_cast<T>(given.values[i].real());
+  int info = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    std::size_t best = j;
+    for (std::size_t r = j + 1; r < n; ++r) best = std::abs(a[r][j]) > std::abs(a[best][j]) ? r : best;
+    std::swap(a[j], a[best]);
+    if (a[j][j] == 0) info = info == 0 ? static_cast<int>(j) + 1 : info;
+    for (std::size_t r = j + 1; r < n && a[j][j] != 0; ++r) {
+      const T factor = a[r][j] / a[j][j];
+      for (std::size_t c = j; c < n; ++c) {
+        const T product = factor * a[j][c];
+        a[r][c] -= product;
+      }
+    }
+  }
+  return info;
+}
+
+enum class Integers { any, equal_rows, equal_columns, neighbours, tree, star, equal_units };
+constexpr Integers kIntegers[] = {Integers::any,  Integers::equal_rows, Integers::equal_columns, Integers::neighbours,
+                                  Integers::tree, Integers::star,       Integers::equal_units};
+
+/// All but the first are singular; a tree's leaves come before what they hang on, so that all pivots are 1.
+Matrix integers(Integers kind, int n, std::mt19937& random) {
+  std::uniform_int_distribution<int> digit(-9, 9);
+  Matrix a(n, n);
+  if (kind == Integers::equal_units) {
+    for (int i = 0; i < n; ++i) a.at(i, i == n - 1 ? 0 : i) = i == n - 1 ? 0 : 1;
+    a.at(0, n - 1) = 1;
+  } else if (kind == Integers::tree || kind == Integers::star) {
+    for (int i = 0; i + 1 < n; ++i) {
+      const int to = kind == Integers::star ? n - 1 : std::uniform_int_distribution<int>(i + 1, n - 1)(random);
+      a.at(i, i) += 1;
+      a.at(to, to) += 1;
+      a.at(i, to) = a.at(to, i) = -1;
+    }
+  } else {
+    for (Long& x : a.values) x = digit(random);
+    for (int i = 0; i < n && kind != Integers::any; ++i) {
+      if (kind == Integers::equal_rows) a.at(n - 1, i) = a.at(0, i);
+      if (kind == Integers::equal_columns) a.at(i, n - 1) = a.at(i, 0);
+      if (kind == Integers::neighbours) a.at(i, 1) = a.at(i, 0);
+    }
+  }
+  return a;
+}
+
+TYPED_TEST(LanesTest, SolveFindsSingularIntegers) {
+  using T = TypeParam;
+  for (const LaneLoops<T>& loops : all_loops<T>()) {
+    if (loops.solve == nullptr) continue;
+    std::mt19937 random(1);
+    for (const int n : {2, 3, 4, 5, 8, 9, 12, 13, 17, 32}) {
+      for (int round = 0; round < 40; ++round) {
+        std::vector<Matrix> given;
+        for (int l = 0; l < loops.lanes; ++l)
+          given.push_back(integers(kIntegers[static_cast<std::size_t>(l + round) % std::size(kIntegers)], n, random));
+        const std::vector<Matrix> rhs(given.size(), test::random_matrix(n, 1, false, 1));
+        Infos infos;
+        const std::vector<Matrix> x = solved<T>(loops, given, rhs, infos);
+        for (int l = 0; l < loops.lanes; ++l) {
+          const auto i = static_cast<std::size_t>(l);
+          const auto kind = static_cast<int>(kIntegers[(i + static_cast<std::size_t>(round)) % std::size(kIntegers)]);
+          ASSERT_EQ(infos[l], info_of<T>(given[i])) << "kind " << kind << ", " << n << " rows, round " << round;
+          if (infos[l] == 0) {
+            ASSERT_LT(residual<T>(given[i], x[i], rhs[i]), 4) << n;
           }
         }
       }

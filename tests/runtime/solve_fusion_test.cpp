@@ -111,6 +111,68 @@ TEST_P(SolveFusionTest, LeavesAFactorizationThatOthersRead) {
   EXPECT_EQ(factorizations(p), 1);
 }
 
+/// The factors are the right hand sides, too: two nodes, one of which reads what the other made.
+TEST_P(SolveFusionTest, LeavesFactorsThatAreRightHandSides) {
+  constexpr std::int64_t kCount = 16, kSide = 3;
+  TestProgram p;
+  const ValueId a = p.input(GetParam(), {kCount, kSide, kSide});
+  const std::vector<ValueId> f = lu_factor(p.b(), a, true);
+  p.output(lu_solve(p.b(), f[0], f[1], f[0], true, Transpose::none));
+  ASSERT_EQ(factorizations(p), 1);
+  Numbers diagonal(kCount * kSide * kSide);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    for (std::size_t r = 0; r < kSide; ++r) diagonal[(i * kSide + r) * kSide + r] = 2;
+  }
+  Session session(prepare(p));
+  const Tensor& found = session.run({tensor(GetParam(), {kCount, kSide, kSide}, diagonal)})[0];
+  Numbers solution(diagonal.size());
+  convert(found.data(), GetParam(), solution.data(), DType::c128, found.numel());
+  for (std::size_t i = 0; i < solution.size(); ++i) ASSERT_EQ(solution[i], diagonal[i] / 2.0) << i;
+}
+
+/// What the program says; `defined`: by the kernels that define the ops.
+std::string error_of(const TestProgram& p, bool defined, const std::vector<Tensor>& inputs) {
+  PrepareOptions options;
+  options.reproducible = defined;
+  Session session(Prepared(prepare_program(p.model().program(), options, {.fusion = Fusion::on})));
+  try {
+    session.run(inputs);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+/// A 5 x 5 matrix whose last row is its first; Laplacians of trees, the hub last; units, two of them equal; threes.
+TEST_P(SolveFusionTest, RefusesSingularIntegers) {
+  const auto refuses = [&](std::int64_t n, const Numbers& bad) {
+    Numbers a = matrices(20, n, 1, false);
+    std::ranges::copy(bad, a.begin() + 13 * n * n);
+    const std::vector<Tensor> inputs = {tensor(GetParam(), {20, n, n}, a),
+                                        tensor(GetParam(), {20, n, 1}, some_numbers(20 * n, 2, false))};
+    const TestProgram p = program(GetParam(), {20, n, 1});
+    for (const bool defined : {false, true}) {
+      const std::string found = error_of(p, defined, inputs);
+      EXPECT_NE(found.find("matrix 13 of the batch"), std::string::npos) << n << " rows, defined " << defined << found;
+    }
+  };
+  refuses(5, {2, 1, 0, 3, 1, 1, 4, 1, 0, 2, 0, 1, 5, 1, 3, 1, 0, 2, 6, 1, 2, 1, 0, 3, 1});
+  refuses(2, {3, 3, 1, 1});
+  refuses(2, {49, 49, 49, 49});
+  for (const std::int64_t n : {2, 3, 4, 5, 8, 9, 12, 13, 17}) {
+    const auto side = static_cast<std::size_t>(n);
+    Numbers star(side * side), units(side * side);
+    for (std::size_t i = 0; i + 1 < side; ++i) {
+      star[i * side + i] = units[i * side + i] = 1;
+      star[i * side + side - 1] = star[(side - 1) * side + i] = -1;
+    }
+    star[side * side - 1] = static_cast<double>(n - 1);
+    units[side - 1] = 1;
+    refuses(n, star);
+    refuses(n, units);
+  }
+}
+
 TEST_P(SolveFusionTest, SaysWhichMatrixIsSingular) {
   for (const std::int64_t n : {2, 7, 40}) {
     Numbers a = matrices(20, n, 1, false);

@@ -223,9 +223,7 @@ void run_unfactored(KernelCall& c) {
   if (!FactorSolve::fits(c)) return wide ? run_job<FactorSolveJob<double>>(c) : run_job<FactorSolveJob<float>>(c);
   lanes::Leftover leftover;
   FactorSolve::run(c, leftover);
-  if (!leftover.any()) return;
-  wide ? lanes::run_leftover<FactorSolveJob<double>>(c, leftover)
-       : lanes::run_leftover<FactorSolveJob<float>>(c, leftover);
+  if (leftover.failure.any()) fail_singular(leftover.failure, batch_count(c.out[0], 2));
 }
 
 bool is_factored(const KernelCall& c) {

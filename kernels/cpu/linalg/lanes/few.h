@@ -1,17 +1,40 @@
 // Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the pivot
-// is the largest of its column, and the order of the rows below it does not matter to the solution.
+// is the first of the largest of its column, as LAPACK takes it.
+
+/// x, which the compiler then does not make one instruction of with what follows.
+template <class T>
+TERN_SIMD_INLINE V<T> rounded(V<T> x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
+  return x;
+}
+
+/// x - f y, rounded twice. Where f is x / y it is zero, for small integers at least, and so a singular matrix of them
+/// has a pivot of zero; the difference rounded once is the rounding error of f.
+template <class T>
+TERN_SIMD_INLINE V<T> less_product(V<T> x, V<T> f, V<T> y) {
+  return x - rounded<T>(f * y);
+}
 
 /// Division by d, in two factors: the inverse of the least numbers would overflow.
 template <class T>
 struct Divisor {
-  V<T> scale, inverse;
+  V<T> d, scale, inverse;
 
   Divisor() = default;
-  TERN_SIMD_INLINE explicit Divisor(V<T> d) {
+  TERN_SIMD_INLINE explicit Divisor(V<T> by) : d(by) {
     scale = magnitude<T>(d) < 2 * Lane<T>::kLeastNormal ? spread<T>(T(0x1p64)) : spread<T>(1);
     inverse = T(1) / (d * scale);
   }
   TERN_SIMD_INLINE V<T> divide(V<T> x) const { return x * scale * inverse; }
+  /// x / d as a division rounds it (Markstein), where |x| <= |d|. By an infinite d it is 0, or NaN.
+  TERN_SIMD_INLINE V<T> quotient(V<T> x) const {
+    const V<T> q = divide(x), rest = x - q * (inverse == T(0) ? V<T>{} : d);
+    return q + divide(rest);
+  }
 };
 
 template <class T>
@@ -32,21 +55,29 @@ void solve_few(const Tile<T>& tile, const Tile<T>& b, int columns, I<T>& info) {
   }
 #pragma GCC unroll 4
   for (int j = 0; j < kN; ++j) {
+    V<T> most = magnitude<T>(a[j][j]);
+    I<T> pivot = whole<T>(j);
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {
-      const I<T> more = magnitude<T>(a[r][j]) > magnitude<T>(a[j][j]);
-      swaps[j][r] = more;
+      const V<T> size = magnitude<T>(a[r][j]);
+      const I<T> more = size > most;
+      most = more ? size : most;
+      pivot = more ? whole<T>(r) : pivot;
+    }
 #pragma GCC unroll 4
-      for (int c = j; c < kN; ++c) exchange_where<T>(more, a[j][c], a[r][c]);
+    for (int r = j + 1; r < kN; ++r) {
+      swaps[j][r] = pivot == whole<T>(r);
+#pragma GCC unroll 4
+      for (int c = j; c < kN; ++c) exchange_where<T>(swaps[j][r], a[j][c], a[r][c]);
     }
     const I<T> zero = a[j][j] == T(0);
     info = (zero & (info == 0)) ? whole<T>(j + 1) : info;
     pivots[j] = Divisor<T>(a[j][j]);
 #pragma GCC unroll 4
     for (int r = j + 1; r < kN; ++r) {
-      factors[j][r] = zero ? V<T>{} : pivots[j].divide(a[r][j]);
+      factors[j][r] = zero ? V<T>{} : pivots[j].quotient(a[r][j]);
 #pragma GCC unroll 4
-      for (int c = j + 1; c < kN; ++c) a[r][c] -= factors[j][r] * a[j][c];
+      for (int c = j + 1; c < kN; ++c) a[r][c] = less_product<T>(a[r][c], factors[j][r], a[j][c]);
     }
   }
   for (int column = 0; column < columns; ++column) {

@@ -55,9 +55,10 @@ struct LaneLoops {
   void (*cholesky)(const Tile<T>& a, int n, Infos& infos);
   /// In place, with pivots [step][lane] that count from 1: LAPACK's getrf. Rows are contiguous.
   void (*lu)(const Tile<T>& a, int m, int n, std::int32_t* pivots, Infos& infos);
-  /// X = A^-1 B by the same pivots, where n is at most kMostAtOnce and rows of a and b are contiguous; both are
-  /// overwritten. a has padded(n) rows and columns, b as many rows: what is beyond n is set here. Result: where X is.
-  /// Null where the loops only have to be right and small: lu and triangular serve.
+  /// X = A^-1 B with partial pivoting, where n is at most kMostAtOnce and rows of a and b are contiguous; both are
+  /// overwritten. Of elements as large as each other the first is the pivot: up to 4 rows as LAPACK finds them, which
+  /// exchanges rows, of more as they were given. a has padded(n) rows and columns, b as many rows: what is beyond n is
+  /// set here. Result: where X is. Null where the loops only have to be right and small: lu and triangular serve.
   Tile<T> (*solve)(const Tile<T>& a, int n, const Tile<T>& b, int columns, T* scratch, Infos& infos);
   /// x = a^-1 x with the lower triangle of a; `unit`: its diagonal is taken as ones.
   void (*triangular)(const Tile<const T>& a, int n, bool unit, const Tile<T>& x, int columns);

@@ -24,6 +24,8 @@ class Leftover {
   }
   bool any() const { return !matrices_.empty(); }
 
+  Failure failure;  ///< one that LAPACK, which rounds in another way, need not find again
+
  private:
   std::mutex mutex_;
   std::vector<std::int64_t> matrices_;
