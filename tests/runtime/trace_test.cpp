@@ -247,7 +247,7 @@ TEST_F(TraceTest, NamesBeyondTheLimitAreCounted) {
   options.memory = std::uint64_t{1} << 20;
   Trace trace(path_, options);
   for (int i = 0; i < 9000; ++i) const Trace::Scope scope("step " + std::to_string(i) + " of a training loop");
-  Trace::counter("loss", "train", 1.5);
+  Trace::counter(std::string(100, 'l'), "longer than what is left", 1.5);
   const TraceStats stats = trace.stop();
   const json written = read();
   std::uint64_t unnamed = 0, counters = 0, scopes = 0;
@@ -309,7 +309,8 @@ TEST_F(TraceTest, ManyThreadsInTurnFitInLittleMemory) {
   }
   EXPECT_EQ(trace.stop().dropped, 0u);
   std::vector<long> found(ids.size());
-  for (const json& e : read()["traceEvents"]) {
+  const json written = read();
+  for (const json& e : written["traceEvents"]) {
     if (e["ph"] == "C") found.at(e["args"]["number"].get<std::size_t>()) = e["tid"];
   }
   EXPECT_EQ(found, ids);
