@@ -204,8 +204,13 @@ PlanRun& Frame::plan_for(std::uint32_t section) {
     return **known;
   }
   if (s.runs.size() >= static_cast<std::size_t>(std::max(1, prepared_.options.cached_plans))) {
-    ++context_.plans_dropped;
-    s.runs.erase(std::ranges::min_element(s.runs, std::less<>(), [](const auto& run) { return run->used; }));
+    const auto oldest = std::ranges::min_element(s.runs, std::less<>(), [](const auto& run) { return run->used; });
+    if (context_.trace != nullptr) {
+      context_.trace->forget(*(*oldest)->plan);
+    } else {
+      ++context_.plans_dropped;
+    }
+    s.runs.erase(oldest);
   }
   s.runs.push_back(std::make_unique<PlanRun>(shared_plan(key_)));
   s.runs.back()->used = ++context_.clock;

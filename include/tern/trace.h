@@ -26,7 +26,7 @@ class TraceRecorder;
 
 struct TraceOptions {
   /// Limit for events that wait to be written, and for names and arguments, bytes each; at least 1 MiB. Events beyond
-  /// it are dropped and counted.
+  /// it are dropped and counted; so are counters whose names are beyond it, while other events lose their names.
   std::uint64_t memory = std::uint64_t{64} << 20;
   int rank = 0;         ///< this process's among `world_size` (distributedInfo)
   int world_size = 1;   ///< 1: not distributed
@@ -36,6 +36,7 @@ struct TraceOptions {
 struct TraceStats {
   std::uint64_t events = 0;   ///< written
   std::uint64_t dropped = 0;  ///< by the limit of memory
+  std::uint64_t unnamed = 0;  ///< of those that were written, by the limit of names and arguments
 };
 
 /// Records from its construction to stop(). A process has one at a time. Belongs to one thread; the recorded sessions

@@ -20,11 +20,12 @@ std::string name_of_this_thread() {
 
 }  // namespace
 
-/// What a thread keeps of the buffers that it used last.
+/// What a thread keeps of the buffers that it used last. Trivial, so that it may be used until the thread's very end.
 struct EventBuffers::Local {
-  std::uint64_t number = 0;
-  std::size_t place = 0;  ///< in EventBuffers::open_
-  std::shared_ptr<EventBlock> block;
+  std::uint64_t number = 0;     ///< the buffers'; other members mean nothing to buffers of another number
+  EventBlock* block = nullptr;  ///< the buffers own it
+  std::uint32_t thread = 0;
+  bool ended = false;  ///< nobody would give back what the thread takes now
 };
 
 EventBuffers::Local& EventBuffers::local() {
@@ -32,18 +33,27 @@ EventBuffers::Local& EventBuffers::local() {
   return mine;
 }
 
+/// Gives the block of a thread back when the thread ends.
+struct EventBuffers::Leaver {
+  ~Leaver() {
+    Local& mine = local();
+    mine.ended = true;
+    if (const auto used = buffers.lock()) used->leave(mine);
+    mine.block = nullptr;
+  }
+  std::weak_ptr<EventBuffers> buffers;
+};
+
 EventBuffers::EventBuffers(std::uint64_t memory)
     : number_(++buffers_made), most_(std::max<std::uint64_t>(4, memory / sizeof(EventBlock))) {}
+
+EventBuffers::~EventBuffers() = default;
 
 void EventBuffers::add(const TraceEvent& event) {
   Local& mine = local();
   if (mine.number != number_ || mine.block == nullptr ||
       mine.block->count.load(std::memory_order_relaxed) == EventBlock::kSize) {
-    if (closed_.load(std::memory_order_relaxed)) return;
-    if (!replace(mine)) {
-      dropped_.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
+    if (closed_.load(std::memory_order_relaxed) || !replace(mine)) return;
   }
   EventBlock& block = *mine.block;
   const std::uint32_t at = block.count.load(std::memory_order_relaxed);
@@ -51,48 +61,75 @@ void EventBuffers::add(const TraceEvent& event) {
   block.count.store(at + 1, std::memory_order_release);
 }
 
-/// Gives this thread an empty block; false at the limit.
+/// Gives this thread a block that has room. False: the event is not to be kept, be it that the trace has ended, or that
+/// the limit is reached, which is counted.
 bool EventBuffers::replace(Local& mine) {
+  if (mine.ended) {
+    drop();
+    return false;
+  }
+  static thread_local Leaver leaver;
   const std::lock_guard lock(mutex_);
-  if (closed_) return true;
+  if (closed_) return false;
   if (mine.number != number_) {
-    mine.block = nullptr;
-    mine.number = number_;
-    mine.place = threads_.size();
-    threads_.push_back({static_cast<std::int64_t>(syscall(SYS_gettid)), name_of_this_thread()});
-    open_.emplace_back();
+    mine = {number_, nullptr, static_cast<std::uint32_t>(syscall(SYS_gettid)), false};
+    leaver.buffers = weak_from_this();
+    threads_.push_back({mine.thread, name_of_this_thread()});
   }
   if (mine.block != nullptr) {
-    full_.push_back(std::exchange(mine.block, nullptr));
-    open_[mine.place] = nullptr;
+    full_.push_back(take_open(std::exchange(mine.block, nullptr)));
     if (!writing_ && full_.size() * 4 >= most_) {
       writing_ = true;
       changed_.notify_one();
     }
   }
-  if (blocks_ >= most_) return false;
-  try {
-    mine.block = std::make_shared<EventBlock>();
-  } catch (const std::bad_alloc&) {
-    return false;  // a trace is not worth a run
+  if (spare_.empty() && blocks_ < most_) {
+    try {
+      spare_.push_back(std::make_unique<EventBlock>());
+      ++blocks_;
+    } catch (const std::bad_alloc&) {
+      // A trace is not worth a run.
+    }
   }
-  ++blocks_;
-  mine.block->thread = static_cast<std::uint32_t>(threads_[mine.place].id);
-  open_[mine.place] = mine.block;
+  if (spare_.empty()) {
+    drop();
+    return false;
+  }
+  EventBlock& block = *spare_.back();
+  block.parts.push_back({block.count.load(std::memory_order_relaxed), mine.thread});
+  open_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+  mine.block = &block;
   return true;
 }
 
-std::shared_ptr<EventBlock> EventBuffers::wait() {
+std::unique_ptr<EventBlock> EventBuffers::take_open(const EventBlock* block) {
+  const auto at = std::ranges::find(open_, block, &std::unique_ptr<EventBlock>::get);
+  std::swap(*at, open_.back());
+  std::unique_ptr<EventBlock> taken = std::move(open_.back());
+  open_.pop_back();
+  return taken;
+}
+
+/// The thread ends.
+void EventBuffers::leave(const Local& mine) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || mine.block == nullptr) return;
+  const bool full = mine.block->count.load(std::memory_order_relaxed) == EventBlock::kSize;
+  (full ? full_ : spare_).push_back(take_open(mine.block));
+}
+
+std::unique_ptr<EventBlock> EventBuffers::wait() {
   std::unique_lock lock(mutex_);
   if (full_.empty()) writing_ = false;
   changed_.wait(lock, [&] { return closed_ || (writing_ && !full_.empty()); });
   if (closed_) return nullptr;
-  std::shared_ptr<EventBlock> block = std::move(full_.front());
-  full_.pop_front();
+  std::unique_ptr<EventBlock> block = std::move(full_.front());
+  full_.erase(full_.begin());
   return block;
 }
 
-void EventBuffers::release(std::shared_ptr<EventBlock> block) {
+void EventBuffers::release(std::unique_ptr<EventBlock> block) {
   block.reset();
   const std::lock_guard lock(mutex_);
   --blocks_;
@@ -104,12 +141,11 @@ void EventBuffers::close() {
   changed_.notify_all();
 }
 
-std::vector<std::shared_ptr<EventBlock>> EventBuffers::rest() {
+std::vector<const EventBlock*> EventBuffers::rest() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<EventBlock>> blocks(full_.begin(), full_.end());
-  full_.clear();
-  for (const auto& block : open_) {
-    if (block != nullptr) blocks.push_back(block);
+  std::vector<const EventBlock*> blocks;
+  for (const auto* part : {&full_, &spare_, &open_}) {
+    for (const auto& block : *part) blocks.push_back(block.get());
   }
   return blocks;
 }

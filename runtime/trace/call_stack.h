@@ -27,8 +27,7 @@ class CallStack {
 
  private:
   void shrink(std::size_t depth, const Put& put);
-  std::vector<StackFrame> open_;
-  std::vector<std::string> parts_;  ///< of `open_`: "encoder", "fc1"
+  std::vector<StackFrame> open_;  ///< of modules: "encoder", then "encoder.fc1"
   std::int64_t ids_ = 0;
 };
 

@@ -24,13 +24,14 @@ enum class EventKind : std::uint8_t {
   counter,
 };
 
-/// Text that events share. Belongs to the recorder, and never changes.
+/// Text that events share. Belongs to the recorder, which has one of each content, and never changes.
 struct EventLabel {
   std::string name;                   ///< as JSON wants it in quotes
   std::string args;                   ///< members of the event's "args", each with a comma behind it
   std::string device_args;            ///< the same for what a node starts on a device
   std::string module, source;         ///< of a node: "encoder.fc1", "model.py(42): aten.linear.default"; JSON
   const EventLabel* outer = nullptr;  ///< of a scope: the scope around it
+  bool lost = false;                  ///< stands for labels beyond the limit of memory
 };
 
 struct TraceEvent {

@@ -69,25 +69,27 @@ void TraceRecorder::start(const std::shared_ptr<TraceRecorder>& recorder) {
 }
 
 TraceRecorder::TraceRecorder(const std::string& path, const TraceOptions& options)
-    : writer_(path, checked(options)), buffers_(options.memory), most_label_bytes_(options.memory) {
-  more_ = &labels_.emplace_back(EventLabel{"(more names than TraceOptions::memory holds)", {}, {}, {}, {}, nullptr});
+    : writer_(path, checked(options)),
+      buffers_(std::make_shared<EventBuffers>(options.memory)),
+      most_label_bytes_(options.memory),
+      more_{"(more names than TraceOptions::memory holds)", {}, {}, {}, {}, nullptr, true} {
   thread_ = std::thread([this] { write(); });
 }
 
 TraceRecorder::~TraceRecorder() {
-  buffers_.close();
+  buffers_->close();
   if (thread_.joinable()) thread_.join();
 }
 
 void TraceRecorder::write() {
   pthread_setname_np(pthread_self(), "tern-trace");
-  while (std::shared_ptr<EventBlock> block = buffers_.wait()) {
+  while (std::unique_ptr<EventBlock> block = buffers_->wait()) {
     try {
       if (problem_ == nullptr) writer_.write(*block);
     } catch (...) {
       problem_ = std::current_exception();  // read after the thread has ended
     }
-    buffers_.release(std::move(block));
+    buffers_->release(std::move(block));
   }
 }
 
@@ -100,48 +102,44 @@ TraceStats TraceRecorder::stop() {
       current_recorder() = nullptr;
     }
   }
-  buffers_.close();
+  buffers_->close();
   if (thread_.joinable()) thread_.join();
   if (problem_ != nullptr) std::rethrow_exception(problem_);
-  for (const auto& block : buffers_.rest()) writer_.write(*block);
-  return {writer_.finish(buffers_.threads(), buffers_.dropped()), buffers_.dropped()};
+  for (const EventBlock* block : buffers_->rest()) writer_.write(*block);
+  return writer_.finish(buffers_->threads(), buffers_->dropped());
 }
 
-const EventLabel* TraceRecorder::keep(EventLabel label) {
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t bytes = sizeof label + label.name.size() + label.args.size() + label.device_args.size() +
-                              label.module.size() + label.source.size();
-  if (bytes > most_label_bytes_ - std::min(most_label_bytes_, label_bytes_)) return more_;
-  label_bytes_ += bytes;
-  return &labels_.emplace_back(std::move(label));
-}
-
-/// One label for each name; those of scopes also have what is around them.
-const EventLabel* TraceRecorder::intern(const EventLabel* outer, std::string name, EventLabel label) {
-  std::pair key(outer, std::move(name));
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = named_.find(key);
-    if (at != named_.end()) return at->second;
+bool TraceRecorder::LabelOrder::operator()(const EventLabel& a, const EventLabel& b) const {
+  if (a.outer != b.outer) return std::less<>()(a.outer, b.outer);
+  for (const auto text : {&EventLabel::name, &EventLabel::args, &EventLabel::device_args, &EventLabel::module}) {
+    if (const int order = (a.*text).compare(b.*text)) return order < 0;
   }
-  label.outer = outer;
-  const EventLabel* kept = keep(std::move(label));
+  return a.source < b.source;
+}
+
+const EventLabel* TraceRecorder::intern(EventLabel label) {
   const std::lock_guard lock(mutex_);
-  // Another thread may have been faster; its label serves as well.
-  return kept == more_ ? more_ : named_.try_emplace(std::move(key), kept).first->second;
+  const auto at = labels_.lower_bound(label);
+  if (at != labels_.end() && !labels_.key_comp()(label, *at)) return &*at;
+  constexpr std::size_t kNode = 32 + sizeof label;
+  const std::uint64_t bytes = kNode + label.name.size() + label.args.size() + label.device_args.size() +
+                              label.module.size() + label.source.size();
+  if (label_bytes_ + bytes > most_label_bytes_) return &more_;
+  label_bytes_ += bytes;
+  return &*labels_.insert(at, std::move(label));
 }
 
 const EventLabel* TraceRecorder::named(std::string_view name, const std::string& args) {
-  return intern(nullptr, std::string(name) + '\n' + args, {escaped(name), args, {}, {}, {}, nullptr});
+  return intern({escaped(name), args, {}, {}, {}, nullptr});
 }
 
 const EventLabel* TraceRecorder::series(std::string_view track, std::string_view series) {
-  return intern(more_, std::string(track) + '\n' + std::string(series),
-                {escaped(track), '"' + escaped(series) + "\": ", {}, {}, {}, nullptr});
+  const EventLabel* label = intern({escaped(track), '"' + escaped(series) + "\": ", {}, {}, {}, nullptr});
+  return label->lost ? nullptr : label;
 }
 
 const EventLabel* TraceRecorder::scope_named(std::string_view name) {
-  return intern(scope(), std::string(name) + '\n', {escaped(name), {}, {}, {}, {}, nullptr});
+  return intern({escaped(name), {}, {}, {}, {}, scope()});
 }
 
 const EventLabel* TraceRecorder::scope() const {
@@ -182,7 +180,7 @@ void TraceRecorder::add_memory(std::int16_t device, const void* address, std::in
   TraceEvent e;
   e.kind = EventKind::memory;
   e.begin = e.end = steady_nanoseconds();
-  e.label = more_;
+  e.label = &more_;  // it has none of its own
   e.device = device;
   e.id = reinterpret_cast<std::uint64_t>(address);
   e.bytes = static_cast<std::uint64_t>(bytes);

@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -41,16 +41,18 @@ class TraceRecorder {
   static void start(const std::shared_ptr<TraceRecorder>& recorder);
   TraceStats stop();
 
-  void add(const TraceEvent& event) { buffers_.add(event); }
+  void add(const TraceEvent& event) { buffers_->add(event); }
+  /// Counts an event that has no place.
+  void drop() { buffers_->drop(); }
   /// The first of so many numbers that no other event has.
   std::uint64_t take_ids(std::uint64_t count) { return ids_.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t next_run() { return runs_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Keeps a label. At the limit of memory: one that only says that there are more.
-  const EventLabel* keep(EventLabel label);
+  /// The label of that content. At the limit of memory: one that only says that there are more.
+  const EventLabel* intern(EventLabel label);
   /// The label of that name and these arguments.
   const EventLabel* named(std::string_view name, const std::string& args = {});
-  /// Of a counter.
+  /// Of a counter; null at the limit, because values of different counters must not become one series.
   const EventLabel* series(std::string_view track, std::string_view series);
   /// A scope in the one that is in force on this thread.
   const EventLabel* scope_named(std::string_view name);
@@ -68,21 +70,22 @@ class TraceRecorder {
   void describe(std::string_view key, std::string_view value);
 
  private:
-  const EventLabel* intern(const EventLabel* outer, std::string name, EventLabel label);
+  struct LabelOrder {
+    bool operator()(const EventLabel& a, const EventLabel& b) const;
+  };
   static std::shared_ptr<TraceRecorder> current();
   static std::atomic<bool> recording;
   void write();
   void add_memory(std::int16_t device, const void* address, std::int64_t bytes);
 
   TraceWriter writer_;
-  EventBuffers buffers_;
+  const std::shared_ptr<EventBuffers> buffers_;
   const std::uint64_t most_label_bytes_;
+  const EventLabel more_;  ///< for all beyond the limit
   std::atomic<std::uint64_t> ids_ = 1, runs_ = 0;
   std::mutex mutex_;  ///< of all below
-  std::deque<EventLabel> labels_;
+  std::set<EventLabel, LabelOrder> labels_;
   std::uint64_t label_bytes_ = 0;
-  const EventLabel* more_ = nullptr;                                              ///< for all beyond the limit
-  std::map<std::pair<const EventLabel*, std::string>, const EventLabel*> named_;  ///< by what is around, and name
   std::vector<std::pair<const Device*, std::int16_t>> devices_;
   std::vector<const DeviceStream*> streams_;
   std::map<const void*, std::uint64_t> blocks_;  ///< bytes of allocations

@@ -18,13 +18,17 @@ SessionTrace::SessionTrace(std::shared_ptr<TraceRecorder> recorder, const Sessio
 
 const EventLabel* SessionTrace::label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
                                       std::span<const TensorView> out) {
-  if (plans_dropped_ != context_.plans_dropped) {  // another step may lie where one has been
+  if (plans_dropped_ != context_.plans_dropped) {  // untraced; another step may lie where one has been
     labels_.clear();
     plans_dropped_ = context_.plans_dropped;
   }
-  const EventLabel*& label = labels_[&step];
-  if (label == nullptr) label = recorder_->keep(label_of_step(*context_.prepared, function, step, in, out));
+  const EventLabel*& label = labels_[reinterpret_cast<std::uintptr_t>(&step)];
+  if (label == nullptr) label = recorder_->intern(label_of_step(*context_.prepared, function, step, in, out));
   return label;
+}
+
+void SessionTrace::forget(const Plan& plan) {
+  for (const Step& step : plan.steps) labels_.erase(reinterpret_cast<std::uintptr_t>(&step));
 }
 
 const EventLabel* SessionTrace::annotation(std::uint32_t function, const Step& step) {
@@ -35,7 +39,7 @@ const EventLabel* SessionTrace::annotation(std::uint32_t function, const Step& s
 }
 
 const EventLabel* SessionTrace::kernel_label(portable::KernelHandle kernel) {
-  const EventLabel*& label = kernels_[kernel];
+  const EventLabel*& label = kernels_[static_cast<std::uintptr_t>(kernel)];
   if (label == nullptr) label = recorder_->named(context_.device().kernel_name(kernel));
   return label;
 }

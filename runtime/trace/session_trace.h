@@ -21,6 +21,8 @@ class SessionTrace {
   /// Of a step with these views; made once for each step that lives.
   const EventLabel* label(std::uint32_t function, const Step& step, std::span<const TensorView> in,
                           std::span<const TensorView> out);
+  /// The session drops a plan: another step may lie where one of its steps has been.
+  void forget(const Plan& plan);
   /// The scope that the annotations of the step's node make; null without any.
   const EventLabel* annotation(std::uint32_t function, const Step& step);
   const EventLabel* kernel_label(portable::KernelHandle kernel);
@@ -38,8 +40,8 @@ class SessionTrace {
  private:
   std::shared_ptr<TraceRecorder> recorder_;
   const SessionContext& context_;
-  std::unordered_map<const Step*, const EventLabel*> labels_;
-  std::unordered_map<portable::KernelHandle, const EventLabel*> kernels_;
+  /// By the address of a step, and by the handle of a kernel: one type, for the size of the library.
+  std::unordered_map<std::uintptr_t, const EventLabel*> labels_, kernels_;
   std::uint64_t plans_dropped_;
   std::int16_t device_;
   std::uint16_t stream_;

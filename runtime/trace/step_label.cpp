@@ -1,8 +1,8 @@
 #include "runtime/trace/step_label.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
+#include <variant>
 
 #include "runtime/collective/call.h"
 #include "runtime/profile.h"
@@ -15,56 +15,63 @@ namespace {
 
 /// `"key": "value", `
 void add(std::string& out, const char* key, std::string_view value) {
-  out += fmt::format("\"{}\": \"{}\", ", key, escaped(value));
+  append(out, {"\"", key, "\": \""});
+  append_escaped(out, value);
+  out += "\", ";
 }
 
-template <class Numbers>
-std::string list(const Numbers& numbers) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0) text += ", ";
-    append_number(text, numbers[i]);
+/// `"key": 3, ` of a number that is whole.
+void add(std::string& out, const char* key, double value) {
+  append(out, {"\"", key, "\": "});
+  append_signed(out, static_cast<std::int64_t>(std::min(value, 9e18)));
+  out += ", ";
+}
+
+/// `"key": [[2, 3], [4]], `: one list a view, of its sizes or strides.
+void add_lists(std::string& out, const char* key, std::span<const TensorView> views, bool strides) {
+  append(out, {"\"", key, "\": ["});
+  for (const TensorView& v : views) {
+    out += &v == views.data() ? "[" : ", [";
+    const auto& numbers = strides ? v.strides : v.sizes;
+    for (std::int32_t i = 0; i < v.rank; ++i) {
+      if (i > 0) out += ", ";
+      append_signed(out, numbers[static_cast<std::size_t>(i)]);
+    }
+    out += ']';
   }
-  return text + ']';
+  out += "], ";
 }
 
-template <class Text>
-std::string each(std::span<const TensorView> views, const Text& text) {
-  std::string all = "[";
-  for (const TensorView& v : views) all += (all.size() > 1 ? ", " : "") + text(v);
-  return all + ']';
+void add_types(std::string& out, const char* key, std::span<const TensorView> views) {
+  append(out, {"\"", key, "\": ["});
+  for (const TensorView& v : views) append(out, {&v == views.data() ? "\"" : ", \"", traced_name(v.dtype), "\""});
+  out += "], ";
 }
 
-std::string dims_of(std::span<const TensorView> views) {
-  return each(views,
-              [](const TensorView& v) { return list(std::span(v.sizes).first(static_cast<std::size_t>(v.rank))); });
-}
-std::string strides_of(std::span<const TensorView> views) {
-  return each(views,
-              [](const TensorView& v) { return list(std::span(v.strides).first(static_cast<std::size_t>(v.rank))); });
-}
-std::string types_of(std::span<const TensorView> views) {
-  return each(views, [](const TensorView& v) { return '"' + std::string(traced_name(v.dtype)) + '"'; });
+/// `"key": "[2, 3]", `, as Kineto writes the sizes of parts.
+void add_parts(std::string& out, const char* key, std::span<const std::int64_t> parts) {
+  append(out, {"\"", key, "\": \"["});
+  for (const std::int64_t& part : parts) {
+    if (&part != parts.data()) out += ", ";
+    append_signed(out, part);
+  }
+  out += "]\", ";
 }
 
-std::string text_of(const Annotation& a) {
-  return a.key + '=' +
-         std::visit(
-             [](const auto& v) {
-               if constexpr (std::is_same_v<std::decay_t<decltype(v)>, bool>) {
-                 return std::string(v ? "true" : "false");
-               } else {
-                 return fmt::format("{}", v);
-               }
-             },
-             a.value);
+void append_value(std::string& out, const Annotation& a) {
+  if (const auto* whole = std::get_if<std::int64_t>(&a.value)) return append_signed(out, *whole);
+  if (const auto* number = std::get_if<double>(&a.value)) return append_number(out, *number);
+  if (const auto* yes = std::get_if<bool>(&a.value)) return append(out, {*yes ? "true" : "false"});
+  out += *std::get_if<std::string>(&a.value);
 }
 
 /// "model.py:42" as PyTorch writes a frame: "model.py(42): aten.linear.default".
 std::string frame_of(const Origin& origin) {
   const std::size_t colon = origin.source.rfind(':');
-  const std::string line = colon == std::string::npos ? "?" : origin.source.substr(colon + 1);
-  return escaped(fmt::format("{}({}): {}", origin.source.substr(0, colon), line, origin.op));
+  const std::string_view source = origin.source;
+  std::string text;
+  append(text, {source.substr(0, colon), "(", colon == source.npos ? "?" : source.substr(colon + 1), "): ", origin.op});
+  return escaped(text);
 }
 
 Collective call_of(const Node& node, const TensorView& in) {
@@ -110,12 +117,12 @@ std::string collective_args(const Collective& call, std::string_view group, int 
   std::string text;
   add(text, "Collective name", parts ? "all_to_allv" : kind < kNames.size() ? kNames[kind] : "other");
   add(text, "dtype", traced_name(call.dtype));
-  text += fmt::format(
-      "\"In msg nelems\": {}, \"Out msg nelems\": {}, \"In split size\": \"{}\", \"Out split size\": \"{}\", "
-      "\"Group size\": {}, ",
-      call.count, results_of(call, std::max(0, rank), std::max(1, ranks)), list(call.in_parts), list(call.out_parts),
-      ranks);
-  if (rank >= 0) text += fmt::format("\"Rank\": {}, ", rank);
+  add(text, "In msg nelems", static_cast<double>(call.count));
+  add(text, "Out msg nelems", static_cast<double>(results_of(call, std::max(0, rank), std::max(1, ranks))));
+  add_parts(text, "In split size", call.in_parts);
+  add_parts(text, "Out split size", call.out_parts);
+  add(text, "Group size", ranks);
+  if (rank >= 0) add(text, "Rank", rank);
   return text + group_arg(group);
 }
 
@@ -123,7 +130,10 @@ std::string annotations_of_step(const Program& program, std::uint32_t function, 
   std::string text;
   const std::vector<Node>& nodes = program.functions[function].nodes;
   if (step.number >= nodes.size()) return text;
-  for (const Annotation& a : nodes[step.number].annotations) text += (text.empty() ? "" : ", ") + text_of(a);
+  for (const Annotation& a : nodes[step.number].annotations) {
+    append(text, {text.empty() ? "" : ", ", a.key, "="});
+    append_value(text, a);
+  }
   return text;
 }
 
@@ -135,17 +145,17 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const Node* node = step.number < f.nodes.size() ? &f.nodes[step.number] : nullptr;  // a copy may have none
   const Node* ran = step.resolved != nullptr ? step.resolved : node;
   EventLabel label;
-  const std::string op(is_copy            ? "copy"
-                       : step.members > 0 ? "partition"
-                       : ran == nullptr   ? "step"
-                                          : std::string(op_name(ran->op)));
-  label.name = "tern::" + op;
-  std::string where;
+  const std::string_view op = is_copy            ? "copy"
+                              : step.members > 0 ? "partition"
+                              : ran == nullptr   ? "step"
+                                                 : op_name(ran->op);
+  append(label.name, {"tern::", op});
+  std::string& where = label.device_args;
   add(where, "Function", f.name);
   // A copy belongs to no node, but to the layout of values.
-  if (!is_copy && node != nullptr) where += fmt::format("\"Node\": {}, ", step.number);
+  if (!is_copy && node != nullptr) add(where, "Node", step.number);
   add(where, "Op", op);
-  if (step.members > 0) where += fmt::format("\"Nodes\": {}, ", step.members);
+  if (step.members > 0) add(where, "Nodes", step.members);
   if (!is_copy && node != nullptr && node->origin >= 0) {
     const Origin& origin = program.origins[static_cast<std::size_t>(node->origin)];
     if (!origin.op.empty()) add(where, "Origin", origin.op);
@@ -157,16 +167,18 @@ EventLabel label_of_step(const PreparedProgram& prepared, std::uint32_t function
   const bool is_kernel = step.kind == Step::Kind::kernel && ran != nullptr;
   const double flops = is_kernel && step.members <= 1 ? flops_of(*ran, in, out) : 0;
   const double bytes = ran != nullptr ? least_bytes(*ran, in, out) : 0;
-  label.device_args = where;
   if (is_kernel && ran->op == Op::collective && !in.empty()) {
     label.device_args += collective_args(call_of(*ran, in[0]), ran->text(AttrKey::name), -1,
                                          static_cast<int>(ran->integer(AttrKey::groups)));
   }
-  label.args =
-      label.device_args + fmt::format(
-                              "\"Input Dims\": {}, \"Input Strides\": {}, \"Input type\": {}, \"Output Dims\": {}, "
-                              "\"Output type\": {}, \"flops\": {:.0f}, \"bytes\": {:.0f}, ",
-                              dims_of(in), strides_of(in), types_of(in), dims_of(out), types_of(out), flops, bytes);
+  label.args = label.device_args;
+  add_lists(label.args, "Input Dims", in, false);
+  add_lists(label.args, "Input Strides", in, true);
+  add_types(label.args, "Input type", in);
+  add_lists(label.args, "Output Dims", out, false);
+  add_types(label.args, "Output type", out);
+  add(label.args, "flops", flops);
+  add(label.args, "bytes", bytes);
   return label;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/trace/text.h"
 
+#include <charconv>
 #include <cmath>
 
 namespace tern {
@@ -48,6 +49,10 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
+void append(std::string& out, std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view piece : pieces) out += piece;
+}
+
 std::string escaped(std::string_view text) {
   std::string out;
   append_escaped(out, text);
@@ -62,6 +67,30 @@ void append_number(std::string& out, double value) {
   char digits[32];
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
   out.append(digits, end);
+}
+
+void append_unsigned(std::string& out, std::uint64_t value) {
+  char digits[20];
+  char* first = digits + sizeof digits;
+  do {
+    *--first = static_cast<char>('0' + value % 10);
+    value /= 10;
+  } while (value > 0);
+  out.append(first, digits + sizeof digits);
+}
+
+void append_signed(std::string& out, std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  if (value < 0) out += '-';
+  append_unsigned(out, value < 0 ? 0 - bits : bits);
+}
+
+void append_microseconds(std::string& out, std::uint64_t nanoseconds) {
+  append_unsigned(out, nanoseconds / 1000);
+  const auto rest = static_cast<unsigned>(nanoseconds % 1000);
+  const char decimals[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
+                           static_cast<char>('0' + rest % 10)};
+  out.append(decimals, sizeof decimals);
 }
 
 }  // namespace tern

@@ -1,9 +1,9 @@
 // Pieces of JSON, appended to a text.
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -12,23 +12,22 @@ namespace tern {
 /// For between quotes. Bytes that are not UTF-8 become '?', so that every reader takes the file.
 void append_escaped(std::string& out, std::string_view text);
 std::string escaped(std::string_view text);
+void append(std::string& out, std::initializer_list<std::string_view> pieces);
 /// The shortest text that reads as this number; null where there is none.
 void append_number(std::string& out, double value);
+void append_signed(std::string& out, std::int64_t value);
+void append_unsigned(std::string& out, std::uint64_t value);
 
 template <std::integral T>
 void append_number(std::string& out, T value) {
-  char digits[24];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
+  if constexpr (std::signed_integral<T>) {
+    append_signed(out, value);
+  } else {
+    append_unsigned(out, value);
+  }
 }
 
 /// Microseconds with three decimals.
-inline void append_microseconds(std::string& out, std::uint64_t nanoseconds) {
-  append_number(out, nanoseconds / 1000);
-  const auto rest = static_cast<unsigned>(nanoseconds % 1000);
-  const char decimals[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
-                           static_cast<char>('0' + rest % 10)};
-  out.append(decimals, sizeof decimals);
-}
+void append_microseconds(std::string& out, std::uint64_t nanoseconds);
 
 }  // namespace tern

@@ -37,6 +37,7 @@ void Trace::counter(std::string_view name, std::string_view series, double value
   e.kind = EventKind::counter;
   e.begin = e.end = steady_nanoseconds();
   e.label = recorder->series(name, series);
+  if (e.label == nullptr) return recorder->drop();
   e.correlation = std::bit_cast<std::uint64_t>(value);
   recorder->add(e);
 }

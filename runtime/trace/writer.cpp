@@ -59,15 +59,17 @@ bool on_device(EventKind kind) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(const std::string& path, TraceOptions options)
+TraceWriter::TraceWriter(const std::string& path, const TraceOptions& options)
     : file_(path),
-      options_(std::move(options)),
+      options_(options),
       process_(::getpid()),
       steady_begin_(steady_nanoseconds()),
       wall_begin_(wall_nanoseconds()),
       base_(base_before(wall_begin_)) {
   out_ = "{\"schemaVersion\": 1, \"traceEvents\": [\n";
 }
+
+TraceWriter::~TraceWriter() = default;
 
 void TraceWriter::add_device(std::int16_t number, const std::string& name, const std::string& properties) {
   const std::lock_guard lock(mutex_);
@@ -91,13 +93,8 @@ CallStack& TraceWriter::stack_of(std::uint32_t thread) {
 
 void TraceWriter::open(const char* phase, const char* category) {
   if (events_++ > 0) out_ += ",\n";
-  out_ += "{\"ph\": \"";
-  out_ += phase;
-  out_ += '"';
-  if (category == nullptr) return;
-  out_ += ", \"cat\": \"";
-  out_ += category;
-  out_ += '"';
+  append(out_, {"{\"ph\": \"", phase, "\""});
+  if (category != nullptr) append(out_, {", \"cat\": \"", category, "\""});
 }
 
 void TraceWriter::close() {
@@ -108,9 +105,7 @@ void TraceWriter::close() {
 }
 
 void TraceWriter::put_time(const char* key, std::uint64_t nanoseconds) {
-  out_ += ", \"";
-  out_ += key;
-  out_ += "\": ";
+  append(out_, {", \"", key, "\": "});
   append_microseconds(out_, nanoseconds);
 }
 
@@ -119,29 +114,52 @@ void TraceWriter::put_place(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
   if (device && std::ranges::find(streams_, std::pair(e.device, e.stream)) == streams_.end())
     streams_.emplace_back(e.device, e.stream);
-  out_ += ", \"pid\": ";
-  append_number(out_, device ? std::int64_t{e.device} : process_);
-  out_ += ", \"tid\": ";
-  append_number(out_, device ? std::int64_t{e.stream} : static_cast<std::int64_t>(thread));
+  put_number(", \"pid\": ", device ? std::int64_t{e.device} : process_);
+  put_number(", \"tid\": ", device ? std::int64_t{e.stream} : static_cast<std::int64_t>(thread));
+}
+
+void TraceWriter::put_signed(std::string_view before, std::int64_t value, std::string_view behind) {
+  out_ += before;
+  append_signed(out_, value);
+  out_ += behind;
+}
+
+void TraceWriter::put_unsigned(std::string_view before, std::uint64_t value, std::string_view behind) {
+  out_ += before;
+  append_unsigned(out_, value);
+  out_ += behind;
+}
+
+void TraceWriter::put_text(std::string_view key, std::string_view value, std::string_view behind) {
+  append(out_, {"\"", key, "\": \""});
+  append_escaped(out_, value);
+  append(out_, {"\"", behind});
+}
+
+/// The last of the args.
+void TraceWriter::put_index() {
+  put_number("\"Ev Idx\": ", events_ - 1, "}");
+}
+
+void TraceWriter::put_scope(const EventLabel& scope) {
+  if (scope.outer != nullptr) {
+    put_scope(*scope.outer);
+    out_ += '/';
+  }
+  out_ += scope.name;
 }
 
 /// The scopes in force: "epoch 1/warm-up".
 void TraceWriter::put_annotation(const TraceEvent& e) {
   if (e.scope == nullptr || e.kind == EventKind::scope || e.kind == EventKind::device_scope) return;
   out_ += "\"User annotation\": \"";
-  std::vector<const EventLabel*> chain;
-  for (const EventLabel* s = e.scope; s != nullptr; s = s->outer) chain.push_back(s);
-  for (std::size_t i = chain.size(); i > 0; --i) {
-    out_ += chain[i - 1]->name;
-    if (i > 1) out_ += '/';
-  }
+  put_scope(*e.scope);
   out_ += "\", ";
 }
 
 void TraceWriter::put_flow(const TraceEvent& e, std::uint32_t thread, bool begins) {
   open(begins ? "s" : "f", "ac2g");
-  out_ += ", \"name\": \"ac2g\", \"id\": ";
-  append_number(out_, e.correlation);
+  put_number(", \"name\": \"ac2g\", \"id\": ", e.correlation);
   put_place(thread, e);
   put_time("ts", since_base(e.begin));
   if (!begins) out_ += ", \"bp\": \"e\"";
@@ -150,37 +168,25 @@ void TraceWriter::put_flow(const TraceEvent& e, std::uint32_t thread, bool begin
 
 void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   const bool device = on_device(e.kind);
+  if (e.label->lost) ++unnamed_;
   open("X", kKinds[static_cast<std::size_t>(e.kind)].category);
-  out_ += ", \"name\": \"";
-  out_ += e.label->name;
+  append(out_, {", \"name\": \"", e.label->name});
   if (e.kind == EventKind::run) append_number(out_, e.correlation);
   out_ += '"';
   put_place(thread, e);
   put_time("ts", since_base(e.begin));
   put_time("dur", e.end - e.begin);
   out_ += ", \"args\": {";
-  if (e.id != 0) {
-    out_ += "\"External id\": ";
-    append_number(out_, e.id);
-    out_ += ", ";
-  }
+  if (e.id != 0) put_number("\"External id\": ", e.id, ", ");
   if (e.kind == EventKind::node) out_ += "\"Record function id\": 0, ";
   if (device && e.kind != EventKind::device_scope) {  // else HolisticTraceAnalysis counts the scope as work
-    out_ += "\"device\": ";
-    append_number(out_, e.device);
-    out_ += ", \"context\": 0, \"stream\": ";
-    append_number(out_, e.stream);
-    out_ += ", ";
+    put_number("\"device\": ", e.device);
+    put_number(", \"context\": 0, \"stream\": ", e.stream, ", ");
   }
-  if (e.kind == EventKind::collective || (e.correlation != 0 && e.kind != EventKind::run)) {
-    out_ += e.kind == EventKind::collective ? "\"Seq\": " : "\"correlation\": ";
-    append_number(out_, e.correlation);
-    out_ += ", ";
-  }
+  if (e.kind == EventKind::collective || (e.correlation != 0 && e.kind != EventKind::run))
+    put_number(e.kind == EventKind::collective ? "\"Seq\": " : "\"correlation\": ", e.correlation, ", ");
   if (e.bytes != 0) {
-    out_ += "\"bytes\": ";
-    append_number(out_, e.bytes);
-    out_ += ", ";
+    put_number("\"bytes\": ", e.bytes, ", ");
     if (e.kind == EventKind::device_copy) {
       out_ += "\"memory bandwidth (GB/s)\": ";
       append_number(out_,
@@ -192,153 +198,164 @@ void TraceWriter::put_timed(std::uint32_t thread, const TraceEvent& e) {
   out_ += e.label->args;
   if (e.node != nullptr) out_ += e.node->device_args;
   if (e.unfinished) out_ += "\"finished\": false, ";
-  out_ += "\"Ev Idx\": ";
-  append_number(out_, events_ - 1);
-  out_ += '}';
+  put_index();
   close();
   if (e.flows) put_flow(e, thread, !device);
 }
 
 /// PyTorch's event of an allocation, and a counter for viewers.
 void TraceWriter::put_memory(std::uint32_t thread, const TraceEvent& e) {
+  const auto in_use = static_cast<std::int64_t>(e.correlation);
   open("i", "cpu_instant_event");
   out_ += ", \"s\": \"t\", \"name\": \"[memory]\"";
   put_place(thread, e);
   put_time("ts", since_base(e.begin));
-  out_ += ", \"args\": {\"Total Reserved\": 0, \"Total Allocated\": ";
-  append_number(out_, static_cast<std::int64_t>(e.correlation));
-  out_ += ", \"Bytes\": ";
-  append_number(out_, static_cast<std::int64_t>(e.bytes));
-  out_ += ", \"Device Id\": ";
-  append_number(out_, e.device);
+  put_number(", \"args\": {\"Total Reserved\": 0, \"Total Allocated\": ", in_use);
+  put_number(", \"Bytes\": ", static_cast<std::int64_t>(e.bytes));
+  put_number(", \"Device Id\": ", e.device);
   // 0 is a CPU and 1 a GPU, as in c10::DeviceType.
-  out_ += e.device < 0 ? ", \"Device Type\": 0, \"Addr\": " : ", \"Device Type\": 1, \"Addr\": ";
-  append_number(out_, e.id);
-  out_ += ", \"Ev Idx\": ";
-  append_number(out_, events_ - 1);
-  out_ += '}';
+  put_number(e.device < 0 ? ", \"Device Type\": 0, \"Addr\": " : ", \"Device Type\": 1, \"Addr\": ", e.id, ", ");
+  put_index();
   close();
   open("C", nullptr);
   out_ += ", \"name\": \"memory of ";
-  if (e.device < 0) {
-    out_ += "the host";
-  } else {
-    out_ += "device ";
-    append_number(out_, e.device);
-  }
+  e.device < 0 ? void(out_ += "the host") : put_number("device ", e.device);
   out_ += '"';
   put_place(thread, e);
   put_time("ts", since_base(e.begin));
-  out_ += ", \"args\": {\"bytes\": ";
-  append_number(out_, static_cast<std::int64_t>(e.correlation));
-  out_ += '}';
+  put_number(", \"args\": {\"bytes\": ", in_use, "}");
+  close();
+}
+
+void TraceWriter::put_frame(std::uint32_t thread, const StackFrame& f) {
+  open("X", "python_function");
+  append(out_, {", \"name\": \"", f.name});
+  put_number("\", \"pid\": ", process_);
+  put_number(", \"tid\": ", kStackThreads + static_cast<std::int64_t>(thread));
+  put_time("ts", since_base(f.begin));
+  put_time("dur", f.end - f.begin);
+  out_ += ", \"args\": {\"Python parent id\": ";
+  f.parent == 0 ? void(out_ += "null") : append_number(out_, f.parent);
+  put_number(", \"Python id\": ", f.id, ", ");
+  put_index();
   close();
 }
 
 void TraceWriter::put(std::uint32_t thread, const TraceEvent& e) {
-  const auto put_frame = [&](const StackFrame& f) {
-    open("X", "python_function");
-    out_ += ", \"name\": \"" + f.name + "\", \"pid\": ";
-    append_number(out_, process_);
-    out_ += ", \"tid\": ";
-    append_number(out_, kStackThreads + static_cast<std::int64_t>(thread));
-    put_time("ts", since_base(f.begin));
-    put_time("dur", f.end - f.begin);
-    out_ += ", \"args\": {\"Python parent id\": ";
-    f.parent == 0 ? void(out_ += "null") : append_number(out_, f.parent);
-    out_ += ", \"Python id\": ";
-    append_number(out_, f.id);
-    out_ += ", \"Ev Idx\": ";
-    append_number(out_, events_ - 1);
-    out_ += '}';
-    close();
-  };
   if (e.kind == EventKind::memory) return put_memory(thread, e);
   if (e.kind == EventKind::counter) {
     open("C", nullptr);
-    out_ += ", \"name\": \"" + e.label->name + '"';
+    append(out_, {", \"name\": \"", e.label->name, "\""});
     put_place(thread, e);
     put_time("ts", since_base(e.begin));
-    out_ += ", \"args\": {" + e.label->args;
+    append(out_, {", \"args\": {", e.label->args});
     append_number(out_, std::bit_cast<double>(e.correlation));
     out_ += '}';
     return close();
   }
-  if (e.kind == EventKind::node) stack_of(thread).add(e, put_frame);
-  if (e.kind == EventKind::run) stack_of(thread).close(put_frame);
+  if (e.kind == EventKind::node || e.kind == EventKind::run) {
+    CallStack& stack = stack_of(thread);
+    const auto put = [&](const StackFrame& f) { put_frame(thread, f); };
+    e.kind == EventKind::node ? stack.add(e, put) : stack.close(put);
+  }
   put_timed(thread, e);
 }
 
-void TraceWriter::write(EventBlock& block) {
+void TraceWriter::write(const EventBlock& block) {
   const std::uint32_t count = block.count.load(std::memory_order_acquire);
-  for (; block.taken < count; ++block.taken) put(block.thread, block.events[block.taken]);
+  auto part = block.parts.begin();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    while (part + 1 != block.parts.end() && part[1].from <= i) ++part;
+    put(part->thread, block.events[i]);
+  }
 }
 
-void TraceWriter::put_metadata(const char* name, std::int64_t pid, std::int64_t tid, const std::string& args) {
+/// Of a process or a thread, up to its args.
+void TraceWriter::open_metadata(const char* name, std::int64_t pid, std::int64_t tid) {
   open("M", nullptr);
-  out_ += ", \"name\": \"";
-  out_ += name;
-  out_ += "\", \"pid\": ";
-  append_number(out_, pid);
-  out_ += ", \"tid\": ";
-  append_number(out_, tid);
+  append(out_, {", \"name\": \"", name});
+  put_number("\", \"pid\": ", pid);
+  put_number(", \"tid\": ", tid);
   put_time("ts", since_base(steady_begin_));
-  out_ += ", \"args\": {" + args + '}';
+  out_ += ", \"args\": {";
+}
+
+/// `what`: "process_name", "thread_name" or "process_labels".
+void TraceWriter::put_name(const char* what, std::int64_t pid, std::int64_t tid,
+                           std::initializer_list<std::string_view> name) {
+  open_metadata(what, pid, tid);
+  std::string text;
+  append(text, name);
+  put_text(std::string_view(what).substr(std::string_view(what).find('_') + 1), text, "}");
   close();
 }
 
-std::uint64_t TraceWriter::finish(const std::vector<TracedThread>& threads, std::uint64_t dropped) {
+void TraceWriter::put_sort_index(const char* what, std::int64_t pid, std::int64_t tid, std::uint64_t at) {
+  open_metadata(what, pid, tid);
+  put_number("\"sort_index\": ", at, "}");
+  close();
+}
+
+void TraceWriter::put_ranks() {
+  out_ += "\"distributedInfo\": {";
+  put_text("backend", options_.backend, "");
+  put_number(", \"rank\": ", options_.rank);
+  put_number(", \"world_size\": ", options_.world_size);
+  out_ += ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", ";
+  put_text("backend_config", options_.backend, "");
+  put_number(", \"pg_size\": ", options_.world_size, ", \"ranks\": [");
+  for (int i = 0; i < options_.world_size; ++i) put_number(i > 0 ? ", " : "", i);
+  out_ += "]}]},\n";
+}
+
+TraceStats TraceWriter::finish(const std::vector<TracedThread>& threads, std::uint64_t dropped) {
   const std::lock_guard lock(mutex_);
-  const auto text = [](const std::string& key, const std::string& value) {
-    return '"' + key + "\": \"" + escaped(value) + '"';
+  const auto number = [](std::int64_t value) {
+    std::string text;
+    append_number(text, value);
+    return text;
   };
-  put_metadata("process_name", process_, 0, text("name", "tern"));
-  put_metadata("process_labels", process_, 0, text("labels", "CPU"));
-  put_metadata("process_sort_index", process_, 0, "\"sort_index\": " + std::to_string(process_));
+  put_name("process_name", process_, 0, {"tern"});
+  put_name("process_labels", process_, 0, {"CPU"});
+  put_sort_index("process_sort_index", process_, 0, static_cast<std::uint64_t>(process_));
   for (std::size_t i = 0; i < threads.size(); ++i) {
     const std::int64_t tid = threads[i].id;
-    const std::string number = std::to_string(tid);
-    put_metadata("thread_name", process_, tid, text("name", "thread " + number + " (" + threads[i].name + ")"));
-    put_metadata("thread_sort_index", process_, tid, "\"sort_index\": " + std::to_string(2 * i));
-    put_metadata("thread_name", process_, kStackThreads + tid, text("name", "modules of thread " + number));
-    put_metadata("thread_sort_index", process_, kStackThreads + tid, "\"sort_index\": " + std::to_string(2 * i + 1));
+    const std::string text = number(tid);
+    put_name("thread_name", process_, tid, {"thread ", text, " (", threads[i].name, ")"});
+    put_sort_index("thread_sort_index", process_, tid, 2 * i);
+    put_name("thread_name", process_, kStackThreads + tid, {"modules of thread ", text});
+    put_sort_index("thread_sort_index", process_, kStackThreads + tid, 2 * i + 1);
   }
-  for (const auto& [number, device] : devices_) {
-    put_metadata("process_name", number, 0, text("name", device.name));
-    put_metadata("process_labels", number, 0, text("labels", "GPU " + std::to_string(number)));
-    put_metadata("process_sort_index", number, 0, "\"sort_index\": " + std::to_string(kDeviceSort + number));
+  for (const auto& [device, what] : devices_) {
+    put_name("process_name", device, 0, {what.name});
+    put_name("process_labels", device, 0, {"GPU ", number(device)});
+    put_sort_index("process_sort_index", device, 0, static_cast<std::uint64_t>(kDeviceSort + device));
   }
   for (const auto& [device, stream] : streams_) {
-    put_metadata("thread_name", device, stream, text("name", "stream " + std::to_string(stream)));
-    put_metadata("thread_sort_index", device, stream, "\"sort_index\": " + std::to_string(stream));
+    put_name("thread_name", device, stream, {"stream ", number(stream)});
+    put_sort_index("thread_sort_index", device, stream, stream);
   }
   out_ += "\n],\n\"deviceProperties\": [";
-  const char* comma = "";
-  for (const auto& [number, device] : devices_) {
-    out_ += std::string(comma) + "{\"id\": " + std::to_string(number) + ", " + device.properties + "}";
-    comma = ", ";
+  const char* before = "{\"id\": ";
+  for (const auto& [device, what] : devices_) {
+    put_number(before, device);
+    append(out_, {", ", what.properties, "}"});
+    before = ", {\"id\": ";
   }
   out_ += "],\n";
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  out_ += text("host_name", host.data()) + ", \"record_shapes\": 1, \"with_stack\": 1, \"with_modules\": 1, " +
-          "\"with_flops\": 1, \"profile_memory\": 1,\n";
-  if (options_.world_size > 1) {
-    std::string ranks;
-    for (int i = 0; i < options_.world_size; ++i) ranks += (i > 0 ? ", " : "") + std::to_string(i);
-    out_ += "\"distributedInfo\": {" + text("backend", options_.backend) +
-            ", \"rank\": " + std::to_string(options_.rank) +
-            ", \"world_size\": " + std::to_string(options_.world_size) +
-            ", \"pg_count\": 1, \"pg_config\": [{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", " +
-            text("backend_config", options_.backend) + ", \"pg_size\": " + std::to_string(options_.world_size) +
-            ", \"ranks\": [" + ranks + "]}]},\n";
-  }
-  for (const auto& [key, value] : facts_) out_ += text(escaped(key), value) + ",\n";
-  out_ += "\"dropped_events\": " + std::to_string(dropped) +
-          ", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": " + std::to_string(base_) + "}\n";
+  put_text("host_name", host.data(),
+           ", \"record_shapes\": 1, \"with_stack\": 1, \"with_modules\": 1, \"with_flops\": 1, "
+           "\"profile_memory\": 1,\n");
+  if (options_.world_size > 1) put_ranks();
+  for (const auto& [key, value] : facts_) put_text(escaped(key), value, ",\n");
+  put_number("\"dropped_events\": ", dropped);
+  put_number(", \"unnamed_events\": ", unnamed_);
+  put_number(", \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": ", base_, "}\n");
   file_.write(out_);
   file_.commit();
-  return events_;
+  return {events_, dropped, unnamed_};
 }
 
 }  // namespace tern

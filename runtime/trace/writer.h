@@ -14,6 +14,7 @@
 #include "runtime/trace/call_stack.h"
 #include "runtime/trace/event.h"
 #include "runtime/trace/file.h"
+#include "runtime/trace/text.h"
 
 namespace tern {
 
@@ -25,12 +26,13 @@ struct TracedDevice {
 /// write() and finish() belong to one thread at a time; the others may be called by any.
 class TraceWriter {
  public:
-  TraceWriter(const std::string& path, TraceOptions options);
+  TraceWriter(const std::string& path, const TraceOptions& options);
+  ~TraceWriter();
   void add_device(std::int16_t number, const std::string& name, const std::string& properties);
   void describe(std::string_view key, std::string_view value);
-  void write(EventBlock& block);
-  /// Writes what describes the whole, and gives the file its name. Returns how many events were written.
-  std::uint64_t finish(const std::vector<TracedThread>& threads, std::uint64_t dropped);
+  void write(const EventBlock& block);
+  /// Writes what describes the whole, and gives the file its name. Returns what was written.
+  TraceStats finish(const std::vector<TracedThread>& threads, std::uint64_t dropped);
 
  private:
   /// `thread`: the system's number.
@@ -38,13 +40,30 @@ class TraceWriter {
   void put_timed(std::uint32_t thread, const TraceEvent& e);
   void put_memory(std::uint32_t thread, const TraceEvent& e);
   void put_flow(const TraceEvent& e, std::uint32_t thread, bool begins);
-  void put_metadata(const char* name, std::int64_t pid, std::int64_t tid, const std::string& args);
+  void put_frame(std::uint32_t thread, const StackFrame& f);
+  void open_metadata(const char* name, std::int64_t pid, std::int64_t tid);
+  void put_name(const char* what, std::int64_t pid, std::int64_t tid, std::initializer_list<std::string_view> name);
+  void put_sort_index(const char* what, std::int64_t pid, std::int64_t tid, std::uint64_t at);
+  void put_ranks();
+  void put_index();
   void put_place(std::uint32_t thread, const TraceEvent& e);
   void put_annotation(const TraceEvent& e);
+  void put_scope(const EventLabel& scope);
   CallStack& stack_of(std::uint32_t thread);
   void open(const char* phase, const char* category);
   void close();
   void put_time(const char* key, std::uint64_t nanoseconds);
+  void put_text(std::string_view key, std::string_view value, std::string_view behind);
+  template <std::integral Number>
+  void put_number(std::string_view before, Number value, std::string_view behind = {}) {
+    if constexpr (std::signed_integral<Number>) {
+      put_signed(before, value, behind);
+    } else {
+      put_unsigned(before, value, behind);
+    }
+  }
+  void put_signed(std::string_view before, std::int64_t value, std::string_view behind);
+  void put_unsigned(std::string_view before, std::uint64_t value, std::string_view behind);
   std::uint64_t since_base(std::uint64_t steady) const { return steady - steady_begin_ + wall_begin_ - base_; }
 
   TraceFile file_;
@@ -52,7 +71,7 @@ class TraceWriter {
   const std::int64_t process_;
   std::uint64_t steady_begin_, wall_begin_, base_;
   std::string out_;
-  std::uint64_t events_ = 0;
+  std::uint64_t events_ = 0, unnamed_ = 0;
   std::vector<std::pair<std::uint32_t, CallStack>> stacks_;
   std::vector<std::pair<std::int16_t, std::uint16_t>> streams_;  ///< on which something ran
   std::mutex mutex_;                                             ///< of the rest

@@ -1,9 +1,12 @@
 // What a trace has of runs: each node once, times that nest, scopes, failures, limits.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <tern/c_api.h>
 #include <tern/graph.h>
 #include <tern/trace.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -188,7 +191,7 @@ TEST_F(TraceTest, AFailedRunLeavesUnfinishedEvents) {
 TEST_F(TraceTest, BeyondTheLimitEventsAreCounted) {
   TraceOptions options;
   options.memory = std::uint64_t{1} << 20;
-  constexpr int kCounters = 100000;  // 80 bytes each
+  constexpr int kCounters = 100000;  // 72 bytes each
   Trace trace(path_, options);
   for (int i = 0; i < kCounters; ++i) Trace::counter("load", "now", i);
   const TraceStats stats = trace.stop();
@@ -216,6 +219,101 @@ TEST_F(TraceTest, ThreadsRecordSideBySide) {
   std::set<json> ids;
   for (const json& e : ops) ids.insert(e["args"]["External id"]);
   EXPECT_EQ(ids.size(), ops.size());
+}
+
+/// Threads that record while a trace stops wrote to blocks that were full, or none.
+TEST_F(TraceTest, StopsWhileThreadsRecord) {
+  std::atomic<bool> ended = false;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!ended) Trace::counter("load", "now", 1);
+    });
+  }
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;
+  for (int i = 0; i < 100; ++i) {
+    Trace trace(path_, options);
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const TraceStats stats = trace.stop();
+    if (i % 20 != 0) continue;
+    EXPECT_EQ(read()["traceEvents"].size(), stats.events);
+  }
+  ended = true;
+}
+
+TEST_F(TraceTest, NamesBeyondTheLimitAreCounted) {
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;
+  Trace trace(path_, options);
+  for (int i = 0; i < 9000; ++i) const Trace::Scope scope("step " + std::to_string(i) + " of a training loop");
+  Trace::counter(std::string(100, 'l'), "longer than what is left", 1.5);
+  const TraceStats stats = trace.stop();
+  const json written = read();
+  std::uint64_t unnamed = 0, counters = 0, scopes = 0;
+  for (const json& e : written["traceEvents"]) {
+    unnamed += e["name"] == "(more names than TraceOptions::memory holds)" ? 1 : 0;
+    counters += e["ph"] == "C" ? 1 : 0;
+    scopes += e.value("cat", "") == "user_annotation" ? 1 : 0;
+  }
+  EXPECT_GT(unnamed, 0u);
+  EXPECT_EQ(stats.unnamed, unnamed);
+  EXPECT_EQ(written["unnamed_events"], unnamed);
+  EXPECT_EQ(counters, 0u);
+  EXPECT_EQ(stats.dropped, 9001 - scopes);
+}
+
+/// Of each size a plan, one of which is kept; and for each request a session: the labels are the same again and again.
+TEST_F(TraceTest, PlansAndSessionsInTurnKeepTheirNames) {
+  constexpr int kRequests = 3000;
+  TestProgram p;
+  const ValueId x = p.input(DType::f32, {p.b().pool().symbol("n", 1, 8), Dim(2)});
+  p.output(p.b().add_all(Op::sort, {x}, {{AttrKey::axis, Dims{1}}})[0]);
+  PrepareOptions prepare;
+  prepare.cached_plans = 1;
+  const Prepared prepared = p.model().prepare(prepare);
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;
+  Trace trace(path_, options);
+  const auto request = [&](Session& session, int i) {
+    session.run({floats({1 + i % 3, 2}, std::vector<float>(static_cast<std::size_t>(2 + i % 3 * 2), 1))});
+  };
+  Session session(prepared);
+  for (int i = 0; i < kRequests; ++i) {
+    request(session, i);
+    Session other(prepared);
+    request(other, i);
+  }
+  const TraceStats stats = trace.stop();
+  EXPECT_EQ(stats.unnamed, 0u);
+  const std::vector<json> ops = events(read(), "cpu_op");
+  EXPECT_GT(ops.size(), 2u * 3);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    ASSERT_EQ(ops[i]["name"], "tern::sort");
+    if (stats.dropped > 0) continue;
+    ASSERT_EQ(ops[i]["args"]["Input Dims"], json::array({json::array({1 + i / 2 % 3, 2})})) << i;
+  }
+}
+
+/// Blocks of threads that have ended go to others.
+TEST_F(TraceTest, ManyThreadsInTurnFitInLittleMemory) {
+  TraceOptions options;
+  options.memory = std::uint64_t{1} << 20;  // 14 blocks
+  Trace trace(path_, options);
+  std::vector<long> ids;
+  for (int i = 0; i < 1500; ++i) {
+    std::thread([&] {
+      ids.push_back(syscall(SYS_gettid));
+      Trace::counter("thread", "number", i);
+    }).join();
+  }
+  EXPECT_EQ(trace.stop().dropped, 0u);
+  std::vector<long> found(ids.size());
+  const json written = read();
+  for (const json& e : written["traceEvents"]) {
+    if (e["ph"] == "C") found.at(e["args"]["number"].get<std::size_t>()) = e["tid"];
+  }
+  EXPECT_EQ(found, ids);
 }
 
 ErrorCode code_of(const std::function<void()>& f) {

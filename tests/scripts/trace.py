@@ -16,6 +16,8 @@ import tempfile
 import checks
 
 PROGRAM, MODEL = "programs/kv_cache.pt2", "models/hf-bert-generation.pt2"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRAIN, IMAGES = ROOT / "tests/data/train", ROOT / "examples/digits/digits_test.safetensors"
 IO, BAD_FILE, RUNTIME, USAGE = 3, 4, 6, 2
 SLACK = 0.0015  # microseconds: times have three decimals
 
@@ -161,6 +163,22 @@ class TraceChecks(checks.Checks):
         self.check("bench: peaks", done.returncode == 0 and {k for e in counters for k in e["args"]} == {"of the run", "peak"}
                    and float(read(bench)["peak_flops"]) > 0, done.stderr)
 
+    def check_training(self):
+        """Steps of training are runs of the functions that training adds; every node of theirs is in them."""
+        model, path, steps = self.folder / "mlp.tern", self.folder / "train.json", 5
+        done = self.run("export", TRAIN / "mlp.pt2", "--train", "-o", model, "--loss", "cross_entropy", "--optimizer", "sgd")
+        self.check("train: export", done.returncode == 0, done.stderr)
+        done = self.run("train", model, "--data", IMAGES, "--array", "target=labels", "-o", self.folder / "trained.tern",
+                        "--steps", steps, "--threads", 1, "--trace", path)
+        self.check("train --trace", done.returncode == 0, done.stderr)
+        trace = Trace(path)
+        self.check("train: a run a step", len(trace.runs()) >= steps, len(trace.runs()))
+        counts = collections.Counter((e["args"]["Function"], e["args"]["Node"]) for e in trace.nodes())
+        self.check("train: every node once a step", steps in set(counts.values()), counts)
+        self.check("train: nothing lost", trace.all["dropped_events"] == 0 and trace.all["unnamed_events"] == 0)
+        self.check_metadata(trace, "train")
+        self.check_summary(trace, "train")
+
     def check_device(self, device):
         program, model = self.data / PROGRAM, self.data / MODEL
         annotated = self.folder / "annotated.tern"
@@ -233,6 +251,7 @@ def main():
             c.check_device(device)
         if not args.device:
             c.check_cpu()
+            c.check_training()
             c.check_errors()
     print(f"{c.passed} passed, {c.failed} failed")
 

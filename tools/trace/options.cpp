@@ -58,6 +58,9 @@ void ChosenTrace::finish() {
   if (stats.dropped > 0)
     fmt::print(stderr, "tern: {}: {} events were dropped, {} written: give --trace-memory more\n", escape_name(path_),
                stats.dropped, stats.events);
+  if (stats.unnamed > 0)
+    fmt::print(stderr, "tern: {}: {} events have lost their names: give --trace-memory more\n", escape_name(path_),
+               stats.unnamed);
 }
 
 }  // namespace tern
