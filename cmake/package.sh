@@ -14,6 +14,9 @@ cmake --install "$folder" --prefix "$stage" --strip >/dev/null
 
 # The static library is for those who have the development packages that it needs: they build it.
 rm -f "$stage"/lib*/libtern.a
+# The server of `tern view` needs cpp-httplib, which brings OpenSSL and Brotli; --html needs none of them.
+rm -f "$stage"/lib*/tern/tern_view_server.so
+rmdir "$stage"/lib*/tern 2>/dev/null || true
 # Debian's package of a file; the older ones are recorded under /lib, the newer ones under /usr/lib.
 owner() {
   local file

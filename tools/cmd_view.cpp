@@ -8,6 +8,7 @@
 
 #include "loader/atomic_file.h"
 #include "tools/command.h"
+#include "tools/same_file.h"
 #include "tools/text.h"
 #include "tools/view/browser.h"
 #include "tools/view/data.h"
@@ -67,16 +68,30 @@ void serve_page(const ViewArguments& a, const view::Shown& shown) {
     if (!has(0, state) || !has(1, other)) return {};
     return view::compared_json(*shown.models[0].program, state, *shown.models[1].program, other).dump();
   };
-  view::serve(site, a.port, [&](const std::string& address) {
-    const bool opened = !a.no_browser && view::open_browser(address);
+  view::Browser browser;
+  const auto ready = [&](const std::string& address) {
+    const bool opened = !a.no_browser && browser.open(address);
     fmt::print("{}\n", address);
     std::fflush(stdout);
     fmt::print(stderr, "{}; Ctrl-C ends the server\n",
                opened ? "opened in the browser" : "open this address in a browser");
-  });
+  };
+  view::serve(site, a.port, ready, [&] { browser.forget(); });
+}
+
+/// The page must not replace what it shows.
+void check_html(const ViewArguments& a) {
+  std::vector<std::string> shown = a.traces;
+  shown.insert(shown.end(), {a.model, a.other});
+  for (const std::string& path : shown) {
+    if (a.html.empty() || path.empty() || !is_same_file(a.html, path)) continue;
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--html would replace {}, which is shown; give the page another name", escape_name(path)));
+  }
 }
 
 int run_view(const ViewArguments& a) {
+  check_html(a);
   const view::Shown shown = open_all(a);
   a.html.empty() ? serve_page(a, shown) : write_file(a, shown);
   return 0;

@@ -84,6 +84,7 @@ set(sources
   quantize/samples.cpp
   quantize/svg.cpp
   quantize/weights_text.cpp
+  same_file.cpp
   scaling/account.cpp
   scaling/json.cpp
   scaling/measure.cpp

@@ -46,7 +46,7 @@ double Error::sqnr() const {
 }
 
 double Error::cosine() const {
-  return xx == 0 && yy == 0 ? 1 : std::min(1.0, xy / std::sqrt(xx * yy));
+  return xx == 0 && yy == 0 ? 1 : std::min(xy / std::sqrt(xx * yy), 1.0);
 }
 
 }  // namespace tern::quantize

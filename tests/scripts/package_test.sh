@@ -45,6 +45,13 @@ try 'tern --version' env -i "$root/bin/tern" --version
 try 'tern export' env -i "$root/bin/tern" export examples/digits/digits.pt2 -o "$out/digits.tern"
 try 'tern validate' env -i "$root/bin/tern" validate "$out/digits.tern"
 try 'tern run' env -i "$root/bin/tern" run "$out/digits.tern" --random --size s34=2
+try 'tern view --html' env -i "$root/bin/tern" view "$out/digits.tern" --html "$out/digits.html"
+# The server is not in the package.
+no_server() {
+  env -i "$root/bin/tern" view "$out/digits.tern" --no-browser >/dev/null 2>"$out/view.log"
+  [[ $? -ne 0 ]] && grep -q 'libcpp-httplib-dev' "$out/view.log" && grep -q -e '--html' "$out/view.log"
+}
+try 'tern view says what it lacks' no_server
 tests/scripts/consumers.sh build-release "$root" >"$out/consumers.log" 2>&1
 cat "$out/consumers.log"
 add "$out/consumers.log"

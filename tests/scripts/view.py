@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 from checks import Checks
@@ -112,6 +113,41 @@ def check_server(c, tern, model):
         c.check("a port that is taken", subprocess.run([tern, "view", model, "--no-browser", "--port", str(s.port)], capture_output=True, timeout=60).returncode == 3)
         s.process.send_signal(signal.SIGINT)
         c.check("Ctrl-C ends it well", s.process.wait(timeout=60) == 0)
+    with Server(tern, model) as s:
+        begun = [socket.create_connection(("127.0.0.1", s.port), timeout=60) for _ in range(8)]
+        for connection in begun:
+            connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+        c.check("requests that do not arrive hold up no others", s.ask()[0] == 200)
+        s.process.send_signal(signal.SIGINT)
+        c.check("nor the end", s.process.wait(timeout=5) == 0)
+        for connection in begun:
+            connection.close()
+
+
+def check_browser(c, tern, folder, model):
+    """Other users see the words of a command: the browser gets a file that leads to the address."""
+    programs, temporary = folder / "programs", folder / "temporary"
+    programs.mkdir()
+    temporary.mkdir()
+    opener = programs / "xdg-open"
+    opener.write_text(f'#!/bin/sh\nexec >"{folder}/opened.part"\necho "$1"\nstat -c "%a %A" "$1" "$(dirname "$1")"\n'
+                      f'ps -o pid=,sid= -p $$\ncat "$1"\nmv "{folder}/opened.part" "{folder}/opened"\n')
+    opener.chmod(0o755)
+    environment = dict(os.environ, DISPLAY=":0", TMPDIR=str(temporary), PATH=f"{programs}:{os.environ['PATH']}")
+    process = subprocess.Popen([tern, "view", model], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    address = process.stdout.readline().strip()
+    for _ in range(200):
+        if (folder / "opened").exists():
+            break
+        time.sleep(0.05)
+    path, file, parent, session, *text = (folder / "opened").read_text().splitlines()
+    c.check("the browser's words hold no token", address.split("/")[3] not in path and path.startswith(str(temporary)))
+    c.check("its file is the user's alone", file.startswith("600 ") and parent.startswith("700 "))
+    c.check("the file leads to the page", f'url={address}"' in "\n".join(text))
+    c.check("it has a session of its own", len(set(session.split())) == 1)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    c.check("nothing of it is left", process.returncode == 0 and not list(temporary.iterdir()))
 
 
 def listening(port):
@@ -160,6 +196,7 @@ def check_files(c, tern, folder, model):
              {nodes[n["node"]]["op"] for n in run["nodes"]} >= {"matmul", "convolution"})
     flops = sum(n["flops"] for n in run["nodes"]) / run["runs"]
     c.check("its operations are those of the plan", abs(flops / data["models"][0]["inspect"]["cost"]["runs"][0]["flops"] - 1) < 1e-6)
+    c.check("what sizes are", data["models"][0]["sizes"]["s34"] == 4 and all(isinstance(n, int) for n in data["models"][0]["sizes"].values()))
     section = data["models"][0]["memory"][0]["sections"][0]
     c.check("the plan is for the size that was given", data["models"][0]["inspect"]["cost"]["runs"][0]["sizes"] == {"s34": 4} and
              section["bytes"] + section["scratch"] == data["models"][0]["inspect"]["cost"]["runs"][0]["arena_bytes"])
@@ -177,6 +214,13 @@ def check_files(c, tern, folder, model):
                                     ("no folder to write to", 3, [model, "--html", folder / "none" / "x.html"])):
         got = subprocess.run([tern, "view", *map(str, arguments), *([] if "--html" in arguments else ["--html", str(folder / "x.html")])], capture_output=True, cwd=folder)
         c.check(f"{name}: status {status}", got.returncode == status and got.stderr.startswith(b"tern: "))
+    linked = folder / "linked.tern"
+    linked.symlink_to(model)
+    for name, html, arguments in (("the model", model, [model]), ("the model by another name", linked, [model]),
+                                  ("the second model", quantized, [model, quantized]), ("the trace", trace, [model, "--trace", trace])):
+        before = pathlib.Path(html).read_bytes()
+        got = subprocess.run([tern, "view", *map(str, arguments), "--html", str(html)], capture_output=True)
+        c.check(f"--html does not replace {name}", got.returncode == 2 and b"--html" in got.stderr and pathlib.Path(html).read_bytes() == before)
     c.check("no file is left of what failed", not list(folder.glob("x.html*")))
 
 
@@ -229,6 +273,7 @@ def main():
         check_sources(c)
         check_files(c, tern, pathlib.Path(folder), model)
         check_server(c, tern, model)
+        check_browser(c, tern, pathlib.Path(folder), model)
     print(f"{c.passed} passed, {c.failed} failed")
     sys.exit(c.failed > 0)
 

@@ -13,19 +13,17 @@
 
 #include "dtypes/convert.h"
 #include "loader/atomic_file.h"
+#include "tools/same_file.h"
 #include "tools/text.h"
 
 namespace tern::train {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Of regular files, those that exist or not: devices and pipes can take several outputs.
-bool is_same_file(const std::string& a, const std::string& b) {
+/// To open a pipe and to close it again would end what reads it.
+bool can_try(const std::string& path) {
   std::error_code error;
-  if (fs::exists(a, error) && !fs::is_regular_file(a, error)) return false;
-  if (fs::equivalent(a, b, error)) return true;
-  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+  const std::filesystem::file_status s = std::filesystem::status(path, error);
+  return !std::filesystem::exists(s) || std::filesystem::is_regular_file(s) || std::filesystem::is_directory(s);
 }
 
 std::string taken_text(const SizeInfo& size) {
@@ -62,7 +60,9 @@ void check_outputs(const TrainOptions& o) {
              fmt::format("{} would replace the data, {}; give it another name", option, escape_name(*data)));
       }
     }
-    const AtomicFile probe(*path);  // gone at once: it is not committed
+    if (can_try(*path)) {
+      const AtomicFile probe(*path);  // gone at once: it is not committed
+    }
   }
 }
 

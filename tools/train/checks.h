@@ -11,7 +11,7 @@
 
 namespace tern::train {
 
-/// Fails (io) where an output cannot be written, invalid_argument where two of them are one file, or where one would
+/// Fails (io) where a file cannot be written, invalid_argument where two of them are one file, or where one would
 /// replace the data.
 void check_outputs(const TrainOptions& options);
 

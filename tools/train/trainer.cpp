@@ -54,7 +54,7 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
     held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
-  if (held_out_samples() > 0 && !methods_.loss)
+  if ((!options_.held_out_data.empty() || options_.held_out > 0) && !methods_.loss)
     fail(ErrorCode::invalid_argument,
          "--held-out: the archive has no method 'loss' to measure with, whose first result is one float");
   check_held_out();
@@ -91,10 +91,12 @@ void Trainer::divide() {
   const std::uint64_t count = division_.trained.size();
   const bool whole = options_.drop_last || data_.fixed_batch() > 0;
   batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
-  check_batches(methods_.step, rate_input(), {count, options_.batch, whole, "samples to train"}, data_.file());
   steps_each_ = (batches_ + options_.accumulate - 1) / options_.accumulate;
   steps_ = steps_each_ * options_.epochs;
   if (options_.steps > 0) steps_ = std::min(steps_, options_.steps);
+  const bool reaches_last = steps_ >= steps_each_;
+  check_batches(methods_.step, rate_input(), {count, options_.batch, whole || !reaches_last, "samples to train"},
+                data_.file());
 }
 
 void Trainer::check_held_out() const {
@@ -172,6 +174,8 @@ double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
 
 void Trainer::save() {
   if (saved_step_ == history_.position.step) return;
+  // A checkpoint that nothing can go on from must not push out those before.
+  check_parameters(model_, session_, history_.position.step);
   checkpoints_.save(model_, session_, history_, settings_);
   saved_step_ = history_.position.step;
 }

@@ -1,7 +1,10 @@
 #include "tools/view/data.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "tools/inspect/cost.h"
 #include "tools/inspect/inspect.h"
 #include "tools/sizes.h"
 #include "tools/view/memory.h"
@@ -18,6 +21,29 @@ json memory_of(const Viewed& m, const std::vector<std::string>& sizes) {
   return planned_memory(m.program, last_sizes(parse_sizes(sizes_for(p, sizes), p, size_names(p))));
 }
 
+/// By their text in `tern inspect`. Sizes that only a run finds have none.
+json size_values(const Viewed& m, const std::vector<std::string>& sizes) {
+  const Program& p = *m.archive.program;
+  const auto all_sizes = typical_sizes(p, last_sizes(parse_sizes(sizes_for(p, sizes), p, size_names(p))));
+  std::map<std::string, std::int64_t> known;  // those of inputs
+  for (const Function& f : p.functions) {
+    if (!f.entry) continue;
+    for (const std::string& name : size_names(p, f)) known[name] = all_sizes.at(name);
+  }
+  const std::vector<std::int64_t> values = evaluate_sizes(p, known);
+  json all = json::object();
+  std::set<std::uint32_t> seen;
+  for (const Function& f : p.functions) {
+    for (const Value& v : f.values) {
+      for (const Dim d : v.type.shape) {
+        if (!d.is_const() && values[d.index()] != kUndefined && seen.insert(d.index()).second)
+          all[p.pool.text(d)] = values[d.index()];
+      }
+    }
+  }
+  return all;
+}
+
 /// Names and messages may hold any bytes: those that are not UTF-8 become U+FFFD.
 std::string dump(const json& j) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -29,6 +55,7 @@ std::string join(const Shown& s, bool served, const std::string& more) {
   for (std::size_t i = 0; i < s.models.size(); ++i) {
     text += (i > 0 ? ",\n{\"inspect\": " : "{\"inspect\": ") + inspected(s.models[i], s.sizes);
     text += ",\n\"memory\": " + dump(memory_of(s.models[i], s.sizes));
+    text += ",\n\"sizes\": " + dump(size_values(s.models[i], s.sizes));
     text += ",\n\"run\": " + (s.runs[i] ? dump(to_json(*s.runs[i])) : "null") + "}";
   }
   return text + "],\n\"served\": " + (served ? "true" : "false") + more + "}";
@@ -59,9 +86,10 @@ std::string data_json_with_weights(const Shown& shown, std::uint64_t most_bytes)
   json weights = json::array(), compared = json::object();
   for (const Viewed& m : shown.models) {
     json own = json::object();
+    const WeightReads reads = m.program != nullptr ? quantize::weights_of(*m.program) : WeightReads();
     const std::vector<State>& states = m.archive.program->states;
     for (std::uint32_t i = 0; i < states.size() && m.program != nullptr; ++i) {
-      if (budget.take(storage_bytes(*m.program, states[i]))) own[std::to_string(i)] = weight_json(*m.program, i);
+      if (budget.take(storage_bytes(*m.program, states[i]))) own[std::to_string(i)] = weight_json(*m.program, i, reads);
     }
     weights.push_back(std::move(own));
   }

@@ -17,7 +17,8 @@ struct Shown {
   std::vector<std::optional<RunFigures>> runs;  ///< of each model
 };
 
-/// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null}], "served": bool}
+/// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null,
+/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds}], "served": bool}
 std::string data_json(const Shown& shown, bool served);
 
 /// The same with "weights": for each model {state: weight.h}, and "compared": {state: weight.h} of states of the same

@@ -41,6 +41,7 @@ nlohmann::json to_json(const RunFigures& run) {
   for (const NodeTime& n : run.nodes) {
     nodes.push_back({{"function", n.function},
                      {"node", n.node},
+                     {"op", n.op},
                      {"seconds", n.seconds},
                      {"runs", n.runs},
                      {"flops", n.flops},

@@ -2,6 +2,7 @@
 
 #include <tern/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "dtypes/convert.h"
@@ -9,7 +10,8 @@
 
 namespace tern::view {
 
-Numbers::Numbers(const Program& program, std::uint32_t state) : state_(program.states.at(state)) {
+Numbers::Numbers(const Program& program, std::uint32_t state)
+    : state_(program.states.at(state)), strides_(state_.strides) {
   const TensorType& t = state_.type;
   if (is_complex(t.dtype)) fail(ErrorCode::unsupported, "complex numbers have no histogram");
   std::int64_t count = 1;
@@ -21,36 +23,55 @@ Numbers::Numbers(const Program& program, std::uint32_t state) : state_(program.s
   columns_ = sizes_.empty() ? 1 : sizes_.back();
   rows_ = columns_ == 0 ? 0 : count / columns_;
   if (count == 0) return;
-  at_ = program.source->bytes(state_.storage).data() + state_.offset * element_size(t.dtype);
+  elements_ = static_cast<std::int64_t>(program.storages.at(state_.storage).size) / element_size(t.dtype);
+  storage_ = program.source->bytes(state_.storage).data();
+  at_ = storage_ + state_.offset * element_size(t.dtype);
   row_.resize(static_cast<std::size_t>(columns_));
   if (!t.packed()) gathered_.resize(static_cast<std::size_t>(columns_ * element_size(t.dtype)));
 }
 
+bool Numbers::read_as(const quantize::MatrixPart& p) {
+  if (state_.type.packed() || p.rows < 1 || p.columns < 1 || p.planes < 1) return false;
+  const std::int64_t last =
+      p.offset + (p.planes - 1) * p.plane_stride + (p.rows - 1) * p.row_stride + (p.columns - 1) * p.column_stride;
+  if (p.offset < 0 || last >= elements_ || p.planes * p.rows > kMostElements / p.columns) return false;
+  sizes_ = {p.planes, p.rows, p.columns};
+  strides_ = {p.plane_stride, p.row_stride, p.column_stride};
+  rows_ = p.planes * p.rows;
+  columns_ = p.columns;
+  at_ = storage_ + p.offset * element_size(state_.type.dtype);
+  row_.resize(static_cast<std::size_t>(columns_));
+  gathered_.resize(static_cast<std::size_t>(columns_ * element_size(state_.type.dtype)));
+  return true;
+}
+
 const std::byte* Numbers::element(std::int64_t row, std::int64_t column) const {
-  std::int64_t at = column * (sizes_.empty() ? 0 : state_.strides.back());
+  std::int64_t at = column * (sizes_.empty() ? 0 : strides_.back());
   for (std::size_t axis = sizes_.size(); axis-- > 1;) {
-    at += row % sizes_[axis - 1] * state_.strides[axis - 1];
+    at += row % sizes_[axis - 1] * strides_[axis - 1];
     row /= sizes_[axis - 1];
   }
   return at_ + at * element_size(state_.type.dtype);
 }
 
-std::span<const float> Numbers::row(std::int64_t r) {
+std::span<const double> Numbers::row(std::int64_t r) {
   const TensorType& t = state_.type;
   if (t.quantized()) {
     const QuantizedMatrix m = quantized_matrix(t);
-    dequantize_row(m, at_, r, 0, columns_, row_.data());
+    dequantized_.resize(row_.size());
+    dequantize_row(m, at_, r, 0, columns_, dequantized_.data());
+    std::ranges::copy(dequantized_, row_.begin());
     return row_;
   }
   if (t.packed()) {
-    convert(at_ + r * columns_ / elements_per_byte(t.dtype) * element_size(t.dtype), t.dtype, row_.data(), DType::f32,
+    convert(at_ + r * columns_ / elements_per_byte(t.dtype) * element_size(t.dtype), t.dtype, row_.data(), DType::f64,
             columns_);
     return row_;
   }
   const auto size = static_cast<std::size_t>(element_size(t.dtype));
   for (std::int64_t c = 0; c < columns_; ++c)
     std::memcpy(gathered_.data() + static_cast<std::size_t>(c) * size, element(r, c), size);
-  convert(gathered_.data(), t.dtype, row_.data(), DType::f32, columns_);
+  convert(gathered_.data(), t.dtype, row_.data(), DType::f64, columns_);
   return row_;
 }
 

@@ -24,10 +24,15 @@ ServeFunction load() {
 
 }  // namespace
 
-void serve(const Site& site, int port, const std::function<void(const std::string& address)>& ready) {
+void serve(const Site& site, int port, const std::function<void(const std::string& address)>& ready,
+           const std::function<void()>& ended) {
   const ServeFunction run = load();
   const train::Interrupt interrupt;
-  const std::string wrong = run({site, random_token(), port, ready, [&] { return interrupt.asked() != 0; }});
+  const std::string wrong = run({site, random_token(), port, ready, [&] {
+                                   if (interrupt.asked() == 0) return false;
+                                   ended();
+                                   return true;
+                                 }});
   if (!wrong.empty()) fail(ErrorCode::io, wrong);
 }
 

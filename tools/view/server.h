@@ -18,8 +18,10 @@ struct Site {
 
 /// Answers on 127.0.0.1 until Ctrl-C or SIGTERM comes, then returns. Every address begins with a random token, and
 /// the request must name this machine as its host, so that neither other users nor pages of other sites get an answer.
-/// `port` 0: any that is free. `ready` gets the page's address. Throws io where the port is taken, unsupported where
-/// the server's module cannot be loaded.
-void serve(const Site& site, int port, const std::function<void(const std::string& address)>& ready);
+/// `port` 0: any that is free. `ready` gets the page's address, and `ended` is called when the end comes. Where
+/// requests that do not arrive hold it up, the process then ends itself, with status 0. Throws io where the port is
+/// taken, unsupported where the server's module cannot be loaded.
+void serve(const Site& site, int port, const std::function<void(const std::string& address)>& ready,
+           const std::function<void()>& ended);
 
 }  // namespace tern::view

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "exporter/quantize/matrix.h"
 #include "tools/view/numbers.h"
@@ -20,10 +21,15 @@ json finite(double v) {
   return std::isfinite(v) ? json(v) : json(nullptr);
 }
 
+/// "exact" where nothing is lost; null where a number is not finite.
+json decibels(const quantize::Error& error) {
+  return error.noise == 0 ? json("exact") : finite(error.sqnr());
+}
+
 template <class Each>
 void each_number(Numbers& numbers, const Each& each) {
   for (std::int64_t r = 0; r < numbers.rows(); ++r) {
-    for (const float x : numbers.row(r)) each(x);
+    for (const double x : numbers.row(r)) each(x);
   }
 }
 
@@ -31,15 +37,15 @@ struct Moments {
   std::int64_t count = 0, finite = 0, zeros = 0;
   double sum = 0, squares = 0, min = INFINITY, max = -INFINITY;
 
-  void add(float x) {
+  void add(double x) {
     ++count;
     if (!std::isfinite(x)) return;
     ++finite;
     zeros += x == 0;
     sum += x;
-    squares += double{x} * x;
-    min = std::min<double>(min, x);
-    max = std::max<double>(max, x);
+    squares += x * x;
+    min = std::min(min, x);
+    max = std::max(max, x);
   }
   double mean() const { return finite > 0 ? sum / static_cast<double>(finite) : NAN; }
   double deviation() const {
@@ -50,7 +56,7 @@ struct Moments {
 json histogram(Numbers& numbers, double low, double high) {
   std::vector<std::uint64_t> bins(kBins);
   const double scale = high > low ? kBins / (high - low) : 0;
-  each_number(numbers, [&](float x) {
+  each_number(numbers, [&](double x) {
     if (!std::isfinite(x)) return;
     const double at = (x - low) * scale;
     ++bins[std::min(kBins - 1, static_cast<std::size_t>(std::max(0.0, at)))];
@@ -58,51 +64,67 @@ json histogram(Numbers& numbers, double low, double high) {
   return bins;
 }
 
-/// The weight as quantization sees it: a row for each output channel of a convolution, else along the last axis. Where
-/// it does not lie so in memory, no rows.
-quantize::FloatMatrix matrix_of(const Numbers& numbers, bool of_convolution) {
-  const TensorType& t = numbers.state().type;
-  const std::vector<std::int64_t>& strides = numbers.state().strides;
-  const std::size_t rank = strides.size(), split = of_convolution ? 1 : rank - 1;  // axes before it are rows
-  quantize::FloatMatrix m{numbers.at(), t.dtype, 1, 1, strides[split - 1], strides[rank - 1], 0, 0};
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    (axis < split ? m.rows : m.columns) *= t.shape[axis].value();
-    const bool folds =
-        axis + 1 == split || axis + 1 == rank || strides[axis] == strides[axis + 1] * t.shape[axis + 1].value();
-    if (!folds) return {};
-  }
-  return m;
-}
-
-bool convolves(const Program& program, std::uint32_t state) {
-  for (const Function& f : program.functions) {
-    for (const FunctionInput& in : f.inputs) {
-      if (in.kind != FunctionInput::Kind::state || in.state != state) continue;
-      const auto reads = [&](const Node& n) {
-        return n.op == Op::convolution && n.inputs.size() > 1 && n.inputs[1] == in.value;
-      };
-      if (std::ranges::any_of(f.nodes, reads)) return true;
-    }
-  }
-  return false;
+/// The part that `tern export --quantize` makes a value of this name of: the first that a node reads. None where the
+/// weight would stay as it is.
+std::optional<quantize::MatrixPart> part_of(const WeightReads& reads, const State& s) {
+  const auto weight = reads.find(s.storage);
+  if (weight == reads.end() || !weight->second.obstacle.empty() || weight->second.uses.empty()) return {};
+  return weight->second.uses.front().part;
 }
 
 /// Those whose blocks divide the rows, with the error that storing the weight so would have.
-json formats_of(const Program& program, std::uint32_t state, const Numbers& numbers) {
+json formats_of(const WeightReads& reads, Numbers& numbers) {
   json all = json::array();
-  const TensorType& t = numbers.state().type;
-  const bool floats = t.dtype == DType::f32 || t.dtype == DType::f16 || t.dtype == DType::bf16;
-  if (!floats || t.quantized() || t.rank() < 2 || numbers.rows() == 0) return all;
-  const quantize::FloatMatrix m = matrix_of(numbers, convolves(program, state));
+  const State& s = numbers.state();
+  const std::optional<quantize::MatrixPart> part = part_of(reads, s);
+  if (!part || s.type.packed() || !numbers.read_as(*part)) return all;
+  const quantize::FloatMatrix m{numbers.storage() + part->offset * element_size(s.type.dtype),
+                                s.type.dtype,
+                                part->planes * part->rows,
+                                part->columns,
+                                part->row_stride,
+                                part->column_stride,
+                                part->rows,
+                                part->plane_stride};
   for (const quantize::Format& format : quantize::formats()) {
-    if (m.rows == 0 || m.columns % std::max(2, format.block) != 0) continue;
+    if (m.columns % std::max(elements_per_byte(format.element), std::max(1, format.block)) != 0) continue;
     const quantize::Quantized q = quantize::quantize(m, {&format, format.block});
     all.push_back({{"format", format.name},
                    {"bytes", q.bytes.size()},
-                   {"sqnr_db", finite(q.error.sqnr())},
+                   {"sqnr_db", decibels(q.error)},
                    {"cosine", finite(q.error.cosine())}});
   }
   return all;
+}
+
+/// Sizes as they are, or of a convolution's kernels against the same in a matrix.
+bool same_shape(const TensorType& a, const TensorType& b) {
+  if (a.shape == b.shape) return true;
+  if (a.rank() < b.rank()) return same_shape(b, a);
+  if (a.rank() < 3 || b.rank() != 2 || a.shape[0] != b.shape[0]) return false;
+  std::int64_t kernel = 1;
+  for (std::size_t i = 1; i < a.shape.size(); ++i) kernel *= a.shape[i].value();
+  return kernel == b.shape[1].value();
+}
+
+/// A quantized value is a matrix as products read it; its floats may lie transposed.
+bool align(Numbers& floats, const WeightReads& reads, const Numbers& matrix) {
+  const TensorType &f = floats.state().type, &q = matrix.state().type;
+  if (!f.packed() && q.quantized()) {
+    const std::optional<quantize::MatrixPart> part = part_of(reads, floats.state());
+    if (part && part->planes * part->rows == matrix.rows() && part->columns == matrix.columns())
+      return floats.read_as(*part);
+  }
+  return same_shape(f, q);
+}
+
+bool equal_bytes(Numbers& x, Numbers& y) {
+  for (std::int64_t r = 0; r < x.rows(); ++r) {
+    x.row(r);
+    y.row(r);
+    if (!std::ranges::equal(x.bytes(), y.bytes())) return false;
+  }
+  return true;
 }
 
 /// Row behind row, in pieces of any size.
@@ -113,8 +135,8 @@ class Stream {
     while (part_.empty() && row_ < numbers_.rows()) part_ = numbers_.row(row_++);
     return static_cast<std::int64_t>(part_.size());
   }
-  std::span<const float> take(std::int64_t count) {
-    const std::span<const float> first = part_.first(static_cast<std::size_t>(count));
+  std::span<const double> take(std::int64_t count) {
+    const std::span<const double> first = part_.first(static_cast<std::size_t>(count));
     part_ = part_.subspan(static_cast<std::size_t>(count));
     return first;
   }
@@ -122,7 +144,7 @@ class Stream {
  private:
   Numbers& numbers_;
   std::int64_t row_ = 0;
-  std::span<const float> part_;
+  std::span<const double> part_;
 };
 
 json problem(const std::exception& e) {
@@ -132,10 +154,14 @@ json problem(const std::exception& e) {
 }  // namespace
 
 json weight_json(const Program& program, std::uint32_t state) {
+  return weight_json(program, state, quantize::weights_of(program));
+}
+
+json weight_json(const Program& program, std::uint32_t state, const WeightReads& reads) {
   try {
     Numbers numbers(program, state);
     Moments m;
-    each_number(numbers, [&](float x) { m.add(x); });
+    each_number(numbers, [&](double x) { m.add(x); });
     const double low = m.finite > 0 ? m.min : 0, high = m.finite > 0 ? m.max : 0;
     return {{"count", m.count},
             {"not_finite", m.count - m.finite},
@@ -147,7 +173,7 @@ json weight_json(const Program& program, std::uint32_t state) {
             {"low", low},
             {"high", high},
             {"bins", histogram(numbers, low, high)},
-            {"formats", formats_of(program, state, numbers)}};
+            {"formats", formats_of(reads, numbers)}};
   } catch (const std::exception& e) {
     return problem(e);
   }
@@ -156,20 +182,27 @@ json weight_json(const Program& program, std::uint32_t state) {
 json compared_json(const Program& a, std::uint32_t state, const Program& b, std::uint32_t other) {
   try {
     Numbers x(a, state), y(b, other);
-    // A quantized weight of a convolution is a matrix.
-    if (x.rows() * x.columns() != y.rows() * y.columns()) fail(ErrorCode::invalid_argument, "their sizes differ");
+    const bool first = y.state().type.quantized();  // is the one that may have to be read as the other lies
+    if (!(first ? align(x, quantize::weights_of(a), y) : align(y, quantize::weights_of(b), x)))
+      fail(ErrorCode::invalid_argument, "their sizes differ");
     quantize::Error error;
     double largest = 0;
+    bool finite_errors = true;
     Stream a_numbers(x), b_numbers(y);
     while (const std::int64_t n = std::min(a_numbers.left(), b_numbers.left())) {
-      const std::span<const float> p = a_numbers.take(n), q = b_numbers.take(n);
-      error.add(quantize::error_of(p.data(), q.data(), n));
-      for (std::size_t i = 0; i < p.size(); ++i) largest = std::max(largest, std::abs(double{p[i]} - q[i]));
+      const std::span<const double> p = a_numbers.take(n), q = b_numbers.take(n);
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        const double d = p[i] - q[i];
+        error.add({p[i] * p[i], q[i] * q[i], p[i] * q[i], d * d});
+        largest = std::max(largest, std::abs(d));
+        finite_errors = finite_errors && std::isfinite(d);
+      }
     }
-    return {{"equal", error.noise == 0},
-            {"sqnr_db", finite(error.sqnr())},
+    const bool as_stored = x.state().type == y.state().type && !x.state().type.packed();
+    return {{"equal", as_stored ? equal_bytes(x, y) : error.noise == 0},
+            {"sqnr_db", decibels(error)},
             {"cosine", finite(error.cosine())},
-            {"largest_error", finite(largest)}};
+            {"largest_error", finite_errors ? finite(largest) : json(nullptr)}};
   } catch (const std::exception& e) {
     return problem(e);
   }

@@ -1,9 +1,14 @@
 // What a training run finds out before it begins.
 #include "tools/train/checks.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <thread>
 
 #include "tests/runtime/support.h"
 #include "tests/tools/support.h"
@@ -91,6 +96,24 @@ TEST(TrainChecks, OutputsAreFilesOfTheirOwn) {
   TrainOptions devices;
   devices.output = devices.forward = "/dev/null";
   EXPECT_EQ(error_of([&] { check_outputs(devices); }), "no error");
+}
+
+TEST(TrainChecks, PipesAreNotTried) {
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  TrainOptions o;
+  o.plot = pipe;
+  std::string error;
+  std::thread check([&] { error = error_of([&] { check_outputs(o); }); });
+  // A writer that came and went would be seen as an end of the file.
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  check.join();
+  pollfd events{reader, POLLIN, 0};
+  EXPECT_EQ(::poll(&events, 1, 0), 0);
+  ::close(reader);
+  EXPECT_EQ(error, "no error");
 }
 
 TEST(TrainChecks, ParametersThatAreNotFinite) {

@@ -1,6 +1,6 @@
 // Puts the page together and writes it as C++: tern_embed_page FOLDER OUTPUT. The style and the script go into the
 // HTML, so that one file is the whole page. Modules follow one another in the order of their imports, as one module:
-// their names at the outermost level must differ (tests/scripts/view_page.py checks that).
+// their names at the outermost level must differ (tests/scripts/view.py checks that).
 #include <fmt/format.h>
 
 #include <cstdio>

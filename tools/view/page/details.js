@@ -8,7 +8,7 @@ import { bytesText, countText, flopsText, numberText, plural, shareText, timeTex
 
 const link = (text, onclick) => el("button", { type: "button", class: "link", onclick }, text);
 const kMostListed = 24;
-const decibels = (value) => (value === null ? "exact" : `${value.toFixed(1)} dB`);
+const decibels = (value) => (value === "exact" ? value : value === null ? "not finite" : `${value.toFixed(1)} dB`);
 
 export class Details {
   /** `go`: {node(node), weight(state)} show something. `diff`: of two models, or null. */
@@ -52,7 +52,7 @@ export class Details {
       section(plural(raw.inputs.length, "operand"), el("ul", { class: "values" }, raw.inputs.slice(0, kMostListed).map((v) => (v === null ? el("li", {}, el("span", { class: "type" }, "absent")) : this.value(fn, v))),
         raw.inputs.length > kMostListed ? el("li", { class: "note" }, `and ${raw.inputs.length - kMostListed} more`) : null)),
       section(plural(raw.outputs.length, "result"), raw.outputs.map((v, i) => [
-        el("p", { class: "type" }, v === null ? "unused" : typeText(raw.types[i]), v !== null && node.resultBytes ? ` · ${bytesText(node.resultBytes)}` : ""),
+        el("p", { class: "type" }, v === null ? "unused" : typeText(raw.types[i]), v === null ? "" : node.resultBytes === null ? " · bytes known in a run" : node.resultBytes ? ` · ${bytesText(node.resultBytes)}` : ""),
         v === null ? null : el("ul", { class: "values" }, (fn.readers.get(v) ?? []).map((n) => el("li", {}, "read by ", link(`${n.title} ${n.index}`, () => this.go.node(n))))),
         v !== null && fn.results.has(v) ? el("p", { class: "note" }, "a result of the function") : null])),
       raw.attributes ? section("Attributes", facts(Object.entries(raw.attributes))) : null,
@@ -82,13 +82,13 @@ export class Details {
         ["Not finite", numbers.not_finite ? countText(numbers.not_finite) : null]]),
       numbers.formats.length === 0 ? null : el("table", { class: "formats" }, el("caption", {}, "Error if quantized"),
         el("thead", {}, el("tr", {}, ["format", "bytes", "SQNR", "cosine"].map((t) => el("th", { scope: "col" }, t)))),
-        el("tbody", {}, numbers.formats.map((f) => el("tr", {}, el("td", {}, f.format), el("td", {}, bytesText(f.bytes)), el("td", {}, decibels(f.sqnr_db)), el("td", {}, f.cosine === null ? "" : f.cosine.toFixed(5)))))));
+        el("tbody", {}, numbers.formats.map((f) => el("tr", {}, el("td", {}, f.format), el("td", {}, bytesText(f.bytes)), el("td", {}, decibels(f.sqnr_db)), el("td", {}, f.cosine === null ? "not finite" : f.cosine.toFixed(5)))))));
     const other = this.diff?.weight(state)?.other;
     if (!other) return undefined;
     const [a, b] = state.model.number === 0 ? [state, other] : [other, state];
     const error = await comparedWith(a, b);
     body.append(section("Against the other model", error.problem ? el("p", { class: "note" }, error.problem)
-      : facts(error.equal ? [["Numbers", "equal"]] : [["SQNR", decibels(error.sqnr_db)], ["Cosine", error.cosine === null ? "" : error.cosine.toFixed(6)], ["Largest error", numberText(error.largest_error)]])));
+      : facts(error.equal ? [["Numbers", "equal"]] : [["SQNR", decibels(error.sqnr_db)], ["Cosine", error.cosine === null ? "not finite" : error.cosine.toFixed(6)], ["Largest error", numberText(error.largest_error)]])));
     return undefined;
   }
 
@@ -131,7 +131,7 @@ export class Details {
         ["Sizes", i.symbols.map((s) => `${s.name}: ${s.min} to ${s.max ?? "any"}`).join("; ")]]),
       (cost?.runs ?? []).map((r) => section(`A run of ${r.function}`, facts([["Sizes", Object.entries(r.sizes).map(([n, v]) => `${n} = ${v}`).join(", ")],
         ["Operations", r.problem ? null : flopsText(r.flops)], ["Peak memory", r.problem ? null : bytesText(r.peak_bytes)], ["Cannot be planned", r.problem]]))),
-      model.run ? section("Measured", el("p", { class: "note" }, `${model.run.source}: ${timeText(model.run.seconds)} a run`),
+      model.run ? section("Measured", el("p", { class: "note" }, `${model.run.source}: ${timeText(model.run.seconds)} a run`, model.run.shared > 0 ? `; ${timeText(model.run.shared)} of it in bodies that share a name, whose nodes have no times` : ""),
         el("ol", { class: "slow" }, slow.map((n) => el("li", {}, link(`${n.title} ${n.index}`, () => this.go.node(n)), el("span", { class: "type" }, n.origin.module), el("b", {}, timeText(n.figures.seconds)))))) : null,
       this.diff ? section("Differences", facts(this.diff.summary())) : null,
       section("Ops", facts(Object.entries(i.ops).map(([op, n]) => [op, countText(n)]))),

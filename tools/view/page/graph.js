@@ -35,6 +35,8 @@ export class GraphView {
     document.addEventListener("theme", () => { this.colors = palette(); this.draw(); });
     this.colors = palette();
     this.listen();
+    this.scene = { shapes: [], edges: [], byId: new Map(), w: 1, h: 1 };
+    if (model.functions.length === 0) this.caption.textContent = `${model.name} · no functions`;
     this.show(model.functions.find((f) => f.entry) ?? model.functions[0]);
   }
 
@@ -50,6 +52,7 @@ export class GraphView {
     this.layout();
     this.fitted = false;
     this.fit();
+    this.onShown?.(fn);
   }
 
   layout() {
@@ -193,6 +196,7 @@ export class GraphView {
 
   /** Opens or folds all modules; bodies of control flow stay as they are. */
   openAll(open) {
+    if (!this.tree) return;
     const walk = (item) => {
       item.cached = null;
       if (item.kind === "module") open ? this.open.add(item.id) : this.open.delete(item.id);

@@ -80,6 +80,7 @@ function start() {
   const functions = byId("function"), entries = [...new Set(models.flatMap((m) => m.functions.filter((f) => f.entry).map((f) => f.name)))];
   entries.forEach((name) => functions.append(el("option", {}, name)));
   functions.hidden = entries.length < 2;
+  for (const g of graphs) g.onShown = (fn) => { if (fn.entry) functions.value = fn.name; };
   functions.addEventListener("change", () => graphs.forEach((g) => g.show(g.model.functions.find((f) => f.entry && f.name === functions.value))));
 
   const paint = byId("paint");

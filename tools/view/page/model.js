@@ -43,11 +43,12 @@ function makeNode(fn, raw, index) {
 const kElementBytes = { bool: 1, uint8: 1, int8: 1, uint16: 2, int16: 2, float16: 2, bfloat16: 2, uint32: 4, int32: 4,
   float32: 4, uint64: 8, int64: 8, float64: 8, complex32: 4, complex64: 8, complex128: 16 };
 
-/** Bytes of a tensor; symbolic sizes have the values that the plan was made for. */
+/** Bytes of a tensor; symbolic sizes have the values that the plan was made for. Null where only a run finds them. */
 export function typeBytes(type, sizes) {
   if (!type) return 0;
   const bytes = kElementBytes[type.dtype] ?? (type.dtype.startsWith("float4") || type.dtype.endsWith("int4") ? 0.5 : 1);
-  return type.sizes.reduce((n, s) => n * (typeof s === "number" ? s : sizes[s] ?? 1), bytes);
+  const all = type.sizes.reduce((n, s) => n * (typeof s === "number" ? s : sizes[s] ?? NaN), bytes);
+  return Number.isNaN(all) ? null : all;
 }
 
 /** Which inputs of bodies are weights: those for which every caller gives the same state. By function and input. */
@@ -106,7 +107,8 @@ function makeFunction(model, raw, index, bound) {
       fn.readers.get(v).push(node);
       fn.producer.get(v)?.consumers.push(node);
     });
-    node.resultBytes = node.raw.types.reduce((sum, t) => sum + typeBytes(t, model.sizes), 0);
+    const bytes = node.raw.types.map((t) => typeBytes(t, model.sizes));
+    node.resultBytes = bytes.includes(null) ? null : bytes.reduce((sum, n) => sum + n, 0);
   }
   absorb(fn);
   if (fn.nodes.every((n) => n.parts.length === 0)) guessModules(fn);
@@ -168,23 +170,28 @@ function addPlan(model, memory) {
 
 function addRun(model, run) {
   if (!run) return;
-  const byName = new Map(model.functions.map((f) => [f.name, f]));
+  const byName = new Map();
+  for (const f of model.functions) byName.set(f.name, [...(byName.get(f.name) ?? []), f]);
   const inner = ["cond", "while_loop", "scan_loop", "map_loop", "call"];
-  let seconds = 0;
+  let seconds = 0, shared = 0;
   for (const n of run.nodes) {
-    const node = byName.get(n.function)?.nodes[n.node];
-    if (!node) continue;
+    // Bodies may share a name, by which runs and traces call them: where that leaves several nodes, none has the figures.
+    const named = byName.get(n.function) ?? [];
+    const nodes = named.map((f) => f.nodes[n.node]).filter((x) => x && (named.length === 1 || x.op === n.op));
+    if (nodes.length > 1 && !inner.includes(n.op)) [seconds, shared] = [seconds + n.seconds / run.runs, shared + n.seconds / run.runs];
+    if (nodes.length !== 1) continue;
+    const [node] = nodes;
     node.figures = { seconds: n.seconds / run.runs, flops: n.flops / run.runs, bytes: n.bytes / run.runs, runs: n.runs };
     // The time of a node with bodies includes theirs.
     if (!inner.includes(node.op)) seconds += node.figures.seconds;
   }
-  model.run = { ...run, seconds };
+  model.run = { ...run, seconds, shared };
 }
 
 export function makeModel(raw, number) {
   const inspect = raw.inspect;
   const model = { number, inspect, name: inspect.file, run: null, functions: [], states: [], stateByName: new Map() };
-  model.sizes = Object.assign({}, ...(inspect.cost?.runs ?? []).map((r) => r.sizes));
+  model.sizes = raw.sizes ?? {};
   model.states = inspect.states.map((s, i) => ({ ...s, index: i, model, readers: [] }));
   for (const s of model.states) model.stateByName.set(s.name, s);
   const bound = boundStates(inspect.functions);

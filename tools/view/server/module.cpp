@@ -1,10 +1,13 @@
 #include "tools/view/server/module.h"
 
 #include <httplib.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -12,7 +15,9 @@ namespace tern::view {
 namespace {
 
 constexpr const char* kHost = "127.0.0.1";
-constexpr int kSeconds = 10;  // for a request to arrive
+constexpr int kSeconds = 10;                  // for the next bytes of a request to arrive
+constexpr int kThreads = 64;                  // each for a connection: they mostly wait
+constexpr std::chrono::seconds kPatience(1);  // with connections that are open at the end
 constexpr std::array<std::pair<const char*, const char*>, 5> kHeaders = {{
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},  // the address holds the token
@@ -94,7 +99,7 @@ class Pages {
 
 std::string run(const ServerRequest& request) {
   httplib::Server server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(4); };
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
   // Without SO_REUSEPORT, by which two servers would share a port.
   server.set_socket_options([](socket_t socket) {
     const int yes = 1;
@@ -111,13 +116,15 @@ std::string run(const ServerRequest& request) {
   if (bound < 0)
     return "port " + std::to_string(asked) + " of 127.0.0.1 cannot be opened; without --port a free one is taken";
   const Pages pages(request, server, bound);
-  std::thread listener([&] { server.listen_after_bind(); });
+  std::future<bool> listener = std::async(std::launch::async, [&] { return server.listen_after_bind(); });
   while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   request.ready("http://" + std::string(kHost) + ":" + std::to_string(bound) + pages.prefix());
   while (!request.ended()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   server.stop();
-  listener.join();
-  return {};
+  // It waits for its threads, and one of them for a request that may come byte by byte.
+  if (listener.wait_for(kPatience) == std::future_status::ready) return {};
+  std::fflush(nullptr);
+  ::_exit(0);
 }
 
 }  // namespace

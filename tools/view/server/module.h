@@ -17,7 +17,7 @@ struct ServerRequest {
   std::string token;  ///< in front of every address
   int port = 0;
   std::function<void(const std::string& address)> ready;
-  std::function<bool()> ended;  ///< asked several times a second
+  std::function<bool()> ended;  ///< asked several times a second, until it says so
 };
 
 /// Returns what went wrong, empty for nothing. Throws nothing.
