@@ -37,8 +37,14 @@ int main(int argc, char** argv) {
     tern::TraceOptions options;
     options.rank = number("RANK", 0);
     options.world_size = number("WORLD_SIZE", 1);
-    options.backend = "tern";
-    if (argc > 4) session.set_group(tern::connect_group(argv[4], options.rank, options.world_size));
+    if (argc > 4) {
+      tern::GroupOptions group;
+      group.rank = options.rank;
+      group.size = options.world_size;
+      group.address = argv[4];
+      options.backend = "gloo";
+      session.set_group(tern::connect_group(options.backend, group));
+    }
 
     tern::Trace trace(argv[2], options);
     const std::vector<tern::Tensor> inputs = zeros(model);

@@ -5,7 +5,7 @@ Tern's traces of one rank and of several and has the same figures as `tern trace
   trace_peers.py --build BUILD --data FOLDER [--torch PYTHON] [--hta PYTHON] [--device NAME]
 
 PYTHON is one with torch 2.12, or with the packages HolisticTraceAnalysis, psutil and pandas<3; without one that part is skipped.
-The ranks are processes of examples/cpp/trace.cpp on --device (run this by device.sh), joined over TCP. The last line is
+The ranks are processes of examples/cpp/trace.cpp on --device (run this by device.sh), joined by Gloo. The last line is
 `N passed, N failed`.
 """
 import argparse
