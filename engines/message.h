@@ -6,11 +6,19 @@
 #include <exception>
 #include <string>
 
+/// The text of a macro's value.
+#define TERN_TEXT_OF(x) #x
+#define TERN_TEXT(x) TERN_TEXT_OF(x)
+
 namespace tern_engine_impl {
 
 inline std::string& message() {
   static thread_local std::string text;
   return text;
+}
+
+inline const char* last_message() {
+  return message().c_str();
 }
 
 template <class Work>

@@ -181,12 +181,6 @@ void destroy(tern_engine_group group) {
   });
 }
 
-const char* last_message() {
-  return message().c_str();
-}
-
-#define TERN_TEXT_OF(x) #x
-#define TERN_TEXT(x) TERN_TEXT_OF(x)
 constexpr tern_engine kEngine = {
     TERN_ENGINE_ABI,
     sizeof(tern_engine),
