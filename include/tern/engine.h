@@ -1,5 +1,5 @@
-/* Engines of groups: libraries that move bytes between processes, for tern::connect_group (tern/collective.h). An engine
- * knows no collectives: Tern makes them of messages, so that reductions have the same bits on all engines.
+/* Engines of groups: libraries that move bytes between processes, for tern::connect_group (tern/collective.h). An
+ * engine knows no collectives: Tern makes them of messages, so that reductions have the same bits on all engines.
  *
  * Put the library, libtern_NAME.so, into the folder engines/ beside Tern's library, or name its folder in
  * TERN_ENGINE_PATH. */
@@ -43,7 +43,7 @@ typedef struct tern_engine_place {
 } tern_engine_place;
 
 typedef struct tern_engine {
-  uint32_t abi; /* TERN_ENGINE_ABI */
+  uint32_t abi;  /* TERN_ENGINE_ABI */
   uint32_t size; /* sizeof(tern_engine) of the engine */
   const char* name;
   const char* version; /* of the library behind it, for people */

@@ -18,7 +18,8 @@ struct Shown {
 };
 
 /// {"models": [{"inspect": as `tern inspect --json`, "memory": memory.h, "run": figures.h or null,
-/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds}], "served": bool}
+/// "sizes": what symbolic sizes and expressions of them are in the plan, without those that only a run finds}],
+/// "served": bool}
 std::string data_json(const Shown& shown, bool served);
 
 /// The same with "weights": for each model {state: weight.h}, and "compared": {state: weight.h} of states of the same

@@ -1,5 +1,5 @@
-// Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the pivot
-// is the first of the largest of its column, as LAPACK takes it.
+// Systems of at most four equations, in registers. Rows change places pair by pair, in the lanes that have to: the
+// pivot is the first of the largest of its column, as LAPACK takes it.
 
 /// x, which the compiler then does not make one instruction of with what follows.
 template <class T>

@@ -1,7 +1,7 @@
 // Systems of equations whose rows stay where they are: moving them would take longer than all arithmetic, as each lane
 // has its own pivots. Rows of U are gathered from the rows that the lanes took pivots from, four steps at a time; rows
-// that were taken have factors of zero from then on. Products are rounded before they are subtracted (less_product): this
-// takes at most a tenth longer.
+// that were taken have factors of zero from then on. Products are rounded before they are subtracted (less_product):
+// this takes at most a tenth longer.
 
 /// Each lane's pivot row.
 template <class T>
@@ -33,8 +33,8 @@ struct PivotRows {
 };
 
 /// The largest magnitude so far and its row, in lanes that may take it. Bits are compared: NaN is larger than all
-/// numbers, and as a pivot makes the whole solution NaN. Zero is larger than nothing: where a column has only zeros, the
-/// pivot is a zero of a row that is left.
+/// numbers, and as a pivot makes the whole solution NaN. Zero is larger than nothing: where a column has only zeros,
+/// the pivot is a zero of a row that is left.
 template <class T>
 struct Largest {
   I<T> size = whole<T>(-1);
@@ -117,8 +117,8 @@ TERN_SIMD_INLINE void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t ro
   }
 }
 template <class T>
-[[gnu::noinline]] void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row, int columns,
-                  bool last) {
+[[gnu::noinline]] void follow_panel(const Panel<T>& p, V<T>* x, std::ptrdiff_t row, V<T>* u, std::ptrdiff_t u_row,
+                                    int columns, bool last) {
   constexpr int some = simd::kRegisters >= 32 ? 4 : 2;
   int c = 0;
   for (; c + some <= columns; c += some) follow_panel<T, some>(p, x + c, row, u + c, u_row, last);
