@@ -4,6 +4,7 @@
 #include <tern/engine.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 
 /// The text of a macro's value.
@@ -31,6 +32,15 @@ tern_engine_status guarded(Work work) noexcept {
     message() = "an unknown exception";
   }
   return TERN_ENGINE_FAILED;
+}
+
+/// tern_engine::destroy: what a group's destructor throws must not reach C.
+template <class Group>
+void destroy_group(Group* group) {
+  guarded([&] {
+    const std::unique_ptr<Group> owner(group);
+    return TERN_ENGINE_OK;
+  });
 }
 
 }  // namespace tern_engine_impl

@@ -174,13 +174,6 @@ void close_group(tern_engine_group group) {
   });
 }
 
-void destroy(tern_engine_group group) {
-  guarded([&] {
-    const std::unique_ptr<tern_engine_group_s> owner(group);
-    return TERN_ENGINE_OK;
-  });
-}
-
 constexpr tern_engine kEngine = {
     TERN_ENGINE_ABI,
     sizeof(tern_engine),
@@ -193,7 +186,7 @@ constexpr tern_engine kEngine = {
     wait,
     interrupt,
     close_group,
-    destroy};
+    destroy_group<tern_engine_group_s>};
 
 }  // namespace
 

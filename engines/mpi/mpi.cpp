@@ -252,14 +252,6 @@ void close_group(tern_engine_group group) {
   });
 }
 
-void destroy(tern_engine_group group) {
-  guarded([&] {
-    // MPI_Comm_free would wait for the other ranks.
-    const std::unique_ptr<tern_engine_group_s> owner(group);
-    return TERN_ENGINE_OK;
-  });
-}
-
 constexpr tern_engine kEngine = {
     TERN_ENGINE_ABI,
     sizeof(tern_engine),
@@ -276,7 +268,7 @@ constexpr tern_engine kEngine = {
     wait,
     interrupt,
     close_group,
-    destroy};
+    destroy_group<tern_engine_group_s>};  // without MPI_Comm_free, which would wait for the other ranks
 
 }  // namespace
 
