@@ -35,21 +35,21 @@ bare() {
     { tail -n 5 "$root.log"; return 1; }
   mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev"
 }
-inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root chroot "$root" bash -c "cd /root && $1" </dev/null; }
+inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv chroot "$root" bash -c "cd /srv && $1" </dev/null; }
 # NumPy comes along: there is no network inside.
 install() {
-  mkdir "$root/root/wheels" && cp "$wheel" "$root/root/wheels/" && cp -r --parents examples/digits "$root/root/" &&
-    build/python-tools/bin/pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 --dest "$root/root/wheels" \
+  mkdir "$root/srv/wheels" && cp "$wheel" "$root/srv/wheels/" && cp -r --parents examples/digits "$root/srv/" &&
+    build/python-tools/bin/pip download --quiet --no-deps --only-binary=:all: --python-version 3.11 --dest "$root/srv/wheels" \
       "$(grep '^numpy==' python/requirements.txt)" &&
     inside 'python3 -m venv here && here/bin/pip install --quiet --no-index --find-links wheels tern'
 }
 # The README's block of Python that imports tern, and the line below it.
 lines() { awk '/^```python$/ {block = ""; on = 1; next} /^```$/ {if (on && block ~ /numpy, tern/) printf "%s", block; on = 0} on {block = block $0 "\n"}' README.md; }
 says_what_the_readme_says() {
-  lines >"$root/root/lines.py"
-  inside 'here/bin/python lines.py' >"$root/root/out.txt" || return
-  cat "$root/root/out.txt"
-  grep -qxF "    $(cat "$root/root/out.txt")" README.md
+  lines >"$root/srv/lines.py"
+  inside 'here/bin/python lines.py' >"$root/srv/out.txt" || return
+  cat "$root/srv/out.txt"
+  grep -qxF "    $(cat "$root/srv/out.txt")" README.md
 }
 try 'debootstrap' bare
 try 'pip install' install
