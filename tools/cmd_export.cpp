@@ -26,6 +26,7 @@
 #include "tools/quantize/chart.h"
 #include "tools/quantize/options.h"
 #include "tools/quantize/report.h"
+#include "tools/same_file.h"
 #include "tools/sizes.h"
 #include "tools/terminal.h"
 #include "tools/train/activation_memory.h"
@@ -221,6 +222,8 @@ int run_export(ExportArguments& a) {
   if (a.tune && std::ranges::find(a.targets, "cpu") == a.targets.end())
     fail(ErrorCode::invalid_argument, "--tune measures this machine's processor; give --target cpu with it");
   if (a.output.empty()) a.output = std::filesystem::path(a.input).replace_extension(".tern").string();
+  refuse_to_replace("--output", a.output, {a.input});
+  refuse_to_replace("--report", a.quantize.chart, {a.input, a.output});
   WriteOptions options;
   parse_compress(a.compress, &options);
   std::vector<std::pair<std::string, Annotation>> annotations;

@@ -17,6 +17,7 @@
 #include "tools/files/any.h"
 #include "tools/groups.h"
 #include "tools/inputs.h"
+#include "tools/same_file.h"
 #include "tools/text.h"
 #include "tools/trace/options.h"
 #include "tools/widened_text.h"
@@ -177,6 +178,8 @@ int run_run(RunArguments& a) {
     for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
     for (std::string& name : a.inputs.files) put_rank(name, group->rank());
   }
+  refuse_to_replace("--output", a.output, {a.model});
+  refuse_to_replace("--trace", a.trace.path, {a.model});
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
   ChosenTrace trace(a.trace);  // now: importing a .pt2 file runs parts of it

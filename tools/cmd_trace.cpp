@@ -10,6 +10,7 @@
 #include "tools/flight/flight.h"
 #include "tools/inputs.h"
 #include "tools/option_text.h"
+#include "tools/same_file.h"
 #include "tools/text.h"
 #include "tools/text_table.h"
 #include "tools/trace/merge.h"
@@ -64,7 +65,9 @@ std::string merged_text(const TraceArguments& a, const MergedTrace& m) {
 }
 
 int merge(const TraceArguments& a) {
-  const MergedTrace merged = merge_traces({a.files.begin() + 1, a.files.end()}, a.output);
+  const std::vector<std::string> traces(a.files.begin() + 1, a.files.end());
+  refuse_to_replace("--output", a.output, traces);
+  const MergedTrace merged = merge_traces(traces, a.output);
   fmt::print("{}", a.json ? merged_json(a, merged) : merged_text(a, merged));
   return 0;
 }

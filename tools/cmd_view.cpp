@@ -83,11 +83,7 @@ void serve_page(const ViewArguments& a, const view::Shown& shown) {
 void check_html(const ViewArguments& a) {
   std::vector<std::string> shown = a.traces;
   shown.insert(shown.end(), {a.model, a.other});
-  for (const std::string& path : shown) {
-    if (a.html.empty() || path.empty() || !is_same_file(a.html, path)) continue;
-    fail(ErrorCode::invalid_argument,
-         fmt::format("--html would replace {}, which is shown; give the page another name", escape_name(path)));
-  }
+  refuse_to_replace("--html", a.html, shown);
 }
 
 int run_view(const ViewArguments& a) {

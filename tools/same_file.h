@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tern {
 
 /// Of regular files, those that exist or not: devices and pipes can take several outputs.
 bool is_same_file(const std::string& a, const std::string& b);
+
+/// Fails where `output`, which `option` gives, is one of the files that the command reads. Empty names are no files.
+void refuse_to_replace(const char* option, const std::string& output, const std::vector<std::string>& read);
 
 }  // namespace tern

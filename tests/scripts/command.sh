@@ -152,6 +152,12 @@ for command in ops version "inspect $model"; do
   # shellcheck disable=SC2086
   try "$command into a closed pipe" ends 3 'Broken pipe' into_closed_pipe "$tern" $command
 done
+# A command does not replace what it reads.
+cp "$digits" "$out/own.pt2"
+try 'export over its input' ends 2 '--output would replace' "$tern" export "$out/own.pt2" -o "$out/../${out##*/}/own.pt2"
+try 'run over its model' ends 2 '--output would replace' "$tern" run "$out/own.pt2" --random -o "$out/own.pt2" --format npz
+try 'a trace over the model' ends 2 '--trace would replace' "$tern" run "$out/own.pt2" --random --trace "$out/own.pt2"
+try 'the file is as it was' cmp "$digits" "$out/own.pt2"
 try 'export -o -' ends 2 "give a file's name" "$tern" export $digits -o -
 try 'archive from standard input' ends 2 "give a file's name" "$tern" inspect -
 

@@ -95,7 +95,8 @@ class Check:
         failures = sorted(set(re.findall(r"^\[  FAILED  \] (\S+?)(?:,| \(|$)", done.output, re.M)))
         if failures or (passed and not done.wrong):
             return Step(name, passed, len(failures), failures)
-        return Step(name, passed, 1, [done.wrong or "no test ran", *done.output.splitlines()[-3:]])
+        last = next((line for line in reversed(done.output.splitlines()) if line), "it printed nothing")
+        return Step(name, passed, 1, [f"{done.wrong or 'no test ran'}; its last line: {last}"])
 
     def graphs(self, limit):
         """Every call of the programs as a graph: loops and branches among them."""

@@ -54,12 +54,7 @@ void check_outputs(const TrainOptions& o) {
                                                       outputs[k].first, option, escape_name(*path)));
       }
     }
-    for (const std::string* data : {&o.data, &o.held_out_data}) {
-      if (!data->empty() && is_same_file(*path, *data)) {
-        fail(ErrorCode::invalid_argument,
-             fmt::format("{} would replace the data, {}; give it another name", option, escape_name(*data)));
-      }
-    }
+    refuse_to_replace(option, *path, {o.data, o.held_out_data});
     if (can_try(*path)) {
       const AtomicFile probe(*path);  // gone at once: it is not committed
     }

@@ -1,22 +1,56 @@
-// A = L L^T, four columns at a time: they are factored, and their product is subtracted from the rest.
+// A = L L^T. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are factored,
+// and their product is subtracted from the rest. Each element has the same products subtracted in the same order.
+
+/// Column j's pivot becomes its root. A lane that failed goes on with finite numbers. Result: what the column is
+/// multiplied by.
+template <class T>
+TERN_SIMD_INLINE V<T> take_root(V<T>& pivot, int j, I<T>& info) {
+  const I<T> good = pivot > T(0);
+  info = (good | (info != 0)) ? info : whole<T>(j + 1);
+  const V<T> root = simd::root(good ? pivot : spread<T>(1));
+  pivot = good ? root : pivot;
+  return good ? T(1) / root : V<T>{};
+}
+
+template <class T, int kN>
+[[gnu::noinline]] void cholesky_few(const Tile<T>& tile, I<T>& info) {
+  V<T>* x = registers<T>(tile.data);
+  V<T> a[kN][kN];
+#pragma GCC unroll 8
+  for (int r = 0; r < kN; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c <= r; ++c) a[r][c] = x[r * tile.row + c * tile.column];
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < kN; ++j) {
+    const V<T> inverse = take_root<T>(a[j][j], j, info);
+#pragma GCC unroll 8
+    for (int r = j + 1; r < kN; ++r) a[r][j] *= inverse;
+#pragma GCC unroll 8
+    for (int c = j + 1; c < kN; ++c) {
+#pragma GCC unroll 8
+      for (int r = c; r < kN; ++r) a[r][c] -= a[r][j] * a[c][j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kN; ++r) {
+#pragma GCC unroll 8
+    for (int c = 0; c < kN; ++c) x[r * tile.row + c * tile.column] = c <= r ? a[r][c] : V<T>{};
+  }
+}
 
 template <class T>
-void cholesky(const Tile<T>& a, int n, Infos& infos) {
+[[gnu::noinline]] void cholesky_more(const Tile<T>& a, int n, I<T>& info) {
   const std::ptrdiff_t row = a.row, column = a.column;
   V<T>* x = registers<T>(a.data);
   const auto at = [&](int r, int c) -> V<T>& { return x[r * row + c * column]; };
-  I<T> info = {};
   for (int begin = 0; begin < n; begin += 4) {
     const int end = begin + 4 < n ? begin + 4 : n;
     for (int j = begin; j < end; ++j) {
       V<T> pivot = at(j, j);
       for (int k = begin; k < j; ++k) pivot -= at(j, k) * at(j, k);
-      const I<T> good = pivot > T(0);
-      info = (good | (info != 0)) ? info : whole<T>(j + 1);
-      // A lane that failed goes on with finite numbers.
-      const V<T> root = simd::root(good ? pivot : spread<T>(1));
-      const V<T> inverse = good ? T(1) / root : V<T>{};
-      at(j, j) = good ? root : pivot;
+      const V<T> inverse = take_root<T>(pivot, j, info);
+      at(j, j) = pivot;
       for (int r = j + 1; r < n; ++r) {
         V<T> sum = at(r, j);
         for (int k = begin; k < j; ++k) sum -= at(r, k) * at(j, k);
@@ -30,8 +64,24 @@ void cholesky(const Tile<T>& a, int n, Infos& infos) {
                           end - begin, r + rows - end);
     }
   }
-  for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
   for (int r = 0; r < n; ++r) {
     for (int c = r + 1; c < n; ++c) at(r, c) = V<T>{};
   }
+}
+
+template <class T>
+void cholesky(const Tile<T>& a, int n, Infos& infos) {
+  I<T> info = {};
+  switch (n) {
+    case 1: cholesky_few<T, 1>(a, info); break;
+    case 2: cholesky_few<T, 2>(a, info); break;
+    case 3: cholesky_few<T, 3>(a, info); break;
+    case 4: cholesky_few<T, 4>(a, info); break;
+    case 5: cholesky_few<T, 5>(a, info); break;
+    case 6: cholesky_few<T, 6>(a, info); break;
+    case 7: cholesky_few<T, 7>(a, info); break;
+    case 8: cholesky_few<T, 8>(a, info); break;
+    default: cholesky_more<T>(a, n, info);
+  }
+  for (int l = 0; l < kWidth<T>; ++l) infos[l] = static_cast<std::int32_t>(info[l]);
 }
