@@ -1,5 +1,6 @@
-// A = L L^T. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are factored,
-// and their product is subtracted from the rest. Each element has the same products subtracted in the same order.
+// A = L L^T. Small matrices lie in registers, a column after the other; of larger ones four columns at a time are
+// factored, and their product is subtracted from the rest. Each element has the same products subtracted in the same
+// order.
 
 /// Column j's pivot becomes its root. A lane that failed goes on with finite numbers. Result: what the column is
 /// multiplied by.
