@@ -29,6 +29,7 @@ void add_values(nanobind::module_& m);
 void add_model(nanobind::module_& m);
 void add_session(nanobind::module_& m);
 void add_graph(nanobind::module_& m);
+void add_trace(nanobind::module_& m);
 void add_command(nanobind::module_& m);
 
 /// {name: Function} of the functions, as `runner` runs them.

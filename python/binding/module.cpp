@@ -21,5 +21,6 @@ NB_MODULE(_tern, m) {
   tern::python::add_model(m);
   tern::python::add_session(m);
   tern::python::add_graph(m);
+  tern::python::add_trace(m);
   tern::python::add_command(m);
 }

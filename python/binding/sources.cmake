@@ -17,4 +17,5 @@ set(sources
   session.cpp
   tensor.cpp
   tensor_buffer.cpp
+  trace.cpp
   values.cpp)

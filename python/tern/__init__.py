@@ -18,9 +18,11 @@ from tern._tern import (
     SessionStats,
     StateInfo,
     Tensor,
+    Trace,
     ValueInfo,
     __version__,
     load,
+    scope,
 )
 
 # What a program that only runs models does without is imported when it is first asked for.
@@ -52,9 +54,11 @@ __all__ = sorted(
         "SessionStats",
         "StateInfo",
         "Tensor",
+        "Trace",
         "ValueInfo",
         "__version__",
         "load",
+        "scope",
         *_LATER,
     ]
 )

@@ -21,8 +21,10 @@ from tern._tern import (
     SessionStats as SessionStats,
     StateInfo as StateInfo,
     Tensor as Tensor,
+    Trace as Trace,
     ValueInfo as ValueInfo,
     load as load,
+    scope as scope,
 )
 from tern._verify import verify as verify
 
