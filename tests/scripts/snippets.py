@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles and runs the code of the pages: README.md, docs/*.md, and the README of each example.
 
-  snippets.py --build BUILD [--torch PYTHON]     ends with `N passed, N failed`
+  snippets.py --build BUILD [--torch PYTHON] [PAGE...]      ends with `N passed, N failed`
 
 Of C++, whole programs are other tests' (tests/scripts/consumers.sh, tutorial.sh). Fragments become functions, compiled
 together and, if they need nothing but what PREPARED makes, run. Python is parsed; with --torch, a Python that has PyTorch
@@ -39,15 +39,35 @@ from torch import nn
 class Digits(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = nn.ModuleList([nn.Flatten(), nn.Linear(64, 32), nn.ReLU()])
+        self.layers = nn.ModuleList([nn.Sequential(nn.Linear(64, 32), nn.ReLU())])
         self.lm_head = nn.Linear(32, 10)
     def forward(self, images):
+        images = images.flatten(1)
         for layer in self.layers:
             images = layer(images)
         return self.lm_head(images)
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4))
+    def forward(self, token):
+        self.cache.add_(token)
+        return self.cache.sum()
 torch.manual_seed(0)
-model, images = Digits(), torch.randn(2, 1, 8, 8)
+model, images, labels = Digits(), torch.randn(2, 1, 8, 8), torch.tensor([3, 7])
+next_images, array = torch.randn(2, 1, 8, 8), torch.empty(2, 10)
 """
+# What is given anew before the third block of docs/python.md, and so forth.
+BETWEEN = {
+    "docs/python.md": {
+        2: """
+torch.export.save(torch.export.export(Cached(), (torch.ones(4),)), "cached.pt2")
+tern.export("cached.pt2", "cached.tern")
+digits, model, token, array = model, tern.load("cached.tern"), torch.ones(4), torch.full((4,), 2.0)
+""",
+        4: "model, session = digits, digits.session()",
+    },
+}
 
 
 def blocks(page):
@@ -90,6 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
     parser.add_argument("--torch")
+    parser.add_argument("pages", nargs="*", default=["README.md", "docs/*.md", "examples/*/README.md"])
     args = parser.parse_args()
     build = (ROOT / args.build).resolve()
     checks = Checks()
@@ -97,8 +118,9 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         shutil.copy(ROOT / "examples/digits/digits.pt2", f"{work}/model.pt2")
         shutil.copy(ROOT / "examples/tutorial/tutorial.pt2", work)
+        pathlib.Path(work, "examples").symlink_to(ROOT / "examples")
         path = {**os.environ, "PATH": f"{build}:{os.environ['PATH']}"}
-        for pattern in ("README.md", "docs/*.md", "examples/*/README.md"):
+        for pattern in args.pages:
             for page in sorted(ROOT.glob(pattern)):
                 name, text = str(page.relative_to(ROOT)), page.read_text()
                 at = 0
@@ -127,10 +149,12 @@ def main():
         if args.torch:
             path["PYTHONPATH"] = str(build / "python")
             for name, found in python.items():
-                lines = "".join("\n" * max(0, line - 1) + block for line, block in found[:1]) + "\n".join(b for _, b in found[1:])
-                pathlib.Path(work, "page.py").write_text(lines)
-                pathlib.Path(work, "run.py").write_text(f"{MODEL}\nexec(compile(open('page.py').read(), {name!r}, 'exec'))\n")
-                checks.add(f"{name}: Python", run([args.torch, "run.py"], work, env=path))
+                program = MODEL
+                for i, (line, block) in enumerate(found):
+                    program += BETWEEN.get(name, {}).get(i, "")
+                    program += f"\nexec(compile({chr(10) * (line - 1) + block!r}, {name!r}, 'exec'))\n"
+                pathlib.Path(work, "page.py").write_text(program)
+                checks.add(f"{name}: Python", run([args.torch, "page.py"], work, env=path))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 
