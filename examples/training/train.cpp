@@ -1,6 +1,6 @@
 // Trains an archive of `tern export --train` in C++, as a program does that learns where it runs.
 //
-//   train_digits DIGITS.tern
+//   train_digits DIGITS.tern [DEVICE]     e.g. train_digits digits.tern xpu
 //
 // The data are made here: each class is a pattern of its own, with noise. docs/training.md explains the calls.
 #include <tern/tern.h>
@@ -30,9 +30,11 @@ void make_batch(std::mt19937& random, tern::Tensor& images, tern::Tensor& labels
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const tern::Model model = tern::Model::open(argc > 1 ? argv[1] : "digits.tern");
-  tern::Session session(model.prepare());
+  tern::PrepareOptions options;
+  if (argc > 2) options.device = argv[2];  // weights, gradients and the optimizer's states stay there between steps
+  tern::Session session(model.prepare(options));
   session.set_seed(1);  // of dropout
 
   std::mt19937 random(1);
@@ -53,4 +55,6 @@ int main(int argc, char** argv) {
   tern::Tensor bias = session.read_state("classifier.bias");
   std::printf("classifier.bias[0] %s\n", bias.span<float>()[0] != 0 ? "has been trained" : "is 0");
   session.write_state("classifier.bias", bias);
+} catch (const tern::Error& error) {
+  return std::fprintf(stderr, "%s\n", error.what()), 1;
 }

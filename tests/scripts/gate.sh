@@ -293,6 +293,10 @@ part tutorial $scripts/tutorial.sh build
 part 'links of the pages' $scripts/links.py --tern build/tern
 apart
 part consumers $scripts/consumers.sh build
+# TERN_TORCH: a Python with torch 2.12, and transformers for examples/search.
+part examples $scripts/examples.sh build $full
+part 'snippets of the pages' $scripts/snippets.py --build build \
+  $([[ $full == --full && ${TERN_TORCH:-} ]] && echo "--torch $TERN_TORCH")
 # shellcheck disable=SC2086
 part python $scripts/python.sh build $full
 
@@ -328,6 +332,7 @@ if [[ $full == --full ]]; then
   part minimal $scripts/minimal.sh build
   part 'view in a browser' $scripts/view_in_browser.sh build $data/programs
   part 'aarch64, emulated' $scripts/arm64.sh $reports/bits.txt 1
+  part 'documentation as HTML' ./dev site
   part package $scripts/package_test.sh
   part wheel $scripts/wheel_test.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.

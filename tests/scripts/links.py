@@ -116,7 +116,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tern", default=str(ROOT / "build/tern"))
     checker = Checker(os.path.abspath(parser.parse_args().tern))
-    pages = [p for pattern in ("*.md", "docs/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
+    pages = [p for pattern in ("*.md", "docs/*.md", "docs/site/*.md", "examples/*.md", "examples/*/*.md", "fuzz/*.md") for p in sorted(ROOT.glob(pattern))]
     found = [(str(p.relative_to(ROOT)), checker.page(p)) for p in pages] + [("rules of the format", checker.rules())]
     for name, problems in found:
         for problem in problems:

@@ -39,7 +39,9 @@ std::string footer(const CLI::App& app) {
   std::string out;
   for (const FooterPart& part : parts_of_footer(app.get_footer())) {
     if (part.kind == FooterPart::Kind::paragraph) out += paragraph(part.text);
-    if (part.kind == FooterPart::Kind::verbatim) out += "```sh\n" + part.text + "\n```\n\n";
+    if (part.kind == FooterPart::Kind::verbatim) {
+      out += (part.text.starts_with("tern ") ? "```sh\n" : "```text\n") + part.text + "\n```\n\n";
+    }
   }
   return out;
 }
