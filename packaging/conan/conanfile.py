@@ -5,9 +5,10 @@ import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy, load, rmdir
 from conan.tools.gnu import PkgConfigDeps
+from conan.tools.layout import basic_layout
 
 ROOT = pathlib.Path("..", "..")  # from this file to the sources
 LIBRARIES = ["DNNL", "BLAS", "LAPACK"]
@@ -65,7 +66,7 @@ class TernRecipe(ConanFile):
         check_min_cppstd(self, 20)
 
     def layout(self):
-        cmake_layout(self)
+        basic_layout(self, build_folder="build")
 
     def generate(self):
         CMakeDeps(self).generate()

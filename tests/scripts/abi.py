@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the binary interface of libtern.so with the one that cmake/libtern-MACHINE.abi holds: abi.py BUILD [--write]
+"""Compares the binary interface of libtern.so with the one in tests/data/abi/: abi.py BUILD [--write]
 
 Types are read from debug information, which the library itself lacks: the files that define public functions are compiled
 once more, without optimisation, and linked with the library's version script. Then abidw (Debian's abigail-tools) writes
@@ -58,7 +58,7 @@ def compile_with_types(build, out, words, folder):
     kept[kept.index("-o") + 1] = target
     if shutil.which("ccache") and not any("ccache" in word for word in words):
         kept.insert(0, "ccache")
-    run(*kept, "-O0", "-g", "-w", directory=build)
+    run(*kept, "-O0", "-g", "-w", f"-ffile-prefix-map={pathlib.Path.cwd()}=.", directory=build)
     return target
 
 
@@ -90,13 +90,14 @@ def main():
     build = a.build.resolve()
     folder = build / "abi"
     folder.mkdir(exist_ok=True)
-    reference = pathlib.Path(f"cmake/libtern-{platform.machine()}.abi")
-    now = folder / "libtern.abi"
+    packed = pathlib.Path(f"tests/data/abi/libtern-{platform.machine()}.abi.zst")
+    reference, now = folder / "reference.abi", folder / "libtern.abi"
     dump(library_with_types(build, folder), now)
     if a.write:
-        shutil.copyfile(now, reference)
-        print(f"wrote {reference}, {reference.stat().st_size} bytes")
+        run("zstd", "-q", "-f", "-19", now, "-o", packed)
+        print(f"wrote {packed}, {packed.stat().st_size} bytes")
         return
+    run("zstd", "-q", "-f", "-d", packed, "-o", reference)
     difference = run("abidiff", reference, now, ok=None)
     print(difference.stdout + difference.stderr, end="")
     tally = checks.Checks(None, folder)

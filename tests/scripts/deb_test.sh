@@ -19,11 +19,11 @@ fi
 trap 'exit 130' INT TERM HUP
 
 # Debian's checker as it is, with no list of what it should not say but the packages' own overrides.
-clean() { lintian --fail-on error,warning --no-tag-display-limit "$debs"/tern_*.changes; }
+clean() { lintian --fail-on error,warning --tag-display-limit 0 "$debs"/tern_*.changes; }
 # Each program and library: no run path, no writable table of addresses, position independent, checked calls of the C library.
 hardened() {
   local deb file unpacked=$root-unpacked status=0
-  rm -rf "$unpacked"
+  rm -rf "$unpacked" && mkdir -p "$unpacked"
   for deb in "$debs"/*.deb; do dpkg-deb -x "$deb" "$unpacked" || return 1; done
   while read -r file; do
     [[ $(file -b "$file") == ELF* && $file != */debug/* ]] || continue
@@ -43,7 +43,6 @@ hardened() {
 install() {
   mkdir "$root/srv/debs" && cp "$debs"/*.deb "$root/srv/debs" && rm -f "$root"/srv/debs/*-dbgsym_*.deb &&
     cp -r --parents examples/cpp examples/digits debian/tests "$root/srv" && inside "$root" 'apt-get -qq update' &&
-    inside "$root" 'dpkg-query -W -f "\${Package}\n" | sort >/srv/before' &&
     inside "$root" 'apt-get -qq install --no-install-recommends ./debs/*.deb' >"$root.install.log" 2>&1 ||
     { tail -n 20 "$root.install.log"; return 1; }
 }
@@ -52,17 +51,25 @@ plugins() {
   inside "$root" 'tern devices' | tee "$root.devices"
   local plugin
   for plugin in xpu cuda rocm; do
-    grep -q "^/usr/lib/[^ ]*-linux-gnu/tern/devices/libtern_$plugin.so" "$root.devices" || return 1
+    grep -q " /usr/lib/[^ ]*-linux-gnu/tern/devices/libtern_$plugin.so" "$root.devices" || return 1
   done
   ! grep -qE 'No plugin|cannot open|undefined symbol' "$root.devices"
 }
-engine() {
-  inside "$root" "tern run digits.tern --random --size s34=2 --group $1 --ranks 1 --rank 0" >"$root.engine" 2>&1 ||
-    { cat "$root.engine"; return 1; }
+# The library, too, finds what lies beside it: each engine runs a group of one.
+engines() {
+  inside "$root" 'RANK=0 WORLD_SIZE=1 LOCAL_RANK=0 MASTER_ADDR=127.0.0.1 MASTER_PORT=29600 \
+    tern run digits.tern --random --size s34=2 --group gloo' &&
+    inside "$root" 'TERN_GROUP_ADDRESS=127.0.0.1:29610 mpirun --allow-run-as-root -np 1 -x TERN_GROUP_ADDRESS \
+      tern run digits.tern --random --size s34=2 --group mpi' &&
+    printf '%s\n' '#include <tern/collective.h>' '#include <cstdio>' \
+      'int main() { for (const auto& e : tern::group_engines()) std::printf("%s %s\n", e.path.c_str(), e.problem.c_str()); }' \
+      >"$root/srv/engines.cpp" &&
+    inside "$root" 'g++ engines.cpp $(pkg-config --cflags --libs tern) -o engines && ./engines' | tee "$root.engines" &&
+    [[ $(grep -cE '^/usr/lib/[^ ]*-linux-gnu/tern/engines/libtern_(gloo|mpi)\.so $' "$root.engines") == 2 ]]
 }
 view() { inside "$root" 'timeout 5 tern view digits.tern --no-browser'; [[ $? == 124 ]]; }
 builds() {
-  inside "$root" 'apt-get -qq install --no-install-recommends cmake g++ pkg-config make' >"$root.compilers.log" 2>&1 ||
+  inside "$root" 'apt-get -qq install --no-install-recommends cmake g++ pkg-config make openmpi-bin' >"$root.compilers.log" 2>&1 ||
     { tail -n 5 "$root.compilers.log"; return 1; }
   inside "$root" 'debian/tests/readme-example'
 }
@@ -88,6 +95,7 @@ if [[ ${TERN_DEBIAN_MIRROR:-} != none ]]; then
   try 'tern view serves' view
   try 'man pages, completion' pages
   try "the README's C++ example" builds
+  try 'engines are found by command and library, and run' engines
   try 'apt remove leaves nothing' nothing_left
 fi
 report
