@@ -71,7 +71,7 @@ class TernRecipe(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         PkgConfigDeps(self).generate()
-        toolchain = CMakeToolchain(self)
+        toolchain = CMakeToolchain(self, generator="Ninja")
         toolchain.cache_variables |= {
             "TERN_SHARED": bool(self.options.shared),
             "TERN_BUILD_EXPORTER": bool(self.options.command),
