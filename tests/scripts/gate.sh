@@ -332,7 +332,7 @@ if [[ $full == --full ]]; then
   part 'debian packages' $scripts/deb_test.sh
   part wheel $scripts/wheel_test.sh
   part 'binary interface' $scripts/abi.py build
-  part 'recipes for conan and vcpkg' $scripts/recipes_test.sh
+  part 'recipes for conan and vcpkg' $scripts/recipes_test.sh build
   part 'the same bytes twice' $scripts/reproducible_build.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The recipes of packaging/: Conan makes the package with this system's libraries and runs its test package; vcpkg's manifest
-# has the form that vcpkg asks for, and its portfile runs over stand-ins (vcpkg_stand_ins.cmake). recipes_test.sh [--vcpkg]:
-# without Conan, which compiles everything once more.
+# has the form that vcpkg asks for, and its portfile runs over stand-ins (vcpkg_stand_ins.cmake). recipes_test.sh BUILD
+# [--vcpkg]: without Conan, which compiles everything once more.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+build=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -16,7 +17,7 @@ conan_tools() {
 }
 conan_creates() {
   CONAN_HOME=$work/conan nice build/conan-tools/bin/conan create packaging/conan --profile:all packaging/conan/debian12.profile \
-    -c "tools.build:jobs=${TERN_JOBS:-$(nproc)}" >"$work/conan.log" 2>&1 || { tail -n 30 "$work/conan.log"; return 1; }
+    -c "tools.cmake.cmake_layout:test_folder=$work/test" -c "tools.build:jobs=${TERN_JOBS:-$(nproc)}" >"$work/conan.log" 2>&1 || { tail -n 30 "$work/conan.log"; return 1; }
   # PyTorch's logits for a black image: debian/tests/readme-example.
   grep -qx -e '-5.262' "$work/conan.log" && grep -qx -e '1.243' "$work/conan.log"
 }
@@ -42,7 +43,7 @@ PY
 # portfile FEATURES LINKAGE
 portfile() {
   rm -rf "$work/vcpkg"
-  cmake "-DFEATURES=$1" "-DVCPKG_LIBRARY_LINKAGE=$2" "-DINSTALLED=$PWD/build" "-DWORK=$work/vcpkg" \
+  cmake "-DFEATURES=$1" "-DVCPKG_LIBRARY_LINKAGE=$2" "-DINSTALLED=$build" "-DWORK=$work/vcpkg" \
     -P tests/scripts/vcpkg_stand_ins.cmake
 }
 whole() {
@@ -52,10 +53,10 @@ whole() {
 }
 small() {
   portfile core static && test -s "$work/vcpkg/packages/lib/libtern.a" && test ! -e "$work/vcpkg/packages/tools" &&
-    grep -q 'TERN_SHARED:.*=OFF' "$work/vcpkg/build/CMakeCache.txt" &&
+    grep -qE 'TERN_SHARED:.*=(OFF|FALSE)' "$work/vcpkg/build/CMakeCache.txt" &&
     grep -q 'TERN_WITH_DNNL:.*=OFF' "$work/vcpkg/build/CMakeCache.txt"
 }
-if [[ ${1:-} != --vcpkg ]]; then
+if [[ ${2:-} != --vcpkg ]]; then
   try 'conan is installed' conan_tools
   try 'conan create' conan_creates
 fi

@@ -20,7 +20,7 @@ done
 work=${REPRODUCIBLE_WORK:-$(mktemp -d)}
 [[ ${REPRODUCIBLE_WORK:-} ]] || trap 'rm -rf "$work"' EXIT
 first=$work/one
-second="$work/another/folder, with a longer name/two"
+second=$work/another/folder_with-a.longer+name/two # dpkg-buildflags maps no path with other characters
 export CCACHE_DISABLE=1
 unset SOURCE_DATE_EPOCH
 in_first() { (cd "$first" && umask 022 && env TZ=UTC LC_ALL=C "$@"); }

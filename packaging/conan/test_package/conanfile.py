@@ -29,4 +29,4 @@ class TernTest(ConanFile):
         program = pathlib.Path(self.recipe_folder, ROOT, "examples", "digits", "digits.pt2").resolve()
         archive = pathlib.Path(self.build_folder, "digits.tern")
         self.run(f'tern export "{program}" -o "{archive}"', env="conanrun")
-        self.run(f'"{pathlib.Path(self.cpp.build.bindir, "classify")}" "{archive}"', env="conanrun")
+        self.run(f'"{pathlib.Path(self.build_folder, self.cpp.build.bindir, "classify")}" "{archive}"', env="conanrun")
