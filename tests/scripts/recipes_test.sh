@@ -53,7 +53,7 @@ whole() {
 }
 small() {
   portfile core static && test -s "$work/vcpkg/packages/lib/libtern.a" && test ! -e "$work/vcpkg/packages/tools" &&
-    grep -qE 'TERN_SHARED:.*=(OFF|FALSE)' "$work/vcpkg/build/CMakeCache.txt" &&
+    grep -qE 'TERN_SHARED:.*=(OFF|FALSE|0)' "$work/vcpkg/build/CMakeCache.txt" &&
     grep -q 'TERN_WITH_DNNL:.*=OFF' "$work/vcpkg/build/CMakeCache.txt"
 }
 if [[ ${2:-} != --vcpkg ]]; then
