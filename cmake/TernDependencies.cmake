@@ -14,6 +14,7 @@ if(TERN_BUILD_EXPORTER)
   find_package(CLI11 REQUIRED)
   pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
   find_package(ZLIB REQUIRED)  # CRC-32; libzip brings it
+  find_package(Threads REQUIRED)
   pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)  # the server of `tern view`
   set(HTTPLIB_FOUND ${httplib_FOUND})
   tern_optional(HTTPLIB cpp-httplib libcpp-httplib-dev HTTPLIB_FOUND httplib_LINK_LIBRARIES)

@@ -36,6 +36,12 @@ file(RELATIVE_PATH TERN_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" TERN_PC_TO_PREFIX "${TERN_PC_TO_PREFIX}")
 list(TRANSFORM TERN_STATIC_LIBRARIES PREPEND -l OUTPUT_VARIABLE TERN_PC_PRIVATE)
 list(JOIN TERN_PC_PRIVATE " " TERN_PC_PRIVATE)
+# The run path lets a program start wherever the library lies: in an unpacked tarball, below a home folder. Where the
+# library is in the system's folders (debian/rules), programs need none.
+set(TERN_PC_RPATH "-Wl,-rpath,\${libdir} ")
+if(CMAKE_SKIP_RPATH OR CMAKE_SKIP_INSTALL_RPATH)
+  set(TERN_PC_RPATH "")
+endif()
 foreach(name IN ITEMS tern tern-c)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

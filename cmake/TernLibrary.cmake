@@ -15,6 +15,6 @@ else()
 endif()
 
 if(TARGET tern)
-  set_target_properties(tern PROPERTIES INSTALL_RPATH "${relocatable};$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/tern")
+  set_target_properties(tern PROPERTIES INSTALL_RPATH "${relocatable}")
   target_link_options(tern PRIVATE -Wl,--disable-new-dtags)
 endif()

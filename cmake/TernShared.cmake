@@ -13,6 +13,9 @@ set_target_properties(libtern PROPERTIES OUTPUT_NAME tern EXPORT_NAME tern VERSI
   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${relocatable}")
 
 target_link_options(libtern PRIVATE -Wl,--disable-new-dtags)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/libtern.map.in ${PROJECT_BINARY_DIR}/libtern.map @ONLY)
+target_link_options(libtern PRIVATE -Wl,--version-script=${PROJECT_BINARY_DIR}/libtern.map)
+set_property(TARGET libtern PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/libtern.map)
 # Keeps one copy of functions with the same code: templates over types of one size.
 if(TERN_MOLD)
   target_link_options(libtern PRIVATE -Wl,--icf=all)

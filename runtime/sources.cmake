@@ -84,6 +84,7 @@ set(sources
   node_algorithms.cpp
   optim.cpp
   outputs.cpp
+  own_folders.cpp
   pack.cpp
   plan/arena.cpp
   plan/blocks.cpp

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string_view>
+
+#include "runtime/own_folders.h"
 
 namespace tern {
 namespace {
@@ -22,8 +23,7 @@ struct Package {
 constexpr Package kPackages[] = {{"gloo", "libgloo-dev", "libgloo0"},
                                  {"mpi", "libopenmpi-dev", "libopenmpi3 and openmpi-bin"}};
 
-/// Of TERN_ENGINE_PATH, then beside the file that this code is in: a build folder, an installed library, an installed
-/// command.
+/// Of TERN_ENGINE_PATH, then beside the library or command.
 std::vector<std::string> folders() {
   std::vector<std::string> list;
   const char* given = std::getenv("TERN_ENGINE_PATH");
@@ -33,16 +33,7 @@ std::vector<std::string> folders() {
     rest.remove_prefix(std::min(rest.size(), path.size() + 1));
     if (!path.empty()) list.emplace_back(path);
   }
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&engines), &info) == 0 || info.dli_fname == nullptr) return list;
-  using Path = std::unique_ptr<char, decltype(&std::free)>;
-  Path file(realpath(info.dli_fname, nullptr), std::free);
-  if (file == nullptr) file = Path(realpath("/proc/self/exe", nullptr), std::free);  // a command's name as it was typed
-  if (file == nullptr) return list;
-  std::string here = file.get();
-  here.resize(here.rfind('/'));
-  for (const char* folder : {"/engines", "/tern/engines", "/../" TERN_LIBRARY_FOLDER "/tern/engines"})
-    list.push_back(here + folder);
+  for (std::string& folder : own_folders("engines")) list.push_back(std::move(folder));
   return list;
 }
 

@@ -9,6 +9,7 @@
 # TERN_UBUNTU_MIRROR names one; `none` leaves the system out. Proxies and pip's settings go in as environment variables.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/count.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/bare_system.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 
 system=${1:-} base='' ccache='' keep=''
@@ -47,29 +48,17 @@ if [[ $mirror == none ]]; then
 fi
 ((EUID == 0)) || give_up 'needs root: debootstrap and chroot do'
 
-# All mounts are in a namespace of this script's own, so that they end with it and nothing can delete through them.
+# All mounts are in a namespace of this script's own.
 if [[ ${TERN_BARE_INSIDE:-} != "$$" ]]; then
-  rm -rf --one-file-system "$root"
   arguments=()
   [[ $base ]] && arguments+=(--base "$base")
   [[ $ccache ]] && arguments+=(--ccache "$ccache")
-  status=0
-  # shellcheck disable=SC2016
-  unshare --mount --pid --fork --kill-child --propagation private -- \
-    bash -c 'TERN_BARE_INSIDE=$$ exec "$0" "$@"' "${BASH_SOURCE[0]}" "$system" "${arguments[@]}" || status=$?
-  [[ $keep ]] || rm -rf --one-file-system "$root"
-  exit $status
+  in_own_namespace "$root" "${BASH_SOURCE[0]}" "$system" "${arguments[@]}"
+  exit
 fi
 
 # The first process of a namespace ignores signals that it has no handler for.
 trap 'exit 130' INT TERM HUP
-
-# The archive that this machine uses, if it runs the same system.
-own_mirror() {
-  grep -qx "ID=$id" /etc/os-release || return 0
-  sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *(http[^ ]*\/'"$id"')\/?( .*)?$/\3/p' /etc/apt/sources.list \
-    /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1
-}
 
 make_system() {
   if [[ $base ]]; then
@@ -78,7 +67,7 @@ make_system() {
   fi
   say 'debootstrap'
   ./dev setup bare || return 1
-  [[ $mirror ]] || mirror=$(own_mirror)
+  [[ $mirror ]] || mirror=$(own_mirror "$id")
   # An older debootstrap has no script for a newer suite; those of one system are alike.
   local scripts=$PWD/build/bare/debootstrap options=()
   rm -rf "$scripts"
@@ -90,14 +79,6 @@ make_system() {
     "$suite" "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 || { tail -n 5 "$root.log"; return 1; }
   # As an installed system has it.
   sed -i "p; s/ $suite / $suite-updates /" "$root/etc/apt/sources.list"
-}
-
-# What a machine has that runs, and how this one reaches the network.
-mounts() {
-  mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" || return 1
-  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-  [[ ! -e /etc/pip.conf ]] || cp -L /etc/pip.conf "$root/etc/pip.conf"
-  apt-config dump 2>/dev/null | grep -iE '^Acquire::[a-z]+::Proxy' >"$root/etc/apt/apt.conf.d/90proxy" || true
 }
 
 # Variables that name files or folders of this machine name the same ones in there.
@@ -141,7 +122,7 @@ as_user() {
 
 mkdir -p "$(dirname "$root")"
 make_system || give_up "debootstrap could not make it${mirror:+ from $mirror}; TERN_${id^^}_MIRROR names another mirror, or none to leave it out"
-mounts && pass_environment && add_user || give_up 'it could not be set up'
+mounts "$root" && pass_environment && add_user || give_up 'it could not be set up'
 commit=$(git rev-parse HEAD)
 git bundle create -q "$root/tern.bundle" HEAD || give_up 'git could not bundle the last commit'
 start=$SECONDS

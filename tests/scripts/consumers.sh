@@ -98,9 +98,9 @@ doc_example() {
     "$work/api_c" "$work/digits.tern" >"$work/api_c.txt" && diff "$work/api_cpp.txt" "$work/api_c.txt"
 }
 # The C functions of the library are those of the list: whoever removes one breaks programs.
+exported() { nm -D --defined-only "$@" "$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)"; }
 c_symbols() {
-  diff cmake/tern_c_api.symbols <(nm -D --defined-only "$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)" |
-    awk '$3 ~ /^tern_/ {print $3}' | LC_ALL=C sort)
+  diff cmake/tern_c_api.symbols <(exported --without-symbol-versions | awk '$3 ~ /^tern_/ {print $3}' | LC_ALL=C sort)
 }
 # The README shows examples/cpp/main.cpp, word for word.
 readme_block() { awk '/^```cpp$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md; }
@@ -200,14 +200,15 @@ try 'a plan with too many parameters is refused' odd_library 's/integer_count = 
 try 'a text without its function is refused' odd_library 's/plan->function = "rope"/plan->function = "none"/' 'compiling tern_custom'
 try 'a library that is no device is said to be none' no_device
 try 'a device that is not there is named' unknown_device
-# What the library exports is the public API and nothing else of the project or of the libraries it is made with.
+# What the library exports is the public API, with the version of the soname, and nothing else of the project or of the
+# libraries it is made with: templates of the C++ library, too.
 hidden() {
-  local library leaked
-  library=$(find "$prefix" -name 'libtern.so.*' -type f | head -n 1)
-  [[ -n $library ]] || { echo "no libtern.so below $prefix"; return 1; }
-  leaked=$(nm -DC --defined-only "$library" |
-    awk '$2 ~ /[TBDR]/ && $0 !~ / (tern::|tern_|typeinfo|vtable|\.gomp_critical_user_tern_)/ {print}' | head -n 20)
+  local leaked count version
+  version=TERN_$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\) //p' include/tern/version.h | paste -sd .)
+  leaked=$(exported -C | grep -vE " (tern::|tern_|(vtable|typeinfo|typeinfo name) for tern::).*@@$version\$| A $version" | head -n 20)
   [[ -z $leaked ]] || { echo "$leaked"; return 1; }
+  count=$(exported | grep -c "@@$version")
+  ((count > 100)) || { echo "only $count symbols of version $version"; return 1; }
 }
 try 'only the public API is exported' hidden
 report

@@ -334,7 +334,11 @@ if [[ $full == --full ]]; then
   part 'aarch64, emulated' $scripts/arm64.sh $reports/bits.txt 1
   part 'documentation as HTML' ./dev site
   part package $scripts/package_test.sh
+  part 'debian packages' $scripts/deb_test.sh
   part wheel $scripts/wheel_test.sh
+  part 'binary interface' $scripts/abi.py build
+  part 'recipes for conan and vcpkg' $scripts/recipes_test.sh build
+  part 'the same bytes twice' $scripts/reproducible_build.sh
   # TERN_UBUNTU_MIRROR=none or TERN_DEBIAN_MIRROR=none where there is no archive to install from.
   part 'bare Debian 12' $scripts/bare.sh debian12
   part 'bare Ubuntu 24.04' $scripts/bare.sh ubuntu24

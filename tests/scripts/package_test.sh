@@ -55,4 +55,7 @@ try 'tern view says what it lacks' no_server
 tests/scripts/consumers.sh build-release "$root" >"$out/consumers.log" 2>&1
 cat "$out/consumers.log"
 add "$out/consumers.log"
+./dev setup packaging && tests/scripts/release_test.sh "$package" >"$out/release.log" 2>&1
+cat "$out/release.log"
+add "$out/release.log"
 report

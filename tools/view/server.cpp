@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <tern/error.h>
+#include <unistd.h>
 
+#include "runtime/own_folders.h"
 #include "tools/train/interrupt.h"
 #include "tools/view/page.h"
 #include "tools/view/server/module.h"
@@ -10,9 +12,18 @@
 namespace tern::view {
 namespace {
 
-/// It stays loaded. The command's run path names its folder.
+/// The module's path in a build folder or an installed Tern; if it is nowhere, its name, for the loader to say so.
+std::string module_path() {
+  for (const std::string& folder : own_folders("")) {
+    const std::string path = folder + kServerModule;
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return kServerModule;
+}
+
+/// It stays loaded.
 ServeFunction load() {
-  void* const module = ::dlopen(kServerModule, RTLD_NOW | RTLD_LOCAL);
+  void* const module = ::dlopen(module_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const function = module == nullptr ? nullptr : ::dlsym(module, kServeFunction);
   if (function != nullptr) return reinterpret_cast<ServeFunction>(function);
   const char* const why = ::dlerror();

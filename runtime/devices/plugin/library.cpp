@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "runtime/own_folders.h"
+
 namespace tern {
 namespace {
 
@@ -82,19 +84,6 @@ void add_libraries(const fs::path& place, std::vector<std::string>& paths) {
   paths.insert(paths.end(), found.begin(), found.end());
 }
 
-/// The folders for plugins beside the file that this code is in: of a build folder, of an installed library, of an
-/// installed command.
-std::vector<fs::path> own_folders() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&device_plugins), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code failed;
-  fs::path file = fs::canonical(info.dli_fname, failed);
-  if (failed) file = fs::canonical("/proc/self/exe", failed);  // a command's name as it was typed
-  if (failed) return {};
-  const fs::path here = file.parent_path();
-  return {here / "devices", here / "tern" / "devices", here.parent_path() / TERN_LIBRARY_FOLDER / "tern" / "devices"};
-}
-
 std::vector<Plugin> find() {
   std::vector<std::string> paths;
   const char* list = std::getenv("TERN_DEVICE_PATH");
@@ -106,7 +95,7 @@ std::vector<Plugin> find() {
     if (!path.empty()) add_libraries(fs::absolute(std::string(path)), paths);
   }
   std::error_code ignored;
-  for (const fs::path& folder : own_folders()) {
+  for (const std::string& folder : own_folders("devices")) {
     if (fs::is_directory(folder, ignored)) add_libraries(folder, paths);
   }
   std::vector<Plugin> plugins;

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Makes the relocatable tarball: package.sh BUILD_FOLDER OUT_FOLDER. The command and the library find what they need beside
-# them ($ORIGIN); every shared library but glibc's is copied in, with the text of its licence.
+# Makes the relocatable tarball: tarball.sh BUILD_FOLDER OUT_FOLDER. The command and the library find what they need beside
+# them ($ORIGIN); every shared library but glibc's is copied in, with the text of its licence. The same sources, packages and
+# SOURCE_DATE_EPOCH give the same bytes.
 set -euo pipefail
+umask 022
 folder=$1
 out=$2
 version=$(sed -n 's/^#define TERN_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' include/tern/version.h | paste -sd .)
@@ -25,9 +27,13 @@ owner() {
 }
 
 # What `ldd` finds below the command and the library, their dependencies' dependencies included.
-mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern.so | awk '$3 ~ /^\// {print $1, $3}' | sort -u)
+mapfile -t needed < <(ldd "$stage/bin/tern" "$stage"/lib/libtern.so | awk '$3 ~ /^\// {print $1, $3}' | LC_ALL=C sort -u)
 licences=$stage/share/doc/tern/licences
 mkdir -p "$licences"
+# Where each part is from, for readers and for packaging/sbom.py: file, source package, version, distribution.
+parts=$stage/share/doc/tern/parts.txt
+distribution=$(sed -n 's/^ID=//p' /etc/os-release)
+part() { printf '%s %s %s\n' "$1" "$(dpkg-query -W -f '${source:Package} ${source:Version}' "$2")" "$distribution" >>"$parts"; }
 for line in "${needed[@]}"; do
   soname=${line%% *} path=${line#* }
   [[ $soname =~ $glibc || $soname == libtern.so* ]] && continue
@@ -35,10 +41,13 @@ for line in "${needed[@]}"; do
   strip --strip-unneeded "$stage/lib/$soname"
   package=$(owner "$path")
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/${soname%%.so*}.txt"
+  part "lib/$soname" "$package"
 done
 # Headers-only libraries are in the binaries too.
 for package in nlohmann-json3-dev libcli11-dev libflatbuffers-dev; do
   install -m 644 "/usr/share/doc/$package/copyright" "$licences/$package.txt"
+  part - "$package"
 done
-tar --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" -C "$out" "$name"
+tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --format=gnu \
+  ${SOURCE_DATE_EPOCH:+"--mtime=@$SOURCE_DATE_EPOCH"} -cf - -C "$out" "$name" | gzip -9n >"$out/$name.tar.gz"
 printf '%s, %s bytes\n' "$out/$name.tar.gz" "$(stat -c %s "$out/$name.tar.gz")"
