@@ -179,7 +179,11 @@ std::uint32_t first_entry(const Program& program) {
 
 GenerationReport add_generation(Program& program, const GenerationOptions& options) {
   const std::uint32_t first = first_entry(program);
-  const DecoderSignature signature = decoder_signature(program, program.functions[first], options.context);
+  DecoderSignature signature = decoder_signature(program, program.functions[first], options.context);
+  if (signature.position_symbol >= 0) {
+    replace_symbol(program, first, signature.position_symbol, signature.count);
+    signature = decoder_signature(program, program.functions[first], options.context);
+  }
   GenerationReport report{.context = signature.slots, .vocabulary = signature.vocabulary};
   if (options.bos) check_token(*options.bos, signature.vocabulary, "--bos");
   for (const std::int64_t id : options.eos) check_token(id, signature.vocabulary, "--eos");

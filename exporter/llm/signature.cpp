@@ -29,11 +29,11 @@ bool is_index(const TensorType& t) {
   return t.dtype == DType::i64 || t.dtype == DType::i32;
 }
 
-/// [], [1], [n] or [1, n].
-bool is_position(const TensorType& t, Dim n) {
+/// [], [1], [n] or [1, n]. A program that reads the first position alone may have a size of its own for n.
+bool is_position(const Program& program, const TensorType& t, Dim n) {
   if (!is_index(t) || t.rank() > 2) return false;
   if (t.rank() == 2 && !t.shape[0].is(1)) return false;
-  return t.rank() == 0 || t.shape.back().is(1) || t.shape.back() == n;
+  return t.rank() == 0 || t.shape.back().is(1) || t.shape.back() == n || program.pool.symbol_of(t.shape.back()) >= 0;
 }
 
 void find_inputs(const Program& program, const Function& f, DecoderSignature& s) {
@@ -56,8 +56,11 @@ void find_inputs(const Program& program, const Function& f, DecoderSignature& s)
     refuse(input_text(program, f, f.inputs[s.tokens]) + " has no dynamic number of tokens");
   if (given.size() < 2) refuse("the program does not take the position of its tokens");
   s.position = given[1];
-  if (!is_position(type(s.position), s.count))
+  const TensorType& position = type(s.position);
+  if (!is_position(program, position, s.count))
     refuse(input_text(program, f, f.inputs[s.position]) + " is no position: int64[1] or int64[n]");
+  if (position.rank() > 0 && position.shape.back() != s.count)
+    s.position_symbol = program.pool.symbol_of(position.shape.back());
   if (given.size() > 2) refuse(input_text(program, f, f.inputs[given[2]]) + " is neither tokens nor their position");
 }
 

@@ -12,6 +12,7 @@ struct DecoderSignature {
   std::size_t tokens = 0, position = 0;  ///< places in Function::inputs
   ValueId logits = kNoValue;             ///< [1, rows, vocabulary], the last token's last, or [1, vocabulary]
   Dim count = 1;                         ///< n: a symbol, or 1 for a function that takes one token
+  int position_symbol = -1;              ///< of the number of positions, where the program has one of its own for it
   std::int64_t vocabulary = 0;
   std::int64_t slots = 0;  ///< positions of the cache
 };

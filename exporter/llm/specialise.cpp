@@ -7,9 +7,9 @@
 namespace tern {
 namespace {
 
-class Copier {
+class Replacement {
  public:
-  explicit Copier(Program& program) : program_(program) {}
+  explicit Replacement(Program& program) : program_(program) {}
 
   void replace(int symbol, Dim by) { symbols_[symbol] = by; }
 
@@ -18,7 +18,18 @@ class Copier {
     if (known != functions_.end()) return known->second;
     Function f = program_.functions[number];
     f.name = name;
-    for (Node& n : f.nodes) rename_bound(n);
+    for (const Node& n : f.nodes) rename_bound(n);
+    replace_in(f);
+    for (Node& n : f.nodes) {
+      for (std::uint32_t& body : n.functions) body = copy(body, name + "." + program_.functions[body].name);
+    }
+    program_.functions.push_back(std::move(f));
+    const auto made = static_cast<std::uint32_t>(program_.functions.size() - 1);
+    functions_.emplace(number, made);
+    return made;
+  }
+
+  void replace_in(Function& f) {
     for (Value& v : f.values) {
       for (Dim& d : v.type.shape) d = of(d);
     }
@@ -28,12 +39,15 @@ class Copier {
           for (Dim& d : *dims) d = of(d);
         }
       }
-      for (std::uint32_t& body : n.functions) body = copy(body, name + "." + program_.functions[body].name);
     }
-    program_.functions.push_back(std::move(f));
-    const auto made = static_cast<std::uint32_t>(program_.functions.size() - 1);
-    functions_.emplace(number, made);
-    return made;
+  }
+
+  void replace_in(std::uint32_t number) {
+    if (!functions_.emplace(number, number).second) return;
+    replace_in(program_.functions[number]);
+    for (const Node& n : program_.functions[number].nodes) {
+      for (const std::uint32_t body : n.functions) replace_in(body);
+    }
   }
 
  private:
@@ -92,7 +106,7 @@ class Copier {
 
   Program& program_;
   std::unordered_map<int, Dim> symbols_;
-  std::unordered_map<std::uint32_t, std::uint32_t> functions_;  ///< bodies that several nodes run stay one
+  std::unordered_map<std::uint32_t, std::uint32_t> functions_;  ///< done, and their copies: bodies may be run by several nodes
   std::unordered_map<std::uint32_t, Dim> dims_;
 };
 
@@ -100,9 +114,15 @@ class Copier {
 
 std::uint32_t specialise(Program& program, std::uint32_t function, int symbol, std::int64_t value,
                          const std::string& name) {
-  Copier copier(program);
-  copier.replace(symbol, value);
-  return copier.copy(function, name);
+  Replacement r(program);
+  r.replace(symbol, value);
+  return r.copy(function, name);
+}
+
+void replace_symbol(Program& program, std::uint32_t function, int symbol, Dim size) {
+  Replacement r(program);
+  r.replace(symbol, size);
+  r.replace_in(function);
 }
 
 }  // namespace tern

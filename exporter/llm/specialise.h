@@ -1,4 +1,4 @@
-// A copy of a function in which one symbolic size is a number.
+// Functions in which one symbolic size is another size.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,8 @@ namespace tern {
 /// fresh ones in the copy, since two nodes cannot bind one symbol. Returns the copy's number.
 std::uint32_t specialise(Program& program, std::uint32_t function, int symbol, std::int64_t value,
                          const std::string& name);
+
+/// Replaces the symbol of that number by `size` in `function` and its bodies, which nothing else runs.
+void replace_symbol(Program& program, std::uint32_t function, int symbol, Dim size);
 
 }  // namespace tern
