@@ -27,6 +27,8 @@ def _static_cache(config, slots):
     for i, layer in enumerate(cache.layers):
         if type(layer) is getattr(cache_utils, "StaticSlidingWindowLayer", None):
             cache.layers[i] = cache_utils.StaticLayer(slots)
+        elif type(layer) is getattr(cache_utils, "DummyLayer", None):  # reads another layer's keys and values
+            cache.layers[i] = cache_utils.StaticLayer(0)
         elif type(layer) is not cache_utils.StaticLayer:
             raise ValueError(
                 f"layer {i} keeps a {type(layer).__name__}: only decoders whose layers all keep keys and values can be exported"
@@ -65,14 +67,14 @@ def _decoder(model, slots, mask):
             self.cache = _static_cache(config, slots)
             with torch.no_grad():  # gives the buffers their shapes, whatever the attention
                 call(torch.zeros(1, 2, dtype=torch.int64), torch.zeros(1, dtype=torch.int64), self.cache)
-            for i, layer in enumerate(self.cache.layers):
-                if layer.keys is None:
-                    raise ValueError(f"layer {i} writes no keys to the cache")
-                self.register_buffer(f"keys_{i}", torch.zeros_like(layer.keys))
-                self.register_buffer(f"values_{i}", torch.zeros_like(layer.values))
+            self.filled = [i for i, layer in enumerate(self.cache.layers) if layer.is_initialized]
+            for i in self.filled:
+                self.register_buffer(f"keys_{i}", torch.zeros_like(self.cache.layers[i].keys))
+                self.register_buffer(f"values_{i}", torch.zeros_like(self.cache.layers[i].values))
 
         def forward(self, tokens, position):
-            for i, layer in enumerate(self.cache.layers):
+            for i in self.filled:
+                layer = self.cache.layers[i]
                 layer.keys, layer.values = getattr(self, f"keys_{i}"), getattr(self, f"values_{i}")
                 if hasattr(layer, "cumulative_length"):
                     layer.cumulative_length = position[0].clone()
