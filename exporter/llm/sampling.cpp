@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <iterator>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -15,7 +16,8 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kCandidates = 256;  ///< topk gives these in a fraction of a sort's time
+/// topk gives so many in a fraction of the time that sorting a vocabulary takes.
+constexpr std::int64_t kCandidates[] = {256, 4096};
 
 using Operands = std::span<const ValueId>;
 using Body = std::function<ValueId(Builder&, Operands)>;
@@ -117,32 +119,35 @@ ValueId all_sorted(Builder& b, Operands in) {
   return of_sorted(b, sorted[0], sorted[1], sum, in);
 }
 
-/// The most likely tokens decide if top_k is among them, or if together they reach top_p.
-ValueId with_limits(Builder& b, Operands in) {
+/// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken, in
+/// the end all.
+ValueId with_limits(Builder& b, Operands in, std::size_t step) {
   const Dim n = b.size(in[0], 0);
-  if (n.value() <= kCandidates) return all_sorted(b, in);
+  if (step == std::size(kCandidates) || n.value() <= kCandidates[step]) return all_sorted(b, in);
+  const std::int64_t candidates = kCandidates[step];
   const ValueId t = in[1], k = in[2], p = in[3];
   const std::vector<ValueId> best =
-      b.add_all(Op::topk, {in[0]}, {attr(AttrKey::axis, Dim(0)), attr(AttrKey::k, Dim(kCandidates))});
+      b.add_all(Op::topk, {in[0]}, {attr(AttrKey::axis, Dim(0)), attr(AttrKey::k, Dim(candidates))});
   const ValueId largest = b.select(best[0], 0, 0);
   const ValueId sum = sum_of(b, weights_of(b, in[0], largest, t));
   const ValueId part = sum_of(b, weights_of(b, best[0], largest, t));
   const ValueId reached = truth(b, "part >= p * sum", {{"part", part}, {"p", p}, {"sum", sum}}, DType::f64);
   const ValueId enough =
       truth(b, "k == 0 ? reached : k <= c",
-            {{"k", k}, {"reached", b.cast(reached, DType::i64)}, {"c", static_cast<double>(kCandidates)}}, DType::i64);
+            {{"k", k}, {"reached", b.cast(reached, DType::i64)}, {"c", static_cast<double>(candidates)}}, DType::i64);
   std::vector<ValueId> operands(in.begin(), in.end());
   operands.insert(operands.end(), {best[0], best[1], sum});
   return add_cond(b, enough, operands,
                   {"candidates", [](Builder& x, Operands v) { return of_sorted(x, v[4], v[5], v[6], v); }},
-                  {"sorted", [](Builder& x, Operands v) { return all_sorted(x, v); }});
+                  {"more", [step](Builder& x, Operands v) { return with_limits(x, v.first(4), step + 1); }});
 }
 
 ValueId drawn(Builder& b, Operands in) {
   const ValueId free = truth(b, "(k == 0 || k >= n) && p >= 1",
                              {{"k", in[2]}, {"n", static_cast<double>(b.size(in[0], 0).value())}, {"p", in[3]}},
                              DType::f64);
-  return add_cond(b, free, {in.begin(), in.end()}, {"all", without_limits}, {"limited", with_limits});
+  return add_cond(b, free, {in.begin(), in.end()}, {"all", without_limits},
+                  {"limited", [](Builder& x, Operands v) { return with_limits(x, v, 0); }});
 }
 
 }  // namespace
