@@ -26,7 +26,8 @@ json read_json(const std::string& path) {
   std::string text(kMostBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kMostBytes) refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
+  if (text.size() > kMostBytes)
+    refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
   json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object()) refuse(path, "the file is no JSON object; give generation_config.json or config.json");
   return parsed;
@@ -48,16 +49,18 @@ std::vector<std::int64_t> ids(const json& file, const char* key, const std::stri
 }  // namespace
 
 void add_llm_options(CLI::App* command, LlmArguments& a) {
-  command->add_flag("--llm", a.llm,
-                    "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
-                    "in its buffers (docs/generate.md)");
+  command->add_flag(
+      "--llm", a.llm,
+      "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
+      "in its buffers (docs/generate.md)");
   command
       ->add_option("--context", a.context,
                    "With --llm: the positions of the cache, where the program's buffers do not tell")
       ->type_name("N");
-  command->add_option("--token-ids", a.configuration,
-                      "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
-                      "transformers")
+  command
+      ->add_option("--token-ids", a.configuration,
+                   "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
+                   "transformers")
       ->type_name("FILE");
   command->add_option("--bos", a.bos, "With --llm: the id of the token that begins a text")->type_name("ID");
   command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, with commas between")

@@ -47,7 +47,8 @@ ModelFacts facts_of(const tern::Model& model) {
   if (*version != "1")
     throw tern::Error(tern::ErrorCode::unsupported,
                       "the archive follows version " + *version + " of the rules for generating tokens, not 1");
-  ModelFacts facts{integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(find(model, "llm.eos"))};
+  ModelFacts facts{
+      integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(find(model, "llm.eos"))};
   const std::vector<std::int64_t> bos = integers(find(model, "llm.bos"));
   if (!bos.empty()) facts.bos = bos[0];
   return facts;
@@ -63,8 +64,8 @@ std::int64_t Conversation::read(std::span<const std::int64_t> tokens) {
   using tern::Tensor;
   const auto count = static_cast<std::int64_t>(tokens.size());
   const Tensor inputs[] = {
-      Tensor::borrow(tokens.data(), DType::i64, {1, count}),     Tensor::borrow(&position_, DType::i64, {1}),
-      Tensor::borrow(&sampling_.temperature, DType::f32, {}),    Tensor::borrow(&sampling_.top_k, DType::i64, {}),
+      Tensor::borrow(tokens.data(), DType::i64, {1, count}),  Tensor::borrow(&position_, DType::i64, {1}),
+      Tensor::borrow(&sampling_.temperature, DType::f32, {}), Tensor::borrow(&sampling_.top_k, DType::i64, {}),
       Tensor::borrow(&sampling_.top_p, DType::f32, {}),
   };
   const std::vector<Tensor>& results = session_.run(count == 1 ? "decode" : "prefill", inputs);

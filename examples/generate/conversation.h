@@ -23,7 +23,7 @@ struct ModelFacts {
 ModelFacts facts_of(const tern::Model& model);
 
 struct Sampling {
-  float temperature = 0;  ///< 0: always the most likely token
+  float temperature = 0;   ///< 0: always the most likely token
   std::int64_t top_k = 0;  ///< draw from so many of the most likely tokens; 0: from all
   float top_p = 1;         ///< draw from the fewest whose probabilities add up to this
   std::uint64_t seed = 0;  ///< of the session's generator

@@ -65,10 +65,11 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
     }
     if (facts.ends(next)) break;
     answers.add(answer, (o.tokenizer.empty() || o.tokenizer == "ids") && time.made == 1 ? " " + text.add(next)
-                                                                                      : text.add(next));
+                                                                                        : text.add(next));
     if (time.made == o.max_tokens) break;
     if (conversation.room() == 0) {
-      std::fprintf(stderr, "generate_text: the cache of %lld positions is full\n", static_cast<long long>(facts.context));
+      std::fprintf(stderr, "generate_text: the cache of %lld positions is full\n",
+                   static_cast<long long>(facts.context));
       break;
     }
     tokens = {next};

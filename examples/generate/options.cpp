@@ -23,7 +23,8 @@ constexpr const char* kHelp =
     "  --no-bos             the prompt does not begin with the model's first token\n"
     "  --time               shows tokens a second\n\n"
     "Example:\n"
-    "  generate_text seabirds.tern --tokenizer tokenizer.model --temperature 0.8 --seed 7 'The young puffin' 'A gull'\n";
+    "  generate_text seabirds.tern --tokenizer tokenizer.model --temperature 0.8 --seed 7 'The young puffin' 'A "
+    "gull'\n";
 
 [[noreturn]] void leave(const std::string& problem) {
   std::fprintf(stderr, "generate_text: %s; --help lists the options\n", problem.c_str());

@@ -66,7 +66,8 @@ class SentencePiece : public Tokenizer {
   std::string decode(std::span<const std::int64_t> tokens) const override {
     std::vector<int> ids;
     // An archive's vocabulary may be larger than its tokenizer's: padding of the embedding.
-    for (const std::int64_t t : tokens) ids.push_back(t < processor_.GetPieceSize() ? static_cast<int>(t) : processor_.unk_id());
+    for (const std::int64_t t : tokens)
+      ids.push_back(t < processor_.GetPieceSize() ? static_cast<int>(t) : processor_.unk_id());
     std::string text;
     const auto status = processor_.Decode(ids, &text);
     return status.ok() ? text : std::string();
@@ -81,7 +82,8 @@ bool is_cut(const std::string& text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // what SentencePiece gives for half a character
   if (text.ends_with(kReplacement)) return true;
   std::size_t tail = 0;  // bytes 10xxxxxx at the end
-  while (tail < text.size() && tail < 4 && (static_cast<unsigned char>(text[text.size() - 1 - tail]) & 0xC0) == 0x80) ++tail;
+  while (tail < text.size() && tail < 4 && (static_cast<unsigned char>(text[text.size() - 1 - tail]) & 0xC0) == 0x80)
+    ++tail;
   if (tail >= text.size()) return tail > 0;
   const auto lead = static_cast<unsigned char>(text[text.size() - 1 - tail]);
   const std::size_t wanted = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
@@ -96,7 +98,8 @@ std::unique_ptr<Tokenizer> sentencepiece_tokenizer(const std::string& path) {
 #ifdef HAVE_SENTENCEPIECE
   return std::make_unique<SentencePiece>(path);
 #else
-  throw std::runtime_error(path + ": this program was built without SentencePiece; install libsentencepiece-dev, or give token ids");
+  throw std::runtime_error(
+      path + ": this program was built without SentencePiece; install libsentencepiece-dev, or give token ids");
 #endif
 }
 

@@ -38,7 +38,8 @@ class Step {
   Step(Program& program, std::uint32_t function, const DecoderSignature& signature)
       : b_(program, function), signature_(signature) {}
 
-  /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots alone.
+  /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
+  /// alone.
   std::size_t make() {
     const std::size_t own = b_.function().nodes.size();
     replace_inputs();
@@ -84,9 +85,9 @@ class Step {
     const std::int64_t slots = signature_.slots, last = signature_.vocabulary - 1;
     const Dim n = signature_.count;
     if (!n.is_const()) {
-      b_.add_all(Op::assert_dim, {},
-                 {attr(AttrKey::dim, b_.pool().le(1, n)),
-                  attr_text(AttrKey::text, "tokens must hold at least one token id")});
+      b_.add_all(
+          Op::assert_dim, {},
+          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must hold at least one token id")});
     }
     const ValueId start = b_.reshape(position, {});
     filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);

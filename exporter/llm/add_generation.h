@@ -22,8 +22,8 @@ struct GenerationReport {
 };
 
 /// Replaces the program's only function, or its functions prefill and decode, by those of exporter/llm/names.h, which
-/// share the weights and the cache, and notes what a generation loop must know in the metadata. Throws invalid_argument,
-/// with advice, if the program is no decoder with a static cache.
+/// share the weights and the cache, and notes what a generation loop must know in the metadata. Throws
+/// invalid_argument, with advice, if the program is no decoder with a static cache.
 GenerationReport add_generation(Program& program, const GenerationOptions& options);
 
 }  // namespace tern

@@ -29,8 +29,8 @@ std::size_t read_filled_slots(Builder& b, ValueId filled, std::size_t before, st
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (i == before) {
       const Dim symbol = b.pool().new_symbol("filled", 1, (slots + llm::kSlotBlock - 1) / llm::kSlotBlock);
-      const ValueId blocks = b.expr("floordiv(f + (c - 1), c)",
-                                    {{"f", filled}, {"c", static_cast<double>(llm::kSlotBlock)}}, DType::i64);
+      const ValueId blocks =
+          b.expr("floordiv(f + (c - 1), c)", {{"f", filled}, {"c", static_cast<double>(llm::kSlotBlock)}}, DType::i64);
       b.add_all(Op::item, {blocks}, {attr(AttrKey::symbols, Dims{symbol})});
       part = b.pool().min(b.pool().mul(symbol, llm::kSlotBlock), slots);
     }

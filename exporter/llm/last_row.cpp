@@ -78,8 +78,8 @@ class LastRow {
   }
 
   Builder& b_;
-  std::vector<int> readers_;             ///< of each value that was there before
-  std::vector<std::int64_t> producer_;   ///< node, or -1
+  std::vector<int> readers_;            ///< of each value that was there before
+  std::vector<std::int64_t> producer_;  ///< node, or -1
   std::unordered_map<ValueId, ValueId> made_;
 };
 

@@ -23,11 +23,11 @@ inline constexpr std::string_view kToken = "token";    ///< int64[1, 1], as deco
 inline constexpr std::string_view kLogits = "logits";  ///< float32[1, vocabulary], of the last token
 
 // Metadata of the archive.
-inline constexpr std::string_view kVersionKey = "llm";                 ///< "1": the rules of this file
-inline constexpr std::string_view kContextKey = "llm.context";         ///< "2048": positions of the cache
-inline constexpr std::string_view kVocabularyKey = "llm.vocabulary";   ///< "32000"
-inline constexpr std::string_view kBeginKey = "llm.bos";               ///< "1": token that begins a text; may lack
-inline constexpr std::string_view kEndKey = "llm.eos";                 ///< "2, 7": tokens that end it; may lack
+inline constexpr std::string_view kVersionKey = "llm";                ///< "1": the rules of this file
+inline constexpr std::string_view kContextKey = "llm.context";        ///< "2048": positions of the cache
+inline constexpr std::string_view kVocabularyKey = "llm.vocabulary";  ///< "32000"
+inline constexpr std::string_view kBeginKey = "llm.bos";              ///< "1": token that begins a text; may lack
+inline constexpr std::string_view kEndKey = "llm.eos";                ///< "2, 7": tokens that end it; may lack
 inline constexpr std::string_view kVersion = "1";
 
 /// Decoding reads the filled part of the cache, rounded up to this many positions: each part is a memory plan.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <iterator>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -119,8 +119,8 @@ ValueId all_sorted(Builder& b, Operands in) {
   return of_sorted(b, sorted[0], sorted[1], sum, in);
 }
 
-/// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken, in
-/// the end all.
+/// The most likely tokens decide if top_k is among them, or if together they reach top_p. Else more of them are taken,
+/// in the end all.
 ValueId with_limits(Builder& b, Operands in, std::size_t step) {
   const Dim n = b.size(in[0], 0);
   if (step == std::size(kCandidates) || n.value() <= kCandidates[step]) return all_sorted(b, in);
@@ -143,9 +143,9 @@ ValueId with_limits(Builder& b, Operands in, std::size_t step) {
 }
 
 ValueId drawn(Builder& b, Operands in) {
-  const ValueId free = truth(b, "(k == 0 || k >= n) && p >= 1",
-                             {{"k", in[2]}, {"n", static_cast<double>(b.size(in[0], 0).value())}, {"p", in[3]}},
-                             DType::f64);
+  const ValueId free =
+      truth(b, "(k == 0 || k >= n) && p >= 1",
+            {{"k", in[2]}, {"n", static_cast<double>(b.size(in[0], 0).value())}, {"p", in[3]}}, DType::f64);
   return add_cond(b, free, {in.begin(), in.end()}, {"all", without_limits},
                   {"limited", [](Builder& x, Operands v) { return with_limits(x, v, 0); }});
 }

@@ -1,4 +1,5 @@
-// What a program needs to generate tokens: where its tokens, their position and its logits are, and how long its cache is.
+// What a program needs to generate tokens: where its tokens, their position and its logits are, and how long its cache
+// is.
 #pragma once
 
 #include <cstddef>

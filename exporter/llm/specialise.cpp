@@ -106,7 +106,8 @@ class Replacement {
 
   Program& program_;
   std::unordered_map<int, Dim> symbols_;
-  std::unordered_map<std::uint32_t, std::uint32_t> functions_;  ///< done, and their copies: bodies may be run by several nodes
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      functions_;  ///< done, and their copies: bodies may be run by several nodes
   std::unordered_map<std::uint32_t, Dim> dims_;
 };
 

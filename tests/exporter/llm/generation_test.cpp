@@ -1,9 +1,8 @@
-// Which programs become archives that generate tokens, and what the others are told. A small decoder: its logits are the sum
-// of the cache's rows up to each token, so they are known by hand.
-#include "exporter/llm/add_generation.h"
-
+// Which programs become archives that generate tokens, and what the others are told. A small decoder: its logits are
+// the sum of the cache's rows up to each token, so they are known by hand.
 #include <gtest/gtest.h>
 
+#include "exporter/llm/add_generation.h"
 #include "exporter/llm/specialise.h"
 #include "schema/kinds.h"
 #include "tests/runtime/support.h"
@@ -34,8 +33,8 @@ TestProgram decoder(const Shape& shape) {
     const ValueId places = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
     all = b.add(Op::index_put, {b.reshape(cache, {kSlots, kVocabulary}), rows, places});
     p.write_back(0, b.reshape(all, {1, kSlots, kVocabulary}));
-    const ValueId seen = b.expr("i <= p ? 1 : 0",
-                                {{"i", b.iota(kSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}}, DType::i64, DType::f32);
+    const ValueId seen = b.expr("i <= p ? 1 : 0", {{"i", b.iota(kSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
+                                DType::i64, DType::f32);
     all = b.matmul(seen, all);
   }
   p.output(b.reshape(all, {1, n, kVocabulary}));
@@ -66,7 +65,8 @@ TEST(Generation, CountsTokens) {
   const auto step = [&](std::string_view function, std::int64_t at, const std::vector<std::int64_t>& tokens) {
     position.span<std::int64_t>()[0] = at;
     const Tensor given = Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())});
-    const std::vector<Tensor>& out = session.run(function, std::vector<Tensor>{given, position, temperature, top_k, top_p});
+    const std::vector<Tensor>& out =
+        session.run(function, std::vector<Tensor>{given, position, temperature, top_k, top_p});
     std::vector<float> result = values_of(out[1]);
     result.push_back(static_cast<float>(out[0].span<const std::int64_t>()[0]));
     return result;
@@ -74,7 +74,7 @@ TEST(Generation, CountsTokens) {
   EXPECT_EQ(step("prefill", 0, {2, 1, 2}), (std::vector<float>{0, 1, 2, 0, 2}));
   EXPECT_EQ(step("decode", 3, {3}), (std::vector<float>{0, 1, 2, 1, 2}));
   EXPECT_EQ(step("prefill", 4, {3, 3}), (std::vector<float>{0, 1, 2, 3, 3}));
-  EXPECT_THROW(step("decode", 6, {0}), Error);            // full
+  EXPECT_THROW(step("decode", 6, {0}), Error);                             // full
   EXPECT_EQ(step("decode", 1, {0}), (std::vector<float>{1, 0, 1, 0, 0}));  // rewound
 }
 

@@ -66,7 +66,8 @@ TestProgram program_of(std::int64_t vocabulary) {
 
 std::vector<Tensor> inputs_of(const std::vector<float>& logits, const Case& c) {
   const auto n = static_cast<std::int64_t>(logits.size());
-  std::vector<Tensor> inputs{Tensor(DType::f32, {n}), Tensor(DType::f32, {}), Tensor(DType::i64, {}), Tensor(DType::f32, {})};
+  std::vector<Tensor> inputs{Tensor(DType::f32, {n}), Tensor(DType::f32, {}), Tensor(DType::i64, {}),
+                             Tensor(DType::f32, {})};
   std::ranges::copy(logits, inputs[0].span<float>().begin());
   inputs[1].span<float>()[0] = c.temperature;
   inputs[2].span<std::int64_t>()[0] = c.top_k;
@@ -119,16 +120,16 @@ TEST_P(Sampling, DrawsByTheProbabilities) {
   EXPECT_LT(statistic, cells + 5 * std::sqrt(2.0 * cells));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , Sampling,
-    ::testing::Values(Case{"all", 40}, Case{"cool", 40, 2, 0.5F}, Case{"hot", 40, 2, 3}, Case{"top_k", 40, 1, 1, 5},
-                      Case{"top_p", 40, 1, 1, 0, 0.6F}, Case{"both", 40, 1, 0.8F, 12, 0.7F},
-                      Case{"top_k_of_all", 40, 1, 1, 40, 0.9F}, Case{"large", 2000, 2},
-                      Case{"large_top_k", 2000, 2, 1, 20},
-                      Case{"large_top_p", 2000, 3, 1, 0, 0.5F},             // the candidates reach it
-                      Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},    // they do not
-                      Case{"large_both_sorted", 600, 1, 1, 500, 0.5F}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, Sampling,
+                         ::testing::Values(Case{"all", 40}, Case{"cool", 40, 2, 0.5F}, Case{"hot", 40, 2, 3},
+                                           Case{"top_k", 40, 1, 1, 5}, Case{"top_p", 40, 1, 1, 0, 0.6F},
+                                           Case{"both", 40, 1, 0.8F, 12, 0.7F},
+                                           Case{"top_k_of_all", 40, 1, 1, 40, 0.9F}, Case{"large", 2000, 2},
+                                           Case{"large_top_k", 2000, 2, 1, 20},
+                                           Case{"large_top_p", 2000, 3, 1, 0, 0.5F},          // the candidates reach it
+                                           Case{"large_top_p_sorted", 600, 0.2, 1, 0, 0.9F},  // they do not
+                                           Case{"large_both_sorted", 600, 1, 1, 500, 0.5F}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(SamplingOf, TemperatureZeroIsTheLargest) {
   const Case c{"", 300, 1, 0};
