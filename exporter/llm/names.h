@@ -31,6 +31,6 @@ inline constexpr std::string_view kEndKey = "llm.eos";                ///< "2, 7
 inline constexpr std::string_view kVersion = "1";
 
 /// Decoding reads the filled part of the cache, rounded up to this many positions: each part is a memory plan.
-inline constexpr std::int64_t kSlotBlock = 256;
+inline constexpr std::int64_t kSlotBlock = 128;
 
 }  // namespace tern::llm
