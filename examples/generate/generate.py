@@ -92,7 +92,7 @@ def main():
     bos = model.metadata.get("llm.bos")
     if bos is not None and tokens[:1] != [int(bos)]:
         tokens = [int(bos), *tokens]
-    print(a.prompt, end="" if a.tokenizer else " ", flush=True)
+    print(a.prompt, end="", flush=True)
     shown, ids = tokenizer.decode(tokens), list(tokens)
     for token in conversation.answer(tokens, a.max_tokens):
         ids.append(token)

@@ -1,6 +1,8 @@
 """Archives that generate tokens, from Python. Expected tokens are those of transformers' generate()."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -66,3 +68,13 @@ def test_export_llm(tmp_path):
         assert generated(tmp_path / "a.tern", ids[0].tolist(), 20) == right[0, 9:].tolist()
         with pytest.raises(ValueError, match="context: 65 is not from 2 to 64"):
             tern.export_llm(model, tmp_path / "a.tern", context=65)
+
+
+def test_example(tmp_path):
+    tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm=True)
+    answer = json.loads((SEABIRDS / "expected.json").read_text())[0]
+    command = [sys.executable, SEABIRDS / "generate.py", tmp_path / "a.tern", ",".join(map(str, answer["ids"]))]
+    done = subprocess.run([*command, "--max-tokens", "24"], capture_output=True, text=True, check=False)
+    assert done.stdout.split()[1:] == [str(t) for t in answer["tokens"]], done.stderr
+    done = subprocess.run([*command, "--top-p", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "top_p must be above 0" in done.stderr
