@@ -98,6 +98,23 @@ def _ready(model):
             p.requires_grad_(True)
 
 
+@contextmanager
+def _masks_without_vmap():
+    """transformers 4 makes masks by vmap, which torch.export.save cannot write, and has the same without it."""
+    try:
+        from transformers.integrations.executorch import sdpa_mask_without_vmap
+        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as masks
+    except ImportError:
+        yield
+        return
+    before = masks["sdpa"]
+    masks["sdpa"] = sdpa_mask_without_vmap
+    try:
+        yield
+    finally:
+        masks["sdpa"] = before
+
+
 def _token_ids(model, name):
     """[2] of the generation configuration, or of the model's."""
     for config in (getattr(model, "generation_config", None), model.config.get_text_config(decoder=True)):
@@ -105,6 +122,27 @@ def _token_ids(model, name):
         if ids is not None:
             return list(ids) if isinstance(ids, (list, tuple)) else [ids]
     return []
+
+
+def _check(model, exported, context):
+    """Refuses a program whose logits are not the model's own, without a cache: of a text that is read in two parts."""
+    import torch
+
+    n = min(context, 24)
+    tokens = (torch.arange(n) * 7919 % model.config.get_text_config(decoder=True).vocab_size)[None]
+    right = model(input_ids=tokens, use_cache=False).logits[0, -1].double()
+    step = exported.module()
+    for begin, end in ((0, n // 2), (n // 2, n)):
+        logits = step(tokens[:, begin:end], torch.tensor([begin]))[0, -1].double()
+    for name, tensor in exported.state_dict.items():  # which the module shares: the archive begins with an empty cache
+        if name.startswith(("keys_", "values_")):
+            tensor.zero_()
+    error = float((logits - right).norm() / right.norm())
+    if not error < (1e-3 if model.dtype == torch.float32 else 0.1):
+        raise ValueError(
+            f"the logits of the exported {type(model).__name__} differ from the model's by {error:.1e} of their size: "
+            "PyTorch or transformers exports it wrongly"
+        )
 
 
 def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.export.ExportedProgram:
@@ -121,11 +159,13 @@ def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.
             _decoder(model, context, mask), (tokens, position), dynamic_shapes=({1: n}, None), strict=False
         )
 
-    with _ready(model), torch.no_grad():
+    with _ready(model), _masks_without_vmap(), torch.no_grad():
         try:
-            return program(mask=False)
+            exported = program(mask=False)
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
-            return program(mask=True)
+            exported = program(mask=True)
+        _check(model, exported, context)
+        return exported
 
 
 def export_llm(
