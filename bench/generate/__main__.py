@@ -36,8 +36,7 @@ def arguments():
 
 
 def measured(commands, environment):
-    """Figures of one turn, under a Python that reports its child's peak memory, in which mapped weights count, and its
-    processor time."""
+    """Figures of one turn, with peak memory, in which mapped weights count, and processor time."""
     code = ("import json, resource, subprocess, sys; p = subprocess.run(sys.argv[1:], capture_output=True, text=True); "
             "r = resource.getrusage(resource.RUSAGE_CHILDREN); "
             "print(json.dumps([p.returncode, p.stdout, p.stderr, r.ru_maxrss, r.ru_utime + r.ru_stime]))")

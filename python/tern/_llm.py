@@ -147,7 +147,8 @@ def _check(model, exported, context):
 
 def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.export.ExportedProgram:
     """A transformers decoder as a program with a static key/value cache of `context` positions in its buffers:
-    (tokens int64[1, n], position int64[1]) -> logits [1, rows, vocabulary], those of the last token last. `tern export --llm` takes such a program."""
+    (tokens int64[1, n], position int64[1]) -> logits [1, rows, vocabulary], those of the last token last.
+    `tern export --llm` takes such a program. Raises ValueError if the model has another cache, or is exported wrongly."""
     import torch
     import torch.fx.experimental.symbolic_shapes
 
