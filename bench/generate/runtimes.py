@@ -58,9 +58,8 @@ class Commands:
             return [self.generate_text, str(self.file), ids, "--no-bos", "--max-tokens", str(self.answer), "--threads",
                     str(self.threads), "--time"]
         if self.name.startswith("llama_"):
-            # Its answer begins with an empty cache, of which less is read than the others read.
-            return [self.llama_bench, "-m", str(self.file), "-t", str(self.threads), "-p", str(self.prompt), "-n",
-                    str(self.answer), "-r", "1", "-o", "json"]
+            return [sys.executable, "-m", "generate.llama_turn", self.llama_bench, str(self.file), str(self.threads),
+                    str(self.prompt), str(self.answer)]
         return [sys.executable, "-m", "generate.torch_turn", str(self.file), RUNTIMES[self.name].precision,
                 str(self.threads), str(self.prompt), str(self.answer)]
 
@@ -69,9 +68,4 @@ class Commands:
         if self.name.startswith("tern_"):
             found = re.search(r"first token after ([\d.]+) ms, then ([\d.]+) tokens a second", err)
             return {"first_ms": float(found[1]), "per_s": float(found[2])}
-        if self.name.startswith("llama_"):
-            rows = json.loads(out)
-            prompt = next(r for r in rows if r["n_gen"] == 0)
-            answer = next(r for r in rows if r["n_prompt"] == 0)
-            return {"first_ms": prompt["avg_ns"] / 1e6, "per_s": answer["avg_ts"]}
         return json.loads(out.splitlines()[-1])
