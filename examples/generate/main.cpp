@@ -64,8 +64,9 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
       start = Clock::now();
     }
     if (facts.ends(next)) break;
-    answers.add(answer, (o.tokenizer.empty() || o.tokenizer == "ids") && time.made == 1 ? " " + text.add(next)
-                                                                                        : text.add(next));
+    std::string added = text.add(next);
+    if (time.made == 1 && (o.tokenizer.empty() || o.tokenizer == "ids")) added.insert(added.begin(), ' ');
+    answers.add(answer, added);
     if (time.made == o.max_tokens) break;
     if (conversation.room() == 0) {
       std::fprintf(stderr, "generate_text: the cache of %lld positions is full\n",
