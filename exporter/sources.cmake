@@ -101,6 +101,12 @@ set(sources
   kernels/spirv.cpp
   kernels/targets.cpp
   layout/weights.cpp
+  llm/add_generation.cpp
+  llm/filled_slots.cpp
+  llm/last_row.cpp
+  llm/sampling.cpp
+  llm/signature.cpp
+  llm/specialise.cpp
   lower/activation.cpp
   lower/arithmetic.cpp
   lower/attention.cpp

@@ -20,6 +20,7 @@
 #include "tools/annotate.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/llm_options.h"
 #include "tools/name_sizes.h"
 #include "tools/output.h"
 #include "tools/quantize/calibrate.h"
@@ -39,6 +40,7 @@ struct ExportArguments {
   std::string input, output, compress, precision;
   QuantizeArguments quantize;
   TrainArguments train;
+  LlmArguments llm;
   std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
   std::vector<std::string> targets, sizes, size_names;
@@ -237,7 +239,9 @@ int run_export(ExportArguments& a) {
   const std::optional<TrainingOptions> training = parse_train(a.train);
   std::optional<std::optional<std::uint64_t>> activation_memory;  // given; a limit, or the least
   if (!a.train.activation_memory.empty()) activation_memory = parse_activation_memory(a.train.activation_memory);
+  const std::optional<GenerationOptions> generation = parse_llm(a.llm);
   TrainingReport trained;
+  if (training && generation) fail(ErrorCode::invalid_argument, "--llm does not go with --train");
   if (training) {
     if (a.quantize.any() || !a.precision.empty())
       fail(ErrorCode::invalid_argument, "--train keeps weights as they are: leave out --quantize and --precision");
@@ -265,6 +269,8 @@ int run_export(ExportArguments& a) {
                        escape_name(pattern)));
     }
   }
+  GenerationReport generated;
+  if (generation) generated = add_generation(program, *generation);
   const Calibration* const measured = calibration ? &*calibration : nullptr;
   if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   std::optional<Progress> progress;
@@ -286,8 +292,10 @@ int run_export(ExportArguments& a) {
   }
   if (a.verify) verify_archive(a.output);
   if (training && !a.json) print_output(training_text(*training, trained));
+  if (generation && !a.json) print_output(generation_text(*generation, generated));
   if (!a.json) print_output(activation_memory_text(limited));
-  print_report(a, program, import, written, tuned, measured, activation_memory_json(limited));
+  print_report(a, program, import, written, tuned, measured,
+               activation_memory_json(limited) + (generation ? generation_json(generated) : ""));
   return 0;
 }
 
@@ -325,6 +333,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       ->type_name("TYPE");
   add_quantize_options(c, a->quantize);
   add_train_options(c, a->train);
+  add_llm_options(c, a->llm);
   c->add_option("--keep", a->keep,
                 "With --precision and --quantize: leave the nodes whose module path, ATen operator or op matches "
                 "PATTERN (* ? []) as they are. May be repeated")
@@ -349,6 +358,7 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       "  tern export model.pt2 --precision bfloat16 --keep lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --quantize int4 --quantize int8:lm_head --keep 'layers.0.*'\n"
       "  tern export model.pt2 --quantize mxfp4,int4,int8 --calibrate samples/ --target-sqnr 30 --report error.svg\n"
+      "  tern export decoder.pt2 --llm --token-ids generation_config.json --quantize int4\n"
       "  tern export model.pt2 --annotate 'encoder.*' stage=1 --annotate softmax precision=high\n\n"
       "With --calibrate the program runs as floats and quantized, and SQNR and cosine are those of 'tern verify': "
       "'own' "

@@ -111,7 +111,7 @@ std::vector<bool> table_readers(const Function& f, const ConstantPart& part) {
   std::set<std::uint32_t> shared;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     const Node& n = f.nodes[i];
-    if (part.constant(n.outputs[0])) continue;
+    if (n.outputs.empty() || part.constant(n.outputs[0])) continue;  // an assertion has no result
     const std::optional<Read> read = read_of(f, n);
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId v = n.inputs[k];

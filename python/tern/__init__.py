@@ -40,6 +40,7 @@ _LATER = {
     "devices": "_devices",
     "Device": "_devices",
     "export": "_export",
+    "export_llm": "_llm",
     "verify": "_verify",
     "inspect": "_inspect",
 }

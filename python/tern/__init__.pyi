@@ -12,6 +12,7 @@ from tern._errors import (
 from tern._export import export as export
 from tern._files import Finding as Finding, validate as validate
 from tern._inspect import inspect as inspect
+from tern._llm import export_llm as export_llm
 from tern._tern import (
     Function as Function,
     Graph as Graph,

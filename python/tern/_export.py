@@ -56,6 +56,7 @@ def export(
     annotate: Mapping[str, Mapping[str, Any]] | None = None,
     compress: str | None = None,
     train: bool | Mapping[str, Any] | None = False,
+    llm: bool | Mapping[str, Any] | None = False,
     fold: bool = True,
     origins: bool = True,
     custom_ops: bool = False,
@@ -78,6 +79,8 @@ def export(
     annotate     notes on nodes: {'encoder.*': {'stage': 1}}
     compress     'zstd' or 'zstd:LEVEL'
     train        True, or options of training: {'loss': 'cross_entropy', 'optimizer': 'adamw', 'lr': 1e-3}
+    llm          True, or options of a decoder with a static cache, which then generates tokens (docs/generate.md):
+                 {'bos': 1, 'eos': [2, 7], 'token_ids': 'generation_config.json'}; export_llm() takes transformers' models
     fold, origins, custom_ops, verify
                  fold constants; keep module paths and Python lines; keep unknown operators; check what was written
 
@@ -113,6 +116,11 @@ def export(
     if train is not None and train is not False:
         options["train"] = True
         options.update(train if isinstance(train, Mapping) else {})
+    if llm is not None and llm is not False:
+        options["llm"] = True
+        for name, value in (llm if isinstance(llm, Mapping) else {}).items():
+            several = isinstance(value, (list, tuple))
+            options[name] = (",".join(map(str, value)) or None) if several else value
     command = ["export", "--output", os.fspath(path), "--json", *words(options)]
     for pattern, notes in (annotate or {}).items():
         for key, value in notes.items():

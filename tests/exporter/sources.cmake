@@ -26,6 +26,8 @@ set(sources
   import_symbols_test.cpp
   import_twins_test.cpp
   kernels_test.cpp
+  llm/generation_test.cpp
+  llm/sampling_test.cpp
   lowered_values_test.cpp
   microscaling_test.cpp
   packed_recurrent_test.cpp

@@ -290,6 +290,7 @@ part groups $scripts/groups.py build --data "$data" --ranks 2,3 $([[ $full == --
 part command $scripts/command.sh build
 part view $scripts/view.py --tern build/tern
 part tutorial $scripts/tutorial.sh build
+part 'generating tokens' $scripts/generate.py --build build
 part 'links of the pages' $scripts/links.py --tern build/tern
 apart
 part consumers $scripts/consumers.sh build

@@ -1,0 +1,89 @@
+"""Times the text loop of a decoder of 0.5 B parameters by Tern (examples/generate), llama.cpp and transformers, with the same
+random weights, in turns: the first token of a prompt, tokens a second after it, and memory. A turn is a process that loads,
+reads the prompt and makes the answer."""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from .runtimes import RUNTIMES, Commands
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def arguments():
+    def names(text):
+        unknown = set(chosen := text.split(",")) - set(RUNTIMES)
+        if unknown:
+            raise argparse.ArgumentTypeError(f"no {', '.join(sorted(unknown))}; there are {', '.join(RUNTIMES)}")
+        return chosen
+
+    parser = argparse.ArgumentParser(prog="./dev bench generate", description=__doc__)
+    parser.add_argument("--runtimes", type=names, default=list(RUNTIMES), help=", ".join(RUNTIMES))
+    parser.add_argument("--reps", type=int, default=5, help="turns of each runtime (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="of each runtime (%(default)s)")
+    parser.add_argument("--prompt", type=int, default=128, help="tokens (%(default)s)")
+    parser.add_argument("--answer", type=int, default=64, help="tokens (%(default)s)")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build-bench/generate",
+                        help="15 GB of models, and generate.json; what is there is not made again")
+    parser.add_argument("--tern", default=str(ROOT / "build-bench/tern"), help="the command that converts")
+    parser.add_argument("--generate-text", default=str(ROOT / "build-bench/generate_text"), help="the program to measure")
+    parser.add_argument("--llama-bench", default=str(ROOT / "build-bench/llama/bin/llama-bench"), help="that of llama.cpp")
+    return parser.parse_args()
+
+
+def measured(commands, environment):
+    """Figures of one turn, with peak memory, in which mapped weights count, and processor time."""
+    code = ("import json, resource, subprocess, sys; p = subprocess.run(sys.argv[1:], capture_output=True, text=True); "
+            "r = resource.getrusage(resource.RUSAGE_CHILDREN); "
+            "print(json.dumps([p.returncode, p.stdout, p.stderr, r.ru_maxrss, r.ru_utime + r.ru_stime]))")
+    done = subprocess.run([sys.executable, "-c", code, *commands.turn()], capture_output=True, text=True, env=environment,
+                          check=True)
+    status, out, err, kilobytes, seconds = json.loads(done.stdout)
+    if status:
+        raise RuntimeError((err.strip().splitlines() or ["it ended badly"])[-1][:200])
+    return commands.figures(out, err) | {"mb": kilobytes / 1e3, "cpu_s": seconds}
+
+
+def table(results):
+    lines = ["| precision | | first token, ms | tokens/s | peak memory, MB | processor time, s |", "|---|---|---:|---:|---:|---:|"]
+    for name, turns in results.items():
+        r = {key: statistics.median(t[key] for t in turns) for key in turns[0]}
+        lines.append(f"| {RUNTIMES[name].precision} | {RUNTIMES[name].title} | {r['first_ms']:.0f} | {r['per_s']:.1f} | "
+                     f"{r['mb']:.0f} | {r['cpu_s']:.1f} |")
+    return "\n".join(lines)
+
+
+def main():
+    a = arguments()
+    a.out.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | {"OMP_NUM_THREADS": str(a.threads), "HF_HUB_OFFLINE": "1"}
+    if not (a.out / "torch").exists():
+        subprocess.run([sys.executable, "-m", "generate.prepare", str(a.out)], check=True, env=environment)
+    all_commands = {n: Commands(n, a.out, a.tern, a.generate_text, a.llama_bench, a.threads, a.prompt, a.answer)
+                    for n in a.runtimes}
+    for name, commands in all_commands.items():
+        if not commands.file.exists():
+            print(f"{name}: convert", file=sys.stderr)
+            subprocess.run(commands.convert(), check=True, env=environment, stdout=subprocess.DEVNULL)
+    results, failures = {}, {}
+    for rep in range(a.reps):
+        names = [n for n in all_commands if n not in failures]
+        for name in names[rep % len(names):] + names[:rep % len(names)]:
+            try:
+                results.setdefault(name, []).append(measured(all_commands[name], environment))
+            except RuntimeError as error:
+                failures[name] = str(error)
+        print(f"turn {rep + 1} of {a.reps}", file=sys.stderr)
+    results = {n: results[n] for n in all_commands if results.get(n) and n not in failures}
+    (a.out / "generate.json").write_text(json.dumps({"results": results, "failures": failures}, indent=1) + "\n")
+    print(table(results))
+    for name, why in failures.items():
+        print(f"\n{RUNTIMES[name].title} in {RUNTIMES[name].precision} failed: {why}")
+
+
+if __name__ == "__main__":
+    main()

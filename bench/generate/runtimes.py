@@ -1,0 +1,71 @@
+"""The runtimes, by precision: their titles, what they load, and the command lines that make it and take a turn."""
+import dataclasses
+import json
+import pathlib
+import re
+import sys
+
+CONTEXT = 1024  # positions of the caches
+
+
+@dataclasses.dataclass(frozen=True)
+class Runtime:
+    title: str
+    precision: str
+    file: str
+    form: tuple = ()  # options of `tern export`, or the type of the GGUF file
+
+
+RUNTIMES = {
+    "tern_f32": Runtime("Tern", "float32", "f32.tern"),
+    "llama_f32": Runtime("llama.cpp", "float32", "f32.gguf", ("F32",)),
+    "torch_f32": Runtime("transformers", "float32", "torch"),
+    "tern_bf16": Runtime("Tern", "bfloat16", "bf16.tern", ("--precision", "bfloat16")),
+    "llama_bf16": Runtime("llama.cpp", "bfloat16", "bf16.gguf", ("BF16",)),
+    "torch_bf16": Runtime("transformers", "bfloat16", "torch"),
+    "tern_int8": Runtime("Tern", "int8", "int8.tern", ("--quantize", "int8")),
+    "llama_int8": Runtime("llama.cpp", "int8", "q8_0.gguf", ("Q8_0",)),
+    "tern_int4": Runtime("Tern", "int4", "int4.tern", ("--quantize", "int4")),
+    "llama_int4": Runtime("llama.cpp", "int4", "q4_0.gguf", ("Q4_0",)),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Commands:
+    name: str
+    folder: pathlib.Path
+    tern: str
+    generate_text: str
+    llama_bench: str
+    threads: int
+    prompt: int  # tokens
+    answer: int
+
+    @property
+    def file(self):
+        return self.folder / RUNTIMES[self.name].file
+
+    def convert(self):
+        form = RUNTIMES[self.name].form
+        if self.name.startswith("tern_"):
+            return [self.tern, "export", str(self.folder / "model.pt2"), "-o", str(self.file), "--llm", *form]
+        return [sys.executable, "-m", "generate.prepare", str(self.folder), "--gguf", str(self.file), *form]
+
+    def turn(self):
+        """Reads a prompt and makes an answer, in a new process."""
+        if self.name.startswith("tern_"):
+            ids = ",".join(str(11 + i) for i in range(self.prompt))
+            return [self.generate_text, str(self.file), ids, "--no-bos", "--max-tokens", str(self.answer), "--threads",
+                    str(self.threads), "--time"]
+        if self.name.startswith("llama_"):
+            return [sys.executable, "-m", "generate.llama_turn", self.llama_bench, str(self.file), str(self.threads),
+                    str(self.prompt), str(self.answer)]
+        return [sys.executable, "-m", "generate.torch_turn", str(self.file), RUNTIMES[self.name].precision,
+                str(self.threads), str(self.prompt), str(self.answer)]
+
+    def figures(self, out, err):
+        """First token in ms and tokens a second, from what a turn printed."""
+        if self.name.startswith("tern_"):
+            found = re.search(r"first token after ([\d.]+) ms, then ([\d.]+) tokens a second", err)
+            return {"first_ms": float(found[1]), "per_s": float(found[2])}
+        return json.loads(out.splitlines()[-1])

@@ -1,0 +1,38 @@
+"""A turn of transformers: generate.torch_turn FOLDER PRECISION THREADS PROMPT ANSWER prints the first token's ms and tokens a
+second as JSON. greedy generate(), with its default cache, which grows."""
+import json
+import sys
+import time
+
+import torch
+from transformers import AutoModelForCausalLM
+
+
+class Clock:
+    """A streamer: generate() puts the prompt and then each token."""
+
+    def __init__(self):
+        self.times = []
+
+    def put(self, _):
+        self.times.append(time.perf_counter())
+
+    def end(self):
+        pass
+
+
+def main(folder, precision, threads, prompt, answer):
+    torch.set_num_threads(int(threads))
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision)).eval()
+    ids = torch.arange(11, 11 + int(prompt))[None]
+    clock = Clock()
+    start = time.perf_counter()
+    with torch.inference_mode():
+        model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=int(answer), min_new_tokens=int(answer),
+                       do_sample=False, streamer=clock, pad_token_id=0)
+    first, last = clock.times[1], clock.times[-1]
+    print(json.dumps({"first_ms": (first - start) * 1e3, "per_s": (len(clock.times) - 2) / (last - first)}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,24 @@
+// Shows the answers to several prompts in order, each as it grows, although they are made at once.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+/// Any thread may call its functions.
+class Answers {
+ public:
+  explicit Answers(std::size_t count) : texts_(count), done_(count, false) {}
+  /// Shows the text, or keeps it until the answers before it are complete.
+  void add(std::size_t answer, const std::string& text);
+  void finish(std::size_t answer);
+
+ private:
+  void show();
+
+  std::mutex mutex_;
+  std::vector<std::string> texts_;  ///< what has not been shown
+  std::vector<bool> done_;
+  std::size_t current_ = 0;
+};

@@ -1,0 +1,74 @@
+#include "conversation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace {
+
+const std::string* find(const tern::Model& model, std::string_view key) {
+  for (const auto& [name, value] : model.metadata()) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+/// The integers of "2, 7".
+std::vector<std::int64_t> integers(const std::string* text) {
+  std::vector<std::int64_t> found;
+  if (text == nullptr) return found;
+  const char *at = text->data(), *end = at + text->size();
+  for (std::int64_t n = 0; at < end;) {
+    const auto [next, error] = std::from_chars(at, end, n);
+    if (error == std::errc()) found.push_back(n);
+    at = error == std::errc() ? next : at + 1;
+  }
+  return found;
+}
+
+std::int64_t integer(const tern::Model& model, std::string_view key) {
+  const std::vector<std::int64_t> found = integers(find(model, key));
+  if (found.size() != 1)
+    throw tern::Error(tern::ErrorCode::bad_file, "the archive's metadata lacks " + std::string(key));
+  return found[0];
+}
+
+}  // namespace
+
+bool ModelFacts::ends(std::int64_t token) const {
+  return std::ranges::find(eos, token) != eos.end();
+}
+
+ModelFacts facts_of(const tern::Model& model) {
+  const std::string* version = find(model, "llm");
+  if (version == nullptr)
+    throw tern::Error(tern::ErrorCode::invalid_argument,
+                      "the archive does not generate tokens; make it by 'tern export --llm' or tern.export_llm()");
+  if (*version != "1")
+    throw tern::Error(tern::ErrorCode::unsupported,
+                      "the archive follows version " + *version + " of the rules for generating tokens, not 1");
+  ModelFacts facts{
+      integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(find(model, "llm.eos"))};
+  const std::vector<std::int64_t> bos = integers(find(model, "llm.bos"));
+  if (!bos.empty()) facts.bos = bos[0];
+  return facts;
+}
+
+Conversation::Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling)
+    : session_(prepared), facts_(facts), sampling_(sampling) {
+  session_.set_seed(sampling.seed);
+}
+
+std::int64_t Conversation::read(std::span<const std::int64_t> tokens) {
+  using tern::DType;
+  using tern::Tensor;
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  const Tensor inputs[] = {
+      Tensor::borrow(tokens.data(), DType::i64, {1, count}),  Tensor::borrow(&position_, DType::i64, {1}),
+      Tensor::borrow(&sampling_.temperature, DType::f32, {}), Tensor::borrow(&sampling_.top_k, DType::i64, {}),
+      Tensor::borrow(&sampling_.top_p, DType::f32, {}),
+  };
+  const std::vector<Tensor>& results = session_.run(count == 1 ? "decode" : "prefill", inputs);
+  position_ += count;
+  return results[0].span<const std::int64_t>()[0];
+}

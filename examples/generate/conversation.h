@@ -1,0 +1,53 @@
+// A text that a model continues: one session with its key/value cache, over an archive of `tern export --llm`.
+#pragma once
+
+#include <tern/tern.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// What the archive says of its model.
+struct ModelFacts {
+  std::int64_t context = 0;         ///< positions of the cache: tokens of prompt and answer together
+  std::int64_t vocabulary = 0;      ///< token ids are 0 to vocabulary - 1
+  std::optional<std::int64_t> bos;  ///< the token that begins a text
+  std::vector<std::int64_t> eos;    ///< tokens that end it
+
+  bool ends(std::int64_t token) const;
+};
+
+/// Throws tern::Error if `tern export --llm` did not make the archive.
+ModelFacts facts_of(const tern::Model& model);
+
+struct Sampling {
+  float temperature = 0;   ///< 0: always the most likely token
+  std::int64_t top_k = 0;  ///< draw from so many of the most likely tokens; 0: from all
+  float top_p = 1;         ///< draw from the fewest whose probabilities add up to this
+  std::uint64_t seed = 0;  ///< of the session's generator
+};
+
+/// Use it from one thread at a time. Any number of them share one tern::Prepared.
+class Conversation {
+ public:
+  Conversation(const tern::Prepared& prepared, const ModelFacts& facts, const Sampling& sampling);
+
+  /// Reads tokens behind those read so far and returns the next one, which is not read yet. Throws tern::Error if the
+  /// cache has no room for them, or a token id is unknown.
+  std::int64_t read(std::span<const std::int64_t> tokens);
+  /// float32[vocabulary], of the last read(). Valid until the next one.
+  std::span<const float> logits() const { return session_.output("logits").span<const float>(); }
+  /// How many more tokens read() can take.
+  std::int64_t room() const { return facts_.context - position_; }
+  /// Takes back all tokens from `position` on: for another answer to the same beginning.
+  void rewind(std::int64_t position) { position_ = position; }
+  std::int64_t position() const { return position_; }
+
+ private:
+  tern::Session session_;
+  ModelFacts facts_;
+  Sampling sampling_;
+  std::int64_t position_ = 0;
+};

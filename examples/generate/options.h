@@ -1,0 +1,19 @@
+// The command line of the example.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conversation.h"
+
+struct Options {
+  std::string archive, tokenizer;  ///< `tokenizer`: a file, "bytes" or "ids"
+  std::vector<std::string> prompts;
+  std::int64_t max_tokens = 100;
+  Sampling sampling;
+  int threads = 0;  ///< of each run; 0: the cores divided by the prompts
+  bool bos = true, show_time = false;
+};
+
+/// Prints help or what is wrong, and leaves, where the options are not complete.
+Options parse_options(int argc, char** argv);

@@ -1,0 +1,205 @@
+#include "exporter/llm/add_generation.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "exporter/builder.h"
+#include "exporter/llm/filled_slots.h"
+#include "exporter/llm/last_row.h"
+#include "exporter/llm/names.h"
+#include "exporter/llm/sampling.h"
+#include "exporter/llm/signature.h"
+#include "exporter/llm/specialise.h"
+#include "exporter/rewrite.h"
+#include "schema/passes/dead_code.h"
+
+namespace tern {
+namespace {
+
+std::vector<std::uint32_t> entries(const Program& program) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
+    if (program.functions[i].entry) found.push_back(i);
+  }
+  return found;
+}
+
+/// The nodes from `first` on go before all others: they check and prepare inputs.
+void move_to_front(Function& f, std::size_t first) {
+  std::rotate(f.nodes.begin(), f.nodes.begin() + static_cast<std::ptrdiff_t>(first), f.nodes.end());
+}
+
+class Step {
+ public:
+  Step(Program& program, std::uint32_t function, const DecoderSignature& signature)
+      : b_(program, function), signature_(signature) {}
+
+  /// Gives the function the inputs and results of names.h. Returns how many attention nodes read the filled slots
+  /// alone.
+  std::size_t make() {
+    const std::size_t own = b_.function().nodes.size();
+    replace_inputs();
+    const std::size_t added = b_.function().nodes.size() - own;
+    move_to_front(b_.function(), own);
+    const std::size_t changed = read_filled_slots(b_, filled_, added, signature_.slots);
+    replace_results();
+    return changed;
+  }
+
+ private:
+  ValueId add_input(std::string_view name, TensorType type) {
+    const ValueId v = b_.add_value(std::move(type), std::string(name));
+    inputs_.push_back({FunctionInput::Kind::user, v, 0, std::string(name), {}});
+    return v;
+  }
+
+  void check(ValueId right, const std::string& message) {
+    b_.add_all(Op::assert_true, {right}, {attr_text(AttrKey::text, message)});
+  }
+
+  void replace_inputs() {
+    const std::vector<FunctionInput> before = b_.function().inputs;
+    const ValueId old_tokens = before[signature_.tokens].value, old_position = before[signature_.position].value;
+    const ValueId tokens = add_input(llm::kTokens, {DType::i64, {1, signature_.count}});
+    const ValueId position = add_input(llm::kPosition, {DType::i64, {1}});
+    sampling_.temperature = add_input(llm::kTemperature, {DType::f32, {}});
+    sampling_.top_k = add_input(llm::kTopK, {DType::i64, {}});
+    sampling_.top_p = add_input(llm::kTopP, {DType::f32, {}});
+    check_inputs(tokens, position);
+    const ValueId as_tokens = b_.cast(tokens, b_.dtype(old_tokens));
+    const ValueId as_position = positions(position, b_.type(old_position));
+    // Nodes that were there read what takes the place of the old inputs.
+    use_instead(b_.function(), old_tokens, as_tokens);
+    use_instead(b_.function(), old_position, as_position);
+    for (const FunctionInput& in : before) {
+      if (in.kind == FunctionInput::Kind::state) inputs_.push_back(in);
+    }
+    b_.function().inputs = inputs_;
+  }
+
+  void check_inputs(ValueId tokens, ValueId position) {
+    const std::int64_t slots = signature_.slots, last = signature_.vocabulary - 1;
+    const Dim n = signature_.count;
+    if (!n.is_const()) {
+      b_.add_all(
+          Op::assert_dim, {},
+          {attr(AttrKey::dim, b_.pool().le(1, n)), attr_text(AttrKey::text, "tokens must hold at least one token id")});
+    }
+    const ValueId start = b_.reshape(position, {});
+    filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);
+    check(b_.expr("p >= 0 && f <= c", {{"p", start}, {"f", filled_}, {"c", static_cast<double>(slots)}}, DType::i64,
+                  DType::boolean),
+          fmt::format("the cache is full: position and the number of tokens must together be at most {}, and position "
+                      "not negative",
+                      slots));
+    const ValueId known = b_.expr("t >= 0 && t <= last", {{"t", tokens}, {"last", static_cast<double>(last)}},
+                                  DType::i64, DType::boolean);
+    check(b_.reduce(known, "all", {0, 1}, false, DType::boolean),
+          fmt::format("tokens holds an id that the model does not have: ids are 0 to {}", last));
+    add_sampling_checks(b_, sampling_);
+  }
+
+  /// The first position, or one for each token, as the program took them.
+  ValueId positions(ValueId first, const TensorType type) {
+    ValueId v = first;
+    const bool each = type.rank() > 0 && !type.shape.back().is(1);
+    if (each) v = b_.expr("i + p", {{"i", b_.iota(signature_.count, DType::i64)}, {"p", first}}, DType::i64);
+    return b_.cast(b_.reshape(v, type.shape), type.dtype);
+  }
+
+  void replace_results() {
+    const std::size_t axis = 1;
+    ValueId logits = signature_.logits;
+    if (b_.rank(logits) == 3) logits = last_row(b_, logits, axis);
+    logits = b_.cast(b_.reshape(logits, {1, signature_.vocabulary}), DType::f32);
+    const ValueId token = add_sampling(b_, b_.reshape(logits, {signature_.vocabulary}), sampling_);
+    Function& f = b_.function();
+    const ValueId shaped = b_.reshape(token, {1, 1});
+    f.outputs = {{FunctionOutput::Kind::tensor, shaped, std::string(llm::kToken)},
+                 {FunctionOutput::Kind::tensor, logits, std::string(llm::kLogits)}};
+    f.in_tree.clear();
+    f.out_tree.clear();
+  }
+
+  Builder b_;
+  DecoderSignature signature_;
+  std::vector<FunctionInput> inputs_;
+  SamplingInputs sampling_;
+  ValueId filled_ = kNoValue;  ///< positions that hold keys and values after the run
+};
+
+void check_token(std::int64_t id, std::int64_t vocabulary, std::string_view option) {
+  if (id < 0 || id >= vocabulary) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("{}: the model has no token {}; ids are 0 to {}", option, id, vocabulary - 1));
+  }
+}
+
+void note_metadata(Program& program, const GenerationOptions& options, const GenerationReport& report) {
+  const auto note = [&](std::string_view key, const std::string& value) { program.metadata.emplace_back(key, value); };
+  note(llm::kVersionKey, std::string(llm::kVersion));
+  note(llm::kContextKey, std::to_string(report.context));
+  note(llm::kVocabularyKey, std::to_string(report.vocabulary));
+  if (options.bos) note(llm::kBeginKey, std::to_string(*options.bos));
+  if (!options.eos.empty()) note(llm::kEndKey, fmt::format("{}", fmt::join(options.eos, ", ")));
+}
+
+/// The functions for several tokens and for one: the file's own, or one and a copy of it.
+std::pair<std::uint32_t, std::uint32_t> steps(Program& program, const DecoderSignature& first) {
+  const std::vector<std::uint32_t> found = entries(program);
+  const int prefill = program.find_entry(std::string(llm::kPrefill)),
+            decode = program.find_entry(std::string(llm::kDecode));
+  if (found.size() == 2 && prefill >= 0 && decode >= 0)
+    return {static_cast<std::uint32_t>(prefill), static_cast<std::uint32_t>(decode)};
+  const int symbol = program.pool.symbol_of(first.count);
+  if (symbol < 0) {
+    fail(ErrorCode::invalid_argument,
+         "--llm: the program takes one token in each run; export it with a dynamic number of tokens "
+         "(dynamic_shapes={'input_ids': {1: torch.export.Dim.DYNAMIC}, ...}, docs/generate.md)");
+  }
+  return {found[0], specialise(program, found[0], symbol, 1, std::string(llm::kDecode))};
+}
+
+std::uint32_t first_entry(const Program& program) {
+  const std::vector<std::uint32_t> found = entries(program);
+  const int prefill = program.find_entry(std::string(llm::kPrefill));
+  const bool both = prefill >= 0 && program.find_entry(std::string(llm::kDecode)) >= 0;
+  if (found.size() == 2 && both) return static_cast<std::uint32_t>(prefill);
+  if (found.size() == 1) return found[0];
+  std::string names;
+  for (const std::uint32_t i : found) names += (names.empty() ? "" : ", ") + program.functions[i].name;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("--llm takes a file of one program, or of two named prefill and decode; this one has {}", names));
+}
+
+}  // namespace
+
+GenerationReport add_generation(Program& program, const GenerationOptions& options) {
+  const std::uint32_t first = first_entry(program);
+  DecoderSignature signature = decoder_signature(program, program.functions[first], options.context);
+  if (signature.position_symbol >= 0) {
+    replace_symbol(program, first, signature.position_symbol, signature.count);
+    signature = decoder_signature(program, program.functions[first], options.context);
+  }
+  GenerationReport report{.context = signature.slots, .vocabulary = signature.vocabulary};
+  if (options.bos) check_token(*options.bos, signature.vocabulary, "--bos");
+  for (const std::int64_t id : options.eos) check_token(id, signature.vocabulary, "--eos");
+  const auto [prefill, decode] = steps(program, signature);
+  const DecoderSignature one = decoder_signature(program, program.functions[decode], options.context);
+  if (!one.count.is(1) || one.vocabulary != signature.vocabulary || one.slots != signature.slots) {
+    fail(ErrorCode::invalid_argument,
+         "--llm: decode must take one token, and have the vocabulary and the cache of prefill");
+  }
+  program.functions[prefill].name = llm::kPrefill;
+  Step(program, prefill, signature).make();
+  report.attention = Step(program, decode, one).make();
+  note_metadata(program, options, report);
+  remove_dead_code(program);
+  return report;
+}
+
+}  // namespace tern

@@ -1,0 +1,49 @@
+#include "exporter/llm/filled_slots.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "exporter/llm/names.h"
+
+namespace tern {
+namespace {
+
+bool reads_cache(Builder& b, const Node& n, std::int64_t slots) {
+  if (n.op != Op::attention || n.inputs.size() < 4 || n.inputs[3] == kNoValue || n.integer(AttrKey::causal) != 0)
+    return false;
+  return b.size(n.inputs[1], -2).is(slots) && b.size(n.inputs[2], -2).is(slots) && b.size(n.inputs[3], -1).is(slots);
+}
+
+}  // namespace
+
+std::size_t read_filled_slots(Builder& b, ValueId filled, std::size_t before, std::int64_t slots) {
+  if (slots <= llm::kSlotBlock) return 0;
+  std::vector<Node> nodes = std::exchange(b.function().nodes, {});
+  if (std::ranges::none_of(nodes, [&](const Node& n) { return reads_cache(b, n, slots); })) {
+    b.function().nodes = std::move(nodes);
+    return 0;
+  }
+  std::size_t changed = 0;
+  Dim part = slots;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (i == before) {
+      const Dim symbol = b.pool().new_symbol("filled", 1, (slots + llm::kSlotBlock - 1) / llm::kSlotBlock);
+      const ValueId blocks =
+          b.expr("floordiv(f + (c - 1), c)", {{"f", filled}, {"c", static_cast<double>(llm::kSlotBlock)}}, DType::i64);
+      b.add_all(Op::item, {blocks}, {attr(AttrKey::symbols, Dims{symbol})});
+      part = b.pool().min(b.pool().mul(symbol, llm::kSlotBlock), slots);
+    }
+    if (reads_cache(b, nodes[i], slots)) {
+      for (const auto& [operand, axis] : {std::pair{1, -2}, {2, -2}, {3, -1}}) {
+        ValueId& v = nodes[i].inputs[static_cast<std::size_t>(operand)];
+        v = b.slice(v, axis, 0, part);
+      }
+      ++changed;
+    }
+    b.function().nodes.push_back(std::move(nodes[i]));
+  }
+  return changed;
+}
+
+}  // namespace tern

@@ -1,0 +1,92 @@
+#include "exporter/llm/last_row.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace tern {
+namespace {
+
+class LastRow {
+ public:
+  explicit LastRow(Builder& b) : b_(b) {
+    const Function& f = b.function();
+    readers_.resize(f.values.size());
+    producer_.resize(f.values.size(), -1);
+    for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+      for (const ValueId v : f.nodes[i].inputs) {
+        if (v != kNoValue) ++readers_[static_cast<std::size_t>(v)];
+      }
+      for (const ValueId v : f.nodes[i].outputs) {
+        if (v != kNoValue) producer_[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+      }
+    }
+    for (const FunctionOutput& o : f.outputs) {
+      if (o.value != kNoValue) ++readers_[static_cast<std::size_t>(o.value)];
+    }
+    for (const WriteBack& w : f.writebacks) ++readers_[static_cast<std::size_t>(w.value)];
+  }
+
+  ValueId of(ValueId v, std::size_t axis) {
+    const Dim n = b_.shape(v)[axis];
+    if (n.is(1)) return v;
+    const auto known = made_.find(v);
+    if (known != made_.end()) return known->second;
+    ValueId row = readers_[static_cast<std::size_t>(v)] == 1 ? computed(v, axis) : kNoValue;
+    if (row == kNoValue) row = b_.slice(v, static_cast<std::int64_t>(axis), b_.pool().sub(n, 1), 1);
+    made_.emplace(v, row);
+    return row;
+  }
+
+ private:
+  ValueId computed(ValueId v, std::size_t axis) {
+    const std::int64_t at = producer_[static_cast<std::size_t>(v)];
+    if (at < 0) return kNoValue;
+    Node n = b_.function().nodes[static_cast<std::size_t>(at)];
+    if (n.outputs.size() != 1) return kNoValue;
+    if (n.op == Op::matmul) return product(std::move(n), axis);
+    if (n.op == Op::pointwise) return pointwise(std::move(n), axis);
+    return kNoValue;
+  }
+
+  /// Rows of a product are those of its first operand.
+  ValueId product(Node n, std::size_t axis) {
+    const auto rank = static_cast<std::size_t>(b_.rank(n.outputs[0]));
+    const bool rows = static_cast<std::size_t>(b_.rank(n.inputs[0])) == rank && axis + 2 == rank;
+    const bool matrix = b_.rank(n.inputs[1]) == 2;
+    const bool one_bias = n.inputs.size() < 3 || n.inputs[2] == kNoValue || b_.rank(n.inputs[2]) <= 1;
+    if (!rows || !matrix || !one_bias) return kNoValue;
+    n.inputs[0] = of(n.inputs[0], axis);
+    return again(std::move(n));
+  }
+
+  ValueId pointwise(Node n, std::size_t axis) {
+    if (n.has(AttrKey::sizes)) return kNoValue;
+    const auto rank = static_cast<std::size_t>(b_.rank(n.outputs[0]));
+    for (ValueId& v : n.inputs) {
+      const std::size_t missing = rank - static_cast<std::size_t>(b_.rank(v));
+      if (axis >= missing) v = of(v, axis - missing);
+    }
+    return again(std::move(n));
+  }
+
+  ValueId again(Node n) {
+    n.outputs.clear();
+    b_.set_origin(n.origin, n.annotations);
+    const ValueId v = b_.add(std::move(n)).front();
+    b_.set_origin(-1);
+    return v;
+  }
+
+  Builder& b_;
+  std::vector<int> readers_;            ///< of each value that was there before
+  std::vector<std::int64_t> producer_;  ///< node, or -1
+  std::unordered_map<ValueId, ValueId> made_;
+};
+
+}  // namespace
+
+ValueId last_row(Builder& b, ValueId v, std::size_t axis) {
+  return LastRow(b).of(v, axis);
+}
+
+}  // namespace tern

@@ -1,0 +1,194 @@
+"""export_llm(): a transformers decoder becomes an archive that generates tokens."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+
+def _accepted(model):
+    """Names of the arguments that a model's forward takes."""
+    forward = getattr(type(model).forward, "__wrapped__", type(model).forward)
+    return set(signature(type(model).forward).parameters) | set(signature(forward).parameters)
+
+
+def _static_cache(config, slots):
+    """transformers' StaticCache whose layers all keep `slots` positions. A sliding window is then the mask's work alone,
+    so positions beyond the window are right."""
+    from transformers import cache_utils
+
+    cache = cache_utils.StaticCache(config=config, max_cache_len=slots)
+    for i, layer in enumerate(cache.layers):
+        if type(layer) is getattr(cache_utils, "StaticSlidingWindowLayer", None):
+            cache.layers[i] = cache_utils.StaticLayer(slots)
+        elif type(layer) is getattr(cache_utils, "DummyLayer", None):  # reads another layer's keys and values
+            cache.layers[i] = cache_utils.StaticLayer(0)
+        elif type(layer) is not cache_utils.StaticLayer:
+            raise ValueError(
+                f"layer {i} keeps a {type(layer).__name__}: only decoders whose layers all keep keys and values can be exported"
+            )
+    return cache
+
+
+def _decoder(model, slots, mask):
+    """(tokens [1, n], position [1]) -> logits, those of the last token last, with the cache in buffers. `mask`: the
+    model is told that no slot is padding, which some make a mask of themselves, of a length that export cannot follow."""
+    import torch
+
+    config = model.config.get_text_config(decoder=True)
+    accepted = _accepted(model)
+    cache_name = "cache" if "cache" in accepted else "past_key_values"
+    if cache_name not in accepted:
+        raise ValueError(f"{type(model).__name__}.forward takes no cache")
+
+    def call(tokens, position, cache):
+        more: dict[str, Any] = {cache_name: cache, "use_cache": True}
+        positions = position + torch.arange(tokens.shape[1])
+        if "cache_position" in accepted:
+            more["cache_position"] = positions
+        if "position_ids" in accepted:
+            more["position_ids"] = positions[None]
+        if mask:
+            more["attention_mask"] = torch.ones(1, slots, dtype=torch.int64)
+        if "logits_to_keep" in accepted:
+            more["logits_to_keep"] = 1
+        return model(input_ids=tokens, **more).logits
+
+    class Decoder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+            self.cache = _static_cache(config, slots)
+            with torch.no_grad():  # gives the buffers their shapes, whatever the attention
+                call(torch.zeros(1, 2, dtype=torch.int64), torch.zeros(1, dtype=torch.int64), self.cache)
+            self.filled = [i for i, layer in enumerate(self.cache.layers) if layer.is_initialized]
+            for i in self.filled:
+                self.register_buffer(f"keys_{i}", torch.zeros_like(self.cache.layers[i].keys))
+                self.register_buffer(f"values_{i}", torch.zeros_like(self.cache.layers[i].values))
+
+        def forward(self, tokens, position):
+            for i in self.filled:
+                layer = self.cache.layers[i]
+                layer.keys, layer.values = getattr(self, f"keys_{i}"), getattr(self, f"values_{i}")
+                if hasattr(layer, "cumulative_length"):
+                    layer.cumulative_length = position[0].clone()
+            return call(tokens, position, self.cache)
+
+    return Decoder().eval()
+
+
+@contextmanager
+def _ready(model):
+    """The model in evaluation mode and without gradients; as it was, afterwards."""
+    training, wanted = model.training, [p for p in model.parameters() if p.requires_grad]
+    try:
+        model.eval()
+        for p in wanted:
+            p.requires_grad_(False)
+        yield
+    finally:
+        model.train(training)
+        for p in wanted:
+            p.requires_grad_(True)
+
+
+@contextmanager
+def _masks_without_vmap():
+    """transformers 4 makes masks by vmap, which torch.export.save cannot write, and has the same without it."""
+    try:
+        from transformers.integrations.executorch import sdpa_mask_without_vmap
+        from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as masks
+    except ImportError:
+        yield
+        return
+    before = masks["sdpa"]
+    masks["sdpa"] = sdpa_mask_without_vmap
+    try:
+        yield
+    finally:
+        masks["sdpa"] = before
+
+
+def _token_ids(model, name):
+    """[2] of the generation configuration, or of the model's."""
+    for config in (getattr(model, "generation_config", None), model.config.get_text_config(decoder=True)):
+        ids = getattr(config, name, None)
+        if ids is not None:
+            return list(ids) if isinstance(ids, (list, tuple)) else [ids]
+    return []
+
+
+def _check(model, exported, context):
+    """Refuses a program whose logits are not the model's own, without a cache: of a text that is read in two parts."""
+    import torch
+
+    n = min(context, 24)
+    tokens = (torch.arange(n) * 7919 % model.config.get_text_config(decoder=True).vocab_size)[None]
+    right = model(input_ids=tokens, use_cache=False).logits[0, -1].double()
+    step = exported.module()
+    for begin, end in ((0, n // 2), (n // 2, n)):
+        logits = step(tokens[:, begin:end], torch.tensor([begin]))[0, -1].double()
+    for name, tensor in exported.state_dict.items():  # which the module shares: the archive begins with an empty cache
+        if name.startswith(("keys_", "values_")):
+            tensor.zero_()
+    error = float((logits - right).norm() / right.norm())
+    if not error < (1e-3 if model.dtype == torch.float32 else 0.1):
+        raise ValueError(
+            f"the logits of the exported {type(model).__name__} differ from the model's by {error:.1e} of their size: "
+            "PyTorch or transformers exports it wrongly"
+        )
+
+
+def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.export.ExportedProgram:
+    """A transformers decoder as a program with a static key/value cache of `context` positions in its buffers:
+    (tokens int64[1, n], position int64[1]) -> logits [1, rows, vocabulary], those of the last token last.
+    `tern export --llm` takes such a program. Raises ValueError if the model has another cache, or is exported wrongly."""
+    import torch
+    import torch.fx.experimental.symbolic_shapes
+
+    def program(mask):
+        n = torch.export.Dim.DYNAMIC(min=1, max=context)
+        tokens = torch.zeros(1, min(7, context), dtype=torch.int64)
+        position = torch.zeros(1, dtype=torch.int64)
+        return torch.export.export(
+            _decoder(model, context, mask), (tokens, position), dynamic_shapes=({1: n}, None), strict=False
+        )
+
+    with _ready(model), _masks_without_vmap(), torch.no_grad():
+        try:
+            exported = program(mask=False)
+        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
+            exported = program(mask=True)
+        _check(model, exported, context)
+        return exported
+
+
+def export_llm(
+    model: transformers.PreTrainedModel, path: str | os.PathLike[str], *, context: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """Makes an archive that generates tokens of a transformers decoder (LlamaForCausalLM and the like), and gives what
+    export() gives.
+
+    context      positions of the key/value cache: the longest prompt and answer together. Default: the model's
+                 max_position_embeddings, but at most 4096
+    options      as for export(): quantize='int4', precision='bfloat16', target='cpu', ...
+
+    The archive has the functions prefill and decode, which docs/generate.md explains. The ids of the tokens that begin
+    and end a text come from the model's generation configuration.
+    """
+    from tern._export import export
+
+    config = model.config.get_text_config(decoder=True)
+    longest = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if context is None:
+        context = min(longest or 4096, 4096)
+    if context < 2 or (longest and context > longest):
+        raise ValueError(f"context: {context} is not from 2 to {longest or 'any number'}, the positions of the model")
+    llm = {"context": context, "bos": _token_ids(model, "bos_token_id")[:1], "eos": _token_ids(model, "eos_token_id")}
+    return export(decoder_program(model, context), path, llm=llm, **options)

@@ -1,0 +1,80 @@
+"""Archives that generate tokens, from Python. Expected tokens are those of transformers' generate()."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+import tern
+
+SEABIRDS = ROOT / "examples/generate"
+
+
+def generated(path, ids, count, temperature=0.0, seed=0):
+    """The loop of docs/generate.md."""
+    session = tern.load(path).session()
+    session.seed(seed)
+    sampling = [np.array(temperature, "float32"), np.array(0), np.array(1, "float32")]
+    tokens, position, answer = np.array([ids]), 0, []
+    for _ in range(count):
+        step = session["prefill" if tokens.shape[1] > 1 else "decode"]
+        token, _ = step(tokens, np.array([position]), *sampling)
+        position += tokens.shape[1]
+        tokens = token.numpy().copy()
+        answer.append(int(tokens[0, 0]))
+    return answer
+
+
+def test_options_of_export(tmp_path):
+    facts = tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"bos": 1, "eos": [2, 7]})
+    assert facts["context"] == 272 and facts["vocabulary"] == 160
+    metadata = tern.load(tmp_path / "a.tern").metadata
+    assert metadata["llm.bos"] == "1" and metadata["llm.eos"] == "2, 7"
+    for answer in json.loads((SEABIRDS / "expected.json").read_text()):
+        assert generated(tmp_path / "a.tern", answer["ids"], 24) == answer["tokens"]
+
+
+def test_errors(tmp_path):
+    with pytest.raises(tern.InvalidArgument, match="ids are 0 to 159"):
+        tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm={"eos": [160]})
+    tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm=True)
+    with pytest.raises(tern.Error, match="temperature must be a finite number"):
+        generated(tmp_path / "a.tern", [1, 5], 1, temperature=-1.0)
+
+
+def test_export_llm(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    for kind in ("llama", "gpt2"):
+        config = {
+            "llama": lambda: transformers.LlamaConfig(
+                hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                vocab_size=90, max_position_embeddings=64, initializer_range=0.1),
+            "gpt2": lambda: transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=90, n_positions=64,
+                                                    initializer_range=0.1, bos_token_id=1, eos_token_id=2),
+        }[kind]()
+        model = transformers.AutoModelForCausalLM.from_config(config).train()
+        facts = tern.export_llm(model, tmp_path / "a.tern")
+        assert model.training and all(p.requires_grad for p in model.parameters())
+        assert facts["context"] == 64
+        assert tern.load(tmp_path / "a.tern").metadata["llm.eos"] == "2"
+        ids = torch.randint(3, 90, (1, 9))
+        right = model.eval().generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=20, do_sample=False,
+                                      eos_token_id=None, pad_token_id=0)
+        assert generated(tmp_path / "a.tern", ids[0].tolist(), 20) == right[0, 9:].tolist()
+        with pytest.raises(ValueError, match="context: 65 is not from 2 to 64"):
+            tern.export_llm(model, tmp_path / "a.tern", context=65)
+
+
+def test_example(tmp_path):
+    tern.export(SEABIRDS / "seabirds.pt2", tmp_path / "a.tern", llm=True)
+    answer = json.loads((SEABIRDS / "expected.json").read_text())[0]
+    command = [sys.executable, SEABIRDS / "generate.py", tmp_path / "a.tern", ",".join(map(str, answer["ids"]))]
+    done = subprocess.run([*command, "--max-tokens", "24"], capture_output=True, text=True, check=False)
+    assert done.stdout.split()[1:] == [str(t) for t in answer["tokens"]], done.stderr
+    done = subprocess.run([*command, "--top-p", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "top_p must be above 0" in done.stderr

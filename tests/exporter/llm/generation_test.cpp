@@ -1,0 +1,110 @@
+// Which programs become archives that generate tokens, and what the others are told. A small decoder: its logits are
+// the sum of the cache's rows up to each token, so they are known by hand.
+#include <gtest/gtest.h>
+
+#include "exporter/llm/add_generation.h"
+#include "exporter/llm/specialise.h"
+#include "schema/kinds.h"
+#include "tests/runtime/support.h"
+
+namespace tern::testing {
+namespace {
+
+constexpr std::int64_t kVocabulary = 4, kSlots = 6;
+
+struct Shape {
+  std::int64_t batch = 1;
+  bool dynamic = true, cache = true, mask = false;
+};
+
+/// tokens [batch, n], position [1] -> logits [1, n, 4]: the number of each token among those so far.
+TestProgram decoder(const Shape& shape) {
+  TestProgram p;
+  Builder& b = p.b();
+  const Dim n = shape.dynamic ? b.pool().symbol("n", 1, kSlots) : Dim(1);
+  const ValueId tokens = p.input(DType::i64, {shape.batch, n}), position = p.input(DType::i64, {1});
+  if (shape.mask) p.input(DType::i64, {1, kSlots});
+  const ValueId row = b.reshape(b.slice(tokens, 0, 0, 1), {n});
+  const ValueId rows = b.expr("t == v ? 1 : 0", {{"t", b.unsqueeze(row, 1)}, {"v", b.iota(kVocabulary, DType::i64)}},
+                              DType::i64, DType::f32);
+  ValueId all = rows;
+  if (shape.cache) {
+    const ValueId cache = p.state({1, kSlots, kVocabulary}, std::vector<float>(kSlots * kVocabulary, 0), true);
+    const ValueId places = b.expr("i + p", {{"i", b.iota(n, DType::i64)}, {"p", position}}, DType::i64);
+    all = b.add(Op::index_put, {b.reshape(cache, {kSlots, kVocabulary}), rows, places});
+    p.write_back(0, b.reshape(all, {1, kSlots, kVocabulary}));
+    const ValueId seen = b.expr("i <= p ? 1 : 0", {{"i", b.iota(kSlots, DType::i64)}, {"p", b.unsqueeze(places, 1)}},
+                                DType::i64, DType::f32);
+    all = b.matmul(seen, all);
+  }
+  p.output(b.reshape(all, {1, n, kVocabulary}));
+  return p;
+}
+
+std::string refused(const Shape& shape, GenerationOptions options = {}) {
+  TestProgram p = decoder(shape);
+  try {
+    add_generation(p.program(), options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+TEST(Generation, CountsTokens) {
+  TestProgram p = decoder({});
+  const GenerationReport report = add_generation(p.program(), {.bos = 0, .eos = {1, 3}});
+  EXPECT_EQ(report.context, kSlots);
+  EXPECT_EQ(report.vocabulary, kVocabulary);
+  EXPECT_EQ(*p.program().find_metadata("llm.eos"), "1, 3");
+  Session session(p.model().prepare());
+  Tensor position(DType::i64, {1}), temperature(DType::f32, {}), top_k(DType::i64, {}), top_p(DType::f32, {});
+  temperature.span<float>()[0] = 0;
+  top_k.span<std::int64_t>()[0] = 0;
+  top_p.span<float>()[0] = 1;
+  const auto step = [&](std::string_view function, std::int64_t at, const std::vector<std::int64_t>& tokens) {
+    position.span<std::int64_t>()[0] = at;
+    const Tensor given = Tensor::borrow(tokens.data(), DType::i64, {1, static_cast<std::int64_t>(tokens.size())});
+    const std::vector<Tensor>& out =
+        session.run(function, std::vector<Tensor>{given, position, temperature, top_k, top_p});
+    std::vector<float> result = values_of(out[1]);
+    result.push_back(static_cast<float>(out[0].span<const std::int64_t>()[0]));
+    return result;
+  };
+  EXPECT_EQ(step("prefill", 0, {2, 1, 2}), (std::vector<float>{0, 1, 2, 0, 2}));
+  EXPECT_EQ(step("decode", 3, {3}), (std::vector<float>{0, 1, 2, 1, 2}));
+  EXPECT_EQ(step("prefill", 4, {3, 3}), (std::vector<float>{0, 1, 2, 3, 3}));
+  EXPECT_THROW(step("decode", 6, {0}), Error);                             // full
+  EXPECT_EQ(step("decode", 1, {0}), (std::vector<float>{1, 0, 1, 0, 0}));  // rewound
+}
+
+TEST(Generation, SaysWhatIsMissing) {
+  EXPECT_EQ(refused({}), "");
+  EXPECT_NE(refused({.batch = 2}).find("takes several texts"), std::string::npos);
+  EXPECT_NE(refused({.dynamic = false}).find("export it with a dynamic number of tokens"), std::string::npos);
+  EXPECT_NE(refused({.cache = false}).find("it has no cache"), std::string::npos);
+  EXPECT_NE(refused({.mask = true}).find("is neither tokens nor their position"), std::string::npos);
+  EXPECT_NE(refused({}, {.eos = {4}}).find("--eos: the model has no token 4"), std::string::npos);
+  EXPECT_NE(refused({}, {.bos = -1}).find("--bos: the model has no token -1"), std::string::npos);
+}
+
+TEST(Specialise, CopiesWithASizeFixedAndBoundSymbolsFresh) {
+  TestProgram p;
+  Builder& b = p.b();
+  const Dim n = b.pool().symbol("n", 1, 9);
+  const ValueId x = p.input(DType::i64, {n}), count = p.input(DType::i64, {});
+  const Dim found = b.pool().new_symbol("found", 0, 9);
+  b.add_all(Op::item, {count}, {attr(AttrKey::symbols, Dims{found})});
+  p.output(b.expand(b.reshape(x, {n, 1}), {n, found}));
+  const std::uint32_t copy = specialise(p.program(), 0, b.pool().symbol_of(n), 3, "three");
+  const Function& f = p.program().functions[copy];
+  EXPECT_TRUE(f.entry);
+  const Dims& out = f.values[static_cast<std::size_t>(f.outputs[0].value)].type.shape;
+  EXPECT_TRUE(out[0].is(3));
+  EXPECT_GE(b.pool().symbol_of(out[1]), 0);
+  EXPECT_NE(out[1], found);
+  EXPECT_EQ(p.program().functions[0].values[static_cast<std::size_t>(x)].type.shape[0], n);  // as it was
+}
+
+}  // namespace
+}  // namespace tern::testing

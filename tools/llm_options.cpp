@@ -1,0 +1,101 @@
+#include "tools/llm_options.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/text.h"
+
+namespace tern {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostBytes = 16 << 20;  ///< of a configuration, which has a few kilobytes
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  fail(ErrorCode::invalid_argument, fmt::format("--token-ids {}: {}", escape_name(path), why));
+}
+
+json read_json(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(ErrorCode::io, fmt::format("cannot open {}", escape_name(path)));
+  std::string text(kMostBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMostBytes)
+    refuse(path, "the file is larger than 16 MB; give generation_config.json or config.json");
+  json parsed = json::parse(text, nullptr, false);
+  if (!parsed.is_object()) refuse(path, "the file is no JSON object; give generation_config.json or config.json");
+  return parsed;
+}
+
+/// A number, a list of numbers, or null.
+std::vector<std::int64_t> ids(const json& file, const char* key, const std::string& path) {
+  std::vector<std::int64_t> found;
+  const auto at = file.find(key);
+  if (at == file.end() || at->is_null()) return found;
+  const json list = at->is_array() ? *at : json::array({*at});
+  for (const json& id : list) {
+    if (!id.is_number_integer()) refuse(path, fmt::format("{} is no token id", key));
+    found.push_back(id.get<std::int64_t>());
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_llm_options(CLI::App* command, LlmArguments& a) {
+  command->add_flag(
+      "--llm", a.llm,
+      "Make the functions prefill and decode, with sampling, of a decoder whose static key/value cache is "
+      "in its buffers (docs/generate.md)");
+  command
+      ->add_option("--context", a.context,
+                   "With --llm: the positions of the cache, where the program's buffers do not tell")
+      ->type_name("N");
+  command
+      ->add_option("--token-ids", a.configuration,
+                   "With --llm: a file with bos_token_id and eos_token_id: generation_config.json or config.json of "
+                   "transformers")
+      ->type_name("FILE");
+  command->add_option("--bos", a.bos, "With --llm: the id of the token that begins a text")->type_name("ID");
+  command->add_option("--eos", a.eos, "With --llm: the ids of tokens that end a text, with commas between")
+      ->delimiter(',')
+      ->type_name("ID,...");
+}
+
+std::optional<GenerationOptions> parse_llm(const LlmArguments& a) {
+  if (!a.llm) {
+    if (a.context || a.bos || !a.eos.empty() || !a.configuration.empty())
+      fail(ErrorCode::invalid_argument, "--context, --token-ids, --bos and --eos go with --llm");
+    return {};
+  }
+  GenerationOptions o;
+  if (a.context && *a.context < 2) fail(ErrorCode::invalid_argument, "--context takes a number from 2");
+  o.context = a.context.value_or(0);
+  if (!a.configuration.empty()) {
+    const json file = read_json(a.configuration);
+    const std::vector<std::int64_t> bos = ids(file, "bos_token_id", a.configuration);
+    if (!bos.empty()) o.bos = bos.front();
+    o.eos = ids(file, "eos_token_id", a.configuration);
+  }
+  if (a.bos) o.bos = a.bos;
+  if (!a.eos.empty()) o.eos = a.eos;
+  return o;
+}
+
+std::string generation_text(const GenerationOptions& options, const GenerationReport& report) {
+  return fmt::format("generates tokens of {} by prefill and decode; the cache has {} positions{}\n", report.vocabulary,
+                     report.context,
+                     options.eos.empty() ? "; no token ends a text: --eos or --token-ids names one" : "");
+}
+
+std::string generation_json(const GenerationReport& report) {
+  return fmt::format(", \"context\": {}, \"vocabulary\": {}", report.context, report.vocabulary);
+}
+
+}  // namespace tern

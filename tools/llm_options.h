@@ -1,0 +1,34 @@
+// The options of `tern export` that make an archive which generates tokens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exporter/llm/add_generation.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tern {
+
+struct LlmArguments {
+  bool llm = false;
+  std::optional<std::int64_t> context, bos;
+  std::vector<std::int64_t> eos;
+  std::string configuration;
+};
+
+/// Adds --llm and all that goes with it.
+void add_llm_options(CLI::App* command, LlmArguments& arguments);
+/// Nothing without --llm. Fails (invalid_argument) where an option is there without --llm, or the file of token ids is
+/// none.
+std::optional<GenerationOptions> parse_llm(const LlmArguments& arguments);
+
+/// "generates tokens: prefill and decode, 2048 positions, ..." for people.
+std::string generation_text(const GenerationOptions& options, const GenerationReport& report);
+std::string generation_json(const GenerationReport& report);  ///< begins with a comma
+
+}  // namespace tern
