@@ -2,6 +2,7 @@
 # Makes the wheel: wheel.sh OUT_FOLDER. scikit-build-core builds it with the project's CMake options; auditwheel copies the
 # shared libraries in, all but those that every system of the tag has; repair.py adds the licences of those libraries.
 set -euo pipefail
+umask 022 # modes of files are in the wheel
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$1
 tools=$PWD/build/python-tools/bin
