@@ -118,6 +118,7 @@ set(sources
   train/method.cpp
   train/method_run.cpp
   train/metrics.cpp
+  train/ranks.cpp
   train/report.cpp
   train/schedule.cpp
   train/shuffle.cpp
