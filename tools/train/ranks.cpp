@@ -15,7 +15,7 @@
 namespace tern::train {
 namespace {
 
-constexpr double kSecondsBetween = 0.5;
+constexpr double kSecondsBetween = 0.1;
 /// Of a rank's own machine: other bits, but the same run.
 constexpr std::string_view kOwn[] = {"threads", "device"};
 
