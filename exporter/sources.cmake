@@ -262,6 +262,7 @@ set(sources
   training/accumulation.cpp
   training/adapters.cpp
   training/add_training.cpp
+  training/data_parallel.cpp
   training/evaluation.cpp
   training/heads.cpp
   training/initial.cpp

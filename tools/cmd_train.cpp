@@ -17,6 +17,7 @@
 #include "threads/threads.h"
 #include "tools/command.h"
 #include "tools/files/any.h"
+#include "tools/groups.h"
 #include "tools/inputs.h"
 #include "tools/terminal.h"
 #include "tools/trace/options.h"
@@ -42,6 +43,8 @@ struct Arguments {
   DeviceChoice device;
   TraceChoice trace;
   int threads = 0;
+  std::string group;
+  double group_timeout = 600;
 };
 
 void parse_held_out(Arguments& a) {
@@ -97,8 +100,9 @@ void print_start(const Arguments& a, const Trainer& t) {
   for (const std::string& w : t.warnings()) fmt::print(stderr, "tern: {}\n", w);
   if (a.options.json) return;
   const std::uint64_t held = t.held_out_samples();
-  fmt::print("{}: {} samples{}, {} steps an epoch{}\n", escape_name(a.options.data), t.trained_samples(),
+  fmt::print("{}: {} samples{}, {} steps an epoch{}{}\n", escape_name(a.options.data), t.trained_samples(),
              held > 0 ? fmt::format(" and {} held out", held) : "", t.steps_each(),
+             t.ranks().alone() ? "" : fmt::format(", {} ranks", t.ranks().size()),
              t.history().position.step > 0 ? fmt::format("; continues after step {}", t.history().position.step) : "");
 }
 
@@ -160,59 +164,99 @@ void warn_of_buffers(const TrainOptions& o, const Model& model) {
              std::ranges::count_if(states, changed), escape_name(found->name));
 }
 
+/// A bar, and a line for each epoch.
+class Display {
+ public:
+  Display(const Arguments& a, const Trainer& trainer) : a_(a), trainer_(trainer) { begin(); }
+
+  Listener listener() {
+    Listener l;
+    l.on_step = [this](const History& h) {
+      progress_->note(fmt::format("loss {:.4g}", h.losses.back()));
+      progress_->set(h.position.step);
+    };
+    l.on_epoch = [this](const History& h) {
+      if (a_.options.json) return;
+      progress_->finish();
+      fmt::print("{}", epoch_text(h, a_.options.epochs));
+      std::fflush(stdout);
+      begin();
+    };
+    return l;
+  }
+
+ private:
+  void begin() { progress_.emplace("training", trainer_.steps()); }
+
+  const Arguments& a_;
+  const Trainer& trainer_;
+  std::optional<Progress> progress_;
+};
+
+/// Rank 0's part of the end.
+void finish(const Arguments& a, const Model& model, Trainer& trainer) {
+  write_or_keep(a, model, trainer);
+  if (a.options.json) {
+    fmt::print("{}", report_json(a.options, trainer, true));
+    return;
+  }
+  if (is_terminal(1))
+    fmt::print("{}", curve_text(curve_of(trainer.history(), trainer.steps_each()), terminal_columns(1), kCurveRows));
+  fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
+}
+
+int train_archive(Arguments& a, const Ranks& ranks) {
+  ChosenTrace trace(a.trace);
+  const Model model = Model::open(a.options.model);
+  check_forward(a.options, model);
+  check_adapters(a.options, model);
+  const Prepared prepared = model.prepare(prepare_options(a));
+  Trainer trainer(model, prepared, a.options, settings_of(a), ranks);
+  if (ranks.leads()) {
+    print_start(a, trainer);
+    warn_of_buffers(a.options, model);
+  }
+  Interrupt interrupt;
+  std::optional<Display> display;
+  if (ranks.leads()) display.emplace(a, trainer);
+  const int signal =
+      trainer.run(display ? display->listener() : Listener{}, [&] { return static_cast<int>(interrupt.asked()); });
+  display.reset();
+  trace.finish();
+  if (signal != 0) {
+    if (ranks.leads()) {
+      if (a.options.json) fmt::print("{}", report_json(a.options, trainer, false));
+      fmt::print(stderr, "tern: stopped after step {} of {}; {}\n", trainer.history().position.step, trainer.steps(),
+                 continue_text(a, trainer));
+    }
+    return signal == SIGTERM ? kExitTerminated : kExitInterrupted;
+  }
+  if (ranks.leads()) finish(a, model, trainer);
+  return 0;
+}
+
 int run_train(Arguments& a) {
   refuse_standard_input(a.options.model);
   if (a.options.every > 0 && a.options.checkpoints.empty())
     fail(ErrorCode::invalid_argument, "--every says how often --checkpoint FOLDER gets a checkpoint: give it too");
   parse_held_out(a);
   parse_arrays(a);
-  check_outputs(a.options);
-  if (is_pt2(a.options.model)) {
-    fail(ErrorCode::invalid_argument,
-         "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
-  }
-  ChosenTrace trace(a.trace);
-  const Model model = Model::open(a.options.model);
-  check_forward(a.options, model);
-  check_adapters(a.options, model);
-  const Prepared prepared = model.prepare(prepare_options(a));
-  Trainer trainer(model, prepared, a.options, settings_of(a));
-  print_start(a, trainer);
-  warn_of_buffers(a.options, model);
-  Interrupt interrupt;
-  std::optional<Progress> progress(std::in_place, "training", trainer.steps());
-  Listener listener;
-  listener.on_step = [&](const History& h) {
-    if (progress) {
-      progress->note(fmt::format("loss {:.4g}", h.losses.back()));
-      progress->set(h.position.step);
+  // All ranks meet before they load: a rank that is missing is found out first.
+  const Ranks ranks = a.group.empty() ? Ranks() : Ranks(join_launched_group(a.group, a.group_timeout));
+  try {
+    for (std::string* name : {&a.options.model, &a.options.data, &a.options.held_out_data, &a.trace.path})
+      put_rank(*name, ranks.rank());
+    if (ranks.leads()) check_outputs(a.options);
+    if (is_pt2(a.options.model)) {
+      fail(ErrorCode::invalid_argument,
+           "tern train takes an archive: 'tern export MODEL.pt2 --train --loss LOSS -o MODEL.tern' makes it");
     }
-  };
-  listener.on_epoch = [&](const History& h) {
-    if (a.options.json) return;
-    progress->finish();
-    fmt::print("{}", epoch_text(h, a.options.epochs));
-    std::fflush(stdout);
-    progress.emplace("training", trainer.steps());
-  };
-  const bool complete = trainer.run(listener, [&] { return interrupt.asked() != 0; });
-  progress.reset();
-  trace.finish();
-  if (!complete) {
-    if (a.options.json) fmt::print("{}", report_json(a.options, trainer, false));
-    fmt::print(stderr, "tern: stopped after step {} of {}; {}\n", trainer.history().position.step, trainer.steps(),
-               continue_text(a, trainer));
-    return interrupt.asked() == SIGTERM ? kExitTerminated : kExitInterrupted;
+    return train_archive(a, ranks);
+  } catch (const std::exception& e) {
+    // No other rank shall wait for this one.
+    if (!ranks.alone()) ranks.group()->abort(e.what());
+    throw;
   }
-  write_or_keep(a, model, trainer);
-  if (a.options.json) {
-    fmt::print("{}", report_json(a.options, trainer, true));
-    return 0;
-  }
-  if (is_terminal(1))
-    fmt::print("{}", curve_text(curve_of(trainer.history(), trainer.steps_each()), terminal_columns(1), kCurveRows));
-  fmt::print("{}: trained for {} steps\n", escape_name(a.options.output), trainer.history().position.step);
-  return 0;
 }
 
 }  // namespace
@@ -242,7 +286,8 @@ void add_train_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE.safetensors");
   within(c->add_option("--epochs", o.epochs, "How often each sample is taken")->capture_default_str(), bounds::kRuns);
   within(c->add_option("--steps", o.steps, "Stop after so many steps"), bounds::kRuns);
-  within(c->add_option("--batch", o.batch, "Samples of a step; the program's, if it was exported with a fixed size")
+  within(c->add_option("--batch", o.batch,
+                       "Samples of a step, of all ranks together; the program's, if it was exported with a fixed size")
              ->capture_default_str(),
          bounds::kEvery);
   within(c->add_option("--accumulate", o.accumulate,
@@ -282,17 +327,23 @@ void add_train_command(CLI::App& app, CommandLine& line) {
   add_threads_option(*c, a->threads);
   add_device_options(*c, a->device);
   add_trace_options(*c, a->trace);
+  add_group_options(*c, a->group, a->group_timeout);
   c->add_flag("--json", o.json, "Print all losses and figures as JSON");
   c->footer(
       "Examples:\n  tern export model.pt2 --train --loss cross_entropy --optimizer adamw --lr 1e-3\n"
       "  tern train model.tern --data digits.npz --epochs 20 --held-out 0.2 -o trained.tern\n"
       "  tern train model.tern --data d.safetensors --schedule cosine --warmup 100 --checkpoint ckpt --every 500 "
-      "--resume -o trained.tern\n\n"
+      "--resume -o trained.tern\n"
+      "  torchrun --no-python --nproc-per-node 2 tern train parallel.tern --data d.npz --group gloo -o trained.tern\n\n"
       "On a terminal a progress bar and, at the end, the curve of the loss are drawn; each epoch prints one line. "
       "Ctrl-C ends the run after the step at hand, with a checkpoint in --checkpoint or OUTPUT.checkpoints; the "
       "latter is removed once the archive is written. A run that is resumed on the same device with the same number of "
       "threads gives the same bits. docs/training.md is a "
       "tutorial.\n\n"
+      "With --group, ranks share each batch of an archive that 'tern export --train --data-parallel' made: rank r of P "
+      "takes its samples r, r + P, r + 2 P ... Rank 0 prints, and writes all files; {rank} in the names of archive, "
+      "data "
+      "and trace is the number of the rank.\n\n"
       "Exit status: 130 if Ctrl-C ended the run, 143 if SIGTERM did, 6 if the loss is not finite any more.");
   c->callback([a, &line] { line.status = run_train(*a); });
 }

@@ -119,6 +119,7 @@ set(sources
   train/method.cpp
   train/method_run.cpp
   train/metrics.cpp
+  train/ranks.cpp
   train/report.cpp
   train/schedule.cpp
   train/shuffle.cpp

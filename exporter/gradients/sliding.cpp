@@ -184,6 +184,22 @@ ValueId weight_gradient(Builder& b, ValueId wide, ValueId narrow, const Dims& ke
       return b.as_strided(v, {w.groups, channels, length}, {p.mul(channels, places), places, 1}, offset);
     };
     const ValueId left = rows(g, outputs, 0);
+    if (w.groups == 1) {  // a batch of products, one for each element of the kernel, which threads share
+      Dims sizes = kernel, strides, many = kernel;
+      Sizes order = {static_cast<std::int64_t>(n), static_cast<std::int64_t>(n) + 1};
+      for (std::size_t i = 0; i < n; ++i) {
+        strides.push_back(p.mul(w.dilations[i], steps[i]));
+        order.push_back(static_cast<std::int64_t>(i));
+      }
+      sizes.insert(sizes.end(), {inputs, length});
+      strides.insert(strides.end(), {places, 1});
+      many.insert(many.end(), {outputs, length});
+      const ValueId reads = b.as_strided(x, sizes, strides, 0);
+      const auto last = static_cast<std::int64_t>(n);
+      const ValueId products =
+          b.matmul(b.expand(b.reshape(left, {outputs, length}), many), b.transpose(reads, last, last + 1));
+      return b.reshape(b.permute(products, order), result);
+    }
     do {
       Dim offset = 0;
       for (std::size_t i = 0; i < n; ++i) offset = p.add(offset, p.mul(p.mul(at[i], w.dilations[i]), steps[i]));

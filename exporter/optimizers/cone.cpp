@@ -87,12 +87,12 @@ class Finder {
     std::set<ValueId> leaves;
     if (!collect(c, c.param.after, nodes, leaves) || !leaves.contains(c.param.before)) return false;
     std::set<ValueId> own{c.param.before};  // what depends on nothing of these comes from outside
+    std::vector<Pair> numbers;
     for (ValueId v : leaves) {
       const auto pair = written_.find(v);
       if (v == c.param.before || pair == written_.end()) continue;
       if (is_number(v)) {
-        if (c.step.before != kNoValue) return false;
-        c.step = {v, pair->second};
+        numbers.push_back({v, pair->second});
       } else if (type(v).shape == type(c.param.before).shape) {
         c.states.push_back({v, pair->second});
       } else {
@@ -100,11 +100,30 @@ class Finder {
       }
       own.insert(v);
     }
+    if (!name_numbers(c, numbers)) return false;
     for (const Pair& s : c.states) {
       if (!collect(c, s.after, nodes, leaves)) return false;
     }
-    if (c.step.before != kNoValue && !collect(c, c.step.after, nodes, leaves)) return false;
+    for (const Pair& n : {c.step, c.product}) {
+      if (n.before != kNoValue && !collect(c, n.after, nodes, leaves)) return false;
+    }
     return cut(c, nodes, own);
+  }
+
+  /// Of two numbers, the step is the one that becomes a new one by itself.
+  bool name_numbers(Cone& c, const std::vector<Pair>& numbers) const {
+    if (numbers.size() > 2) return false;
+    if (numbers.empty()) return true;
+    c.step = numbers[0];
+    if (numbers.size() == 1) return true;
+    c.product = numbers[1];
+    const auto reads = [&](const Pair& of, const Pair& other) {
+      std::set<std::uint32_t> nodes;
+      std::set<ValueId> leaves;
+      return !collect(c, of.after, nodes, leaves) || leaves.contains(other.before);
+    };
+    if (reads(c.step, c.product)) std::swap(c.step, c.product);
+    return !reads(c.step, c.product);
   }
 
   /// Leaves out nodes that read nothing of the parameter, its states and numbers, and finds the gradient.
@@ -124,6 +143,7 @@ class Finder {
     const auto made = [&](const Pair& p) { return own.contains(p.after); };
     if (c.grad == kNoValue || !made(c.param) || !std::ranges::all_of(c.states, made)) return false;
     if (c.step.before != kNoValue && !made(c.step)) return false;
+    if (c.product.before != kNoValue && !made(c.product)) return false;
     c.form = form_of(c);
     return true;
   }
@@ -162,7 +182,7 @@ class Finder {
     const auto leaf = [&](ValueId v) {
       text += fmt::format("{}:{} ", name(v), v == kNoValue ? 0 : static_cast<int>(type(v).dtype));
     };
-    for (ValueId v : {c.param.before, c.grad, c.step.before, c.lr}) leaf(v);
+    for (ValueId v : {c.param.before, c.grad, c.step.before, c.product.before, c.lr}) leaf(v);
     for (const Pair& s : c.states) leaf(s.before);
     for (std::uint32_t i : c.nodes) {
       const Node& n = f_.nodes[i];
@@ -173,7 +193,8 @@ class Finder {
       text += fmt::format("={} ", name(n.outputs[0]));
     }
     for (const Pair& s : c.states) text += fmt::format("{} ", name(s.after));
-    return text + fmt::format("{} {}", name(c.param.after), c.step.after == kNoValue ? -1 : name(c.step.after));
+    for (ValueId v : {c.param.after, c.step.after, c.product.after}) text += fmt::format("{} ", name(v));
+    return text;
   }
 
   const Function& f_;
@@ -225,6 +246,7 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   input(cone_.param.before, [](const Numbers& n) { return n.p; });
   input(cone_.grad, [](const Numbers& n) { return n.g; });
   input(cone_.step.before, [](const Numbers& n) { return n.step; });
+  input(cone_.product.before, [](const Numbers& n) { return n.product; });
   input(cone_.lr, [](const Numbers& n) { return n.lr; });
   for (std::size_t k = 0; k < cone_.states.size(); ++k)
     input(cone_.states[k].before, [&](const Numbers& n) { return n.states.at(k); });
@@ -239,7 +261,9 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   }
   std::vector<ValueId> results{cone_.param.after};
   for (const Pair& s : cone_.states) results.push_back(s.after);
-  if (cone_.step.after != kNoValue) results.push_back(cone_.step.after);
+  for (ValueId v : {cone_.step.after, cone_.product.after}) {
+    if (v != kNoValue) results.push_back(v);
+  }
   for (ValueId v : results) b.function().outputs.push_back({FunctionOutput::Kind::tensor, now.at(v), "y"});
   PrepareOptions options;
   options.reproducible = true;  // an archive is the same whatever processor made it
@@ -249,7 +273,9 @@ std::vector<Numbers> ConeProgram::run(const std::vector<Numbers>& elements) cons
   for (std::size_t i = 0; i < after.size(); ++i) {
     after[i].p = get(outputs[0], i);
     for (std::size_t k = 0; k < cone_.states.size(); ++k) after[i].states.push_back(get(outputs[k + 1], i));
-    if (cone_.step.after != kNoValue) after[i].step = get(outputs.back(), 0);
+    std::size_t next = 1 + cone_.states.size();
+    if (cone_.step.after != kNoValue) after[i].step = get(outputs[next++], 0);
+    if (cone_.product.after != kNoValue) after[i].product = get(outputs[next], 0);
   }
   return after;
 }

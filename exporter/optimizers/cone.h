@@ -18,6 +18,7 @@ struct Cone {
   Pair param;
   std::vector<Pair> states;          ///< of the parameter's sizes
   Pair step;                         ///< one number; kNoValue: none
+  Pair product;                      ///< another number, which depends on the step too; kNoValue: none
   ValueId grad = kNoValue;           ///< what else of the parameter's sizes is read
   ValueId lr = kNoValue;             ///< a number that is read and not written, or kNoValue
   std::vector<std::uint32_t> nodes;  ///< in order
@@ -31,6 +32,7 @@ std::vector<Cone> find_cones(const Function& f);
 struct Numbers {
   double p = 0, g = 0, step = 0, lr = 0;
   std::vector<double> states;
+  double product = 0;
 };
 
 /// The cone as a program of `count` elements.
@@ -38,7 +40,7 @@ class ConeProgram {
  public:
   /// In double where `wide`: constants keep all their digits.
   ConeProgram(const Function& f, const Cone& cone, bool wide) : f_(f), cone_(cone), wide_(wide) {}
-  /// The new values of each element; step and lr are those of the first. Throws what the runtime throws.
+  /// The new values of each element; step, product and lr are those of the first. Throws what the runtime throws.
   std::vector<Numbers> run(const std::vector<Numbers>& elements) const;
 
  private:

@@ -36,11 +36,11 @@ class Probe {
       : cone_(cone), places_(places), count_(count) {}
 
   struct At {
-    double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0;
+    double p = 0, g = 0, m = 0, v = 0, third = 0, step = 0, product = 0;
   };
   /// The same, after a step.
   At operator()(const At& at) const {
-    Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_)};
+    Numbers n{at.p, at.g, at.step, kRate, std::vector<double>(count_), at.product};
     const double values[] = {at.m, at.v, at.third};
     for (std::size_t i = 0; i < 3; ++i) {
       if (places_[i] >= 0) n.states[static_cast<std::size_t>(places_[i])] = values[i];
@@ -49,7 +49,7 @@ class Probe {
     const auto state = [&](std::size_t i) {
       return places_[i] < 0 ? 0 : after.states[static_cast<std::size_t>(places_[i])];
     };
-    return {after.p, 0, state(0), state(1), state(2), after.step};
+    return {after.p, 0, state(0), state(1), state(2), after.step, after.product};
   }
 
  private:
@@ -109,13 +109,53 @@ Hyper adamax(const Probe& f) {
   return {lr, b1, b2, f({.p = 1}).m / (1 - b1), f({}).v};
 }
 
+/// The product of the momenta so far is 0 here, so the corrections by it are 1.
+Hyper nadam(const Probe& f, bool decoupled) {
+  const double b1 = f({.m = 1}).m, b2 = f({.v = 1}).v;
+  const double power = 2 * (1 - f({.product = 1}).product / b1);  // 0.96 to the power of the momentum's decay
+  const double momentum_decay = std::log(power) / std::log(0.96), next = b1 * (1 - 0.5 * power * power);
+  const double lr = -f({.m = 1, .v = kLarge}).p / (next * b1) * std::sqrt(b2 * kLarge / (1 - b2));
+  const double eps = -lr * next * b1 / f({.m = 1}).p;
+  const double decay = decoupled ? (1 - f({.p = 1}).p) / lr : f({.p = 1}).m / (1 - b1);
+  return {lr, b1, b2, decay, eps, momentum_decay};
+}
+
+Hyper rprop(const Probe& f) {
+  const double least = f({.v = kTiny}).v, most = f({.v = kLarge}).v;
+  const double between = most / 4;
+  return {0,   f({.g = -1, .m = 1, .v = between}).v / between, f({.g = 1, .m = 1, .v = between}).v / between, 0, least,
+          most};
+}
+
+/// The sign of a sum of moment and gradient turns where the gradient is as large as the moment's share makes it.
+Hyper lion(const Probe& f) {
+  const double lr = -f({.g = 1}).p, b2 = f({.m = 1}).m;
+  double low = 0, high = 1;  // beta1
+  for (int i = 0; i < 64; ++i) {
+    const double middle = (low + high) / 2;
+    const bool follows_moment = f({.g = -middle / (1 - middle), .m = 1}).p < 0;
+    (follows_moment ? low : high) = middle;
+  }
+  return {lr, (low + high) / 2, b2, (1 - f({.p = 1}).p) / lr, 0};
+}
+
+/// Bends and jumps that an update rule has.
+struct Bends {
+  int maxima = 0, minima = 0, magnitudes = 0, signs = 0, comparisons = 0, choices = 0;
+};
+
 /// A kind with the states that it has, and how its options are found.
 struct Hypothesis {
   OptimKind kind;
   bool m, v, third;
   std::int64_t mode;
   Hyper (*solve)(const Probe&);
+  bool product = false;
+  Bends bends = {};
 };
+constexpr Bends kLargest{.maxima = 1}, kLargestMagnitude{.maxima = 1, .magnitudes = 1}, kSign{.signs = 1};
+// Step sizes grow, shrink or stay by the sign of a product, and the gradient counts by its sign.
+constexpr Bends kRprop{.maxima = 1, .minima = 1, .signs = 2, .comparisons = 4, .choices = 4};
 constexpr Hypothesis kHypotheses[] = {
     {OptimKind::sgd, false, false, false, 0, [](const Probe& f) { return sgd(f, false, false, false); }},
     {OptimKind::sgd, true, false, false, 0, [](const Probe& f) { return sgd(f, true, false, false); }},
@@ -127,10 +167,14 @@ constexpr Hypothesis kHypotheses[] = {
     {OptimKind::rmsprop, true, true, false, 0, [](const Probe& f) { return rmsprop(f, true); }},
     {OptimKind::rmsprop, false, true, true, 0, [](const Probe& f) { return rmsprop(f, false); }},
     {OptimKind::adadelta, true, true, false, 0, adadelta},
-    {OptimKind::adamax, true, true, false, 0, adamax},
-    {OptimKind::adam, true, true, true, 0, [](const Probe& f) { return adam(f, false); }},
-    {OptimKind::adamw, true, true, true, 0, [](const Probe& f) { return adam(f, true); }},
+    {OptimKind::adamax, true, true, false, 0, adamax, false, kLargestMagnitude},
+    {OptimKind::adam, true, true, true, 0, [](const Probe& f) { return adam(f, false); }, false, kLargest},
+    {OptimKind::adamw, true, true, true, 0, [](const Probe& f) { return adam(f, true); }, false, kLargest},
     {OptimKind::rmsprop, true, true, true, 0, [](const Probe& f) { return rmsprop(f, true); }},
+    {OptimKind::nadam, true, true, false, 0, [](const Probe& f) { return nadam(f, false); }, true},
+    {OptimKind::nadam, true, true, false, kOptimDecoupled, [](const Probe& f) { return nadam(f, true); }, true},
+    {OptimKind::rprop, true, true, false, 0, rprop, false, kRprop},
+    {OptimKind::lion, true, false, false, 0, lion, false, kSign},
 };
 
 /// The op itself, on the same numbers.
@@ -166,6 +210,8 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
       step[kStates[i]] = {input(false, [at](const Numbers& n) { return n.states[static_cast<std::size_t>(at)]; })};
   }
   step[OptimList::step] = {input(true, [](const Numbers& n) { return n.step; })};
+  if (cone.product.before != kNoValue)
+    step[OptimList::product] = {input(true, [](const Numbers& n) { return n.product; })};
   if (cone.lr != kNoValue) step[OptimList::lr] = {input(true, [](const Numbers& n) { return n.lr; })};
   const ListResults results = add_list_step(b, step);
   std::vector<std::size_t> places;  // of each output, in Numbers::states; the parameter's is none
@@ -188,7 +234,8 @@ std::vector<Numbers> run_op(const Fit& fit, const Cone& cone, DType type, const 
     for (int at : fit.states) {
       if (at >= 0) after[i].states[static_cast<std::size_t>(at)] = get(k++, i);
     }
-    after[i].step = get(k, 0);
+    after[i].step = get(k++, 0);
+    if (cone.product.before != kNoValue) after[i].product = get(k, 0);
   }
   return after;
 }
@@ -201,7 +248,7 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, do
   for (std::size_t i = 0; i < elements.size(); ++i) {
     Numbers& n = elements[i];
     const double scale = std::pow(10.0, -static_cast<double>(i % 5));
-    n = {normal(engine), normal(engine) * scale, step, rate, std::vector<double>(states)};
+    n = {normal(engine), normal(engine) * scale, step, rate, std::vector<double>(states), step > 0 ? 0.3 : 1};
     for (double& s : n.states) s = normal(engine) * scale * 0.1;
     for (std::size_t k : {std::size_t{1}, std::size_t{2}}) {
       const bool square = k == 1 || fit.kind != OptimKind::rmsprop;
@@ -209,6 +256,11 @@ std::vector<Numbers> samples(const Fit& fit, std::size_t states, double step, do
         double& s = n.states[static_cast<std::size_t>(fit.states[k])];
         s = s * s + (fit.kind == OptimKind::rmsprop ? scale * scale : 0);
       }
+    }
+    if (fit.kind == OptimKind::rprop) {  // step sizes between the bounds, and near them
+      double& s = n.states[static_cast<std::size_t>(fit.states[1])];
+      const double least = fit.hyper[4], most = fit.hyper[5];
+      s = std::clamp(i % 6 == 0 ? most : i % 6 == 1 ? least : std::sqrt(s), least, most);
     }
     if (fit.kind == OptimKind::adadelta) {
       double& s = n.states[static_cast<std::size_t>(fit.states[0])];
@@ -260,6 +312,8 @@ bool agrees_on(const std::vector<Numbers>& before, const Fit& fit, const Cone& c
       if (!tolerance.close(theirs[i].states[k], ours[i].states[k], before[i].states[k])) return false;
     }
     if (cone.step.before != kNoValue && theirs[i].step != before[i].step + 1) return false;
+    if (cone.product.before != kNoValue && !tolerance.close(theirs[i].product, ours[i].product, before[i].product))
+      return false;
   }
   return true;
 }
@@ -301,20 +355,45 @@ std::vector<bool> fixed(const std::vector<Instruction>& code) {
   return is;
 }
 
+bool is_comparison(Scalar op) {
+  return op == Scalar::lt || op == Scalar::le || op == Scalar::gt || op == Scalar::ge || op == Scalar::eq ||
+         op == Scalar::ne;
+}
+
+/// Whether limits and comparisons are with 0 and the options alone, which samples lie around.
+bool bends_at_options(const Function& f, const Cone& cone, const std::vector<double>& options) {
+  for (std::uint32_t node : cone.nodes) {
+    const std::vector<Instruction>& code = f.nodes[node].expr.code;
+    const std::vector<bool> constant = fixed(code);
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      const Instruction& in = code[i];
+      if (constant[i] || !(is_comparison(in.op) || in.op == Scalar::max || in.op == Scalar::min)) continue;
+      const auto known = [&](std::uint16_t k) {
+        const auto is_near = [&](double x) { return std::fabs(x - code[k].number) <= 1e-6 * std::fabs(x); };
+        return code[k].op == Scalar::constant && is_floating(code[k].dtype) && std::ranges::any_of(options, is_near);
+      };
+      if (!known(in.a) && !known(in.b)) return false;
+    }
+  }
+  return true;
+}
+
 /// Whether the cone has no more limits, comparisons, choices and roundings than the kind needs: they may act on numbers
 /// only that no sample has. Choices by constants, as PyTorch's lerp makes by its weight, are none.
 bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
-  const bool adamax = h.kind == OptimKind::adamax, adam = h.kind == OptimKind::adam || h.kind == OptimKind::adamw;
-  int maxima = adamax || (adam && h.third) ? 1 : 0, magnitudes = adamax ? 1 : 0;
+  Bends left = h.bends;
   for (std::uint32_t node : cone.nodes) {
     const std::vector<Instruction>& code = f.nodes[node].expr.code;
     const std::vector<bool> constant = fixed(code);
     for (std::size_t i = 0; i < code.size(); ++i) {
       const Instruction& in = code[i];
       const bool allowed = constant[i]              ? true
-                           : in.op == Scalar::where ? constant[in.a]
-                           : in.op == Scalar::max   ? maxima-- > 0
-                           : in.op == Scalar::abs   ? magnitudes-- > 0
+                           : in.op == Scalar::where ? constant[in.a] || left.choices-- > 0
+                           : in.op == Scalar::max   ? left.maxima-- > 0
+                           : in.op == Scalar::min   ? left.minima-- > 0
+                           : in.op == Scalar::abs   ? left.magnitudes-- > 0
+                           : in.op == Scalar::sign  ? left.signs-- > 0
+                           : is_comparison(in.op)   ? left.comparisons-- > 0
                                                     : is_smooth(in);
       if (!allowed) return false;
     }
@@ -322,8 +401,8 @@ bool is_plain(const Function& f, const Cone& cone, const Hypothesis& h) {
   return true;
 }
 
-std::optional<Fit> try_fit(const Hypothesis& h, std::array<int, 3> places, const Cone& cone, const ConeProgram& wide,
-                           const ConeProgram& own, DType type) {
+std::optional<Fit> try_fit(const Function& f, const Hypothesis& h, std::array<int, 3> places, const Cone& cone,
+                           const ConeProgram& wide, const ConeProgram& own, DType type) {
   Fit fit{h.kind, h.solve(Probe(wide, places, cone.states.size())), h.mode, places};
   for (double& x : fit.hyper) {
     if (!std::isfinite(x)) return std::nullopt;
@@ -331,8 +410,10 @@ std::optional<Fit> try_fit(const Hypothesis& h, std::array<int, 3> places, const
   }
   const double lr = fit.hyper[0];
   // An average of gradients is no descent, though it has the form of one with a negative rate.
-  if (lr <= 0 || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
-  if (cone.lr != kNoValue && std::fabs(lr - kRate) > 1e-9) return std::nullopt;
+  const bool has_rate = h.kind != OptimKind::rprop;
+  if ((has_rate && lr <= 0) || std::ranges::any_of(fit.hyper, [](double x) { return x < 0; })) return std::nullopt;
+  if (cone.lr != kNoValue && !(has_rate && std::fabs(lr - kRate) <= 1e-9)) return std::nullopt;
+  if (h.bends.comparisons > 0 && !bends_at_options(f, cone, fit.hyper)) return std::nullopt;
   if (!agrees(fit, cone, wide, DType::f64, {.unit = 1e-12, .lost = 1e-9})) return std::nullopt;
   if (type == DType::f32 && !agrees(fit, cone, own, type, {.unit = 0x1p-20, .lost = 0x1p-12})) return std::nullopt;
   return fit;
@@ -358,6 +439,7 @@ std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
   for (std::size_t i = 0; i < cone.states.size(); ++i) order.push_back(static_cast<int>(i));
   for (const Hypothesis& h : kHypotheses) {
     if (static_cast<std::size_t>(h.m + h.v + h.third) != order.size() || !is_plain(f, cone, h)) continue;
+    if (h.product != (cone.product.before != kNoValue)) continue;
     std::ranges::sort(order);
     do {
       std::array<int, 3> places{-1, -1, -1};
@@ -367,7 +449,7 @@ std::optional<Fit> fit_cone(const Function& f, const Cone& cone) {
         if (there[i]) places[i] = order[next++];
       }
       try {
-        if (auto fit = try_fit(h, places, cone, wide, own, type)) return fit;
+        if (auto fit = try_fit(f, h, places, cone, wide, own, type)) return fit;
       } catch (const Error&) {
         return std::nullopt;  // an expression that numbers of doubles do not fit
       }

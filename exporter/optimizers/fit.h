@@ -18,8 +18,8 @@ struct Fit {
   std::array<int, 3> states{-1, -1, -1};
 };
 
-/// Nothing if the cone is none of SGD, Adam, AdamW, Adagrad, RMSprop, Adadelta and Adamax, or has numbers in another
-/// type than its parameter.
+/// Nothing if the cone is none of SGD, Adam, AdamW, Adagrad, RMSprop, Adadelta, Adamax, NAdam, Rprop and Lion, or has
+/// numbers in another type than its parameter.
 std::optional<Fit> fit_cone(const Function& f, const Cone& cone);
 
 /// A decimal number of at most nine digits that lies within 1e-10 of x, relatively; else x.

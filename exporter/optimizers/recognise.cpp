@@ -52,10 +52,17 @@ ListStep step_of(const Group& g) {
       if (g.fit.states[i] >= 0) step[kStates[i]].push_back(c->states[static_cast<std::size_t>(g.fit.states[i])].before);
     }
     if (c->step.before != kNoValue) step[OptimList::step].push_back(c->step.before);
+    if (c->product.before != kNoValue) step[OptimList::product].push_back(c->product.before);
   }
-  std::vector<ValueId>& steps = step[OptimList::step];
+  std::vector<ValueId>&steps = step[OptimList::step], &products = step[OptimList::product];
   if (!steps.empty()) step.mode |= kOptimAdvance;
-  if (std::ranges::all_of(steps, [&](ValueId v) { return v == steps[0]; }) && !steps.empty()) steps.resize(1);
+  const auto one = [](const std::vector<ValueId>& list) {
+    return std::ranges::all_of(list, [&](ValueId v) { return v == list[0]; });
+  };
+  if (!steps.empty() && one(steps) && one(products)) {
+    steps.resize(1);
+    products.resize(std::min<std::size_t>(products.size(), 1));
+  }
   if (g.cones[0]->lr != kNoValue) step[OptimList::lr] = {g.cones[0]->lr};
   return step;
 }
@@ -118,6 +125,7 @@ bool replace(Program& program, std::uint32_t function, const Group& g) {
       if (g.fit.states[k] >= 0) take(kStates[k], i, c.states[static_cast<std::size_t>(g.fit.states[k])].after);
     }
     if (c.step.before != kNoValue) take(OptimList::step, i, c.step.after);
+    if (c.product.before != kNoValue) take(OptimList::product, i, c.product.after);
   }
   std::set<ValueId> made;
   for (const auto& [result, v] : instead) made.insert(v);

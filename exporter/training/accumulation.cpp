@@ -4,6 +4,7 @@
 
 #include "exporter/gradients/differentiate.h"
 #include "exporter/rewrite.h"
+#include "exporter/training/data_parallel.h"
 #include "exporter/training/methods.h"
 #include "exporter/training/states.h"
 
@@ -30,7 +31,7 @@ void set_step_results(Function& f, ValueId loss, ValueId norm) {
 
 void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
                       const std::vector<TrainedParameter>& parameters, const std::vector<ValueId>& gradients,
-                      Update& update) {
+                      Update& update, std::optional<std::uint64_t> bucket) {
   std::vector<std::uint32_t> sums;
   for (const TrainedParameter& p : parameters) {
     const State& s = program.states[p.state];
@@ -57,6 +58,7 @@ void add_accumulation(Program& program, std::uint32_t step, ValueId loss,
     write_state(b, s, zeros_like(b, sum));
   }
   write_state(b, count, b.full({}, 0, DType::f32));
+  if (bucket) means = mean_gradients(b, means, *bucket);
   const ValueId norm = update.add(b, means);
   set_step_results(b.function(), kNoValue, norm);
 }

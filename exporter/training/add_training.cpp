@@ -9,6 +9,7 @@
 #include "exporter/rewrite.h"
 #include "exporter/training/accumulation.h"
 #include "exporter/training/adapters.h"
+#include "exporter/training/data_parallel.h"
 #include "exporter/training/heads.h"
 #include "exporter/training/joint.h"
 #include "exporter/training/losses.h"
@@ -68,6 +69,7 @@ void note_metadata(Program& program, const TrainingOptions& options, const LossR
   note(training::kLossKey, options.loss);
   if (loss != nullptr && loss->classes) note(training::kClassAxisKey, fmt::format("{}", options.class_axis));
   note(training::kOptimizerKey, std::string(optimizers::optimizer_name(options.optimizer.optimizer)));
+  if (options.bucket) note(training::kBucketKey, fmt::format("{}", *options.bucket));
   note(training::kRateKey, fmt::format("{}", options.optimizer.lr));
 }
 
@@ -98,11 +100,18 @@ TrainingReport add_training(Program& program, const TrainingOptions& options) {
   add_loss_method(program, joint ? step : index_of(program, training::kForward), loss_record, options);
 
   Builder b(program, step);
-  const ValueId loss = joint ? own_loss(b) : add_head(b, loss_record, options);
-  std::vector<ValueId> gradients = joint ? joint_gradients(b, parameters) : gradients_of(b, loss, parameters);
+  // A rank's own loss, where ranks share batches.
+  const RankLoss own = options.bucket ? add_rank_loss(b, loss_record, options)
+                       : joint        ? RankLoss{own_loss(b), kNoValue}
+                                      : RankLoss{add_head(b, loss_record, options), kNoValue};
+  std::vector<ValueId> gradients = joint ? joint_gradients(b, parameters) : gradients_of(b, own.own, parameters);
   drop_unreached(program, parameters, gradients, report);
+  if (joint) weigh(b, own.weight, gradients);
+  const ValueId loss = options.bucket ? mean_over_ranks(b, own.own) : own.own;
+  if (options.bucket) share_buffers(b, *options.bucket);
   Update update(program, options, parameters);
-  if (options.accumulate) add_accumulation(program, step, loss, parameters, gradients, update);
+  if (options.accumulate) add_accumulation(program, step, loss, parameters, gradients, update, options.bucket);
+  if (options.bucket) gradients = mean_gradients(b, gradients, *options.bucket);
   const ValueId norm = update.add(b, gradients);
   set_step_results(b.function(), loss, norm);
   note_metadata(program, options, loss_record);

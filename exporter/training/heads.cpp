@@ -41,11 +41,17 @@ ValueId own_loss(Builder& b) {
   return v;
 }
 
-ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
-  if (loss == nullptr) return own_loss(b);
+Head add_head(Builder& b, const LossRecord& loss, const TrainingOptions& options, Reduction reduction) {
   const ValueId prediction = first_result(b.function());
-  const ValueId target = add_training_input(b, target_type(*loss, b.type(prediction), options), training::kTarget);
-  return add_loss(b, *loss, prediction, target, options);
+  const ValueId target = add_training_input(b, target_type(loss, b.type(prediction), options), training::kTarget);
+  if (reduction == Reduction::mean || element_size(b.dtype(prediction)) > 2)
+    return {add_loss(b, loss, prediction, target, options, reduction), target};
+  const ValueId wide = loss.classes ? target : b.cast(target, DType::f32);
+  return {add_loss(b, loss, b.cast(prediction, DType::f32), wide, options, reduction), target};
+}
+
+ValueId add_head(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
+  return loss == nullptr ? own_loss(b) : add_head(b, *loss, options, Reduction::mean).loss;
 }
 
 void add_loss_method(Program& program, std::uint32_t source, const LossRecord* loss, const TrainingOptions& options) {

@@ -8,8 +8,6 @@
 namespace tern {
 namespace {
 
-constexpr std::int64_t kMean = 1;  // PyTorch's number of reduction="mean"
-
 constexpr LossRecord kLosses[] = {
     {"cross_entropy", "aten.cross_entropy_loss.default", true},
     {"nll", "aten.nll_loss_nd.default", true},
@@ -79,8 +77,8 @@ TensorType target_type(const LossRecord& loss, const TensorType& prediction, con
   return target;
 }
 
-ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId target,
-                 const TrainingOptions& options) {
+ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId target, const TrainingOptions& options,
+                 Reduction reduction) {
   if (loss.classes)
     prediction = b.move_axis(prediction, static_cast<std::int64_t>(class_axis_of(b.type(prediction), options)), 1);
   Call call;
@@ -89,7 +87,7 @@ ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId
                {"target", of_tensor(target)},
                {"weight", {}},
                {"pos_weight", {}},
-               {"reduction", of_integer(kMean)},
+               {"reduction", of_integer(static_cast<std::int64_t>(reduction))},
                {"ignore_index", of_integer(-100)},
                {"delta", of_number(1)},
                {"beta", of_number(1)},

@@ -1,6 +1,7 @@
 // Losses that `tern export --train` puts on a program's prediction.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct LossRecord {
   bool classes = false;        ///< the target holds class numbers: int64, without the prediction's class axis
 };
 
+/// Over all elements, or targets that are not ignored.
+enum class Reduction : std::uint8_t { mean = 1, sum = 2 };  // PyTorch's numbers
+
 /// All of them, without "none".
 std::span<const LossRecord> losses();
 /// Null for "none"; fails (invalid_argument) on a name that is none of them.
@@ -22,8 +26,8 @@ const LossRecord* find_loss(std::string_view name);
 
 /// The type of the target for such a prediction. Fails where the prediction has no class axis.
 TensorType target_type(const LossRecord& loss, const TensorType& prediction, const TrainingOptions& options);
-/// The mean loss, of no dimensions: PyTorch's function with reduction="mean".
-ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId target,
-                 const TrainingOptions& options);
+/// The loss, of no dimensions: PyTorch's function with that reduction.
+ValueId add_loss(Builder& b, const LossRecord& loss, ValueId prediction, ValueId target, const TrainingOptions& options,
+                 Reduction reduction = Reduction::mean);
 
 }  // namespace tern

@@ -31,6 +31,7 @@ inline constexpr std::string_view kLoraA = ".lora_A.weight", kLoraB = ".lora_B.w
 inline constexpr std::string_view kLossKey = "training.loss";             ///< "cross_entropy"
 inline constexpr std::string_view kClassAxisKey = "training.class_axis";  ///< "1"; of losses over classes alone
 inline constexpr std::string_view kOptimizerKey = "training.optimizer";   ///< "adamw"
+inline constexpr std::string_view kBucketKey = "training.data_parallel";  ///< "25000000": bytes of a bucket
 inline constexpr std::string_view kRateKey = "training.lr";               ///< "0.001": what --lr was at export
 /// Followed by the module; "8 16": rank and alpha; "8 16 fan_in_fan_out" where the weight is [in, out].
 inline constexpr std::string_view kLoraKey = "training.lora.";

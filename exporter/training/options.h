@@ -31,6 +31,8 @@ struct TrainingOptions {
   /// Not empty: adapters are trained, and nothing else.
   std::vector<LoraRule> lora;
   std::uint64_t lora_seed = 0;
+  /// Several ranks share each batch, and their gradients travel at most so many bytes at once: the methods communicate.
+  std::optional<std::uint64_t> bucket;
   bool accumulate = false;  ///< also the methods `accumulate` and `apply`: a step over several batches
 };
 

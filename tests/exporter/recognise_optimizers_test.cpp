@@ -134,6 +134,58 @@ TEST(RecogniseOptimizers, AdamaxHasOneMaximum) {
   }
 }
 
+/// Whether Lion with this direction becomes the op.
+bool lion_is_recognised(const char* direction) {
+  Training p;
+  Builder& b = p.b();
+  const Dims shape{Dim(3)};
+  const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape);
+  const ValueId w1 =
+      b.expr(std::string("w * (1 - 1e-3 * 0.1) - 1e-3 * ") + direction, {{"w", w}, {"g", g}, {"m", m}}, DType::f32);
+  const ValueId m1 = b.expr("0.99 * m + 0.01 * g", {{"m", m}, {"g", g}}, DType::f32);
+  p.write_back(0, w1);
+  p.write_back(2, m1);
+  p.output(w1);
+  if (recognise_optimizers(p.program()) == 0) return false;
+  EXPECT_EQ(OptimLayout(*p.steps().at(0)).kind, OptimKind::lion);
+  EXPECT_EQ(p.steps()[0]->numbers(AttrKey::hyper), (std::vector<double>{1e-3, 0.9, 0.99, 0.1, 0}));
+  return true;
+}
+
+TEST(RecogniseOptimizers, LionTurnsWhereItsSumDoes) {
+  EXPECT_TRUE(lion_is_recognised("sign(0.9 * m + 0.1 * g)"));
+  EXPECT_FALSE(lion_is_recognised("sign(0.9 * m + 0.1 * g * g)"));
+  EXPECT_FALSE(lion_is_recognised("sign(0.9 * m + 0.1 * min(g, 1e5))"));
+}
+
+/// Whether Rprop with this factor of the step size becomes the op; s is the sign of the product of two gradients.
+bool rprop_is_recognised(const char* factor) {
+  Training p;
+  Builder& b = p.b();
+  const Dims shape{Dim(3)};
+  const ValueId w = p.input(DType::f32, shape), g = p.input(DType::f32, shape), m = p.input(DType::f32, shape),
+                v = p.input(DType::f32, shape);
+  const ValueId s = b.expr("sign(g * m)", {{"g", g}, {"m", m}}, DType::f32);
+  const ValueId k = b.expr(factor, {{"s", s}, {"g", g}}, DType::f32);
+  const ValueId v1 = b.expr("min(max(v * k, 1e-6), 50)", {{"v", v}, {"k", k}}, DType::f32);
+  const ValueId m1 = b.expr("k == 0.5 ? 0 : g", {{"k", k}, {"g", g}}, DType::f32);
+  const ValueId w1 = b.expr("w - sign(m) * v", {{"w", w}, {"m", m1}, {"v", v1}}, DType::f32);
+  for (const auto& [input, value] : {std::pair{0, w1}, std::pair{2, m1}, std::pair{3, v1}})
+    p.write_back(static_cast<std::size_t>(input), value);
+  p.output(w1);
+  if (recognise_optimizers(p.program()) == 0) return false;
+  EXPECT_EQ(OptimLayout(*p.steps().at(0)).kind, OptimKind::rprop);
+  EXPECT_EQ(p.steps()[0]->numbers(AttrKey::hyper), (std::vector<double>{0, 0.5, 1.2, 0, 1e-6, 50}));
+  return true;
+}
+
+TEST(RecogniseOptimizers, RpropComparesWithItsOptionsAlone) {
+  EXPECT_TRUE(rprop_is_recognised("s > 0 ? 1.2 : (s < 0 ? 0.5 : 1)"));
+  EXPECT_FALSE(rprop_is_recognised("s > 0 ? 1.2 : (s < 0 ? 0.4 : 1)"));
+  // A choice that no sample meets, in the place of one that Rprop makes.
+  EXPECT_FALSE(rprop_is_recognised("g > 1e5 ? 7 : (s > 0 ? 1.2 : (s < 0 ? 0.5 : 1))"));
+}
+
 TEST(RecogniseOptimizers, ARateThatIsReadScalesTheDecay) {
   const char* size = "lr / (1 - pow(0.9, t))";
   EXPECT_TRUE(is_recognised({.size = size, .param = "w - lr * 0.05 * w - s * m / r"}, true));

@@ -52,6 +52,7 @@ set(sources
   simplify_test.cpp
   sparse_fit_test.cpp
   training/adapters_test.cpp
+  training/data_parallel_test.cpp
   training/initial_test.cpp
   training/parameters_test.cpp
   tune_test.cpp

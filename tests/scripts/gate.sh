@@ -286,6 +286,7 @@ part training $scripts/train.py --tern build/tern $full
 # shellcheck disable=SC2086
 part 'training, same bits' $scripts/device.sh intel $scripts/train.py --tern build/tern --device xpu $full
 [[ $full == --full ]] && part 'training, same bits, pocl' $scripts/device.sh pocl $scripts/train.py --tern build/tern --device xpu $full
+part 'training, ranks' $scripts/train_ranks.py --build build $full
 part groups $scripts/groups.py build --data "$data" --ranks 2,3 $([[ $full == --full ]] && echo --all)
 part command $scripts/command.sh build
 part view $scripts/view.py --tern build/tern

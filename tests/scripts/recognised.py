@@ -13,10 +13,10 @@ import tempfile
 
 import checks
 
-# Written operator by operator, these stay so: their steps keep numbers of their own beside `step` (asgd, nadam), choose
-# by signs (rprop), or lose digits in float32 that the op does not lose (radam).
-NOT_RECOGNISED = {"asgd", "nadam", "radam", "rprop"}
-OTHERS = {"adadelta", "adagrad", "adam", "adamax", "adamw", "rmsprop", "sgd"}
+# Written operator by operator, these stay so: a step reads its rate and the weight of the average from states, which the
+# op computes of the step (asgd), or loses digits in float32 that the op does not lose (radam).
+NOT_RECOGNISED = {"asgd", "radam"}
+OTHERS = {"adadelta", "adagrad", "adam", "adamax", "adamw", "nadam", "rmsprop", "rprop", "sgd"}
 
 
 def main():

@@ -22,8 +22,7 @@ constexpr Unit kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},        {"KB",
 
 }  // namespace
 
-std::optional<std::uint64_t> parse_activation_memory(const std::string& text) {
-  if (text == "least") return {};
+std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view others) {
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -32,7 +31,12 @@ std::optional<std::uint64_t> parse_activation_memory(const std::string& text) {
       return static_cast<std::uint64_t>(number * unit.bytes);
   }
   fail(ErrorCode::invalid_argument,
-       fmt::format("--activation-memory takes bytes such as 512MB or 1.5GB, or least, not '{}'", escape_name(text)));
+       fmt::format("{} takes bytes such as 512MB or 1.5GB{}, not '{}'", option, others, escape_name(text)));
+}
+
+std::optional<std::uint64_t> parse_activation_memory(const std::string& text) {
+  if (text == "least") return {};
+  return parse_bytes(text, "--activation-memory", ", or least");
 }
 
 std::vector<LimitedMethod> limit_activation_memory(Program& program, std::optional<std::uint64_t> bytes,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exporter/recompute/limit_memory.h"
@@ -17,7 +18,10 @@ struct LimitedMethod {
   RecomputeReport report;
 };
 
-/// Bytes of "64MB", "1.5GB" or "65536"; none for "least". Fails (invalid_argument) on anything else.
+/// Bytes of "64MB", "1.5GB" or "65536". Fails (invalid_argument) on anything else, which `option` may be told to take
+/// beside them: "--activation-memory", ", or least".
+std::uint64_t parse_bytes(const std::string& text, std::string_view option, std::string_view others = "");
+/// The same; none for "least".
 std::optional<std::uint64_t> parse_activation_memory(const std::string& text);
 
 /// Limits `train_step`, and `accumulate` if there is one, at these sizes; symbols without one have a typical size.

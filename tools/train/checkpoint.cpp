@@ -83,44 +83,37 @@ void Checkpoints::remove() const {
 }
 
 std::string Checkpoints::save(const Model& model, const Session& session, const History& history,
-                              const Settings& settings) const {
+                              const Settings& settings, const std::vector<std::uint64_t>& offsets) const {
   make_durable_folder(folder_);
   const std::string to = path(history.position.step);
-  write_safetensors(to, checkpoint_of(model, session, history, settings), true);
+  write_safetensors(to, checkpoint_of(model, session, history, settings, offsets), true);
   remove_before(history.position.step);
   return to;
 }
 
-bool Checkpoints::restore(const Model& model, Session& session, History& history, const Settings& settings,
-                          const Extent& extent, std::vector<std::string>& warnings) const {
+std::optional<NamedTensors> Checkpoints::newest(const Model& model, const Settings& settings, const Extent& extent,
+                                                std::vector<std::string>& warnings) const {
   remove_unfinished();
   std::vector<std::uint64_t> all = steps();
-  std::optional<NamedTensors> file;
-  std::vector<std::pair<std::string, Tensor>> states;
-  RandomPosition random;
-  std::string from;
-  for (; !all.empty() && !file; all.pop_back()) {
-    from = path(all.back());
+  for (; !all.empty(); all.pop_back()) {
+    const std::string from = path(all.back());
+    std::optional<NamedTensors> file;
     try {
       file = read_checkpoint(from);
-      history = history_of(*file, extent);
-      random = random_position_of(*file);
-      states = states_of(*file, model);
+      history_of(*file, extent);
+      random_offsets_of(*file);
+      states_of(*file, model);
     } catch (const Error& e) {
       warnings.push_back(fmt::format("{} cannot be read: {}", escape_name(from), e.what()));
       if (file) require_same(*file, settings, from);
-      file.reset();
+      continue;
     }
+    require_same(*file, settings, from);
+    return file;
   }
-  if (!file) {
-    if (warnings.empty()) return false;
-    fail(ErrorCode::bad_file,
-         fmt::format("--resume: no checkpoint in {} can be read; the last: {}", escape_name(folder_), warnings.back()));
-  }
-  require_same(*file, settings, from);
-  for (const auto& [name, value] : states) session.write_state(name, value);
-  session.set_random_position(random);
-  return true;
+  if (warnings.empty()) return {};
+  fail(ErrorCode::bad_file,
+       fmt::format("--resume: no checkpoint in {} can be read; the last: {}", escape_name(folder_), warnings.back()));
 }
 
 }  // namespace tern::train

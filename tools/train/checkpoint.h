@@ -4,9 +4,12 @@
 #include <tern/tern.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tools/files/host_tensor.h"
 #include "tools/train/history.h"
 
 namespace tern::train {
@@ -29,12 +32,14 @@ class Checkpoints {
   const std::string& folder() const { return folder_; }
   /// Makes the folder if there is none. Returns the file's path. Of the checkpoints of lower steps, the newest stays.
   /// Throws Error (io).
-  std::string save(const Model& model, const Session& session, const History& history, const Settings& settings) const;
-  /// Brings session and history to where the newest checkpoint is that can be read; `warnings` names those that cannot.
-  /// Nothing to do, and false, where the folder has none. Fails (invalid_argument) if its settings are others, and says
-  /// which; bad_file if none can be read, or none has a position within `extent`.
-  bool restore(const Model& model, Session& session, History& history, const Settings& settings, const Extent& extent,
-               std::vector<std::string>& warnings) const;
+  /// `offsets`: of each rank, in its stream of random numbers.
+  std::string save(const Model& model, const Session& session, const History& history, const Settings& settings,
+                   const std::vector<std::uint64_t>& offsets) const;
+  /// The newest checkpoint that can be read (checkpoint_file.h); `warnings` names those that cannot. Nothing where the
+  /// folder has none. Fails (invalid_argument) if its settings are others, and says which; bad_file if none can be
+  /// read, or none has a position within `extent`.
+  std::optional<NamedTensors> newest(const Model& model, const Settings& settings, const Extent& extent,
+                                     std::vector<std::string>& warnings) const;
   /// All of them, and the folder if nothing else is in it.
   void remove() const;
   /// Whether there is any.

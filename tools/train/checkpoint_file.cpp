@@ -98,8 +98,8 @@ void require_within(const History& h, const Extent& extent) {
 
 }  // namespace
 
-NamedTensors checkpoint_of(const Model& model, const Session& session, const History& history,
-                           const Settings& settings) {
+NamedTensors checkpoint_of(const Model& model, const Session& session, const History& history, const Settings& settings,
+                           const std::vector<std::uint64_t>& offsets) {
   NamedTensors file;
   for (const StateInfo& s : model.states()) {
     if (!s.is_mutable) continue;
@@ -117,14 +117,15 @@ NamedTensors checkpoint_of(const Model& model, const Session& session, const His
   file.tensors.emplace_back(kLosses, tensor_of(DType::f64, {length(history.losses.size())}, history.losses));
   file.tensors.emplace_back(kEpochs, tensor_of(DType::f64, {length(history.epochs.size()), length(kFigures)}, figures));
   file.tensors.emplace_back(kSums, tensor_of(DType::f64, {1}, std::vector<double>{history.loss_sum}));
-  const RandomPosition random = session.random_position();
   file.metadata = {{"format", "tern checkpoint 1"},
                    {"epoch", fmt::format("{}", history.position.epoch)},
                    {"batch", fmt::format("{}", history.position.batch)},
                    {"step", fmt::format("{}", history.position.step)},
                    {"samples", fmt::format("{}", history.samples)},
-                   {"random.seed", fmt::format("{}", random.seed)},
-                   {"random.offset", fmt::format("{}", random.offset)}};
+                   {"random.seed", fmt::format("{}", session.random_position().seed)},
+                   {"random.offset", fmt::format("{}", offsets.at(0))}};
+  for (std::size_t r = 1; r < offsets.size(); ++r)
+    file.metadata.emplace(fmt::format("random.offset.{}", r), fmt::format("{}", offsets[r]));
   for (const auto& [key, value] : settings) file.metadata.emplace(std::string(kSetting) + key, value);
   file.metadata.emplace(kHash, hash_of(file));
   return file;
@@ -155,15 +156,30 @@ History history_of(const NamedTensors& file, const Extent& extent) {
   return h;
 }
 
-RandomPosition random_position_of(const NamedTensors& file) {
-  return {whole(file, "random.seed"), whole(file, "random.offset")};
+std::vector<std::uint64_t> random_offsets_of(const NamedTensors& file) {
+  std::vector<std::uint64_t> offsets = {whole(file, "random.offset")};
+  for (std::string key; file.metadata.contains(key = fmt::format("random.offset.{}", offsets.size()));)
+    offsets.push_back(whole(file, key));
+  return offsets;
+}
+
+void restore(const NamedTensors& file, const Model& model, const Extent& extent, const Ranks& ranks, Session& session,
+             History& history) {
+  History there = history_of(file, extent);
+  const std::vector<std::uint64_t> offsets = random_offsets_of(file);
+  const RandomPosition random{ranks.seed_of(whole(file, "random.seed")),
+                              offsets.at(static_cast<std::size_t>(ranks.rank()))};
+  for (const auto& [name, value] : states_of(file, model)) session.write_state(name, value);
+  session.set_random_position(random);
+  history = std::move(there);
 }
 
 void require_same(const NamedTensors& file, const Settings& settings, const std::string& path) {
   std::string others;
   for (const auto& [key, value] : settings) {
     const auto found = file.metadata.find(std::string(kSetting) + key);
-    const std::string before = found == file.metadata.end() ? "nothing" : found->second;
+    const char* const missing = key == "ranks" ? "1" : "nothing";  // checkpoints of one rank need not have it
+    const std::string before = found == file.metadata.end() ? missing : found->second;
     if (before != value)
       others += fmt::format("\n  {}: {} there, {} now", key, escape_name(before), escape_name(value));
   }

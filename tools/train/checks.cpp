@@ -36,6 +36,16 @@ bool takes(const SizeInfo& size, std::uint64_t samples) {
   return size.constant ? n == size.value : n >= size.min && (!size.max || n <= *size.max);
 }
 
+/// Shares of ranks differ by one sample at most.
+bool takes_shares(const SizeInfo& size, std::uint64_t samples, int ranks) {
+  const auto r = static_cast<std::uint64_t>(ranks);
+  return takes(size, samples / r) && takes(size, (samples + r - 1) / r);
+}
+
+std::string ranks_text(int ranks) {
+  return ranks == 1 ? "" : fmt::format(", shared by {} ranks", ranks);
+}
+
 bool is_data(const ValueInfo& input, std::string_view without) {
   return input.fixed.empty() && input.name != without;
 }
@@ -85,15 +95,16 @@ void check_batches(const FunctionInfo& f, std::string_view without, const Batche
   for (const ValueInfo& input : f.inputs) {
     if (!is_data(input, without) || input.sizes.empty()) continue;
     const SizeInfo& size = input.sizes[0];
-    if (full > 0 && !takes(size, b.batch)) {
-      fail(ErrorCode::invalid_argument, fmt::format("--batch {}: the input '{}' takes batches of {}", b.batch,
-                                                    escape_name(input.name), taken_text(size)));
+    if (full > 0 && !takes_shares(size, b.batch, b.ranks)) {
+      fail(ErrorCode::invalid_argument, fmt::format("--batch {}{}: the input '{}' takes batches of {}", b.batch,
+                                                    ranks_text(b.ranks), escape_name(input.name), taken_text(size)));
     }
-    if (left > 0 && !takes(size, left)) {
+    if (left > 0 && !takes_shares(size, left, b.ranks)) {
       fail(ErrorCode::invalid_argument,
-           fmt::format("{}: of {} {}, {} are left after the last batch of {}, and the input '{}' takes batches of {}; "
-                       "give another --batch, or --drop-last for those to train",
-                       file, b.samples, b.what, left, b.batch, escape_name(input.name), taken_text(size)));
+           fmt::format("{}: of {} {}, {} are left after the last batch of {}{}, and the input '{}' takes batches of "
+                       "{}; give another --batch, or --drop-last for those to train",
+                       file, b.samples, b.what, left, b.batch, ranks_text(b.ranks), escape_name(input.name),
+                       taken_text(size)));
     }
   }
 }

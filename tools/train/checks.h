@@ -24,6 +24,7 @@ struct Batches {
   std::uint64_t samples = 0, batch = 0;
   bool whole = false;  ///< what is left at the end, less than a batch, is left out
   std::string what;    ///< "samples to train"
+  int ranks = 1;       ///< that share each batch
 };
 /// Fails (invalid_argument) where there is no batch, or the inputs take no batches of such sizes.
 void check_batches(const FunctionInfo& f, std::string_view without, const Batches& batches, const std::string& file);

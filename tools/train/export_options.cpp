@@ -11,11 +11,14 @@
 #include "exporter/training/losses.h"
 #include "tools/bounds.h"
 #include "tools/text.h"
+#include "tools/train/activation_memory.h"
 
 namespace tern {
 namespace {
 
 using optimizers::OptimizerOptions;
+
+constexpr std::uint64_t kBucket = 25'000'000;
 
 std::string optimizer_names() {
   std::string names;
@@ -87,7 +90,8 @@ OptimizerOptions parse_optimizer(const TrainArguments& a) {
 bool any_given(const TrainArguments& a) {
   return a.accumulate || !a.loss.empty() || !a.optimizer.empty() || a.class_axis || a.label_smoothing || a.clip_norm ||
          a.clip_value || a.lr || a.weight_decay || a.momentum || a.eps || !a.betas.empty() || a.nesterov || a.amsgrad ||
-         !a.freeze.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening;
+         !a.freeze.empty() || !a.activation_memory.empty() || !a.lora.empty() || a.lora_seed || a.dampening ||
+         a.data_parallel || !a.bucket.empty();
 }
 
 }  // namespace
@@ -133,6 +137,13 @@ void add_train_options(CLI::App* command, TrainArguments& a) {
                    "least. Values are computed again where they are held too long; --size gives symbolic sizes, such "
                    "as the batch's (default: 32). Results keep their bits")
       ->type_name("BYTES");
+  command->add_flag("--data-parallel", a.data_parallel,
+                    "Several ranks share each batch ('tern train --group'): a step averages the gradients of all ranks "
+                    "while the backward pass goes on. One rank alone trains with it too");
+  command
+      ->add_option("--bucket", a.bucket,
+                   "Gradients that travel together with --data-parallel (default: 25MB, and 1 MB in the first bucket)")
+      ->type_name("BYTES");
   command->add_flag(
       "--accumulate", a.accumulate,
       "Also make methods accumulate and apply, for 'tern train --accumulate': a step over several batches");
@@ -168,6 +179,8 @@ std::optional<TrainingOptions> parse_train(const TrainArguments& a) {
   if (!o.freeze.empty() && !o.lora.empty())
     fail(ErrorCode::invalid_argument, "--freeze: --lora trains adapters alone, so all parameters keep their values");
   o.accumulate = a.accumulate;
+  if (!a.bucket.empty() && !a.data_parallel) fail(ErrorCode::invalid_argument, "--bucket goes with --data-parallel");
+  if (a.data_parallel) o.bucket = a.bucket.empty() ? kBucket : parse_bytes(a.bucket, "--bucket");
   return o;
 }
 

@@ -15,8 +15,8 @@ class App;
 namespace tern {
 
 struct TrainArguments {
-  bool train = false, accumulate = false;
-  std::string loss, optimizer, activation_memory;
+  bool train = false, accumulate = false, data_parallel = false;
+  std::string loss, optimizer, activation_memory, bucket;
   std::optional<long> class_axis;
   std::optional<double> label_smoothing, clip_norm, clip_value;
   std::optional<double> lr, weight_decay, momentum, dampening, eps;

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "exporter/training/methods.h"
+#include "schema/program.h"
 #include "tools/names.h"
 #include "tools/text.h"
 
@@ -48,6 +49,13 @@ bool gives_loss(const FunctionInfo& f) {
   return !f.outputs.empty() && is_number(f.outputs[0]);
 }
 
+bool has_collective(const Model& model, const std::string& name) {
+  const Program& program = *model.program();
+  const int found = program.find_entry(name);
+  return found >= 0 && std::ranges::any_of(program.functions[static_cast<std::size_t>(found)].nodes,
+                                           [](const Node& n) { return n.op == Op::collective; });
+}
+
 }  // namespace
 
 Methods find_methods(const Model& model, const std::string& name) {
@@ -75,6 +83,8 @@ Methods find_methods(const Model& model, const std::string& name) {
   if (const FunctionInfo* f = find(model, training::kLoss); f != nullptr && gives_loss(*f)) m.loss = *f;
   const FunctionInfo* accumulate = find(model, training::kAccumulate);
   m.accumulates = accumulate != nullptr && gives_loss(*accumulate) && find(model, training::kApply) != nullptr;
+  m.communicates = has_collective(model, m.step.name);
+  m.weighs = number_in<std::uint64_t>(model, training::kBucketKey).has_value();
   m.class_axis = number_in<std::int64_t>(model, training::kClassAxisKey);
   for (const auto& [key, value] : model.metadata()) {
     if (key == training::kOptimizerKey) m.optimizer = value;

@@ -18,6 +18,8 @@ struct Methods {
   std::size_t loss_result = 0;             ///< of `step`
   std::optional<FunctionInfo> loss;        ///< evaluation; its first result is one float
   bool accumulates = false;                ///< there are `accumulate` and `apply`
+  bool communicates = false;               ///< `step` has collectives
+  bool weighs = false;                     ///< ranks may have parts of other sizes (`export --data-parallel`)
   std::optional<std::int64_t> class_axis;  ///< of a loss over classes
   double rate = 1e-3;                      ///< what export was given
   std::string optimizer;                   ///< as `tern export` names it; empty for others' step functions

@@ -57,14 +57,15 @@ const std::vector<Tensor>& run_loss(Session& session, const FunctionInfo& loss, 
 }  // namespace
 
 Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span<const std::uint64_t> samples,
-                 std::uint64_t batch) {
+                 std::uint64_t batch, const Ranks& ranks) {
   double sum = 0;
   std::uint64_t taken = 0;
   Hits hits;
-  while (!samples.empty()) {
+  for (std::uint64_t turn = 0; !samples.empty(); ++turn) {
     const auto now = samples.first(std::min<std::size_t>(batch, samples.size()));
     samples = samples.subspan(now.size());
     if (data.fixed_batch() > 0 && now.size() != batch) break;
+    if (turn % static_cast<std::uint64_t>(ranks.size()) != static_cast<std::uint64_t>(ranks.rank())) continue;
     const std::vector<Tensor>& inputs = data.batch(now);
     const std::vector<Tensor>& results =
         run_loss(session, *methods.loss, inputs, [&] { return data.samples_text(now); });
@@ -74,9 +75,11 @@ Metrics evaluate(Session& session, const Methods& methods, Data& data, std::span
     taken += now.size();
     if (methods.class_axis && results.size() > 1) count(results[1], inputs.back(), *methods.class_axis, hits);
   }
+  double sums[] = {sum, static_cast<double>(taken), static_cast<double>(hits.right), static_cast<double>(hits.all)};
+  ranks.add(sums);
   Metrics m;
-  if (taken > 0) m.loss = sum / static_cast<double>(taken);
-  if (hits.all > 0) m.accuracy = static_cast<double>(hits.right) / static_cast<double>(hits.all);
+  if (sums[1] > 0) m.loss = sums[0] / sums[1];
+  if (sums[3] > 0) m.accuracy = sums[2] / sums[3];
   return m;
 }
 

@@ -10,6 +10,7 @@
 #include "dtypes/convert.h"
 #include "exporter/training/methods.h"
 #include "tools/text.h"
+#include "tools/train/checkpoint_file.h"
 #include "tools/train/checks.h"
 #include "tools/train/metrics.h"
 
@@ -26,9 +27,11 @@ double number_of(const Tensor& t) {
 
 }  // namespace
 
-Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings)
+Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOptions& options, Settings settings,
+                 const Ranks& ranks)
     : model_(model),
       options_(options),
+      ranks_(ranks),
       methods_(find_methods(model, options.method)),
       data_(methods_.step, rate_input(), options.data, options.cast, options.arrays),
       session_(prepared),
@@ -50,7 +53,8 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
          "--lr, --schedule and --warmup: rprop has no rate; its first step sizes are --lr of 'tern export'");
   }
   check_array_names(methods_.step, rate_input(), options_.arrays);
-  if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch());
+  if (data_.fixed_batch() > 0) options_.batch = static_cast<std::uint64_t>(data_.fixed_batch() * ranks_.size());
+  join();
   divide();
   if (!options_.held_out_data.empty() && methods_.loss)
     held_out_data_ = std::make_unique<Data>(*methods_.loss, "", options_.held_out_data, options_.cast, options_.arrays);
@@ -60,19 +64,52 @@ Trainer::Trainer(const Model& model, const Prepared& prepared, const TrainOption
   check_held_out();
   schedule_ = Schedule(options_.schedule, options_.rate.value_or(methods_.rate), steps_, options_.warmup);
   rate_ = Tensor(methods_.rate_type, std::vector<std::int64_t>(methods_.rate_axes, 1));
-  session_.set_seed(options_.seed);
+  session_.set_seed(ranks_.seed_of(options_.seed));
   add_settings(std::move(settings));
-  folder_ = std::make_unique<HeldFolder>(checkpoints_.folder(), !options_.checkpoints.empty());
+  ranks_.require_same(settings_);
+  if (ranks_.leads()) folder_ = std::make_unique<HeldFolder>(checkpoints_.folder(), !options_.checkpoints.empty());
   if (options_.resume) {
-    if (checkpoints_.restore(model_, session_, history_, settings_, {steps_, batches_}, warnings_))
-      saved_step_ = history_.position.step;
-  } else if (checkpoints_.any()) {
+    restore();
+  } else if (ranks_.leads() && checkpoints_.any()) {
     fail(
         ErrorCode::invalid_argument,
         fmt::format("{} holds the checkpoints of a run; continue it with --resume, remove them, or give another folder "
                     "with --checkpoint",
                     escape_name(checkpoints_.folder())));
   }
+}
+
+/// The steps of several ranks are those of one program that communicates.
+void Trainer::join() {
+  if (ranks_.alone()) return;
+  if (!methods_.communicates) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--group: '{}' does not communicate, so each of the {} ranks would train a model of its own; "
+                     "export it with --train --data-parallel",
+                     escape_name(methods_.step.name), ranks_.size()));
+  }
+  if (!methods_.weighs && options_.batch % static_cast<std::uint64_t>(ranks_.size()) != 0) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("--batch {}: the {} ranks of this program take equal parts", options_.batch, ranks_.size()));
+  }
+  session_.set_group(ranks_.group());
+}
+
+/// Rank 0 reads the checkpoint, and the others get it from there: they need no folder.
+void Trainer::restore() {
+  NamedTensors file;
+  if (ranks_.leads()) {
+    if (auto newest = checkpoints_.newest(model_, settings_, {steps_, batches_}, warnings_)) file = std::move(*newest);
+  }
+  ranks_.share_of_first(file);
+  if (file.tensors.empty()) return;
+  train::restore(file, model_, {steps_, batches_}, ranks_, session_, history_);
+  saved_step_ = history_.position.step;
+}
+
+std::uint64_t Trainer::largest_share() const {
+  const auto ranks = static_cast<std::uint64_t>(ranks_.size());
+  return (options_.batch + ranks - 1) / ranks;
 }
 
 std::string_view Trainer::rate_input() const {
@@ -89,20 +126,20 @@ void Trainer::divide() {
   division_ = options_.held_out > 0 ? hold_out(data_.samples(), options_.held_out, options_.seed)
                                     : Division{in_order(data_.samples()), {}};
   const std::uint64_t count = division_.trained.size();
-  const bool whole = options_.drop_last || data_.fixed_batch() > 0;
+  const bool whole = options_.drop_last || data_.fixed_batch() > 0 || !(ranks_.alone() || methods_.weighs);
   batches_ = whole ? count / options_.batch : (count + options_.batch - 1) / options_.batch;
   steps_each_ = (batches_ + options_.accumulate - 1) / options_.accumulate;
   steps_ = steps_each_ * options_.epochs;
   if (options_.steps > 0) steps_ = std::min(steps_, options_.steps);
   const bool reaches_last = steps_ >= steps_each_;
-  check_batches(methods_.step, rate_input(), {count, options_.batch, whole || !reaches_last, "samples to train"},
-                data_.file());
+  check_batches(methods_.step, rate_input(),
+                {count, options_.batch, whole || !reaches_last, "samples to train", ranks_.size()}, data_.file());
 }
 
 void Trainer::check_held_out() const {
   if (options_.held_out_data.empty() && !(options_.held_out > 0)) return;
   const Data& data = held_out_data_ ? *held_out_data_ : data_;
-  check_batches(*methods_.loss, "", {held_out_samples(), options_.batch, data.fixed_batch() > 0, "held-out samples"},
+  check_batches(*methods_.loss, "", {held_out_samples(), largest_share(), data.fixed_batch() > 0, "held-out samples"},
                 data.file());
 }
 
@@ -116,6 +153,7 @@ void Trainer::add_settings(Settings settings) {
   add("epochs", fmt::format("{}", options_.epochs));
   add("steps", fmt::format("{}", steps_));
   add("batch", fmt::format("{}", options_.batch));
+  add("ranks", fmt::format("{}", ranks_.size()));
   add("accumulate", fmt::format("{}", options_.accumulate));
   add("shuffle", fmt::format("{}", options_.shuffle));
   add("drop last", fmt::format("{}", options_.drop_last));
@@ -127,14 +165,15 @@ void Trainer::add_settings(Settings settings) {
   add("warm-up", fmt::format("{}", options_.warmup));
 }
 
-bool Trainer::is_full(std::size_t samples) const {
-  return samples == std::min<std::size_t>(options_.batch, division_.trained.size());
+bool Trainer::is_full(std::size_t share) const {
+  return share == ranks_.share_size(std::min<std::uint64_t>(options_.batch, division_.trained.size()));
 }
 
 double Trainer::run_step(std::span<const std::uint64_t> samples) {
-  std::vector<Tensor> all = data_.batch(samples);
+  const std::vector<std::uint64_t> share = ranks_.share(samples);
+  std::vector<Tensor> all = data_.batch(share);
   if (methods_.takes_rate) all.push_back(rate_);
-  return number_of(step_run_(all, is_full(samples.size())).at(methods_.loss_result));
+  return number_of(step_run_(all, is_full(share.size())).at(methods_.loss_result));
 }
 
 /// One step of several batches, whose gradients' mean it takes; the loss is their mean too.
@@ -143,7 +182,8 @@ double Trainer::run_accumulated(std::span<const std::uint64_t> samples) {
   while (!samples.empty()) {
     const auto now = samples.first(std::min<std::size_t>(options_.batch, samples.size()));
     samples = samples.subspan(now.size());
-    sum += number_of(accumulate_run_(data_.batch(now), is_full(now.size())).at(0));
+    const std::vector<std::uint64_t> share = ranks_.share(now);
+    sum += number_of(accumulate_run_(data_.batch(share), is_full(share.size())).at(0));
     ++batches;
   }
   apply_run_(std::span(&rate_, 1), true);
@@ -168,16 +208,27 @@ double Trainer::run_samples(std::span<const std::uint64_t> numbers) {
     return options_.accumulate > 1 ? run_accumulated(numbers) : run_step(numbers);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::runtime) throw;
-    fail(e.code(), fmt::format("step {}, {}: {}", history_.position.step + 1, data_.samples_text(numbers), e.what()));
+    fail(e.code(), fmt::format("step {}, {}: {}", history_.position.step + 1, data_.samples_text(ranks_.share(numbers)),
+                               e.what()));
   }
 }
 
 void Trainer::save() {
-  if (saved_step_ == history_.position.step) return;
+  if (saved_step_ == history_.position.step || !ranks_.leads()) return;
   // A checkpoint that nothing can go on from must not push out those before.
   check_parameters(model_, session_, history_.position.step);
-  checkpoints_.save(model_, session_, history_, settings_);
+  checkpoints_.save(model_, session_, history_, settings_, random_offsets_);
   saved_step_ = history_.position.step;
+}
+
+void Trainer::gather_offsets() {
+  const std::uint64_t mine[] = {session_.random_position().offset};
+  random_offsets_ = ranks_.gather(mine);
+}
+
+void Trainer::save_together() {
+  gather_offsets();
+  save();
 }
 
 void Trainer::end_epoch(double seconds) {
@@ -189,7 +240,8 @@ void Trainer::end_epoch(double seconds) {
     // Random numbers of an evaluation must not change those of training.
     const RandomPosition random = session_.random_position();
     const std::vector<std::uint64_t> all = held_out_data_ ? in_order(held_out_data_->samples()) : division_.held_out;
-    const Metrics m = evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, options_.batch);
+    const Metrics m =
+        evaluate(session_, methods_, held_out_data_ ? *held_out_data_ : data_, all, largest_share(), ranks_);
     session_.set_random_position(random);
     e.held_out_loss = m.loss;
     e.held_out_accuracy = m.accuracy;
@@ -201,8 +253,9 @@ void Trainer::end_epoch(double seconds) {
   history_.samples = 0;
 }
 
-bool Trainer::run(const Listener& listener, const std::function<bool()>& stop) {
+int Trainer::run(const Listener& listener, const std::function<int()>& stop) {
   Position& at = history_.position;
+  CommonStop common_stop(ranks_);
   while (at.step < steps_) {
     const std::vector<std::uint64_t> places = options_.shuffle
                                                   ? shuffled(division_.trained.size(), options_.seed, at.epoch)
@@ -229,18 +282,19 @@ bool Trainer::run(const Listener& listener, const std::function<bool()>& stop) {
       if (at.batch >= batches_ || at.step == steps_) {
         end_epoch(std::chrono::duration<double>(Clock::now() - start).count());
         if (listener.on_epoch) listener.on_epoch(history_);
-        if (!options_.checkpoints.empty() && options_.every == 0) save();
+        if (!options_.checkpoints.empty() && options_.every == 0) save_together();
       }
-      if (!options_.checkpoints.empty() && options_.every > 0 && at.step % options_.every == 0) save();
-      if (stop() && at.step < steps_) {
-        save();
-        return false;
+      if (!options_.checkpoints.empty() && options_.every > 0 && at.step % options_.every == 0) save_together();
+      if (const int signal = common_stop(stop(), at.step); signal != 0 && at.step < steps_) {
+        save_together();
+        return signal;
       }
     }
   }
   check_parameters(model_, session_, at.step);
+  gather_offsets();
   if (!options_.checkpoints.empty()) save();
-  return true;
+  return 0;
 }
 
 }  // namespace tern::train

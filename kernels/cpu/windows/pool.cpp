@@ -78,29 +78,60 @@ bool is_nan(T v) {
 }
 
 template <class T>
-void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index) {
-  const std::int64_t width = w[2].out, stride = w[2].stride;
+void fill_lowest(T* y, std::int64_t width) {
   std::fill_n(
       y, width,
       std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest());
-  if (index != nullptr) std::fill_n(index, width, std::int64_t{-1});
+}
+
+template <class T>
+void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y) {
+  fill_lowest(y, w[2].out);
   for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = line + w[2].position(0, k);
-    const T* from = x + first;
-    if (index == nullptr) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T v = from[i * stride];
-        y[i] = v > y[i] || is_nan(v) ? v : y[i];
-      }
-      return;
-    }
+    const T* from = x + line + w[2].position(0, k);
     for (std::int64_t i = begin; i < end; ++i) {
-      const T v = from[i * stride];
-      if (index[i] >= 0 && !(v > y[i]) && !is_nan(v)) continue;
-      y[i] = v;
-      index[i] = first + i * stride;
+      const T v = from[i * w[2].stride];
+      y[i] = v > y[i] || is_nan(v) ? v : y[i];
     }
   });
+}
+
+/// Memory for a line of elements and one of places in the plane. Places as wide as elements make vectors of the loop.
+template <class T, class Place>
+struct Line {
+  T* values;
+  Place* places;
+  explicit Line(std::size_t width) : values(thread_buffer<T>(width, 2)), places(thread_buffer<Place>(width, 3)) {}
+};
+
+/// The same, with the place of each result.
+template <class T, class Place>
+void max_line(const Window& w, const T* x, std::int64_t od, std::int64_t oh, T* y, std::int64_t* index,
+              const Line<T, Place>& own) {
+  const std::int64_t width = w[2].out, stride = w[2].stride;
+  fill_lowest(y, width);
+  std::fill_n(own.places, width, Place{-1});
+  for_each_row(w, od, oh, [&](std::int64_t line, std::int64_t k, std::int64_t begin, std::int64_t end) {
+    const std::int64_t first = line + w[2].position(0, k);
+    for (std::int64_t i = begin; i < end; ++i) own.values[i] = x[first + i * stride];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T v = own.values[i];
+      const auto place = static_cast<Place>(first + i * stride);
+      const bool takes = (own.places[i] < 0) | (v > y[i]) | is_nan(v);
+      y[i] = takes ? v : y[i];
+      own.places[i] = takes ? place : own.places[i];
+    }
+  });
+  std::copy_n(own.places, width, index);
+}
+
+template <class T, class Place>
+void max_plane(const Window& w, const T* x, T* y, std::int64_t* index) {
+  const Line<T, Place> line(static_cast<std::size_t>(w[2].out));
+  for (std::int64_t row = 0; row < w[0].out * w[1].out; ++row) {
+    const std::int64_t at = row * w[2].out;
+    max_line(w, x, row / w[1].out, row % w[1].out, y + at, index + at, line);
+  }
 }
 
 /// How many elements window o takes of an axis: those inside, and those inside or in the padding.
@@ -213,15 +244,20 @@ void pool(KernelCall& c, const Problem& p) {
     for (std::int64_t i = begin; i < end; ++i) {
       const T* x = read_run(c.in[0], i * p.in, p.in, in_buffer);
       T* y = run_target(c.out[0], i * p.out, out_buffer);
-      std::int64_t* index = p.max && c.wants(1) ? c.out[1].as<std::int64_t>() + i * p.out : nullptr;
-      for (std::int64_t od = 0; od < w[0].out; ++od) {
-        for (std::int64_t oh = 0; oh < w[1].out; ++oh) {
-          const std::int64_t at = (od * w[1].out + oh) * w[2].out;
-          if (p.max) {
-            max_line(w, x, od, oh, y + at, index == nullptr ? nullptr : index + at);
-          } else {
-            average_line(p, x, od, oh, y + at);
-          }
+      if (p.max && c.wants(1)) {
+        std::int64_t* index = c.out[1].as<std::int64_t>() + i * p.out;
+        if (sizeof(T) < 8 && p.in <= std::numeric_limits<std::int32_t>::max()) {
+          max_plane<T, std::int32_t>(w, x, y, index);
+        } else {
+          max_plane<T, std::int64_t>(w, x, y, index);
+        }
+      }
+      for (std::int64_t row = 0; row < w[0].out * w[1].out && !(p.max && c.wants(1)); ++row) {
+        const std::int64_t od = row / w[1].out, oh = row % w[1].out, at = row * w[2].out;
+        if (p.max) {
+          max_line(w, x, od, oh, y + at);
+        } else {
+          average_line(p, x, od, oh, y + at);
         }
       }
       write_run(c.out[0], i * p.out, p.out, y);
@@ -235,6 +271,7 @@ void run(KernelCall& c) {
   if (sized_output(c).numel() == 0) return;
   const Problem p = describe(c);
   if (is_channels_last(c.in[0])) return pool_with_channels_last(c, p);
+  if (p.max && c.in[0].dtype == DType::u64) return pool<std::uint64_t>(c, p);  // some are no int64
   visit_plane_type(c.in[0].dtype, [&](auto tag) {
     if constexpr (std::is_same_v<decltype(tag), float>) {
       if (!c.wants(1) && (p.max || !InOrder) && planes::is_plane_pool(p.window)) return pool_planes(c, p);

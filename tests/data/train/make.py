@@ -6,12 +6,14 @@
 Writes mlp.pt2 and encoder.pt2, of float64 and untrained, encoder_data.safetensors, and losses.json: for each case how it
 is trained, and the loss of each step. further.json has the losses of what came later: SGD's dampening. lora.json has the
 losses of low-rank adapters, written by hand as PEFT has them, and lora.safetensors the adapters after the last step. conv1d.pt2 has layers as GPT-2 has them, x W + b with W [in, out], and conv1d.json its losses
-and results with adapters. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
+and results with adapters. parallel.json has the losses of several ranks, as
+DistributedDataParallel trains mlp.pt2 and encoder.pt2. tied.pt2 has parameters of two types and tied weights, and tied.json its case. The images are those of examples/digits/digits_test.safetensors, in their order.
 """
 import json
 import math
 import pathlib
 import sys
+import tempfile
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -205,6 +207,61 @@ def tied():
         "losses": losses}]}) + "\n")
 
 
+def parallel_rank(rank, ranks, file, results):
+    """DistributedDataParallel over gloo: the mean of the ranks' losses, step by step."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=ranks)
+    digits = load_file(ROOT / "examples/digits/digits_test.safetensors")
+    order = load_file(OUT / "encoder_data.safetensors")["tokens"]
+    data = {"mlp": (digits["images"].double(), digits["labels"], 1), "encoder": (order, order.sort(1).values, -1)}
+    for case in PARALLEL:
+        inputs, targets, class_axis = data[case["model"]]
+        model = nn.parallel.DistributedDataParallel(load(OUT / f"{case['model']}.pt2").module(), bucket_cap_mb=0.001)
+        optimizer = getattr(torch.optim, case["class"])(model.parameters(), lr=case["lr"], **case["settings"])
+        sampler = torch.utils.data.DistributedSampler(range(len(targets)), ranks, rank, shuffle=False)
+        own, losses = torch.tensor(list(sampler)), []
+        while len(losses) < STEPS:
+            for part in own.split(BATCH // ranks):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(inputs[part]).movedim(class_axis, 1), targets[part])
+                loss.backward()
+                if case["clip"] is not None:
+                    nn.utils.clip_grad_norm_(model.parameters(), case["clip"])
+                optimizer.step()
+                mean = loss.detach().clone()
+                torch.distributed.all_reduce(mean)
+                losses.append(mean.item() / ranks)
+                if len(losses) == STEPS:
+                    break
+        if rank == 0:
+            results.put({k: v for k, v in case.items() if k != "class"} | {"ranks": ranks, "losses": losses})
+    torch.distributed.destroy_process_group()
+
+
+PARALLEL = [
+    {"model": "mlp", "optimizer": "sgd", "class": "SGD", "lr": 0.05, "settings": {"momentum": 0.9}, "clip": None},
+    {"model": "mlp", "optimizer": "adamw", "class": "AdamW", "lr": 2e-3, "settings": {}, "clip": 0.5},
+    {"model": "encoder", "optimizer": "adam", "class": "Adam", "lr": 3e-3, "settings": {}, "clip": None},
+]
+
+
+def parallel():
+    """parallel.json: losses of 2 and 4 ranks."""
+    spawn = torch.multiprocessing.get_context("spawn")
+    cases = []
+    for ranks in (2, 4):
+        with tempfile.TemporaryDirectory() as folder:
+            results = spawn.SimpleQueue()
+            processes = [spawn.Process(target=parallel_rank, args=(r, ranks, f"{folder}/ranks", results))
+                         for r in range(ranks)]
+            for p in processes:
+                p.start()
+            cases += [results.get() for _ in PARALLEL]
+            for p in processes:
+                p.join()
+    (OUT / "parallel.json").write_text(json.dumps({"torch": torch.__version__.split("+")[0], "cases": cases}) + "\n")
+
+
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -225,6 +282,7 @@ def main():
     further()
     lora()
     conv1d()
+    parallel()
 
 
 if __name__ == "__main__":

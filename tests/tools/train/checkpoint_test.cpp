@@ -10,6 +10,7 @@
 #include "tests/runtime/support.h"
 #include "tests/tools/support.h"
 #include "tools/files/safetensors.h"
+#include "tools/train/checkpoint_file.h"
 
 namespace tern::train {
 namespace {
@@ -55,10 +56,15 @@ class TrainCheckpoint : public ::testing::Test {
   std::string path(int step) {
     return folder / ("c/checkpoint-" + std::to_string(1000000000000 + step).substr(1) + ".safetensors");
   }
+  bool restored(Session& into, History& history) {
+    const auto file = Checkpoints(folder / "c").newest(model, settings, extent, warnings);
+    if (file) restore(*file, model, extent, Ranks(), into, history);
+    return file.has_value();
+  }
   void save_after_adding(float x, std::uint64_t step) {
     session.run({floats({2}, {x, x})});
     session.set_random_position({9, step});
-    checkpoints.save(model, session, history_at(step), settings);
+    checkpoints.save(model, session, history_at(step), settings, {step});
   }
 };
 
@@ -66,7 +72,7 @@ TEST_F(TrainCheckpoint, GivesBackAllOfIt) {
   save_after_adding(10, 3);
   Session other(prepared);
   History h;
-  ASSERT_TRUE(Checkpoints(folder / "c").restore(model, other, h, settings, extent, warnings));
+  ASSERT_TRUE(restored(other, h));
   EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{11, 12}));
   EXPECT_EQ(other.random_position().seed, 9u);
   EXPECT_EQ(other.random_position().offset, 3u);
@@ -116,9 +122,8 @@ TEST_F(TrainCheckpoint, RefusesPositionsThatNoRunHas) {
   const auto refused = [&](auto change) {
     History bad = history_at(3), h;
     change(bad);
-    checkpoints.save(model, session, bad, settings);
-    const std::string why =
-        error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file);
+    checkpoints.save(model, session, bad, settings, {0});
+    const std::string why = error_of([&] { restored(session, h); }, ErrorCode::bad_file);
     std::filesystem::remove_all(folder / "c");
     return why;
   };
@@ -138,10 +143,7 @@ TEST_F(TrainCheckpoint, RefusesHistoriesOfOtherTypes) {
     }
     write_safetensors(path(3), file);
     History h;
-    EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file)
-                  .find("history"),
-              std::string::npos)
-        << name;
+    EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("history"), std::string::npos) << name;
   }
 }
 
@@ -157,16 +159,14 @@ TEST_F(TrainCheckpoint, TakesTheOneBeforeADamagedOne) {
     Session other(prepared);
     History h;
     warnings.clear();
-    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, extent, warnings));
+    ASSERT_TRUE(restored(other, h));
     EXPECT_EQ(h.position.step, 1u);
     EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{2, 3}));
     EXPECT_EQ(warnings.size(), 1u);
   }
   test::write_bytes(path(1), "");
   History h;
-  EXPECT_NE(error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); }, ErrorCode::bad_file)
-                .find("no checkpoint in"),
-            std::string::npos);
+  EXPECT_NE(error_of([&] { restored(session, h); }, ErrorCode::bad_file).find("no checkpoint in"), std::string::npos);
 }
 
 /// Names that save() does not give: a copy that somebody made is none of the run's.
@@ -177,7 +177,7 @@ TEST_F(TrainCheckpoint, TakesItsOwnNamesAlone) {
     std::filesystem::copy(path(1), folder / (std::string("c/") + name));
   }
   History h;
-  ASSERT_TRUE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  ASSERT_TRUE(restored(session, h));
   EXPECT_EQ(h.position.step, 1u);
   EXPECT_TRUE(warnings.empty());
 }
@@ -192,7 +192,7 @@ TEST_F(TrainCheckpoint, TakesRegularFilesAlone) {
   fs::create_symlink(path(5), path(5));
   fs::create_symlink(folder / "absent", path(6));
   History h;
-  ASSERT_TRUE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  ASSERT_TRUE(restored(session, h));
   EXPECT_EQ(h.position.step, 1u);
   EXPECT_EQ(warnings.size(), 5u);
 }
@@ -212,7 +212,7 @@ TEST_F(TrainCheckpoint, NoDamageGoesUnnoticed) {
     test::write_bytes(path(2), damaged);
     Session other(prepared);
     History h;
-    ASSERT_TRUE(checkpoints.restore(model, other, h, settings, extent, warnings));
+    ASSERT_TRUE(restored(other, h));
     if (h.position.step == 2) {  // the spaces behind the header, and names of no meaning
       EXPECT_EQ(values_of(other.read_state("state0")), (std::vector<float>{3, 4})) << i;
     } else {
@@ -225,21 +225,20 @@ TEST_F(TrainCheckpoint, RefusesAnotherRun) {
   save_after_adding(1, 1);
   settings = {{"batch", "8"}};
   History h;
-  const std::string why = error_of([&] { checkpoints.restore(model, session, h, settings, extent, warnings); },
-                                   ErrorCode::invalid_argument);
+  const std::string why = error_of([&] { restored(session, h); }, ErrorCode::invalid_argument);
   EXPECT_NE(why.find("batch: 4 there, 8 now"), std::string::npos) << why;
 }
 
 TEST_F(TrainCheckpoint, RemovesUnfinishedFilesAndBeginsWithoutAny) {
   History h;
-  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  EXPECT_FALSE(restored(session, h));
   std::filesystem::create_directory(folder / "c");
   const std::string dead = path(5) + ".tmp.4194305";  // no process has so high a number
   const std::string living = path(6) + ".tmp." + std::to_string(::getppid());
   test::write_bytes(dead, "half");
   test::write_bytes(living, "half");
   test::write_bytes(folder / "c/notes.txt", "mine");
-  EXPECT_FALSE(checkpoints.restore(model, session, h, settings, extent, warnings));
+  EXPECT_FALSE(restored(session, h));
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_TRUE(std::filesystem::exists(living));
   EXPECT_TRUE(std::filesystem::exists(folder / "c/notes.txt"));

@@ -34,7 +34,7 @@ Metrics evaluated(const Dims& target, const std::vector<float>& prediction, cons
   write_safetensors(folder / "data.safetensors", file);
   Data data(*methods.loss, "", folder / "data.safetensors", false, {});
   const std::vector<std::uint64_t> all = {0, 1, 2, 3};
-  return evaluate(session, methods, data, all, 4);
+  return evaluate(session, methods, data, all, 4, Ranks());
 }
 
 const std::vector<float> kPrediction = {0, 1, 1, 0, 3, 2, 0, 5};

@@ -1,0 +1,192 @@
+#include "exporter/training/data_parallel.h"
+
+#include <tern/collective.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "exporter/training/heads.h"
+
+namespace tern {
+namespace {
+
+constexpr std::uint64_t kFirstBucket = std::uint64_t{1} << 20;  // small, so that the ranks begin to talk early
+
+ValueId start(Builder& b, ValueId v, CollectiveKind kind) {
+  return b.add(Op::collective, {v},
+               {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))), attr(AttrKey::groups, Dim(0)),
+                attr_text(AttrKey::text, kind == CollectiveKind::all_reduce ? "avg" : ""),
+                attr_text(AttrKey::name, "0"), attr(AttrKey::k, Dim(0)), attr(AttrKey::mode, Dim(1))});
+}
+
+ValueId end(Builder& b, ValueId started) {
+  return b.add(Op::wait, {started});
+}
+
+/// For each value the place of the node that makes it; -1 for inputs.
+std::vector<std::int64_t> producers(const Function& f) {
+  std::vector<std::int64_t> producer(f.values.size(), -1);
+  for (std::size_t i = 0; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].outputs) {
+      if (v != kNoValue) producer[static_cast<std::size_t>(v)] = static_cast<std::int64_t>(i);
+    }
+  }
+  return producer;
+}
+
+/// Moves the nodes from `first` on to right behind the last node that they read from.
+void move_up(Function& f, std::size_t first) {
+  const std::vector<std::int64_t> producer = producers(f);
+  std::int64_t last = -1;
+  for (std::size_t i = first; i < f.nodes.size(); ++i) {
+    for (ValueId v : f.nodes[i].inputs) {
+      const std::int64_t p = v == kNoValue ? -1 : producer[static_cast<std::size_t>(v)];
+      if (p < static_cast<std::int64_t>(first)) last = std::max(last, p);
+    }
+  }
+  const auto begin = f.nodes.begin();
+  std::rotate(begin + last + 1, begin + static_cast<std::ptrdiff_t>(first), f.nodes.end());
+}
+
+std::uint64_t bytes_of(Builder& b, ValueId v) {
+  std::uint64_t size = 0;
+  return byte_size(b.type(v), &size) ? size : 0;
+}
+
+/// Values of one type that travel together.
+struct Bucket {
+  DType dtype = DType::invalid;
+  std::vector<ValueId> values;
+  std::uint64_t bytes = 0, most = kFirstBucket;
+  ValueId started = kNoValue;
+};
+
+std::vector<Bucket> buckets_of(Builder& b, std::vector<ValueId> values, std::uint64_t most) {
+  const std::vector<std::int64_t> producer = producers(b.function());
+  std::ranges::stable_sort(values, {}, [&](ValueId v) { return producer[static_cast<std::size_t>(v)]; });
+  std::vector<Bucket> buckets;
+  std::map<DType, std::size_t> open;
+  for (ValueId v : values) {
+    const DType t = b.dtype(v);
+    const std::uint64_t size = bytes_of(b, v);
+    auto at = open.find(t);
+    const bool fits = at != open.end() && buckets[at->second].bytes + size <= buckets[at->second].most;
+    if (!fits) {
+      const std::uint64_t limit = at == open.end() ? std::min(kFirstBucket, most) : most;
+      open[t] = buckets.size();
+      buckets.push_back({t, {}, 0, limit});
+      at = open.find(t);
+    }
+    buckets[at->second].values.push_back(v);
+    buckets[at->second].bytes += size;
+  }
+  return buckets;
+}
+
+/// What each value is after the call: those of a bucket are parts of one tensor. A bucket of one value is that value.
+std::map<ValueId, ValueId> communicate(Builder& b, std::vector<ValueId> values, CollectiveKind kind,
+                                       std::uint64_t most) {
+  std::vector<Bucket> buckets = buckets_of(b, std::move(values), most);
+  for (Bucket& bucket : buckets) {
+    const std::size_t first = b.function().nodes.size();
+    ValueId sent = bucket.values[0];
+    if (bucket.values.size() > 1) {
+      std::vector<ValueId> flat;
+      for (ValueId v : bucket.values) flat.push_back(b.flatten(v));
+      sent = b.concat(flat, 0);
+    }
+    bucket.started = start(b, sent, kind);
+    move_up(b.function(), first);
+  }
+  std::map<ValueId, ValueId> after;
+  for (const Bucket& bucket : buckets) {
+    const ValueId all = end(b, bucket.started);
+    if (bucket.values.size() == 1) {
+      after[bucket.values[0]] = all;
+      continue;
+    }
+    Dim at = 0;
+    for (ValueId v : bucket.values) {
+      const Dim count = b.numel(v);
+      after[v] = b.reshape(b.slice(all, 0, at, count), b.shape(v));
+      at = b.pool().add(at, count);
+    }
+  }
+  return after;
+}
+
+/// The mean of the ranks' counts. The call begins with the function, so the forward pass hides it.
+ValueId mean_count(Builder& b, ValueId count, std::size_t first) {
+  const ValueId started = start(b, b.cast(count, DType::f64), CollectiveKind::all_reduce);
+  move_up(b.function(), first);
+  return end(b, started);
+}
+
+/// The samples of the first input that is not always as large.
+std::optional<Dim> samples(Builder& b) {
+  for (const FunctionInput& in : b.function().inputs) {
+    if (in.kind != FunctionInput::Kind::user || in.value == kNoValue) continue;
+    const Dims& shape = b.shape(in.value);
+    if (!shape.empty() && !shape[0].is_const()) return shape[0];
+  }
+  return {};
+}
+
+RankLoss own_rank_loss(Builder& b) {
+  const ValueId loss = own_loss(b);
+  const std::optional<Dim> n = samples(b);
+  if (!n) return {loss, kNoValue};
+  const std::size_t first = b.function().nodes.size();
+  const ValueId count = b.cast(b.from_dim(*n), DType::f64);
+  const ValueId weight = b.expr("n / m", {{"n", count}, {"m", mean_count(b, count, first)}}, DType::f64);
+  return {b.expr("w > 0 ? w * l : 0", {{"w", weight}, {"l", loss}}, b.dtype(loss)), weight};
+}
+
+}  // namespace
+
+RankLoss add_rank_loss(Builder& b, const LossRecord* loss, const TrainingOptions& options) {
+  if (loss == nullptr) return own_rank_loss(b);
+  const Head head = add_head(b, *loss, options, Reduction::sum);
+  const std::size_t first = b.function().nodes.size();
+  ValueId count = kNoValue;
+  if (loss->classes) {
+    const ValueId counted = b.expr("t >= 0", {{"t", head.target}}, DType::i64, DType::boolean);
+    count = b.reduce(b.cast(counted, DType::f64), "sum", b.all_axes(head.target), false, DType::f64);
+  } else {
+    count = b.from_dim(b.numel(head.target));
+  }
+  const ValueId mean = mean_count(b, count, first);
+  return {b.expr("s / n", {{"s", head.loss}, {"n", mean}}, b.dtype(head.loss)), kNoValue};
+}
+
+void weigh(Builder& b, ValueId weight, std::vector<ValueId>& gradients) {
+  if (weight == kNoValue) return;
+  for (ValueId& g : gradients) g = b.expr("w > 0 ? w * g : 0", {{"w", weight}, {"g", g}}, b.dtype(g));
+}
+
+ValueId mean_over_ranks(Builder& b, ValueId v) {
+  return communicate(b, {v}, CollectiveKind::all_reduce, kFirstBucket).at(v);
+}
+
+std::vector<ValueId> mean_gradients(Builder& b, const std::vector<ValueId>& gradients, std::uint64_t bucket) {
+  std::map<ValueId, ValueId> means = communicate(b, gradients, CollectiveKind::all_reduce, bucket);
+  std::vector<ValueId> list;
+  for (ValueId g : gradients) list.push_back(means.at(g));
+  return list;
+}
+
+void share_buffers(Builder& b, std::uint64_t bucket) {
+  std::vector<ValueId> values;
+  for (const WriteBack& w : b.function().writebacks) {
+    if (w.target == WriteBack::Target::state && std::ranges::find(values, w.value) == values.end())
+      values.push_back(w.value);
+  }
+  if (values.empty()) return;
+  const std::map<ValueId, ValueId> shared = communicate(b, values, CollectiveKind::broadcast, bucket);
+  for (WriteBack& w : b.function().writebacks) {
+    if (w.target == WriteBack::Target::state) w.value = shared.at(w.value);
+  }
+}
+
+}  // namespace tern

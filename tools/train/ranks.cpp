@@ -1,0 +1,173 @@
+#include "tools/train/ranks.h"
+
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "tools/text.h"
+
+namespace tern::train {
+namespace {
+
+constexpr double kSecondsBetween = 0.1;
+/// Of a rank's own machine: other bits, but the same run.
+constexpr std::string_view kOwn[] = {"threads", "device"};
+
+void put(std::vector<std::byte>& bytes, std::string_view text) {
+  const std::uint64_t size = text.size();
+  const auto* length = reinterpret_cast<const std::byte*>(&size);
+  bytes.insert(bytes.end(), length, length + sizeof(size));
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  bytes.insert(bytes.end(), data, data + text.size());
+}
+
+/// Reads what put() wrote on rank 0 of the same version of this program.
+std::string take(std::span<const std::byte>& bytes) {
+  std::uint64_t size = 0;
+  if (bytes.size() < sizeof(size)) fail(ErrorCode::internal, "rank 0 has sent too little");
+  std::memcpy(&size, bytes.data(), sizeof(size));
+  bytes = bytes.subspan(sizeof(size));
+  if (bytes.size() < size) fail(ErrorCode::internal, "rank 0 has sent too little");
+  std::string text(reinterpret_cast<const char*>(bytes.data()), size);
+  bytes = bytes.subspan(size);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> Ranks::share(std::span<const std::uint64_t> samples) const {
+  std::vector<std::uint64_t> own;
+  for (auto i = static_cast<std::size_t>(rank()); i < samples.size(); i += static_cast<std::size_t>(size()))
+    own.push_back(samples[i]);
+  return own;
+}
+
+std::uint64_t Ranks::share_size(std::uint64_t samples) const {
+  const auto ranks = static_cast<std::uint64_t>(size()), mine = static_cast<std::uint64_t>(rank());
+  return samples / ranks + (mine < samples % ranks ? 1 : 0);
+}
+
+void Ranks::add(std::span<double> numbers) const {
+  if (alone()) return;
+  group_->run({.kind = CollectiveKind::all_reduce,
+               .reduce = ReduceOp::sum,
+               .dtype = DType::f64,
+               .count = std::ssize(numbers),
+               .in = numbers.data(),
+               .out = numbers.data()});
+}
+
+std::vector<std::uint64_t> Ranks::gather(std::span<const std::uint64_t> numbers) const {
+  std::vector<std::uint64_t> all(numbers.begin(), numbers.end());
+  if (alone()) return all;
+  all.resize(numbers.size() * static_cast<std::size_t>(size()));
+  group_->run({.kind = CollectiveKind::all_gather,
+               .dtype = DType::u64,
+               .count = std::ssize(numbers),
+               .in = numbers.data(),
+               .out = all.data()});
+  return all;
+}
+
+void Ranks::share_of_first(std::vector<std::byte>& bytes) const {
+  if (alone()) return;
+  std::uint64_t size = bytes.size();
+  group_->run({.kind = CollectiveKind::broadcast, .dtype = DType::u64, .count = 1, .in = &size, .out = &size});
+  bytes.resize(size);
+  if (size == 0) return;
+  group_->run({.kind = CollectiveKind::broadcast,
+               .dtype = DType::u8,
+               .count = std::ssize(bytes),
+               .in = bytes.data(),
+               .out = bytes.data()});
+}
+
+void Ranks::share_of_first(NamedTensors& file) const {
+  if (alone()) return;
+  std::vector<std::byte> names;
+  for (const auto& [key, value] : file.metadata) {
+    put(names, key);
+    put(names, value);
+  }
+  std::vector<std::byte> heads;
+  for (const auto& [name, t] : file.tensors) {
+    put(heads, name);
+    put(heads, {reinterpret_cast<const char*>(&t.dtype), sizeof(t.dtype)});
+    put(heads, {reinterpret_cast<const char*>(t.sizes.data()), t.sizes.size() * sizeof(std::int64_t)});
+  }
+  share_of_first(names);
+  share_of_first(heads);
+  if (!leads()) {
+    file = {};
+    for (std::span<const std::byte> rest = names; !rest.empty();) {
+      std::string key = take(rest);
+      file.metadata.emplace(std::move(key), take(rest));
+    }
+    for (std::span<const std::byte> rest = heads; !rest.empty();) {
+      auto& [name, t] = file.tensors.emplace_back(take(rest), HostTensor{});
+      const std::string dtype = take(rest), sizes = take(rest);
+      std::memcpy(&t.dtype, dtype.data(), std::min(dtype.size(), sizeof(t.dtype)));
+      t.sizes.resize(sizes.size() / sizeof(std::int64_t));
+      if (!t.sizes.empty()) std::memcpy(t.sizes.data(), sizes.data(), t.sizes.size() * sizeof(std::int64_t));
+    }
+  }
+  for (auto& [name, t] : file.tensors) share_of_first(t.data);
+}
+
+void Ranks::require_same(const Settings& settings) const {
+  if (alone()) return;
+  std::vector<std::byte> bytes;
+  for (const auto& [key, value] : settings) {
+    put(bytes, key);
+    put(bytes, value);
+  }
+  share_of_first(bytes);
+  std::map<std::string, std::string> first;
+  for (std::span<const std::byte> rest = bytes; !rest.empty();) {
+    std::string key = take(rest);
+    first.emplace(std::move(key), take(rest));
+  }
+  std::string others;
+  for (const auto& [key, value] : settings) {
+    if (std::ranges::find(kOwn, key) != std::end(kOwn) || first[key] == value) continue;
+    others +=
+        fmt::format("\n  {}: {} on rank 0, {} on rank {}", key, escape_name(first[key]), escape_name(value), rank());
+  }
+  if (!others.empty()) {
+    fail(ErrorCode::invalid_argument,
+         fmt::format("the ranks do not train the same:{}\nStart all ranks with the same archive, data and options",
+                     others));
+  }
+}
+
+std::uint64_t Ranks::seed_of(std::uint64_t seed) const {
+  if (leads()) return seed;
+  const auto mine = static_cast<std::uint64_t>(rank());
+  return XXH3_64bits_withSeed(&mine, sizeof(mine), seed);
+}
+
+int CommonStop::operator()(int signal, std::uint64_t step) {
+  if (ranks_.alone()) return signal;
+  if (step < next_) return 0;
+  const auto now = std::chrono::steady_clock::now();
+  const double seconds = std::chrono::duration<double>(now - asked_).count();
+  const double steps = static_cast<double>(std::max<std::uint64_t>(step - before_, 1));
+  const double until = std::clamp(steps * kSecondsBetween / std::max(seconds, 1e-9), 1.0, 1e6);
+  asked_ = now;
+  before_ = step;
+  const std::uint64_t mine[] = {static_cast<std::uint64_t>(signal), static_cast<std::uint64_t>(until)};
+  const std::vector<std::uint64_t> all = ranks_.gather(mine);
+  // Twice as many steps as between the last two questions at most: the first ones are slow.
+  next_ = step + std::min<std::uint64_t>(all[1], 2 * static_cast<std::uint64_t>(steps));
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < all.size(); i += 2) largest = std::max(largest, all[i]);
+  return static_cast<int>(largest);
+}
+
+}  // namespace tern::train
