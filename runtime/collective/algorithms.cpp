@@ -83,7 +83,7 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
 }
 
 void Algorithms::run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
-                           std::chrono::steady_clock::time_point end) {
+                           std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits) {
   messages_.begin(0, end);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Collective& c = calls[i];
@@ -94,7 +94,10 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
       messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
     }
   }
-  messages_.wait_all();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    waits(i);
+    messages_.wait(i);
+  }
 }
 
 void Algorithms::all_reduce(const Collective& c) {

@@ -5,6 +5,7 @@
 #include <tern/collective.h>
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "runtime/collective/messages.h"
@@ -16,9 +17,9 @@ class Algorithms {
   Algorithms(Transport& transport, int rank, int ranks) : messages_(transport), rank_(rank), ranks_(ranks) {}
   /// The call has been checked; `tag` is the same on all ranks, and another for every call.
   void run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
-  /// Messages: `tags` has one for each call.
+  /// Messages: `tags` has one for each call. `waits` gets the number of each call before it is waited for.
   void run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
-                 std::chrono::steady_clock::time_point end);
+                 std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits);
 
  private:
   using Parts = std::vector<std::int64_t>;

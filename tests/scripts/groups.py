@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -36,8 +37,11 @@ def free_port():
 
 
 def start(build, engine, ranks, arguments, extra):
+    return launch(engine, ranks, [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])], extra)
+
+
+def launch(engine, ranks, command, extra):
     """Processes by rank; one for all with mpirun."""
-    command = [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_"))} | extra
     if engine == "mpi":
         address = f"127.0.0.1:{free_port()}"
@@ -53,8 +57,11 @@ def start(build, engine, ranks, arguments, extra):
 
 
 def run(build, engine, ranks, arguments, extra=None, stopped=False):
+    return wait(start(build, engine, ranks, arguments, extra or {}), stopped)
+
+
+def wait(processes, stopped=False):
     """What all ranks print, and the exit statuses. `stopped`: a rank stops itself, and is killed when others have ended."""
-    processes = start(build, engine, ranks, arguments, extra or {})
     end, waiting = time.time() + LIMIT, set(processes)
     while waiting and time.time() < end and not (stopped and len(waiting) == 1):
         waiting = {p for p in waiting if p.poll() is None}
@@ -168,6 +175,35 @@ def command(checks, build, data):
         checks.expect("tern run --group gloo, and its traces as one", good, text)
 
 
+def tensors(path):
+    """The float32 tensors of a safetensors file."""
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    parts = {k: (v["dtype"], v["data_offsets"]) for k, v in header.items() if k != "__metadata__"}
+    return {k: struct.unpack(f"<{(end - begin) // 4}f", data[begin:end]) for k, (t, (begin, end)) in parts.items()
+            if t == "F32"}
+
+
+def decoder(checks, build, engine, data, ranks):
+    """Parts of a decoder (examples/tensor_parallel) have the logits of the whole one, as PyTorch computed them."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [f"{build}/tern", "run", f"{data}/llama_{ranks}_{{rank}}.pt2", "--sequence", f"{data}/tokens.safetensors",
+                   "-o", folder + "/{rank}.safetensors", "--group", engine, "--group-timeout", "60"]
+        text, status, hung, errors = wait(launch(engine, ranks, command, {}))
+        good, worst = not hung and not any(status), 0
+        if good:
+            expected = list(tensors(f"{data}/logits.safetensors").items())
+            found = [tensors(f"{folder}/{r}.safetensors") for r in range(ranks)]
+            good = all(f == found[0] for f in found) and len(expected) == len(found[0]) == 16
+            for name, values in expected:
+                step = name.split(".")[0]
+                mine = next(v for k, v in found[0].items() if k.startswith(step + "."))
+                worst = max(worst, *(abs(a - b) for a, b in zip(mine, values)))
+            good = good and worst < 2e-5  # of logits up to 4
+        checks.expect(f"{engine}, a decoder on {ranks} ranks", good, f"{worst}\n{text}{errors}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -191,10 +227,16 @@ def main():
             text, status, hung, errors = run(arguments.build, engine, ranks, ["check"])
             good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == ranks
             checks.expect(f"{engine}, {ranks} ranks: every kind has the bits of local_group", good, text + errors)
+        text, status, hung, errors = run(arguments.build, engine, 4, ["mesh"])
+        good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 12
+        checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)
         failures(checks, arguments.build, engine, 3)
         flight(checks, arguments.build, engine, arguments.torch)
         if arguments.data and engine == "gloo":
             command(checks, arguments.build, arguments.data)
+        if arguments.data:
+            for ranks in (2, 4):
+                decoder(checks, arguments.build, engine, f"{arguments.data}/tensor_parallel", ranks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 

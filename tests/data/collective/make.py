@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the cases of tests/data/collective.tar.zst: programs that several ranks run together, run by PyTorch's gloo.
 
-  make.py OUT      needs torch 2.12 and safetensors
+  make.py OUT [PART]   needs torch 2.12 and safetensors; PART: only the cases with it in their names
 
 Tensors are `rankR.callC.inK` and so on; every rank runs the program that rank 0 exported.
 """
@@ -132,6 +132,22 @@ class Beside(torch.nn.Module):
         return z @ w, rows * 2
 
 
+class Mesh(torch.nn.Module):
+    """Ranks in rows and columns: products of parts are added along a row, averages taken along a column."""
+
+    def __init__(self, rows, columns, size):
+        super().__init__()
+        self.rows, self.columns, self.size = rows, columns, size
+
+    def forward(self, x, a, b):
+        y = torch.relu(x @ a.t()) @ b.t()
+        total = ops.wait_tensor(ops.all_reduce(y, "sum", self.rows))
+        mean = ops.all_reduce(total, "avg", self.columns)
+        parts = ops.all_gather_into_tensor(y, self.size, self.rows)
+        largest = ops.wait_tensor(ops.all_reduce(y, "max", group))
+        return ops.wait_tensor(mean) + x, ops.wait_tensor(parts), largest
+
+
 def numbers(rank, dtype, *sizes):
     generator = torch.Generator().manual_seed(rank + 1)
     if dtype == torch.bool:
@@ -188,10 +204,27 @@ def cases(size):
     yield "in_place", InPlace(), lambda r: [[numbers(r, torch.float32, 5)]]
 
 
-def run(rank, size, out, rendezvous):
+def mesh_cases(size, rank):
+    """As cases, with the ranks of each named group, which every rank makes under a name of its own."""
+    if size < 4:
+        return
+    columns, rows = 2, size // 2
+    mesh = dist.init_device_mesh("cpu", (columns, rows), mesh_dim_names=("dp", "tp"))
+    names = [mesh.get_group(axis).group_name for axis in ("tp", "dp")]
+    text = lambda groups: "/".join(",".join(map(str, g)) for g in groups)
+    groups = f"{names[0]}={text(mesh.mesh.tolist())} {names[1]}={text(mesh.mesh.t().tolist())}"
+    # adding on in another order shows in the last place
+    yield "mesh", Mesh(*names, rows), lambda r: [
+        [numbers(r // rows, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]
+    ], groups
+
+
+def run(rank, size, out, rendezvous, part):
     dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=size)
-    for name, module, calls in cases(size):
+    for name, module, calls, *groups in (*cases(size), *mesh_cases(size, rank)):
         name = f"{name}_{size}"
+        if part not in name:
+            continue
         if rank == 0:
             # The sizes of an uneven call are its own.
             rows = torch.export.Dim.AUTO if isinstance(module, Uneven) else None
@@ -206,6 +239,8 @@ def run(rank, size, out, rendezvous):
         dist.all_gather_object(everything, tensors)
         if rank == 0:
             metadata = {"torch": torch_version(), "ranks": str(size)}
+            if groups:
+                metadata["groups"] = groups[0]
             if name.startswith("all_reduce_half_") and size > 2:
                 metadata |= {"rtol": "0.002", "atol": "0"}  # two roundings in another order
             save_file({k: v for part in everything for k, v in part.items()}, f"{out}/{name}.safetensors", metadata)
@@ -217,4 +252,5 @@ if __name__ == "__main__":
     os.makedirs(sys.argv[1], exist_ok=True)
     for ranks in (2, 3, 4, 8):
         with tempfile.TemporaryDirectory() as folder:
-            mp.spawn(run, (ranks, sys.argv[1], f"{folder}/rendezvous"), nprocs=ranks)
+            part = sys.argv[2] if len(sys.argv) > 2 else ""
+            mp.spawn(run, (ranks, sys.argv[1], f"{folder}/rendezvous", part), nprocs=ranks)
