@@ -26,6 +26,7 @@ class Algorithms {
   void all_reduce(const Collective& c);
   void join_all(const Collective& c);
   void join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere);
+  void join_inputs(const Collective& c, std::byte* joined, std::int64_t count);
   void gather_parts(const Collective& c, const Parts& begins, bool everywhere);
   void broadcast(const Collective& c);
   void scatter(const Collective& c);
@@ -41,6 +42,7 @@ class Algorithms {
   Messages messages_;
   int rank_, ranks_;
   Parts parts_, others_;
+  std::vector<const std::byte*> inputs_;  ///< of a piece, by rank
   std::vector<std::byte> scratch_, scaled_;
   std::vector<Messages::Number> numbers_;
 };

@@ -9,7 +9,9 @@
 //   messages
 //   group_worker decode ENGINE PROGRAM STEPS   steps of examples/tensor_parallel: "step", the median of their
 //                                        milliseconds, and the processor's for each
-//   group_worker time ENGINE             all_reduce of 1 kB to 64 MB: bytes and microseconds of each
+//   group_worker time ENGINE [LEAST]     all_reduce of 1 kB to 64 MB, or from LEAST bytes on: bytes, microseconds of
+//   each,
+//                                        and of all processors
 #include <fmt/format.h>
 #include <signal.h>
 #include <tern/collective.h>
@@ -168,23 +170,26 @@ int decode(const std::string& engine, const std::string& path, int steps) {
   return 0;
 }
 
-int time_all(const std::string& engine) {
+int time_all(const std::string& engine, std::size_t least) {
   const auto group = join(engine);
-  for (std::size_t bytes = 1024; bytes <= (std::size_t{64} << 20); bytes *= 4) {
-    std::vector<float> x(bytes / sizeof(float), 1.0f), y(x.size());
+  for (std::size_t bytes = least; bytes <= (std::size_t{64} << 20); bytes *= 4) {
+    std::vector<float> x(bytes / sizeof(float), 1.0f);  // in place, as programs and dist.all_reduce do it
     const Collective call{
-        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = y.data()};
+        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = x.data()};
     const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;
     group->run(call);
     group->run({.kind = CollectiveKind::barrier});
     std::vector<double> times;
+    const double before = processor_ms();
     for (int i = 0; i < turns; ++i) {
       const auto begin = Clock::now();
       group->run(call);
       times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     }
     std::ranges::sort(times);
-    if (group->rank() == 0) fmt::print("{} {:.1f}\n", bytes, times[times.size() / 2]);
+    double processor = (processor_ms() - before) * 1e3 / turns;
+    group->run({.dtype = DType::f64, .count = 1, .in = &processor, .out = &processor});
+    if (group->rank() == 0) fmt::print("{} {:.1f} {:.1f}\n", bytes, times[times.size() / 2], processor);
   }
   group->run({.kind = CollectiveKind::barrier});
   return 0;
@@ -201,7 +206,7 @@ int main(int argc, char** argv) {
     if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
     if (what == "early") return tern::leave_early(engine);
     if (what == "decode" && argc > 4) return tern::decode(engine, argv[3], std::atoi(argv[4]));
-    if (what == "time") return tern::time_all(engine);
+    if (what == "time") return tern::time_all(engine, argc > 3 ? static_cast<std::size_t>(std::atoll(argv[3])) : 1024);
   } catch (const std::exception& e) {
     fmt::print("failed: {}\n", e.what());
     return 2;

@@ -132,7 +132,7 @@ TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
 }
 
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
-  constexpr std::size_t kCount = 300001;  // more than a piece, and none of its multiples
+  constexpr std::size_t kCount = 2400001;  // shares of more pieces than are under way, and of no whole number
   const Groups groups = make(3);
   std::vector<std::vector<float>> in(3), out(3);
   for (std::size_t r = 0; r < 3; ++r) {
