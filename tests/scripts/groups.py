@@ -188,7 +188,7 @@ def tensors(path):
 def decoder(checks, build, engine, data, ranks):
     """Parts of a decoder (examples/tensor_parallel) have the logits of the whole one, as PyTorch computed them."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [f"{build}/tern", "run", f"{data}/llama_{ranks}_{{rank}}.pt2", "--sequence", f"{data}/tokens.safetensors",
+        command = [f"{build}/tern", "run", f"{data}/llama_{ranks}_{{rank}}.pt2", "-i", f"{data}/tokens.safetensors",
                    "-o", folder + "/{rank}.safetensors", "--group", engine, "--group-timeout", "60"]
         text, status, hung, errors = wait(launch(engine, ranks, command, {}))
         good, worst = not hung and not any(status), 0
