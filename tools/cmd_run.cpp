@@ -178,6 +178,7 @@ int run_run(RunArguments& a) {
   if (group != nullptr) {
     for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
     for (std::string& name : a.inputs.files) put_rank(name, group->rank());
+    put_local_rank(a.device.name);
   }
   if (!a.output.empty()) check_output(a.output, a.format);
   const Model model = open_model(a.model);
@@ -278,7 +279,7 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "sequence are named so.\n"
       "With --group each process that torchrun --no-python, mpirun or srun starts is a rank; in the names of files "
       "{rank} "
-      "stands for its number.\n"
+      "stands for its number, in that of a device {local_rank} for its number on its host.\n"
       "  torchrun --no-python --nproc-per-node 4 tern run mesh.tern --random --group gloo --groups tp=0,1/2,3 --groups "
       "dp=0,2/1,3\n"
       "With --output - the summary goes to standard error.");

@@ -20,10 +20,22 @@ void add_group_options(CLI::App& command, std::string& engine, double& timeout_s
          bounds::kSeconds);
 }
 
+namespace {
+
+void put(std::string& text, std::string_view place, int number) {
+  for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos;)
+    text.replace(at, place.size(), std::to_string(number));
+}
+
+}  // namespace
+
 void put_rank(std::string& name, int rank) {
-  constexpr std::string_view kPlace = "{rank}";
-  for (std::size_t at = 0; (at = name.find(kPlace, at)) != std::string::npos;)
-    name.replace(at, kPlace.size(), std::to_string(rank));
+  put(name, "{rank}", rank);
+}
+
+void put_local_rank(std::string& device) {
+  constexpr std::string_view kPlace = "{local_rank}";
+  if (device.find(kPlace) != std::string::npos) put(device, kPlace, launched_group_options().local_rank);
 }
 
 std::shared_ptr<ProcessGroup> join_launched_group(const std::string& engine, double timeout_seconds) {

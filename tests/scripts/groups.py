@@ -185,6 +185,21 @@ def tensors(path):
             if t == "F32"}
 
 
+def difference(path, expected):
+    """The largest one of a decoder's logits, whose steps both files name."""
+    found, expected = tensors(path), tensors(expected)
+    if len(found) != len(expected) or not expected:
+        return float("inf")
+    worst = 0
+    for name, values in expected.items():
+        mine = next(v for k, v in found.items() if k.startswith(name.split(".")[0] + "."))
+        worst = max(worst, *(abs(a - b) for a, b in zip(mine, values)))
+    return worst
+
+
+LOGITS = 2e-5  # a sum of parts rounds in other places; logits are up to 4
+
+
 def decoder(checks, build, engine, data, ranks):
     """Parts of a decoder (examples/tensor_parallel) have the logits of the whole one, as PyTorch computed them."""
     with tempfile.TemporaryDirectory() as folder:
@@ -193,30 +208,69 @@ def decoder(checks, build, engine, data, ranks):
         text, status, hung, errors = wait(launch(engine, ranks, command, {}))
         good, worst = not hung and not any(status), 0
         if good:
-            expected = list(tensors(f"{data}/logits.safetensors").items())
             found = [tensors(f"{folder}/{r}.safetensors") for r in range(ranks)]
-            good = all(f == found[0] for f in found) and len(expected) == len(found[0]) == 16
-            for name, values in expected:
-                step = name.split(".")[0]
-                mine = next(v for k, v in found[0].items() if k.startswith(step + "."))
-                worst = max(worst, *(abs(a - b) for a, b in zip(mine, values)))
-            good = good and worst < 2e-5  # of logits up to 4
+            worst = difference(f"{folder}/0.safetensors", f"{data}/logits.safetensors")
+            good = all(f == found[0] for f in found) and worst < LOGITS
         checks.expect(f"{engine}, a decoder on {ranks} ranks", good, f"{worst}\n{text}{errors}")
+
+
+def on_devices(checks, build, engine, device, data):
+    """Programs on devices, whose library of collectives is there, have the results of the CPU over gloo."""
+
+    def start_all(name, ranks, on, over, *more):
+        command = [f"{build}/tern", "run", f"{data}/collective/{name}.pt2", "--random", "--json", "--group", over,
+                   "--group-timeout", "60", "--device", on, *more]
+        return launch(over, ranks, command, {"TERN_STAND_IN_COUNTS": "1", "TERN_EMULATOR_DEVICES": "4"})
+
+    def summaries(text):
+        return sorted([o["name"], o["sizes"], o["min"], o["max"], o["mean"]]
+                      for line in text.replace("}\n{\"out", "}\0{\"out").split("\0") for o in json.loads(line)["outputs"])
+
+    def near(a, b):
+        return a == b or isinstance(a, float) and abs(a - b) <= 1e-5 * (1 + abs(b))
+
+    for name in ("all_reduce_floats_3", "all_reduce_integers_2", "all_to_all_2", "beside_2", "gather_and_broadcast_3",
+                 "lists_2", "reduce_scatter_2"):
+        ranks = int(name[-1])
+        text, status, hung, errors = wait(start_all(name, ranks, f"{device}:{{local_rank}}", engine))
+        expected, *_ = wait(start_all(name, ranks, "cpu", "gloo"))
+        good = not hung and not any(status) and len(re.findall(r"stand-in: rank .* made [1-9]", errors)) == ranks
+        if good:
+            pairs = list(zip(summaries(text), summaries(expected)))
+            good = len(pairs) >= ranks and all(near(x, y) for a, b in pairs for x, y in zip(a, b))
+        checks.expect(f"{engine}, {name}", good, f"{text}\n{expected}\n{errors}")
+    processes = start_all("beside_2", 2, device, engine, "--repeat", "1000000")
+    time.sleep(8)  # they compile kernels first
+    processes[1].kill()
+    begin = time.time()
+    text, status, hung, errors = wait(processes)
+    checks.expect(f"{engine}, a rank is killed", not hung and time.time() - begin < 10 and "rank 1 has ended" in errors,
+                  text + errors)
+    text, status, hung, errors = wait(start_all("beside_2", 2, "cpu", engine))
+    checks.expect(f"{engine}, ranks without a device", all(status) and "rank 0, rank 1 cannot" in errors, text + errors)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build")
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("--logits", nargs=2, metavar="FILE", help="only compares a decoder's with the expected ones")
     parser.add_argument("--ranks", default="2,3,4,8")
     parser.add_argument("--engines", default="gloo,mpi")
     parser.add_argument("--all", action="store_true", help="up to 8 ranks")
     parser.add_argument("--data", help="the folder of the unpacked test data: also checks the command")
+    parser.add_argument("--device", help="cuda or rocm, as device.sh has it: checks groups of these devices, and no others")
     parser.add_argument("--torch", help="the bin folder of a Python with PyTorch: its torchfrtrace reads the records")
     arguments = parser.parse_args()
+    if arguments.logits:
+        sys.exit(difference(*arguments.logits) >= LOGITS)
     if arguments.all:
         arguments.ranks = "2,3,4,8"
     checks = Checks()
-    for engine in arguments.engines.split(","):
+    if arguments.device:
+        on_devices(checks, arguments.build, {"cuda": "nccl", "rocm": "rccl"}[arguments.device], arguments.device,
+                   arguments.data)
+        arguments.engines = ""
+    for engine in filter(None, arguments.engines.split(",")):
         if not os.path.exists(f"{arguments.build}/engines/libtern_{engine}.so"):
             print(f"left out: {engine}, which this build is without")
             continue
