@@ -13,6 +13,7 @@ import warnings
 
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory  # defines the operators
 import torch.multiprocessing as mp
 from safetensors.torch import save_file
 from torch.export import export
@@ -132,6 +133,25 @@ class Beside(torch.nn.Module):
         return z @ w, rows * 2
 
 
+class Symmetric(torch.nn.Module):
+    """What torch.export takes of torch.ops.symm_mem. Hosts run none of it: `same` has what these operators mean."""
+
+    def forward(self, x, a, b):
+        s = torch.ops.symm_mem
+        whole, (product,) = s.fused_all_gather_matmul(a, [b], 1, group)
+        return (s.one_shot_all_reduce(x, "sum", group), s.one_shot_all_reduce_copy(torch.empty_like(x), x, "avg", group),
+                whole, product, s.fused_matmul_reduce_scatter(a, b, "sum", 0, group),
+                s._low_contention_all_gather(x, group), s._low_contention_reduce_scatter(x, "avg", group))
+
+    @staticmethod
+    def same(size):
+        def forward(x, a, b):
+            whole = all_gather(a.transpose(0, 1).contiguous(), size).transpose(0, 1).contiguous()
+            return (all_reduce(x, "sum"), all_reduce(x, "avg"), whole, whole @ b, reduce_scatter(a @ b, "sum", size),
+                    all_gather(x, size), reduce_scatter(x, "avg", size))
+        return Function(forward)
+
+
 class Mesh(torch.nn.Module):
     """Ranks in rows and columns: products of parts are added along a row, averages taken along a column."""
 
@@ -201,6 +221,10 @@ def cases(size):
         *ops.reduce_scatter_tensor_coalesced([x, y], "max", size, group))]
     yield "lists", Function(lists), lambda r: [[numbers(r, torch.float32, size, 2), numbers(r + 7, torch.float32, size)]]
     yield "beside", Beside(size), lambda r: [[numbers(r, torch.float32, 6, 6), numbers(0, torch.float32, 6, 6)]]
+    if size < 4:
+        yield "symmetric_memory", Symmetric(), lambda r: [
+            [numbers(r, torch.float32, 2 * size, 3), numbers(r, torch.float32, 2 * size, 3, 5),
+             numbers(r + 9, torch.float32, 5, 4)]]
     yield "in_place", InPlace(), lambda r: [[numbers(r, torch.float32, 5)]]
 
 
@@ -234,7 +258,7 @@ def run(rank, size, out, rendezvous, part):
             save_program(program, f"{out}/{name}.pt2")
         tensors = {}
         for c, args in enumerate(calls(rank)):
-            tensors |= record(module, args, f"rank{rank}.call{c}.")
+            tensors |= record(module.same(size) if isinstance(module, Symmetric) else module, args, f"rank{rank}.call{c}.")
         everything = [None] * size
         dist.all_gather_object(everything, tensors)
         if rank == 0:
