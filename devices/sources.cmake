@@ -21,12 +21,15 @@ set(sources
   gpu/hip/vendor.cpp
   gpu/kernel_compiler.cpp
   gpu/libraries/activation.cpp
+  gpu/libraries/collectives.cpp
+  gpu/libraries/communication.cpp
   gpu/libraries/describe.cpp
   gpu/libraries/fused.cpp
   gpu/libraries/lt.cpp
   gpu/libraries/lt_plan.cpp
   gpu/libraries/lt_product.cpp
   gpu/libraries/lt_types.cpp
+  gpu/libraries/nccl.cpp
   gpu/libraries/overrides.cpp
   gpu/libraries/product.cpp
   gpu/libraries/shared_library.cpp

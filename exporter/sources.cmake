@@ -173,6 +173,7 @@ set(sources
   lower/signal_windows.cpp
   lower/splitting.cpp
   lower/stft.cpp
+  lower/symmetric_memory.cpp
   lower/tensordot.cpp
   lower/torchao_affine.cpp
   lower/torchao_float8.cpp

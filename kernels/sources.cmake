@@ -194,6 +194,7 @@ set(sources
   custom/call.cpp
   custom/custom.cpp
   custom/device.cpp
+  custom/groups.cpp
   custom/library.cpp
   generate/definition_kernels.cpp
   generate/embed.cpp

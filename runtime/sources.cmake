@@ -20,12 +20,14 @@ set(sources
   collective/engine_group.cpp
   collective/engines.cpp
   collective/flight.cpp
+  collective/group_names.cpp
   collective/launch.cpp
   collective/local_group.cpp
   collective/messages.cpp
   collective/reduce.cpp
   collective/session_groups.cpp
   collective/socket.cpp
+  collective/subgroup.cpp
   collective/transport_group.cpp
   collective/watch.cpp
   context.cpp
@@ -36,6 +38,7 @@ set(sources
   devices/device.cpp
   devices/parts.cpp
   devices/plugin/archived_kernels.cpp
+  devices/plugin/call_timeout.cpp
   devices/plugin/clock.cpp
   devices/plugin/communicator.cpp
   devices/plugin/constants.cpp

@@ -29,6 +29,7 @@
 #include "tools/quantize/report.h"
 #include "tools/same_file.h"
 #include "tools/sizes.h"
+#include "tools/subgroups.h"
 #include "tools/terminal.h"
 #include "tools/train/activation_memory.h"
 #include "tools/train/export_options.h"
@@ -43,7 +44,7 @@ struct ExportArguments {
   LlmArguments llm;
   std::vector<std::string> keep;
   std::vector<std::pair<std::string, std::string>> annotations;
-  std::vector<std::string> targets, sizes, size_names;
+  std::vector<std::string> targets, sizes, size_names, groups;
   double tune_seconds = 60;
   bool tune = false, custom_ops = false, no_fold = false, no_origins = false, verify = false, json = false;
 };
@@ -271,6 +272,7 @@ int run_export(ExportArguments& a) {
   }
   GenerationReport generated;
   if (generation) generated = add_generation(program, *generation);
+  hold_groups(program, a.groups);
   const Calibration* const measured = calibration ? &*calibration : nullptr;
   if (!a.quantize.chart.empty()) write_chart(a.quantize.chart, chart_of(import.quantized, measured));
   std::optional<Progress> progress;
@@ -309,6 +311,9 @@ void add_export_command(CLI::App& app, CommandLine& line) {
       ->type_name("FILE");
   c->add_option("--compress", a->compress, "none, zstd or zstd:LEVEL (1 to 22); compressed weights cannot be mapped")
       ->type_name("CODEC");
+  c->add_option("--groups", a->groups,
+                "Write into the archive which ranks a group of the program has, for tern run --group: tp=0,1/2,3")
+      ->type_name("NAME=RANKS[/RANKS...]");
   c->add_option("--annotate", a->annotations,
                 "Annotate every node whose module path, ATen operator or op matches PATTERN (* ? []). May be repeated")
       ->type_name("PATTERN KEY=VALUE");

@@ -18,6 +18,7 @@
 #include "tools/groups.h"
 #include "tools/inputs.h"
 #include "tools/same_file.h"
+#include "tools/subgroups.h"
 #include "tools/text.h"
 #include "tools/trace/options.h"
 #include "tools/widened_text.h"
@@ -28,6 +29,7 @@ namespace {
 struct RunArguments {
   std::string model, function, output, format, group;
   double group_timeout = 600;
+  std::vector<std::string> groups;
   TraceChoice trace;
   InputChoice inputs;
   DeviceChoice device;
@@ -177,6 +179,7 @@ int run_run(RunArguments& a) {
   if (group != nullptr) {
     for (std::string* name : {&a.model, &a.output, &a.trace.path}) put_rank(*name, group->rank());
     for (std::string& name : a.inputs.files) put_rank(name, group->rank());
+    put_local_rank(a.device.name);
   }
   refuse_to_replace("--output", a.output, {a.model});
   refuse_to_replace("--trace", a.trace.path, {a.model});
@@ -202,7 +205,7 @@ int run_run(RunArguments& a) {
   const Prepared prepared = model.prepare(options);
   Session session(prepared, Stream(a.device.name, a.device.share));
   session.set_seed(a.inputs.seed);
-  if (group != nullptr) session.set_group(group);
+  if (group != nullptr) set_groups(session, *model.program(), group, groups_of(*model.program(), a.groups));
   Results results(f, a, calls.size());
   Graph graph;
   if (a.graph) {
@@ -252,6 +255,11 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       ->type_name("BYTES")
       ->capture_default_str();
   add_group_options(*c, a->group, a->group_timeout);
+  c->add_option(
+       "--groups", a->groups,
+       "The ranks of a group that the program names: tp=0,1/2,3 is ranks 0 and 1 for these two, and 2 and 3 for "
+       "the others (default: what the archive says)")
+      ->type_name("NAME=RANKS[/RANKS...]");
   add_device_options(*c, a->device);
   add_share_options(*c, a->device);
   add_copy_weights_option(*c, a->device);
@@ -274,7 +282,9 @@ void add_run_command(CLI::App& app, CommandLine& line) {
       "sequence are named so.\n"
       "With --group each process that torchrun --no-python, mpirun or srun starts is a rank; in the names of files "
       "{rank} "
-      "stands for its number.\n"
+      "stands for its number, in that of a device {local_rank} for its number on its host.\n"
+      "  torchrun --no-python --nproc-per-node 4 tern run mesh.tern --random --group gloo --groups tp=0,1/2,3 --groups "
+      "dp=0,2/1,3\n"
       "With --output - the summary goes to standard error.");
   c->callback([a, &line] { line.status = run_run(*a); });
 }

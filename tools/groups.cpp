@@ -12,25 +12,33 @@ void add_group_options(CLI::App& command, std::string& engine, double& timeout_s
   command
       .add_option(
           "--group", engine,
-          "Run as one rank of a group of processes over this engine, gloo or mpi, as torchrun --no-python, mpirun "
-          "or srun have started it")
+          "Run as one rank of a group of processes over this engine, gloo, mpi, or nccl (rccl) on devices, as torchrun "
+          "--no-python, mpirun or srun have started it")
       ->type_name("ENGINE");
   within(command.add_option("--group-timeout", timeout_seconds, "How many seconds a rank waits for the others")
              ->capture_default_str(),
          bounds::kSeconds);
 }
 
+namespace {
+
+void put(std::string& text, std::string_view place, int number) {
+  for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos;)
+    text.replace(at, place.size(), std::to_string(number));
+}
+
+}  // namespace
+
 void put_rank(std::string& name, int rank) {
-  constexpr std::string_view kPlace = "{rank}";
-  for (std::size_t at = 0; (at = name.find(kPlace, at)) != std::string::npos;)
-    name.replace(at, kPlace.size(), std::to_string(rank));
+  put(name, "{rank}", rank);
+}
+
+void put_local_rank(std::string& device) {
+  constexpr std::string_view kPlace = "{local_rank}";
+  if (device.find(kPlace) != std::string::npos) put(device, kPlace, launched_group_options().local_rank);
 }
 
 std::shared_ptr<ProcessGroup> join_launched_group(const std::string& engine, double timeout_seconds) {
-  if (engine == "nccl" || engine == "rccl")
-    fail(ErrorCode::unsupported,
-         "devices with collectives of their own (tern devices lists them) use these by themselves: take --group gloo "
-         "or mpi, with --device");
   GroupOptions options = launched_group_options();
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(timeout_seconds * 1000));
   return connect_group(engine, options);

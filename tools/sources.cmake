@@ -93,6 +93,7 @@ set(sources
   scaling/text.cpp
   sessions.cpp
   sizes.cpp
+  subgroups.cpp
   terminal.cpp
   text.cpp
   text_table.cpp

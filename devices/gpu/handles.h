@@ -12,6 +12,7 @@
 namespace tern::gpu {
 struct StreamProfile;
 struct StreamPart;
+struct Communication;
 
 /// A body of control flow that a graph takes: the stream whose capture is its graph.
 struct OpenBody {
@@ -28,6 +29,8 @@ struct tern_device_stream_s {
   std::vector<tern::gpu::OpenBody> bodies;            ///< that are open in the graph, the innermost last
   std::unique_ptr<tern::gpu::StreamProfile> profile;  ///< while it is measured
   std::shared_ptr<tern::gpu::StreamPart> part;        ///< of the device, that it has; null: the whole
+  /// The group that has calls on it; null: none had.
+  std::shared_ptr<tern::gpu::Communication> communication = nullptr;
 
   /// The stream that takes work now.
   [[nodiscard]] tern::gpu::Stream current() const { return bodies.empty() ? stream : bodies.back().stream; }

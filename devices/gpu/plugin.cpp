@@ -45,6 +45,7 @@ struct Table {
   const void* (*get)();
 };
 constexpr Table kTables[] = {
+    {"collective", [] { return static_cast<const void*>(collective_functions()); }},
     {"events", [] { return static_cast<const void*>(event_functions()); }},
     {"graph", [] { return static_cast<const void*>(graph_functions()); }},
     {"graph_conditional", [] { return static_cast<const void*>(graph_conditional_functions()); }},

@@ -2,6 +2,7 @@
 
 #include "devices/gpu/devices.h"
 #include "devices/gpu/handles.h"
+#include "devices/gpu/libraries/communication.h"
 #include "devices/gpu/library.h"
 #include "devices/gpu/profiler.h"
 #include "devices/gpu/share.h"
@@ -29,7 +30,10 @@ tern_device_status stream_destroy(std::int32_t device, tern_device_stream stream
 
 tern_device_status stream_synchronize(std::int32_t device, tern_device_stream stream) {
   TERN_GPU_ENTER(device);
-  return checked(api().stream_synchronize(stream->stream), "waiting for the stream");
+  TERN_GPU_TRY(checked(api().stream_synchronize(stream->stream), "waiting for the stream"));
+  // A call that was aborted ends as others do, without its results.
+  const std::string why = stream->communication == nullptr ? "" : stream->communication->failure();
+  return why.empty() ? TERN_DEVICE_OK : failed(TERN_DEVICE_FAILED, why);
 }
 
 tern_device_status event_create(std::int32_t device, tern_device_event* event) {

@@ -17,6 +17,8 @@ const tern_device_share_functions* share_functions();
 const tern_device_override_functions* override_functions();
 const tern_device_partition_functions* partition_functions();
 const tern_device_library_functions* library_functions();
+/// Null where the vendor's library of collectives is missing.
+const tern_device_collective_functions* collective_functions();
 /// Null where the driver has no conditional nodes.
 const tern_device_graph_conditional_functions* graph_conditional_functions();
 

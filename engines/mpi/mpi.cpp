@@ -6,7 +6,9 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <future>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -50,8 +52,16 @@ std::string text_of(int error) {
   return {text, static_cast<std::size_t>(length)};
 }
 
+/// A message of a group that has failed is still active: MPI would write to its memory, which is the application's
+/// again, while it is called for another group.
+std::atomic<bool> unsafe{false};
+
 template <class Call>
 void check(const char* what, Call call) {
+  if (unsafe)
+    throw std::runtime_error(
+        "a group of this process has failed while a rank was stopped in the middle of a message: "
+        "no group of MPI can be used any more");
   std::unique_lock lock(calls(), std::defer_lock);
   if (one_at_a_time) lock.lock();
   const int error = call();
@@ -127,8 +137,51 @@ int most_tag() {
   return static_cast<int>(std::bit_floor(limit + 1) - 1);
 }
 
+bool has_parent(const tern_engine_place& place) {
+  return place.size >= offsetof(tern_engine_place, members) + sizeof place.members && place.parent != nullptr;
+}
+
+/// MPI_Comm_create_group has no form that does not wait: a thread calls it, which is left behind if it takes too long.
+MPI_Comm communicator_of_some(const tern_engine_place& place) {
+  const MPI_Comm parent = place.parent->comm;
+  const std::vector<int> members(place.members, place.members + place.ranks);
+  auto create = [parent, members] {
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    check("MPI_Comm_group", [&] { return MPI_Comm_group(parent, &all); });
+    check("MPI_Group_incl",
+          [&] { return MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some); });
+    check("MPI_Comm_create_group", [&] { return MPI_Comm_create_group(parent, some, 0, &comm); });
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    return comm;
+  };
+  if (one_at_a_time) return create();
+  std::packaged_task<MPI_Comm()> task(create);
+  std::future<MPI_Comm> made = task.get_future();
+  std::thread thread(std::move(task));
+  if (made.wait_for(milliseconds(place.timeout_ms)) != std::future_status::ready) {
+    failed = true;
+    thread.detach();
+    throw std::runtime_error("MPI_Comm_create_group has not ended in time");
+  }
+  thread.join();
+  return made.get();
+}
+
+tern_engine_status connect_some(const tern_engine_place& place, tern_engine_group* group) {
+  meet(place, {});
+  auto made = std::make_unique<tern_engine_group_s>();
+  made->comm = communicator_of_some(place);
+  MPI_Comm_set_errhandler(made->comm, MPI_ERRORS_RETURN);
+  made->most_tag = most_tag();
+  *group = made.release();
+  return TERN_ENGINE_OK;
+}
+
 tern_engine_status connect_all(const tern_engine_place* place, tern_engine_group* group) {
   return guarded([&] {
+    if (has_parent(*place)) return connect_some(*place, group);
     std::string problem;
     try {
       initialise();
@@ -230,8 +283,8 @@ void interrupt(tern_engine_group group) {
   group->stopped = true;
 }
 
-/// MPI cannot take back a send, nor a receive that has met its message: those are given time to end. What has not then
-/// stays active, for MPI moves elements only while it is called; the process ends without MPI_Finalize.
+/// MPI cannot take back a send, nor a receive that has met its message: those are given time to end. Since MPI moves
+/// elements only while it is called, what is active then ends the use of MPI in this process.
 void close_group(tern_engine_group group) {
   guarded([&] {
     group->stopped = true;
@@ -241,7 +294,7 @@ void close_group(tern_engine_group group) {
         if (part == MPI_REQUEST_NULL) continue;
         try {
           check("ending a message", [&] { return MPI_Cancel(&part); });
-          if (!done_until(part, end)) failed = true;
+          if (!done_until(part, end)) failed = unsafe = true;
         } catch (const std::exception&) {
           failed = true;  // the others end all the same
         }

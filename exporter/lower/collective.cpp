@@ -1,17 +1,15 @@
 // Communication between processes: torch.distributed's functional collectives. All start, as PyTorch's do;
 // exporter/simplify/overlap.cpp finds those that nothing runs beside.
+#include "exporter/lower/collective.h"
+
 #include <tern/collective.h>
 
 #include "exporter/lower/lower.h"
 
 namespace tern {
-namespace {
 
-using Values = std::vector<ValueId>;
-using Kind = CollectiveKind;
-
-ValueId add(Builder& b, const Call& c, ValueId x, Kind kind, std::int64_t groups, std::string_view reduce,
-            std::int64_t root = 0, const Dims& sizes = {}, const Dims& counts = {}) {
+ValueId add_collective(Builder& b, const Call& c, ValueId x, CollectiveKind kind, std::int64_t groups,
+                       std::string_view reduce, std::int64_t root, const Dims& sizes, const Dims& counts) {
   if (groups == 1) return x;
   if (reduce == "premul_sum") c.unsupported("a program does not hold the factor of premul_sum");
   std::vector<Attr> attrs = {attr(AttrKey::kind, Dim(static_cast<std::int64_t>(kind))),
@@ -27,22 +25,27 @@ ValueId add(Builder& b, const Call& c, ValueId x, Kind kind, std::int64_t groups
   return b.add(Op::collective, {x}, std::move(attrs));
 }
 
+namespace {
+
+using Values = std::vector<ValueId>;
+using Kind = CollectiveKind;
+
 Values all_reduce(Builder& b, const Call& c) {
-  return {add(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
 }
 Values all_gather(Builder& b, const Call& c) {
-  return {add(b, c, c.tensor("input"), Kind::all_gather, c.integer("group_size"), "")};
+  return {add_collective(b, c, c.tensor("input"), Kind::all_gather, c.integer("group_size"), "")};
 }
 Values reduce_scatter(Builder& b, const Call& c) {
-  return {add(b, c, c.tensor("input"), Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
+  return {add_collective(b, c, c.tensor("input"), Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"))};
 }
 Values broadcast(Builder& b, const Call& c) {
-  return {add(b, c, c.tensor("input"), Kind::broadcast, 0, "", c.integer("src"))};
+  return {add_collective(b, c, c.tensor("input"), Kind::broadcast, 0, "", c.integer("src"))};
 }
 Values all_to_all(Builder& b, const Call& c) {
   const Dims given = c.dims("input_split_sizes"), taken = c.dims("output_split_sizes");
   const std::int64_t ranks = static_cast<std::int64_t>(given.size());
-  return {add(b, c, c.tensor("input"), Kind::all_to_all, ranks, "", 0, given, taken)};
+  return {add_collective(b, c, c.tensor("input"), Kind::all_to_all, ranks, "", 0, given, taken)};
 }
 
 /// Tensors of a list go one after the other, over the same channel.
@@ -53,14 +56,15 @@ Values each(const Call& c, F f) {
   return results;
 }
 Values all_reduce_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add(b, c, x, Kind::all_reduce, 0, c.text("reduce_op")); });
+  return each(c, [&](ValueId x) { return add_collective(b, c, x, Kind::all_reduce, 0, c.text("reduce_op")); });
 }
 Values all_gather_list(Builder& b, const Call& c) {
-  return each(c, [&](ValueId x) { return add(b, c, x, Kind::all_gather, c.integer("group_size"), ""); });
+  return each(c, [&](ValueId x) { return add_collective(b, c, x, Kind::all_gather, c.integer("group_size"), ""); });
 }
 Values reduce_scatter_list(Builder& b, const Call& c) {
-  return each(
-      c, [&](ValueId x) { return add(b, c, x, Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op")); });
+  return each(c, [&](ValueId x) {
+    return add_collective(b, c, x, Kind::reduce_scatter, c.integer("group_size"), c.text("reduce_op"));
+  });
 }
 
 Values exchange(Builder& b, const Call& c, Values tensors, Dims receives, Dims peers, Dims tags) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "exporter/lower/collective.h"
 #include "exporter/lower/lower.h"
 
 namespace tern {
@@ -13,7 +14,7 @@ std::vector<Lowering> gathered() {
        {pointwise_lowerings(), movement_lowerings(), creation_lowerings(), reduction_lowerings(), indexing_lowerings(),
         contraction_lowerings(), normalization_lowerings(), gradient_lowerings(), loss_lowerings(), linalg_lowerings(),
         fft_lowerings(), optim_lowerings(), foreach_lowerings(), random_lowerings(), vision_lowerings(),
-        quantization_lowerings(), collective_lowerings()}) {
+        quantization_lowerings(), collective_lowerings(), symmetric_memory_lowerings()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   // The first of two lines for one target counts: families are in the order above.

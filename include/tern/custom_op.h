@@ -51,6 +51,34 @@ typedef struct tern_argument {
   const char* text;
 } tern_argument;
 
+/* A collective of an operator that communicates, on host memory: kinds, reductions, counts and parts are those of
+ * tern::Collective (tern/collective.h). */
+typedef struct tern_op_collective {
+  uint32_t size; /* sizeof(tern_op_collective) */
+  int32_t kind;
+  int32_t reduction;
+  tern_dtype dtype;
+  int64_t count;
+  int32_t root;
+  int32_t tag;
+  const void* in;
+  void* out;
+  const int64_t* in_parts; /* one for each rank, or null */
+  const int64_t* out_parts;
+} tern_op_collective;
+
+/* The groups of ranks of the session that runs the operator, by the names that the program has for them ("0" is
+ * torch.distributed's default group). An argument whose name has "group" in it names a group: tern run --groups and
+ * Session::set_group take that name. The functions return 0, or another number where the session has no such group or a
+ * call fails; then the operator returns another number too, and the error says why. Only the thread that runs the
+ * operator calls them, and all ranks make the same calls in the same order. */
+typedef struct tern_op_groups {
+  uint32_t size; /* sizeof(tern_op_groups) of the caller */
+  void* context;
+  int (*place)(void* context, const char* group, int32_t* rank, int32_t* ranks);
+  int (*run)(void* context, const char* group, const tern_op_collective* call);
+} tern_op_groups;
+
 /* One call. All memory belongs to the caller and is valid until the function returns. */
 typedef struct tern_op_call {
   uint32_t size; /* sizeof(tern_op_call) of the caller; members beyond it do not exist */
@@ -61,6 +89,7 @@ typedef struct tern_op_call {
   int32_t threads;      /* the most threads that the operator may use */
   char* message;        /* for the error message: `message_size` bytes, including the final zero */
   size_t message_size;
+  const tern_op_groups* groups; /* null in `infer` and in `plan` */
 } tern_op_call;
 
 /* Both functions return 0, or on failure write `message` and return another number. Several threads may call them at

@@ -414,7 +414,11 @@ enum { /* kinds and reductions have the numbers of tern/collective.h */
        TERN_COLLECTIVE_ALL_REDUCE = 0,
        TERN_COLLECTIVE_ALL_GATHER = 1,
        TERN_COLLECTIVE_REDUCE_SCATTER = 2,
-       TERN_COLLECTIVE_BROADCAST = 3
+       TERN_COLLECTIVE_BROADCAST = 3,
+       /* Of plugins whose table has `run_batch`: */
+       TERN_COLLECTIVE_ALL_TO_ALL = 4,
+       TERN_COLLECTIVE_SEND = 11,   /* in `run_batch` alone */
+       TERN_COLLECTIVE_RECEIVE = 12 /* in `run_batch` alone */
 };
 enum {
   TERN_REDUCE_SUM = 0,
@@ -430,12 +434,15 @@ enum {
 typedef struct tern_device_collective {
   uint32_t size; /* sizeof(tern_device_collective) of the caller */
   int32_t kind;
-  int32_t reduction;           /* for all_reduce and reduce_scatter */
-  int32_t dtype;               /* the numbers of tern/dtype.h; never complex: Tern passes two floats for each element */
-  int32_t root;                /* for broadcast: the rank that sends */
-  int32_t reserved;            /* 0 */
-  uint64_t count;              /* elements of `in`; for reduce_scatter a multiple of the number of ranks */
+  int32_t reduction; /* for all_reduce and reduce_scatter */
+  int32_t dtype;     /* the numbers of tern/dtype.h; never complex: Tern passes two floats for each element */
+  int32_t root;      /* for broadcast: the rank that sends; for send and receive: the other rank */
+  int32_t reserved;  /* 0 */
+  uint64_t count;    /* elements of `in`, and of `out` for receive; for reduce_scatter a multiple of the number
+                        of ranks */
   tern_device_address in, out; /* contiguous; the same (all_reduce, broadcast) or disjoint */
+  /* all_to_all: elements for and from each rank; null: equal parts. Valid during the call. */
+  const int64_t *in_parts, *out_parts;
 } tern_device_collective;
 
 typedef struct tern_device_collective_functions {
@@ -453,6 +460,13 @@ typedef struct tern_device_collective_functions {
   /* Leaves the group. This rank has no pending calls, or its calls can never finish and are abandoned. Calls that other
    * ranks have made and this rank has not fail: stream_synchronize on those ranks reports it until they leave too. */
   tern_device_status (*leave)(int32_t device, tern_device_communicator communicator);
+  /* Null: messages go through the host. Puts messages on the stream that are in flight together, of kinds send and
+   * receive. TERN_DEVICE_UNSUPPORTED as for `run`: of the kinds and dtypes alone. */
+  tern_device_status (*run_batch)(int32_t device, tern_device_stream stream, tern_device_communicator communicator,
+                                  const tern_device_collective* calls, uint32_t count);
+  /* Null: a rank that has failed is found out by `leave` alone. Any thread, while others use the communicator: a rank
+   * has failed. Calls that wait end, and stream_synchronize fails with this message. Only `leave` follows. */
+  tern_device_status (*abort)(int32_t device, tern_device_communicator communicator, const char* message);
 } tern_device_collective_functions;
 
 /* "kernel_compiler": compiles kernels for archives (`tern export --target cuda:sm_90`), also on machines without a

@@ -40,6 +40,11 @@ typedef struct tern_engine_place {
   int64_t timeout_ms;
   const char* address; /* "HOST:PORT" of rank 0, in whose network the others lie; never null */
   const tern_engine_store* store;
+  /* For a group of some ranks of another, else null: this process's end of that group, which no other thread uses until
+   * `connect` returns, and the ranks there of the new group's ranks. Engines that connect processes anew ignore both.
+   */
+  tern_engine_group parent;
+  const int32_t* members;
 } tern_engine_place;
 
 typedef struct tern_engine {

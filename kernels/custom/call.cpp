@@ -83,7 +83,8 @@ CustomCall::Operands CustomCall::operands() const {
   return o;
 }
 
-void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& function, const char* what) const {
+void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& function, const char* what,
+                        const OperatorGroups* groups) const {
   std::array<char, 512> message{};
   tern_op_call call{};
   call.size = sizeof call;
@@ -94,18 +95,21 @@ void CustomCall::invoke(Operands& o, const std::function<int(tern_op_call*)>& fu
   call.threads = Threads::current().count();
   call.message = message.data();
   call.message_size = message.size();
+  call.groups = groups == nullptr ? nullptr : groups->functions();
   const int status = function(&call);
+  // A collective that failed is over for all ranks, whatever the operator makes of it.
+  if (groups != nullptr && groups->failure() != nullptr) std::rethrow_exception(groups->failure());
   message.back() = '\0';
   if (status == 0) return;
   fail(ErrorCode::runtime,
        fmt::format("'{}' {}: {}", name_, what, message[0] != '\0' ? message.data() : fmt::format("status {}", status)));
 }
 
-void CustomCall::run(const std::vector<void*>& in, const std::vector<void*>& out) const {
+void CustomCall::run(const std::vector<void*>& in, const std::vector<void*>& out, OperatorGroups& groups) const {
   Operands o = operands();
   for (std::size_t i = 0; i < o.tensors.size(); ++i) o.tensors[i].data = in[i];
   for (std::size_t i = 0; i < o.results.size(); ++i) o.results[i].data = out[i];
-  invoke(o, op_->run, "failed");
+  invoke(o, op_->run, "failed", &groups);
 }
 
 tern_op_plan CustomCall::plan(const tern_op_kernel& kernel) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/custom/groups.h"
 #include "kernels/kernel.h"
 #include "schema/custom_arguments.h"
 
@@ -22,9 +23,9 @@ class CustomCall {
 
   const std::string& name() const { return name_; }
   const std::vector<tern_tensor>& results() const { return results_; }
-  /// Runs the operator on the host, on elements at these addresses; null for an unused result.
-  /// Several threads may do so at the same time.
-  void run(const std::vector<void*>& in, const std::vector<void*>& out) const;
+  /// Runs the operator on the host, on elements at these addresses; null for an unused result. It may communicate by
+  /// `groups`. Several threads may do so at the same time.
+  void run(const std::vector<void*>& in, const std::vector<void*>& out, OperatorGroups& groups) const;
   /// How a device runs it. Only where its library has a kernel for it.
   tern_op_plan plan(const tern_op_kernel& kernel) const;
 
@@ -35,7 +36,8 @@ class CustomCall {
     std::vector<tern_argument> arguments;
   };
   Operands operands() const;
-  void invoke(Operands& operands, const std::function<int(tern_op_call*)>& function, const char* what) const;
+  void invoke(Operands& operands, const std::function<int(tern_op_call*)>& function, const char* what,
+              const OperatorGroups* groups = nullptr) const;
 
   std::string name_;
   const tern_op* op_ = nullptr;

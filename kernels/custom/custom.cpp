@@ -18,7 +18,8 @@ void run(KernelCall& c) {
   std::vector<void*> in, out;
   for (const TensorView& v : c.in) in.push_back(v.data);
   for (std::size_t i = 0; i < c.out.size(); ++i) out.push_back(c.wants(i) ? c.out[i].data : nullptr);
-  static_cast<const State&>(*c.state).call.run(in, out);
+  OperatorGroups groups(c.groups, *c.node);
+  static_cast<const State&>(*c.state).call.run(in, out, groups);
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ void run_on_host(KernelCall& c, const CustomCall& call) {
     const bool wanted = c.wants(i);
     out.push_back(wanted ? memory.emplace_back(bytes_of(c.out[i].dtype, c.out[i].shape())).data() : nullptr);
   }
-  call.run(in, out);
+  OperatorGroups groups(c.groups, *c.node);
+  call.run(in, out, groups);
   for (std::size_t i = 0; i < c.out.size(); ++i) {
     if (c.wants(i)) c.launcher->upload(c.out[i].data, out[i], bytes_of(c.out[i].dtype, c.out[i].shape()));
   }

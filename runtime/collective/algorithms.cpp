@@ -4,6 +4,7 @@
 #include <tern/error.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/collective/call.h"
@@ -16,10 +17,12 @@ using Kind = CollectiveKind;
 
 /// Below, every rank gets all inputs and joins them: one message each way instead of two.
 constexpr std::size_t kSmall = 8192;
-/// A share goes in pieces of about so many bytes, so many at a time: while one is joined, the next are on their way,
-/// and what has arrived is still in the cache.
-constexpr std::size_t kPiece = std::size_t{1} << 19;
-constexpr std::int64_t kWindow = 4;
+/// A share goes in pieces of about so many bytes, so many at a time: while one is joined, the next is on its way. Each
+/// message costs its ranks a switch of threads or two, so pieces are large where there are enough of them.
+constexpr std::int64_t kLeastPiece = std::int64_t{1} << 19, kMostPiece = std::int64_t{1} << 20;
+constexpr std::int64_t kWindow = 2;
+
+constexpr std::size_t kTile = 8192;  ///< of the sum of some ranks
 
 enum Step : std::uint32_t { kTake = 0, kGive = 1u << 30, kParts = 2u << 30 };
 
@@ -83,7 +86,7 @@ void Algorithms::run(const Collective& call, std::uint64_t tag, std::chrono::ste
 }
 
 void Algorithms::run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
-                           std::chrono::steady_clock::time_point end) {
+                           std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits) {
   messages_.begin(0, end);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const Collective& c = calls[i];
@@ -94,7 +97,10 @@ void Algorithms::run_batch(std::span<const Collective> calls, std::span<const st
       messages_.receive(c.root, kTake, c.out, bytes_of(c, c.count));
     }
   }
-  messages_.wait_all();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    waits(i);
+    messages_.wait(i);
+  }
 }
 
 void Algorithms::all_reduce(const Collective& c) {
@@ -124,13 +130,14 @@ void Algorithms::join_all(const Collective& c) {
 void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere) {
   const bool to_root = c.kind == Kind::reduce, takes = everywhere || (to_root && rank_ == c.root);
   const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
-  const std::int64_t piece = std::max<std::int64_t>(1, static_cast<std::int64_t>(kPiece) / size);
   const auto* in = static_cast<const std::byte*>(c.in);
   auto* result = static_cast<std::byte*>(c.out);
   const auto share = [&](int r) { return begins[at(r) + 1] - begins[at(r)]; };
   const std::int64_t mine = share(rank_), first = begins[at(rank_)];
   std::int64_t longest = 0;
   for (int r = 0; r < ranks_; ++r) longest = std::max(longest, share(r));
+  const std::int64_t piece =
+      std::max<std::int64_t>(1, std::clamp(longest * size / kWindow, kLeastPiece, kMostPiece) / size);
   const std::int64_t pieces = (longest + piece - 1) / piece, slots = std::min(kWindow, pieces);
   const auto length = [&](std::int64_t of, std::int64_t p) {
     return std::clamp<std::int64_t>(of - p * piece, 0, piece);
@@ -173,14 +180,9 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
       messages_.wait(number(kTaken, r, p));
       return place(r, p);
     };
-    const std::byte* so_far = input(0);
-    for (int r = 1; r < ranks_; ++r) {
-      const std::byte* x = input(r);
-      // `joined` may be an input that is still to come.
-      std::byte* const to = r + 1 == ranks_ ? joined : place(0, p);
-      if (n > 0) join(c.reduce, c.dtype, to, so_far, x, n);
-      so_far = to;
-    }
+    inputs_.clear();
+    for (int r = 0; r < ranks_; ++r) inputs_.push_back(input(r));
+    join_inputs(c, joined, n);
     if (n > 0) finish(c.reduce, c.dtype, joined, n, ranks_);
     for (int i = 1; i < ranks_ && n > 0; ++i) {
       const int to = (rank_ + i) % ranks_;
@@ -190,6 +192,23 @@ void Algorithms::join_shares(const Collective& c, const Parts& begins, std::byte
     if (p + slots >= pieces) continue;
     if (own == nullptr) messages_.wait(number(kGiven, c.root, p));  // from the place that the next piece takes
     begin(p + slots);
+  }
+}
+
+/// Tile by tile, so that what some ranks have been joined to stays in the cache.
+void Algorithms::join_inputs(const Collective& c, std::byte* joined, std::int64_t count) {
+  alignas(64) std::array<std::byte, kTile> sum;
+  const auto size = static_cast<std::int64_t>(bytes_of(c, 1));
+  const std::int64_t tile = static_cast<std::int64_t>(kTile) / size;
+  for (std::int64_t at = 0; at < count; at += tile) {
+    const std::int64_t n = std::min(tile, count - at), offset = at * size;
+    const std::byte* so_far = inputs_[0] + offset;
+    for (std::size_t r = 1; r < inputs_.size(); ++r) {
+      // `joined` may be an input that is still to come.
+      std::byte* const to = r + 1 == inputs_.size() ? joined + offset : sum.data();
+      join(c.reduce, c.dtype, to, so_far, inputs_[r] + offset, n);
+      so_far = to;
+    }
   }
 }
 

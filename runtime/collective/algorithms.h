@@ -5,6 +5,7 @@
 #include <tern/collective.h>
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "runtime/collective/messages.h"
@@ -16,15 +17,16 @@ class Algorithms {
   Algorithms(Transport& transport, int rank, int ranks) : messages_(transport), rank_(rank), ranks_(ranks) {}
   /// The call has been checked; `tag` is the same on all ranks, and another for every call.
   void run(const Collective& call, std::uint64_t tag, std::chrono::steady_clock::time_point end);
-  /// Messages: `tags` has one for each call.
+  /// Messages: `tags` has one for each call. `waits` gets the number of each call before it is waited for.
   void run_batch(std::span<const Collective> calls, std::span<const std::uint64_t> tags,
-                 std::chrono::steady_clock::time_point end);
+                 std::chrono::steady_clock::time_point end, const std::function<void(std::size_t)>& waits);
 
  private:
   using Parts = std::vector<std::int64_t>;
   void all_reduce(const Collective& c);
   void join_all(const Collective& c);
   void join_shares(const Collective& c, const Parts& begins, std::byte* out, bool everywhere);
+  void join_inputs(const Collective& c, std::byte* joined, std::int64_t count);
   void gather_parts(const Collective& c, const Parts& begins, bool everywhere);
   void broadcast(const Collective& c);
   void scatter(const Collective& c);
@@ -40,6 +42,7 @@ class Algorithms {
   Messages messages_;
   int rank_, ranks_;
   Parts parts_, others_;
+  std::vector<const std::byte*> inputs_;  ///< of a piece, by rank
   std::vector<std::byte> scratch_, scaled_;
   std::vector<Messages::Number> numbers_;
 };

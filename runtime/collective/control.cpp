@@ -114,8 +114,10 @@ class Bell {
 /// Rank 0's side: a thread that answers all ranks, its own included.
 class Server {
  public:
-  explicit Server(const GroupOptions& o)
-      : options_(o), listener_(Socket::listen(o.address)), ranks_(static_cast<std::size_t>(o.size)) {
+  Server(const GroupOptions& o, Socket listener)
+      : options_(o),
+        listener_(listener.open() ? std::move(listener) : Socket::listen(o.address)),
+        ranks_(static_cast<std::size_t>(o.size)) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
   ~Server() {
@@ -331,8 +333,8 @@ class Server {
 /// Every rank's side: a thread that hears rank 0, and tells it of calls that take long.
 class Client : public Control {
  public:
-  explicit Client(const GroupOptions& o) : options_(o) {
-    if (o.rank == 0) server_ = std::make_unique<Server>(o);
+  Client(const GroupOptions& o, Socket listener) : options_(o) {
+    if (o.rank == 0) server_ = std::make_unique<Server>(o, std::move(listener));
     const Deadline end = after(o.timeout);
     try {
       socket_ = Socket::connect(o.address, end);
@@ -388,6 +390,11 @@ class Client : public Control {
     set_failure(why);
   }
   std::string place_of(int rank) override { return {}; }
+  std::string own_host() const override {
+    const std::string address = socket_.own_address();
+    return address.substr(0, address.rfind(':'));
+  }
+  FailureActs& acts() override { return acts_; }
   void on_failure(std::function<void()> act) override {
     std::unique_lock lock(mutex_);
     if (failure_.empty()) {
@@ -494,6 +501,7 @@ class Client : public Control {
       changed_.notify_all();
     }
     if (act) act();
+    acts_.run(why);
   }
   void tell(What what, std::span<const std::byte> body) noexcept {
     try {
@@ -518,13 +526,14 @@ class Client : public Control {
   std::string failure_;
   std::optional<std::vector<std::byte>> value_;
   std::function<void()> act_;
+  FailureActs acts_;
   std::jthread thread_;
 };
 
 }  // namespace
 
-std::unique_ptr<Control> Control::connect(const GroupOptions& options) {
-  return std::make_unique<Client>(options);
+std::unique_ptr<Control> Control::connect(const GroupOptions& options, Socket listener) {
+  return std::make_unique<Client>(options, std::move(listener));
 }
 
 }  // namespace tern

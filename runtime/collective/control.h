@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/collective/socket.h"
 #include "runtime/collective/watch.h"
 
 namespace tern {
@@ -18,7 +19,10 @@ namespace tern {
 class Control : public Watch {
  public:
   /// Returns when all ranks are connected; fails with what is missing or twice.
-  static std::unique_ptr<Control> connect(const GroupOptions& options);
+  /// `listener`: on rank 0, what listens at the address already; not open: it listens there itself.
+  static std::unique_ptr<Control> connect(const GroupOptions& options, Socket listener = {});
+  /// This host's, in the network of rank 0: "HOST" or "[HOST]".
+  virtual std::string own_host() const = 0;
   /// Called once, by any thread, when the group has failed.
   virtual void on_failure(std::function<void()> act) = 0;
   virtual void put(const std::string& key, std::span<const std::byte> value) = 0;

@@ -4,6 +4,7 @@
 
 #include "runtime/collective/call.h"
 #include "runtime/collective/control.h"
+#include "runtime/collective/divider.h"
 #include "runtime/collective/engines.h"
 #include "runtime/collective/transport_group.h"
 
@@ -14,7 +15,10 @@ using std::chrono::milliseconds;
 
 class EngineTransport : public Transport {
  public:
-  EngineTransport(const tern_engine& engine, const GroupOptions& o, Control& control) : engine_(engine) {
+  /// A group of all ranks; or of `members` of the group that `parent` belongs to.
+  EngineTransport(const tern_engine& engine, const GroupOptions& o, Control& control, tern_engine_group parent,
+                  std::span<const std::int32_t> members)
+      : engine_(engine) {
     Access access{control, {}};
     tern_engine_store store{};
     store.context = &access;
@@ -34,6 +38,8 @@ class EngineTransport : public Transport {
     place.timeout_ms = o.timeout.count();
     place.address = o.address.c_str();
     place.store = &store;
+    place.parent = parent;
+    place.members = members.data();
     if (engine.connect(&place, &group_) == TERN_ENGINE_OK) return;
     const std::string why = access.failure.empty() ? engine.last_message() : access.failure;
     fail(ErrorCode::io, fmt::format("the engine {} does not connect rank {}: {}", engine.name, o.rank, why));
@@ -63,6 +69,7 @@ class EngineTransport : public Transport {
   }
   void interrupt() noexcept override { engine_.interrupt(group_); }
   void close() noexcept override { engine_.close(group_); }
+  tern_engine_group handle() const { return group_; }
 
  private:
   /// The store while the engine connects, and why it failed.
@@ -88,6 +95,53 @@ class EngineTransport : public Transport {
   tern_engine_group group_ = nullptr;
 };
 
+/// A kind of group: its name, and the engine that carries its messages.
+struct Kind {
+  std::string name;
+  const tern_engine& engine;
+};
+
+std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+                                         std::unique_ptr<Control> control, tern_engine_group parent,
+                                         std::span<const std::int32_t> members);
+
+/// Groups of some ranks have an address of their own, on the host of their first rank.
+class EngineDivider : public Divider {
+ public:
+  EngineDivider(Kind kind, GroupOptions options, std::string host, tern_engine_group group)
+      : kind_(std::move(kind)), options_(std::move(options)), host_(std::move(host)), group_(group) {}
+  std::string invite(const Part&) override {
+    listener_ = Socket::listen(host_ + ":0");
+    return listener_.own_address();
+  }
+  std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) override {
+    GroupOptions o = options_;
+    o.rank = part.rank;
+    o.size = part.size();
+    o.name = part.name;
+    o.address = invitation;
+    return make_group(kind_, o, Control::connect(o, std::move(listener_)), group_, part.members);
+  }
+
+ private:
+  Kind kind_;
+  GroupOptions options_;
+  std::string host_;
+  tern_engine_group group_;
+  Socket listener_;  ///< of a group whose first rank is this one, until it has joined
+};
+
+std::shared_ptr<ProcessGroup> make_group(const Kind& kind, const GroupOptions& options,
+                                         std::unique_ptr<Control> control, tern_engine_group parent,
+                                         std::span<const std::int32_t> members) {
+  auto transport = std::make_unique<EngineTransport>(kind.engine, options, *control, parent, members);
+  control->on_failure([t = transport.get()] { t->interrupt(); });
+  auto divider = std::make_unique<EngineDivider>(kind, options, control->own_host(), transport->handle());
+  return std::make_shared<TransportGroup>(
+      TransportGroup::Place{options.rank, options.size, kind.name, options.name, options.timeout}, std::move(transport),
+      std::move(control), std::move(divider));
+}
+
 }  // namespace
 
 std::shared_ptr<ProcessGroup> connect_group(const std::string& engine, const GroupOptions& options) {
@@ -95,13 +149,7 @@ std::shared_ptr<ProcessGroup> connect_group(const std::string& engine, const Gro
   const tern_engine& found = find_engine(engine);
   if (options.address.empty())
     fail(ErrorCode::invalid_argument, "connect_group: GroupOptions::address is empty; it is \"HOST:PORT\" of rank 0");
-  std::unique_ptr<Control> control = Control::connect(options);
-  Control& told = *control;
-  auto transport = std::make_unique<EngineTransport>(found, options, told);
-  told.on_failure([t = transport.get()] { t->interrupt(); });
-  return std::make_shared<TransportGroup>(
-      TransportGroup::Place{options.rank, options.size, engine, options.name, options.timeout}, std::move(transport),
-      std::move(control));
+  return make_group({engine, found}, options, Control::connect(options), nullptr, {});
 }
 
 }  // namespace tern

@@ -82,7 +82,17 @@ const std::vector<Engine>& engines() {
   return found;
 }
 
+bool of_devices(const std::string& name) {
+  return name == "nccl" || name == "rccl";
+}
+
 const tern_engine& find_engine(const std::string& name) {
+  if (of_devices(name)) {
+    for (const Engine& e : engines()) {
+      if (e.table != nullptr) return *e.table;
+    }
+    return find_engine(kPackages[0].engine);
+  }
   static std::map<std::string, Engine, std::less<>> others;  // of names that Tern does not know
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -97,7 +107,7 @@ const tern_engine& find_engine(const std::string& name) {
   if (found != nullptr && found->table != nullptr) return *found->table;
   if (found != nullptr && !found->info.problem.empty())
     fail(ErrorCode::unsupported, fmt::format("the engine '{}' does not load: {}", name, found->info.problem));
-  std::string hint = "the engines of connect_group are 'gloo' and 'mpi'";
+  std::string hint = "the engines of connect_group are 'gloo', 'mpi', 'nccl' and 'rccl'";
   for (const Package& p : kPackages) {
     if (name == p.engine)
       hint = fmt::format(

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/collective/call.h"
+#include "runtime/collective/divider.h"
 #include "runtime/collective/transport_group.h"
 
 namespace tern {
@@ -50,9 +51,19 @@ struct Room {
   std::vector<Rank> states;
   std::vector<bool> left;
   std::string failure;
+  FailureActs acts;  ///< of all ranks
+
+  /// A group of some of these ranks that not all of its own have joined.
+  struct Child {
+    std::shared_ptr<Room> room;
+    int missing;
+  };
+  std::map<std::string, Child> children;  ///< by invitation
+  std::uint64_t invitations = 0;
 
   void stop(const std::string& why) {
     if (failure.empty()) failure = why;
+    acts.run(failure);
     for (Rank& r : states) r.changed.notify_all();
   }
 };
@@ -180,6 +191,7 @@ class LocalWatch : public Watch {
     const std::lock_guard lock(room_->mutex);
     room_->stop(why);
   }
+  FailureActs& acts() override { return room_->acts; }
   std::string place_of(int rank) override {
     const std::lock_guard lock(room_->mutex);
     const Room::Rank& r = room_->states[static_cast<std::size_t>(rank)];
@@ -193,17 +205,49 @@ class LocalWatch : public Watch {
   int rank_;
 };
 
+class LocalDivider : public Divider {
+ public:
+  LocalDivider(std::shared_ptr<Room> room, milliseconds timeout) : room_(std::move(room)), timeout_(timeout) {}
+  std::string invite(const Part& part) override {
+    const std::lock_guard lock(room_->mutex);
+    std::string number = std::to_string(++room_->invitations);
+    room_->children[number] = {std::make_shared<Room>(part.size()), part.size()};
+    return number;
+  }
+  std::shared_ptr<ProcessGroup> join(const Part& part, const std::string& invitation) override;
+
+ private:
+  std::shared_ptr<Room> room_;
+  milliseconds timeout_;
+};
+
+std::shared_ptr<ProcessGroup> enter(const std::shared_ptr<Room>& room, int rank, const std::string& name,
+                                    milliseconds timeout) {
+  return std::make_shared<TransportGroup>(
+      TransportGroup::Place{rank, static_cast<int>(room->states.size()), "local", name, timeout},
+      std::make_unique<LocalTransport>(room, rank), std::make_unique<LocalWatch>(room, rank),
+      std::make_unique<LocalDivider>(room, timeout));
+}
+
+std::shared_ptr<ProcessGroup> LocalDivider::join(const Part& part, const std::string& invitation) {
+  std::shared_ptr<Room> room;
+  {
+    const std::lock_guard lock(room_->mutex);
+    const auto found = room_->children.find(invitation);
+    if (found == room_->children.end()) fail(ErrorCode::internal, "an invitation that nobody has made");
+    room = found->second.room;
+    if (--found->second.missing == 0) room_->children.erase(found);
+  }
+  return enter(room, part.rank, part.name, timeout_);
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<ProcessGroup>> local_group(int size, milliseconds timeout) {
   check_rank(0, size);
   auto room = std::make_shared<Room>(size);
   std::vector<std::shared_ptr<ProcessGroup>> ranks;
-  for (int r = 0; r < size; ++r) {
-    ranks.push_back(std::make_shared<TransportGroup>(TransportGroup::Place{r, size, "local", "0", timeout},
-                                                     std::make_unique<LocalTransport>(room, r),
-                                                     std::make_unique<LocalWatch>(room, r)));
-  }
+  for (int r = 0; r < size; ++r) ranks.push_back(enter(room, r, "0", timeout));
   return ranks;
 }
 

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "runtime/collective/call.h"
+#include "runtime/collective/engines.h"
+#include "runtime/collective/group_names.h"
+#include "runtime/collective/transport_group.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/transfer.h"
 #include "runtime/trace/recorder.h"
@@ -17,16 +20,6 @@
 
 namespace tern {
 namespace {
-
-std::set<std::string> names_of_groups(const Program& program) {
-  std::set<std::string> names;
-  for (const Function& f : program.functions) {
-    for (const Node& n : f.nodes) {
-      if (n.op == Op::collective || n.op == Op::exchange) names.insert(n.text(AttrKey::name));
-    }
-  }
-  return names;
-}
 
 /// A complex element is two floats.
 DType part_of(DType t) {
@@ -64,10 +57,27 @@ bool can_communicate(std::vector<DeviceRank::Offer> offers) {
          std::ranges::adjacent_find(offers) == offers.end();
 }
 
+/// Groups of nccl and rccl are for devices that communicate by themselves.
+void need_devices(const ProcessGroup& group, const std::vector<DeviceRank::Offer>& offers) {
+  const auto* const known = dynamic_cast<const TransportGroup*>(&group);
+  if (known == nullptr || !of_devices(known->engine())) return;
+  std::string without;
+  for (std::size_t r = 0; r < offers.size(); ++r) {
+    if (offers[r][0] == 0) without += fmt::format("{}rank {}", without.empty() ? "" : ", ", r);
+  }
+  fail(ErrorCode::unsupported,
+       fmt::format(
+           "group '{}' of {}: the ranks' devices do not communicate by themselves: {}; run each rank on a device "
+           "of its own that 'tern devices' lists with {}, and without --reproducible, or take another engine",
+           known->name(), known->engine(),
+           without.empty() ? "two ranks have one device, or their plugins differ" : fmt::format("{} cannot", without),
+           known->engine() == "rccl" ? "RCCL" : "NCCL"));
+}
+
 }  // namespace
 
 void SessionGroups::set(std::string_view name, std::shared_ptr<ProcessGroup> group) {
-  const std::set<std::string> known = names_of_groups(*context_.prepared->program);
+  const std::set<std::string> known = group_names(*context_.prepared->program);
   if (!name.empty() && !known.contains(std::string(name))) {
     std::string list;
     for (const std::string& k : known) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", k);
@@ -211,29 +221,74 @@ void SessionGroups::wait(const KernelCall& call) {
   if (in.data != out.data) context_.copy(in, out);
 }
 
+SessionGroups::Member& SessionGroups::need(const std::string& name, std::string_view what) {
+  Member* const member = find(name);
+  if (member != nullptr) return *member;
+  fail(ErrorCode::invalid_argument,
+       fmt::format("{} of the group '{}', and the session has no group: the application makes one and gives it to "
+                   "Session::set_group (tern/collective.h)",
+                   what, name));
+}
+
+NamedGroups::Place SessionGroups::place(const std::string& name, const Node& node) {
+  const ProcessGroup& group = *need(name, "an operator asks for the ranks").group;
+  return {group.rank(), group.size()};
+}
+
+void SessionGroups::run(const std::string& name, const tern_op_collective& call, const Node& node) {
+  called_ = true;
+  Member& member = need(name, "an operator calls the ranks");
+  const auto ranks = static_cast<std::size_t>(member.group->size());
+  const auto parts = [&](const std::int64_t* p) { return std::span(p, p == nullptr ? 0 : ranks); };
+  const Collective c{.kind = static_cast<CollectiveKind>(call.kind),
+                     .reduce = static_cast<ReduceOp>(call.reduction),
+                     .dtype = static_cast<DType>(call.dtype),
+                     .count = call.count,
+                     .root = call.root,
+                     .in = call.in,
+                     .out = call.out,
+                     .in_parts = parts(call.in_parts),
+                     .out_parts = parts(call.out_parts),
+                     .tag = call.tag,
+                     .where = place_of(node)};
+  const auto within = [](std::int32_t x, int end) { return x >= 0 && x < end; };
+  if (!within(call.kind, static_cast<int>(CollectiveKind::receive) + 1) ||
+      !within(call.reduction, static_cast<int>(ReduceOp::bxor) + 1) || !within(call.dtype, kTensorDTypeCount))
+    fail(ErrorCode::invalid_argument,
+         fmt::format("an operator makes a collective of kind {}, reduction {} and type {}, which do not exist",
+                     call.kind, call.reduction, call.dtype));
+  if (!member.agreed) agree(member);
+  if (is_point_to_point(c.kind)) {
+    member.channel.settle();
+    return member.group->run(c);
+  }
+  member.channel.run(c, name, member.channel.take_number());
+}
+
+/// The message of operand `i`, without addresses.
+Collective SessionGroups::message_of(const Node& node, const TensorView& in, std::size_t i) const {
+  Collective c;
+  c.kind = node.integer_at(AttrKey::counts, i) != 0 ? CollectiveKind::receive : CollectiveKind::send;
+  c.dtype = part_of(in.dtype);
+  c.count = in.numel() * parts_of(in.dtype);
+  c.root = static_cast<int>(node.integer_at(AttrKey::sizes, i));
+  c.tag = static_cast<int>(node.integer_at(AttrKey::mapped, i));
+  c.where = place_of(node);
+  return c;
+}
+
 void SessionGroups::exchange(const KernelCall& call) {
   const Node& node = *call.node;
   const std::string& name = node.text(AttrKey::name);
-  Member* member = find(name);
-  if (member == nullptr)
-    fail(ErrorCode::invalid_argument,
-         fmt::format("ranks of the group '{}' send each other messages, and the session has no group: the application "
-                     "makes one and gives it to Session::set_group (tern/collective.h)",
-                     name));
+  Member* const member = &need(name, "ranks send each other messages, those");
   const bool on_host = context_.device().traits().host_memory;
+  if (member->communicator != nullptr && exchange_on_device(*member, call)) return;
   batch_.clear();
   staged_.resize(std::max(staged_.size(), call.in.size()));
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const TensorView &in = call.in[i], &out = call.out[i];
-    const bool receives = node.integer_at(AttrKey::counts, i) != 0;
-    Collective c;
-    c.kind = receives ? CollectiveKind::receive : CollectiveKind::send;
-    c.dtype = part_of(in.dtype);
-    c.count = in.numel() * parts_of(in.dtype);
-    c.root = static_cast<int>(node.integer_at(AttrKey::sizes, i));
-    c.tag = static_cast<int>(node.integer_at(AttrKey::mapped, i));
-    c.where = place_of(node);
-    if (!receives) {
+    Collective c = message_of(node, in, i);
+    if (c.kind == CollectiveKind::send) {
       c.in = host(in, staged_[i]);
       if (out.data != nullptr) context_.copy(in, out);
     } else if (on_host && out.data != nullptr) {
@@ -253,6 +308,29 @@ void SessionGroups::exchange(const KernelCall& call) {
   if (!on_host) context_.stream->synchronize();
 }
 
+/// False where the device does not take them.
+bool SessionGroups::exchange_on_device(Member& member, const KernelCall& call) {
+  batch_.clear();
+  staged_.resize(std::max(staged_.size(), call.in.size()));
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const TensorView &in = call.in[i], &out = call.out[i];
+    Collective c = message_of(*call.node, in, i);
+    if (c.kind == CollectiveKind::send) {
+      c.in = in.data;
+      if (out.data != nullptr) context_.copy(in, out);
+    } else {
+      c.out = out.data;
+      if (out.data == nullptr) {  // nobody reads it
+        staged_[i].reserve(Transfer::bytes_of(in), context_.device());
+        c.out = staged_[i].data();
+      }
+    }
+    batch_.push_back(c);
+  }
+  member.channel.settle();
+  return member.communicator->run_batch(batch_);
+}
+
 /// What a rank tells the others of its device.
 void SessionGroups::agree(Member& member) {
   member.channel.settle();  // the group may have another name, by which it is in use
@@ -267,14 +345,17 @@ void SessionGroups::agree(Member& member) {
              .in = mine.data(),
              .out = offers.data()});
   if (can_communicate(offers)) member.communicator = rank->join(group);
+  if (member.communicator == nullptr) need_devices(group, offers);
   member.agreed = true;
 }
 
 void SessionGroups::abort(const std::string& why) noexcept {
   for (auto& [name, member] : members_) {
+    // Others wait for this rank, and it may wait for them: without the group, no call on its device would end.
+    if (member->group->size() > 1) member->group->abort(why);
+    if (member->communicator != nullptr) member->communicator->abort(why);
     member->communicator.reset();
     member->agreed = false;
-    if (member->group->size() > 1) member->group->abort(why);
   }
 }
 

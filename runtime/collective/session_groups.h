@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/custom/groups.h"
 #include "kernels/kernel.h"
 #include "runtime/collective/channel.h"
 #include "runtime/context.h"
@@ -16,12 +17,14 @@
 
 namespace tern {
 
-class SessionGroups : public GroupAccess {
+class SessionGroups : public GroupAccess, public NamedGroups {
  public:
   explicit SessionGroups(const SessionContext& context) : context_(context) {}
   /// Fails where the program has no group of that name; "" is for all that have none of their own.
   void set(std::string_view name, std::shared_ptr<ProcessGroup> group);
   void run(const KernelCall& call) override;
+  Place place(const std::string& group, const Node& node) override;
+  void run(const std::string& group, const tern_op_collective& call, const Node& node) override;
   void begin_run() { called_ = false; }
   /// Whether the run has come to a collective: other ranks may wait for this one.
   bool called() const { return called_; }
@@ -52,9 +55,12 @@ class SessionGroups : public GroupAccess {
     Buffer from, to;  ///< on the host
   };
   Member* find(const std::string& name);
+  Member& need(const std::string& name, std::string_view what);
   void agree(Member& member);
   void collective(const KernelCall& call);
   void exchange(const KernelCall& call);
+  bool exchange_on_device(Member& member, const KernelCall& call);
+  Collective message_of(const Node& node, const TensorView& in, std::size_t i) const;
   void wait(const KernelCall& call);
   /// How the program calls a group, and the number of this call.
   struct Called {

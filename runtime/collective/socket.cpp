@@ -120,6 +120,17 @@ Socket Socket::accept(Deadline end) const {
   }
 }
 
+std::string Socket::own_address() const {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+  if (getsockname(descriptor_, reinterpret_cast<sockaddr*>(&own), &size) != 0) fail_with("finding an address", errno);
+  const int error = getnameinfo(reinterpret_cast<sockaddr*>(&own), size, host, sizeof host, port, sizeof port,
+                                NI_NUMERICHOST | NI_NUMERICSERV);
+  if (error != 0) fail(ErrorCode::io, fmt::format("finding an address: {}", gai_strerror(error)));
+  return own.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
 void Socket::wait(short events, Deadline end) const {
   pollfd p{descriptor_, events, 0};
   int n = 0;

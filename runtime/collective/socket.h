@@ -29,6 +29,8 @@ class Socket {
   /// Retries until a process listens there.
   static Socket connect(const std::string& address, Deadline end);
   Socket accept(Deadline end) const;
+  /// "HOST:PORT", in numbers, of this end.
+  std::string own_address() const;
 
   void send(std::span<const std::byte> bytes, Deadline end) const;
   void receive(std::span<std::byte> bytes, Deadline end) const;

@@ -24,10 +24,12 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-TransportGroup::TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch)
+TransportGroup::TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
+                               std::unique_ptr<Divider> divider)
     : place_(std::move(place)),
       transport_(std::move(transport)),
       watch_(std::move(watch)),
+      divider_(std::move(divider)),
       algorithms_(*transport_, place_.rank, place_.size) {
   FlightRecorder::process().add_group(place_.name, place_.size, place_.rank, in_process());
 }
@@ -38,6 +40,12 @@ bool TransportGroup::in_process() const {
 
 TransportGroup::~TransportGroup() {
   watch_.reset();
+}
+
+std::shared_ptr<void> TransportGroup::on_failure(FailureActs::Act act) {
+  std::shared_ptr<void> owner = watch_->acts().add(std::move(act));
+  if (const std::string why = watch_->failure(milliseconds(0)); !why.empty()) watch_->acts().run(why);
+  return owner;
 }
 
 /// The call's result in a group of one.
@@ -108,12 +116,10 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
   records_.clear();
   for (const Collective& c : calls)
     records_.push_back(flight.schedule(place_.engine, place_.name, place_.rank, place_.size, c, messages_));
-  std::uint64_t nth = 0;
-  for (const Collective& c : calls) {
-    const std::uint64_t n = ++sent_and_received_[{c.root, c.kind == CollectiveKind::send, c.tag}];
-    if (&c == calls.data()) nth = n;
-  }
-  guarded(state_of(calls[0], messages_, nth), [&](auto end) {
+  nth_.clear();
+  for (const Collective& c : calls)
+    nth_.push_back(++sent_and_received_[{c.root, c.kind == CollectiveKind::send, c.tag}]);
+  guarded(state_of(calls[0], messages_, nth_[0]), [&](auto end) {
     tags_.clear();
     for (const Collective& c : calls) {
       if (!is_point_to_point(c.kind)) fail(ErrorCode::invalid_argument, "a batch takes only send and receive");
@@ -121,7 +127,9 @@ void TransportGroup::run_batch(std::span<const Collective> calls) {
       tags_.push_back(tag_of(c));
     }
     for (const std::uint64_t r : records_) flight.start(r);
-    algorithms_.run_batch(calls, tags_, end);
+    algorithms_.run_batch(calls, tags_, end, [&](std::size_t i) {
+      if (i > 0) watch_->begin(state_of(calls[i], messages_, nth_[i]));
+    });
   });
   for (const std::uint64_t r : records_) flight.complete(r);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/collective/algorithms.h"
+#include "runtime/collective/divider.h"
 #include "runtime/collective/transport.h"
 #include "runtime/collective/watch.h"
 
@@ -22,7 +23,8 @@ class TransportGroup : public ProcessGroup {
     std::string engine, name;
     std::chrono::milliseconds timeout;
   };
-  TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch);
+  TransportGroup(Place place, std::unique_ptr<Transport> transport, std::unique_ptr<Watch> watch,
+                 std::unique_ptr<Divider> divider);
   ~TransportGroup() override;
   int rank() const override { return place_.rank; }
   int size() const override { return place_.size; }
@@ -31,6 +33,12 @@ class TransportGroup : public ProcessGroup {
   void abort(const std::string& why) noexcept override;
   /// Collectives so far: the flight recorder's number of the last one.
   std::uint64_t calls() const { return calls_; }
+  std::chrono::milliseconds timeout() const { return place_.timeout; }
+  const std::string& name() const { return place_.name; }
+  const std::string& engine() const { return place_.engine; }
+  /// `act` runs once, on any thread, if the group fails or has failed, while the result lives.
+  [[nodiscard]] std::shared_ptr<void> on_failure(FailureActs::Act act);
+  Divider* divider() const { return divider_.get(); }
 
  private:
   template <class Work>
@@ -44,10 +52,11 @@ class TransportGroup : public ProcessGroup {
   // The watch goes last: it may still interrupt the transport.
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Divider> divider_;
   Algorithms algorithms_;
   std::uint64_t calls_ = 0, messages_ = 0;
   std::map<std::tuple<int, bool, int>, std::uint64_t> sent_and_received_;  ///< by the other rank, sends?, and tag
-  std::vector<std::uint64_t> tags_;
+  std::vector<std::uint64_t> tags_, nth_;
   std::vector<std::uint64_t> records_;
 };
 

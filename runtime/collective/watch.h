@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/collective/failure_acts.h"
+
 namespace tern {
 
 /// The call that a rank is in.
@@ -38,6 +40,8 @@ class Watch {
   virtual std::string failure(std::chrono::milliseconds patience) = 0;
   /// The first text counts, on all ranks.
   virtual void stop(const std::string& why) noexcept = 0;
+  /// What runs when the group fails; `failure` says whether it has before.
+  virtual FailureActs& acts() = 0;
   /// Where rank `rank` is, as far as this one knows: ", which is in ..."; or nothing.
   virtual std::string place_of(int rank) = 0;
 };

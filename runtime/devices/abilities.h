@@ -60,6 +60,10 @@ class DeviceCommunicator {
   virtual ~DeviceCommunicator() = default;
   /// Puts the call, with the device's addresses, on the stream; false where the device does not take it.
   virtual bool run(const Collective& call) = 0;
+  /// The same for messages that are in flight together.
+  virtual bool run_batch(std::span<const Collective> calls) = 0;
+  /// From any thread: a rank has failed. What waits on the stream ends, and its wait fails.
+  virtual void abort(const std::string& why) noexcept = 0;
 };
 
 /// What a device needs to communicate with others.

@@ -3,18 +3,28 @@
 //   group_worker check ENGINE            all kinds, types and reductions have the bits of local_group
 //   group_worker fail ENGINE HOW RANK    rank RANK does HOW at its sixth call: exit, leave, stop, sleep, differ, throw;
 //                                        the others print what they fail with, and after how many ms
+//   group_worker mesh ENGINE              rows and columns of the ranks, used at the same time, have the bits of
+//                                        local_group
 //   group_worker early ENGINE            rank 0 leaves, and prints after how many ms; later the others exchange
-//   messages group_worker time ENGINE             all_reduce of 1 kB to 64 MB: bytes and microseconds of each
+//   messages
+//   group_worker decode ENGINE PROGRAM STEPS   steps of examples/tensor_parallel: "step", the median of their
+//                                        milliseconds, and the processor's for each
+//   group_worker time ENGINE [LEAST]     all_reduce of 1 kB to 64 MB, or from LEAST bytes on: bytes, microseconds of
+//   each,
+//                                        and of all processors
 #include <fmt/format.h>
 #include <signal.h>
 #include <tern/collective.h>
 #include <tern/error.h>
+#include <tern/subgroup.h>
+#include <tern/tern.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <future>
 #include <string>
 #include <thread>
@@ -35,23 +45,43 @@ std::shared_ptr<ProcessGroup> join(const std::string& engine) {
   return connect_group(engine, o);
 }
 
+/// Whether the results are those of local_group.
+int compare(const ProcessGroup& group, const Results& mine);
+
 int check(const std::string& engine) {
   const auto group = join(engine);
-  const Results mine = testing::run_battery(*group);
-  const auto local = local_group(group->size());
+  const int wrong = compare(*group, testing::run_battery(*group));
+  group->run({.kind = CollectiveKind::barrier});
+  return wrong;
+}
+
+int mesh(const std::string& engine) {
+  const auto world = join(engine);
+  const int columns = 2;
+  const auto row = split_group(*world, world->rank() / columns, "row");
+  const auto column = split_group(*world, world->rank() % columns, "column");
+  auto beside = std::async(std::launch::async, [&] { return testing::run_battery(*column); });
+  auto third = std::async(std::launch::async, [&] { return testing::run_battery(*world); });
+  const int wrong = compare(*row, testing::run_battery(*row));
+  const int all = wrong + compare(*column, beside.get()) + compare(*world, third.get());
+  world->run({.kind = CollectiveKind::barrier});
+  return all;
+}
+
+int compare(const ProcessGroup& group, const Results& mine) {
+  const auto local = local_group(group.size());
   std::vector<std::future<Results>> others;
   for (const auto& g : local)
     others.push_back(std::async(std::launch::async, [g] { return testing::run_battery(*g); }));
   std::vector<Results> all;
   for (auto& o : others) all.push_back(o.get());
-  const Results& expected = all[static_cast<std::size_t>(group->rank())];
+  const Results& expected = all[static_cast<std::size_t>(group.rank())];
   for (std::size_t i = 0; i < std::max(mine.size(), expected.size()); ++i) {
     if (i < mine.size() && i < expected.size() && mine[i] == expected[i]) continue;
-    fmt::print("rank {}: call {} differs\n", group->rank(), i);
+    fmt::print("rank {}: call {} differs\n", group.rank(), i);
     return 1;
   }
-  fmt::print("rank {}: {} results\n", group->rank(), mine.size());
-  group->run({.kind = CollectiveKind::barrier});
+  fmt::print("rank {}: {} results\n", group.rank(), mine.size());
   return 0;
 }
 
@@ -109,23 +139,57 @@ int leave_early(const std::string& engine) {
   return 0;
 }
 
-int time_all(const std::string& engine) {
+double processor_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+int decode(const std::string& engine, const std::string& path, int steps) {
+  const bool alone = std::getenv("RANK") == nullptr;
+  const auto group = alone ? local_group(1)[0] : join(engine);
+  PrepareOptions options;
+  options.threads = 1;
+  Session session(Model::open(path).prepare(options));
+  session.set_group(group);
+  constexpr int kWarm = 4;
+  std::vector<double> times;
+  double before = 0;
+  for (int i = 0; i < kWarm + steps; ++i) {
+    Tensor token(DType::i64, {1}), position(DType::i64, {1});
+    token.span<std::int64_t>()[0] = (7 * i + 3) % 64;
+    position.span<std::int64_t>()[0] = i;
+    if (i == kWarm) before = processor_ms();
+    const auto begin = Clock::now();
+    session.run({token, position});
+    if (i >= kWarm) times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+  }
+  std::ranges::sort(times);
+  fmt::print("step {:.4f} {:.4f}\n", times[times.size() / 2], (processor_ms() - before) / steps);
+  group->run({.kind = CollectiveKind::barrier});
+  return 0;
+}
+
+int time_all(const std::string& engine, std::size_t least) {
   const auto group = join(engine);
-  for (std::size_t bytes = 1024; bytes <= (std::size_t{64} << 20); bytes *= 4) {
-    std::vector<float> x(bytes / sizeof(float), 1.0f), y(x.size());
+  for (std::size_t bytes = least; bytes <= (std::size_t{64} << 20); bytes *= 4) {
+    std::vector<float> x(bytes / sizeof(float), 1.0f);  // in place, as programs and dist.all_reduce do it
     const Collective call{
-        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = y.data()};
+        .dtype = DType::f32, .count = static_cast<std::int64_t>(x.size()), .in = x.data(), .out = x.data()};
     const int turns = bytes >= (16u << 20) ? 5 : bytes >= (1u << 20) ? 20 : 200;
     group->run(call);
     group->run({.kind = CollectiveKind::barrier});
     std::vector<double> times;
+    const double before = processor_ms();
     for (int i = 0; i < turns; ++i) {
       const auto begin = Clock::now();
       group->run(call);
       times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     }
     std::ranges::sort(times);
-    if (group->rank() == 0) fmt::print("{} {:.1f}\n", bytes, times[times.size() / 2]);
+    double processor = (processor_ms() - before) * 1e3 / turns;
+    group->run({.dtype = DType::f64, .count = 1, .in = &processor, .out = &processor});
+    if (group->rank() == 0) fmt::print("{} {:.1f} {:.1f}\n", bytes, times[times.size() / 2], processor);
   }
   group->run({.kind = CollectiveKind::barrier});
   return 0;
@@ -138,13 +202,15 @@ int main(int argc, char** argv) {
   const std::string what = argc > 2 ? argv[1] : "", engine = argc > 2 ? argv[2] : "";
   try {
     if (what == "check") return tern::check(engine);
+    if (what == "mesh") return tern::mesh(engine);
     if (what == "fail" && argc > 4) return tern::fail_at(engine, argv[3], std::atoi(argv[4]));
     if (what == "early") return tern::leave_early(engine);
-    if (what == "time") return tern::time_all(engine);
+    if (what == "decode" && argc > 4) return tern::decode(engine, argv[3], std::atoi(argv[4]));
+    if (what == "time") return tern::time_all(engine, argc > 3 ? static_cast<std::size_t>(std::atoll(argv[3])) : 1024);
   } catch (const std::exception& e) {
     fmt::print("failed: {}\n", e.what());
     return 2;
   }
-  std::fputs("usage: group_worker check|fail|early|time ENGINE [HOW RANK]\n", stderr);
+  std::fputs("usage: group_worker check|mesh|fail|early|decode|time ENGINE [HOW RANK]\n", stderr);
   return 2;
 }

@@ -111,8 +111,28 @@ TEST_F(GroupTest, EachKindGivesWhatItSays) {
   }
 }
 
+TEST_F(GroupTest, ALaterMessageOfABatchThatDiffersIsFoundAtOnce) {
+  const Groups groups = make(2);  // which would wait for kSoon
+  const auto begin = std::chrono::steady_clock::now();
+  const auto failures = run_all(2, [&](int r) {
+    float a = 1, b[2] = {2, 3};
+    const std::int64_t count = r == 0 ? 2 : 1;  // of the second
+    const auto kind = r == 0 ? CollectiveKind::send : CollectiveKind::receive;
+    const auto message = [&](float* data, std::int64_t n) {
+      return Collective{.kind = kind, .dtype = DType::f32, .count = n, .root = 1 - r, .in = data, .out = data};
+    };
+    const Collective calls[] = {message(&a, 1), message(b, count)};
+    groups[static_cast<std::size_t>(r)]->run_batch(calls);
+  });
+  for (const std::string& m : failures)
+    EXPECT_NE(m.find("send of 2 float32 to rank 1, message 1; rank 1 receive of 1 float32 from rank 0"),
+              std::string::npos)
+        << m;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kSoon / 2);
+}
+
 TEST_F(GroupTest, LargeTensorsAreAddedInTheOrderOfRanks) {
-  constexpr std::size_t kCount = 300001;  // more than a piece, and none of its multiples
+  constexpr std::size_t kCount = 2400001;  // shares of more pieces than are under way, and of no whole number
   const Groups groups = make(3);
   std::vector<std::vector<float>> in(3), out(3);
   for (std::size_t r = 0; r < 3; ++r) {

@@ -37,6 +37,7 @@ set(sources
   session_test.cpp
   solve_fusion_test.cpp
   steady_state_test.cpp
+  subgroup_test.cpp
   tensor_test.cpp
   threads_test.cpp
   trace_test.cpp

@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -36,8 +37,11 @@ def free_port():
 
 
 def start(build, engine, ranks, arguments, extra):
+    return launch(engine, ranks, [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])], extra)
+
+
+def launch(engine, ranks, command, extra):
     """Processes by rank; one for all with mpirun."""
-    command = [f"{build}/group_worker", arguments[0], engine, *map(str, arguments[1:])]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMIX_", "SLURM_"))} | extra
     if engine == "mpi":
         address = f"127.0.0.1:{free_port()}"
@@ -53,8 +57,11 @@ def start(build, engine, ranks, arguments, extra):
 
 
 def run(build, engine, ranks, arguments, extra=None, stopped=False):
+    return wait(start(build, engine, ranks, arguments, extra or {}), stopped)
+
+
+def wait(processes, stopped=False):
     """What all ranks print, and the exit statuses. `stopped`: a rank stops itself, and is killed when others have ended."""
-    processes = start(build, engine, ranks, arguments, extra or {})
     end, waiting = time.time() + LIMIT, set(processes)
     while waiting and time.time() < end and not (stopped and len(waiting) == 1):
         waiting = {p for p in waiting if p.poll() is None}
@@ -168,19 +175,102 @@ def command(checks, build, data):
         checks.expect("tern run --group gloo, and its traces as one", good, text)
 
 
+def tensors(path):
+    """The float32 tensors of a safetensors file."""
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    parts = {k: (v["dtype"], v["data_offsets"]) for k, v in header.items() if k != "__metadata__"}
+    return {k: struct.unpack(f"<{(end - begin) // 4}f", data[begin:end]) for k, (t, (begin, end)) in parts.items()
+            if t == "F32"}
+
+
+def difference(path, expected):
+    """The largest one of a decoder's logits, whose steps both files name."""
+    found, expected = tensors(path), tensors(expected)
+    if len(found) != len(expected) or not expected:
+        return float("inf")
+    worst = 0
+    for name, values in expected.items():
+        mine = next(v for k, v in found.items() if k.startswith(name.split(".")[0] + "."))
+        worst = max(worst, *(abs(a - b) for a, b in zip(mine, values)))
+    return worst
+
+
+LOGITS = 2e-5  # a sum of parts rounds in other places; logits are up to 4
+
+
+def decoder(checks, build, engine, data, ranks):
+    """Parts of a decoder (examples/tensor_parallel) have the logits of the whole one, as PyTorch computed them."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [f"{build}/tern", "run", f"{data}/llama_{ranks}_{{rank}}.pt2", "-i", f"{data}/tokens.safetensors",
+                   "-o", folder + "/{rank}.safetensors", "--group", engine, "--group-timeout", "60"]
+        text, status, hung, errors = wait(launch(engine, ranks, command, {}))
+        good, worst = not hung and not any(status), 0
+        if good:
+            found = [tensors(f"{folder}/{r}.safetensors") for r in range(ranks)]
+            worst = difference(f"{folder}/0.safetensors", f"{data}/logits.safetensors")
+            good = all(f == found[0] for f in found) and worst < LOGITS
+        checks.expect(f"{engine}, a decoder on {ranks} ranks", good, f"{worst}\n{text}{errors}")
+
+
+def on_devices(checks, build, engine, device, data):
+    """Programs on devices, whose library of collectives is there, have the results of the CPU over gloo."""
+
+    def start_all(name, ranks, on, over, *more):
+        command = [f"{build}/tern", "run", f"{data}/collective/{name}.pt2", "--random", "--json", "--group", over,
+                   "--group-timeout", "60", "--device", on, *more]
+        return launch(over, ranks, command, {"TERN_STAND_IN_COUNTS": "1", "TERN_EMULATOR_DEVICES": "4"})
+
+    def summaries(text):
+        return sorted([o["name"], o["sizes"], o["min"], o["max"], o["mean"]]
+                      for line in text.replace("}\n{\"out", "}\0{\"out").split("\0") for o in json.loads(line)["outputs"])
+
+    def near(a, b):
+        return a == b or isinstance(a, float) and abs(a - b) <= 1e-5 * (1 + abs(b))
+
+    for name in ("all_reduce_floats_3", "all_reduce_integers_2", "all_to_all_2", "beside_2", "gather_and_broadcast_3",
+                 "lists_2", "reduce_scatter_2"):
+        ranks = int(name[-1])
+        text, status, hung, errors = wait(start_all(name, ranks, f"{device}:{{local_rank}}", engine))
+        expected, *_ = wait(start_all(name, ranks, "cpu", "gloo"))
+        good = not hung and not any(status) and len(re.findall(r"stand-in: rank .* made [1-9]", errors)) == ranks
+        if good:
+            pairs = list(zip(summaries(text), summaries(expected)))
+            good = len(pairs) >= ranks and all(near(x, y) for a, b in pairs for x, y in zip(a, b))
+        checks.expect(f"{engine}, {name}", good, f"{text}\n{expected}\n{errors}")
+    processes = start_all("beside_2", 2, device, engine, "--repeat", "1000000")
+    time.sleep(8)  # they compile kernels first
+    processes[1].kill()
+    begin = time.time()
+    text, status, hung, errors = wait(processes)
+    checks.expect(f"{engine}, a rank is killed", not hung and time.time() - begin < 10 and "rank 1 has ended" in errors,
+                  text + errors)
+    text, status, hung, errors = wait(start_all("beside_2", 2, "cpu", engine))
+    checks.expect(f"{engine}, ranks without a device", all(status) and "rank 0, rank 1 cannot" in errors, text + errors)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build")
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("--logits", nargs=2, metavar="FILE", help="only compares a decoder's with the expected ones")
     parser.add_argument("--ranks", default="2,3,4,8")
     parser.add_argument("--engines", default="gloo,mpi")
     parser.add_argument("--all", action="store_true", help="up to 8 ranks")
     parser.add_argument("--data", help="the folder of the unpacked test data: also checks the command")
+    parser.add_argument("--device", help="cuda or rocm, as device.sh has it: checks groups of these devices, and no others")
     parser.add_argument("--torch", help="the bin folder of a Python with PyTorch: its torchfrtrace reads the records")
     arguments = parser.parse_args()
+    if arguments.logits:
+        sys.exit(difference(*arguments.logits) >= LOGITS)
     if arguments.all:
         arguments.ranks = "2,3,4,8"
     checks = Checks()
-    for engine in arguments.engines.split(","):
+    if arguments.device:
+        on_devices(checks, arguments.build, {"cuda": "nccl", "rocm": "rccl"}[arguments.device], arguments.device,
+                   arguments.data)
+        arguments.engines = ""
+    for engine in filter(None, arguments.engines.split(",")):
         if not os.path.exists(f"{arguments.build}/engines/libtern_{engine}.so"):
             print(f"left out: {engine}, which this build is without")
             continue
@@ -191,10 +281,16 @@ def main():
             text, status, hung, errors = run(arguments.build, engine, ranks, ["check"])
             good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == ranks
             checks.expect(f"{engine}, {ranks} ranks: every kind has the bits of local_group", good, text + errors)
+        text, status, hung, errors = run(arguments.build, engine, 4, ["mesh"])
+        good = not hung and not any(status) and len(re.findall(r"rank \d+: \d{3,} results", text)) == 12
+        checks.expect(f"{engine}, rows and columns of 4 ranks at the same time", good, text + errors)
         failures(checks, arguments.build, engine, 3)
         flight(checks, arguments.build, engine, arguments.torch)
         if arguments.data and engine == "gloo":
             command(checks, arguments.build, arguments.data)
+        if arguments.data:
+            for ranks in (2, 4):
+                decoder(checks, arguments.build, engine, f"{arguments.data}/tensor_parallel", ranks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 

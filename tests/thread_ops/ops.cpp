@@ -1,4 +1,5 @@
-// A library of one operator for tests: how many threads it may use, a float; of a negative number it fails.
+// A library of operators for tests. threads: how many threads it may use, a float; of a negative number it fails.
+// group_sum: the sum over the ranks of a group, by its name, times the number of ranks, plus this one's.
 #include <tern/custom_op.h>
 
 #include <cstdio>
@@ -21,8 +22,33 @@ int run(tern_op_call* call) {
   return 0;
 }
 
-const tern_op kOps[] = {{"tests::threads", infer, run}};
-const tern_ops kLibrary = {TERN_OP_ABI, 1, kOps, nullptr, 0};
+int infer_like(tern_op_call* call) {
+  call->results[0] = call->arguments[0].tensors[0];
+  return 0;
+}
+
+int group_sum(tern_op_call* call) {
+  const tern_tensor& x = call->arguments[0].tensors[0];
+  const char* const group = call->arguments[1].text;
+  const tern_op_groups& groups = *call->groups;
+  std::int64_t count = 1;
+  for (int i = 0; i < x.rank; ++i) count *= x.sizes[i];
+  std::int32_t rank = 0, ranks = 0;
+  if (groups.place(groups.context, group, &rank, &ranks) != 0) return 1;
+  tern_op_collective sum{};
+  sum.size = sizeof sum;
+  sum.dtype = x.dtype;
+  sum.count = count;
+  sum.in = x.data;
+  sum.out = call->results[0].data;
+  if (groups.run(groups.context, group, &sum) != 0) return 1;
+  auto* out = static_cast<float*>(call->results[0].data);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = out[i] * static_cast<float>(ranks) + static_cast<float>(rank);
+  return 0;
+}
+
+const tern_op kOps[] = {{"tests::threads", infer, run}, {"tests::group_sum", infer_like, group_sum}};
+const tern_ops kLibrary = {TERN_OP_ABI, 2, kOps, nullptr, 0};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <sstream>
 
 #include "tools/files/any.h"
 
@@ -96,6 +97,10 @@ ConformCase read_case(const std::string& pt2_path, const std::string& name) {
   c.ranks.assign(static_cast<std::size_t>(ranks), std::vector<CaseCall>(1));
   for (const auto& [key, tensor] : c.tensors.tensors) add_tensor(c, key, tensor);
   c.op = meta.contains("op") ? meta.at("op") : fs::path(pt2_path).stem().string();
+  if (meta.contains("groups")) {
+    std::istringstream texts(meta.at("groups"));
+    for (std::string text; texts >> text;) c.groups.push_back(text);
+  }
   if (meta.contains("dtype")) c.dtype = meta.at("dtype");
   if (meta.contains("rtol") && meta.contains("atol"))
     c.tolerance = Tolerance{std::stod(meta.at("rtol")), std::stod(meta.at("atol"))};

@@ -24,6 +24,7 @@ struct ConformCase {
   std::string dtype;
   std::optional<Tolerance> tolerance;
   NamedTensors tensors;
+  std::vector<std::string> groups;           ///< metadata `groups`: tools/subgroups.h
   std::vector<std::vector<CaseCall>> ranks;  ///< the calls of each rank of a group; of a case without one, of one
 };
 

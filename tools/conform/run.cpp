@@ -21,6 +21,7 @@
 #include "tools/conform/gradients.h"
 #include "tools/conform/reference.h"
 #include "tools/files/streams.h"
+#include "tools/subgroups.h"
 
 namespace tern {
 namespace {
@@ -127,8 +128,8 @@ void run_calls(const ConformCase& c, std::size_t rank, const FunctionInfo& info,
 }
 
 /// The same for all ranks; those of a group have a thread each.
-Findings run_ranks(const ConformCase& c, const FunctionInfo& info, const Prepared& prepared, bool as_graph,
-                   bool with_gradients, Reference& reference) {
+Findings run_ranks(const ConformCase& c, const Program& program, const FunctionInfo& info, const Prepared& prepared,
+                   bool as_graph, bool with_gradients, Reference& reference) {
   Findings all;
   if (c.ranks.size() == 1) {
     Session session(prepared);
@@ -148,7 +149,7 @@ Findings run_ranks(const ConformCase& c, const FunctionInfo& info, const Prepare
         Rank& mine = ranks[r];
         try {
           Session session(prepared);
-          session.set_group(groups[r]);
+          set_groups(session, program, groups[r], groups_of(program, c.groups));
           Reference none;
           run_calls(c, r, info, session, as_graph, false, none, &mine.findings);
         } catch (...) {
@@ -231,7 +232,8 @@ ConformResult run_case(const std::string& pt2_path, const std::string& name, con
       const Prepared prepared = model.prepare(prepare);
       stage = "run";
       const std::uint64_t before = custom_nodes_on_host();
-      Findings findings = run_ranks(c, functions.front(), prepared, options.graph, options.gradients, reference);
+      Findings findings =
+          run_ranks(c, *model.program(), functions.front(), prepared, options.graph, options.gradients, reference);
       std::string why = std::move(findings.first);
       result.worst_ulp = std::max(result.worst_ulp, findings.worst_ulp);
       result.nearer = std::move(findings.nearer);

@@ -1,6 +1,7 @@
 // "libraries": which of the vendor's libraries this device uses, for people.
 #include "devices/gpu/devices.h"
 #include "devices/gpu/libraries/lt.h"
+#include "devices/gpu/libraries/nccl.h"
 #include "devices/gpu/libraries/provider.h"
 #include "devices/gpu/libraries/shared_library.h"
 #include "devices/gpu/tables.h"
@@ -22,6 +23,7 @@ const char* describe(std::int32_t device) {
   if (!wants_libraries()) return (text = left_out()).c_str();
   text = products(*d);
   if (const std::string more = describe_vendor_libraries(*d); !more.empty()) text += "; " + more;
+  text += "; " + describe_collectives();
   return text.c_str();
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the cases of tests/data/collective.tar.zst: programs that several ranks run together, run by PyTorch's gloo.
 
-  make.py OUT      needs torch 2.12 and safetensors
+  make.py OUT [PART]   needs torch 2.12 and safetensors; PART: only the cases with it in their names
 
 Tensors are `rankR.callC.inK` and so on; every rank runs the program that rank 0 exported.
 """
@@ -13,6 +13,7 @@ import warnings
 
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory  # defines the operators
 import torch.multiprocessing as mp
 from safetensors.torch import save_file
 from torch.export import export
@@ -132,6 +133,41 @@ class Beside(torch.nn.Module):
         return z @ w, rows * 2
 
 
+class Symmetric(torch.nn.Module):
+    """What torch.export takes of torch.ops.symm_mem. Hosts run none of it: `same` has what these operators mean."""
+
+    def forward(self, x, a, b):
+        s = torch.ops.symm_mem
+        whole, (product,) = s.fused_all_gather_matmul(a, [b], 1, group)
+        return (s.one_shot_all_reduce(x, "sum", group), s.one_shot_all_reduce_copy(torch.empty_like(x), x, "avg", group),
+                whole, product, s.fused_matmul_reduce_scatter(a, b, "sum", 0, group),
+                s._low_contention_all_gather(x, group), s._low_contention_reduce_scatter(x, "avg", group))
+
+    @staticmethod
+    def same(size):
+        def forward(x, a, b):
+            whole = all_gather(a.transpose(0, 1).contiguous(), size).transpose(0, 1).contiguous()
+            return (all_reduce(x, "sum"), all_reduce(x, "avg"), whole, whole @ b, reduce_scatter(a @ b, "sum", size),
+                    all_gather(x, size), reduce_scatter(x, "avg", size))
+        return Function(forward)
+
+
+class Mesh(torch.nn.Module):
+    """Ranks in rows and columns: products of parts are added along a row, averages taken along a column."""
+
+    def __init__(self, rows, columns, size):
+        super().__init__()
+        self.rows, self.columns, self.size = rows, columns, size
+
+    def forward(self, x, a, b):
+        y = torch.relu(x @ a.t()) @ b.t()
+        total = ops.wait_tensor(ops.all_reduce(y, "sum", self.rows))
+        mean = ops.all_reduce(total, "avg", self.columns)
+        parts = ops.all_gather_into_tensor(y, self.size, self.rows)
+        largest = ops.wait_tensor(ops.all_reduce(y, "max", group))
+        return ops.wait_tensor(mean) + x, ops.wait_tensor(parts), largest
+
+
 def numbers(rank, dtype, *sizes):
     generator = torch.Generator().manual_seed(rank + 1)
     if dtype == torch.bool:
@@ -185,13 +221,34 @@ def cases(size):
         *ops.reduce_scatter_tensor_coalesced([x, y], "max", size, group))]
     yield "lists", Function(lists), lambda r: [[numbers(r, torch.float32, size, 2), numbers(r + 7, torch.float32, size)]]
     yield "beside", Beside(size), lambda r: [[numbers(r, torch.float32, 6, 6), numbers(0, torch.float32, 6, 6)]]
+    if size < 4:
+        yield "symmetric_memory", Symmetric(), lambda r: [
+            [numbers(r, torch.float32, 2 * size, 3), numbers(r, torch.float32, 2 * size, 3, 5),
+             numbers(r + 9, torch.float32, 5, 4)]]
     yield "in_place", InPlace(), lambda r: [[numbers(r, torch.float32, 5)]]
 
 
-def run(rank, size, out, rendezvous):
+def mesh_cases(size, rank):
+    """As cases, with the ranks of each named group, which every rank makes under a name of its own."""
+    if size < 4:
+        return
+    columns, rows = 2, size // 2
+    mesh = dist.init_device_mesh("cpu", (columns, rows), mesh_dim_names=("dp", "tp"))
+    names = [mesh.get_group(axis).group_name for axis in ("tp", "dp")]
+    text = lambda groups: "/".join(",".join(map(str, g)) for g in groups)
+    groups = f"{names[0]}={text(mesh.mesh.tolist())} {names[1]}={text(mesh.mesh.t().tolist())}"
+    # adding on in another order shows in the last place
+    yield "mesh", Mesh(*names, rows), lambda r: [
+        [numbers(r // rows, torch.float32, 4, 6), numbers(r, torch.float32, 5, 6), numbers(r + 9, torch.float32, 6, 5)]
+    ], groups
+
+
+def run(rank, size, out, rendezvous, part):
     dist.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=size)
-    for name, module, calls in cases(size):
+    for name, module, calls, *groups in (*cases(size), *mesh_cases(size, rank)):
         name = f"{name}_{size}"
+        if part not in name:
+            continue
         if rank == 0:
             # The sizes of an uneven call are its own.
             rows = torch.export.Dim.AUTO if isinstance(module, Uneven) else None
@@ -201,11 +258,13 @@ def run(rank, size, out, rendezvous):
             save_program(program, f"{out}/{name}.pt2")
         tensors = {}
         for c, args in enumerate(calls(rank)):
-            tensors |= record(module, args, f"rank{rank}.call{c}.")
+            tensors |= record(module.same(size) if isinstance(module, Symmetric) else module, args, f"rank{rank}.call{c}.")
         everything = [None] * size
         dist.all_gather_object(everything, tensors)
         if rank == 0:
             metadata = {"torch": torch_version(), "ranks": str(size)}
+            if groups:
+                metadata["groups"] = groups[0]
             if name.startswith("all_reduce_half_") and size > 2:
                 metadata |= {"rtol": "0.002", "atol": "0"}  # two roundings in another order
             save_file({k: v for part in everything for k, v in part.items()}, f"{out}/{name}.safetensors", metadata)
@@ -217,4 +276,5 @@ if __name__ == "__main__":
     os.makedirs(sys.argv[1], exist_ok=True)
     for ranks in (2, 3, 4, 8):
         with tempfile.TemporaryDirectory() as folder:
-            mp.spawn(run, (ranks, sys.argv[1], f"{folder}/rendezvous"), nprocs=ranks)
+            part = sys.argv[2] if len(sys.argv) > 2 else ""
+            mp.spawn(run, (ranks, sys.argv[1], f"{folder}/rendezvous", part), nprocs=ranks)

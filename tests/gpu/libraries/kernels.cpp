@@ -2,9 +2,11 @@
 #include "tests/gpu/libraries/kernels.h"
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "tests/gpu/libraries/convolution_call.h"
+#include "tests/gpu/libraries/nccl/call.h"
 #include "tests/gpu/libraries/product_call.h"
 
 namespace {
@@ -13,12 +15,21 @@ using namespace tern::stand_in;
 
 constexpr tern_emulated_parameter kProduct[] = {{0, sizeof(ProductCall)}};
 constexpr tern_emulated_parameter kConvolution[] = {{0, sizeof(ConvolutionCall)}};
+constexpr tern_emulated_parameter kCollective[] = {{0, sizeof(CollectiveCall)}};
 constexpr tern_emulated_kernel kKernels[] = {
     {kProductKernel, sizeof(ProductCall), 1, kProduct, 0, 0, 0, product},
     {kConvolutionKernel, sizeof(ConvolutionCall), 1, kConvolution, 0, 0, 0, convolution},
+    {kCollectiveKernel, sizeof(CollectiveCall), 1, kCollective, 0, 0, 0, collective},
 };
 
 }  // namespace
+
+/// What it does is the library's, whose calls keep what they need.
+void tern::stand_in::collective(const tern_emulated_launch* launch) {
+  CollectiveCall call{};
+  std::memcpy(&call, launch->parameters, sizeof call);
+  call.work(call.context);
+}
 
 extern "C" __attribute__((visibility("default"))) const tern_emulated_kernel* tern_emulated_kernels(
     std::uint32_t* count) {

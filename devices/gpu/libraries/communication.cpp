@@ -1,0 +1,80 @@
+#include "devices/gpu/libraries/communication.h"
+
+#include <chrono>
+#include <thread>
+
+#include "devices/gpu/libraries/nccl.h"
+#include "devices/gpu/status.h"
+#include "nccl_names.h"
+
+namespace tern::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kJoins = std::chrono::minutes(10);  // all ranks have said that they come
+constexpr auto kLeaves = std::chrono::seconds(5);
+constexpr auto kPause = std::chrono::microseconds(20);
+
+std::string problem(const char* what, int error) {
+  return std::string(what) + ": " + names::kNccl + ": " + nccl().api.text(error) + " (" + std::to_string(error) + ")";
+}
+
+}  // namespace
+
+std::string Communication::failure() {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Communication::abort(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = why;
+  if (comm != nullptr) nccl().api.abort(comm);
+  comm = nullptr;
+}
+
+tern_device_status Communication::call(const char* what, const std::function<int()>& begin) {
+  const Clock::time_point end = Clock::now() + kJoins;
+  bool begun = false;
+  for (;;) {
+    int state = kNcclSuccess;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.empty()) return failed(TERN_DEVICE_FAILED, failure_);
+      int error = kNcclSuccess;
+      if (!begun) error = begin();
+      begun = true;
+      if (error == kNcclSuccess || error == kNcclInProgress) error = nccl().api.state(comm, &state);
+      if (error != kNcclSuccess) state = error;
+    }
+    if (state == kNcclSuccess) return TERN_DEVICE_OK;
+    std::string why;
+    if (state != kNcclInProgress) why = problem(what, state);
+    if (why.empty() && Clock::now() >= end) why = std::string(what) + ": " + names::kNccl + " takes too long";
+    if (!why.empty()) {
+      abort(why);
+      return failed(TERN_DEVICE_FAILED, why);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void Communication::leave() {
+  const Clock::time_point end = Clock::now() + kLeaves;
+  const std::lock_guard lock(mutex_);
+  if (comm == nullptr) return;
+  const NcclApi& api = nccl().api;
+  int state = api.finalize(comm);
+  while ((state == kNcclSuccess || state == kNcclInProgress) && Clock::now() < end) {
+    if (api.state(comm, &state) != kNcclSuccess || state != kNcclInProgress) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  if (state == kNcclSuccess) {
+    api.destroy(comm);
+  } else {
+    api.abort(comm);
+  }
+  comm = nullptr;
+}
+
+}  // namespace tern::gpu

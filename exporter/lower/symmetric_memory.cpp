@@ -1,0 +1,86 @@
+// torch.ops.symm_mem: the operators that torch.export takes, whose results are those of collectives. Where PyTorch
+// works in memory that all ranks see, Tern communicates.
+#include <tern/collective.h>
+
+#include "exporter/lower/collective.h"
+#include "exporter/lower/lower.h"
+
+namespace tern {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Kind = CollectiveKind;
+
+/// How many ranks the exporting process had: these operators do not say.
+std::int64_t ranks_of(const Call& c, const Dim& more, const Dim& less) {
+  if (!more.is_const() || !less.is_const() || less.value() == 0 || more.value() % less.value() != 0)
+    c.unsupported(
+        "the number of ranks follows from sizes alone, and these are not constants: export it for fixed sizes");
+  return more.value() / less.value();
+}
+
+std::int64_t axis_of(Builder& b, ValueId x, std::int64_t axis) {
+  return axis < 0 ? axis + b.rank(x) : axis;
+}
+
+Values all_reduce(Builder& b, const Call& c) {
+  return {add_collective(b, c, c.tensor("input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+}
+/// The buffer is PyTorch's place of work.
+Values all_reduce_copy(Builder& b, const Call& c) {
+  return {add_collective(b, c, c.tensor("local_input"), Kind::all_reduce, 0, c.text("reduce_op"))};
+}
+Values all_gather(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("tensor");
+  const std::int64_t ranks = ranks_of(c, c.declared[0].shape[0], b.type(x).shape[0]);
+  return {add_collective(b, c, x, Kind::all_gather, ranks, "")};
+}
+Values reduce_scatter(Builder& b, const Call& c) {
+  const ValueId x = c.tensor("tensor");
+  const std::int64_t ranks = ranks_of(c, b.type(x).shape[0], c.declared[0].shape[0]);
+  return {add_collective(b, c, x, Kind::reduce_scatter, ranks, c.text("reduce_op"))};
+}
+
+/// All ranks' A, one after the other along an axis; then its products.
+Values all_gather_matmul(Builder& b, const Call& c) {
+  const ValueId a = c.tensor("A");
+  const std::vector<ValueId>& others = c.tensors("Bs");
+  const std::int64_t axis = axis_of(b, a, c.integer("gather_dim"));
+  const bool whole = c.flag_or("return_A", true);
+  const TensorType& result = c.declared[whole || others.empty() ? 0 : c.declared.size() - 1];
+  if (axis + 1 == b.rank(a)) c.unsupported("it gathers along the axis that the products sum over");
+  const std::int64_t ranks =
+      ranks_of(c, result.shape[static_cast<std::size_t>(axis)], b.type(a).shape[static_cast<std::size_t>(axis)]);
+  const ValueId first = b.move_axis(a, axis, 0);
+  const ValueId all = b.move_axis(add_collective(b, c, first, Kind::all_gather, ranks, ""), 0, axis);
+  Values results = {whole ? all : kNoValue};
+  for (const ValueId other : others) results.push_back(b.matmul(all, other));
+  return results;
+}
+
+/// A part of the sum of all ranks' products, along an axis.
+Values matmul_reduce_scatter(Builder& b, const Call& c) {
+  const ValueId product = b.matmul(c.tensor("A"), c.tensor("B"));
+  const std::int64_t axis = axis_of(b, product, c.integer("scatter_dim"));
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t ranks = ranks_of(c, b.type(product).shape[at], c.declared[0].shape[at]);
+  const ValueId first = b.move_axis(product, axis, 0);
+  return {b.move_axis(add_collective(b, c, first, Kind::reduce_scatter, ranks, c.text("reduce_op")), 0, axis)};
+}
+
+constexpr Lowering kTable[] = {
+    {"symm_mem._low_contention_all_gather.default", all_gather},
+    {"symm_mem._low_contention_reduce_scatter.default", reduce_scatter},
+    {"symm_mem.fused_all_gather_matmul.default", all_gather_matmul},
+    {"symm_mem.fused_matmul_reduce_scatter.default", matmul_reduce_scatter},
+    {"symm_mem.one_shot_all_reduce.default", all_reduce},
+    {"symm_mem.one_shot_all_reduce_copy.default", all_reduce_copy},
+};
+
+}  // namespace
+
+std::span<const Lowering> symmetric_memory_lowerings() {
+  return kTable;
+}
+
+}  // namespace tern

@@ -1,0 +1,41 @@
+#include "kernels/custom/groups.h"
+
+#include <tern/error.h>
+
+namespace tern {
+
+template <class Work>
+int OperatorGroups::guarded(void* context, Work work) noexcept {
+  auto& self = *static_cast<OperatorGroups*>(context);
+  try {
+    if (self.groups_ == nullptr) fail(ErrorCode::invalid_argument, "an operator communicates in sessions alone");
+    work(self);
+    return 0;
+  } catch (...) {
+    if (self.failure_ == nullptr) self.failure_ = std::current_exception();
+    return 1;
+  }
+}
+
+OperatorGroups::OperatorGroups(GroupAccess* groups, const Node& node)
+    : groups_(dynamic_cast<NamedGroups*>(groups)), node_(node) {
+  functions_.size = sizeof functions_;
+  functions_.context = this;
+  functions_.place = [](void* context, const char* group, std::int32_t* rank, std::int32_t* ranks) {
+    return guarded(context, [&](OperatorGroups& self) {
+      const NamedGroups::Place place = self.groups_->place(group, self.node_);
+      *rank = place.rank;
+      *ranks = place.ranks;
+    });
+  };
+  functions_.run = [](void* context, const char* group, const tern_op_collective* call) {
+    return guarded(context, [&](OperatorGroups& self) {
+      if (call->size < sizeof *call)
+        fail(ErrorCode::invalid_argument,
+             "tern_op_collective::size is too small: set it to sizeof(tern_op_collective)");
+      self.groups_->run(group, *call, self.node_);
+    });
+  };
+}
+
+}  // namespace tern

@@ -1,0 +1,43 @@
+// How an operator of a library communicates: by the groups of the session that runs it.
+#pragma once
+
+#include <tern/custom_op.h>
+
+#include <exception>
+#include <string>
+
+#include "kernels/kernel.h"
+
+namespace tern {
+
+/// What a session's groups do for such operators: a GroupAccess may be one.
+class NamedGroups {
+ public:
+  struct Place {
+    int rank, ranks;
+  };
+  virtual ~NamedGroups() = default;
+  /// Fails where the session has no group of that name.
+  virtual Place place(const std::string& group, const Node& node) = 0;
+  /// Runs a collective on host memory with the group's ranks.
+  virtual void run(const std::string& group, const tern_op_collective& call, const Node& node) = 0;
+};
+
+/// The functions of tern/custom_op.h, for one call of an operator.
+class OperatorGroups {
+ public:
+  OperatorGroups(GroupAccess* groups, const Node& node);
+  const tern_op_groups* functions() const { return &functions_; }
+  /// What a function has failed with, or null.
+  const std::exception_ptr& failure() const { return failure_; }
+
+ private:
+  template <class Work>
+  static int guarded(void* context, Work work) noexcept;
+  NamedGroups* groups_;
+  const Node& node_;
+  tern_op_groups functions_{};
+  std::exception_ptr failure_;
+};
+
+}  // namespace tern

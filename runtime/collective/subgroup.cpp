@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <tern/error.h>
+#include <tern/subgroup.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "runtime/collective/call.h"
+#include "runtime/collective/divider.h"
+#include "runtime/collective/transport_group.h"
+
+namespace tern {
+namespace {
+
+/// What a rank asks for.
+struct Wish {
+  std::int64_t color, name, list;
+  static constexpr int kNumbers = 3;
+};
+
+/// The same in all processes of all hosts (FNV-1a).
+std::int64_t hash(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return static_cast<std::int64_t>(h);
+}
+
+TransportGroup& own(ProcessGroup& group) {
+  auto* const found = dynamic_cast<TransportGroup*>(&group);
+  if (found == nullptr || found->divider() == nullptr)
+    fail(ErrorCode::unsupported,
+         "only groups of local_group, connect_group and split_group can be divided: make the application's own another "
+         "way");
+  return *found;
+}
+
+/// `list`: a hash of the ranks that the caller asks for; 0: it gives its color alone.
+std::shared_ptr<ProcessGroup> divide(TransportGroup& group, int color, const std::string& name, std::int64_t list) {
+  const Wish mine{color, hash(name), list};
+  std::vector<Wish> wishes(static_cast<std::size_t>(group.size()));
+  group.run({.kind = CollectiveKind::all_gather,
+             .dtype = DType::i64,
+             .count = Wish::kNumbers,
+             .in = &mine,
+             .out = wishes.data(),
+             .where = "split_group"});
+  // All ranks see the same wishes, so all fail or none.
+  for (std::size_t r = 1; r < wishes.size(); ++r) {
+    if (wishes[r].name != wishes[0].name || wishes[r].list != wishes[0].list)
+      fail(ErrorCode::runtime, fmt::format("ranks 0 and {} divide their group differently: they ask for other {}", r,
+                                           wishes[r].name != wishes[0].name ? "names" : "ranks"));
+  }
+  Part part{{}, 0, name};
+  for (std::size_t r = 0; r < wishes.size(); ++r) {
+    if (wishes[r].color != color) continue;
+    if (static_cast<int>(r) == group.rank()) part.rank = part.size();
+    part.members.push_back(static_cast<std::int32_t>(r));
+  }
+  const bool belongs = color >= 0;
+  Invitation invitation{};
+  if (belongs && part.rank == 0) {
+    const std::string text = group.divider()->invite(part);
+    if (text.size() >= invitation.size()) fail(ErrorCode::internal, "an invitation is too long");
+    text.copy(invitation.data(), text.size());
+  }
+  std::vector<Invitation> invitations(wishes.size());
+  group.run({.kind = CollectiveKind::all_gather,
+             .dtype = DType::u8,
+             .count = static_cast<std::int64_t>(invitation.size()),
+             .in = invitation.data(),
+             .out = invitations.data(),
+             .where = "split_group"});
+  if (!belongs) return nullptr;
+  return group.divider()->join(part, invitations[static_cast<std::size_t>(part.members[0])].data());
+}
+
+}  // namespace
+
+std::shared_ptr<ProcessGroup> split_group(ProcessGroup& group, int color, const std::string& name) {
+  return divide(own(group), std::max(color, -1), name, 0);
+}
+
+std::shared_ptr<ProcessGroup> new_group(ProcessGroup& group, std::span<const int> ranks, const std::string& name) {
+  std::set<int> members;
+  std::string list;
+  for (const int r : ranks) {
+    check_rank(r, group.size());
+    if (!members.insert(r).second)
+      fail(ErrorCode::invalid_argument, fmt::format("the new group '{}' has rank {} twice", name, r));
+  }
+  for (const int r : members) list += fmt::format("{} ", r);
+  return divide(own(group), members.contains(group.rank()) ? 0 : -1, name, hash(list));
+}
+
+}  // namespace tern

@@ -1,0 +1,15 @@
+// What the stand-ins add, by the types and reductions of nccl.h.
+#pragma once
+
+#include <cstddef>
+
+namespace tern::stand_in {
+
+/// Bytes of an element; ends the process for a type that does not exist.
+std::size_t bytes_of(int type);
+
+/// `all` has `count` elements of each rank; the reduction goes to `out`. The last rank comes first: another order than
+/// Tern's.
+void reduce(int type, int op, const std::byte* all, int ranks, std::size_t count, std::byte* out);
+
+}  // namespace tern::stand_in

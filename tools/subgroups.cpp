@@ -1,0 +1,128 @@
+#include "tools/subgroups.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tern/error.h>
+#include <tern/subgroup.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include "runtime/collective/group_names.h"
+#include "schema/program.h"
+
+namespace tern {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+  fail(ErrorCode::invalid_argument,
+       fmt::format("'{}' is no groups: {}; write NAME=RANKS/RANKS, as in tp=0,1/2,3 or dp=0-3", text, why));
+}
+
+/// "3" or "0-3", at the begin of `rest`.
+std::vector<int> take_range(const std::string& text, std::string_view& rest) {
+  const auto number = [&] {
+    int n = -1;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
+    if (error != std::errc() || n < 0 || n >= kMostRanks) refuse(text, fmt::format("'{}' is no rank", rest));
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return n;
+  };
+  const int first = number();
+  int last = first;
+  if (rest.starts_with('-')) {
+    rest.remove_prefix(1);
+    last = number();
+    if (last < first) refuse(text, fmt::format("{}-{} has no ranks", first, last));
+  }
+  std::vector<int> ranks;
+  for (int r = first; r <= last; ++r) ranks.push_back(r);
+  return ranks;
+}
+
+/// The part of a name that a rank is in, or -1.
+int part_with(const NamedGroups& groups, int rank) {
+  for (std::size_t p = 0; p < groups.parts.size(); ++p) {
+    if (std::ranges::find(groups.parts[p], rank) != groups.parts[p].end()) return static_cast<int>(p);
+  }
+  return -1;
+}
+
+void check_sizes(const NamedGroups& groups, int size) {
+  for (const std::vector<int>& part : groups.parts) {
+    const int most = *std::ranges::max_element(part);
+    if (most >= size)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("the group '{}' has rank {}, and there are {} ranks", groups.name, most, size));
+  }
+}
+
+}  // namespace
+
+NamedGroups parse_groups(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) refuse(text, "there is no NAME=");
+  NamedGroups groups{text.substr(0, equals), {{}}};
+  std::set<int> seen;
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  for (;;) {
+    for (const int r : take_range(text, rest)) {
+      if (!seen.insert(r).second) refuse(text, fmt::format("rank {} is there twice", r));
+      groups.parts.back().push_back(r);
+    }
+    if (rest.empty()) return groups;
+    if (rest[0] != ',' && rest[0] != '/') refuse(text, fmt::format("'{}' after a rank", rest[0]));
+    if (rest[0] == '/') groups.parts.emplace_back();
+    rest.remove_prefix(1);
+  }
+}
+
+void hold_groups(Program& program, const std::vector<std::string>& texts) {
+  const std::set<std::string> names = group_names(program);
+  std::string all;
+  for (const std::string& t : texts) {
+    const NamedGroups g = parse_groups(t);
+    if (!names.contains(g.name))
+      refuse(t, fmt::format("the program has no group '{}'; it has: {}", g.name,
+                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    all += (all.empty() ? "" : " ") + t;
+  }
+  if (!all.empty()) program.metadata.emplace_back(kGroupsMetadata, all);
+}
+
+std::vector<NamedGroups> groups_of(const Program& program, const std::vector<std::string>& texts) {
+  std::vector<NamedGroups> named;
+  for (const std::string& t : texts) named.push_back(parse_groups(t));
+  const std::string* held = program.find_metadata(kGroupsMetadata);
+  if (!texts.empty() || held == nullptr) return named;
+  std::istringstream stream(*held);
+  for (std::string t; stream >> t;) named.push_back(parse_groups(t));
+  return named;
+}
+
+void set_groups(Session& session, const Program& program, const std::shared_ptr<ProcessGroup>& world,
+                const std::vector<NamedGroups>& named) {
+  const std::set<std::string> names = group_names(program);
+  for (const NamedGroups& g : named) check_sizes(g, world->size());
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(named, name, &NamedGroups::name);
+    if (found == named.end() && names.size() > 1 && name != "0")
+      fail(ErrorCode::invalid_argument,
+           fmt::format("the program has {} groups, and nothing says which ranks '{}' has: give --groups {}=RANKS/RANKS",
+                       names.size(), name, name));
+    if (found != named.end() && part_with(*found, world->rank()) < 0)
+      fail(ErrorCode::invalid_argument,
+           fmt::format("rank {} runs a program with the group '{}', and is in no part of it", world->rank(), name));
+  }
+  session.set_group(world);
+  for (const NamedGroups& g : named) {
+    std::shared_ptr<ProcessGroup> part = split_group(*world, part_with(g, world->rank()), g.name);
+    if (part != nullptr && names.contains(g.name)) session.set_group(std::move(part), g.name);
+  }
+}
+
+}  // namespace tern
