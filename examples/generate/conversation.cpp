@@ -13,21 +13,27 @@ const std::string* find(const tern::Model& model, std::string_view key) {
   return nullptr;
 }
 
-/// The integers of "2, 7".
-std::vector<std::int64_t> integers(const std::string* text) {
+/// The numbers, 0 or more, of "2, 7"; none where the archive lacks the key.
+std::vector<std::int64_t> integers(const tern::Model& model, std::string_view key) {
   std::vector<std::int64_t> found;
+  const std::string* text = find(model, key);
   if (text == nullptr) return found;
   const char *at = text->data(), *end = at + text->size();
-  for (std::int64_t n = 0; at < end;) {
+  while (true) {
+    std::int64_t n = -1;
     const auto [next, error] = std::from_chars(at, end, n);
-    if (error == std::errc()) found.push_back(n);
-    at = error == std::errc() ? next : at + 1;
+    if (error != std::errc() || n < 0) break;
+    found.push_back(n);
+    if (next == end) return found;
+    if (!std::string_view(next, end).starts_with(", ")) break;
+    at = next + 2;
   }
-  return found;
+  throw tern::Error(tern::ErrorCode::bad_file,
+                    "the archive's metadata " + std::string(key) + " is no list of numbers such as 2, 7");
 }
 
 std::int64_t integer(const tern::Model& model, std::string_view key) {
-  const std::vector<std::int64_t> found = integers(find(model, key));
+  const std::vector<std::int64_t> found = integers(model, key);
   if (found.size() != 1)
     throw tern::Error(tern::ErrorCode::bad_file, "the archive's metadata lacks " + std::string(key));
   return found[0];
@@ -47,9 +53,8 @@ ModelFacts facts_of(const tern::Model& model) {
   if (*version != "1")
     throw tern::Error(tern::ErrorCode::unsupported,
                       "the archive follows version " + *version + " of the rules for generating tokens, not 1");
-  ModelFacts facts{
-      integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(find(model, "llm.eos"))};
-  const std::vector<std::int64_t> bos = integers(find(model, "llm.bos"));
+  ModelFacts facts{integer(model, "llm.context"), integer(model, "llm.vocabulary"), {}, integers(model, "llm.eos")};
+  const std::vector<std::int64_t> bos = integers(model, "llm.bos");
   if (!bos.empty()) facts.bos = bos[0];
   return facts;
 }
@@ -69,6 +74,12 @@ std::int64_t Conversation::read(std::span<const std::int64_t> tokens) {
       Tensor::borrow(&sampling_.top_p, DType::f32, {}),
   };
   const std::vector<Tensor>& results = session_.run(count == 1 ? "decode" : "prefill", inputs);
+  // Whatever the metadata says: an archive can hold functions of another kind.
+  if (results.empty() || results[0].numel() != 1)
+    throw tern::Error(tern::ErrorCode::bad_file, "the archive's functions do not give one token");
+  const std::int64_t token = results[0].span<const std::int64_t>()[0];
+  if (token < 0 || token >= facts_.vocabulary)
+    throw tern::Error(tern::ErrorCode::bad_file, "the archive's functions give a token outside of its vocabulary");
   position_ += count;
-  return results[0].span<const std::int64_t>()[0];
+  return token;
 }

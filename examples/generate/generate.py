@@ -15,7 +15,10 @@ import tern
 
 class Ids:
     def encode(self, text):
-        return [int(word) for word in text.replace(",", " ").split()]
+        try:
+            return [int(word) for word in text.replace(",", " ").split()]
+        except ValueError:
+            sys.exit(f"generate.py: '{text}' is no list of token ids such as 1,15,27; text needs --tokenizer FILE")
 
     def decode(self, tokens):
         return " ".join(map(str, tokens))
@@ -92,6 +95,8 @@ def main():
     bos = model.metadata.get("llm.bos")
     if bos is not None and tokens[:1] != [int(bos)]:
         tokens = [int(bos), *tokens]
+    if not tokens:
+        sys.exit("generate.py: the prompt has no tokens")
     print(a.prompt, end="", flush=True)
     shown, ids = tokenizer.decode(tokens), list(tokens)
     for token in conversation.answer(tokens, a.max_tokens):
@@ -100,7 +105,7 @@ def main():
         if not text.endswith("\ufffd"):  # else a character is incomplete
             print(text[len(shown):], end="", flush=True)
             shown = text
-    print()
+    print(tokenizer.decode(ids)[len(shown):])  # an answer may end inside of a character
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #include <tern/tern.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -75,6 +76,7 @@ Time generate(const tern::Prepared& prepared, const ModelFacts& facts, const Tok
     }
     tokens = {next};
   }
+  answers.add(answer, text.rest());
   time.others = seconds_since(start);
   return time;
 }
@@ -90,7 +92,8 @@ int run(const Options& o) {
   const ModelFacts facts = facts_of(model);
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_of(o.tokenizer);
   const auto cores = std::max(1U, std::thread::hardware_concurrency());
-  const auto share = std::max<std::size_t>(1, cores / o.prompts.size());
+  // Each prompt at work holds a cache: no more of them than cores.
+  const auto workers = std::min<std::size_t>(cores, o.prompts.size()), share = cores / workers;
   tern::PrepareOptions options;
   options.threads = o.threads > 0 ? o.threads : static_cast<int>(share);
   const tern::Prepared prepared = model.prepare(options);
@@ -105,9 +108,13 @@ int run(const Options& o) {
     }
     answers.finish(i);
   };
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < o.prompts.size(); i = next++) make(i);
+  };
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < o.prompts.size(); ++i) threads.emplace_back(make, i);
-  make(0);
+  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+  work();
   for (std::thread& thread : threads) thread.join();
   int status = 0;
   for (std::size_t i = 0; i < o.prompts.size(); ++i) {

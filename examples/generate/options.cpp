@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* kHelp =
     "usage: generate_text ARCHIVE [OPTION...] PROMPT...\n\n"
-    "Continues each prompt by a model of 'tern export --llm'. Several prompts run at once, in a session each.\n\n"
+    "Continues each prompt by a model of 'tern export --llm'. Several prompts run at once, as many as\n"
+    "the machine has cores, in a session each.\n\n"
     "  --tokenizer FILE     a SentencePiece model (tokenizer.model); or bytes, where token ids are bytes; or ids\n"
     "                       (default), where a prompt is token ids: 1,15,27\n"
     "  --max-tokens N       of each answer (100)\n"
@@ -81,6 +82,7 @@ Options parse_options(int argc, char** argv) {
   }
   if (words.size() < 2) leave(words.empty() ? "name an archive and a prompt" : "give a prompt");
   if (o.max_tokens < 1) leave("--max-tokens counts from 1");
+  if (o.threads < 0 || o.threads > 1024) leave("--threads takes a number from 0 to 1024; 0 shares out the cores");
   o.archive = words[0];
   o.prompts.assign(words.begin() + 1, words.end());
   return o;

@@ -67,7 +67,7 @@ class SentencePiece : public Tokenizer {
     std::vector<int> ids;
     // An archive's vocabulary may be larger than its tokenizer's: padding of the embedding.
     for (const std::int64_t t : tokens)
-      ids.push_back(t < processor_.GetPieceSize() ? static_cast<int>(t) : processor_.unk_id());
+      ids.push_back(t >= 0 && t < processor_.GetPieceSize() ? static_cast<int>(t) : processor_.unk_id());
     std::string text;
     const auto status = processor_.Decode(ids, &text);
     return status.ok() ? text : std::string();
@@ -120,6 +120,14 @@ std::string TextStream::add(std::int64_t token) {
   tokens_.push_back(token);
   const std::string text = tokenizer_.decode(tokens_);
   if (is_cut(text) && tokens_.size() < 4 * kKept) return {};
+  return show(text);
+}
+
+std::string TextStream::rest() {
+  return show(tokenizer_.decode(tokens_));
+}
+
+std::string TextStream::show(const std::string& text) {
   std::string added = text.size() > shown_.size() ? text.substr(shown_.size()) : std::string();
   if (tokens_.size() > kKept) tokens_.erase(tokens_.begin(), tokens_.end() - static_cast<std::ptrdiff_t>(kKept));
   shown_ = tokenizer_.decode(tokens_);

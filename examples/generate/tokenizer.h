@@ -29,8 +29,12 @@ class TextStream {
   TextStream(const Tokenizer& tokenizer, std::span<const std::int64_t> context);
   /// The text that the token adds; empty while a character is incomplete.
   std::string add(std::int64_t token);
+  /// What add() still keeps, for an answer that ends there.
+  std::string rest();
 
  private:
+  std::string show(const std::string& text);
+
   const Tokenizer& tokenizer_;
   std::vector<std::int64_t> tokens_;  ///< the last few, and those since the last whole character
   std::string shown_;                 ///< their text up to here

@@ -91,8 +91,9 @@ class Step {
     }
     const ValueId start = b_.reshape(position, {});
     filled_ = b_.expr("p + n", {{"p", start}, {"n", b_.from_dim(n)}}, DType::i64);
-    check(b_.expr("p >= 0 && f <= c", {{"p", start}, {"f", filled_}, {"c", static_cast<double>(slots)}}, DType::i64,
-                  DType::boolean),
+    // Not p + n <= c: a huge position passes that, since the sum wraps.
+    check(b_.expr("p >= 0 && p <= c - n", {{"p", start}, {"n", b_.from_dim(n)}, {"c", static_cast<double>(slots)}},
+                  DType::i64, DType::boolean),
           fmt::format("the cache is full: position and the number of tokens must together be at most {}, and position "
                       "not negative",
                       slots));

@@ -9,9 +9,33 @@
 namespace tern {
 namespace {
 
-bool reads_cache(Builder& b, const Node& n, std::int64_t slots) {
+/// Which values are a state that the function updates, or that with other elements or in another form: a cache. Keys of
+/// something else, such as an encoder's, may happen to be as many.
+std::vector<bool> caches(const Function& f) {
+  std::vector<bool> found(f.values.size());
+  for (const FunctionInput& in : f.inputs) {
+    const auto updates = [&](const WriteBack& w) {
+      return w.target == WriteBack::Target::state && w.index == in.state;
+    };
+    if (in.kind == FunctionInput::Kind::state && std::ranges::any_of(f.writebacks, updates))
+      found[static_cast<std::size_t>(in.value)] = true;
+  }
+  const auto known = [&](ValueId v) { return v != kNoValue && found[static_cast<std::size_t>(v)]; };
+  for (const Node& n : f.nodes) {
+    if (n.op == Op::matmul || n.op == Op::attention || n.inputs.empty()) continue;
+    const bool any = n.op == Op::pointwise || n.op == Op::concat;
+    if (!known(n.inputs[0]) && !(any && std::ranges::any_of(n.inputs, known))) continue;
+    for (const ValueId v : n.outputs) {
+      if (v != kNoValue) found[static_cast<std::size_t>(v)] = true;
+    }
+  }
+  return found;
+}
+
+bool reads_cache(Builder& b, const Node& n, std::int64_t slots, const std::vector<bool>& cache) {
   if (n.op != Op::attention || n.inputs.size() < 4 || n.inputs[3] == kNoValue || n.integer(AttrKey::causal) != 0)
     return false;
+  if (!cache[static_cast<std::size_t>(n.inputs[1])] || !cache[static_cast<std::size_t>(n.inputs[2])]) return false;
   return b.size(n.inputs[1], -2).is(slots) && b.size(n.inputs[2], -2).is(slots) && b.size(n.inputs[3], -1).is(slots);
 }
 
@@ -19,8 +43,9 @@ bool reads_cache(Builder& b, const Node& n, std::int64_t slots) {
 
 std::size_t read_filled_slots(Builder& b, ValueId filled, std::size_t before, std::int64_t slots) {
   if (slots <= llm::kSlotBlock) return 0;
+  const std::vector<bool> cache = caches(b.function());
   std::vector<Node> nodes = std::exchange(b.function().nodes, {});
-  if (std::ranges::none_of(nodes, [&](const Node& n) { return reads_cache(b, n, slots); })) {
+  if (std::ranges::none_of(nodes, [&](const Node& n) { return reads_cache(b, n, slots, cache); })) {
     b.function().nodes = std::move(nodes);
     return 0;
   }
@@ -34,7 +59,7 @@ std::size_t read_filled_slots(Builder& b, ValueId filled, std::size_t before, st
       b.add_all(Op::item, {blocks}, {attr(AttrKey::symbols, Dims{symbol})});
       part = b.pool().min(b.pool().mul(symbol, llm::kSlotBlock), slots);
     }
-    if (reads_cache(b, nodes[i], slots)) {
+    if (reads_cache(b, nodes[i], slots, cache)) {
       for (const auto& [operand, axis] : {std::pair{1, -2}, {2, -2}, {3, -1}}) {
         ValueId& v = nodes[i].inputs[static_cast<std::size_t>(operand)];
         v = b.slice(v, axis, 0, part);

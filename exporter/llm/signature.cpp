@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tern {
@@ -47,6 +48,13 @@ void find_inputs(const Program& program, const Function& f, DecoderSignature& s)
   if (given.empty() || !is_index(type(given[0])) || type(given[0]).rank() != 2)
     refuse(given.empty() ? "the program has no input"
                          : input_text(program, f, f.inputs[given[0]]) + " holds no token ids [1, n]");
+  for (const auto& [i, word, wanted] :
+       {std::tuple{0, "mask", "token ids"}, {0, "position", "token ids"}, {1, "mask", "the position"}}) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at < given.size() && f.inputs[given[at]].name.find(word) != std::string::npos)
+      refuse(fmt::format("{} seems to be a {}, where {} must be", input_text(program, f, f.inputs[given[at]]), word,
+                         wanted));
+  }
   s.tokens = given[0];
   const Dims& shape = type(s.tokens).shape;
   if (!shape[0].is(1))

@@ -98,17 +98,36 @@ def _ready(model):
             p.requires_grad_(True)
 
 
+def _mask(batch_size, cache_position, kv_length, kv_offset=0, mask_function=None, attention_mask=None, **_):
+    """transformers 4's sdpa_mask: true where a token [batch, 1, tokens, positions] is seen. mask_function tells it of
+    numbers, and of tensors of them too."""
+    import torch
+    from transformers import masking_utils
+
+    seen = mask_function or masking_utils.causal_mask_function
+    padding = masking_utils.prepare_padding_mask(attention_mask, kv_length, kv_offset)
+    if padding is not None:
+        seen = masking_utils.and_masks(seen, masking_utils.padding_mask_function(padding))
+    device = cache_position.device
+    batch = torch.arange(batch_size, device=device).view(-1, 1, 1, 1)
+    head = torch.zeros(1, 1, 1, 1, dtype=torch.int64, device=device)
+    positions = torch.arange(kv_length, device=device).view(1, 1, 1, -1) + kv_offset
+    mask = seen(batch, head, cache_position.view(1, 1, -1, 1), positions)
+    return mask.expand(batch_size, 1, cache_position.shape[0], kv_length)
+
+
 @contextmanager
 def _masks_without_vmap():
-    """transformers 4 makes masks by vmap, which torch.export.save cannot write, and has the same without it."""
+    """transformers 4 makes masks by vmap, which torch.export.save cannot write. What it has for export instead gives the
+    sliding window of some layers to all of them; transformers 5 needs no vmap."""
     try:
-        from transformers.integrations.executorch import sdpa_mask_without_vmap
+        from transformers.integrations.executorch import sdpa_mask_without_vmap  # noqa: F401  transformers 4 has it
         from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS as masks
     except ImportError:
         yield
         return
     before = masks["sdpa"]
-    masks["sdpa"] = sdpa_mask_without_vmap
+    masks["sdpa"] = _mask
     try:
         yield
     finally:
@@ -165,8 +184,9 @@ def decoder_program(model: transformers.PreTrainedModel, context: int) -> torch.
             exported = program(mask=False)
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode:
             exported = program(mask=True)
+    with _ready(model), torch.no_grad():  # the model's own masks
         _check(model, exported, context)
-        return exported
+    return exported
 
 
 def export_llm(

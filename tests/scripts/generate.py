@@ -151,10 +151,11 @@ class Generation(Checks):
                 ("negative token", ["1,-3"], None, "ids are 0 to 159"),
                 ("no token", ["", "--no-bos"], None, "the prompt has no tokens"),
                 ("long prompt", [rows], None, "the cache holds 272"),
+                ("negative threads", ["1,5", "--threads", -1], None, "from 0 to 1024"),
                 ("no text without a tokenizer", ["The tern"], None, "--tokenizer FILE"),
                 ("no tokenizer", ["x", "--tokenizer", digits], None, "SentencePiece")]:
             out, err, status = self.generate(*words, archive=archive)
-            self.check(name, status == 1 and message in err, out + err)
+            self.check(name, status in (1, 2) and message in err, out + err)
         for name, words, message in [
                 ("export of no decoder", [EXAMPLES / "digits/digits.pt2", "--llm"], "holds no token ids [1, n]"),
                 ("unknown eos", [HERE / "seabirds.pt2", "--llm", "--eos", 160], "ids are 0 to 159"),
@@ -165,6 +166,8 @@ class Generation(Checks):
             self.check(name, done.returncode != 0 and message in done.stderr, done.stderr)
         full = self.prefill_error([3] * 5, 268)
         self.check("full cache", "the cache is full" in full and "272" in full, full)
+        huge = self.prefill_error([3] * 5, 2**63 - 2)
+        self.check("huge position", "the cache is full" in huge, huge)
         self.check("position below 0", "position not negative" in self.prefill_error([3], -1))
         self.check("no tokens", "at least one token" in self.prefill_error([], 0), self.prefill_error([], 0))
 

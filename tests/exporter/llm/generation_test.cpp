@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exporter/llm/add_generation.h"
+#include "exporter/llm/filled_slots.h"
 #include "exporter/llm/specialise.h"
 #include "schema/kinds.h"
 #include "tests/runtime/support.h"
@@ -86,6 +87,55 @@ TEST(Generation, SaysWhatIsMissing) {
   EXPECT_NE(refused({.mask = true}).find("is neither tokens nor their position"), std::string::npos);
   EXPECT_NE(refused({}, {.eos = {4}}).find("--eos: the model has no token 4"), std::string::npos);
   EXPECT_NE(refused({}, {.bos = -1}).find("--bos: the model has no token -1"), std::string::npos);
+}
+
+TEST(Generation, RefusesInputsWhoseNamesSayTheyAreSomethingElse) {
+  const auto told = [](const char* first, const char* second) {
+    TestProgram p = decoder({});
+    p.program().functions[0].inputs[0].name = first;
+    p.program().functions[0].inputs[1].name = second;
+    try {
+      add_generation(p.program(), {});
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told("input_ids", "cache_position"), "");
+  EXPECT_NE(told("input_ids", "attention_mask").find("seems to be a mask"), std::string::npos);
+  EXPECT_NE(told("position_ids", "input_ids").find("seems to be a position"), std::string::npos);
+}
+
+/// Attention with a mask over keys and values that are a cache, or a constant of the same length.
+std::size_t nodes_that_read_filled_slots(bool of_cache) {
+  constexpr std::int64_t kMany = 200;
+  TestProgram p = decoder({});
+  Builder& b = p.b();
+  const std::vector<float> zeros(kMany * kVocabulary, 0);
+  const ValueId cache = p.state({1, 1, kMany, kVocabulary}, zeros, of_cache);
+  ValueId keys = cache;
+  if (of_cache) {
+    const ValueId row = b.iota(1, DType::i64);
+    const ValueId all =
+        b.add(Op::index_put, {b.reshape(cache, {kMany, kVocabulary}),
+                              b.cast(b.reshape(b.iota(kVocabulary, DType::i64), {1, kVocabulary}), DType::f32), row});
+    keys = b.reshape(all, {1, 1, kMany, kVocabulary});
+    p.write_back(1, keys);
+  }
+  const ValueId mask = b.cast(b.reshape(b.iota(kMany, DType::i64), {1, 1, 1, kMany}), DType::f32);
+  const ValueId filled = b.reshape(b.iota(1, DType::i64), {});
+  const ValueId query = b.cast(b.reshape(b.iota(kVocabulary, DType::i64), {1, 1, 1, kVocabulary}), DType::f32);
+  Node n;
+  n.op = Op::attention;
+  n.inputs = {query, keys, keys, mask};
+  n.attrs = {attr(AttrKey::causal, Dim(0))};
+  b.add(std::move(n));
+  return read_filled_slots(b, filled, b.function().nodes.size() - 1, kMany);
+}
+
+TEST(FilledSlots, ShortensCachesAlone) {
+  EXPECT_EQ(nodes_that_read_filled_slots(true), 1u);
+  EXPECT_EQ(nodes_that_read_filled_slots(false), 0u);
 }
 
 TEST(Specialise, CopiesWithASizeFixedAndBoundSymbolsFresh) {
